@@ -1,0 +1,20 @@
+//! DynamoDB's values: ten types, 38-digit numbers, exact sizes, order-preserving key bytes, and
+//! compact item bytes that go to and from DynamoDB JSON without a tree in between.
+//!
+//! The bytes are canonical: sets and maps are sorted, numbers are normalised, so two values are equal
+//! exactly when their bytes are. Everything that only looks at values (conditions, filters,
+//! projections, sizes) works on borrowed views of those bytes.
+
+mod error;
+pub mod json;
+pub mod key;
+mod number;
+mod owned;
+mod value;
+mod view;
+
+pub use error::{Corrupt, ValueError};
+pub use number::{Number, NumberError};
+pub use owned::{Item, ItemBuilder, ValueBuf};
+pub use value::{Type, Value};
+pub use view::{ItemRef, ListRef, MapRef, ValueRef, View};
