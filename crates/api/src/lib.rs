@@ -1,1 +1,5 @@
+//! The DynamoDB API as data: operation names, inputs, outputs, errors, limits, messages.
 
+mod error;
+
+pub use error::{Error, ErrorKind};

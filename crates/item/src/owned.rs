@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::{Corrupt, ItemRef, Value, ValueRef};
 
 /// One value's canonical bytes.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ValueBuf(#[allow(dead_code)] Bytes);
 
 impl ValueBuf {
@@ -25,7 +25,7 @@ impl From<ValueRef<'_>> for ValueBuf {
 }
 
 /// An item's canonical bytes; cheap to clone. The default is the item without attributes.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Item(#[allow(dead_code)] Bytes);
 
 impl Item {
