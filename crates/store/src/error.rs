@@ -17,3 +17,10 @@ pub enum StoreError {
     #[error("the outcome of a commit is unknown: {0}")]
     Ambiguous(String),
 }
+
+impl StoreError {
+    /// The answer of a store that was closed.
+    pub fn closed() -> Self {
+        StoreError::Unavailable("it is closed".to_owned())
+    }
+}

@@ -45,3 +45,23 @@ pub struct Range {
     pub start: Bound<Position>,
     pub end: Bound<Position>,
 }
+
+impl Range {
+    /// All rows of a space.
+    pub fn all(space: Space) -> Self {
+        Range { space, start: Bound::Unbounded, end: Bound::Unbounded }
+    }
+
+    /// Whether the bounds leave room for no row at all, as when the start is behind the end.
+    /// Ordered maps and engines treat such bounds differently, some by panicking: a store asks first.
+    pub fn is_empty(&self) -> bool {
+        match (&self.start, &self.end) {
+            (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+            (Bound::Included(start), Bound::Included(end)) => start > end,
+            (
+                Bound::Included(start) | Bound::Excluded(start),
+                Bound::Included(end) | Bound::Excluded(end),
+            ) => start >= end,
+        }
+    }
+}

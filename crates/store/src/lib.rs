@@ -52,12 +52,29 @@ pub type Visit<'a> = dyn FnMut(KeyRef<'_>, Bytes) -> ControlFlow<()> + Send + 'a
 /// a conflict made it start over, and only what the last call returned is committed.
 pub type Decide<'a> = dyn FnMut(&[Option<Bytes>]) -> WriteSet + Send + 'a;
 
-/// What one commit changes. An empty set commits nothing.
+/// What one commit changes. An empty set commits nothing. A key stands in it at most once, as a put
+/// or as a delete; deleting a row that is not there is no error. Appends keep their order.
 #[derive(Debug, Default)]
 pub struct WriteSet {
     pub puts: Vec<(Key, Bytes)>,
     pub deletes: Vec<Key>,
     pub appends: Vec<(Log, Bytes)>,
+}
+
+impl WriteSet {
+    pub fn is_empty(&self) -> bool {
+        self.puts.is_empty() && self.deletes.is_empty() && self.appends.is_empty()
+    }
+
+    /// Stops a debug build when a key stands in the set twice: stores differ in what they make of it.
+    pub fn debug_assert_distinct(&self) {
+        if cfg!(debug_assertions) {
+            let mut seen = std::collections::HashSet::new();
+            for key in self.puts.iter().map(|(key, _)| key).chain(&self.deletes) {
+                assert!(seen.insert(key), "a write set names {key:?} twice");
+            }
+        }
+    }
 }
 
 /// Names one change log.
