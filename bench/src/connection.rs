@@ -1,0 +1,136 @@
+//! A keep-alive HTTP/1.1 connection that does the least a client must: it writes finished request bytes
+//! and reads one reply of known length. Replies without a Content-Length are refused.
+
+use std::io::{Error, ErrorKind, Result};
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// More headers than any reply has; a reply with more is refused.
+const HEADERS_MAX: usize = 32;
+
+pub struct Connection {
+    stream: TcpStream,
+    /// The reply being read; its storage is kept from one exchange to the next.
+    buffer: Vec<u8>,
+}
+
+/// A reply, borrowed from its connection until the next exchange.
+pub struct Reply<'a> {
+    pub status: u16,
+    pub headers: Vec<(&'a str, &'a [u8])>,
+    pub body: &'a [u8],
+}
+
+/// Where the parts of a reply lie in the buffer.
+struct Frame {
+    status: u16,
+    body_start: usize,
+    body_length: usize,
+}
+
+impl Connection {
+    pub async fn open(address: SocketAddr) -> Result<Connection> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Connection { stream, buffer: Vec::with_capacity(32 * 1024) })
+    }
+
+    /// Sends a request and returns the status and the body of its reply.
+    pub async fn exchange(&mut self, request: &[u8]) -> Result<(u16, &[u8])> {
+        let frame = self.round_trip(request).await?;
+        Ok((frame.status, &self.buffer[frame.body_start..]))
+    }
+
+    /// Like [`Connection::exchange`], with the headers.
+    pub async fn exchange_whole(&mut self, request: &[u8]) -> Result<Reply<'_>> {
+        let frame = self.round_trip(request).await?;
+        let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+        let mut response = httparse::Response::new(&mut headers);
+        response.parse(&self.buffer[..frame.body_start]).map_err(malformed)?;
+        let headers = response.headers.iter().map(|header| (header.name, header.value)).collect();
+        Ok(Reply { status: frame.status, headers, body: &self.buffer[frame.body_start..] })
+    }
+
+    /// Afterwards the buffer holds exactly one reply.
+    async fn round_trip(&mut self, request: &[u8]) -> Result<Frame> {
+        self.stream.write_all(request).await?;
+        self.buffer.clear();
+        loop {
+            if self.stream.read_buf(&mut self.buffer).await? == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            let Some(frame) = parse_head(&self.buffer)? else { continue };
+            let missing = (frame.body_start + frame.body_length).saturating_sub(self.buffer.len());
+            if missing > 0 {
+                let filled = self.buffer.len();
+                self.buffer.resize(filled + missing, 0);
+                self.stream.read_exact(&mut self.buffer[filled..]).await?;
+            }
+            return Ok(frame);
+        }
+    }
+}
+
+/// `None` while the head is incomplete.
+fn parse_head(bytes: &[u8]) -> Result<Option<Frame>> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut response = httparse::Response::new(&mut headers);
+    let httparse::Status::Complete(body_start) = response.parse(bytes).map_err(malformed)? else {
+        return Ok(None);
+    };
+    let body_length = response
+        .headers
+        .iter()
+        .find(|header| header.name.eq_ignore_ascii_case("content-length"))
+        .and_then(|header| std::str::from_utf8(header.value).ok()?.parse().ok())
+        .ok_or_else(|| malformed("a reply without a Content-Length"))?;
+    Ok(Some(Frame { status: response.code.unwrap_or(0), body_start, body_length }))
+}
+
+fn malformed(reason: impl ToString) -> Error {
+    Error::new(ErrorKind::InvalidData, reason.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::net::TcpListener;
+
+    /// Serves one connection: after each request of `request_length` bytes, the next reply's pieces.
+    async fn serve(request_length: usize, replies: Vec<Vec<&'static str>>) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.set_nodelay(true).unwrap();
+            for pieces in replies {
+                stream.read_exact(&mut vec![0; request_length]).await.unwrap();
+                for piece in pieces {
+                    stream.write_all(piece.as_bytes()).await.unwrap();
+                    tokio::task::yield_now().await;
+                }
+            }
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn replies_arrive_whole_however_they_are_cut() {
+        let whole = vec!["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"];
+        let cut = vec!["HTTP/1.1 400 Bad", " Request\r\ncontent-length: 5\r\n\r", "\n12", "345"];
+        let mut connection = Connection::open(serve(4, vec![whole, cut]).await).await.unwrap();
+
+        assert_eq!(connection.exchange(b"one!").await.unwrap(), (200, &b"{}"[..]));
+        assert_eq!(connection.exchange(b"two!").await.unwrap(), (400, &b"12345"[..]));
+        assert!(connection.exchange(b"gone").await.is_err(), "a closed connection is an error");
+    }
+
+    #[tokio::test]
+    async fn a_reply_without_a_length_is_refused() {
+        let mut connection =
+            Connection::open(serve(1, vec![vec!["HTTP/1.1 200 OK\r\n\r\n"]]).await).await.unwrap();
+        assert_eq!(connection.exchange(b"x").await.unwrap_err().kind(), ErrorKind::InvalidData);
+    }
+}
