@@ -5,7 +5,7 @@
 //! ordered by (partition, sort), so a Query is a range inside one partition, a Scan walks hash order
 //! and a segment of a parallel Scan is a range of hashes.
 //!
-//! What always holds, for every store (the [`conformance`] suite checks it):
+//! What always holds, for every store (the suite behind the feature `conformance` checks it):
 //! - [`Store::update`] is atomic and serializable over the keys it names, also for keys without a
 //!   row yet; contenders wait for each other, they do not starve.
 //! - When `update` returns `Ok`, its writes are as durable as the store promises and visible to every
@@ -14,6 +14,8 @@
 //! - Positions in a log follow commit order: who has read up to position `n` never sees a record
 //!   appear at or below `n` later.
 
+mod chance;
+#[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
 pub mod fault;

@@ -1,0 +1,149 @@
+//! Logs: positions, order, trimming, tailing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+
+use super::{key, number, number_bytes, value};
+use crate::{Log, LogPosition, Store, WriteSet};
+
+async fn append(store: &dyn Store, records: &[(Log, Bytes)]) {
+    let mut decide = |_: &[Option<Bytes>]| WriteSet { appends: records.to_vec(), ..WriteSet::default() };
+    store.update(&[], &mut decide).await.expect("an append succeeds");
+}
+
+async fn read(store: &dyn Store, log: Log, after: u64, limit: usize) -> Vec<(u64, Bytes)> {
+    let records = store.read_log(log, LogPosition(after), limit).await.expect("a log is read");
+    records.into_iter().map(|(position, record)| (position.0, record)).collect()
+}
+
+pub async fn records_are_read_in_the_order_of_their_commits(store: Arc<dyn Store>) {
+    let log = Log(3);
+    assert_eq!(read(&*store, log, 0, 10).await, []);
+    append(&*store, &[(log, value("a"))]).await;
+    append(&*store, &[(log, value("b")), (log, value("")), (log, value("d"))]).await;
+    let records = read(&*store, log, 0, 10).await;
+    let contents: Vec<Bytes> = records.iter().map(|(_, record)| record.clone()).collect();
+    assert_eq!(contents, ["a", "b", "", "d"]);
+    assert_eq!(records[0].0, 1, "the first record is at position 1");
+    assert!(records.is_sorted_by(|left, right| left.0 < right.0));
+}
+
+pub async fn logs_do_not_see_each_other(store: Arc<dyn Store>) {
+    let logs = [Log(0), Log(1), Log(256), Log(i64::MAX as u64)];
+    let records = logs.map(|log| (log, value(log.0.to_string())));
+    append(&*store, &records).await;
+    for log in logs {
+        assert_eq!(read(&*store, log, 0, 10).await, [(1, value(log.0.to_string()))]);
+    }
+    assert_eq!(read(&*store, Log(2), 0, 10).await, []);
+}
+
+pub async fn reading_starts_behind_a_position_and_ends_at_the_limit(store: Arc<dyn Store>) {
+    let log = Log(1);
+    let appended: Vec<(Log, Bytes)> = (1..=20).map(|index| (log, number_bytes(index))).collect();
+    append(&*store, &appended).await;
+    let positions: Vec<u64> = read(&*store, log, 0, 100).await.into_iter().map(|(at, _)| at).collect();
+    assert_eq!(positions.len(), 20);
+
+    assert_eq!(read(&*store, log, 0, 0).await, []);
+    let middle = read(&*store, log, positions[4], 3).await;
+    assert_eq!(middle, [5, 6, 7].map(|index: usize| (positions[index], number_bytes(index as u64 + 1))));
+    assert_eq!(read(&*store, log, positions[18], usize::MAX).await.len(), 1);
+    assert_eq!(read(&*store, log, positions[19], 10).await, []);
+    assert_eq!(read(&*store, log, positions[19] + 1000, 10).await, []);
+}
+
+pub async fn trimming_forgets_records_but_never_reuses_positions(store: Arc<dyn Store>) {
+    let log = Log(1);
+    append(&*store, &[(log, value("a")), (log, value("b")), (log, value("c"))]).await;
+    let positions: Vec<u64> = read(&*store, log, 0, 10).await.into_iter().map(|(at, _)| at).collect();
+    let trim = async |through: u64| {
+        store.trim_log(log, LogPosition(through)).await.expect("a log is trimmed");
+    };
+
+    trim(positions[1]).await;
+    trim(positions[0]).await;
+    assert_eq!(read(&*store, log, 0, 10).await, [(positions[2], value("c"))]);
+
+    // Further than the last record: all are forgotten, those to come are not.
+    trim(positions[2] + 100).await;
+    assert_eq!(read(&*store, log, 0, 10).await, []);
+    append(&*store, &[(log, value("d"))]).await;
+    let records = read(&*store, log, 0, 10).await;
+    assert_eq!(records.len(), 1);
+    assert!(records[0].0 > positions[2], "position {} is used again", records[0].0);
+    trim(records[0].0).await;
+    append(&*store, &[(log, value("e"))]).await;
+    assert!(read(&*store, log, records[0].0, 10).await[0].0 > records[0].0);
+
+    // A log without records can be trimmed too.
+    store.trim_log(Log(99), LogPosition(5)).await.expect("an empty log is trimmed");
+    append(&*store, &[(Log(99), value("first"))]).await;
+    assert_eq!(read(&*store, Log(99), 0, 10).await, [(1, value("first"))]);
+}
+
+const TAILED: Log = Log(5);
+const RECORDS: u64 = 40;
+
+/// Appends to the tailed log under a lock of the writer's own.
+async fn count_up(store: Arc<dyn Store>, writer: u8) {
+    let row = key(writer, "count");
+    for _ in 0..RECORDS {
+        let mut decide = |rows: &[Option<Bytes>]| {
+            let count = number(&rows[0]) + 1;
+            WriteSet {
+                puts: vec![(row.clone(), number_bytes(count))],
+                appends: vec![(TAILED, value([&[writer], &count.to_be_bytes()[..]].concat()))],
+                ..WriteSet::default()
+            }
+        };
+        store.update(std::slice::from_ref(&row), &mut decide).await.expect("an update succeeds");
+    }
+}
+
+/// Writers append to one log under different locks; each record counts up a row of its writer. The
+/// tailer remembers the last position it has seen and reads on from there, so whatever appeared at
+/// or below that position later would be missing at the end.
+pub async fn a_tailer_of_concurrent_appends_misses_nothing(store: Arc<dyn Store>) {
+    const WRITERS: u8 = 8;
+    let log = TAILED;
+    let finished = Arc::new(AtomicBool::new(false));
+
+    let tailer = tokio::spawn({
+        let (store, finished) = (Arc::clone(&store), Arc::clone(&finished));
+        async move {
+            let mut seen: Vec<(u64, Bytes)> = Vec::new();
+            loop {
+                let last_round = finished.load(Ordering::SeqCst);
+                let after = seen.last().map_or(0, |(at, _)| *at);
+                let records = read(&*store, log, after, 7).await;
+                let caught_up = records.is_empty();
+                seen.extend(records);
+                if caught_up && last_round {
+                    return seen;
+                }
+                tokio::task::yield_now().await;
+            }
+        }
+    });
+    let writers: Vec<_> =
+        (0..WRITERS).map(|writer| tokio::spawn(count_up(Arc::clone(&store), writer))).collect();
+    for writer in writers {
+        writer.await.expect("a writer finishes");
+    }
+    finished.store(true, Ordering::SeqCst);
+    let seen = tailer.await.expect("the tailer finishes");
+
+    assert!(seen.is_sorted_by(|left, right| left.0 < right.0), "positions only rise");
+    assert_eq!(seen, read(&*store, log, 0, usize::MAX).await, "the tailer has seen what the log holds");
+    for writer in 0..WRITERS {
+        let counts: Vec<u64> = seen
+            .iter()
+            .filter(|(_, record)| record[0] == writer)
+            .map(|(_, record)| number(&Some(record.slice(1..))))
+            .collect();
+        assert_eq!(counts, (1..=RECORDS).collect::<Vec<_>>(), "the records of one writer are in order");
+    }
+}

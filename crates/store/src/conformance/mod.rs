@@ -1,0 +1,143 @@
+//! What every store promises, as tests that any store can run.
+//!
+//! A store's own test file holds one line:
+//!
+//! ```ignore
+//! store::conformance_tests!(|| async { (Arc::new(MyStore::open(…).await) as Arc<dyn Store>, guard) });
+//! ```
+//!
+//! It expands to one test for each promise. The function makes a fresh, empty store and a guard that
+//! lives as long as the test (a temporary folder, or `()`). The crate needs `tokio` among its
+//! dev-dependencies with `rt-multi-thread`, `macros` and `time`.
+//!
+//! The promises are sorted by what they are about: [`rows`], [`ranges`], [`concurrency`], [`logs`],
+//! and [`model`], which compares a random history with an ordered map.
+
+pub mod concurrency;
+pub mod logs;
+pub mod model;
+pub mod ranges;
+pub mod rows;
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::{Consistency, Direction, Key, Partition, Position, Range, Read, Space, Store, WriteSet};
+
+/// No promise takes longer than this, also on a slow machine and a remote store: a test that does
+/// found a deadlock or a starving task.
+pub const TIME_MAX: Duration = Duration::from_secs(60);
+
+/// Expands to one `#[tokio::test]` for each promise of the contract. See [the module](self).
+#[macro_export]
+macro_rules! conformance_tests {
+    ($make:expr) => {
+        $crate::conformance_tests! { @each $make;
+            rows::rows_come_back_in_the_order_of_the_keys;
+            rows::a_put_replaces_and_a_delete_removes;
+            rows::keys_of_any_bytes_and_values_of_any_size_come_back;
+            rows::decide_sees_the_latest_rows_in_the_order_of_its_keys;
+            rows::an_empty_write_set_changes_nothing;
+            rows::a_write_set_may_name_keys_that_were_not_locked;
+            rows::an_update_without_keys_still_commits;
+            rows::clear_removes_only_its_space;
+            rows::a_snapshot_does_not_see_later_writes;
+            rows::calls_after_close_fail;
+            ranges::rows_are_ordered_by_partition_then_sort_bytes;
+            ranges::every_kind_of_bounds_holds_in_both_directions;
+            ranges::rows_of_neighbouring_spaces_are_not_seen;
+            ranges::a_visitor_ends_the_scan_by_breaking;
+            concurrency::one_of_many_inserts_of_an_absent_key_wins;
+            concurrency::increments_are_never_lost_and_nobody_starves;
+            concurrency::transfers_between_keys_in_any_order_do_not_deadlock;
+            concurrency::readers_see_a_write_set_whole_or_not_at_all;
+            concurrency::rows_and_log_records_of_a_write_set_appear_together;
+            logs::records_are_read_in_the_order_of_their_commits;
+            logs::logs_do_not_see_each_other;
+            logs::reading_starts_behind_a_position_and_ends_at_the_limit;
+            logs::trimming_forgets_records_but_never_reuses_positions;
+            logs::a_tailer_of_concurrent_appends_misses_nothing;
+            model::a_random_history_agrees_with_an_ordered_map;
+        }
+    };
+    (@each $make:expr; $($topic:ident :: $promise:ident;)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $promise() {
+                let (store, _guard) = ($make)().await;
+                tokio::time::timeout(
+                    $crate::conformance::TIME_MAX,
+                    $crate::conformance::$topic::$promise(store),
+                )
+                .await
+                .expect("a promise is kept in time");
+            }
+        )*
+    };
+}
+
+/// The space that most promises play in.
+const SPACE: Space = Space(7);
+
+fn partition(byte: u8) -> Partition {
+    let mut bytes = [0; Partition::LENGTH];
+    bytes[0] = byte;
+    Partition(bytes)
+}
+
+fn position(partition_byte: u8, sort: impl AsRef<[u8]>) -> Position {
+    Position { partition: partition(partition_byte), sort: sort.as_ref().to_vec() }
+}
+
+fn key_in(space: Space, partition_byte: u8, sort: impl AsRef<[u8]>) -> Key {
+    Key { space, position: position(partition_byte, sort) }
+}
+
+fn key(partition_byte: u8, sort: impl AsRef<[u8]>) -> Key {
+    key_in(SPACE, partition_byte, sort)
+}
+
+fn value(bytes: impl AsRef<[u8]>) -> Bytes {
+    Bytes::copy_from_slice(bytes.as_ref())
+}
+
+fn number(row: &Option<Bytes>) -> u64 {
+    row.as_ref()
+        .map_or(0, |bytes| u64::from_be_bytes(bytes.as_ref().try_into().expect("a number has 8 bytes")))
+}
+
+fn number_bytes(number: u64) -> Bytes {
+    Bytes::copy_from_slice(&number.to_be_bytes())
+}
+
+/// Commits `puts` and `deletes` with the lock of all their keys.
+async fn write(store: &dyn Store, puts: &[(Key, Bytes)], deletes: &[Key]) {
+    let keys: Vec<Key> = puts.iter().map(|(key, _)| key).chain(deletes).cloned().collect();
+    let mut decide = |_: &[Option<Bytes>]| WriteSet {
+        puts: puts.to_vec(),
+        deletes: deletes.to_vec(),
+        ..WriteSet::default()
+    };
+    store.update(&keys, &mut decide).await.expect("a write succeeds");
+}
+
+async fn put(store: &dyn Store, key: &Key, value: Bytes) {
+    write(store, &[(key.clone(), value)], &[]).await;
+}
+
+async fn get(store: &(impl Read + ?Sized), keys: &[Key]) -> Vec<Option<Bytes>> {
+    store.get(keys, Consistency::Latest).await.expect("a read succeeds")
+}
+
+/// The rows of a range as a scan shows them.
+async fn scan(store: &(impl Read + ?Sized), range: &Range, direction: Direction) -> Vec<(Position, Bytes)> {
+    let mut rows = Vec::new();
+    let mut visit = |key: crate::KeyRef<'_>, value: Bytes| {
+        rows.push((Position { partition: *key.partition, sort: key.sort.to_vec() }, value));
+        ControlFlow::Continue(())
+    };
+    store.scan(range, direction, Consistency::Latest, &mut visit).await.expect("a scan succeeds");
+    rows
+}
