@@ -55,7 +55,7 @@ pub async fn keys_of_any_bytes_and_values_of_any_size_come_back(store: Arc<dyn S
     // An empty value is a row like any other; 500 KB is more than the largest item.
     let sizes = [0, 1, 4096, 70_000, 500_000];
     for size in sizes {
-        let bytes: Vec<u8> = (0..size).map(|index: usize| (index * index >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..size).map(|index: usize| ((index * index) >> 3) as u8).collect();
         put(&*store, &key(2, size.to_string()), value(&bytes)).await;
         assert_eq!(get(&*store, &[key(2, size.to_string())]).await, [Some(value(&bytes))], "{size} bytes");
     }
