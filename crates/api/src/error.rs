@@ -1,7 +1,9 @@
-//! What a client is told when a request fails: DynamoDB's error names and texts. Status codes and
-//! JSON are the server's business.
+//! What a client is told when a request fails: DynamoDB's error names, texts and JSON body. Status
+//! codes are the server's business. Each text that more than one place could need is made here.
 
 use item::Item;
+
+use crate::encode::Object;
 
 /// An error as the client sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,19 +29,227 @@ pub enum ErrorKind {
     ResourceNotFound,
     ResourceInUse,
     LimitExceeded,
+    ItemCollectionSizeLimitExceeded,
+    TransactionConflict,
+    ReplicatedWriteConflict,
+    ProvisionedThroughputExceeded,
+    RequestLimitExceeded,
+    Throttling,
     InternalServerError,
     ServiceUnavailable,
+}
+
+impl ErrorKind {
+    /// The body's `__type`, prefix and all.
+    pub fn type_name(self) -> &'static str {
+        match self {
+            ErrorKind::Validation => "com.amazon.coral.validate#ValidationException",
+            ErrorKind::Serialization => "com.amazon.coral.service#SerializationException",
+            ErrorKind::UnknownOperation => "com.amazon.coral.service#UnknownOperationException",
+            ErrorKind::MissingAuthenticationToken => {
+                "com.amazon.coral.service#MissingAuthenticationTokenException"
+            }
+            ErrorKind::IncompleteSignature => "com.amazon.coral.service#IncompleteSignatureException",
+            ErrorKind::InvalidSignature => "com.amazon.coral.service#InvalidSignatureException",
+            ErrorKind::UnrecognizedClient => "com.amazon.coral.service#UnrecognizedClientException",
+            ErrorKind::AccessDenied => "com.amazon.coral.service#AccessDeniedException",
+            ErrorKind::ConditionalCheckFailed => {
+                "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
+            }
+            ErrorKind::ResourceNotFound => "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException",
+            ErrorKind::ResourceInUse => "com.amazonaws.dynamodb.v20120810#ResourceInUseException",
+            ErrorKind::LimitExceeded => "com.amazonaws.dynamodb.v20120810#LimitExceededException",
+            ErrorKind::ItemCollectionSizeLimitExceeded => {
+                "com.amazonaws.dynamodb.v20120810#ItemCollectionSizeLimitExceededException"
+            }
+            ErrorKind::TransactionConflict => "com.amazonaws.dynamodb.v20120810#TransactionConflictException",
+            ErrorKind::ReplicatedWriteConflict => {
+                "com.amazonaws.dynamodb.v20120810#ReplicatedWriteConflictException"
+            }
+            ErrorKind::ProvisionedThroughputExceeded => {
+                "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"
+            }
+            ErrorKind::RequestLimitExceeded => "com.amazonaws.dynamodb.v20120810#RequestLimitExceeded",
+            ErrorKind::Throttling => "com.amazonaws.dynamodb.v20120810#ThrottlingException",
+            ErrorKind::InternalServerError => "com.amazonaws.dynamodb.v20120810#InternalServerError",
+            ErrorKind::ServiceUnavailable => "com.amazonaws.dynamodb.v20120810#ServiceUnavailable",
+        }
+    }
+
+    /// How the body spells the message's name.
+    fn message_member(self) -> &'static str {
+        match self {
+            ErrorKind::Serialization => "Message",
+            _ => "message",
+        }
+    }
 }
 
 impl Error {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Error { kind, message: message.into(), item: None }
     }
+
+    /// The body's `__type`, prefix and all: `com.amazon.coral.validate#ValidationException`.
+    pub fn type_name(&self) -> &'static str {
+        self.kind.type_name()
+    }
+
+    /// Appends the body. An error without words, like that for unreadable JSON, has no message.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("__type", self.type_name());
+        if !self.message.is_empty() {
+            object.member(self.kind.message_member(), &self.message);
+        }
+        object.member("Item", &self.item);
+        object.end();
+    }
+
+    // ---- the request
+
     pub fn validation(message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Validation, message)
     }
-    /// The body's `__type`, prefix and all: `com.amazon.coral.validate#ValidationException`.
-    pub fn type_name(&self) -> &'static str {
-        todo!()
+
+    /// A fault in the shape of a PutItem, UpdateItem or DeleteItem request: bad sets, expression
+    /// syntax, placeholders, mixed parameters. Faults in the data stay bare.
+    pub fn request_shape(text: impl std::fmt::Display) -> Error {
+        Error::validation(format!("1 validation error detected: {text}"))
+    }
+
+    pub fn invalid_parameter(text: impl std::fmt::Display) -> Error {
+        Error::validation(format!("One or more parameter values were invalid: {text}"))
+    }
+
+    pub fn unknown_operation() -> Error {
+        Error::new(ErrorKind::UnknownOperation, "")
+    }
+
+    // ---- tables and indexes
+
+    /// The table of an item operation does not exist, or not yet.
+    pub fn resource_not_found_item() -> Error {
+        Error::new(ErrorKind::ResourceNotFound, "Requested resource not found")
+    }
+
+    /// The table of a table operation does not exist.
+    pub fn resource_not_found_table(name: &str) -> Error {
+        let message = format!("Requested resource not found: Table: {name} not found");
+        Error::new(ErrorKind::ResourceNotFound, message)
+    }
+
+    pub fn resource_not_found_index(index: &str, table: &str) -> Error {
+        let message = format!("Requested resource not found: Index {index} for table {table}");
+        Error::new(ErrorKind::ResourceNotFound, message)
+    }
+
+    pub fn table_exists(name: &str) -> Error {
+        Error::new(ErrorKind::ResourceInUse, format!("Table already exists: {name}"))
+    }
+
+    pub fn table_being_created(name: &str) -> Error {
+        Error::table_in_use(format_args!("Table is being created: {name}"))
+    }
+
+    pub fn table_being_updated(name: &str) -> Error {
+        Error::table_in_use(format_args!("Table is being updated: {name}"))
+    }
+
+    pub fn table_being_deleted(name: &str) -> Error {
+        Error::table_in_use(format_args!("Table is being deleted: {name}"))
+    }
+
+    fn table_in_use(why: std::fmt::Arguments<'_>) -> Error {
+        let message = format!("Attempt to change a resource which is still in use: {why}");
+        Error::new(ErrorKind::ResourceInUse, message)
+    }
+
+    pub fn deletion_protected() -> Error {
+        Error::validation(
+            "Resource cannot be deleted as it is currently protected against deletion. \
+             Disable deletion protection first.",
+        )
+    }
+
+    pub fn one_index_change_at_a_time() -> Error {
+        Error::new(
+            ErrorKind::LimitExceeded,
+            "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table",
+        )
+    }
+
+    /// An item operation names an index that its table does not have.
+    pub fn index_unknown(index: &str) -> Error {
+        Error::validation(format!("The table does not have the specified index: {index}"))
+    }
+
+    // ---- items
+
+    /// The condition is false; `item` is what stood in its way, if the request asked for it.
+    pub fn conditional_check_failed(item: Option<Item>) -> Error {
+        Error { item, ..Error::new(ErrorKind::ConditionalCheckFailed, "The conditional request failed") }
+    }
+
+    pub fn key_missing(name: &str) -> Error {
+        Error::invalid_parameter(format_args!("Missing the key {name} in the item"))
+    }
+
+    pub fn key_type_mismatch(name: &str, expected: &str, actual: &str) -> Error {
+        Error::invalid_parameter(format_args!(
+            "Type mismatch for key {name} expected: {expected} actual: {actual}"
+        ))
+    }
+
+    /// A `Key` has other attributes than the table's key, or of other types.
+    pub fn key_schema_mismatch() -> Error {
+        Error::validation("The provided key element does not match the schema")
+    }
+
+    /// `kind` is `string` or `binary`.
+    pub fn key_empty(name: &str, kind: &str) -> Error {
+        Error::validation(format!(
+            "One or more parameter values are not valid. The AttributeValue for a key attribute cannot \
+             contain an empty {kind} value. Key: {name}"
+        ))
+    }
+
+    pub fn partition_key_too_long() -> Error {
+        Error::invalid_parameter("Size of hashkey has exceeded the maximum size limit of2048 bytes")
+    }
+
+    pub fn sort_key_too_long() -> Error {
+        Error::invalid_parameter("Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
+    }
+
+    pub fn item_too_large() -> Error {
+        Error::validation("Item size has exceeded the maximum allowed size")
+    }
+
+    pub fn item_to_update_too_large() -> Error {
+        Error::validation("Item size to update has exceeded the maximum allowed size")
+    }
+
+    pub fn start_key_invalid() -> Error {
+        Error::validation("The provided starting key is invalid")
+    }
+
+    // ---- the service
+
+    /// A fault of ours: the client learns nothing of it but that it may try again.
+    pub fn internal() -> Error {
+        Error::new(ErrorKind::InternalServerError, "Internal server error")
+    }
+
+    pub fn service_unavailable() -> Error {
+        Error::new(ErrorKind::ServiceUnavailable, "The service is temporarily unavailable. Please try again.")
     }
 }
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.type_name(), self.message)
+    }
+}
+
+impl std::error::Error for Error {}

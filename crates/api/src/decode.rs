@@ -1,0 +1,514 @@
+//! Reads a request's JSON into its structures, in one pass. The generated readers are lists of members
+//! that call the functions here.
+//!
+//! Three kinds of fault are kept apart, because DynamoDB reports them at different times:
+//! - JSON that does not parse or has the wrong type ends the reading at once: SerializationException;
+//! - a broken constraint is noted, and reading goes on: all are reported together;
+//! - a value that breaks a rule of its type is left out and the first is kept in the input's
+//!   `value_fault`: the operation's check reports it at its turn.
+//!
+//! A member that is `null` counts as absent; unknown members are ignored; of two members with one name
+//! the later wins.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use item::json::Jiter;
+use item::{Item, ValueBuf, ValueError};
+use jiter::{JiterErrorType, JsonErrorType, Peek};
+
+use crate::check::Refuse;
+use crate::name::TableName;
+use crate::pattern::Pattern;
+use crate::violation::{Constraint, Violation, Violations};
+use crate::{Error, ErrorKind};
+
+pub(crate) type Decoded<T> = Result<T, Error>;
+
+/// Reads the body of a request and applies the constraints of its shape.
+pub(crate) fn decode<T: Refuse>(
+    body: &[u8],
+    read: impl Fn(&mut Reader<'_>, &Path<'_>) -> Decoded<T>,
+) -> Result<T, Error> {
+    let mut reader =
+        Reader { json: Jiter::new(body), violations: Violations::default(), value_fault: None };
+    let input = match read(&mut reader, &Path::ROOT).and_then(|input| reader.finish().map(|()| input)) {
+        Ok(input) => input,
+        // Text that is not JSON is refused as such, wherever in it the wrong type stands.
+        Err(_) if !is_json(body) => return Err(unreadable()),
+        Err(error) => return Err(error),
+    };
+    if reader.violations.is_empty() {
+        return Ok(input);
+    }
+    reader.violations.sort();
+    Err(input.refuse(reader.violations))
+}
+
+/// Whether the whole text is one JSON value. Very deep JSON passes: it is refused for what it holds.
+fn is_json(body: &[u8]) -> bool {
+    let mut json = Jiter::new(body);
+    match json.next_skip().and_then(|()| json.finish()) {
+        Ok(()) => true,
+        Err(error) => {
+            matches!(error.error_type, JiterErrorType::JsonError(JsonErrorType::RecursionLimitExceeded))
+        }
+    }
+}
+
+fn serialization(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Serialization, message)
+}
+
+/// Text that is not JSON gets no explanation.
+fn unreadable() -> Error {
+    serialization("")
+}
+
+/// Where in the request the reader stands.
+#[derive(Clone, Copy)]
+pub(crate) struct Path<'p> {
+    parent: Option<&'p Path<'p>>,
+    step: Step<'p>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'p> {
+    Root,
+    Member { name: &'static str, index: usize },
+    Element(usize),
+    Entry(&'p str),
+}
+
+impl<'p> Path<'p> {
+    const ROOT: Path<'static> = Path { parent: None, step: Step::Root };
+
+    pub fn member(&'p self, members: &[&'static str], index: usize) -> Path<'p> {
+        Path { parent: Some(self), step: Step::Member { name: members[index], index } }
+    }
+
+    fn element(&'p self, index: usize) -> Path<'p> {
+        Path { parent: Some(self), step: Step::Element(index) }
+    }
+
+    fn entry(&'p self, name: &'p str) -> Path<'p> {
+        Path { parent: Some(self), step: Step::Entry(name) }
+    }
+
+    fn violation(&self, value: Option<String>, constraint: Constraint) -> Violation {
+        let (mut order, mut member) = (Vec::new(), String::new());
+        self.describe(&mut order, &mut member);
+        Violation { order, member, value, constraint }
+    }
+
+    fn describe(&self, order: &mut Vec<usize>, text: &mut String) {
+        if let Some(parent) = self.parent {
+            parent.describe(order, text);
+        }
+        if !text.is_empty() {
+            text.push('.');
+        }
+        match self.step {
+            Step::Root => {}
+            Step::Member { name, index } => {
+                order.push(index);
+                let (first, rest) = name.split_at(1);
+                text.push_str(&first.to_ascii_lowercase());
+                text.push_str(rest);
+            }
+            // Elements are counted from one.
+            Step::Element(index) => {
+                order.push(index);
+                text.push_str(&format!("{}.member", index + 1));
+            }
+            Step::Entry(name) => text.push_str(&format!("{name}.member")),
+        }
+    }
+}
+
+/// The JSON being read, and the faults that wait for their turn.
+pub(crate) struct Reader<'j> {
+    json: Jiter<'j>,
+    violations: Violations,
+    value_fault: Option<ValueError>,
+}
+
+impl<'j> Reader<'j> {
+    /// Begins a structure; its members follow with [`Members::next`].
+    pub fn structure(&mut self, name: &str, members: &'static [&'static str]) -> Decoded<Members> {
+        match self.peek()? {
+            Peek::Object => Ok(Members { members, seen: 0, begun: false }),
+            Peek::Array => Err(serialization(format!(
+                "Unrecognized collection type class com.amazonaws.dynamodb.v20120810.{name}"
+            ))),
+            _ => Err(serialization("Unexpected value type in payload")),
+        }
+    }
+
+    pub fn take_value_fault(&mut self) -> Option<ValueError> {
+        self.value_fault.take()
+    }
+
+    fn finish(&mut self) -> Decoded<()> {
+        self.json.finish().map_err(|_| unreadable())
+    }
+
+    fn peek(&mut self) -> Decoded<Peek> {
+        self.json.peek().map_err(|_| unreadable())
+    }
+
+    /// The text of a string, or the refusal of anything else where a `target` is wanted.
+    fn text(&mut self, target: &str) -> Decoded<&str> {
+        match self.peek()? {
+            Peek::String => self.json.known_str().map_err(|_| unreadable()),
+            other => Err(self.mismatch(other, target)),
+        }
+    }
+
+    /// DynamoDB's words for a JSON value that cannot become the Java class `target`.
+    fn mismatch(&mut self, found: Peek, target: &str) -> Error {
+        let found = match found {
+            Peek::True => "TRUE_VALUE",
+            Peek::False => "FALSE_VALUE",
+            Peek::String => "STRING_VALUE",
+            Peek::Array => {
+                return serialization(format!("Unrecognized collection type class java.lang.{target}"));
+            }
+            Peek::Object => return serialization("Start of structure or map found where not expected"),
+            number => match self.json.known_number_bytes(number) {
+                Ok(digits) if digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') => "NUMBER_VALUE",
+                Ok(_) => "DECIMAL_VALUE",
+                Err(_) => return unreadable(),
+            },
+        };
+        serialization(format!("{found} cannot be converted to {target}"))
+    }
+
+    fn note(&mut self, at: &Path<'_>, value: impl ToString, constraint: Constraint) {
+        self.violations.push(at.violation(Some(value.to_string()), constraint));
+    }
+
+    fn note_absent(&mut self, at: &Path<'_>) {
+        self.violations.push(at.violation(None, Constraint::NotNull));
+    }
+
+    fn note_value_fault(&mut self, fault: ValueError) {
+        self.value_fault.get_or_insert(fault);
+    }
+}
+
+/// A structure's members, one after another.
+pub(crate) struct Members {
+    members: &'static [&'static str],
+    /// One bit for each member that was present; the model's largest structure has 30 members.
+    seen: u64,
+    begun: bool,
+}
+
+impl Members {
+    /// The next known member that is not null; the reader stands before its value.
+    pub fn next(&mut self, reader: &mut Reader<'_>) -> Decoded<Option<usize>> {
+        loop {
+            let name = match std::mem::replace(&mut self.begun, true) {
+                false => reader.json.known_object(),
+                true => reader.json.next_key(),
+            };
+            let Some(name) = name.map_err(|_| unreadable())? else { return Ok(None) };
+            let index = self.members.iter().position(|member| *member == name);
+            let peek = reader.peek()?;
+            match index {
+                Some(index) if peek != Peek::Null => {
+                    self.seen |= 1 << index;
+                    return Ok(Some(index));
+                }
+                _ => reader.json.known_skip(peek).map_err(|_| unreadable())?,
+            }
+        }
+    }
+
+    /// Notes those of the required members that were absent.
+    pub fn require(&self, reader: &mut Reader<'_>, at: &Path<'_>, required: &[usize]) {
+        for &index in required {
+            if self.seen & (1 << index) == 0 {
+                reader.note_absent(&at.member(self.members, index));
+            }
+        }
+    }
+}
+
+pub(crate) fn string(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<String> {
+    reader.text("String").map(str::to_owned)
+}
+
+/// A string with constraints. Lengths count bytes of UTF-8.
+pub(crate) fn text(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+    length: RangeInclusive<usize>,
+    pattern: Option<&Pattern>,
+) -> Decoded<String> {
+    let text = string(reader, at)?;
+    if let Some(pattern) = pattern
+        && !(pattern.matches)(&text)
+    {
+        reader.note(at, &text, Constraint::Pattern(pattern.text));
+    }
+    note_length(reader, at, text.len(), length, || text.clone());
+    Ok(text)
+}
+
+fn note_length(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+    length: usize,
+    allowed: RangeInclusive<usize>,
+    value: impl Fn() -> String,
+) {
+    if length < *allowed.start() {
+        reader.note(at, value(), Constraint::LengthMin(*allowed.start()));
+    } else if length > *allowed.end() {
+        reader.note(at, value(), Constraint::LengthMax(*allowed.end()));
+    }
+}
+
+/// A table's name or ARN. The model bounds the ARN; the name inside has bounds of its own.
+pub(crate) fn table_name(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    let text = string(reader, at)?;
+    if let Err(constraints) = TableName::parse(&text) {
+        for constraint in constraints {
+            reader.note(at, &text, constraint);
+        }
+    }
+    Ok(text)
+}
+
+/// A string out of a fixed set.
+pub(crate) trait Enumeration: Default {
+    /// All of them, as messages list them.
+    const VALUES: &'static str;
+    fn from_name(name: &str) -> Option<Self>;
+}
+
+pub(crate) fn enumeration<T: Enumeration>(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<T> {
+    let name = reader.text("String")?;
+    if let Some(value) = T::from_name(name) {
+        return Ok(value);
+    }
+    let name = name.to_owned();
+    reader.note(at, name, Constraint::OneOf(T::VALUES));
+    Ok(T::default())
+}
+
+/// Also takes the words that DynamoDB takes.
+pub(crate) fn boolean(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<bool> {
+    match reader.peek()? {
+        peek @ (Peek::True | Peek::False) => reader.json.known_bool(peek).map_err(|_| unreadable()),
+        Peek::String => {
+            let word = reader.text("Boolean")?;
+            let is_one_of = |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
+            if is_one_of(&["true", "t", "yes", "y", "1"]) {
+                Ok(true)
+            } else if is_one_of(&["false", "f", "no", "n", "0"]) {
+                Ok(false)
+            } else {
+                Err(serialization("STRING_VALUE cannot be converted to Boolean"))
+            }
+        }
+        other => Err(reader.mismatch(other, "Boolean")),
+    }
+}
+
+/// A whole number: a fraction is dropped, and what is too large becomes the largest.
+fn whole(reader: &mut Reader<'_>, target: &str) -> Decoded<i64> {
+    let peek = reader.peek()?;
+    if !peek.is_num() {
+        return Err(reader.mismatch(peek, target));
+    }
+    let digits = reader.json.known_number_bytes(peek).map_err(|_| unreadable())?;
+    let digits = std::str::from_utf8(digits).map_err(|_| unreadable())?;
+    if let Ok(number) = digits.parse::<i64>() {
+        return Ok(number);
+    }
+    // A float cast saturates and drops the fraction.
+    Ok(digits.parse::<f64>().map_err(|_| unreadable())? as i64)
+}
+
+pub(crate) fn long(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<i64> {
+    whole(reader, "Long")
+}
+
+pub(crate) fn long_within(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+    range: RangeInclusive<i64>,
+) -> Decoded<i64> {
+    let number = long(reader, at)?;
+    note_range(reader, at, number, range);
+    Ok(number)
+}
+
+pub(crate) fn integer(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<i32> {
+    let number = whole(reader, "Integer")?;
+    Ok(number.clamp(i32::MIN.into(), i32::MAX.into()) as i32)
+}
+
+pub(crate) fn integer_within(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+    range: RangeInclusive<i64>,
+) -> Decoded<i32> {
+    let number = integer(reader, at)?;
+    note_range(reader, at, number.into(), range);
+    Ok(number)
+}
+
+fn note_range(reader: &mut Reader<'_>, at: &Path<'_>, number: i64, range: RangeInclusive<i64>) {
+    if number < *range.start() {
+        reader.note(at, number, Constraint::ValueMin(*range.start()));
+    } else if number > *range.end() {
+        reader.note(at, number, Constraint::ValueMax(*range.end()));
+    }
+}
+
+#[allow(dead_code, reason = "no served operation takes one yet")]
+pub(crate) fn double(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<f64> {
+    let peek = reader.peek()?;
+    if !peek.is_num() {
+        return Err(reader.mismatch(peek, "Double"));
+    }
+    reader.json.known_float(peek).map_err(|_| unreadable())
+}
+
+#[allow(dead_code, reason = "no served operation takes one yet")]
+pub(crate) fn blob(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<Vec<u8>> {
+    let refusal = "only base-64-encoded strings are convertible to bytes";
+    if reader.peek()? != Peek::String {
+        return Err(serialization(refusal));
+    }
+    let text = reader.text("Blob")?;
+    STANDARD.decode(text).map_err(|_| serialization(refusal))
+}
+
+pub(crate) fn list<T: Default>(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+    length: RangeInclusive<usize>,
+    read: impl Fn(&mut Reader<'_>, &Path<'_>) -> Decoded<T>,
+) -> Decoded<Vec<T>> {
+    optional_list(reader, at, length, |reader, at| read(reader, at).map(Some))
+}
+
+pub(crate) fn value_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+    length: RangeInclusive<usize>,
+) -> Decoded<Vec<ValueBuf>> {
+    optional_list(reader, at, length, value)
+}
+
+/// A list whose element reader may leave an element out.
+fn optional_list<T>(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+    length: RangeInclusive<usize>,
+    read: impl Fn(&mut Reader<'_>, &Path<'_>) -> Decoded<Option<T>>,
+) -> Decoded<Vec<T>> {
+    match reader.peek()? {
+        Peek::Array => {}
+        Peek::Object => return Err(serialization("Start of structure or map found where not expected")),
+        _ => return Err(serialization("Unexpected field type")),
+    }
+    let start = reader.json.current_index();
+    let mut elements = Vec::new();
+    let mut count = 0;
+    let mut next = reader.json.known_array().map_err(|_| unreadable())?;
+    while let Some(peek) = next {
+        let at = at.element(count);
+        count += 1;
+        if peek == Peek::Null {
+            reader.json.known_null().map_err(|_| unreadable())?;
+            reader.note_absent(&at);
+        } else if let Some(element) = read(reader, &at)? {
+            elements.push(element);
+        }
+        next = reader.json.array_step().map_err(|_| unreadable())?;
+    }
+    let sent = reader.json.slice_to_current(start);
+    note_length(reader, at, count, length, || String::from_utf8_lossy(sent).into_owned());
+    Ok(elements)
+}
+
+pub(crate) fn map<T>(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+    length: RangeInclusive<usize>,
+    class: &str,
+    read: impl Fn(&mut Reader<'_>, &Path<'_>) -> Decoded<T>,
+) -> Decoded<BTreeMap<String, T>> {
+    optional_map(reader, at, length, class, |reader, at| read(reader, at).map(Some))
+}
+
+const VALUE_MAP_CLASS: &str =
+    "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>";
+
+pub(crate) fn value_map(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<BTreeMap<String, ValueBuf>> {
+    optional_map(reader, at, 0..=usize::MAX, VALUE_MAP_CLASS, value)
+}
+
+/// A map whose value reader may leave an entry out; `null` leaves one out too.
+fn optional_map<T>(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+    length: RangeInclusive<usize>,
+    class: &str,
+    read: impl Fn(&mut Reader<'_>, &Path<'_>) -> Decoded<Option<T>>,
+) -> Decoded<BTreeMap<String, T>> {
+    expect_map(reader, class)?;
+    let start = reader.json.current_index();
+    let mut entries = BTreeMap::new();
+    let mut name = reader.json.known_object().map_err(|_| unreadable())?.map(str::to_owned);
+    while let Some(key) = name {
+        if reader.peek()? == Peek::Null {
+            reader.json.known_null().map_err(|_| unreadable())?;
+        } else if let Some(value) = read(reader, &at.entry(&key))? {
+            entries.insert(key, value);
+        }
+        name = reader.json.next_key().map_err(|_| unreadable())?.map(str::to_owned);
+    }
+    let sent = reader.json.slice_to_current(start);
+    note_length(reader, at, entries.len(), length, || String::from_utf8_lossy(sent).into_owned());
+    Ok(entries)
+}
+
+fn expect_map(reader: &mut Reader<'_>, class: &str) -> Decoded<()> {
+    match reader.peek()? {
+        Peek::Object => Ok(()),
+        Peek::Array => Err(serialization(format!("Unrecognized collection type {class}"))),
+        _ => Err(serialization("Unexpected field type")),
+    }
+}
+
+/// An AttributeValue; nothing if it breaks a rule of its type, which is kept for later.
+pub(crate) fn value(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<Option<ValueBuf>> {
+    match item::json::read_value(&mut reader.json).map_err(|error| serialization(error.to_string()))? {
+        Ok(value) => Ok(Some(value)),
+        Err(fault) => {
+            reader.note_value_fault(fault);
+            Ok(None)
+        }
+    }
+}
+
+/// Names and their values; empty if one of them is at fault, which is kept for later.
+pub(crate) fn item(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<Item> {
+    expect_map(reader, VALUE_MAP_CLASS)?;
+    match item::json::read_item(&mut reader.json).map_err(|error| serialization(error.to_string()))? {
+        Ok(item) => Ok(item),
+        Err(fault) => {
+            reader.note_value_fault(fault);
+            Ok(Item::default())
+        }
+    }
+}

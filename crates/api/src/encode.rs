@@ -1,0 +1,161 @@
+//! Prints answers as JSON, straight to bytes: members in the model's order, absent ones left out.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use item::{Item, ValueBuf};
+
+/// A thing that prints itself as one JSON value.
+pub(crate) trait Encode {
+    fn encode(&self, out: &mut Vec<u8>);
+
+    /// Whether there is anything to print; a member that is absent is left out with its name.
+    fn is_absent(&self) -> bool {
+        false
+    }
+}
+
+/// A JSON object being printed.
+pub(crate) struct Object<'o> {
+    out: &'o mut Vec<u8>,
+    first: bool,
+}
+
+impl<'o> Object<'o> {
+    pub fn new(out: &'o mut Vec<u8>) -> Object<'o> {
+        out.push(b'{');
+        Object { out, first: true }
+    }
+
+    pub fn member<T: Encode + ?Sized>(&mut self, name: &str, value: &T) {
+        if value.is_absent() {
+            return;
+        }
+        if !std::mem::replace(&mut self.first, false) {
+            self.out.push(b',');
+        }
+        name.encode(self.out);
+        self.out.push(b':');
+        value.encode(self.out);
+    }
+
+    pub fn end(self) {
+        self.out.push(b'}');
+    }
+}
+
+/// Seconds since 1970.
+pub(crate) struct Timestamp(pub f64);
+
+impl<T: Encode> Encode for Option<T> {
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Some(value) => value.encode(out),
+            None => out.extend_from_slice(b"null"),
+        }
+    }
+
+    fn is_absent(&self) -> bool {
+        self.is_none()
+    }
+}
+
+impl<T: Encode> Encode for Vec<T> {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.push(b'[');
+        for (index, element) in self.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            element.encode(out);
+        }
+        out.push(b']');
+    }
+}
+
+impl<T: Encode> Encode for BTreeMap<String, T> {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        for (name, value) in self {
+            object.member(name, value);
+        }
+        object.end();
+    }
+}
+
+impl Encode for bool {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(if *self { b"true" } else { b"false" });
+    }
+}
+
+impl Encode for i32 {
+    fn encode(&self, out: &mut Vec<u8>) {
+        i64::from(*self).encode(out);
+    }
+}
+
+impl Encode for i64 {
+    fn encode(&self, out: &mut Vec<u8>) {
+        print(out, format_args!("{self}"));
+    }
+}
+
+/// Capacity units and the like: always with a fraction, `1.0`.
+impl Encode for f64 {
+    fn encode(&self, out: &mut Vec<u8>) {
+        debug_assert!(self.is_finite(), "JSON has no infinity");
+        print(out, format_args!("{self:?}"));
+    }
+}
+
+/// To the millisecond, without needless digits: `1731612345.67`.
+impl Encode for Timestamp {
+    fn encode(&self, out: &mut Vec<u8>) {
+        print(out, format_args!("{}", (self.0 * 1000.0).round() / 1000.0));
+    }
+}
+
+fn print(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("a Vec takes every byte");
+}
+
+impl Encode for String {
+    fn encode(&self, out: &mut Vec<u8>) {
+        self.as_str().encode(out);
+    }
+}
+
+impl Encode for str {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.push(b'"');
+        let mut rest = self;
+        while let Some(index) = rest.find(|letter: char| letter == '"' || letter == '\\' || letter < ' ') {
+            let (plain, tail) = rest.split_at(index);
+            out.extend_from_slice(plain.as_bytes());
+            // Everything that needs an escape is one byte long.
+            match tail.as_bytes()[0] {
+                byte @ (b'"' | b'\\') => out.extend_from_slice(&[b'\\', byte]),
+                b'\n' => out.extend_from_slice(b"\\n"),
+                b'\r' => out.extend_from_slice(b"\\r"),
+                b'\t' => out.extend_from_slice(b"\\t"),
+                byte => print(out, format_args!("\\u{byte:04x}")),
+            }
+            rest = &tail[1..];
+        }
+        out.extend_from_slice(rest.as_bytes());
+        out.push(b'"');
+    }
+}
+
+impl Encode for Item {
+    fn encode(&self, out: &mut Vec<u8>) {
+        item::json::write_item(self.as_ref(), out);
+    }
+}
+
+impl Encode for ValueBuf {
+    fn encode(&self, out: &mut Vec<u8>) {
+        item::json::write_value(self.as_ref(), out);
+    }
+}

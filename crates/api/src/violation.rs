@@ -1,0 +1,119 @@
+//! Constraints that a request breaks: found while its body is read, reported together afterwards.
+
+use std::fmt;
+
+use crate::{Error, limits};
+
+/// One broken constraint of one member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Where the member stands among all members, so that reports do not depend on the JSON's order.
+    pub(crate) order: Vec<usize>,
+    /// As DynamoDB writes it: `keySchema.1.member.attributeName`.
+    pub member: String,
+    /// What was sent; nothing if the member is missing.
+    pub value: Option<String>,
+    pub constraint: Constraint,
+}
+
+/// What a member must satisfy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Constraint {
+    NotNull,
+    LengthMin(usize),
+    LengthMax(usize),
+    ValueMin(i64),
+    ValueMax(i64),
+    Pattern(&'static str),
+    /// The values in the order in which the service lists them.
+    OneOf(&'static str),
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Some(value) => write!(f, "Value '{value}' at '{}'", self.member)?,
+            None => write!(f, "Value null at '{}'", self.member)?,
+        }
+        write!(f, " failed to satisfy constraint: {}", self.constraint)
+    }
+}
+
+impl fmt::Display for Constraint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Constraint::NotNull => write!(f, "Member must not be null"),
+            Constraint::LengthMin(min) => write!(f, "Member must have length greater than or equal to {min}"),
+            Constraint::LengthMax(max) => write!(f, "Member must have length less than or equal to {max}"),
+            Constraint::ValueMin(min) => write!(f, "Member must have value greater than or equal to {min}"),
+            Constraint::ValueMax(max) => write!(f, "Member must have value less than or equal to {max}"),
+            Constraint::Pattern(text) => write!(f, "Member must satisfy regular expression pattern: {text}"),
+            Constraint::OneOf(values) => write!(f, "Member must satisfy enum value set: [{values}]"),
+        }
+    }
+}
+
+impl Violation {
+    /// The newer of DynamoDB's wordings: the member's own name, and no value.
+    pub(crate) fn named_only(&self) -> String {
+        let mut member = self.member.clone();
+        if let Some(first) = member.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        format!("Value at '{member}' failed to satisfy constraint: {}", self.constraint)
+    }
+}
+
+/// The constraints that one request breaks, in the order in which they are reported.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Violations(Vec<Violation>);
+
+impl Violations {
+    /// Ten are reported; the few more that are kept make the choice among them independent of the
+    /// order of the JSON's members in all but hostile requests.
+    const KEPT_MAX: usize = 100;
+
+    pub fn push(&mut self, violation: Violation) {
+        if self.0.len() < Violations::KEPT_MAX {
+            self.0.push(violation);
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn sort(&mut self) {
+        self.0.sort_by(|left, right| left.order.cmp(&right.order));
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Violation> {
+        self.0.iter()
+    }
+
+    /// The first one of the named member.
+    pub fn of(&self, member: &str) -> Option<&Violation> {
+        self.0.iter().find(|violation| violation.member == member)
+    }
+
+    /// Leaves only those that `keep` wants, unless that leaves none.
+    pub fn narrow(mut self, keep: impl Fn(&Violation) -> bool) -> Violations {
+        if self.0.iter().any(&keep) {
+            self.0.retain(keep);
+        }
+        self
+    }
+
+    pub fn into_error(self) -> Error {
+        Error::violations(self.0.iter().map(Violation::to_string))
+    }
+}
+
+impl Error {
+    /// Broken constraints, as many as DynamoDB reports at once.
+    pub(crate) fn violations(texts: impl Iterator<Item = String>) -> Error {
+        let texts: Vec<String> = texts.take(limits::VIOLATIONS_REPORTED_MAX).collect();
+        let plural = if texts.len() == 1 { "" } else { "s" };
+        Error::validation(format!("{} validation error{plural} detected: {}", texts.len(), texts.join("; ")))
+    }
+}
