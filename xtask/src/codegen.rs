@@ -610,9 +610,8 @@ fn print_decoders(model: &Model, reach: &Reach) -> Result<String, Error> {
             other => return Err(format!("{name} is of an unknown type {other}").into()),
         };
         let rust = model.rust_type(name)?;
-        let mut parts = vec![name.as_str()];
-        parts.extend(reach.read.iter().map(String::as_str).filter(|part| mentions(&rust, part)));
-        imported.extend(parts.into_iter().filter(|part| mentions(&rust, part)));
+        imported.extend(reach.read.iter().map(String::as_str).filter(|part| mentions(&rust, part)));
+        writeln!(types, "{rust}")?;
         writeln!(body, "fn {own}(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<{rust}> {{ {call} }}\n")?;
     }
     let mut uses = String::new();
