@@ -120,7 +120,7 @@ fn items() -> impl Iterator<Item = Value> {
     positions().map(|(partition, order)| {
         let mut item = key(partition, order);
         item["state"] = json!({"S": "SHIPPED"});
-        item["total"] = json!({"N": format!("{}.{:02}", 10 + order, partition % 100)});
+        item["amount"] = json!({"N": format!("{}.{:02}", 10 + order, partition % 100)});
         item["placed"] = json!({"N": format!("{}", 1_767_225_600 + partition * 60 + order)});
         item["gift"] = json!({"BOOL": order % 2 == 0});
         item["tags"] = json!({"SS": ["fragile", "priority"]});
@@ -137,7 +137,7 @@ fn increment(key: Value) -> Value {
     json!({
         "TableName": TABLE,
         "Key": key,
-        "UpdateExpression": "SET total = total + :one",
+        "UpdateExpression": "SET amount = amount + :one",
         "ExpressionAttributeValues": {":one": {"N": "1"}},
     })
 }

@@ -1,1 +1,61 @@
-fn main() {}
+//! `cargo xtask <chore>`: one way to do each chore, one file a chore.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "chores talk on the terminal")]
+
+use anyhow::{Result, anyhow};
+use clap::{Parser, Subcommand};
+
+mod acceptance;
+mod bench;
+mod codegen;
+mod command;
+mod crash;
+mod deny;
+mod fuzz;
+mod test;
+mod tidy;
+mod tools;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's chores")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Check everything; installs what it needs
+    Test(test::Options),
+    /// Write the generated code of `api` from the service model
+    Codegen {
+        /// Only say whether the code in the tree is what would be written
+        #[arg(long)]
+        check: bool,
+    },
+    /// Check the rules that no compiler knows
+    Tidy,
+    /// Check the dependencies: licences, duplicates, sources
+    Deny,
+    /// Run the AWS clients against the binary
+    Acceptance(acceptance::Options),
+    /// Kill the binary under load, again and again, and look for lost or invented writes
+    Crash(crash::Options),
+    /// Feed the parsers with anything
+    Fuzz(fuzz::Options),
+    /// Measure the binary beside a bare server
+    Bench(bench::Options),
+}
+
+fn main() -> Result<()> {
+    match Arguments::parse().chore {
+        Chore::Test(options) => test::run(&options),
+        Chore::Codegen { check } => codegen::run(check).map_err(|error| anyhow!("{error}")),
+        Chore::Tidy => tidy::run(),
+        Chore::Deny => deny::run(),
+        Chore::Acceptance(options) => acceptance::run(&options, &mut command::Tally::default()),
+        Chore::Crash(options) => crash::run(&options),
+        Chore::Fuzz(options) => fuzz::run(&options),
+        Chore::Bench(options) => bench::run(&options),
+    }
+}

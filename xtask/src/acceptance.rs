@@ -1,0 +1,38 @@
+//! `cargo xtask acceptance`: boto3, the AWS CLI and the JavaScript SDK against the release binary.
+
+use anyhow::Result;
+
+use crate::command::{self, Tally, program, root, run_counting};
+use crate::tools;
+
+#[derive(clap::Args, Default)]
+pub struct Options {
+    /// Passed to pytest, e.g. `-k paging`; the JavaScript tests are then left out
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pytest: Vec<String>,
+}
+
+pub fn run(options: &Options, tally: &mut Tally) -> Result<()> {
+    let binary = command::build_release(&["lodestone"])?.join("lodestone");
+    let folder = root().join("acceptance");
+
+    let python = tools::python(&folder.join("requirements.txt"))?;
+    // The AWS CLI of the environment, and its own Python, come first in the search path.
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(python.clone()).chain(std::env::split_paths(&path)))?;
+    let mut pytest = program(python.join("pytest"));
+    pytest.args(["-q", "-p", "no:cacheprovider"]).args(&options.pytest).current_dir(folder.join("python"));
+    pytest.env("PYTHONDONTWRITEBYTECODE", "1").env("PATH", path).env("LODESTONE", &binary);
+    run_counting(&mut pytest, tally)?;
+
+    if options.pytest.is_empty() {
+        let javascript = folder.join("javascript");
+        tools::node_modules(&javascript)?;
+        let mut node = program("node");
+        node.args(["--test", "--test-reporter=spec", "test/"])
+            .current_dir(javascript)
+            .env("LODESTONE", &binary);
+        run_counting(&mut node, tally)?;
+    }
+    Ok(())
+}

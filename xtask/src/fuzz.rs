@@ -1,0 +1,40 @@
+//! `cargo xtask fuzz`: each target of `fuzz/` for a while, from the seeds in the tree.
+//!
+//! Runs on the stable compiler: coverage needs a flag that only RUSTC_BOOTSTRAP opens, and no sanitizer is
+//! asked for, since the fuzzed crates hold no unsafe code. Debug assertions and overflow checks are on.
+
+use anyhow::Result;
+
+use crate::command::{self, program, root};
+use crate::tools;
+
+const TARGETS: [&str; 4] = ["request_decode", "expression", "number", "item_bytes"];
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// How long each target runs
+    #[arg(long, default_value_t = 60)]
+    pub seconds: u32,
+    /// One target; all by default
+    #[arg(value_parser = TARGETS)]
+    pub target: Option<String>,
+}
+
+pub fn run(options: &Options) -> Result<()> {
+    tools::cxx_compiler()?;
+    let fuzz = tools::cargo_tool("cargo-fuzz", "0.13.2")?;
+    let targets =
+        TARGETS.into_iter().filter(|name| options.target.as_deref().is_none_or(|only| only == *name));
+    for target in targets {
+        let folder = root().join("fuzz");
+        let corpus = folder.join("corpus").join(target);
+        std::fs::create_dir_all(&corpus)?;
+        let mut run = program(&fuzz);
+        run.args(["run", "--sanitizer", "none", target]).arg(corpus).arg(folder.join("seeds").join(target));
+        run.arg("--").arg(format!("-max_total_time={}", options.seconds));
+        // A single input that takes this long is a finding too.
+        run.args(["-timeout=10", "-rss_limit_mb=2048", "-max_len=8192", "-print_final_stats=1"]);
+        command::run(run.env("RUSTC_BOOTSTRAP", "1"))?;
+    }
+    Ok(())
+}

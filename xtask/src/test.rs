@@ -1,0 +1,87 @@
+//! `cargo xtask test`: everything that must hold, cheapest first, stopping at the first failure.
+//!
+//! It installs what it needs, so that it runs on a fresh clone and in CI alike. The clients, the crash loop
+//! and the benchmark share one release build.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+
+use crate::command::{self, Tally, cargo, run_counting, succeeds};
+use crate::{acceptance, bench, codegen, crash, deny, fuzz, tidy, tools};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// The steps to run; all by default
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Step {
+    Format,
+    Tidy,
+    Codegen,
+    Clippy,
+    Deny,
+    Rust,
+    Doc,
+    Acceptance,
+    Crash,
+    Bench,
+    Fuzz,
+}
+
+pub fn run(options: &Options) -> Result<()> {
+    let steps = if options.steps.is_empty() { Step::value_variants() } else { &options.steps };
+    let started = Instant::now();
+    let mut tally = Tally::default();
+    for &step in steps {
+        let name = step.to_possible_value().context("every step has a name")?.get_name().to_owned();
+        println!("── {name}");
+        let began = Instant::now();
+        step.run(&mut tally)
+            .with_context(|| format!("{name} failed. To run it alone: cargo xtask test {name}"))?;
+        println!("── {name}: {:.1} s", began.elapsed().as_secs_f64());
+    }
+    let minutes = started.elapsed().as_secs_f64() / 60.0;
+    println!("{} steps in {minutes:.1} minutes: {} passed, 0 failed", steps.len(), tally.passed);
+    Ok(())
+}
+
+impl Step {
+    fn run(self, tally: &mut Tally) -> Result<()> {
+        match self {
+            Step::Format => command::run(&mut cargo(["fmt", "--all", "--check"])),
+            Step::Tidy => tidy::run(),
+            Step::Codegen => codegen::run(true).map_err(|error| anyhow::anyhow!("{error}")),
+            Step::Clippy => command::run(&mut cargo([
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--quiet",
+                "--",
+                "--deny",
+                "warnings",
+            ])),
+            Step::Deny => deny::run(),
+            Step::Rust => rust(tally),
+            Step::Doc => run_counting(&mut cargo(["test", "--quiet", "--workspace", "--doc"]), tally),
+            Step::Acceptance => acceptance::run(&acceptance::Options::default(), tally),
+            Step::Crash => crash::run(&crash::Options::brief()),
+            Step::Bench => bench::run(&bench::Options { seconds: 0.2 }),
+            Step::Fuzz => fuzz::run(&fuzz::Options { seconds: 10, target: None }),
+        }
+    }
+}
+
+/// nextest runs tests of all crates side by side; without it the standard runner does the same, slower.
+fn rust(tally: &mut Tally) -> Result<()> {
+    tools::postgres()?;
+    let mut runner = if succeeds(&mut cargo(["nextest", "--version"])) {
+        cargo(["nextest", "run", "--workspace", "--status-level=fail", "--no-fail-fast"])
+    } else {
+        cargo(["test", "--quiet", "--workspace", "--all-targets", "--no-fail-fast"])
+    };
+    run_counting(&mut runner, tally)
+}

@@ -1,0 +1,108 @@
+//! `cargo xtask tidy`: rules that no compiler knows.
+//!
+//! A rule looks at one file and returns what is wrong with it. Generated files, lock files and the service
+//! models are not ours to tidy.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::command::{program, root};
+
+/// The complaint, if the file breaks the rule.
+type Rule = fn(path: &str, text: &str) -> Option<String>;
+
+const RULES: [Rule; 5] =
+    [no_tab, clean_line_ends, nothing_left_to_do, crate_opens_with_an_account, no_machine_path];
+
+pub fn run() -> Result<()> {
+    let files = files()?;
+    let complaints: Vec<String> = files.iter().flat_map(|path| complaints(path)).collect();
+    complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
+    ensure!(complaints.is_empty(), "{} untidy places in {} files", complaints.len(), files.len());
+    println!("{} files are tidy", files.len());
+    Ok(())
+}
+
+/// What is in the tree or would be with the next commit.
+fn files() -> Result<Vec<String>> {
+    let output = program("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .output()
+        .context("listing the files of the tree")?;
+    ensure!(output.status.success(), "git does not list the files of the tree");
+    let listed = String::from_utf8(output.stdout)?;
+    Ok(listed.lines().filter(|path| is_ours(path)).map(str::to_owned).collect())
+}
+
+fn is_ours(path: &str) -> bool {
+    let foreign = ["/facts/", "/generated/", "/seeds/", "LICENSE-"];
+    let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
+    !foreign.iter().any(|part| path.contains(part))
+        && matches!(extension, Some("rs" | "toml" | "md" | "py" | "mjs" | "json" | "txt"))
+        && !path.ends_with("package-lock.json")
+}
+
+fn complaints(path: &str) -> Vec<String> {
+    // A file may be listed and already deleted.
+    let Ok(text) = std::fs::read_to_string(root().join(path)) else { return Vec::new() };
+    RULES
+        .iter()
+        .filter_map(|rule| rule(path, &text))
+        .map(|complaint| format!("{path}: {complaint}"))
+        .collect()
+}
+
+/// The number of the first line that a test finds.
+fn first_line(text: &str, found: impl Fn(&str) -> bool) -> Option<usize> {
+    text.lines().position(found).map(|index| index + 1)
+}
+
+fn no_tab(_path: &str, text: &str) -> Option<String> {
+    first_line(text, |line| line.contains('\t')).map(|line| format!("line {line} holds a tab"))
+}
+
+fn clean_line_ends(_path: &str, text: &str) -> Option<String> {
+    if !text.is_empty() && !text.ends_with('\n') {
+        return Some("the last line has no end".to_owned());
+    }
+    first_line(text, |line| line.ends_with([' ', '\r']))
+        .map(|line| format!("line {line} ends in white space"))
+}
+
+fn nothing_left_to_do(path: &str, text: &str) -> Option<String> {
+    let marks = [concat!("todo", "!("), concat!("FIX", "ME"), concat!("XX", "X:")];
+    let found = |line: &str| marks.iter().any(|mark| line.contains(mark));
+    path.ends_with(".rs").then(|| first_line(text, found))?.map(|line| format!("line {line} is unfinished"))
+}
+
+fn crate_opens_with_an_account(path: &str, text: &str) -> Option<String> {
+    let opens_crate = path.ends_with("src/lib.rs") || path.ends_with("src/main.rs");
+    (opens_crate && !text.starts_with("//! ")).then(|| "a crate opens with `//!`: what it is".to_owned())
+}
+
+fn no_machine_path(_path: &str, text: &str) -> Option<String> {
+    let folders =
+        [concat!("/", "root/"), concat!("/", "home/"), concat!("/", "Users/"), concat!("/", "work/")];
+    first_line(text, |line| folders.iter().any(|folder| line.contains(folder)))
+        .map(|line| format!("line {line} names a folder of one machine"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_rule_finds_what_it_is_for_and_nothing_else() {
+        let check = |rule: Rule, path: &str, bad: &str, good: &str| {
+            assert!(rule(path, bad).is_some(), "{bad:?}");
+            assert_eq!(rule(path, good), None, "{good:?}");
+        };
+        check(no_tab, "a.md", "a\n\tb\n", "a\n    b\n");
+        check(clean_line_ends, "a.md", "a \n", "a\n");
+        check(clean_line_ends, "a.md", "a", "");
+        check(nothing_left_to_do, "a.rs", concat!("fn f() { todo", "!() }\n"), "fn f() {}\n");
+        check(crate_opens_with_an_account, "crates/a/src/lib.rs", "fn f() {}\n", "//! What it is.\n");
+        check(no_machine_path, "a.md", concat!("see /", "home/someone\n"), "see the home folder\n");
+    }
+}

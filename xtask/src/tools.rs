@@ -1,0 +1,93 @@
+//! What chores need beyond Rust itself. Everything is installed on first use into a cache folder outside
+//! the clone; Debian's packages into the system, when that is allowed.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::command::{cargo, program, root, run, succeeds};
+
+/// `lodestone` in the user's cache folder.
+pub fn cache() -> Result<PathBuf> {
+    let folder = match std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()) {
+        Some(folder) => PathBuf::from(folder),
+        None => PathBuf::from(std::env::var_os("HOME").context("HOME is not set")?).join(".cache"),
+    };
+    Ok(folder.join("lodestone"))
+}
+
+/// A program from crates.io.
+pub fn cargo_tool(name: &str, version: &str) -> Result<PathBuf> {
+    let folder = cache()?.join("tools");
+    let path = folder.join("bin").join(name);
+    if !path.exists() {
+        println!("Installing {name} {version}");
+        // Its build folder is its own, not the workspace's. It runs for seconds: optimising it takes
+        // longer than it saves.
+        let mut install =
+            cargo(["install", "--quiet", "--locked", "--debug", name, "--version", version, "--root"]);
+        run(install.arg(&folder).env_remove("CARGO_TARGET_DIR"))?;
+    }
+    Ok(path)
+}
+
+/// The `bin` folder of a Python environment with the packages of a requirements file.
+pub fn python(requirements: &Path) -> Result<PathBuf> {
+    let folder = cache()?.join(format!("python-{}", fingerprint(requirements)?));
+    let (bin, complete) = (folder.join("bin"), folder.join("complete"));
+    if !complete.exists() {
+        println!("Installing the Python clients");
+        if !succeeds(program("python3").args(["-m", "venv", "--clear"]).arg(&folder)) {
+            debian(&["python3-venv"])?;
+            run(program("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+        }
+        run(program(bin.join("pip")).args(["install", "--quiet", "--requirement"]).arg(requirements))?;
+        std::fs::write(complete, "")?;
+    }
+    Ok(bin)
+}
+
+/// Installs the packages of a folder's `package-lock.json` beside it.
+pub fn node_modules(folder: &Path) -> Result<()> {
+    let complete =
+        folder.join("node_modules").join(format!(".{}", fingerprint(&folder.join("package-lock.json"))?));
+    if !complete.exists() {
+        println!("Installing the JavaScript client");
+        let npm = ["ci", "--no-audit", "--no-fund", "--loglevel=error", "--cache"];
+        run(program("npm").args(npm).arg(cache()?.join("npm")).current_dir(folder))?;
+        std::fs::write(complete, "")?;
+    }
+    Ok(())
+}
+
+/// PostgreSQL's server programs.
+pub fn postgres() -> Result<()> {
+    if Path::new("/usr/lib/postgresql/15/bin/postgres").exists() {
+        Ok(())
+    } else {
+        debian(&["postgresql-15"])
+    }
+}
+
+/// What libFuzzer is compiled with.
+pub fn cxx_compiler() -> Result<()> {
+    if succeeds(program("c++").arg("--version")) { Ok(()) } else { debian(&["g++"]) }
+}
+
+fn debian(packages: &[&str]) -> Result<()> {
+    println!("Installing {}", packages.join(", "));
+    let apt = |arguments: &[&str]| {
+        run(program("apt-get").args(["-qq", "-y"]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    let installed =
+        apt(&["update"]).and_then(|()| apt(&[&["install", "--no-install-recommends"], packages].concat()));
+    installed.with_context(|| format!("install these yourself, then try again: {}", packages.join(" ")))
+}
+
+fn fingerprint(file: &Path) -> Result<String> {
+    ensure!(file.exists(), "{} is missing", file.strip_prefix(root()).unwrap_or(file).display());
+    let mut hasher = DefaultHasher::new();
+    std::fs::read(file)?.hash(&mut hasher);
+    Ok(format!("{:016x}", hasher.finish()))
+}
