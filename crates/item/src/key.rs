@@ -1,19 +1,50 @@
 //! Order-preserving, prefix-free key bytes: comparing them as bytes compares the values, and the
 //! bytes of one value are never a prefix of another's, so that several can stand in a row.
+//!
+//! Numbers have such bytes already. Strings and binaries end in 0x00; a 0x00 inside becomes 0x01 0x01
+//! and a 0x01 becomes 0x01 0x02, so that the end sorts below everything that could follow. The type is
+//! not written: a key attribute has one type, and values of different types are never compared.
 
-use crate::ValueRef;
+use crate::{ValueRef, View};
+
+const END: u8 = 0x00;
+const ESCAPE: u8 = 0x01;
 
 /// Appends the key bytes of a scalar (S, N or B). Other types are a caller's mistake and panic.
-pub fn encode(_value: ValueRef<'_>, _out: &mut Vec<u8>) {
-    todo!()
+pub fn encode(value: ValueRef<'_>, out: &mut Vec<u8>) {
+    match value.view() {
+        View::N(_) => out.extend_from_slice(value.content()),
+        View::S(_) | View::B(_) => {
+            escape(value.content(), out);
+            out.push(END);
+        }
+        _ => panic!("a key holds S, N or B, not {}", value.kind().name()),
+    }
 }
 
-/// Appends the part that the key bytes of every S or B value beginning with `value` share.
-pub fn encode_prefix(_value: ValueRef<'_>, _out: &mut Vec<u8>) {
-    todo!()
+/// Appends the part that the key bytes of every S or B value beginning with `value` share. Other types
+/// are a caller's mistake and panic.
+pub fn encode_prefix(value: ValueRef<'_>, out: &mut Vec<u8>) {
+    match value.view() {
+        View::S(_) | View::B(_) => escape(value.content(), out),
+        _ => panic!("only S and B have prefixes, not {}", value.kind().name()),
+    }
 }
 
 /// The smallest bytes behind everything that begins with `prefix`; `None` if there are none.
-pub fn after_prefix(_prefix: &[u8]) -> Option<Vec<u8>> {
-    todo!()
+pub fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte != 0xFF)?;
+    let mut after = prefix[..=last].to_vec();
+    after[last] += 1;
+    Some(after)
+}
+
+fn escape(bytes: &[u8], out: &mut Vec<u8>) {
+    out.reserve(bytes.len() + 1);
+    for &byte in bytes {
+        match byte {
+            END | ESCAPE => out.extend_from_slice(&[ESCAPE, byte + 1]),
+            _ => out.push(byte),
+        }
+    }
 }

@@ -8,6 +8,7 @@
 mod error;
 pub mod json;
 pub mod key;
+mod layout;
 mod number;
 mod owned;
 mod value;
@@ -15,6 +16,6 @@ mod view;
 
 pub use error::{Corrupt, ValueError};
 pub use number::{Number, NumberError};
-pub use owned::{Item, ItemBuilder, ValueBuf};
+pub use owned::{Item, ItemBuilder, ListBuilder, SetBuilder, ValueBuf};
 pub use value::{Type, Value};
 pub use view::{ItemRef, ListRef, MapRef, ValueRef, View};
