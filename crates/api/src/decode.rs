@@ -32,8 +32,7 @@ pub(crate) fn decode<T: Refuse>(
     body: &[u8],
     read: impl Fn(&mut Reader<'_>, &Path<'_>) -> Decoded<T>,
 ) -> Result<T, Error> {
-    let mut reader =
-        Reader { json: Jiter::new(body), violations: Violations::default(), value_fault: None };
+    let mut reader = Reader { json: Jiter::new(body), violations: Violations::default(), value_fault: None };
     let input = match read(&mut reader, &Path::ROOT).and_then(|input| reader.finish().map(|()| input)) {
         Ok(input) => input,
         // Text that is not JSON is refused as such, wherever in it the wrong type stands.
@@ -178,7 +177,9 @@ impl<'j> Reader<'j> {
             }
             Peek::Object => return serialization("Start of structure or map found where not expected"),
             number => match self.json.known_number_bytes(number) {
-                Ok(digits) if digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') => "NUMBER_VALUE",
+                Ok(digits) if digits.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') => {
+                    "NUMBER_VALUE"
+                }
                 Ok(_) => "DECIMAL_VALUE",
                 Err(_) => return unreadable(),
             },

@@ -219,7 +219,9 @@ impl Error {
     }
 
     pub fn sort_key_too_long() -> Error {
-        Error::invalid_parameter("Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
+        Error::invalid_parameter(
+            "Aggregated size of all range keys has exceeded the size limit of 1024 bytes",
+        )
     }
 
     pub fn item_too_large() -> Error {
@@ -232,6 +234,36 @@ impl Error {
 
     pub fn start_key_invalid() -> Error {
         Error::validation("The provided starting key is invalid")
+    }
+
+    /// An ExclusiveStartKey in another partition than the query's.
+    pub fn start_key_outside_query() -> Error {
+        Error::validation(
+            "The provided starting key is outside query boundaries based on provided conditions",
+        )
+    }
+
+    /// An ExclusiveStartKey that the condition on the sort key excludes.
+    pub fn start_key_outside_sort_condition() -> Error {
+        Error::validation("The provided starting key does not match the range key predicate")
+    }
+
+    /// An ExclusiveStartKey for a table without a sort key.
+    pub fn query_cannot_be_restarted() -> Error {
+        Error::validation("The query can return at most one row and cannot be restarted")
+    }
+
+    pub fn filter_on_key(name: &str) -> Error {
+        Error::validation(format!(
+            "Filter Expression can only contain non-primary key attributes: Primary key attribute: {name}"
+        ))
+    }
+
+    /// An update whose target is a key attribute.
+    pub fn key_not_updatable(name: &str) -> Error {
+        Error::invalid_parameter(format_args!(
+            "Cannot update attribute {name}. This attribute is part of the key"
+        ))
     }
 
     // ---- the service

@@ -91,15 +91,10 @@ impl Violations {
         self.0.iter()
     }
 
-    /// The first one of the named member.
-    pub fn of(&self, member: &str) -> Option<&Violation> {
-        self.0.iter().find(|violation| violation.member == member)
-    }
-
-    /// Leaves only those that `keep` wants, unless that leaves none.
-    pub fn narrow(mut self, keep: impl Fn(&Violation) -> bool) -> Violations {
-        if self.0.iter().any(&keep) {
-            self.0.retain(keep);
+    /// Only those of the first group that has any; all of them if none has.
+    pub fn first_group(mut self, groups: &[fn(&Violation) -> bool]) -> Violations {
+        if let Some(group) = groups.iter().find(|group| self.0.iter().any(group)) {
+            self.0.retain(group);
         }
         self
     }

@@ -1,11 +1,26 @@
 //! Rules for requests that need neither the table nor an expression's meaning, one file an operation.
 //!
 //! Each input has a `check`, which the engine calls first, and says through [`Refuse`] how DynamoDB
-//! words the constraints that its decoding found broken.
+//! words the constraints that its decoding found broken. Where the service has two wordings, the newer
+//! one is used: it puts faults in the shape of a PutItem, UpdateItem or DeleteItem request behind
+//! `1 validation error detected: `, and leaves those of reads bare.
+
+mod create_table;
+mod delete_item;
+mod delete_table;
+mod describe_table;
+mod get_item;
+mod list_tables;
+mod parameters;
+mod put_item;
+mod query;
+mod scan;
+mod schema;
+mod update_item;
+mod update_table;
 
 use crate::Error;
-use crate::generated::*;
-use crate::violation::Violations;
+use crate::violation::{Constraint, Violation, Violations};
 
 /// How an operation reports broken constraints.
 pub(crate) trait Refuse {
@@ -14,16 +29,32 @@ pub(crate) trait Refuse {
         violations.into_error()
     }
 }
-impl Refuse for CreateTableInput {}
-impl Refuse for DescribeTableInput {}
-impl Refuse for ListTablesInput {}
-impl Refuse for UpdateTableInput {}
-impl Refuse for DeleteTableInput {}
-impl Refuse for PutItemInput {}
-impl Refuse for GetItemInput {}
-impl Refuse for UpdateItemInput {}
-impl Refuse for DeleteItemInput {}
-impl Refuse for QueryInput {}
-impl Refuse for ScanInput {}
-macro_rules! st { ($($t:ident)*) => {$(impl $t { pub fn check(&self) -> Result<(), Error> { Ok(()) } })*} }
-st!(CreateTableInput DescribeTableInput ListTablesInput UpdateTableInput DeleteTableInput PutItemInput GetItemInput UpdateItemInput DeleteItemInput QueryInput ScanInput);
+
+/// Table operations report a missing name alone and in other words.
+fn refuse_table_request(violations: Violations) -> Error {
+    if violations.iter().any(|violation| violation.member == "tableName" && violation.value.is_none()) {
+        return Error::validation("The parameter 'TableName' is required but was not present in the request");
+    }
+    violations.into_error()
+}
+
+/// Item operations report an empty name before all else, and some members in the newer wording.
+fn refuse_item_request(violations: Violations) -> Error {
+    Error::violations(violations.first_group(&[is_empty_name]).iter().map(newer_wording))
+}
+
+fn is_empty_name(violation: &Violation) -> bool {
+    violation.member == "tableName" && violation.constraint == Constraint::LengthMin(1)
+}
+
+fn newer_wording(violation: &Violation) -> String {
+    match (violation.member.as_str(), &violation.constraint) {
+        // The list and its misspelling are DynamoDB's.
+        ("returnValues", Constraint::OneOf(_)) => "Failed to satisfy constraint: Member must satisfy enum \
+             value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
+            .to_owned(),
+        ("tableName", Constraint::LengthMin(1)) => violation.named_only(),
+        ("limit" | "segment" | "totalSegments", _) => violation.named_only(),
+        _ => violation.to_string(),
+    }
+}
