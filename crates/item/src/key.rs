@@ -5,29 +5,29 @@
 //! and a 0x01 becomes 0x01 0x02, so that the end sorts below everything that could follow. The type is
 //! not written: a key attribute has one type, and values of different types are never compared.
 
-use crate::{ValueRef, View};
+use crate::{Type, ValueRef};
 
 const END: u8 = 0x00;
 const ESCAPE: u8 = 0x01;
 
 /// Appends the key bytes of a scalar (S, N or B). Other types are a caller's mistake and panic.
 pub fn encode(value: ValueRef<'_>, out: &mut Vec<u8>) {
-    match value.view() {
-        View::N(_) => out.extend_from_slice(value.content()),
-        View::S(_) | View::B(_) => {
+    match value.kind() {
+        Type::N => out.extend_from_slice(value.content()),
+        Type::S | Type::B => {
             escape(value.content(), out);
             out.push(END);
         }
-        _ => panic!("a key holds S, N or B, not {}", value.kind().name()),
+        other => panic!("a key holds S, N or B, not {}", other.name()),
     }
 }
 
 /// Appends the part that the key bytes of every S or B value beginning with `value` share. Other types
 /// are a caller's mistake and panic.
 pub fn encode_prefix(value: ValueRef<'_>, out: &mut Vec<u8>) {
-    match value.view() {
-        View::S(_) | View::B(_) => escape(value.content(), out),
-        _ => panic!("only S and B have prefixes, not {}", value.kind().name()),
+    match value.kind() {
+        Type::S | Type::B => escape(value.content(), out),
+        other => panic!("only S and B have prefixes, not {}", other.name()),
     }
 }
 

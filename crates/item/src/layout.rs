@@ -42,7 +42,7 @@ pub(crate) fn kind(tag: u8) -> Type {
     }
 }
 
-/// The tag of a container, and of the members of a set.
+/// The tag of a list, map or set.
 pub(crate) fn container_tag(kind: Type) -> u8 {
     match kind {
         Type::Ss => SS,
@@ -186,10 +186,10 @@ pub(crate) struct Duplicate;
 
 /// Puts the members from `body` on in order. If two are equal, all stay as they were.
 pub(crate) fn sort_members(body: usize, out: &mut Vec<u8>) -> Result<(), Duplicate> {
-    let mut members: Vec<&[u8]> = walk(&out[body..]).collect();
-    if members.is_sorted_by(|a, b| content(a) < content(b)) {
+    if walk(&out[body..]).is_sorted_by(|a, b| content(a) < content(b)) {
         return Ok(());
     }
+    let mut members: Vec<&[u8]> = walk(&out[body..]).collect();
     members.sort_by(|a, b| content(a).cmp(content(b)));
     if members.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(Duplicate);

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use bigdecimal::BigDecimal;
 use item::{Number, NumberError};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 /// Texts all over the range and somewhat beyond it, in many spellings.
 fn texts() -> impl Strategy<Value = String> {
@@ -46,11 +47,13 @@ fn encoded(number: Number) -> Vec<u8> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(38), ..ProptestConfig::default() })]
+
     #[test]
     fn parsing_agrees_with_the_reference(text in texts()) {
         let value = BigDecimal::from_str(&text.replace(".e", ".0e").replace(".E", ".0e")).expect("a decimal");
         let parsed = Number::parse(&text);
-        if value == BigDecimal::from(0) {
+        if value == 0 {
             prop_assert!(parsed.is_err() || parsed == Ok(Number::ZERO));
         } else {
             prop_assert_eq!(parsed.clone().map(drop), expected(&value));
@@ -83,7 +86,7 @@ proptest! {
             (a.checked_add(b), reference(a) + reference(b)),
             (a.checked_sub(b), reference(a) - reference(b)),
         ] {
-            if exact == BigDecimal::from(0) {
+            if exact == 0 {
                 prop_assert_eq!(result, Ok(Number::ZERO));
             } else if expected(&exact).is_ok() {
                 prop_assert_eq!(reference(result.expect("the exact result fits")), exact);
