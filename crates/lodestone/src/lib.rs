@@ -1,1 +1,36 @@
+//! Lodestone as a library: open a database in this process and call DynamoDB's operations on it.
+//!
+//! ```
+//! use lodestone::{Database, api::*, item::{Item, Value}};
+//!
+//! # tokio_test::block_on(async {
+//! let database = Database::in_memory().await?;
+//! database
+//!     .call(CreateTableInput {
+//!         table_name: "Songs".into(),
+//!         key_schema: vec![KeySchemaElement { attribute_name: "Artist".into(), key_type: KeyType::Hash }],
+//!         attribute_definitions: vec![AttributeDefinition {
+//!             attribute_name: "Artist".into(),
+//!             attribute_type: ScalarAttributeType::S,
+//!         }],
+//!         billing_mode: Some(BillingMode::PayPerRequest),
+//!         ..Default::default()
+//!     })
+//!     .await?;
+//! let song = Item::from_iter([("Artist", Value::from("Nina Simone")), ("Plays", Value::from(7))]);
+//! database.call(PutItemInput { table_name: "Songs".into(), item: song.clone(), ..Default::default() }).await?;
+//!
+//! let key = Item::from_iter([("Artist", Value::from("Nina Simone"))]);
+//! let found = database.call(GetItemInput { table_name: "Songs".into(), key, ..Default::default() }).await?;
+//! assert_eq!(found.item, Some(song));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
 
+mod database;
+mod environment;
+
+pub use api;
+pub use database::{Database, OpenError};
+pub use item;
+pub use store_fjall::Durability;

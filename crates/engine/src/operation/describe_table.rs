@@ -1,0 +1,18 @@
+//! DescribeTable: what the catalog knows of a table.
+
+use api::{DescribeTableInput, DescribeTableOutput, Error, TableStatus};
+
+use super::description::description;
+use crate::{Caller, Engine};
+
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: DescribeTableInput,
+) -> Result<DescribeTableOutput, Error> {
+    input.check()?;
+    let table = engine
+        .find(caller, &input.table_name)
+        .ok_or_else(|| Error::resource_not_found_table(&input.table_name))?;
+    Ok(DescribeTableOutput { table: Some(description(&table, TableStatus::Active)) })
+}

@@ -1,0 +1,19 @@
+//! ListTables: the names of an account's tables in a Region, a page at a time.
+
+use api::{Error, ListTablesInput, ListTablesOutput, limits};
+
+use crate::{Caller, Engine};
+
+pub async fn run(engine: &Engine, caller: &Caller, input: ListTablesInput) -> Result<ListTablesOutput, Error> {
+    input.check()?;
+    let limit = input.limit.map_or(limits::LIST_TABLES_PAGE_MAX, |limit| limit as usize);
+    let after = input.exclusive_start_table_name.as_deref();
+    // One more than asked for tells whether the page is the last.
+    let mut names = engine.catalog.names(caller, after, limit + 1);
+    let more = names.len() > limit;
+    names.truncate(limit);
+    Ok(ListTablesOutput {
+        last_evaluated_table_name: names.last().filter(|_| more).cloned(),
+        table_names: Some(names),
+    })
+}

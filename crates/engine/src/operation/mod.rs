@@ -1,0 +1,18 @@
+//! One operation, one file, one shape: check the input, plan, do, answer.
+
+pub mod create_table;
+pub mod delete_item;
+pub mod delete_table;
+pub mod describe_table;
+pub mod get_item;
+pub mod list_tables;
+pub mod put_item;
+pub mod query;
+pub mod scan;
+pub mod update_item;
+pub mod update_table;
+
+mod consumed;
+mod description;
+mod expressions;
+mod paging;

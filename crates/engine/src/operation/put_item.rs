@@ -1,0 +1,37 @@
+//! PutItem: makes an item, or replaces the one with its key.
+
+use api::{Error, PutItemInput, PutItemOutput, ReturnValue, ReturnValuesOnConditionCheckFailure};
+
+use super::consumed::consumed;
+use super::expressions::{condition, placeholders, write_error};
+use crate::write::{self, Change, Plan};
+use crate::{Caller, Engine};
+
+pub async fn run(engine: &Engine, caller: &Caller, input: PutItemInput) -> Result<PutItemOutput, Error> {
+    let plan = plan(engine, caller, &input)?;
+    let outcome = write::apply(&*engine.store, &plan).await?;
+    Ok(PutItemOutput {
+        consumed_capacity: consumed(input.return_consumed_capacity, &plan.table.name, outcome.write_units()),
+        attributes: outcome.old.filter(|_| input.return_values == Some(ReturnValue::AllOld)),
+        ..PutItemOutput::default()
+    })
+}
+
+fn plan(engine: &Engine, caller: &Caller, input: &PutItemInput) -> Result<Plan, Error> {
+    input.check()?;
+    let mut placeholders =
+        placeholders(&input.expression_attribute_names, &input.expression_attribute_values)
+            .map_err(write_error)?;
+    let condition = condition(&input.condition_expression, &mut placeholders).map_err(write_error)?;
+    placeholders.finish().map_err(write_error)?;
+    let table = engine.table(caller, &input.table_name)?;
+    let key = table.key_of_item(input.item.as_ref())?;
+    Ok(Plan {
+        table,
+        key,
+        change: Change::Put(input.item.clone()),
+        condition,
+        show_failed_item: input.return_values_on_condition_check_failure
+            == Some(ReturnValuesOnConditionCheckFailure::AllOld),
+    })
+}

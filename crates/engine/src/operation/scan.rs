@@ -1,0 +1,80 @@
+//! Scan: walks a whole table, or one segment of it, in the order of the hashes.
+
+use std::ops::Bound;
+
+use api::{Error, ScanInput, ScanOutput};
+use capacity::scan_units;
+use store::{Direction, Partition, Range};
+
+use super::consumed::consumed;
+use super::expressions::{filter, placeholders, projection, read_error};
+use super::paging;
+use crate::key::{segment_range, share_of};
+use crate::read::{self, Page, PageRequest};
+use crate::table::Table;
+use crate::{Caller, Engine};
+
+pub async fn run(engine: &Engine, caller: &Caller, input: ScanInput) -> Result<ScanOutput, Error> {
+    input.check()?;
+    let mut placeholders =
+        placeholders(&input.expression_attribute_names, &input.expression_attribute_values)
+            .map_err(read_error)?;
+    let filter = filter(&input.filter_expression, &mut placeholders).map_err(read_error)?;
+    let projection = projection(&input.projection_expression, &mut placeholders).map_err(read_error)?;
+    placeholders.finish().map_err(read_error)?;
+    let table = engine.table(caller, &input.table_name)?;
+    if let Some(index) = &input.index_name {
+        return Err(Error::index_unknown(index));
+    }
+    let range = range(&table, &input)?;
+
+    let request = PageRequest {
+        range,
+        direction: Direction::Forward,
+        consistency: paging::consistency(input.consistent_read),
+        limit: paging::limit(input.limit),
+        filter: filter.as_ref(),
+        projection: projection.as_ref(),
+        count_only: paging::count_only(input.select),
+    };
+    let page = read::page(&*engine.store, &request).await?;
+
+    let visited = partitions_visited(&table, &request.range, &page);
+    let units = scan_units(page.scanned_bytes, visited, paging::read_mode(input.consistent_read));
+    Ok(ScanOutput {
+        consumed_capacity: consumed(input.return_consumed_capacity, &table.name, units),
+        count: Some(page.count as i32),
+        scanned_count: Some(page.scanned as i32),
+        last_evaluated_key: paging::last_evaluated_key(&table, &page),
+        items: (!request.count_only).then_some(page.items),
+    })
+}
+
+/// The segment's hashes, from the start key on.
+fn range(table: &Table, input: &ScanInput) -> Result<Range, Error> {
+    let (segment, total) = (input.segment.unwrap_or(0), input.total_segments.unwrap_or(1));
+    let range = segment_range(table.space(), segment as u32, total as u32);
+    let Some(start) = &input.exclusive_start_key else { return Ok(range) };
+    paging::check_start_key(table, start.as_ref())?;
+    let position = table.keys.position(start.as_ref());
+    // A start key of another segment: it stands before this segment (nothing to skip) or behind it.
+    match &range.start {
+        Bound::Included(first) if position < *first => Ok(range),
+        _ => Ok(read::resume(range, Direction::Forward, position)),
+    }
+}
+
+/// How many of the table's partitions lie between where the page began and where it stopped.
+fn partitions_visited(table: &Table, range: &Range, page: &Page) -> u64 {
+    let partitions = table.partitions();
+    let first = match &range.start {
+        Bound::Included(position) | Bound::Excluded(position) => position.partition,
+        Bound::Unbounded => Partition::FIRST,
+    };
+    let last = match (&page.stopped_in, &range.end) {
+        (Some(partition), _) => *partition,
+        (None, Bound::Included(position) | Bound::Excluded(position)) => position.partition,
+        (None, Bound::Unbounded) => Partition::LAST,
+    };
+    share_of(&last, partitions).saturating_sub(share_of(&first, partitions)) + 1
+}

@@ -1,0 +1,63 @@
+//! UpdateItem: changes an item's attributes, making the item if it isn't there.
+
+use api::{
+    Error, ReturnValue, ReturnValuesOnConditionCheckFailure, UpdateItemInput, UpdateItemOutput, limits,
+};
+use expression::Update;
+use item::Item;
+
+use super::consumed::consumed;
+use super::expressions::{condition, placeholders, write_error};
+use crate::write::{self, Change, Outcome, Plan};
+use crate::{Caller, Engine};
+
+pub async fn run(engine: &Engine, caller: &Caller, input: UpdateItemInput) -> Result<UpdateItemOutput, Error> {
+    let plan = plan(engine, caller, &input)?;
+    let outcome = write::apply(&*engine.store, &plan).await?;
+    Ok(UpdateItemOutput {
+        consumed_capacity: consumed(input.return_consumed_capacity, &plan.table.name, outcome.write_units()),
+        attributes: attributes(input.return_values, &plan, outcome),
+        ..UpdateItemOutput::default()
+    })
+}
+
+fn plan(engine: &Engine, caller: &Caller, input: &UpdateItemInput) -> Result<Plan, Error> {
+    input.check()?;
+    let mut placeholders =
+        placeholders(&input.expression_attribute_names, &input.expression_attribute_values)
+            .map_err(write_error)?;
+    let condition = condition(&input.condition_expression, &mut placeholders).map_err(write_error)?;
+    let update = match &input.update_expression {
+        Some(text) => Update::parse(text, &mut placeholders).map_err(write_error)?,
+        None => Update::new(Vec::new()).map_err(write_error)?,
+    };
+    placeholders.finish().map_err(write_error)?;
+    let table = engine.table(caller, &input.table_name)?;
+    let key = table.key_of(input.key.as_ref())?;
+    if let Some(target) = update.targets().find(|target| table.keys.contains(target)) {
+        return Err(Error::key_not_updatable(target));
+    }
+    if update.charge_bytes() > limits::ITEM_BYTES_MAX {
+        return Err(Error::item_to_update_too_large());
+    }
+    Ok(Plan {
+        table,
+        key,
+        change: Change::Update { update: Box::new(update), key_attributes: input.key.clone() },
+        condition,
+        show_failed_item: input.return_values_on_condition_check_failure
+            == Some(ReturnValuesOnConditionCheckFailure::AllOld),
+    })
+}
+
+/// The attributes that ReturnValues asks for; absent, not empty, when nothing qualifies.
+fn attributes(asked: Option<ReturnValue>, plan: &Plan, outcome: Outcome) -> Option<Item> {
+    let Change::Update { update, .. } = &plan.change else { return None };
+    match asked? {
+        ReturnValue::None => None,
+        ReturnValue::AllOld => outcome.old,
+        ReturnValue::AllNew => outcome.new,
+        ReturnValue::UpdatedOld => update.updated_old(outcome.old.as_ref()?.as_ref()),
+        ReturnValue::UpdatedNew => update.updated_new(outcome.new.as_ref()?.as_ref()),
+    }
+}

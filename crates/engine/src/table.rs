@@ -1,0 +1,156 @@
+//! A table as the catalog knows it: an immutable snapshot, replaced as a whole when it changes.
+
+use item::{Item, ItemBuilder, ItemRef, Type};
+use serde::{Deserialize, Serialize};
+use store::Space;
+
+use crate::Caller;
+
+/// Everything that is decided about a table, and nothing of its items.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Table {
+    pub account: String,
+    pub region: String,
+    pub name: String,
+    /// The stable UUID that clients see.
+    pub id: String,
+    space: u64,
+    pub created_ms: u64,
+    pub keys: KeySchema,
+    pub billing: Billing,
+    pub deletion_protection: bool,
+    /// Absent until a client sets it.
+    pub class: Option<TableClass>,
+}
+
+/// The attributes that locate an item. A table has one HASH attribute and at most one RANGE
+/// attribute; the key of an index may have more of each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeySchema {
+    pub partition: Vec<KeyAttribute>,
+    pub sort: Vec<KeyAttribute>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyAttribute {
+    pub name: String,
+    #[serde(with = "type_name")]
+    pub kind: Type,
+}
+
+/// How a table's throughput is paid for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Billing {
+    pub mode: BillingMode,
+    pub read_units: u64,
+    pub write_units: u64,
+    /// When the table last became on-demand; a table that never was has no billing summary.
+    pub on_demand_since_ms: Option<u64>,
+    pub increased_ms: Option<u64>,
+    pub decreased_ms: Option<u64>,
+    pub on_demand_max: OnDemandMax,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BillingMode {
+    Provisioned,
+    OnDemand,
+}
+
+/// The caps a client put on an on-demand table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OnDemandMax {
+    pub read_units: Option<i64>,
+    pub write_units: Option<i64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableClass {
+    pub infrequent_access: bool,
+    pub changed_ms: Option<u64>,
+}
+
+/// What the catalog must know to make a table; the rest follows from its name and time.
+pub struct NewTable {
+    pub name: String,
+    pub keys: KeySchema,
+    pub billing: Billing,
+    pub deletion_protection: bool,
+    pub class: Option<TableClass>,
+}
+
+impl Table {
+    pub fn new(caller: &Caller, new: NewTable, space: Space, id: String, created_ms: u64) -> Table {
+        Table {
+            account: caller.account.clone(),
+            region: caller.region.clone(),
+            name: new.name,
+            id,
+            space: space.0,
+            created_ms,
+            keys: new.keys,
+            billing: new.billing,
+            deletion_protection: new.deletion_protection,
+            class: new.class,
+        }
+    }
+
+    pub fn space(&self) -> Space {
+        Space(self.space)
+    }
+
+    pub fn caller(&self) -> Caller {
+        Caller::new(&self.account, &self.region)
+    }
+
+    pub fn arn(&self) -> String {
+        format!("arn:aws:dynamodb:{}:{}:table/{}", self.region, self.account, self.name)
+    }
+
+    /// How many partitions serve the table, for the floor that a Scan pays.
+    pub fn partitions(&self) -> u64 {
+        match self.billing.mode {
+            BillingMode::OnDemand => capacity::PARTITIONS_ON_DEMAND,
+            BillingMode::Provisioned => {
+                capacity::partitions_provisioned(self.billing.read_units, self.billing.write_units)
+            }
+        }
+    }
+}
+
+impl KeySchema {
+    /// HASH attributes first, then the RANGE attributes.
+    pub fn attributes(&self) -> impl Iterator<Item = &KeyAttribute> {
+        self.partition.iter().chain(&self.sort)
+    }
+
+    pub fn contains(&self, name: &str) -> bool {
+        self.attributes().any(|attribute| attribute.name == name)
+    }
+
+    /// The item's key attributes alone.
+    pub fn pick(&self, item: ItemRef<'_>) -> Item {
+        let mut key = ItemBuilder::default();
+        for attribute in self.attributes() {
+            if let Some(value) = item.get(&attribute.name) {
+                key.put(&attribute.name, value);
+            }
+        }
+        key.build()
+    }
+}
+
+/// Types are written by their DynamoDB name, so that the catalog's rows can be read by eye.
+mod type_name {
+    use item::Type;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(kind: &Type, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(kind.name())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Type, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Type::from_name(&name).ok_or_else(|| D::Error::custom(format!("no such type: {name}")))
+    }
+}

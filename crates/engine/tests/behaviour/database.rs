@@ -1,0 +1,155 @@
+//! A database for tests, on each of the stores. Requests and answers are DynamoDB JSON, as a client
+//! would see them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use api::{Operation, Request};
+use engine::{Caller, Engine, Environment};
+use serde_json::Value;
+use store::Store;
+
+pub struct Database {
+    engine: Engine,
+    caller: Caller,
+    _folder: Option<tempfile::TempDir>,
+}
+
+/// Time stands still and chance counts up.
+struct Fixed(AtomicU64);
+
+impl Environment for Fixed {
+    fn now_ms(&self) -> u64 {
+        1_800_000_000_000
+    }
+
+    fn random(&self) -> u128 {
+        u128::from(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// An error as a client sees it: the name and the message.
+#[derive(Debug, PartialEq)]
+pub struct Failure {
+    pub name: String,
+    pub message: String,
+    pub item: Option<Value>,
+}
+
+impl Database {
+    pub async fn in_memory() -> Database {
+        Database::on(Arc::new(store::memory::MemoryStore::new()), None).await
+    }
+
+    pub async fn on_fjall() -> Database {
+        let folder = tempfile::tempdir().unwrap();
+        let options = store_fjall::Options { durability: store_fjall::Durability::Os, ..Default::default() };
+        let store = store_fjall::FjallStore::open(folder.path(), options).unwrap();
+        Database::on(Arc::new(store), Some(folder)).await
+    }
+
+    pub async fn on_postgres() -> Database {
+        let url = store_postgres::test_server::fresh_database().await;
+        let store = store_postgres::PostgresStore::open(&url, Default::default()).await.unwrap();
+        Database::on(Arc::new(store), None).await
+    }
+
+    async fn on(store: Arc<dyn Store>, folder: Option<tempfile::TempDir>) -> Database {
+        let engine = Engine::open(store, Arc::new(Fixed(AtomicU64::new(1)))).await.unwrap();
+        Database { engine, caller: Caller::new("123456789012", "us-east-1"), _folder: folder }
+    }
+
+    /// Carries out one request.
+    pub async fn call(&self, operation: &str, input: Value) -> Result<Value, Failure> {
+        let operation = Operation::from_target_name(operation).expect("a served operation");
+        let answer = match Request::decode(operation, input.to_string().as_bytes()) {
+            Ok(request) => self.engine.call(&self.caller, request).await,
+            Err(error) => Err(error),
+        };
+        let mut json = Vec::new();
+        match answer {
+            Ok(response) => {
+                response.write_json(&mut json);
+                Ok(serde_json::from_slice(&json).unwrap())
+            }
+            Err(error) => {
+                error.write_json(&mut json);
+                let body: Value = serde_json::from_slice(&json).unwrap();
+                let name = body["__type"].as_str().unwrap();
+                Err(Failure {
+                    name: name.rsplit('#').next().unwrap().to_owned(),
+                    message: error.message.clone(),
+                    item: body.get("Item").cloned(),
+                })
+            }
+        }
+    }
+
+    /// Makes a table with string keys `p` and `s`.
+    pub async fn with_table(&self, name: &str) -> &Database {
+        self.ok(
+            "CreateTable",
+            serde_json::json!({
+                "TableName": name,
+                "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}, {"AttributeName": "s", "KeyType": "RANGE"}],
+                "AttributeDefinitions": [
+                    {"AttributeName": "p", "AttributeType": "S"},
+                    {"AttributeName": "s", "AttributeType": "S"},
+                ],
+                "BillingMode": "PAY_PER_REQUEST",
+            }),
+        )
+        .await;
+        self
+    }
+
+    /// Puts an item into the table `T`.
+    pub async fn put(&self, item: Value) {
+        self.ok("PutItem", serde_json::json!({"TableName": "T", "Item": item})).await;
+    }
+
+    /// The item of table `T` with this key, or null.
+    pub async fn get(&self, key: Value) -> Value {
+        let input = serde_json::json!({"TableName": "T", "Key": key, "ConsistentRead": true});
+        self.ok("GetItem", input).await["Item"].take()
+    }
+
+    /// Carries out a request that must succeed.
+    pub async fn ok(&self, operation: &str, input: Value) -> Value {
+        let shown = input.to_string();
+        self.call(operation, input).await.unwrap_or_else(|failure| panic!("{operation} {shown}: {failure:?}"))
+    }
+
+    /// Carries out a request that must be refused with this error and message.
+    pub async fn refused(&self, operation: &str, input: Value, name: &str, message: &str) {
+        let shown = input.to_string();
+        match self.call(operation, input).await {
+            Ok(answer) => panic!("{operation} {shown} succeeded: {answer}"),
+            Err(failure) => {
+                assert_eq!((failure.name.as_str(), failure.message.as_str()), (name, message), "{operation} {shown}");
+            }
+        }
+    }
+}
+
+/// Writes each test once and runs it on every store.
+macro_rules! on_every_store {
+    ($(async fn $name:ident($database:ident) $body:block)*) => {
+        on_every_store!(in_memory { $(async fn $name($database) $body)* });
+        on_every_store!(on_fjall { $(async fn $name($database) $body)* });
+        on_every_store!(on_postgres { $(async fn $name($database) $body)* });
+    };
+    ($store:ident { $(async fn $name:ident($database:ident) $body:block)* }) => {
+        mod $store {
+            use super::*;
+            $(
+                #[tokio::test]
+                async fn $name() {
+                    let $database = &$crate::database::Database::$store().await;
+                    $body
+                }
+            )*
+        }
+    };
+}
+pub(crate) use on_every_store;

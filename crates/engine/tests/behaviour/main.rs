@@ -1,0 +1,13 @@
+//! What each operation promises, on every store.
+
+mod database;
+mod delete_item;
+mod get_item;
+mod put_item;
+mod query;
+mod scan;
+mod tables;
+mod update_item;
+
+/// The prefix of the errors that are about the request's shape, in the operations that write.
+const SHAPE: &str = "1 validation error detected: ";

@@ -1,0 +1,80 @@
+//! A database in this process.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use api::Input;
+use engine::{Caller, Engine};
+use store::memory::MemoryStore;
+use store::{Store, StoreError};
+use store_fjall::{Durability, FjallStore};
+use store_postgres::PostgresStore;
+
+use crate::environment::System;
+
+/// An open database. Calls act for one account and Region, which [`Database::acting_for`] changes.
+#[derive(Clone)]
+pub struct Database {
+    engine: Arc<Engine>,
+    caller: Caller,
+}
+
+/// Why a database could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error(transparent)]
+    Folder(#[from] store_fjall::OpenError),
+    #[error(transparent)]
+    Postgres(#[from] store_postgres::OpenError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Database {
+    /// An empty database that is gone when it is dropped.
+    pub async fn in_memory() -> Result<Database, OpenError> {
+        Database::on(Arc::new(MemoryStore::new())).await
+    }
+
+    /// The database in a folder, which is made if it isn't there. Every acknowledged write survives
+    /// power loss.
+    pub async fn open(folder: impl AsRef<Path>) -> Result<Database, OpenError> {
+        Database::open_with(folder, Durability::Fsync).await
+    }
+
+    pub async fn open_with(folder: impl AsRef<Path>, durability: Durability) -> Result<Database, OpenError> {
+        let options = store_fjall::Options { durability, ..store_fjall::Options::default() };
+        Database::on(Arc::new(FjallStore::open(folder.as_ref(), options)?)).await
+    }
+
+    /// The database that a PostgreSQL server holds.
+    pub async fn open_postgres(url: &str) -> Result<Database, OpenError> {
+        let store = PostgresStore::open(url, store_postgres::Options::default()).await?;
+        Database::on(Arc::new(store)).await
+    }
+
+    async fn on(store: Arc<dyn Store>) -> Result<Database, OpenError> {
+        let engine = Engine::open(store, Arc::new(System)).await?;
+        Ok(Database { engine: Arc::new(engine), caller: Caller::new("000000000000", "us-east-1") })
+    }
+
+    /// The same database, seen from another account and Region.
+    pub fn acting_for(&self, account: &str, region: &str) -> Database {
+        Database { engine: self.engine.clone(), caller: Caller::new(account, region) }
+    }
+
+    /// Carries out one operation: the input's type says which.
+    pub async fn call<I: Input>(&self, input: I) -> Result<I::Output, api::Error> {
+        let response = self.engine.call(&self.caller, input.into_request()).await?;
+        Ok(I::output(response).expect("the engine answers with the operation's own output"))
+    }
+
+    pub fn engine(&self) -> Arc<Engine> {
+        self.engine.clone()
+    }
+
+    /// Makes everything durable and ends background work. Later calls fail.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        self.engine.close().await
+    }
+}

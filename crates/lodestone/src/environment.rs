@@ -1,0 +1,19 @@
+//! The real world: the one place where time and chance are read from the system.
+
+use engine::Environment;
+
+pub struct System;
+
+impl Environment for System {
+    #[expect(clippy::disallowed_methods, reason = "this is where real time comes in")]
+    fn now_ms(&self) -> u64 {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.map_or(0, |now| now.as_millis() as u64)
+    }
+
+    fn random(&self) -> u128 {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).expect("the system has a random source");
+        u128::from_ne_bytes(bytes)
+    }
+}
