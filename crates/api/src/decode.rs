@@ -15,9 +15,9 @@ use std::ops::RangeInclusive;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use item::json::Jiter;
+use item::json::{Jiter, ShapeError, read_boolean, read_item, read_text, read_value, skip};
 use item::{Item, ValueBuf, ValueError};
-use jiter::{JiterErrorType, JsonErrorType, Peek};
+use jiter::Peek;
 
 use crate::check::Refuse;
 use crate::name::TableName;
@@ -46,15 +46,10 @@ pub(crate) fn decode<T: Refuse>(
     Err(input.refuse(reader.violations))
 }
 
-/// Whether the whole text is one JSON value. Very deep JSON passes: it is refused for what it holds.
+/// Whether the whole text is one JSON value.
 fn is_json(body: &[u8]) -> bool {
     let mut json = Jiter::new(body);
-    match json.next_skip().and_then(|()| json.finish()) {
-        Ok(()) => true,
-        Err(error) => {
-            matches!(error.error_type, JiterErrorType::JsonError(JsonErrorType::RecursionLimitExceeded))
-        }
-    }
+    skip(&mut json).is_ok() && json.finish().is_ok()
 }
 
 fn serialization(message: impl Into<String>) -> Error {
@@ -64,6 +59,10 @@ fn serialization(message: impl Into<String>) -> Error {
 /// Text that is not JSON gets no explanation.
 fn unreadable() -> Error {
     serialization("")
+}
+
+fn wrong_shape(error: ShapeError) -> Error {
+    serialization(error.0)
 }
 
 /// Where in the request the reader stands.
@@ -158,15 +157,7 @@ impl<'j> Reader<'j> {
         self.json.peek().map_err(|_| unreadable())
     }
 
-    /// The text of a string, or the refusal of anything else where a `target` is wanted.
-    fn text(&mut self, target: &str) -> Decoded<&str> {
-        match self.peek()? {
-            Peek::String => self.json.known_str().map_err(|_| unreadable()),
-            other => Err(self.mismatch(other, target)),
-        }
-    }
-
-    /// DynamoDB's words for a JSON value that cannot become the Java class `target`.
+    /// DynamoDB's words for a JSON value that cannot become the number class `target` of Java.
     fn mismatch(&mut self, found: Peek, target: &str) -> Error {
         let found = match found {
             Peek::True => "TRUE_VALUE",
@@ -224,7 +215,7 @@ impl Members {
                     self.seen |= 1 << index;
                     return Ok(Some(index));
                 }
-                _ => reader.json.known_skip(peek).map_err(|_| unreadable())?,
+                _ => skip(&mut reader.json).map_err(wrong_shape)?,
             }
         }
     }
@@ -240,7 +231,7 @@ impl Members {
 }
 
 pub(crate) fn string(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<String> {
-    reader.text("String").map(str::to_owned)
+    read_text(&mut reader.json).map(str::to_owned).map_err(wrong_shape)
 }
 
 /// A string with constraints. Lengths count bytes of UTF-8.
@@ -293,7 +284,7 @@ pub(crate) trait Enumeration: Default {
 }
 
 pub(crate) fn enumeration<T: Enumeration>(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<T> {
-    let name = reader.text("String")?;
+    let name = read_text(&mut reader.json).map_err(wrong_shape)?;
     if let Some(value) = T::from_name(name) {
         return Ok(value);
     }
@@ -304,21 +295,7 @@ pub(crate) fn enumeration<T: Enumeration>(reader: &mut Reader<'_>, at: &Path<'_>
 
 /// Also takes the words that DynamoDB takes.
 pub(crate) fn boolean(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<bool> {
-    match reader.peek()? {
-        peek @ (Peek::True | Peek::False) => reader.json.known_bool(peek).map_err(|_| unreadable()),
-        Peek::String => {
-            let word = reader.text("Boolean")?;
-            let is_one_of = |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
-            if is_one_of(&["true", "t", "yes", "y", "1"]) {
-                Ok(true)
-            } else if is_one_of(&["false", "f", "no", "n", "0"]) {
-                Ok(false)
-            } else {
-                Err(serialization("STRING_VALUE cannot be converted to Boolean"))
-            }
-        }
-        other => Err(reader.mismatch(other, "Boolean")),
-    }
+    read_boolean(&mut reader.json).map_err(wrong_shape)
 }
 
 /// A whole number: a fraction is dropped, and what is too large becomes the largest.
@@ -388,7 +365,7 @@ pub(crate) fn blob(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<Vec<u8>> 
     if reader.peek()? != Peek::String {
         return Err(serialization(refusal));
     }
-    let text = reader.text("Blob")?;
+    let text = read_text(&mut reader.json).map_err(wrong_shape)?;
     STANDARD.decode(text).map_err(|_| serialization(refusal))
 }
 
@@ -493,7 +470,7 @@ fn expect_map(reader: &mut Reader<'_>, class: &str) -> Decoded<()> {
 
 /// An AttributeValue; nothing if it breaks a rule of its type, which is kept for later.
 pub(crate) fn value(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<Option<ValueBuf>> {
-    match item::json::read_value(&mut reader.json).map_err(|error| serialization(error.to_string()))? {
+    match read_value(&mut reader.json).map_err(wrong_shape)? {
         Ok(value) => Ok(Some(value)),
         Err(fault) => {
             reader.note_value_fault(fault);
@@ -505,7 +482,7 @@ pub(crate) fn value(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<Option<V
 /// Names and their values; empty if one of them is at fault, which is kept for later.
 pub(crate) fn item(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<Item> {
     expect_map(reader, VALUE_MAP_CLASS)?;
-    match item::json::read_item(&mut reader.json).map_err(|error| serialization(error.to_string()))? {
+    match read_item(&mut reader.json).map_err(wrong_shape)? {
         Ok(item) => Ok(item),
         Err(fault) => {
             reader.note_value_fault(fault);

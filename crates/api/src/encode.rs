@@ -128,23 +128,7 @@ impl Encode for String {
 
 impl Encode for str {
     fn encode(&self, out: &mut Vec<u8>) {
-        out.push(b'"');
-        let mut rest = self;
-        while let Some(index) = rest.find(|letter: char| letter == '"' || letter == '\\' || letter < ' ') {
-            let (plain, tail) = rest.split_at(index);
-            out.extend_from_slice(plain.as_bytes());
-            // Everything that needs an escape is one byte long.
-            match tail.as_bytes()[0] {
-                byte @ (b'"' | b'\\') => out.extend_from_slice(&[b'\\', byte]),
-                b'\n' => out.extend_from_slice(b"\\n"),
-                b'\r' => out.extend_from_slice(b"\\r"),
-                b'\t' => out.extend_from_slice(b"\\t"),
-                byte => print(out, format_args!("\\u{byte:04x}")),
-            }
-            rest = &tail[1..];
-        }
-        out.extend_from_slice(rest.as_bytes());
-        out.push(b'"');
+        item::json::write_text(self, out);
     }
 }
 

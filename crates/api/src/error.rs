@@ -165,6 +165,29 @@ impl Error {
         Error::new(ErrorKind::ResourceInUse, message)
     }
 
+    pub fn throughput_missing() -> Error {
+        Error::invalid_parameter(
+            "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED",
+        )
+    }
+
+    pub fn throughput_on_demand() -> Error {
+        Error::invalid_parameter(
+            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is \
+             PAY_PER_REQUEST",
+        )
+    }
+
+    pub fn throughput_unchanged(read_units: i64, write_units: i64) -> Error {
+        Error::validation(format!(
+            "The provisioned throughput for the table will not change. The requested value equals the \
+             current value. Current ReadCapacityUnits provisioned for the table: {read_units}. Requested \
+             ReadCapacityUnits: {read_units}. Current WriteCapacityUnits provisioned for the table: \
+             {write_units}. Requested WriteCapacityUnits: {write_units}. Refer to the Amazon DynamoDB \
+             Developer Guide for current limits and how to request higher limits."
+        ))
+    }
+
     pub fn deletion_protected() -> Error {
         Error::validation(
             "Resource cannot be deleted as it is currently protected against deletion. \
@@ -224,6 +247,13 @@ impl Error {
         )
     }
 
+    /// An update whose target is a key attribute.
+    pub fn key_not_updatable(name: &str) -> Error {
+        Error::invalid_parameter(format_args!(
+            "Cannot update attribute {name}. This attribute is part of the key"
+        ))
+    }
+
     pub fn item_too_large() -> Error {
         Error::validation("Item size has exceeded the maximum allowed size")
     }
@@ -231,6 +261,8 @@ impl Error {
     pub fn item_to_update_too_large() -> Error {
         Error::validation("Item size to update has exceeded the maximum allowed size")
     }
+
+    // ---- pages
 
     pub fn start_key_invalid() -> Error {
         Error::validation("The provided starting key is invalid")
@@ -256,13 +288,6 @@ impl Error {
     pub fn filter_on_key(name: &str) -> Error {
         Error::validation(format!(
             "Filter Expression can only contain non-primary key attributes: Primary key attribute: {name}"
-        ))
-    }
-
-    /// An update whose target is a key attribute.
-    pub fn key_not_updatable(name: &str) -> Error {
-        Error::invalid_parameter(format_args!(
-            "Cannot update attribute {name}. This attribute is part of the key"
         ))
     }
 

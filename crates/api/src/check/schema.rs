@@ -167,13 +167,8 @@ pub(super) fn check_billing(
     throughput: Option<&ProvisionedThroughput>,
 ) -> Result<(), Error> {
     match (mode, throughput) {
-        (BillingMode::Provisioned, None) => Err(Error::invalid_parameter(
-            "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED",
-        )),
-        (BillingMode::PayPerRequest, Some(_)) => Err(Error::invalid_parameter(
-            "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is \
-             PAY_PER_REQUEST",
-        )),
+        (BillingMode::Provisioned, None) => Err(Error::throughput_missing()),
+        (BillingMode::PayPerRequest, Some(_)) => Err(Error::throughput_on_demand()),
         _ => Ok(()),
     }
 }
