@@ -1,0 +1,157 @@
+//! Bounded pools of connections, and the promise that a connection with a transaction still open on
+//! it never goes back to one.
+//!
+//! A [`Lease`] is given back by [`Lease::settle`] when its work came to an end that the server
+//! knows of. Dropped any other way (an answer that never came, a caller that lost interest in the
+//! middle) it closes its connection, and the server rolls back.
+
+use std::ops::Deref;
+use std::str::FromStr;
+use std::time::Duration;
+
+use deadpool_postgres::{
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
+};
+use futures_util::FutureExt;
+use store::StoreError;
+use tokio_postgres::{Config, NoTls};
+
+use crate::Options;
+use crate::failure::{Failure, with_causes};
+
+/// Plans: every statement of this store is a probe or a range of a primary key, also while the
+/// tables are too young to have statistics; so other plans are ruled out and the one that remains
+/// is made once.
+///
+/// There is deliberately no `statement_timeout`: should it strike while COMMIT waits for a
+/// synchronous replica, PostgreSQL would report success without the replica.
+const PLAN_SETTINGS: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off; \
+     SET enable_hashjoin = off; SET enable_mergejoin = off; \
+     SET plan_cache_mode = force_generic_plan; SET jit = off";
+
+const BEGIN_UPDATE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// A peer that vanished without a word is noticed after 15 s + 3 × 5 s of silence.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEPALIVE_RETRIES: u32 = 3;
+
+#[derive(Clone)]
+pub(crate) struct Connections {
+    pool: Pool,
+    reply: Duration,
+}
+
+impl Connections {
+    /// For calls: a server that stalls inside a transaction must not hold its locks for ever.
+    pub(crate) fn of_calls(url: &str, options: &Options) -> Result<Connections, StoreError> {
+        let settings = format!(
+            "{PLAN_SETTINGS}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",
+            options.wait.as_millis(),
+            options.reply.as_millis(),
+        );
+        Self::new(url, options, options.connections, settings)
+    }
+
+    /// For snapshots, which may well sit idle in their transaction.
+    pub(crate) fn of_snapshots(url: &str, options: &Options) -> Result<Connections, StoreError> {
+        let settings = format!("{PLAN_SETTINGS}; SET idle_in_transaction_session_timeout = 0");
+        Self::new(url, options, options.snapshots, settings)
+    }
+
+    fn new(url: &str, options: &Options, size: usize, settings: String) -> Result<Connections, StoreError> {
+        // The message names the setting that is wrong and never quotes the URL, which may hold a password.
+        let mut config = Config::from_str(url).map_err(|error| {
+            StoreError::Unavailable(format!("the PostgreSQL URL: {}", with_causes(&error)))
+        })?;
+        config
+            .application_name("lodestone")
+            .connect_timeout(options.wait)
+            .keepalives_idle(KEEPALIVE_IDLE)
+            .keepalives_interval(KEEPALIVE_INTERVAL)
+            .keepalives_retries(KEEPALIVE_RETRIES)
+            .tcp_user_timeout(options.reply);
+        let recycling_method = RecyclingMethod::Fast;
+        let manager = Manager::from_config(config, NoTls, ManagerConfig { recycling_method });
+        let pool = Pool::builder(manager)
+            .max_size(size)
+            .wait_timeout(Some(options.wait))
+            .create_timeout(Some(options.wait))
+            .recycle_timeout(Some(options.wait))
+            .runtime(Runtime::Tokio1)
+            .post_create(Hook::async_fn(move |client: &mut ClientWrapper, _| {
+                let settings = settings.clone();
+                Box::pin(async move { client.batch_execute(&settings).await.map_err(HookError::Backend) })
+            }))
+            .build()
+            .map_err(|error| StoreError::Unavailable(with_causes(&error)))?;
+        Ok(Connections { pool, reply: options.reply })
+    }
+
+    pub(crate) async fn lease(&self) -> Result<Lease, Failure> {
+        Ok(Lease { connection: Some(self.pool.get().await?) })
+    }
+
+    /// Waits for one round trip, though not for ever.
+    pub(crate) async fn answered<T>(
+        &self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        match tokio::time::timeout(self.reply, work).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Failure::Lost(format!("PostgreSQL did not answer within {:?}", self.reply))),
+        }
+    }
+
+    pub(crate) fn close(&self) {
+        self.pool.close();
+    }
+}
+
+/// A connection in use.
+pub(crate) struct Lease {
+    /// Always there until the lease is settled or dropped.
+    connection: Option<Object>,
+}
+
+impl Lease {
+    pub(crate) async fn begin_update(&self) -> Result<(), Failure> {
+        Ok(self.batch_execute(BEGIN_UPDATE).await?)
+    }
+
+    /// The view of the data is fixed by the first statement that follows.
+    pub(crate) async fn begin_snapshot(&self) -> Result<(), Failure> {
+        Ok(self.batch_execute(BEGIN_SNAPSHOT).await?)
+    }
+
+    /// Gives the connection back, with no transaction open on it, if it came through.
+    pub(crate) fn settle<T>(mut self, outcome: &Result<T, Failure>) {
+        if outcome.as_ref().err().is_none_or(Failure::spares_connection) {
+            drop(self.connection.take());
+        }
+    }
+
+    /// Like [`Lease::settle`], with a transaction to be rolled back before.
+    pub(crate) fn settle_with_rollback<T>(self, outcome: &Result<T, Failure>) {
+        // One poll hands the request over; whoever gets the connection next comes behind it.
+        let _ = self.batch_execute("ROLLBACK").now_or_never();
+        self.settle(outcome);
+    }
+}
+
+impl Deref for Lease {
+    type Target = ClientWrapper;
+
+    fn deref(&self) -> &ClientWrapper {
+        self.connection.as_ref().expect("a lease has its connection until it is settled")
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            drop(Object::take(connection));
+        }
+    }
+}

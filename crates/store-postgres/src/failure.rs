@@ -1,0 +1,111 @@
+//! Why a piece of work on a connection failed, sorted by what may be done about it.
+
+use std::error::Error;
+
+use deadpool_postgres::PoolError;
+use store::StoreError;
+use tokio_postgres::error::{DbError, Severity, SqlState};
+
+/// A failure below the contract; [`StoreError`] is what callers see of it.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The server answered with an error; the transaction is over, the connection is in order.
+    Refused(Box<DbError>),
+    /// No answer came. Nothing was committed.
+    Lost(String),
+    /// No answer came to COMMIT.
+    CommitLost(String),
+    /// The server holds what this store cannot have written.
+    Unreadable(String),
+    /// The database cannot hold what was to be written.
+    Unstorable(String),
+    Closed,
+}
+
+impl Failure {
+    /// Whether the server broke off the transaction in favour of another one.
+    pub(crate) fn is_conflict(&self) -> bool {
+        let conflicts = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
+        self.code().is_some_and(|code| conflicts.contains(code))
+    }
+
+    /// The same failure once COMMIT may have reached the server: silence now leaves the outcome open.
+    pub(crate) fn after_commit_was_sent(self) -> Failure {
+        match self {
+            Failure::Lost(reason) => Failure::CommitLost(reason),
+            Failure::Refused(error) if *error.code() == SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN => {
+                Failure::CommitLost(error.to_string())
+            }
+            other => other,
+        }
+    }
+
+    /// Whether the connection is still good for other work.
+    pub(crate) fn spares_connection(&self) -> bool {
+        match self {
+            Failure::Refused(_) | Failure::Unreadable(_) | Failure::Unstorable(_) => true,
+            Failure::Lost(_) | Failure::CommitLost(_) | Failure::Closed => false,
+        }
+    }
+
+    pub(crate) fn code(&self) -> Option<&SqlState> {
+        match self {
+            Failure::Refused(error) => Some(error.code()),
+            _ => None,
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        match error.as_db_error() {
+            // After FATAL or PANIC the server hangs up.
+            Some(answer) if answer.parsed_severity() == Some(Severity::Error) => {
+                Failure::Refused(Box::new(answer.clone()))
+            }
+            _ => Failure::Lost(with_causes(&error)),
+        }
+    }
+}
+
+impl From<PoolError> for Failure {
+    fn from(error: PoolError) -> Self {
+        match error {
+            PoolError::Closed => Failure::Closed,
+            other => Failure::Lost(with_causes(&other)),
+        }
+    }
+}
+
+impl From<Failure> for StoreError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(error) if is_corruption(error.code()) => StoreError::Corrupt(error.to_string()),
+            Failure::Refused(error) => {
+                StoreError::Unavailable(format!("{} (SQLSTATE {})", error, error.code().code()))
+            }
+            Failure::Lost(reason) | Failure::Unstorable(reason) => StoreError::Unavailable(reason),
+            Failure::CommitLost(reason) => StoreError::Ambiguous(reason),
+            Failure::Unreadable(reason) => StoreError::Corrupt(reason),
+            Failure::Closed => StoreError::closed(),
+        }
+    }
+}
+
+fn is_corruption(code: &SqlState) -> bool {
+    [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED].contains(code)
+}
+
+/// An error with its causes: the outermost alone says little more than "error connecting to server".
+pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let next = error.to_string();
+        if !text.ends_with(&next) {
+            text = format!("{text}: {next}");
+        }
+        cause = error.source();
+    }
+    text
+}

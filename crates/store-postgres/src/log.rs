@@ -1,0 +1,84 @@
+//! Reading and trimming the change logs. Appending is part of an update.
+
+use bytes::Bytes;
+use store::{Log, LogPosition, StoreError};
+
+use crate::PostgresStore;
+use crate::connection::Lease;
+use crate::failure::Failure;
+use crate::key_columns::{log_number, position_number};
+
+/// Records to a step of trimming: a transaction of some milliseconds.
+const STEP_RECORDS: i64 = 1000;
+
+const READ: &str = "
+    SELECT position, record FROM lodestone_record
+    WHERE log = $1 AND position > $2 ORDER BY position LIMIT $3";
+
+const STEP_END: &str = "
+    SELECT position FROM lodestone_record
+    WHERE log = $1 AND position > $2 AND position <= $3 ORDER BY position OFFSET $4 LIMIT 1";
+
+const DELETE_STEP: &str = "
+    DELETE FROM lodestone_record WHERE log = $1 AND position > $2 AND position <= $3";
+
+impl PostgresStore {
+    pub(crate) async fn read_records(
+        &self,
+        log: Log,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
+        let connection = self.calls.lease().await?;
+        let records = self.calls.answered(read(&connection, log, after, limit)).await;
+        connection.settle(&records);
+        Ok(records?)
+    }
+
+    /// The counter of the log stays, so positions go on where they were.
+    pub(crate) async fn trim_records(&self, log: Log, through: LogPosition) -> Result<(), StoreError> {
+        let mut from = Some(0);
+        while let Some(after) = from {
+            let connection = self.calls.lease().await?;
+            let trimmed = self.calls.answered(trim_step(&connection, log, after, through)).await;
+            connection.settle(&trimmed);
+            from = trimmed?;
+        }
+        Ok(())
+    }
+}
+
+async fn read(
+    connection: &Lease,
+    log: Log,
+    after: LogPosition,
+    limit: usize,
+) -> Result<Vec<(LogPosition, Bytes)>, Failure> {
+    let statement = connection.prepare_cached(READ).await?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = connection.query(&statement, &[&log_number(log), &position_number(after), &limit]).await?;
+    rows.iter().map(|row| Ok((position(row.try_get(0)?)?, Bytes::copy_from_slice(row.try_get(1)?)))).collect()
+}
+
+fn position(number: i64) -> Result<LogPosition, Failure> {
+    let number = u64::try_from(number)
+        .map_err(|_| Failure::Unreadable(format!("position {number} in lodestone_record")))?;
+    Ok(LogPosition(number))
+}
+
+/// Removes the records of one step behind `after` and says behind which position the next one
+/// begins, if there is one.
+async fn trim_step(
+    connection: &Lease,
+    log: Log,
+    after: i64,
+    through: LogPosition,
+) -> Result<Option<i64>, Failure> {
+    let (log, through) = (log_number(log), position_number(through));
+    let step_end = connection.prepare_cached(STEP_END).await?;
+    let last = connection.query_opt(&step_end, &[&log, &after, &through, &(STEP_RECORDS - 1)]).await?;
+    let last: Option<i64> = last.map(|row| row.try_get(0)).transpose()?;
+    let delete = connection.prepare_cached(DELETE_STEP).await?;
+    connection.execute(&delete, &[&log, &after, &last.unwrap_or(through)]).await?;
+    Ok(last)
+}
