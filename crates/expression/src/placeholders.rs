@@ -1,0 +1,108 @@
+//! ExpressionAttributeNames and ExpressionAttributeValues of one request, and which of them its expressions use.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use item::{Value, ValueBuf};
+
+use crate::error::{ExpressionError, Fault, Faults};
+use crate::lexer::is_placeholder;
+
+/// The longest key of either map, with its `#` or `:`.
+pub const PLACEHOLDER_BYTES_MAX: usize = 255;
+
+const NAMES: &str = "ExpressionAttributeNames";
+const VALUES: &str = "ExpressionAttributeValues";
+
+/// What the placeholders of a request stand for. Use counts over all expressions of the request, and by their text
+/// alone: a branch that is never taken uses its placeholders too.
+pub struct Placeholders<'r> {
+    names: Option<&'r BTreeMap<String, String>>,
+    values: Option<&'r BTreeMap<String, ValueBuf>>,
+    used_names: BTreeSet<&'r str>,
+    used_values: BTreeSet<&'r str>,
+}
+
+impl<'r> Placeholders<'r> {
+    pub fn new(
+        names: Option<&'r BTreeMap<String, String>>,
+        values: Option<&'r BTreeMap<String, ValueBuf>>,
+    ) -> Placeholders<'r> {
+        Placeholders { names, values, used_names: BTreeSet::new(), used_values: BTreeSet::new() }
+    }
+
+    /// Checks the maps by themselves; DynamoDB does it before it reads any expression.
+    pub fn check_keys(&self) -> Result<(), ExpressionError> {
+        if let Some(names) = self.names {
+            check_keys(NAMES, '#', names.keys())?;
+            if let Some((key, _)) = names.iter().find(|(_, name)| name.is_empty()) {
+                return Err(ExpressionError::EmptyName { key: key.clone() });
+            }
+        }
+        self.values.map_or(Ok(()), |values| check_keys(VALUES, ':', values.keys()))
+    }
+
+    /// For a request without any expression: it must not have placeholders either.
+    pub fn check_absent(&self) -> Result<(), ExpressionError> {
+        let parameter = match (self.names, self.values) {
+            (Some(_), _) => NAMES,
+            (None, Some(_)) => VALUES,
+            (None, None) => return Ok(()),
+        };
+        Err(ExpressionError::PlaceholdersWithoutExpression { parameter })
+    }
+
+    /// After the last expression of the request: every placeholder must have been used.
+    pub fn finish(self) -> Result<(), ExpressionError> {
+        check_used(NAMES, self.names.into_iter().flat_map(BTreeMap::keys), &self.used_names)?;
+        check_used(VALUES, self.values.into_iter().flat_map(BTreeMap::keys), &self.used_values)
+    }
+
+    /// An undefined name is reported and stands for itself, so that binding can go on.
+    pub(crate) fn name(&mut self, placeholder: &str, faults: &mut Faults) -> String {
+        match self.names.and_then(|names| names.get_key_value(placeholder)) {
+            Some((key, name)) => {
+                self.used_names.insert(key);
+                name.clone()
+            }
+            None => {
+                faults.report(Fault::UndefinedName(placeholder.to_owned()));
+                placeholder.to_owned()
+            }
+        }
+    }
+
+    /// An undefined value is reported and taken for NULL, so that binding can go on.
+    pub(crate) fn value(&mut self, placeholder: &str, faults: &mut Faults) -> ValueBuf {
+        match self.values.and_then(|values| values.get_key_value(placeholder)) {
+            Some((key, value)) => {
+                self.used_values.insert(key);
+                value.clone()
+            }
+            None => {
+                faults.report(Fault::UndefinedValue(placeholder.to_owned()));
+                ValueBuf::from(&Value::Null)
+            }
+        }
+    }
+}
+
+fn check_keys<'k>(
+    parameter: &'static str,
+    sign: char,
+    mut keys: impl ExactSizeIterator<Item = &'k String>,
+) -> Result<(), ExpressionError> {
+    if keys.len() == 0 {
+        return Err(ExpressionError::EmptyPlaceholders { parameter });
+    }
+    let bad = keys.find(|key| key.len() > PLACEHOLDER_BYTES_MAX || !is_placeholder(key, sign));
+    bad.map_or(Ok(()), |key| Err(ExpressionError::PlaceholderSyntax { parameter, key: key.clone() }))
+}
+
+fn check_used<'k>(
+    parameter: &'static str,
+    keys: impl Iterator<Item = &'k String>,
+    used: &BTreeSet<&str>,
+) -> Result<(), ExpressionError> {
+    let keys: Vec<String> = keys.filter(|key| !used.contains(key.as_str())).cloned().collect();
+    if keys.is_empty() { Ok(()) } else { Err(ExpressionError::UnusedPlaceholders { parameter, keys }) }
+}

@@ -1,0 +1,386 @@
+//! Updates: what becomes of an item.
+//!
+//! Every operand is read from the item as it was, before anything is written; then the item is copied once, piece by
+//! piece, with the changes put in. Whatever no target lies in is copied as bytes.
+
+use std::collections::BTreeMap;
+
+use item::{
+    Item, ItemBuilder, ItemRef, ListBuilder, ListRef, MapRef, Number, NumberError, SetBuilder, ValueBuf,
+    ValueRef, View,
+};
+
+use crate::error::{ExpressionError, Faults, Kind};
+use crate::path::{Branch, Path, PathTree, Step};
+use crate::placeholders::Placeholders;
+use crate::{bind, parser, projection, syntax};
+
+/// Lists and maps within each other, the attribute's own value included.
+const NESTING_MAX: usize = 32;
+
+#[derive(Clone, Debug)]
+pub struct Update {
+    actions: Vec<Action>,
+    targets: PathTree,
+}
+
+/// One change of one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    pub target: Path,
+    pub change: Change,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    Set(Operand),
+    Remove,
+    /// A number to add, a set to unite with; or a list to append, which only legacy updates may ask for.
+    Add(ValueBuf),
+    /// A set to subtract.
+    Delete(ValueBuf),
+}
+
+/// What SET gives a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operand {
+    Path(Path),
+    Value(ValueBuf),
+    IfNotExists(Path, Box<Operand>),
+    ListAppend(Box<Operand>, Box<Operand>),
+    Sum(Box<Operand>, Box<Operand>),
+    Difference(Box<Operand>, Box<Operand>),
+}
+
+/// What an update makes of an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Updated {
+    Item(Item),
+    /// There was no item, and an update that only takes away does not make one.
+    Nothing,
+}
+
+impl Update {
+    pub fn parse(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Update, ExpressionError> {
+        Update::bind(&parser::update(text)?, placeholders)
+    }
+
+    pub fn bind(
+        tree: &syntax::Update,
+        placeholders: &mut Placeholders<'_>,
+    ) -> Result<Update, ExpressionError> {
+        let mut faults = Faults::default();
+        let actions = bind::update(tree, placeholders, &mut faults);
+        Update::checked(actions, faults)
+    }
+
+    /// Refuses targets that overlap or conflict.
+    pub fn new(actions: Vec<Action>) -> Result<Update, ExpressionError> {
+        Update::checked(actions, Faults::default())
+    }
+
+    fn checked(actions: Vec<Action>, mut faults: Faults) -> Result<Update, ExpressionError> {
+        let targets = PathTree::new(actions.iter().map(|action| &action.target), &mut faults);
+        faults.finish(Kind::Update)?;
+        Ok(Update { actions, targets })
+    }
+
+    pub fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
+    /// The attributes that are written to, in the order of the text.
+    pub fn targets(&self) -> impl Iterator<Item = &str> {
+        self.actions.iter().map(|action| action.target.attribute.as_str())
+    }
+
+    /// Every path that is written to or read.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        let mut paths = Vec::new();
+        for action in &self.actions {
+            paths.push(&action.target);
+            if let Change::Set(operand) = &action.change {
+                operand.collect_paths(&mut paths);
+            }
+        }
+        paths.into_iter()
+    }
+
+    /// Applies the update to `old`, which is just the key if the item did not exist.
+    pub fn apply(&self, old: ItemRef<'_>, existed: bool) -> Result<Updated, ExpressionError> {
+        let makes = |action: &Action| matches!(action.change, Change::Set(_) | Change::Add(_));
+        if !existed && !self.actions.iter().any(makes) {
+            return Ok(Updated::Nothing);
+        }
+        let outcomes = self
+            .actions
+            .iter()
+            // From an item that is not there nothing can be taken: not even a bad path is an error then.
+            .map(|action| if existed || makes(action) { action.outcome(old) } else { Ok(Outcome::Ignore) })
+            .collect::<Result<Vec<Outcome<'_>>, ExpressionError>>()?;
+        Ok(Updated::Item(rebuild_map(&self.targets.attributes, old, &outcomes)?.build()))
+    }
+
+    /// For ReturnValues UPDATED_OLD: what was in the places that the update writes to. `None` if there was nothing.
+    pub fn updated_old(&self, old: ItemRef<'_>) -> Option<Item> {
+        let picked = projection::pick(&self.targets, old);
+        (!picked.is_empty()).then_some(picked)
+    }
+
+    /// For ReturnValues UPDATED_NEW: what is now in the places that the update writes to. DynamoDB asks the new item
+    /// for the paths as written: so an element appended by an index behind the end is not reported, and after the
+    /// removal of an element the one that took its index is.
+    pub fn updated_new(&self, new: ItemRef<'_>) -> Option<Item> {
+        self.updated_old(new)
+    }
+
+    /// What the request alone is charged against the limit of an item's size, as measured on AWS.
+    pub fn charge_bytes(&self) -> usize {
+        3 + self.actions.iter().map(Action::charge_bytes).sum::<usize>()
+    }
+}
+
+impl Action {
+    fn outcome<'r>(&'r self, old: ItemRef<'r>) -> Result<Outcome<'r>, ExpressionError> {
+        let outcome = match &self.change {
+            Change::Set(operand) => Outcome::Put(operand.read(old)?),
+            Change::Remove => Outcome::Remove,
+            Change::Add(value) => Outcome::Put(add(self.target.find(old), value.as_ref())?),
+            Change::Delete(set) => match self.target.find(old) {
+                None => Outcome::Remove,
+                Some(old) => match subtract(old, set.as_ref())? {
+                    Some(rest) => Outcome::Put(Computed::Owned(rest)),
+                    None => Outcome::Remove,
+                },
+            },
+        };
+        match &outcome {
+            Outcome::Put(value) if value.as_ref().depth() + self.target.steps.len() > NESTING_MAX => {
+                Err(ExpressionError::Nesting)
+            }
+            _ => Ok(outcome),
+        }
+    }
+
+    fn charge_bytes(&self) -> usize {
+        let steps = self.target.steps.iter().map(|step| 4 + length(step)).sum::<usize>();
+        let target = self.target.attribute.len() + steps;
+        match &self.change {
+            Change::Set(operand) => 19 + target + operand.charge_bytes(),
+            Change::Add(value) => 19 + target + value.as_ref().size_bytes(),
+            Change::Remove | Change::Delete(_) => 1 + target,
+        }
+    }
+}
+
+impl Operand {
+    fn read<'r>(&'r self, old: ItemRef<'r>) -> Result<Computed<'r>, ExpressionError> {
+        Ok(match self {
+            Operand::Path(path) => {
+                Computed::Borrowed(path.find(old).ok_or(ExpressionError::MissingAttribute)?)
+            }
+            Operand::Value(value) => Computed::Borrowed(value.as_ref()),
+            Operand::IfNotExists(path, default) => match path.find(old) {
+                Some(value) => Computed::Borrowed(value),
+                None => default.read(old)?,
+            },
+            Operand::ListAppend(first, second) => {
+                Computed::Owned(append(first.read(old)?.as_ref(), second.read(old)?.as_ref())?)
+            }
+            Operand::Sum(left, right) => {
+                sum(left.read(old)?.number()?.checked_add(right.read(old)?.number()?))?
+            }
+            Operand::Difference(left, right) => {
+                sum(left.read(old)?.number()?.checked_sub(right.read(old)?.number()?))?
+            }
+        })
+    }
+
+    fn collect_paths<'u>(&'u self, paths: &mut Vec<&'u Path>) {
+        match self {
+            Operand::Path(path) => paths.push(path),
+            Operand::Value(_) => {}
+            Operand::IfNotExists(path, default) => {
+                paths.push(path);
+                default.collect_paths(paths);
+            }
+            Operand::ListAppend(left, right)
+            | Operand::Sum(left, right)
+            | Operand::Difference(left, right) => {
+                left.collect_paths(paths);
+                right.collect_paths(paths);
+            }
+        }
+    }
+
+    fn charge_bytes(&self) -> usize {
+        let path_bytes = |path: &Path| {
+            1 + 14 + path.attribute.len() + path.steps.iter().map(|step| 14 + length(step)).sum::<usize>()
+        };
+        match self {
+            Operand::Path(path) => path_bytes(path),
+            Operand::Value(value) => value.as_ref().size_bytes(),
+            Operand::Sum(left, right) => 34 + left.charge_bytes() + right.charge_bytes(),
+            Operand::Difference(left, right) => 37 + left.charge_bytes() + right.charge_bytes(),
+            Operand::IfNotExists(path, default) => 39 + path_bytes(path) + default.charge_bytes(),
+            Operand::ListAppend(first, second) => 37 + first.charge_bytes() + second.charge_bytes(),
+        }
+    }
+}
+
+fn length(step: &Step) -> usize {
+    match step {
+        Step::Name(name) => name.len(),
+        Step::Index(index) => index.checked_ilog10().unwrap_or(0) as usize + 1,
+    }
+}
+
+/// A value that an action found or made.
+enum Computed<'r> {
+    Borrowed(ValueRef<'r>),
+    Owned(ValueBuf),
+}
+
+impl Computed<'_> {
+    fn as_ref(&self) -> ValueRef<'_> {
+        match self {
+            Computed::Borrowed(value) => *value,
+            Computed::Owned(value) => value.as_ref(),
+        }
+    }
+
+    fn number(&self) -> Result<Number, ExpressionError> {
+        self.as_ref().as_number().ok_or(ExpressionError::OperandData)
+    }
+}
+
+/// What is to happen in one place.
+enum Outcome<'r> {
+    Put(Computed<'r>),
+    Remove,
+    Ignore,
+}
+
+fn sum<'r>(result: Result<Number, NumberError>) -> Result<Computed<'r>, ExpressionError> {
+    match result {
+        Ok(number) => Ok(Computed::Owned(ValueBuf::from(number))),
+        // DynamoDB says overflow even where digits are what there is too much of.
+        Err(NumberError::Precision) => Err(ExpressionError::Number(NumberError::Overflow)),
+        Err(error) => Err(ExpressionError::Number(error)),
+    }
+}
+
+fn append(first: ValueRef<'_>, second: ValueRef<'_>) -> Result<ValueBuf, ExpressionError> {
+    let (Some(first), Some(second)) = (first.as_list(), second.as_list()) else {
+        return Err(ExpressionError::OperandData);
+    };
+    let mut list = ListBuilder::default();
+    first.iter().chain(second.iter()).for_each(|element| list.push(element));
+    Ok(list.build())
+}
+
+fn add<'r>(old: Option<ValueRef<'r>>, value: ValueRef<'r>) -> Result<Computed<'r>, ExpressionError> {
+    let Some(old) = old else { return Ok(Computed::Borrowed(value)) };
+    match (old.view(), value.view()) {
+        (View::N(old), View::N(value)) => sum(old.checked_add(value)),
+        (View::L(_), View::L(_)) => append(old, value).map(Computed::Owned),
+        (View::Ss(members), View::Ss(more))
+        | (View::Ns(members), View::Ns(more))
+        | (View::Bs(members), View::Bs(more)) => {
+            let mut set = SetBuilder::new(old.kind());
+            members.iter().chain(more.iter()).for_each(|member| set.insert(member));
+            Ok(set.build().map_or(Computed::Borrowed(old), Computed::Owned))
+        }
+        _ => Err(ExpressionError::OperandData),
+    }
+}
+
+/// What is left of a set; `None` if nothing is.
+fn subtract(old: ValueRef<'_>, set: ValueRef<'_>) -> Result<Option<ValueBuf>, ExpressionError> {
+    let (true, Some(members), Some(taken)) = (old.kind() == set.kind(), old.as_set(), set.as_set()) else {
+        return Err(ExpressionError::OperandData);
+    };
+    let taken: std::collections::HashSet<ValueRef<'_>> = taken.iter().collect();
+    let mut rest = SetBuilder::new(old.kind());
+    members.iter().filter(|member| !taken.contains(member)).for_each(|member| rest.insert(member));
+    Ok(rest.build())
+}
+
+/// Copies a map with its changes put in. Both run in the order of names, so the copy does too.
+fn rebuild_map(
+    changes: &BTreeMap<String, Branch>,
+    old: MapRef<'_>,
+    outcomes: &[Outcome<'_>],
+) -> Result<ItemBuilder, ExpressionError> {
+    let mut new = ItemBuilder::default();
+    let mut changes = changes.iter().peekable();
+    for (name, value) in old.iter() {
+        while let Some((added, branch)) = changes.next_if(|(changed, _)| changed.as_str() < name) {
+            change(branch, None, outcomes, |value| new.put(added, value))?;
+        }
+        match changes.next_if(|(changed, _)| changed.as_str() == name) {
+            Some((_, branch)) => change(branch, Some(value), outcomes, |value| new.put(name, value))?,
+            None => new.put(name, value),
+        }
+    }
+    for (added, branch) in changes {
+        change(branch, None, outcomes, |value| new.put(added, value))?;
+    }
+    Ok(new)
+}
+
+/// Copies a list with its changes put in. Indexes count positions before the update; what is set behind the end is
+/// appended in the order of its indexes.
+fn rebuild_list(
+    changes: &BTreeMap<u32, Branch>,
+    old: ListRef<'_>,
+    outcomes: &[Outcome<'_>],
+) -> Result<ValueBuf, ExpressionError> {
+    let mut new = ListBuilder::default();
+    let mut changes = changes.iter().peekable();
+    for (index, element) in old.iter().enumerate() {
+        match changes.next_if(|(changed, _)| **changed as usize == index) {
+            Some((_, branch)) => change(branch, Some(element), outcomes, |value| new.push(value))?,
+            None => new.push(element),
+        }
+    }
+    for (_, branch) in changes {
+        change(branch, None, outcomes, |value| new.push(value))?;
+    }
+    Ok(new.build())
+}
+
+/// Hands `put` what comes into the place of `old`, if anything does.
+fn change(
+    branch: &Branch,
+    old: Option<ValueRef<'_>>,
+    outcomes: &[Outcome<'_>],
+    put: impl FnOnce(ValueRef<'_>),
+) -> Result<(), ExpressionError> {
+    match (branch, old.map(ValueRef::view)) {
+        (Branch::Leaf(place), _) => match (&outcomes[*place], old) {
+            (Outcome::Put(value), _) => put(value.as_ref()),
+            (Outcome::Remove, _) | (Outcome::Ignore, None) => {}
+            (Outcome::Ignore, Some(old)) => put(old),
+        },
+        (Branch::Map(changes), Some(View::M(map))) => {
+            put(rebuild_map(changes, map, outcomes)?.build_map().as_ref())
+        }
+        (Branch::List(changes), Some(View::L(list))) => put(rebuild_list(changes, list, outcomes)?.as_ref()),
+        (branch, _) if is_ignored(branch, outcomes) => {
+            if let Some(old) = old {
+                put(old);
+            }
+        }
+        _ => return Err(ExpressionError::PathNotUpdatable),
+    }
+    Ok(())
+}
+
+fn is_ignored(branch: &Branch, outcomes: &[Outcome<'_>]) -> bool {
+    match branch {
+        Branch::Leaf(place) => matches!(outcomes[*place], Outcome::Ignore),
+        Branch::Map(changes) => changes.values().all(|branch| is_ignored(branch, outcomes)),
+        Branch::List(changes) => changes.values().all(|branch| is_ignored(branch, outcomes)),
+    }
+}
