@@ -360,7 +360,7 @@ fn print_index() -> String {
 fn print_operations(model: &Model, served: &[&str]) -> Result<String, Error> {
     let (mut names, mut texts, mut parses) = (String::new(), String::new(), String::new());
     let (mut requests, mut decodes, mut operations) = (String::new(), String::new(), String::new());
-    let (mut responses, mut encodes) = (String::new(), String::new());
+    let (mut checks, mut responses, mut encodes) = (String::new(), String::new(), String::new());
     let (mut froms, mut imports) = (String::new(), BTreeSet::new());
     for name in served {
         let operation = model.operation(name)?;
@@ -370,6 +370,7 @@ fn print_operations(model: &Model, served: &[&str]) -> Result<String, Error> {
         writeln!(parses, "\"{name}\" => Operation::{name},")?;
         writeln!(requests, "{name}(Box<{input}>),")?;
         writeln!(operations, "Request::{name}(_) => Operation::{name},")?;
+        writeln!(checks, "Request::{name}(input) => input.check(),")?;
         writeln!(
             decodes,
             "Operation::{name} => Request::{name}(Box::new(decode(body, read::{})?)),",
@@ -386,12 +387,32 @@ fn print_operations(model: &Model, served: &[&str]) -> Result<String, Error> {
                     froms,
                     "impl From<{output}> for Response {{
                         fn from(output: {output}) -> Response {{ Response::{name}(Box::new(output)) }}
-                    }}"
+                    }}
+
+                    impl Input for {input} {{
+                        type Output = {output};
+                        fn into_request(self) -> Request {{ Request::{name}(Box::new(self)) }}
+                        fn output(response: Response) -> Option<{output}> {{
+                            match response {{ Response::{name}(output) => Some(*output), _ => None }}
+                        }}
+                    }}
+                    "
                 )?;
             }
             None => {
                 writeln!(responses, "{name},")?;
                 writeln!(encodes, "Response::{name} => {{}}")?;
+                writeln!(
+                    froms,
+                    "impl Input for {input} {{
+                        type Output = ();
+                        fn into_request(self) -> Request {{ Request::{name}(Box::new(self)) }}
+                        fn output(response: Response) -> Option<()> {{
+                            matches!(response, Response::{name}).then_some(())
+                        }}
+                    }}
+                    "
+                )?;
             }
         }
     }
@@ -399,9 +420,9 @@ fn print_operations(model: &Model, served: &[&str]) -> Result<String, Error> {
     Ok(format!(
         "use super::decode as read;
         use super::shape::{{{imports}}};
-        use crate::Error;
         use crate::decode::decode;
         use crate::encode::Encode;
+        use crate::{{Error, Input}};
 
         /// An operation that is served.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -432,6 +453,9 @@ fn print_operations(model: &Model, served: &[&str]) -> Result<String, Error> {
             pub fn decode(operation: Operation, body: &[u8]) -> Result<Request, Error> {{
                 Ok(match operation {{ {decodes} }})
             }}
+
+            /// Applies the operation's rules that need neither the table nor an expression's meaning.
+            pub fn check(&self) -> Result<(), Error> {{ match self {{ {checks} }} }}
         }}
 
         /// An operation's answer.

@@ -13,6 +13,7 @@ mod decode;
 mod encode;
 mod error;
 mod generated;
+mod input;
 pub mod limits;
 mod name;
 mod pattern;
@@ -20,5 +21,6 @@ mod violation;
 
 pub use error::{Error, ErrorKind};
 pub use generated::*;
+pub use input::Input;
 pub use name::{TableHome, TableName};
 pub use violation::Constraint;

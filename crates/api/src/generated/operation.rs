@@ -143,6 +143,23 @@ impl Request {
             Operation::Scan => Request::Scan(Box::new(decode(body, read::read_scan_input)?)),
         })
     }
+
+    /// Applies the operation's rules that need neither the table nor an expression's meaning.
+    pub fn check(&self) -> Result<(), Error> {
+        match self {
+            Request::CreateTable(input) => input.check(),
+            Request::DescribeTable(input) => input.check(),
+            Request::ListTables(input) => input.check(),
+            Request::UpdateTable(input) => input.check(),
+            Request::DeleteTable(input) => input.check(),
+            Request::PutItem(input) => input.check(),
+            Request::GetItem(input) => input.check(),
+            Request::UpdateItem(input) => input.check(),
+            Request::DeleteItem(input) => input.check(),
+            Request::Query(input) => input.check(),
+            Request::Scan(input) => input.check(),
+        }
+    }
 }
 
 /// An operation's answer.

@@ -1,0 +1,83 @@
+//! One way to send a body through decoding and checks, and to say what came of it.
+
+#![allow(dead_code, reason = "each test uses its part")]
+
+use api::{Error, Operation, Request};
+
+pub fn operation(name: &str) -> Operation {
+    Operation::from_target_name(name).expect("a served operation")
+}
+
+pub fn admit(name: &str, body: &str) -> Result<Request, Error> {
+    let request = Request::decode(operation(name), body.as_bytes())?;
+    request.check()?;
+    Ok(request)
+}
+
+/// The body is refused with exactly this text, by a ValidationException.
+#[track_caller]
+pub fn check_refused(name: &str, body: &str, message: &str) {
+    let error = admit(name, body).expect_err(body);
+    assert_eq!(error.kind, api::ErrorKind::Validation, "{body}: {error}");
+    assert_eq!(error.message, message, "{body}");
+}
+
+#[track_caller]
+pub fn check_admitted(name: &str, body: &str) {
+    if let Err(error) = admit(name, body) {
+        panic!("{body}: {error}");
+    }
+}
+
+/// The body is refused with exactly this text, by a SerializationException.
+#[track_caller]
+pub fn check_unreadable(name: &str, body: &str, message: &str) {
+    let error = admit(name, body).expect_err(body);
+    assert_eq!(error.kind, api::ErrorKind::Serialization, "{body}: {error}");
+    assert_eq!(error.message, message, "{body}");
+}
+
+pub fn error_body(error: &Error) -> String {
+    let mut out = Vec::new();
+    error.write_json(&mut out);
+    String::from_utf8(out).expect("JSON is UTF-8")
+}
+
+/// A correct body for each operation, as SDKs send them.
+pub const BODIES: &[(&str, &str)] = &[
+    (
+        "CreateTable",
+        r#"{"TableName": "app-main", "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "SK", "KeyType": "RANGE"}], "AttributeDefinitions": [{"AttributeName": "PK", "AttributeType": "S"}, {"AttributeName": "SK", "AttributeType": "S"}, {"AttributeName": "GSI1PK", "AttributeType": "S"}, {"AttributeName": "created", "AttributeType": "N"}], "GlobalSecondaryIndexes": [{"IndexName": "GSI1", "KeySchema": [{"AttributeName": "GSI1PK", "KeyType": "HASH"}], "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]}}], "LocalSecondaryIndexes": [{"IndexName": "LSI1", "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "created", "KeyType": "RANGE"}], "Projection": {"ProjectionType": "KEYS_ONLY"}}], "BillingMode": "PAY_PER_REQUEST", "Tags": [{"Key": "team", "Value": ""}]}"#,
+    ),
+    ("DescribeTable", r#"{"TableName": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main"}"#),
+    ("ListTables", r#"{"ExclusiveStartTableName": "app-main", "Limit": 7}"#),
+    (
+        "UpdateTable",
+        r#"{"TableName": "app-main", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "B"}], "GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "GSI2", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}], "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}}"#,
+    ),
+    ("DeleteTable", r#"{"TableName": "app-main"}"#),
+    (
+        "PutItem",
+        r##"{"TableName": "app-main", "Item": {"PK": {"S": "CUST#a1b2"}, "total": {"N": "12.50"}, "tags": {"SS": ["a", "b"]}}, "ConditionExpression": "attribute_not_exists(#pk) OR #v = :v", "ExpressionAttributeNames": {"#pk": "PK", "#v": "v"}, "ExpressionAttributeValues": {":v": {"N": "3"}}, "ReturnValues": "ALL_OLD", "ReturnConsumedCapacity": "TOTAL"}"##,
+    ),
+    (
+        "GetItem",
+        r##"{"TableName": "app-main", "Key": {"PK": {"S": "CUST#a1b2"}}, "ConsistentRead": true, "ProjectionExpression": "#n", "ExpressionAttributeNames": {"#n": "name"}}"##,
+    ),
+    (
+        "UpdateItem",
+        r#"{"TableName": "app-main", "Key": {"PK": {"S": "CUST#a1b2"}}, "UpdateExpression": "SET seen = :now ADD visits :one", "ExpressionAttributeValues": {":now": {"S": "2026"}, ":one": {"N": "1"}}, "ReturnValues": "UPDATED_NEW"}"#,
+    ),
+    (
+        "DeleteItem",
+        r#"{"TableName": "app-main", "Key": {"PK": {"S": "CUST#a1b2"}}, "Expected": {"v": {"ComparisonOperator": "EQ", "AttributeValueList": [{"N": "3"}]}, "w": {"Exists": false}}, "ConditionalOperator": "OR"}"#,
+    ),
+    (
+        "Query",
+        r#"{"TableName": "app-main", "IndexName": "GSI1", "ScanIndexForward": false, "Limit": 25, "KeyConditionExpression": "PK = :pk AND begins_with(SK, :prefix)", "ExpressionAttributeValues": {":pk": {"S": "CUST#a1b2"}, ":prefix": {"S": "ORDER#"}}, "ExclusiveStartKey": {"PK": {"S": "CUST#a1b2"}, "SK": {"S": "ORDER#7"}}, "Select": "COUNT"}"#,
+    ),
+    (
+        "Scan",
+        r#"{"TableName": "app-main", "Segment": 1, "TotalSegments": 4, "FilterExpression": "total > :t", "ExpressionAttributeValues": {":t": {"N": "10"}}, "ReturnConsumedCapacity": "INDEXES"}"#,
+    ),
+];
