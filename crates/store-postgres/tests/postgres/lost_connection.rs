@@ -1,0 +1,109 @@
+//! A connection that breaks: before COMMIT nothing happened, afterwards nobody knows, and in either
+//! case the store is in order again without being told.
+
+use std::time::Duration;
+
+use store::{Consistency, Direction, Range, Read, Space, StoreError};
+use store_postgres::{Options, PostgresStore};
+
+use crate::proxy::{Answers, Proxy};
+use crate::{
+    TERMINATE_ALL, WAITING_FOR_LOCKS, fresh_database, increment, increment_while, open, read_number, session,
+    wait_for_count,
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_connection_lost_while_waiting_for_a_lock_is_unavailable() {
+    let url = fresh_database().await;
+    let store = open(&url).await;
+    let other = session(&url).await;
+    other.batch_execute("BEGIN; SELECT FROM lodestone_lock FOR UPDATE").await.expect("all locks");
+    let terminate = async {
+        let third = session(&url).await;
+        wait_for_count(&third, WAITING_FOR_LOCKS, 1).await;
+        third.batch_execute(TERMINATE_ALL).await.expect("the store's connections end");
+    };
+    let (outcome, ()) = tokio::join!(increment(&store, "row"), terminate);
+    assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "{outcome:?}");
+    other.batch_execute("ROLLBACK").await.expect("the locks are free");
+    increment(&store, "row").await.expect("the store is in order again");
+    assert_eq!(read_number(&store, "row").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn connections_lost_while_idle_are_replaced_unnoticed() {
+    let url = fresh_database().await;
+    let store = open(&url).await;
+    increment(&store, "row").await.expect("a write succeeds");
+    let other = session(&url).await;
+    other.batch_execute(TERMINATE_ALL).await.expect("the store's connections end");
+    wait_for_count(
+        &other,
+        "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'lodestone'",
+        0,
+    )
+    .await;
+    let mut visit = |_: store::KeyRef<'_>, _| std::ops::ControlFlow::Continue(());
+    // The server has hung up; the store may learn of it a moment later, but not much.
+    let range = Range::all(Space(1));
+    let deadline = tokio::time::Instant::now() + crate::DEADLINE;
+    while let Err(error) = store.scan(&range, Direction::Forward, Consistency::Latest, &mut visit).await {
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+        assert!(tokio::time::Instant::now() < deadline, "{error}");
+    }
+    increment(&store, "row").await.expect("a write succeeds");
+    assert_eq!(read_number(&store, "row").await, 2);
+}
+
+/// Updates a row through a wire that fails between its reading and its commit. Says what the store
+/// answered and what is in the row.
+async fn update_through(answers: Answers) -> (Result<(), StoreError>, u64) {
+    let url = fresh_database().await;
+    let proxy = Proxy::start(&url).await;
+    let options = Options { reply: Duration::from_secs(2), ..Options::default() };
+    let store = PostgresStore::open(&proxy.url(&url), options).await.expect("the store opens");
+    increment(&store, "row").await.expect("a write succeeds");
+    let outcome = increment_while(&store, "row", &mut || proxy.set(answers)).await;
+    proxy.set(Answers::Arrive);
+    increment(&store, "other row").await.expect("the store is in order again");
+    (outcome, read_number(&open(&url).await, "row").await)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_lost_reply_to_commit_is_ambiguous() {
+    let (outcome, value) = update_through(Answers::EndAtCommit).await;
+    assert!(matches!(outcome, Err(StoreError::Ambiguous(_))), "{outcome:?}");
+    assert_eq!(value, 2, "this commit did happen");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_server_that_falls_silent_at_commit_is_ambiguous_in_bounded_time() {
+    let (outcome, _) = update_through(Answers::Vanish).await;
+    assert!(matches!(outcome, Err(StoreError::Ambiguous(_))), "{outcome:?}");
+}
+
+/// A deferred check of the test makes COMMIT itself wait for a lock, where it can be killed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_server_process_that_dies_in_commit_is_ambiguous_and_nothing_is_written() {
+    let url = fresh_database().await;
+    let store = open(&url).await;
+    let other = session(&url).await;
+    let fault = "CREATE TABLE gate (open boolean); INSERT INTO gate VALUES (true);
+         CREATE FUNCTION pass() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             PERFORM open FROM gate FOR UPDATE; RETURN NULL;
+         END $$;
+         CREATE CONSTRAINT TRIGGER pass AFTER INSERT ON lodestone_row DEFERRABLE INITIALLY DEFERRED
+             FOR EACH ROW EXECUTE FUNCTION pass()";
+    other.batch_execute(fault).await.expect("a gate");
+    other.batch_execute("BEGIN; SELECT FROM gate FOR UPDATE").await.expect("the gate is shut");
+    let terminate = async {
+        let third = session(&url).await;
+        wait_for_count(&third, WAITING_FOR_LOCKS, 1).await;
+        third.batch_execute(TERMINATE_ALL).await.expect("the store's connections end");
+    };
+    let (outcome, ()) = tokio::join!(increment(&store, "row"), terminate);
+    assert!(matches!(outcome, Err(StoreError::Ambiguous(_))), "{outcome:?}");
+    other.batch_execute("ROLLBACK").await.expect("the gate is open");
+    assert_eq!(read_number(&store, "row").await, 0);
+}
