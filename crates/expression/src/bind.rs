@@ -286,7 +286,7 @@ impl Conditions<'_> {
 
 /// A path fits nearly everywhere.
 fn harmless_path() -> Path {
-    Path::attribute("")
+    Path::of_attribute("")
 }
 
 fn harmless_operand() -> Operand {

@@ -221,9 +221,10 @@ fn contains(whole: ValueRef<'_>, part: Read<'_>) -> bool {
             members.iter().any(|member| equal(Read::Value(member), part))
         }
         (View::S(whole), Read::Value(part)) => part.as_str().is_some_and(|part| whole.contains(part)),
-        (View::B(whole), Read::Value(part)) => part
-            .as_binary()
-            .is_some_and(|part| part.is_empty() || whole.windows(part.len()).any(|window| window == part)),
+        (View::B(whole), Read::Value(part)) => {
+            // Takes linear time whatever the bytes are, as the search in strings does.
+            part.as_binary().is_some_and(|part| memchr::memmem::find(whole, part).is_some())
+        }
         _ => false,
     }
 }

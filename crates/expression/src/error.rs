@@ -35,15 +35,15 @@ impl fmt::Display for Kind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
     #[error("Invalid {kind}: {fault}")]
-    Invalid { kind: Kind, fault: Fault },
+    Invalid { kind: Kind, fault: Box<Fault> },
 
     /// `parameter` is `ExpressionAttributeNames` or `ExpressionAttributeValues`, here and below.
     #[error("{parameter} must not be empty")]
     EmptyPlaceholders { parameter: &'static str },
     #[error("{parameter} contains invalid key: Syntax error; key: \"{key}\"")]
     PlaceholderSyntax { parameter: &'static str, key: String },
-    #[error("ExpressionAttributeNames contains invalid value: Empty attribute name for key {key}")]
-    EmptyName { key: String },
+    #[error("ExpressionAttributeNames contains invalid value: {reason} for key {key}")]
+    InvalidName { key: String, reason: &'static str },
     #[error("{parameter} can only be specified when using expressions")]
     PlaceholdersWithoutExpression { parameter: &'static str },
     #[error("Value provided in {parameter} unused in expressions: keys: {{{}}}", keys.join(", "))]
@@ -95,7 +95,7 @@ impl ExpressionError {
             Invalid { .. }
                 | EmptyPlaceholders { .. }
                 | PlaceholderSyntax { .. }
-                | EmptyName { .. }
+                | InvalidName { .. }
                 | PlaceholdersWithoutExpression { .. }
                 | UnusedPlaceholders { .. }
                 | KeyOperator(_)
@@ -182,6 +182,10 @@ pub enum Fault {
 }
 
 impl Fault {
+    pub(crate) fn of(self, kind: Kind) -> ExpressionError {
+        ExpressionError::Invalid { kind, fault: Box::new(self) }
+    }
+
     /// Lower is reported first; faults of one rank are reported in the order of the text.
     fn rank(&self) -> u8 {
         use Fault::*;
@@ -222,7 +226,7 @@ impl Faults {
     }
 
     pub fn finish(self, kind: Kind) -> Result<(), ExpressionError> {
-        self.0.map_or(Ok(()), |fault| Err(ExpressionError::Invalid { kind, fault }))
+        self.0.map_or(Ok(()), |fault| Err(fault.of(kind)))
     }
 }
 

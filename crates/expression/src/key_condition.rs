@@ -250,5 +250,5 @@ fn no_name() -> ExpressionError {
 }
 
 fn invalid(fault: Fault) -> ExpressionError {
-    ExpressionError::Invalid { kind: Kind::KeyCondition, fault }
+    fault.of(Kind::KeyCondition)
 }

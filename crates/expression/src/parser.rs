@@ -123,12 +123,11 @@ struct Parser<'t> {
 
 impl<'t> Parser<'t> {
     fn new(kind: Kind, text: &'t str) -> Result<Parser<'t>, ExpressionError> {
-        let refuse = |fault| Err(ExpressionError::Invalid { kind, fault });
         if text.is_empty() {
-            return refuse(Fault::Empty);
+            return Err(Fault::Empty.of(kind));
         }
         if text.len() > TEXT_BYTES_MAX {
-            return refuse(Fault::Size);
+            return Err(Fault::Size.of(kind));
         }
         let tokens = lexer::tokens(text);
         Ok(Parser {
@@ -220,8 +219,7 @@ impl<'t> Parser<'t> {
             _ => span.end,
         };
         let token = if at_end { "<EOF>" } else { self.word() }.to_owned();
-        let fault = Fault::Syntax { token, near: self.text[start..end].to_owned() };
-        ExpressionError::Invalid { kind: self.kind, fault }
+        Fault::Syntax { token, near: self.text[start..end].to_owned() }.of(self.kind)
     }
 
     // The pieces.
@@ -361,49 +359,58 @@ impl<'t> Parser<'t> {
     fn open_operator(
         &mut self,
         grammar: Grammar,
-        (node, class): (NodeId, Class),
+        piece: (NodeId, Class),
         open: &mut Vec<Open>,
     ) -> Result<bool, ExpressionError> {
-        let innermost = open.last();
         let operator = match grammar {
-            Grammar::Value => match innermost {
-                None | Some(Open::Parenthesis) if class.is_operand() && self.at("+") => Open::Plus(node),
-                None | Some(Open::Parenthesis) if class.is_operand() && self.at("-") => Open::Minus(node),
-                _ => return Ok(false),
-            },
-            Grammar::Condition if !takes_condition(innermost) => return Ok(false),
-            Grammar::Condition if class.is_operand() && self.comparator().is_some() => {
-                let Some(comparator) = self.comparator() else { return Ok(false) };
-                Open::Compare { comparator, left: node }
-            }
-            Grammar::Condition if class.is_operand() && self.at_keyword("BETWEEN") => {
-                Open::BetweenLower { subject: node }
-            }
-            Grammar::Condition if class.is_operand() && self.at_keyword("IN") => {
-                self.advance();
-                if !self.at("(") {
-                    return Err(self.syntax_error());
-                }
-                Open::In { subject: node, members: Vec::new() }
-            }
-            Grammar::Condition
-                if self.at_keyword("AND") && !matches!(innermost, Some(Open::Not | Open::And(_))) =>
-            {
-                self.demand(class.is_condition())?;
-                Open::And(node)
-            }
-            Grammar::Condition
-                if self.at_keyword("OR") && matches!(innermost, None | Some(Open::Parenthesis)) =>
-            {
-                self.demand(class.is_condition())?;
-                Open::Or(node)
-            }
-            Grammar::Condition => return Ok(false),
+            Grammar::Condition => self.condition_operator(piece, open.last())?,
+            Grammar::Value => self.value_operator(piece, open.last()),
         };
+        let Some(operator) = operator else { return Ok(false) };
         self.advance();
         self.operators += 1;
         open.push(operator);
         Ok(true)
+    }
+
+    fn value_operator(&self, (left, class): (NodeId, Class), innermost: Option<&Open>) -> Option<Open> {
+        match innermost {
+            None | Some(Open::Parenthesis) if class.is_operand() && self.at("+") => Some(Open::Plus(left)),
+            None | Some(Open::Parenthesis) if class.is_operand() && self.at("-") => Some(Open::Minus(left)),
+            _ => None,
+        }
+    }
+
+    fn condition_operator(
+        &mut self,
+        (left, class): (NodeId, Class),
+        innermost: Option<&Open>,
+    ) -> Result<Option<Open>, ExpressionError> {
+        if !takes_condition(innermost) {
+            return Ok(None);
+        }
+        if class.is_operand() {
+            if let Some(comparator) = self.comparator() {
+                return Ok(Some(Open::Compare { comparator, left }));
+            }
+            if self.at_keyword("BETWEEN") {
+                return Ok(Some(Open::BetweenLower { subject: left }));
+            }
+            if self.at_keyword("IN") {
+                self.advance();
+                self.demand(self.at("("))?;
+                return Ok(Some(Open::In { subject: left, members: Vec::new() }));
+            }
+        }
+        if self.at_keyword("AND") && !matches!(innermost, Some(Open::Not | Open::And(_))) {
+            self.demand(class.is_condition())?;
+            return Ok(Some(Open::And(left)));
+        }
+        if self.at_keyword("OR") && !matches!(innermost, Some(Open::Not | Open::And(_) | Open::Or(_))) {
+            self.demand(class.is_condition())?;
+            return Ok(Some(Open::Or(left)));
+        }
+        Ok(None)
     }
 
     fn comparator(&self) -> Option<Comparator> {

@@ -22,7 +22,8 @@ pub enum Step {
 }
 
 impl Path {
-    pub fn attribute(name: impl Into<String>) -> Path {
+    /// A whole attribute.
+    pub fn of_attribute(name: impl Into<String>) -> Path {
         Path { attribute: name.into(), steps: Vec::new() }
     }
 

@@ -10,6 +10,8 @@ use crate::lexer::is_placeholder;
 /// The longest key of either map, with its `#` or `:`.
 pub const PLACEHOLDER_BYTES_MAX: usize = 255;
 
+const NAME_BYTES_MAX: usize = 65_535;
+
 const NAMES: &str = "ExpressionAttributeNames";
 const VALUES: &str = "ExpressionAttributeValues";
 
@@ -34,8 +36,13 @@ impl<'r> Placeholders<'r> {
     pub fn check_keys(&self) -> Result<(), ExpressionError> {
         if let Some(names) = self.names {
             check_keys(NAMES, '#', names.keys())?;
-            if let Some((key, _)) = names.iter().find(|(_, name)| name.is_empty()) {
-                return Err(ExpressionError::EmptyName { key: key.clone() });
+            for (key, name) in names {
+                let reason = match name.len() {
+                    0 => "Empty attribute name",
+                    1..=NAME_BYTES_MAX => continue,
+                    _ => "Attribute name is too large, must be less than 65536 bytes",
+                };
+                return Err(ExpressionError::InvalidName { key: key.clone(), reason });
             }
         }
         self.values.map_or(Ok(()), |values| check_keys(VALUES, ':', values.keys()))

@@ -37,7 +37,7 @@ impl Projection {
 
     /// Whole attributes by their names. A name that is given twice counts once.
     pub fn of_attributes(names: impl IntoIterator<Item = impl Into<String>>) -> Projection {
-        let paths: Vec<Path> = names.into_iter().map(Path::attribute).collect();
+        let paths: Vec<Path> = names.into_iter().map(Path::of_attribute).collect();
         let tree = PathTree::new(&paths, &mut Faults::default());
         Projection { paths, tree }
     }

@@ -174,26 +174,28 @@ impl Action {
 }
 
 impl Operand {
+    /// Kept slim, because it calls itself once for each of up to 300 operators.
     fn read<'r>(&'r self, old: ItemRef<'r>) -> Result<Computed<'r>, ExpressionError> {
-        Ok(match self {
+        match self {
             Operand::Path(path) => {
-                Computed::Borrowed(path.find(old).ok_or(ExpressionError::MissingAttribute)?)
+                path.find(old).map(Computed::Borrowed).ok_or(ExpressionError::MissingAttribute)
             }
-            Operand::Value(value) => Computed::Borrowed(value.as_ref()),
+            Operand::Value(value) => Ok(Computed::Borrowed(value.as_ref())),
             Operand::IfNotExists(path, default) => match path.find(old) {
-                Some(value) => Computed::Borrowed(value),
-                None => default.read(old)?,
+                Some(value) => Ok(Computed::Borrowed(value)),
+                None => default.read(old),
             },
-            Operand::ListAppend(first, second) => {
-                Computed::Owned(append(first.read(old)?.as_ref(), second.read(old)?.as_ref())?)
+            Operand::ListAppend(left, right)
+            | Operand::Sum(left, right)
+            | Operand::Difference(left, right) => {
+                let (left, right) = (left.read(old)?, right.read(old)?);
+                match self {
+                    Operand::ListAppend(..) => append(&left, &right),
+                    Operand::Sum(..) => arithmetic(&left, Number::checked_add, &right),
+                    _ => arithmetic(&left, Number::checked_sub, &right),
+                }
             }
-            Operand::Sum(left, right) => {
-                sum(left.read(old)?.number()?.checked_add(right.read(old)?.number()?))?
-            }
-            Operand::Difference(left, right) => {
-                sum(left.read(old)?.number()?.checked_sub(right.read(old)?.number()?))?
-            }
-        })
+        }
     }
 
     fn collect_paths<'u>(&'u self, paths: &mut Vec<&'u Path>) {
@@ -248,10 +250,6 @@ impl Computed<'_> {
             Computed::Owned(value) => value.as_ref(),
         }
     }
-
-    fn number(&self) -> Result<Number, ExpressionError> {
-        self.as_ref().as_number().ok_or(ExpressionError::OperandData)
-    }
 }
 
 /// What is to happen in one place.
@@ -261,8 +259,15 @@ enum Outcome<'r> {
     Ignore,
 }
 
-fn sum<'r>(result: Result<Number, NumberError>) -> Result<Computed<'r>, ExpressionError> {
-    match result {
+fn arithmetic<'r>(
+    left: &Computed<'_>,
+    operator: fn(Number, Number) -> Result<Number, NumberError>,
+    right: &Computed<'_>,
+) -> Result<Computed<'r>, ExpressionError> {
+    let (Some(left), Some(right)) = (left.as_ref().as_number(), right.as_ref().as_number()) else {
+        return Err(ExpressionError::OperandData);
+    };
+    match operator(left, right) {
         Ok(number) => Ok(Computed::Owned(ValueBuf::from(number))),
         // DynamoDB says overflow even where digits are what there is too much of.
         Err(NumberError::Precision) => Err(ExpressionError::Number(NumberError::Overflow)),
@@ -270,20 +275,21 @@ fn sum<'r>(result: Result<Number, NumberError>) -> Result<Computed<'r>, Expressi
     }
 }
 
-fn append(first: ValueRef<'_>, second: ValueRef<'_>) -> Result<ValueBuf, ExpressionError> {
-    let (Some(first), Some(second)) = (first.as_list(), second.as_list()) else {
+fn append<'r>(first: &Computed<'_>, second: &Computed<'_>) -> Result<Computed<'r>, ExpressionError> {
+    let (Some(first), Some(second)) = (first.as_ref().as_list(), second.as_ref().as_list()) else {
         return Err(ExpressionError::OperandData);
     };
     let mut list = ListBuilder::default();
     first.iter().chain(second.iter()).for_each(|element| list.push(element));
-    Ok(list.build())
+    Ok(Computed::Owned(list.build()))
 }
 
 fn add<'r>(old: Option<ValueRef<'r>>, value: ValueRef<'r>) -> Result<Computed<'r>, ExpressionError> {
     let Some(old) = old else { return Ok(Computed::Borrowed(value)) };
+    let operands = [old, value].map(Computed::Borrowed);
     match (old.view(), value.view()) {
-        (View::N(old), View::N(value)) => sum(old.checked_add(value)),
-        (View::L(_), View::L(_)) => append(old, value).map(Computed::Owned),
+        (View::N(_), View::N(_)) => arithmetic(&operands[0], Number::checked_add, &operands[1]),
+        (View::L(_), View::L(_)) => append(&operands[0], &operands[1]),
         (View::Ss(members), View::Ss(more))
         | (View::Ns(members), View::Ns(more))
         | (View::Bs(members), View::Bs(more)) => {

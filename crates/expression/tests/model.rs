@@ -241,10 +241,11 @@ fn action() -> impl Strategy<Value = Action> {
 
 fn operand_value(operand: &update::Operand, old: &Attributes) -> Result<Value, ExpressionError> {
     use update::Operand;
-    let number = |operand: &Operand| match operand_value(operand, old)? {
-        Value::N(number) => Ok(number),
-        _ => Err(ExpressionError::OperandData),
-    };
+    let numbers =
+        |left: &Operand, right: &Operand| match (operand_value(left, old)?, operand_value(right, old)?) {
+            (Value::N(left), Value::N(right)) => Ok((left, right)),
+            _ => Err(ExpressionError::OperandData),
+        };
     match operand {
         Operand::Path(path) => find(path, old).cloned().ok_or(ExpressionError::MissingAttribute),
         Operand::Value(value) => Ok(value.to_value()),
@@ -257,8 +258,12 @@ fn operand_value(operand: &update::Operand, old: &Attributes) -> Result<Value, E
             (Value::L(first), Value::L(second)) => Ok(Value::L([first, second].concat())),
             _ => Err(ExpressionError::OperandData),
         },
-        Operand::Sum(left, right) => Ok(Value::N(number(left)?.checked_add(number(right)?).unwrap())),
-        Operand::Difference(left, right) => Ok(Value::N(number(left)?.checked_sub(number(right)?).unwrap())),
+        Operand::Sum(left, right) => {
+            numbers(left, right).map(|(left, right)| Value::N(left.checked_add(right).unwrap()))
+        }
+        Operand::Difference(left, right) => {
+            numbers(left, right).map(|(left, right)| Value::N(left.checked_sub(right).unwrap()))
+        }
     }
 }
 

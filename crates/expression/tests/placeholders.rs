@@ -48,10 +48,14 @@ fn keys_have_a_sign_and_a_word() {
 }
 
 #[test]
-fn a_name_may_not_stand_for_nothing() {
-    let names = [("#a".to_owned(), String::new())].into();
-    let error = Placeholders::new(Some(&names), None).check_keys().unwrap_err();
-    assert!(error.to_string().contains("Empty attribute name"));
+fn names_stand_for_names_of_a_proper_length() {
+    let check = |name: String| {
+        let names = [("#a".to_owned(), name)].into();
+        Placeholders::new(Some(&names), None).check_keys().map_err(|error| error.to_string())
+    };
+    assert!(check(String::new()).unwrap_err().contains("Empty attribute name"));
+    assert_eq!(check("x".repeat(65_535)), Ok(()));
+    assert!(check("x".repeat(65_536)).unwrap_err().contains("must be less than 65536 bytes"));
 }
 
 #[test]

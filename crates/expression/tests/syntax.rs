@@ -117,7 +117,7 @@ fn parse_condition(text: &str) -> Result<Condition, ExpressionError> {
 }
 
 fn is_syntax_error<T>(result: &Result<T, ExpressionError>) -> bool {
-    matches!(result, Err(ExpressionError::Invalid { fault: Fault::Syntax { .. }, .. }))
+    matches!(result, Err(ExpressionError::Invalid { fault, .. }) if matches!(**fault, Fault::Syntax { .. }))
 }
 
 proptest! {
@@ -165,52 +165,70 @@ proptest! {
     }
 }
 
-/// The deepest texts that fit, on a stack as small as a server thread might have.
 #[test]
-fn depth_costs_no_stack() {
-    let nested = |open: &str, middle: &str, close: &str| {
-        let depth = (4096 - middle.len() - 20) / (open.len() + close.len());
+fn trees_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<(Condition, Update, Projection)>();
+    shared::<(expression::Condition, expression::Update, expression::Projection, expression::KeyCondition)>();
+}
+
+/// The deepest texts that fit and the deepest that are accepted, on a stack much smaller than a server's thread has.
+#[test]
+fn depth_costs_little_stack() {
+    let nested = |depth: usize, open: &str, middle: &str, close: &str| {
         format!("{}{middle}{}", open.repeat(depth), close.repeat(depth))
     };
-    let conditions = [
-        nested("(", "a = b", ")"),
-        nested("NOT ", "a = b", ""),
-        nested("NOT(", "a = b", ")"),
-        nested("a = b OR ", "a = b", ""),
-        nested("a=b or(", "a = b", ")"),
-        format!("a < {}", nested("size(", "b", ")")),
-        format!("a < {}", nested("f(", "b", ")")),
-        format!("a IN {}", nested("(", "b", ")")),
-        nested("a.", "b", ""),
-        nested("a", "", "[0]"),
-        nested("(", "", ""),
+    let filling = |open: &str, middle: &str, close: &str| {
+        nested((4096 - 20 - middle.len()) / (open.len() + close.len()), open, middle, close)
+    };
+    let accepted = [
+        nested(299, "NOT ", "a = b", ""),
+        nested(149, "a = b OR (", "a = b", ")"),
+        nested(149, "NOT (", "a = b", ")"),
     ];
-    let updates = [
-        format!("SET a = {}", nested("if_not_exists(b, ", "c", ")")),
-        format!("SET a = {}", nested("list_append(b, ", "c", ")")),
-        format!("SET a = {}", nested("(", "c", ")")),
-        format!("SET a = {}", nested("(b + ", "c", ")")),
-        format!("SET a = {}", nested("b+", "c", "")),
+    let refused = [
+        filling("(", "a = b", ")"),
+        filling("NOT ", "a = b", ""),
+        filling("NOT(", "a = b", ")"),
+        filling("a = b OR ", "a = b", ""),
+        filling("a=b or(", "a = b", ")"),
+        format!("a < {}", filling("size(", "b", ")")),
+        format!("a < {}", filling("f(", "b", ")")),
+        format!("a IN {}", filling("(", "b", ")")),
+        filling("a.", "b", ""),
+        filling("(", "", ""),
+    ];
+    let accepted_updates = [
+        format!("SET a = {}", nested(226, "if_not_exists(b, ", "c", ")")),
+        format!("SET a = {}", nested(120, "list_append(if_not_exists(b,", "c", "),c)")),
+        format!("SET a = {}", nested(300, "(b + ", "c", ")")),
+    ];
+    let refused_updates = [
+        format!("SET a = {}", filling("list_append(b, ", "c", ")")),
+        format!("SET a = {}", filling("(", "c", ")")),
+        format!("SET a = {}", filling("(b + ", "c", ")")),
+        format!("SET a = {}", filling("b+", "c", "")),
     ];
     let parse = move || {
-        for text in conditions {
+        let condition = |text: &str| {
             assert!(text.len() <= 4096);
-            if let Ok(tree) = parse_condition(&text) {
-                assert_eq!(tree.to_string().len() / 8192, 0);
-            }
-            let mut placeholders = Placeholders::new(None, None);
-            if let Ok(condition) = expression::Condition::parse(Kind::Condition, &text, &mut placeholders) {
-                condition.evaluate(None);
-            }
-        }
-        for text in updates {
+            expression::Condition::parse(Kind::Condition, text, &mut Placeholders::new(None, None))
+        };
+        let update = |text: &str| {
             assert!(text.len() <= 4096);
-            let mut placeholders = Placeholders::new(None, None);
-            if let Ok(update) = expression::Update::parse(&text, &mut placeholders) {
-                let _ = update.apply(item::Item::default().as_ref(), true);
-                update.charge_bytes();
-            }
+            expression::Update::parse(text, &mut Placeholders::new(None, None))
+        };
+        for text in accepted {
+            condition(&text).unwrap().evaluate(None);
+            assert_eq!(parse_condition(&text).unwrap().to_string(), text);
         }
+        for text in accepted_updates {
+            let update = update(&text).unwrap();
+            assert!(update.apply(item::Item::default().as_ref(), true).is_err());
+            assert!(update.charge_bytes() > 4096 && update.paths().count() > 120);
+        }
+        assert!(refused.iter().all(|text| condition(text).is_err()));
+        assert!(refused_updates.iter().all(|text| update(text).is_err()));
     };
     std::thread::Builder::new().stack_size(512 * 1024).spawn(parse).unwrap().join().unwrap();
 }
