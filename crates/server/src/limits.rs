@@ -1,0 +1,78 @@
+//! How much a client may ask for, and how long it may take.
+//!
+//! The memory that clients can hold is at most
+//!
+//! ```text
+//! connections_max × (READ_BUFFER + 2 × UNCOUNTED)  +  bodies_bytes_max
+//!            4096 × (     32 KiB + 2 ×    16 KiB)  +           256 MiB   =  512 MiB
+//! ```
+//!
+//! where the first term is the read buffer, one small body and one small answer of every connection
+//! (a connection serves one request at a time), and the second is all larger bodies and answers
+//! together: each takes its whole share before it is read or sent, and holds it until it is used up.
+
+use std::time::Duration;
+
+/// What one connection reads ahead at most: a request head, or a piece of a body.
+pub(crate) const READ_BUFFER_BYTES: usize = 32 * 1024;
+
+/// Bodies and answers up to this size belong to their connection; larger ones take a share of
+/// [`Limits::bodies_bytes_max`]. Most requests stay below it and never touch the shared counter.
+pub(crate) const UNCOUNTED_BYTES: usize = 16 * 1024;
+
+/// The bounds of the HTTP layer.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Connections served at once. Further ones wait in the kernel's queue, which is bounded too.
+    pub connections_max: usize,
+    /// Request line and header fields together. DynamoDB refuses more than 16 KiB with a 400.
+    pub head_bytes_max: usize,
+    /// Header fields in one request. SDKs send about ten.
+    pub head_fields_max: usize,
+    /// A request's body, as sent and again after decompression: DynamoDB's 16 MiB.
+    pub body_bytes_max: usize,
+    /// All bodies and answers above 16 KiB together; room for sixteen of the largest.
+    pub bodies_bytes_max: usize,
+    /// How much of an oversized body is read and thrown away before the 413, so that a client that
+    /// sends first and reads afterwards sees the answer and not a reset connection.
+    pub discard_bytes_max: usize,
+    /// From the first byte of a request head to its last.
+    pub head_timeout: Duration,
+    /// How long a connection may rest between requests. Longer than the pools of common SDKs keep one.
+    pub idle_timeout: Duration,
+    /// From the end of the head to the end of the body: 16 MiB at 1.2 Mbit/s.
+    pub body_timeout: Duration,
+    /// How long a client may leave its side of the socket full before it is given up.
+    pub write_timeout: Duration,
+    /// How long a large body or answer waits for its share before the client is told to come back.
+    pub share_timeout: Duration,
+    /// How long requests in flight may take to finish once the server is asked to stop.
+    pub shutdown_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connections_max: 4096,
+            head_bytes_max: 16 * 1024,
+            head_fields_max: 100,
+            body_bytes_max: 16 * 1024 * 1024,
+            bodies_bytes_max: 256 * 1024 * 1024,
+            discard_bytes_max: 64 * 1024 * 1024,
+            head_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(180),
+            body_timeout: Duration::from_secs(120),
+            write_timeout: Duration::from_secs(30),
+            share_timeout: Duration::from_secs(10),
+            shutdown_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// How a server is set up.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub limits: Limits,
+    /// Where request ids start. They need to differ, not to be secret; give another number to each run.
+    pub request_id_seed: u64,
+}

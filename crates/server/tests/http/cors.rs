@@ -1,0 +1,58 @@
+use crate::wire::{Answer, Post, Running};
+
+fn granted(answer: &Answer) -> Vec<(&str, &str)> {
+    let mut granted: Vec<_> = answer
+        .headers
+        .iter()
+        .filter(|(name, _)| name.starts_with("access-control-"))
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    granted.sort_unstable();
+    granted
+}
+
+const ALLOW_ORIGIN: (&str, &str) = ("access-control-allow-origin", "*");
+const EXPOSE: (&str, &str) = (
+    "access-control-expose-headers",
+    "x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,x-amz-crc32,Date",
+);
+const MAX_AGE: (&str, &str) = ("access-control-max-age", "172800");
+
+#[tokio::test]
+async fn without_an_origin_nothing_is_said() {
+    let server = Running::start().await;
+    for line in ["GET / HTTP/1.1", "POST / HTTP/1.1", "OPTIONS / HTTP/1.1"] {
+        assert_eq!(granted(&server.ask(Post::bare(line)).await), [], "{line}");
+    }
+}
+
+#[tokio::test]
+async fn every_answer_to_an_origin_may_be_seen() {
+    let server = Running::start().await;
+    let origin = |post: Post| post.with("Origin", "http://example.com/");
+    for request in [
+        origin(Post::new("{}")),
+        origin(Post::new("fail")),
+        origin(Post::new("panic")),
+        origin(Post::bare("GET / HTTP/1.1")),
+        origin(Post::bare("POST / HTTP/1.1")).with("Access-Control-Request-Method", "dog"),
+    ] {
+        assert_eq!(granted(&server.ask(request).await), [ALLOW_ORIGIN, EXPOSE]);
+    }
+}
+
+#[tokio::test]
+async fn a_preflight_is_granted_what_it_asks_for() {
+    let server = Running::start().await;
+    let preflight = Post::bare("OPTIONS / HTTP/1.1").with("Origin", "http://example.com/");
+    let answer = server.ask(preflight.clone()).await;
+    assert_eq!((answer.status, answer.text()), (200, ""));
+    assert_eq!(granted(&answer), [ALLOW_ORIGIN, EXPOSE, MAX_AGE]);
+
+    let asking = preflight
+        .with("Access-Control-Request-Method", "dog")
+        .with("Access-Control-Request-Headers", "cat, meerkat");
+    let methods = ("access-control-allow-methods", "dog");
+    let headers = ("access-control-allow-headers", "cat, meerkat");
+    assert_eq!(granted(&server.ask(asking).await), [headers, methods, ALLOW_ORIGIN, EXPOSE, MAX_AGE]);
+}

@@ -1,0 +1,15 @@
+//! The server as a client meets it: bytes in, bytes out, over a real socket.
+
+mod wire;
+
+mod answers;
+mod compression;
+mod cors;
+mod flood;
+mod health;
+mod keep_alive;
+mod limits;
+mod order;
+mod patience;
+mod shutdown;
+mod signature;

@@ -1,0 +1,77 @@
+//! Which complaint comes first when a request has several faults.
+
+use crate::wire::{Post, Running};
+
+const NOT_FOUND: &str = "<UnknownOperationException/>\n";
+const UNREADABLE: &str = r#"{"__type":"com.amazon.coral.service#SerializationException"}"#;
+const UNKNOWN: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#;
+const UNSIGNED: &str = r#"{"__type":"com.amazon.coral.service#MissingAuthenticationTokenException","message":"Request is missing Authentication Token"}"#;
+
+async fn check(server: &Running, request: Post, status: u16, body: &str) {
+    let head = String::from_utf8_lossy(&request.head()).into_owned();
+    let answer = server.ask(request).await;
+    assert_eq!((answer.status, answer.text()), (status, body), "{head}");
+}
+
+#[tokio::test]
+async fn what_is_not_a_call_is_not_found() {
+    let server = &Running::start().await;
+    for method in ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "dog"] {
+        let path = if method == "GET" { "/table" } else { "/" };
+        let line = format!("{method} {path} HTTP/1.1");
+        check(server, Post::new("not json").line(&line), 404, NOT_FOUND).await;
+    }
+    check(server, Post::new("{}").line("POST /garbage HTTP/1.1"), 404, NOT_FOUND).await;
+    check(server, Post::new("{}").without("Content-Type"), 404, NOT_FOUND).await;
+    for content_type in ["text/plain", "application/x-amz-json-1.1", "application/jsonx", ""] {
+        check(server, Post::new("not json").with("Content-Type", content_type), 404, NOT_FOUND).await;
+    }
+}
+
+#[tokio::test]
+async fn unreadable_json_comes_before_an_unknown_target() {
+    let server = &Running::start().await;
+    let nested = "[".repeat(200_000);
+    for body in ["{", "not json", "{}}", "{\"a\":}", "\"", nested.as_str()] {
+        check(server, Post::new(body).without("X-Amz-Target"), 400, UNREADABLE).await;
+        check(server, Post::new(body).without("Authorization"), 400, UNREADABLE).await;
+    }
+    check(server, Post::new([0xFF, b'"']).without("Authorization"), 400, UNREADABLE).await;
+}
+
+#[tokio::test]
+async fn an_unknown_target_comes_before_the_signature() {
+    let server = &Running::start().await;
+    for target in [
+        "",
+        "GetItem",
+        "DynamoDB_20120810",
+        "DynamoDB_20120810.",
+        "DynamoDB_20120810.getitem",
+        "DynamoDB_20120810.BogusOperation",
+        "DynamoDB_20111205.GetItem",
+        "DynamoDBStreams_20120810.GetItem",
+        "AnyScaleFrontendService.GetItem",
+        "GraniteServiceVersion20100801.GetItem",
+    ] {
+        check(server, Post::new("{}").with("X-Amz-Target", target).without("Authorization"), 400, UNKNOWN)
+            .await;
+    }
+    check(server, Post::new("").without("X-Amz-Target").without("Authorization"), 400, UNKNOWN).await;
+}
+
+#[tokio::test]
+async fn the_signature_comes_before_an_empty_body() {
+    let server = &Running::start().await;
+    check(server, Post::new("").without("Authorization"), 400, UNSIGNED).await;
+    check(server, Post::new("{}").without("Authorization"), 400, UNSIGNED).await;
+}
+
+#[tokio::test]
+async fn neighbouring_services_speak_their_own_content_type() {
+    let server = &Running::start().await;
+    let post = Post::new("{}")
+        .with("X-Amz-Target", "AnyScaleFrontendService.RegisterScalableTarget")
+        .with("Content-Type", "application/x-amz-json-1.1");
+    check(server, post, 400, UNKNOWN).await;
+}
