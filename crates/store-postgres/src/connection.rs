@@ -65,9 +65,11 @@ impl Connections {
         let mut config = Config::from_str(url).map_err(|error| {
             StoreError::Unavailable(format!("the PostgreSQL URL: {}", with_causes(&error)))
         })?;
+        // A host that swallows packets must leave time for those behind it in the list.
+        let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX).max(1);
         config
             .application_name("lodestone")
-            .connect_timeout(options.wait)
+            .connect_timeout(options.wait / hosts)
             .keepalives_idle(KEEPALIVE_IDLE)
             .keepalives_interval(KEEPALIVE_INTERVAL)
             .keepalives_retries(KEEPALIVE_RETRIES)
@@ -80,10 +82,7 @@ impl Connections {
             .create_timeout(Some(options.wait))
             .recycle_timeout(Some(options.wait))
             .runtime(Runtime::Tokio1)
-            .post_create(Hook::async_fn(move |client: &mut ClientWrapper, _| {
-                let settings = settings.clone();
-                Box::pin(async move { client.batch_execute(&settings).await.map_err(HookError::Backend) })
-            }))
+            .post_create(applying(settings, options.wait))
             .build()
             .map_err(|error| StoreError::Unavailable(with_causes(&error)))?;
         Ok(Connections { pool, reply: options.reply })
@@ -107,6 +106,19 @@ impl Connections {
     pub(crate) fn close(&self) {
         self.pool.close();
     }
+}
+
+/// The pool bounds the making of a connection, but not what follows it.
+fn applying(settings: String, wait: Duration) -> Hook {
+    Hook::async_fn(move |client: &mut ClientWrapper, _| {
+        let settings = settings.clone();
+        Box::pin(async move {
+            match tokio::time::timeout(wait, client.batch_execute(&settings)).await {
+                Ok(applied) => applied.map_err(HookError::Backend),
+                Err(_) => Err(HookError::message("no answer to the settings of a new connection")),
+            }
+        })
+    })
 }
 
 /// A connection in use.

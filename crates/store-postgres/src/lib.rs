@@ -1,10 +1,10 @@
 //! The storage contract on the PostgreSQL protocol, for when one machine is not enough.
 //! Several servers may share one database; none of them keeps state that another would miss.
 //!
-//! What lies where ([`schema`]): rows in one table keyed (space, partition, sort), log records in
+//! What lies where (`schema`): rows in one table keyed (space, partition, sort), log records in
 //! another keyed (log, position), one counter row for each log, and a fixed set of lock rows.
 //!
-//! An update is two round trips, each a few statements sent in one go ([`update`]):
+//! An update is two round trips, each a few statements sent in one go (`update`):
 //! 1. begin, lock the stripes of its keys in ascending order, read the rows;
 //! 2. put, delete, append, commit.
 //!
@@ -12,7 +12,7 @@
 //! others from absent keys too. Placeholder rows would do: insert what is absent, delete it again
 //! when the update writes nothing. But every new item and every failed condition on an absent item
 //! would then cost a dead row and its index entry, and those who wait for an insert race each other
-//! when it ends. So a key is hashed to one of [`stripe::COUNT`] rows that always exist and never
+//! when it ends. So a key is hashed to one of `stripe::COUNT` rows that always exist and never
 //! change, and that row is locked:
 //! - *cost*: one small row lock for each stripe, no dead rows. The lock is a mark in the row itself,
 //!   which is logged but waits for no sync of its own;
@@ -20,7 +20,7 @@
 //!   locks entitle it to, then the counters of its logs in ascending order;
 //! - *fairness*: PostgreSQL queues the waiters of a row. Waiters inside one server queue in memory
 //!   first, in order of arrival, so a hot key occupies one connection and not the whole pool;
-//! - *price*: two unrelated keys share a stripe once in [`stripe::COUNT`] pairs, and then one waits
+//! - *price*: two unrelated keys share a stripe once in `stripe::COUNT` pairs, and then one waits
 //!   for the other's commit.
 //!
 //! What always holds:

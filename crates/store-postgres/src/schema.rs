@@ -32,6 +32,10 @@ const TABLES: &str = "
 
 /// Leaves the database ready for use, or says why it is not.
 pub(crate) async fn prepare(connections: &Connections) -> Result<(), StoreError> {
+    let connection = connections.lease().await?;
+    let warned = connections.answered(warn_if_not_durable(&connection)).await;
+    connection.settle(&warned);
+    warned?;
     let mut attempt = 1;
     loop {
         let connection = connections.lease().await?;
@@ -43,6 +47,18 @@ pub(crate) async fn prepare(connections: &Connections) -> Result<(), StoreError>
             Err(failure) => return Err(failure.into()),
         }
     }
+}
+
+/// How durable a commit is, the operator decides; that it is less than this store promises should not
+/// go unseen.
+async fn warn_if_not_durable(connection: &Lease) -> Result<(), Failure> {
+    const SETTINGS: &str = "SELECT current_setting('fsync'), current_setting('synchronous_commit')";
+    let row = connection.query_one(SETTINGS, &[]).await?;
+    let (fsync, synchronous_commit): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
+    if fsync == "off" || synchronous_commit == "off" {
+        tracing::warn!(fsync, synchronous_commit, "PostgreSQL may lose acknowledged writes in a crash");
+    }
+    Ok(())
 }
 
 async fn find_or_create(connection: &Lease) -> Result<i32, Failure> {

@@ -25,7 +25,7 @@ const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 const INSTALL: &str = "apt-get install --yes postgresql-15";
 
 /// Below the range from which the kernel hands out ports, so that no outgoing connection takes ours.
-const PORTS: Range<u32> = 20000..32768;
+const PORTS: Range<u16> = 20000..32768;
 /// A port can be taken between looking and starting; so many times in a row it is something else.
 const STARTS_MAX: u32 = 3;
 /// A start takes two seconds; on a busy machine several.
@@ -53,7 +53,7 @@ rm -rf "$2"
 pub struct TestServer {
     /// Of the maintenance database; a store takes one of its own from [`TestServer::create_database`].
     pub url: String,
-    port: u32,
+    port: u16,
     folder: PathBuf,
     keeper: Child,
 }
@@ -72,7 +72,7 @@ impl TestServer {
     pub fn start() -> TestServer {
         assert!(
             Path::new(PROGRAMS).join("initdb").exists(),
-            "these tests need PostgreSQL 15 in {PROGRAMS}; install it with: {INSTALL}"
+            "these tests need PostgreSQL 15 in {PROGRAMS}; `{INSTALL}` installs it, and `cargo xtask test` does so itself"
         );
         let mut attempt = 1;
         loop {
@@ -97,7 +97,7 @@ impl TestServer {
         url(self.port, &name)
     }
 
-    fn spawn(port: u32) -> TestServer {
+    fn spawn(port: u16) -> TestServer {
         let (folder, user) = create_folder();
         let mut keeper = Command::new("sh");
         keeper.args(["-c", KEEPER, "keeper", PROGRAMS]).arg(&folder).arg(port.to_string());
@@ -132,7 +132,7 @@ impl Drop for TestServer {
     }
 }
 
-fn url(port: u32, database: &str) -> String {
+fn url(port: u16, database: &str) -> String {
     format!("postgresql://postgres@127.0.0.1:{port}/{database}")
 }
 
@@ -160,12 +160,8 @@ fn postgres_user() -> (u32, u32) {
 }
 
 /// Begins at a place of its own for each process, so that test processes seldom try the same ports.
-fn free_port() -> u32 {
-    let start = std::process::id().wrapping_mul(31);
-    let ports = (0..PORTS.end - PORTS.start)
-        .map(|step| PORTS.start + start.wrapping_add(step) % (PORTS.end - PORTS.start));
-    let is_free = |port: &u32| {
-        u16::try_from(*port).is_ok_and(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok())
-    };
-    ports.into_iter().find(is_free).expect("a free port")
+fn free_port() -> u16 {
+    let start = std::process::id() as usize * 31;
+    let mut ports = PORTS.cycle().skip(start % PORTS.len()).take(PORTS.len());
+    ports.find(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok()).expect("a free port")
 }

@@ -9,6 +9,7 @@ mod proxy;
 mod schema;
 mod sharing;
 mod snapshot;
+mod test_server;
 
 use std::time::{Duration, Instant};
 
