@@ -7,9 +7,9 @@ use super::shape::{
     ListTablesOutput, PutItemInput, PutItemOutput, QueryInput, QueryOutput, ScanInput, ScanOutput,
     UpdateItemInput, UpdateItemOutput, UpdateTableInput, UpdateTableOutput,
 };
-use crate::Error;
 use crate::decode::decode;
 use crate::encode::Encode;
+use crate::{Error, Input};
 
 /// An operation that is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -202,53 +202,206 @@ impl From<CreateTableOutput> for Response {
         Response::CreateTable(Box::new(output))
     }
 }
+
+impl Input for CreateTableInput {
+    type Output = CreateTableOutput;
+    fn into_request(self) -> Request {
+        Request::CreateTable(Box::new(self))
+    }
+    fn output(response: Response) -> Option<CreateTableOutput> {
+        match response {
+            Response::CreateTable(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
 impl From<DescribeTableOutput> for Response {
     fn from(output: DescribeTableOutput) -> Response {
         Response::DescribeTable(Box::new(output))
     }
 }
+
+impl Input for DescribeTableInput {
+    type Output = DescribeTableOutput;
+    fn into_request(self) -> Request {
+        Request::DescribeTable(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DescribeTableOutput> {
+        match response {
+            Response::DescribeTable(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
 impl From<ListTablesOutput> for Response {
     fn from(output: ListTablesOutput) -> Response {
         Response::ListTables(Box::new(output))
     }
 }
+
+impl Input for ListTablesInput {
+    type Output = ListTablesOutput;
+    fn into_request(self) -> Request {
+        Request::ListTables(Box::new(self))
+    }
+    fn output(response: Response) -> Option<ListTablesOutput> {
+        match response {
+            Response::ListTables(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
 impl From<UpdateTableOutput> for Response {
     fn from(output: UpdateTableOutput) -> Response {
         Response::UpdateTable(Box::new(output))
     }
 }
+
+impl Input for UpdateTableInput {
+    type Output = UpdateTableOutput;
+    fn into_request(self) -> Request {
+        Request::UpdateTable(Box::new(self))
+    }
+    fn output(response: Response) -> Option<UpdateTableOutput> {
+        match response {
+            Response::UpdateTable(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
 impl From<DeleteTableOutput> for Response {
     fn from(output: DeleteTableOutput) -> Response {
         Response::DeleteTable(Box::new(output))
     }
 }
+
+impl Input for DeleteTableInput {
+    type Output = DeleteTableOutput;
+    fn into_request(self) -> Request {
+        Request::DeleteTable(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DeleteTableOutput> {
+        match response {
+            Response::DeleteTable(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
 impl From<PutItemOutput> for Response {
     fn from(output: PutItemOutput) -> Response {
         Response::PutItem(Box::new(output))
     }
 }
+
+impl Input for PutItemInput {
+    type Output = PutItemOutput;
+    fn into_request(self) -> Request {
+        Request::PutItem(Box::new(self))
+    }
+    fn output(response: Response) -> Option<PutItemOutput> {
+        match response {
+            Response::PutItem(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
 impl From<GetItemOutput> for Response {
     fn from(output: GetItemOutput) -> Response {
         Response::GetItem(Box::new(output))
     }
 }
+
+impl Input for GetItemInput {
+    type Output = GetItemOutput;
+    fn into_request(self) -> Request {
+        Request::GetItem(Box::new(self))
+    }
+    fn output(response: Response) -> Option<GetItemOutput> {
+        match response {
+            Response::GetItem(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
 impl From<UpdateItemOutput> for Response {
     fn from(output: UpdateItemOutput) -> Response {
         Response::UpdateItem(Box::new(output))
     }
 }
+
+impl Input for UpdateItemInput {
+    type Output = UpdateItemOutput;
+    fn into_request(self) -> Request {
+        Request::UpdateItem(Box::new(self))
+    }
+    fn output(response: Response) -> Option<UpdateItemOutput> {
+        match response {
+            Response::UpdateItem(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
 impl From<DeleteItemOutput> for Response {
     fn from(output: DeleteItemOutput) -> Response {
         Response::DeleteItem(Box::new(output))
     }
 }
+
+impl Input for DeleteItemInput {
+    type Output = DeleteItemOutput;
+    fn into_request(self) -> Request {
+        Request::DeleteItem(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DeleteItemOutput> {
+        match response {
+            Response::DeleteItem(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
 impl From<QueryOutput> for Response {
     fn from(output: QueryOutput) -> Response {
         Response::Query(Box::new(output))
     }
 }
+
+impl Input for QueryInput {
+    type Output = QueryOutput;
+    fn into_request(self) -> Request {
+        Request::Query(Box::new(self))
+    }
+    fn output(response: Response) -> Option<QueryOutput> {
+        match response {
+            Response::Query(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
 impl From<ScanOutput> for Response {
     fn from(output: ScanOutput) -> Response {
         Response::Scan(Box::new(output))
+    }
+}
+
+impl Input for ScanInput {
+    type Output = ScanOutput;
+    fn into_request(self) -> Request {
+        Request::Scan(Box::new(self))
+    }
+    fn output(response: Response) -> Option<ScanOutput> {
+        match response {
+            Response::Scan(output) => Some(*output),
+            _ => None,
+        }
     }
 }
