@@ -15,6 +15,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 const CHUNK: u64 = 1 << 20;
+const ZEROS: [u8; 4096] = [0; 4096];
 
 /// Syncs the newest journal of an engine's folder.
 pub(crate) struct JournalSync {
@@ -85,6 +86,13 @@ fn written_bytes(file: &mut File) -> io::Result<u64> {
         chunk.clear();
         file.seek(SeekFrom::Start(start))?;
         file.take(end - start).read_to_end(&mut chunk)?;
+        // Comparing whole pages first: most of a journal is still zeros.
+        let zeros = chunk
+            .rchunks(ZEROS.len())
+            .take_while(|page| ZEROS.starts_with(page))
+            .map(<[u8]>::len)
+            .sum::<usize>();
+        chunk.truncate(chunk.len() - zeros);
         if let Some(last) = chunk.iter().rposition(|byte| *byte != 0) {
             return Ok(start + last as u64 + 1);
         }
