@@ -1,4 +1,5 @@
-//! Writes `crates/api/src/generated` from the service model in `crates/api/facts`.
+//! Writes `crates/api/src/generated` from the service model in `crates/api/facts` (the shapes of botocore
+//! 1.44.0, without its prose).
 //!
 //! 1. Read the model's shapes.
 //! 2. Walk from the inputs and outputs of the served operations: what an input reaches is read from
@@ -218,6 +219,12 @@ impl Model {
         Ok(members)
     }
 
+    /// Whether a Rust type is printed for the shape.
+    fn has_own_type(&self, name: &str) -> bool {
+        let shape = self.shapes.get(name);
+        shape.is_some_and(|shape| shape.kind == "structure" || !shape.values.is_empty())
+    }
+
     fn rust_type(&self, name: &str) -> Result<String, Error> {
         let shape = self.shape(name)?;
         Ok(match shape.kind.as_str() {
@@ -383,38 +390,13 @@ fn print_operations(model: &Model, served: &[&str]) -> Result<String, Error> {
                 imports.insert(output);
                 writeln!(responses, "{name}(Box<{output}>),")?;
                 writeln!(encodes, "Response::{name}(output) => output.encode(out),")?;
-                writeln!(
-                    froms,
-                    "impl From<{output}> for Response {{
-                        fn from(output: {output}) -> Response {{ Response::{name}(Box::new(output)) }}
-                    }}
-
-                    impl Input for {input} {{
-                        type Output = {output};
-                        fn into_request(self) -> Request {{ Request::{name}(Box::new(self)) }}
-                        fn output(response: Response) -> Option<{output}> {{
-                            match response {{ Response::{name}(output) => Some(*output), _ => None }}
-                        }}
-                    }}
-                    "
-                )?;
             }
             None => {
                 writeln!(responses, "{name},")?;
                 writeln!(encodes, "Response::{name} => {{}}")?;
-                writeln!(
-                    froms,
-                    "impl Input for {input} {{
-                        type Output = ();
-                        fn into_request(self) -> Request {{ Request::{name}(Box::new(self)) }}
-                        fn output(response: Response) -> Option<()> {{
-                            matches!(response, Response::{name}).then_some(())
-                        }}
-                    }}
-                    "
-                )?;
             }
         }
+        froms.push_str(&print_conversions(model, served, name, operation)?);
     }
     let imports = imports.into_iter().collect::<Vec<_>>().join(", ");
     Ok(format!(
@@ -470,6 +452,49 @@ fn print_operations(model: &Model, served: &[&str]) -> Result<String, Error> {
         {froms}",
         all = served.iter().map(|name| format!("Operation::{name}, ")).collect::<String>(),
     ))
+}
+
+/// What ties an operation's own input and output together. A few operations share theirs with another:
+/// those shapes belong to none.
+fn print_conversions(
+    model: &Model,
+    served: &[&str],
+    name: &str,
+    operation: &Operation,
+) -> Result<String, Error> {
+    let mut shapes = Vec::new();
+    for served in served {
+        let Operation { input, output } = model.operation(served)?;
+        shapes.extend([input, output].into_iter().flatten().map(|reference| reference.shape.as_str()));
+    }
+    let own = |reference: &Option<Reference>| {
+        let shape = reference.as_ref().map(|reference| reference.shape.clone())?;
+        (shapes.iter().filter(|other| **other == shape).count() == 1).then_some(shape)
+    };
+    let (input, output) = (own(&operation.input), own(&operation.output));
+    let from_output = output.as_ref().map(|output| {
+        format!(
+            "impl From<{output}> for Response {{
+                fn from(output: {output}) -> Response {{ Response::{name}(Box::new(output)) }}
+            }}\n\n"
+        )
+    });
+    let (output, pattern) = match &operation.output {
+        Some(output) => (output.shape.as_str(), format!("Response::{name}(output) => Some(*output)")),
+        None => ("()", format!("Response::{name} => Some(())")),
+    };
+    let input = input.map(|input| {
+        format!(
+            "impl Input for {input} {{
+                type Output = {output};
+                fn into_request(self) -> Request {{ Request::{name}(Box::new(self)) }}
+                fn output(response: Response) -> Option<{output}> {{
+                    match response {{ {pattern}, _ => None }}
+                }}
+            }}\n\n"
+        )
+    });
+    Ok(from_output.into_iter().chain(input).collect())
 }
 
 fn print_shapes(model: &Model, reach: &Reach) -> Result<String, Error> {
@@ -634,7 +659,8 @@ fn print_decoders(model: &Model, reach: &Reach) -> Result<String, Error> {
             other => return Err(format!("{name} is of an unknown type {other}").into()),
         };
         let rust = model.rust_type(name)?;
-        imported.extend(reach.read.iter().map(String::as_str).filter(|part| mentions(&rust, part)));
+        let named = reach.read.iter().map(String::as_str).filter(|part| mentions(&rust, part));
+        imported.extend(named.filter(|part| model.has_own_type(part)));
         writeln!(types, "{rust}")?;
         writeln!(body, "fn {own}(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<{rust}> {{ {call} }}\n")?;
     }
@@ -702,8 +728,9 @@ fn print_structure_decoder(model: &Model, reach: &Reach, name: &str, body: &mut 
     let required: Vec<String> =
         members.iter().enumerate().filter(|(_, m)| m.required).map(|(index, _)| index.to_string()).collect();
     let public = if reach.inputs.contains(name) { "pub(super) " } else { "" };
+    let at = if members.is_empty() { "_at" } else { "at" };
     let start = format!(
-        "{public}fn {}(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<{name}> {{
+        "{public}fn {}(reader: &mut Reader<'_>, {at}: &Path<'_>) -> Decoded<{name}> {{
             const MEMBERS: &[&str] = &[{wires}];",
         reader_name(name)
     );
