@@ -5,7 +5,9 @@ use std::time::Duration;
 use store::StoreError;
 use store_postgres::{Options, PostgresStore};
 
-use crate::{WAITING_FOR_LOCKS, fresh_database, increment, read_number, session, wait_for_count};
+use crate::{
+    OPEN_TRANSACTIONS, WAITING_FOR_LOCKS, fresh_database, increment, read_number, session, wait_for_count,
+};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_update_dropped_while_it_waits_for_a_lock_leaves_nothing_behind() {
@@ -21,6 +23,8 @@ async fn an_update_dropped_while_it_waits_for_a_lock_leaves_nothing_behind() {
         () = wait_for_count(&third, WAITING_FOR_LOCKS, 1) => {}
     }
     other.batch_execute("ROLLBACK").await.expect("the locks are free");
+    assert_eq!(read_number(&store, "row").await, 0);
+    wait_for_count(&other, OPEN_TRANSACTIONS, 0).await;
     increment(&store, "row").await.expect("a write succeeds");
     assert_eq!(read_number(&store, "row").await, 1);
 }

@@ -6,6 +6,7 @@ mod conformance;
 mod limits;
 mod lost_connection;
 mod proxy;
+mod scan;
 mod schema;
 mod sharing;
 mod snapshot;
@@ -19,8 +20,8 @@ use store_postgres::test_server::TestServer;
 use store_postgres::{Options, PostgresStore};
 use tokio_postgres::NoTls;
 
-/// Far above what any step takes; whoever waits this long waits for what never comes.
-const DEADLINE: Duration = Duration::from_secs(30);
+/// Far above what any step takes, and below the 30 s after which the server ends idle transactions.
+const DEADLINE: Duration = Duration::from_secs(15);
 
 async fn fresh_database() -> String {
     TestServer::shared().create_database().await
@@ -52,6 +53,9 @@ async fn wait_for_count(session: &tokio_postgres::Client, sql: &str, count: i64)
 
 const WAITING_FOR_LOCKS: &str = "SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'lodestone' AND wait_event_type = 'Lock'";
+
+const OPEN_TRANSACTIONS: &str = "SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'lodestone' AND state LIKE 'idle in transaction%'";
 
 const TERMINATE_ALL: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'lodestone'";
