@@ -17,11 +17,12 @@ use crate::dispatch::Service;
 use api::{Error, ErrorKind};
 use engine::Caller;
 use hyper::HeaderMap;
-use hyper::header::{AUTHORIZATION, DATE};
+use hyper::header::{AUTHORIZATION, DATE, HeaderName};
 use hyper::http::request::Parts;
 use std::borrow::Cow;
 use std::fmt::Write;
 
+const AMAZON_DATE: HeaderName = HeaderName::from_static("x-amz-date");
 /// The account of every access key that isn't an account id itself.
 const DEFAULT_ACCOUNT: &str = "000000000000";
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
@@ -65,7 +66,7 @@ impl<'a> Signature<'a> {
                 _ => {}
             }
         }
-        let date = headers.get("x-amz-date").or_else(|| headers.get(DATE));
+        let date = headers.get(AMAZON_DATE).or_else(|| headers.get(DATE));
         match (credential, signature, signed_headers, date) {
             (Some(credential), Some(_), Some(signed_headers), Some(date)) => Ok(Signature {
                 algorithm: algorithm.into(),

@@ -215,7 +215,7 @@ mod tests {
             vec![],
             b"{}".to_vec(),
             vec![b'x'; 100_000],
-            (0..100_000_u64).map(|n| (n * n >> 3) as u8).collect(),
+            (0..100_000_u64).map(|n| ((n * n) >> 3) as u8).collect(),
         ];
         for plain in plains {
             for coding in [Coding::Gzip, Coding::Deflate] {

@@ -6,6 +6,9 @@
 use api::{Error, Operation, Request};
 use engine::{Caller, Engine};
 use hyper::HeaderMap;
+use hyper::header::HeaderName;
+
+const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 
 /// A service that clients may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +55,7 @@ impl Target {
     }
 
     fn find(headers: &HeaderMap) -> Option<Target> {
-        let (prefix, name) = headers.get("x-amz-target")?.to_str().ok()?.split_once('.')?;
+        let (prefix, name) = headers.get(TARGET)?.to_str().ok()?.split_once('.')?;
         let (_, service) = PREFIXES.into_iter().find(|(known, _)| prefix == *known)?;
         let operation = match service {
             Service::DynamoDb => Operation::from_target_name(name),

@@ -15,10 +15,10 @@ async fn no_more_connections_are_served_than_there_are_slots() {
         server.held().await;
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!(server.stand_in.arrived.available_permits(), 0, "a ninth connection was served");
+    assert_eq!(server.backend.arrived.available_permits(), 0, "a ninth connection was served");
 
     // Those that waited get their turn when others leave.
-    server.stand_in.released.add_permits(32);
+    server.release(32);
     for mut wire in wires {
         assert_eq!(wire.answer().await.status, 200);
     }

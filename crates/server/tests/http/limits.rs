@@ -78,23 +78,18 @@ async fn large_bodies_wait_for_room_and_are_told_when_there_is_none() {
     let limits =
         Limits { bodies_bytes_max: 100_000, share_timeout: Duration::from_millis(20), ..Limits::default() };
     let server = Running::with(limits).await;
+    let large = |body: &str| Post::new(format!("{body}{}", " ".repeat(80_000)));
     let mut holder = server.connect().await;
-    // All but the last byte of a body that takes most of the room.
-    let large = Post::new(vec![b' '; 80_000]).bytes();
-    holder.send(&large[..large.len() - 1]).await;
+    holder.send(large("wait").bytes()).await;
+    server.held().await;
 
-    // The share is taken as soon as the head is read; until then another may still come through.
-    let refused = loop {
-        let answer = server.ask(Post::new(vec![b' '; 80_000])).await;
-        if answer.status != 200 {
-            break answer;
-        }
-    };
+    let refused = server.ask(large("{}")).await;
     assert_eq!(refused.status, 503);
     assert!(refused.text().contains("#ServiceUnavailable"));
+    assert_eq!(server.ask(large("{}").chunked(1000)).await.status, 503);
     assert_eq!(server.ask(Post::new("{}")).await.status, 200, "small bodies need no room");
 
-    holder.send(&large[large.len() - 1..]).await;
+    server.release(1);
     assert_eq!(holder.answer().await.status, 200);
-    assert_eq!(server.ask(Post::new(vec![b' '; 80_000])).await.status, 200);
+    assert_eq!(server.ask(large("{}")).await.status, 200);
 }

@@ -5,6 +5,7 @@ mod wire;
 mod answers;
 mod compression;
 mod cors;
+mod database;
 mod flood;
 mod health;
 mod keep_alive;

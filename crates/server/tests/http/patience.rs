@@ -35,7 +35,7 @@ async fn a_head_that_trickles_in_is_let_go() {
 
 #[tokio::test]
 async fn a_connection_rests_longer_between_requests_than_within_a_head() {
-    let limits = Limits { head_timeout: SHORT, idle_timeout: 4 * SHORT, ..Limits::default() };
+    let limits = Limits { head_timeout: SHORT, idle_timeout: 12 * SHORT, ..Limits::default() };
     let server = Running::with(limits).await;
     let mut wire = server.connect().await;
     for _ in 0..2 {
@@ -45,7 +45,7 @@ async fn a_connection_rests_longer_between_requests_than_within_a_head() {
     assert_eq!(wire.ask(Post::new("{}")).await.status, 200);
     let began = Instant::now();
     wire.closed().await;
-    assert!(began.elapsed() >= 3 * SHORT, "let go too early");
+    assert!(began.elapsed() >= 10 * SHORT, "let go too early");
 }
 
 #[tokio::test]
@@ -75,14 +75,14 @@ async fn nobody_hurries_a_request_that_is_being_answered() {
     wire.send(Post::new("wait").bytes()).await;
     server.held().await;
     tokio::time::sleep(3 * SHORT).await;
-    server.stand_in.released.add_permits(1);
+    server.release(1);
     assert_eq!(wire.answer().await.status, 200);
 }
 
 #[tokio::test]
 async fn a_client_that_does_not_read_its_answer_gives_its_memory_back() {
     let answer_bytes = 12 * 1024 * 1024;
-    let limits = Limits { write_timeout: SHORT, bodies_bytes_max: answer_bytes, ..Limits::default() };
+    let limits = Limits { write_timeout: 5 * SHORT, bodies_bytes_max: answer_bytes, ..Limits::default() };
     let server = Running::with(limits).await;
     let long = Post::new(format!("long:{answer_bytes}"));
     let mut idle = server.connect().await;

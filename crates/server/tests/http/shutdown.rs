@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 #[tokio::test]
 async fn idle_connections_close_and_requests_in_flight_finish() {
     let server = Running::start().await;
-    let (address, stand_in) = (server.address, server.stand_in.clone());
+    let (address, stand_in) = (server.address, server.backend.clone());
     let mut fresh = server.connect().await;
     let mut idle = server.connect().await;
     assert_eq!(idle.ask(Post::new("{}")).await.status, 200);

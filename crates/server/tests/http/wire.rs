@@ -18,8 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Does what the body tells it to, and by default says who asked for what.
 pub struct StandIn {
-    /// Requests that reached it and wait; one goes on for each permit added.
+    /// Requests told to wait that have reached it.
     pub arrived: Semaphore,
+    /// One of them goes on for each permit added.
     pub released: Semaphore,
 }
 
@@ -32,7 +33,7 @@ impl Backend for StandIn {
         answer: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let text = String::from_utf8_lossy(body);
-        let command = text.trim_matches(['{', '}', '"']).split(':').collect::<Vec<_>>();
+        let command = text.trim().split(':').collect::<Vec<_>>();
         match command[..] {
             ["panic"] => panic!("told to"),
             ["fail"] => return Err(Error::validation("it \"failed\"")),
@@ -55,7 +56,7 @@ impl Backend for StandIn {
     }
 }
 
-/// What the stand-in answers to `{"long:<length>"}`: text that packs, but not to nothing.
+/// What the stand-in answers to `long:<length>`: text that packs, but not to nothing.
 pub fn long_answer(length: usize) -> Vec<u8> {
     let mut state = 1_u32;
     let letter = |_| {
@@ -65,9 +66,10 @@ pub fn long_answer(length: usize) -> Vec<u8> {
     (0..length).map(letter).collect()
 }
 
-pub struct Running {
+/// A server with something behind it.
+pub struct Running<B = StandIn> {
     pub address: SocketAddr,
-    pub stand_in: Arc<StandIn>,
+    pub backend: Arc<B>,
     shutdown: oneshot::Sender<()>,
     ended: JoinHandle<Ended>,
 }
@@ -78,15 +80,31 @@ impl Running {
     }
 
     pub async fn with(limits: Limits) -> Running {
-        let stand_in = Arc::new(StandIn { arrived: Semaphore::new(0), released: Semaphore::new(0) });
+        let stand_in = StandIn { arrived: Semaphore::new(0), released: Semaphore::new(0) };
+        Running::serving(Arc::new(stand_in), limits).await
+    }
+
+    /// Waits until a request is held by the stand-in.
+    pub async fn held(&self) {
+        timeout(PATIENCE, self.backend.arrived.acquire()).await.expect("a request arrives").unwrap().forget();
+    }
+
+    /// Lets as many of the held requests go.
+    pub fn release(&self, count: usize) {
+        self.backend.released.add_permits(count);
+    }
+}
+
+impl<B: Backend> Running<B> {
+    pub async fn serving(backend: Arc<B>, limits: Limits) -> Running<B> {
         let options = Options { limits, request_id_seed: 1 };
-        let server = Server::bind("127.0.0.1:0", stand_in.clone(), options).await.unwrap();
+        let server = Server::bind("127.0.0.1:0", backend.clone(), options).await.unwrap();
         let address = server.local_addr().unwrap();
         let (shutdown, asked) = oneshot::channel();
         let ended = tokio::spawn(server.run(async {
             let _ = asked.await;
         }));
-        Running { address, stand_in, shutdown, ended }
+        Running { address, backend, shutdown, ended }
     }
 
     pub async fn connect(&self) -> Wire {
@@ -96,15 +114,6 @@ impl Running {
     /// One request on a connection of its own.
     pub async fn ask(&self, request: Post) -> Answer {
         self.connect().await.ask(request).await
-    }
-
-    /// Waits until a request is held by the stand-in.
-    pub async fn held(&self) {
-        timeout(PATIENCE, self.stand_in.arrived.acquire())
-            .await
-            .expect("a request arrives")
-            .unwrap()
-            .forget();
     }
 
     pub fn stop(self) -> JoinHandle<Ended> {

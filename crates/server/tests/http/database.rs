@@ -1,0 +1,64 @@
+//! The engine behind the server: what each says of a request reaches the client as one answer.
+
+use crate::wire::{Post, Running};
+use engine::{Engine, Environment};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use store::memory::MemoryStore;
+
+/// Time stands still and chance counts.
+struct Still(AtomicU64);
+
+impl Environment for Still {
+    fn now_ms(&self) -> u64 {
+        1_800_000_000_000
+    }
+    fn random(&self) -> u128 {
+        self.0.fetch_add(1, Ordering::Relaxed).into()
+    }
+}
+
+async fn database() -> Running<Engine> {
+    let engine =
+        Engine::open(Arc::new(MemoryStore::new()), Arc::new(Still(AtomicU64::new(1)))).await.unwrap();
+    Running::serving(Arc::new(engine), server::Limits::default()).await
+}
+
+fn call(operation: &str, body: &str) -> Post {
+    Post::new(body).with("X-Amz-Target", &format!("DynamoDB_20120810.{operation}"))
+}
+
+async fn check(server: &Running<Engine>, request: Post, status: u16, part: &str) {
+    let answer = server.ask(request).await;
+    assert_eq!(answer.status, status, "{}", answer.text());
+    assert!(answer.text().contains(part), "{} has no {part}", answer.text());
+}
+
+const CREATE: &str = r#"{"TableName": "music", "BillingMode": "PAY_PER_REQUEST",
+    "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}]}"#;
+
+#[tokio::test]
+async fn an_item_comes_back_over_the_wire_and_only_to_its_region() {
+    let server = &database().await;
+    check(server, call("CreateTable", CREATE), 200, r#""TableName":"music""#).await;
+    let put = r#"{"TableName": "music", "Item": {"pk": {"S": "a"}, "n": {"N": "1"}}}"#;
+    check(server, call("PutItem", put), 200, "{}").await;
+    let get = r#"{"TableName": "music", "Key": {"pk": {"S": "a"}}}"#;
+    check(server, call("GetItem", get), 200, r#""n":{"N":"1"}"#).await;
+
+    let elsewhere = "AWS4-HMAC-SHA256 Credential=k/20261115/eu-west-1/dynamodb/aws4_request, \
+                     SignedHeaders=host, Signature=0";
+    let get = call("GetItem", get).with("Authorization", elsewhere);
+    check(server, get, 400, "ResourceNotFoundException").await;
+}
+
+#[tokio::test]
+async fn bodies_that_mean_nothing_are_serialization_errors() {
+    let server = &database().await;
+    let deep = format!(r#"{{"TableName": "t", "Item": {{"a": {}"#, "{\"\":".repeat(200_000));
+    for body in ["", "{", "not json", "7", "[]", "{}}", "{\"TableName\": 7}", "\"", deep.as_str()] {
+        check(server, call("PutItem", body), 400, "SerializationException").await;
+    }
+    check(server, call("PutItem", "{}"), 400, "ValidationException").await;
+}
