@@ -21,7 +21,7 @@ pub fn run(options: &Options, tally: &mut Tally) -> Result<()> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(python.clone()).chain(std::env::split_paths(&path)))?;
     let mut pytest = program(python.join("pytest"));
-    pytest.args(["-q", "-p", "no:cacheprovider"]).args(&options.pytest).current_dir(folder.join("python"));
+    pytest.args(["-p", "no:cacheprovider"]).args(&options.pytest).current_dir(folder.join("python"));
     pytest.env("PYTHONDONTWRITEBYTECODE", "1").env("PATH", path).env("LODESTONE", &binary);
     run_counting(&mut pytest, tally)?;
 

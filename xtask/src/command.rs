@@ -96,12 +96,10 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Recognises the summary lines of nextest, the standard test runner, pytest and node:test.
+    /// Recognises the summary lines of cargo test, pytest and node:test.
     fn read(&mut self, line: &str) {
         let words: Vec<&str> = line.split([' ', ',', ';']).filter(|word| !word.is_empty()).collect();
-        let summary = line.contains("Summary [")
-            || line.starts_with("test result:")
-            || (line.contains(" in ") && line.contains('='));
+        let summary = line.starts_with("test result:") || (line.starts_with("==") && line.contains(" in "));
         for pair in words.windows(2) {
             match *pair {
                 [count, "passed"] if summary => self.passed += count.parse().unwrap_or(0),
@@ -127,7 +125,6 @@ mod tests {
             tally.read(line);
             assert_eq!(tally, Tally { passed, failed }, "{line}");
         };
-        check("     Summary [   0.013s] 7 tests run: 6 passed, 1 failed, 0 skipped", 6, 1);
         check("test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; finished in 0.00s", 12, 0);
         check("===== 1 failed, 84 passed, 2 skipped in 3.20s =====", 84, 1);
         check("===== 84 passed in 3.20s =====", 84, 0);

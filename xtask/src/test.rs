@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
-use crate::command::{self, Tally, cargo, run_counting, succeeds};
+use crate::command::{self, Tally, cargo, run_counting};
 use crate::{acceptance, bench, codegen, crash, deny, fuzz, tidy, tools};
 
 #[derive(clap::Args)]
@@ -25,7 +25,6 @@ enum Step {
     Clippy,
     Deny,
     Rust,
-    Doc,
     Acceptance,
     Crash,
     Bench,
@@ -66,7 +65,6 @@ impl Step {
             ])),
             Step::Deny => deny::run(),
             Step::Rust => rust(tally),
-            Step::Doc => run_counting(&mut cargo(["test", "--quiet", "--workspace", "--doc"]), tally),
             Step::Acceptance => acceptance::run(&acceptance::Options::default(), tally),
             Step::Crash => crash::run(&crash::Options::brief()),
             Step::Bench => bench::run(&bench::Options { seconds: 0.2 }),
@@ -75,13 +73,9 @@ impl Step {
     }
 }
 
-/// nextest runs tests of all crates side by side; without it the standard runner does the same, slower.
+/// Unit, integration and documentation tests. One process a crate, so that the tests of a crate can share what is
+/// slow to start, such as PostgreSQL.
 fn rust(tally: &mut Tally) -> Result<()> {
     tools::postgres()?;
-    let mut runner = if succeeds(&mut cargo(["nextest", "--version"])) {
-        cargo(["nextest", "run", "--workspace", "--status-level=fail", "--no-fail-fast"])
-    } else {
-        cargo(["test", "--quiet", "--workspace", "--all-targets", "--no-fail-fast"])
-    };
-    run_counting(&mut runner, tally)
+    run_counting(&mut cargo(["test", "--quiet", "--workspace", "--no-fail-fast"]), tally)
 }
