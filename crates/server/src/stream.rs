@@ -103,9 +103,8 @@ impl PatientStream {
             Awaited::Request(since) => since + self.idle_timeout,
             Awaited::RestOfHead(since) => since + self.head_timeout,
         };
-        // The timer may have been set for an earlier wait and run out too early, never too late: a wait
-        // for a head is the shorter one, so a later deadline than the set one is moved to here and an
-        // earlier one resets the timer at once.
+        // The timer is left as it was set for an earlier wait, unless that is too late for this one; when
+        // it runs out too early it is set again. So a busy connection never touches it.
         if deadline < self.read_timer.deadline() {
             self.read_timer.as_mut().reset(deadline);
         }

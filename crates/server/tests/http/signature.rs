@@ -71,7 +71,6 @@ async fn a_date_must_be_one() {
         "20261115T240000Z",
         "²0261115T19020Z",
     ] {
-        // Header values beyond ASCII can't be sent through text; the last one stands for them.
         let message = format!(
             "Date must be in ISO-8601 'basic format'. Got '{date}'. See http://en.wikipedia.org/wiki/ISO_8601"
         );
