@@ -1,6 +1,6 @@
 //! How much a client may ask for, and how long it may take.
 //!
-//! The memory that clients can hold is at most
+//! The bytes of requests and answers that slow or many clients can keep here are about
 //!
 //! ```text
 //! connections_max × (READ_BUFFER + 2 × UNCOUNTED)  +  bodies_bytes_max
@@ -9,7 +9,11 @@
 //!
 //! where the first term is the read buffer, one small body and one small answer of every connection
 //! (a connection serves one request at a time), and the second is all larger bodies and answers
-//! together: each takes its whole share before it is read or sent, and holds it until it is used up.
+//! together: each takes its whole share at once and holds it until it is used up or sent.
+//!
+//! Not in the sum: what the engine holds while it works; an answer that is ready and waits for its share,
+//! at most one a connection and for `share_timeout`; and the slack of a chunked body's growing buffer, at
+//! most its length again.
 
 use std::time::Duration;
 
