@@ -4,16 +4,24 @@
 //! gather; the next sync serves all of them. So the cost of a sync is shared by as many writers as
 //! there are, and a lone writer waits for exactly one.
 //!
+//! Writes that nobody waits for are synced too, a little later: otherwise the engine would find much
+//! to sync before it flushes a write buffer, and would keep all writers out meanwhile.
+//!
 //! What always holds: whoever is told `Ok` arrived before the sync that served it began. After a
 //! failed sync nothing is told `Ok` any more, because the system may have dropped the pages that it
 //! could not write. The waiting list is bounded by the updates in flight, each of which waits once.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use store::StoreError;
 use tokio::sync::oneshot;
+
+/// How long writes that nobody waits for may gather.
+const GATHERING_TIME: Duration = Duration::from_millis(50);
 
 pub(crate) struct GroupCommit {
     shared: Arc<Shared>,
@@ -23,6 +31,8 @@ pub(crate) struct GroupCommit {
 struct Shared {
     queue: Mutex<Queue>,
     arrived: Condvar,
+    /// There are writes that nobody waits for. Raised under the lock of the queue.
+    gathering: AtomicBool,
     failure: OnceLock<String>,
 }
 
@@ -40,6 +50,7 @@ impl GroupCommit {
         let shared = Arc::new(Shared {
             queue: Mutex::new(Queue::default()),
             arrived: Condvar::new(),
+            gathering: AtomicBool::new(false),
             failure: OnceLock::new(),
         });
         let thread = std::thread::Builder::new().name("group-commit".to_owned()).spawn({
@@ -67,6 +78,16 @@ impl GroupCommit {
                 self.check()?;
                 Err(StoreError::Ambiguous("the store was closed during a commit".to_owned()))
             }
+        }
+    }
+
+    /// Asks that everything written before this call becomes durable soon.
+    pub(crate) fn durable_soon(&self) {
+        if !self.shared.gathering.load(Ordering::Acquire) {
+            let queue = self.shared.queue.lock();
+            self.shared.gathering.store(true, Ordering::Release);
+            drop(queue);
+            self.shared.arrived.notify_one();
         }
     }
 
@@ -114,14 +135,22 @@ impl Shared {
         }
     }
 
-    /// All who wait now; none when the store is closing and nobody is left.
+    /// Waits for somebody to serve, or for writes to gather. Nothing when the store is closing and
+    /// nobody is left.
     fn next_group(&self) -> Option<Vec<oneshot::Sender<()>>> {
         let mut queue = self.queue.lock();
         while queue.waiting.is_empty() {
             if queue.stopping {
                 return None;
             }
-            self.arrived.wait(&mut queue);
+            if !self.gathering.load(Ordering::Acquire) {
+                self.arrived.wait(&mut queue);
+                continue;
+            }
+            self.arrived.wait_for(&mut queue, GATHERING_TIME);
+            // Lowered before the sync: what is written during it asks again.
+            self.gathering.store(false, Ordering::Release);
+            break;
         }
         Some(std::mem::take(&mut queue.waiting))
     }
@@ -181,6 +210,21 @@ mod tests {
             );
         }
         group_commit.check().expect_err("the failure stays");
+    }
+
+    #[test]
+    fn writes_that_nobody_waits_for_share_a_sync_soon() {
+        let (syncs, synced) = std::sync::mpsc::channel();
+        let group_commit = GroupCommit::start(move || syncs.send(()).map_err(|error| error.to_string()))
+            .expect("the thread starts");
+        for _ in 0..2 {
+            for _ in 0..1000 {
+                group_commit.durable_soon();
+            }
+            synced.recv_timeout(Duration::from_secs(20)).expect("a sync follows");
+        }
+        group_commit.stop();
+        assert!(synced.try_iter().count() < 10, "syncs are shared");
     }
 
     #[tokio::test]

@@ -14,8 +14,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-const CHUNK: u64 = 1 << 20;
-const ZEROS: [u8; 4096] = [0; 4096];
+const CHUNK: u64 = 1 << 16;
 
 /// Syncs the newest journal of an engine's folder.
 pub(crate) struct JournalSync {
@@ -79,24 +78,61 @@ impl JournalTail {
 
 /// The length of a file without the zeros at its end: journals are made longer in advance.
 fn written_bytes(file: &mut File) -> io::Result<u64> {
-    let mut end = file.metadata()?.len();
+    let mut end = data_end(file)?;
     let mut chunk = Vec::new();
     while end > 0 {
         let start = end.saturating_sub(CHUNK);
         chunk.clear();
         file.seek(SeekFrom::Start(start))?;
         file.take(end - start).read_to_end(&mut chunk)?;
-        // Comparing whole pages first: most of a journal is still zeros.
-        let zeros = chunk
-            .rchunks(ZEROS.len())
-            .take_while(|page| ZEROS.starts_with(page))
-            .map(<[u8]>::len)
-            .sum::<usize>();
-        chunk.truncate(chunk.len() - zeros);
         if let Some(last) = chunk.iter().rposition(|byte| *byte != 0) {
             return Ok(start + last as u64 + 1);
         }
         end = start;
     }
     Ok(0)
+}
+
+/// Where the last allocated part of a file ends. Reading the rest, up to 64 MiB of nothing, would
+/// take longer than everything else about opening.
+#[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
+fn data_end(file: &File) -> io::Result<u64> {
+    use rustix::fs::{SeekFrom, seek};
+    use rustix::io::Errno;
+
+    let mut end = 0;
+    loop {
+        match seek(file, SeekFrom::Data(end)).and_then(|data| seek(file, SeekFrom::Hole(data))) {
+            Ok(hole) => end = hole,
+            Err(Errno::NXIO) => return Ok(end),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
+fn data_end(file: &File) -> io::Result<u64> {
+    Ok(file.metadata()?.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn zeros_at_the_end_do_not_count_as_written() {
+        let cases: [(&[u8], u64, u64); 5] =
+            [(b"", 0, 0), (b"", 1 << 26, 0), (b"journal", 7, 7), (b"a\0b", 1 << 26, 3), (b"a\0\0", 3, 1)];
+        for (contents, length, written) in cases {
+            let mut file = tempfile::tempfile().expect("a temporary file");
+            file.write_all(contents).and_then(|()| file.set_len(length)).expect("a file is written");
+            assert_eq!(written_bytes(&mut file).expect("a file is read"), written, "{contents:?} {length}");
+        }
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        file.set_len(10 << 20).expect("a file is made longer");
+        file.seek(SeekFrom::Start(3 << 20)).and_then(|_| file.write_all(b"x")).expect("a file is written");
+        assert_eq!(written_bytes(&mut file).expect("a file is read"), (3 << 20) + 1);
+    }
 }

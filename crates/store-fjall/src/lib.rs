@@ -67,7 +67,7 @@ pub enum Durability {
     /// The end of the machine: the disk has confirmed it.
     #[default]
     Fsync,
-    /// The end of the process: the operating system has it.
+    /// The end of the process: the operating system has it, and syncs it within a moment.
     Os,
 }
 
@@ -162,8 +162,13 @@ impl FjallStore {
     /// the middle of its commit, with the latches of its keys and the tasks of the runtime behind it.
     async fn catch_up(&self) -> Result<(), StoreError> {
         for _ in 0..CATCH_UP_TRIES_MAX {
-            if !self.opened()?.lags() {
-                return Ok(());
+            {
+                let open = self.opened()?;
+                if !open.lags() {
+                    return Ok(());
+                }
+                // Once its background work has failed, as on a full disk, it never catches up.
+                open.database.persist(PersistMode::Buffer).map_err(write_failure)?;
             }
             tokio::time::sleep(CATCH_UP_TIME).await;
         }
@@ -194,7 +199,10 @@ impl FjallStore {
         match self.durability {
             Durability::Fsync => self.group_commit.durable().await,
             // Each commit has handed its bytes to the operating system.
-            Durability::Os => Ok(()),
+            Durability::Os => {
+                self.group_commit.durable_soon();
+                Ok(())
+            }
         }
     }
 
