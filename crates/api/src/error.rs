@@ -195,6 +195,12 @@ impl Error {
         )
     }
 
+    pub fn index_changes_under_way() -> Error {
+        Error::table_in_use(format_args!(
+            "Cannot delete table while indexes are being created, updated, or deleted."
+        ))
+    }
+
     pub fn one_index_change_at_a_time() -> Error {
         Error::new(
             ErrorKind::LimitExceeded,
@@ -205,6 +211,27 @@ impl Error {
     /// An item operation names an index that its table does not have.
     pub fn index_unknown(index: &str) -> Error {
         Error::validation(format!("The table does not have the specified index: {index}"))
+    }
+
+    pub fn index_backfilling(index: &str) -> Error {
+        Error::validation(format!("Cannot read from backfilling global secondary index: {index}"))
+    }
+
+    pub fn consistent_read_on_global_index() -> Error {
+        Error::validation("Consistent reads are not supported on global secondary indexes")
+    }
+
+    pub fn all_attributes_not_projected(index: &str) -> Error {
+        Error::invalid_parameter(format_args!(
+            "Select type ALL_ATTRIBUTES is not supported for global secondary index {index} because its \
+             projection type is not ALL"
+        ))
+    }
+
+    /// A projection expression that asks a global index for what it does not hold.
+    pub fn attributes_not_projected(index: &str, names: &[&str]) -> Error {
+        let names = names.join(", ");
+        Error::invalid_parameter(format_args!("Global secondary index {index} does not project [{names}]"))
     }
 
     // ---- items
@@ -268,6 +295,30 @@ impl Error {
         Error::validation("The provided starting key is invalid")
     }
 
+    pub fn index_key_type_mismatch(name: &str, expected: &str, actual: &str, index: &str) -> Error {
+        Error::invalid_parameter(format_args!(
+            "Type mismatch for Index Key {name} Expected: {expected} Actual: {actual} IndexName: {index}"
+        ))
+    }
+
+    /// A put with an empty index key; `kind` is `string` or `binary`.
+    pub fn index_key_empty(kind: &str, index: &str, name: &str) -> Error {
+        Error::validation(format!(
+            "One or more parameter values are not valid. A value specified for a secondary index key is not \
+             supported. The AttributeValue for a key attribute cannot contain an empty {kind} value. \
+             IndexName: {index}, IndexKey: {name}"
+        ))
+    }
+
+    /// An update that empties an index key.
+    pub fn index_key_updated_to_empty(kind: &str) -> Error {
+        Error::validation(format!(
+            "One or more parameter values are not valid. The update expression attempted to update a secondary \
+             index key to a value that is not supported. The AttributeValue for a key attribute cannot contain \
+             an empty {kind} value."
+        ))
+    }
+
     /// An ExclusiveStartKey in another partition than the query's.
     pub fn start_key_outside_query() -> Error {
         Error::validation(
@@ -285,9 +336,10 @@ impl Error {
         Error::validation("The query can return at most one row and cannot be restarted")
     }
 
-    pub fn filter_on_key(name: &str) -> Error {
+    /// `filter` is `Filter Expression` or `QueryFilter`.
+    pub fn filter_on_key(filter: &str, name: &str) -> Error {
         Error::validation(format!(
-            "Filter Expression can only contain non-primary key attributes: Primary key attribute: {name}"
+            "{filter} can only contain non-primary key attributes: Primary key attribute: {name}"
         ))
     }
 

@@ -32,8 +32,8 @@ pub struct Catalog {
 /// A table that is being served.
 pub struct LiveTable {
     pub table: Table,
-    /// Writers hold it shared; dropping the table takes it whole once, so that no write is under way
-    /// when the rows are cleared.
+    /// Writers hold it shared. Who has changed what writes must do (dropped the table, made an index)
+    /// takes it whole once: after that no write goes by the old table.
     pub gate: Arc<tokio::sync::RwLock<()>>,
 }
 
@@ -81,78 +81,101 @@ impl Catalog {
         tables.range::<str, _>((start, Bound::Unbounded)).take(limit).map(|(name, _)| name.clone()).collect()
     }
 
-    /// Makes a table in a space of its own.
+    /// Makes a table, given the first of the spaces that it may use.
     pub async fn create(
-        &self,
+        self: &Arc<Catalog>,
         caller: &Caller,
         name: &str,
-        make: impl Fn(Space) -> Table + Send + Sync,
+        make: impl Fn(Space) -> Table + Send + Sync + 'static,
     ) -> Result<Arc<LiveTable>, CreateError> {
-        let _changing = self.changing.lock().await;
-        let keys = [table_key(caller, name), next_space_key()];
-        let mut made = None;
-        self.store
-            .update(&keys, &mut |rows| {
+        let (catalog, key) = (self.clone(), table_key(caller, name));
+        let create = async move {
+            let _changing = catalog.changing.lock().await;
+            let keys = [key, next_space_key()];
+            let mut made = None;
+            let mut decide = |rows: &[Option<Bytes>]| {
                 made = None;
                 if rows[0].is_some() {
                     return WriteSet::default();
                 }
-                let space = rows[1].as_deref().map_or(Ok(FIRST_TABLE_SPACE), number_of);
-                let table = space.map(|space| make(Space(space)));
-                let mut writes = WriteSet::default();
-                if let Ok(table) = &table {
-                    writes.puts.push((keys[0].clone(), encode(table)));
-                    writes.puts.push((keys[1].clone(), Bytes::from((table.space().0 + 1).to_string())));
-                }
+                let first = rows[1].as_deref().map_or(Ok(FIRST_TABLE_SPACE), number_of);
+                let table = first.map(|first| make(Space(first)));
+                let writes = table.as_ref().map_or_else(|_| WriteSet::default(), |table| WriteSet {
+                    puts: vec![(keys[0].clone(), encode(table)), (keys[1].clone(), encode_number(after(table)))],
+                    ..WriteSet::default()
+                });
                 made = Some(table);
                 writes
-            })
-            .await
-            .map_err(CreateError::Store)?;
-        let table = made.ok_or(CreateError::Exists)?.map_err(CreateError::Store)?;
-        Ok(self.show(table, Arc::default()))
+            };
+            catalog.store.update(&keys, &mut decide).await.map_err(CreateError::Store)?;
+            let table = made.ok_or(CreateError::Exists)?.map_err(CreateError::Store)?;
+            Ok(catalog.show(table, Arc::default()))
+        };
+        unbroken(create).await.map_err(CreateError::Store)?
     }
 
-    /// Replaces a table by a changed copy of itself; `None` if it is gone.
-    pub async fn replace(
-        &self,
+    /// Replaces a table by a changed copy of itself; `None` if it is gone. `change` is given a space that
+    /// no table has used.
+    pub async fn replace<E: Send + 'static>(
+        self: &Arc<Catalog>,
         caller: &Caller,
         name: &str,
-        change: impl FnOnce(&Table) -> Table,
-    ) -> Result<Option<Arc<LiveTable>>, StoreError> {
-        let _changing = self.changing.lock().await;
-        let Some(current) = self.find(caller, name) else { return Ok(None) };
-        let table = change(&current);
-        let key = table_key(caller, name);
-        let row = encode(&table);
-        self.store
-            .update(std::slice::from_ref(&key), &mut |_| WriteSet {
-                puts: vec![(key.clone(), row.clone())],
-                ..WriteSet::default()
-            })
-            .await?;
-        Ok(Some(self.show(table, current.gate.clone())))
+        change: impl Fn(&Table, Space) -> Result<Table, E> + Send + Sync + 'static,
+    ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
+        let (catalog, caller, name) = (self.clone(), caller.clone(), name.to_owned());
+        let replace = async move {
+            let _changing = catalog.changing.lock().await;
+            let Some(current) = catalog.find(&caller, &name) else { return Ok(None) };
+            let keys = [table_key(&caller, &name), next_space_key()];
+            let mut changed = None;
+            let mut decide = |rows: &[Option<Bytes>]| {
+                let next = rows[1].as_deref().map_or(Ok(FIRST_TABLE_SPACE), number_of);
+                let table = next.map(|next| change(&current, Space(next)).map(|table| (table, next)));
+                let mut writes = WriteSet::default();
+                if let Ok(Ok((table, next))) = &table {
+                    writes.puts.push((keys[0].clone(), encode(table)));
+                    writes.puts.push((keys[1].clone(), encode_number(after(table).max(*next))));
+                    // Spaces that the table no longer has are to be cleared.
+                    let kept: Vec<Space> = table.spaces().collect();
+                    let dropped = current.spaces().filter(|space| !kept.contains(space));
+                    writes.puts.extend(dropped.map(|space| (drop_key(space), Bytes::new())));
+                }
+                changed = Some(table);
+                writes
+            };
+            catalog.store.update(&keys, &mut decide).await?;
+            let table = changed.expect("the store has called")?;
+            Ok(Some(table.map(|(table, _)| catalog.show(table, current.gate.clone()))))
+        };
+        unbroken(replace).await?
     }
 
     /// Drops a table; its rows remain to be cleared with [`Catalog::clear`].
-    pub async fn remove(&self, caller: &Caller, name: &str) -> Result<Option<Arc<LiveTable>>, StoreError> {
-        let _changing = self.changing.lock().await;
-        let Some(table) = self.find(caller, name) else { return Ok(None) };
-        let key = table_key(caller, name);
-        self.store
-            .update(std::slice::from_ref(&key), &mut |_| WriteSet {
-                puts: vec![(drop_key(table.space()), Bytes::new())],
+    pub async fn remove(
+        self: &Arc<Catalog>,
+        caller: &Caller,
+        name: &str,
+    ) -> Result<Option<Arc<LiveTable>>, StoreError> {
+        let (catalog, caller, name) = (self.clone(), caller.clone(), name.to_owned());
+        let remove = async move {
+            let _changing = catalog.changing.lock().await;
+            let Some(table) = catalog.find(&caller, &name) else { return Ok(None) };
+            let key = table_key(&caller, &name);
+            let mut decide = |_: &[Option<Bytes>]| WriteSet {
+                puts: table.spaces().map(|space| (drop_key(space), Bytes::new())).collect(),
                 deletes: vec![key.clone()],
                 ..WriteSet::default()
-            })
-            .await?;
-        if let Some(tables) = self.tables.write().get_mut(caller) {
-            tables.remove(name);
-        }
-        Ok(Some(table))
+            };
+            catalog.store.update(std::slice::from_ref(&key), &mut decide).await?;
+            if let Some(tables) = catalog.tables.write().get_mut(&caller) {
+                tables.remove(&name);
+            }
+            Ok(Some(table))
+        };
+        unbroken(remove).await?
     }
 
-    /// Clears the rows of a dropped table and forgets its space.
+    /// Clears the rows of a dropped table or index and forgets its space.
     pub async fn clear(store: &dyn Store, space: Space) -> Result<(), StoreError> {
         store.clear(space).await?;
         let key = drop_key(space);
@@ -164,11 +187,32 @@ impl Catalog {
             .await
     }
 
+    /// Where the making of the index in this space keeps how far it has come.
+    pub fn progress_key(space: Space) -> Key {
+        space_key(format!("progress:{}", space.0).into_bytes())
+    }
+
+    /// Every table, for what has to be taken up when the database is opened.
+    pub fn all(&self) -> Vec<Arc<LiveTable>> {
+        self.tables.read().values().flat_map(BTreeMap::values).cloned().collect()
+    }
+
     fn show(&self, table: Table, gate: Arc<tokio::sync::RwLock<()>>) -> Arc<LiveTable> {
         let live = live(table, gate);
         self.tables.write().entry(live.caller()).or_default().insert(live.name.clone(), live.clone());
         live
     }
+}
+
+/// Carries a change through even if the request that asked for it is dropped: what is committed must
+/// be shown.
+async fn unbroken<T: Send + 'static>(change: impl Future<Output = T> + Send + 'static) -> Result<T, StoreError> {
+    tokio::spawn(change).await.map_err(|error| StoreError::Unavailable(error.to_string()))
+}
+
+/// The first number behind the spaces of a table.
+fn after(table: &Table) -> u64 {
+    table.spaces().map(|space| space.0 + 1).max().unwrap_or(FIRST_TABLE_SPACE)
 }
 
 fn live(table: Table, gate: Arc<tokio::sync::RwLock<()>>) -> Arc<LiveTable> {
@@ -208,6 +252,10 @@ fn space_key(sort: Vec<u8>) -> Key {
 
 fn encode(table: &Table) -> Bytes {
     Bytes::from(serde_json::to_vec(table).expect("a table has only names and numbers"))
+}
+
+fn encode_number(number: u64) -> Bytes {
+    Bytes::from(number.to_string())
 }
 
 fn number_of(bytes: &[u8]) -> Result<u64, StoreError> {

@@ -9,9 +9,13 @@ mod caller;
 mod catalog;
 mod environment;
 mod fault;
+mod index;
+mod index_change;
 mod key;
+mod legacy;
 mod operation;
 mod read;
+mod source;
 mod table;
 mod write;
 
@@ -24,11 +28,13 @@ pub use caller::Caller;
 pub use environment::Environment;
 
 use catalog::{Catalog, LiveTable};
+use index_change::IndexChange;
+use table::{Index, IndexState, Table};
 
 /// A database on a store.
 pub struct Engine {
     store: Arc<dyn Store>,
-    catalog: Catalog,
+    catalog: Arc<Catalog>,
     environment: Arc<dyn Environment>,
 }
 
@@ -40,7 +46,25 @@ impl Engine {
         for space in dropped {
             tokio::spawn(operation::delete_table::clear(store.clone(), space));
         }
-        Ok(Engine { store, catalog, environment })
+        let engine = Engine { store, catalog: Arc::new(catalog), environment };
+        for table in engine.catalog.all() {
+            for index in table.indexes.iter().filter(|index| index.state != IndexState::Active) {
+                engine.carry_through(&table, index);
+            }
+        }
+        Ok(engine)
+    }
+
+    /// Finishes the making or dropping of an index in the background.
+    fn carry_through(&self, table: &Table, index: &Index) {
+        let change = IndexChange {
+            store: self.store.clone(),
+            catalog: self.catalog.clone(),
+            caller: table.caller(),
+            table: table.name.clone(),
+            index: index.name.clone(),
+        };
+        tokio::spawn(change.run());
     }
 
     /// Makes everything durable and ends background work.

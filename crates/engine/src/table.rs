@@ -17,6 +17,10 @@ pub struct Table {
     space: u64,
     pub created_ms: u64,
     pub keys: KeySchema,
+    /// As the clients declared them, the attributes of indexes too.
+    pub definitions: Vec<KeyAttribute>,
+    /// In the order of their making.
+    pub indexes: Vec<Index>,
     pub billing: Billing,
     pub deletion_protection: bool,
     /// Absent until a client sets it.
@@ -36,6 +40,50 @@ pub struct KeyAttribute {
     pub name: String,
     #[serde(with = "type_name")]
     pub kind: Type,
+}
+
+/// A secondary index: a copy of some attributes of some items, under another key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Index {
+    pub name: String,
+    space: u64,
+    pub scope: Scope,
+    pub keys: KeySchema,
+    pub projection: Projection,
+    pub state: IndexState,
+    /// Of a global index; a local one shares the table's.
+    pub billing: Option<Throughput>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Scope {
+    Global,
+    Local,
+}
+
+/// Which attributes an index holds besides its own key and the table's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Projection {
+    KeysOnly,
+    Include(Vec<String>),
+    All,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IndexState {
+    /// Written to, but not yet complete.
+    Creating,
+    Active,
+    /// No longer written to.
+    Deleting,
+}
+
+/// What a global index may use each second; zeros on demand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Throughput {
+    pub read_units: u64,
+    pub write_units: u64,
+    pub on_demand_max: OnDemandMax,
 }
 
 /// How a table's throughput is paid for.
@@ -74,13 +122,56 @@ pub struct TableClass {
 pub struct NewTable {
     pub name: String,
     pub keys: KeySchema,
+    pub definitions: Vec<KeyAttribute>,
+    pub indexes: Vec<NewIndex>,
     pub billing: Billing,
     pub deletion_protection: bool,
     pub class: Option<TableClass>,
 }
 
+pub struct NewIndex {
+    pub name: String,
+    pub scope: Scope,
+    pub keys: KeySchema,
+    pub projection: Projection,
+    pub billing: Option<Throughput>,
+}
+
+impl NewIndex {
+    pub fn in_space(self, space: Space, state: IndexState) -> Index {
+        Index {
+            name: self.name,
+            space: space.0,
+            scope: self.scope,
+            keys: self.keys,
+            projection: self.projection,
+            state,
+            billing: self.billing,
+        }
+    }
+}
+
+impl Index {
+    pub fn space(&self) -> Space {
+        Space(self.space)
+    }
+
+    pub fn is_global(&self) -> bool {
+        self.scope == Scope::Global
+    }
+
+    /// Whether writes must reach it.
+    pub fn is_written(&self) -> bool {
+        self.state != IndexState::Deleting
+    }
+}
+
 impl Table {
+    /// A table whose spaces begin with `space`: its own, then one for each index.
     pub fn new(caller: &Caller, new: NewTable, space: Space, id: String, created_ms: u64) -> Table {
+        let index = |(number, index): (usize, NewIndex)| {
+            index.in_space(Space(space.0 + 1 + number as u64), IndexState::Active)
+        };
         Table {
             account: caller.account.clone(),
             region: caller.region.clone(),
@@ -89,6 +180,8 @@ impl Table {
             space: space.0,
             created_ms,
             keys: new.keys,
+            definitions: new.definitions,
+            indexes: new.indexes.into_iter().enumerate().map(index).collect(),
             billing: new.billing,
             deletion_protection: new.deletion_protection,
             class: new.class,
@@ -97,6 +190,22 @@ impl Table {
 
     pub fn space(&self) -> Space {
         Space(self.space)
+    }
+
+    pub fn index(&self, name: &str) -> Option<&Index> {
+        self.indexes.iter().find(|index| index.name == name)
+    }
+
+    /// Leaves only the definitions of attributes that are part of some key.
+    pub fn forget_unused_definitions(&mut self) {
+        let Table { keys, indexes, definitions, .. } = self;
+        let used = |name: &str| keys.contains(name) || indexes.iter().any(|index| index.keys.contains(name));
+        definitions.retain(|definition| used(&definition.name));
+    }
+
+    /// Its own space and those of its indexes.
+    pub fn spaces(&self) -> impl Iterator<Item = Space> {
+        std::iter::once(self.space()).chain(self.indexes.iter().map(Index::space))
     }
 
     pub fn caller(&self) -> Caller {

@@ -25,8 +25,6 @@ pub enum OpenError {
     #[error(transparent)]
     Folder(#[from] store_fjall::OpenError),
     #[error(transparent)]
-    Postgres(#[from] store_postgres::OpenError),
-    #[error(transparent)]
     Store(#[from] StoreError),
 }
 
@@ -69,6 +67,7 @@ impl Database {
         Ok(I::output(response).expect("the engine answers with the operation's own output"))
     }
 
+    /// What a server needs to serve this database.
     pub fn engine(&self) -> Arc<Engine> {
         self.engine.clone()
     }

@@ -64,7 +64,8 @@ impl Serve {
         let listener = self.listen().await?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let database = self.open().await?;
-        let server = Server::new(listener, database.engine(), server::Options::default());
+        let options = server::Options { request_id_seed: getrandom::u64().unwrap_or(1), ..server::Options::default() };
+        let server = Server::on(listener, database.engine(), options);
         announce(address, &self.storage());
         server.run(stop_signal()).await;
         database.close().await.map_err(|error| format!("can't close the database cleanly: {error}"))

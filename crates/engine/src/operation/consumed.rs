@@ -1,24 +1,73 @@
 //! The ConsumedCapacity of an answer.
 
+use std::collections::BTreeMap;
+
 use api::{Capacity, ConsumedCapacity, ReturnConsumedCapacity};
 
-/// `asked` decides whether it is told at all, and whether the table's part stands by itself.
+use crate::table::Table;
+use crate::write::Outcome;
+
+/// Units by where they were used.
+#[derive(Debug, Default)]
+pub struct Units {
+    pub table: f64,
+    /// By index name; an index that was not touched is not there.
+    pub indexes: BTreeMap<String, f64>,
+}
+
+impl Units {
+    pub fn of_table(table: f64) -> Units {
+        Units { table, indexes: BTreeMap::new() }
+    }
+
+    pub fn of_index(name: &str, units: f64) -> Units {
+        Units { table: 0.0, indexes: BTreeMap::from([(name.to_owned(), units)]) }
+    }
+
+    pub fn of_write(outcome: &Outcome) -> Units {
+        Units { table: outcome.table_units(), indexes: outcome.index_units.iter().cloned().collect() }
+    }
+
+    pub fn add(&mut self, other: Units) {
+        self.table += other.table;
+        for (name, units) in other.indexes {
+            *self.indexes.entry(name).or_default() += units;
+        }
+    }
+
+    fn total(&self) -> f64 {
+        self.table + self.indexes.values().sum::<f64>()
+    }
+}
+
+/// `asked` decides whether it is told at all, and whether each part stands by itself.
 pub fn consumed(
     asked: Option<ReturnConsumedCapacity>,
-    table_name: &str,
-    units: f64,
+    table: &Table,
+    units: &Units,
 ) -> Option<ConsumedCapacity> {
-    let table = match asked? {
+    let mut consumed = match asked? {
         ReturnConsumedCapacity::None => return None,
-        ReturnConsumedCapacity::Total => None,
-        ReturnConsumedCapacity::Indexes => {
-            Some(Capacity { capacity_units: Some(units), ..Capacity::default() })
-        }
+        ReturnConsumedCapacity::Total => ConsumedCapacity::default(),
+        ReturnConsumedCapacity::Indexes => by_part(table, units),
     };
-    Some(ConsumedCapacity {
-        table_name: Some(table_name.to_owned()),
-        capacity_units: Some(units),
-        table,
+    consumed.table_name = Some(table.name.clone());
+    consumed.capacity_units = Some(units.total());
+    Some(consumed)
+}
+
+fn by_part(table: &Table, units: &Units) -> ConsumedCapacity {
+    let part = |units: f64| Capacity { capacity_units: Some(units), ..Capacity::default() };
+    let parts = |global: bool| {
+        let of_scope = |name: &str| table.index(name).is_some_and(|index| index.is_global() == global);
+        let parts = units.indexes.iter().filter(|(name, _)| of_scope(name));
+        let parts: BTreeMap<_, _> = parts.map(|(name, units)| (name.clone(), part(*units))).collect();
+        (!parts.is_empty()).then_some(parts)
+    };
+    ConsumedCapacity {
+        table: Some(part(units.table)),
+        global_secondary_indexes: parts(true),
+        local_secondary_indexes: parts(false),
         ..ConsumedCapacity::default()
-    })
+    }
 }

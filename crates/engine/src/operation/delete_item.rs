@@ -2,16 +2,16 @@
 
 use api::{DeleteItemInput, DeleteItemOutput, Error, ReturnValue, ReturnValuesOnConditionCheckFailure};
 
-use super::consumed::consumed;
+use super::consumed::{Units, consumed};
 use super::expressions::{condition, placeholders, write_error};
 use crate::write::{self, Change, Plan};
-use crate::{Caller, Engine};
+use crate::{Caller, Engine, legacy};
 
 pub async fn run(engine: &Engine, caller: &Caller, input: DeleteItemInput) -> Result<DeleteItemOutput, Error> {
     let plan = plan(engine, caller, &input)?;
     let outcome = write::apply(&*engine.store, &plan).await?;
     Ok(DeleteItemOutput {
-        consumed_capacity: consumed(input.return_consumed_capacity, &plan.table.name, outcome.write_units()),
+        consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &Units::of_write(&outcome)),
         attributes: outcome.old.filter(|_| input.return_values == Some(ReturnValue::AllOld)),
         ..DeleteItemOutput::default()
     })
@@ -22,7 +22,10 @@ fn plan(engine: &Engine, caller: &Caller, input: &DeleteItemInput) -> Result<Pla
     let mut placeholders =
         placeholders(&input.expression_attribute_names, &input.expression_attribute_values)
             .map_err(write_error)?;
-    let condition = condition(&input.condition_expression, &mut placeholders).map_err(write_error)?;
+    let condition = match &input.expected {
+        Some(expected) => legacy::expected(expected, input.conditional_operator)?,
+        None => condition(&input.condition_expression, &mut placeholders).map_err(write_error)?,
+    };
     placeholders.finish().map_err(write_error)?;
     let table = engine.table(caller, &input.table_name)?;
     let key = table.key_of(input.key.as_ref())?;

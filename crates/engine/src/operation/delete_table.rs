@@ -8,6 +8,7 @@ use store::{Space, Store};
 
 use super::description::description;
 use crate::catalog::Catalog;
+use crate::table::IndexState;
 use crate::{Caller, Engine, fault};
 
 pub async fn run(
@@ -21,18 +22,23 @@ pub async fn run(
     if table.deletion_protection {
         return Err(Error::deletion_protected());
     }
+    if table.indexes.iter().any(|index| index.state != IndexState::Active) {
+        return Err(Error::index_changes_under_way());
+    }
     let table = engine.catalog.remove(&table.caller(), &table.name).await.map_err(fault::of_store)?;
     let table = table.ok_or_else(not_found)?;
 
-    let (store, gate, space) = (engine.store.clone(), table.gate.clone(), table.space());
+    let (store, dropped) = (engine.store.clone(), table.clone());
     tokio::spawn(async move {
-        drop(gate.write().await);
-        clear(store, space).await;
+        drop(dropped.gate.write().await);
+        for space in dropped.spaces() {
+            clear(store.clone(), space).await;
+        }
     });
     Ok(DeleteTableOutput { table_description: Some(description(&table, TableStatus::Deleting)) })
 }
 
-/// Clears a dropped table's rows. If that fails the next opening of the database tries again.
+/// Clears the rows of a dropped table or index. If that fails the next opening of the database tries again.
 pub async fn clear(store: Arc<dyn Store>, space: Space) {
     if let Err(error) = Catalog::clear(&*store, space).await {
         tracing::warn!(%error, "the rows of a dropped table were not cleared; the next start tries again");

@@ -16,3 +16,4 @@ mod consumed;
 mod description;
 mod expressions;
 mod paging;
+mod schema;

@@ -1,19 +1,11 @@
-//! What Query and Scan have in common besides the page itself.
+//! The parameters that Query and Scan share.
 
-use api::{Error, Select};
+use api::Select;
 use capacity::ReadMode;
-use item::{Item, ItemRef};
-use store::Consistency;
 
+use super::consumed::Units;
 use crate::read::Page;
-use crate::table::Table;
-
-pub fn consistency(consistent_read: Option<bool>) -> Consistency {
-    match consistent_read {
-        Some(true) => Consistency::Latest,
-        _ => Consistency::Eventual,
-    }
-}
+use crate::source::Source;
 
 pub fn read_mode(consistent_read: Option<bool>) -> ReadMode {
     match consistent_read {
@@ -31,15 +23,10 @@ pub fn count_only(select: Option<Select>) -> bool {
     select == Some(Select::Count)
 }
 
-/// Refuses an ExclusiveStartKey that is not a key of the table.
-pub fn check_start_key(table: &Table, start: ItemRef<'_>) -> Result<(), Error> {
-    match table.keys.matches(start) {
-        true => table.keys.check_values(start),
-        false => Err(Error::start_key_invalid()),
+/// What a page cost: `walked` where it walked, and the rest in the table.
+pub fn units(source: Source<'_>, page: &Page, walked: f64) -> Units {
+    match source.index {
+        Some(index) => Units { table: page.table_units, ..Units::of_index(&index.name, walked) },
+        None => Units::of_table(walked),
     }
-}
-
-/// The LastEvaluatedKey of a page that stopped before the end.
-pub fn last_evaluated_key(table: &Table, page: &Page) -> Option<Item> {
-    page.stopped_at.as_ref().map(|item| table.keys.pick(item.as_ref()))
 }

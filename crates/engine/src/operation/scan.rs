@@ -11,52 +11,58 @@ use super::expressions::{filter, placeholders, projection, read_error};
 use super::paging;
 use crate::key::{segment_range, share_of};
 use crate::read::{self, Page, PageRequest};
+use crate::source::Source;
 use crate::table::Table;
-use crate::{Caller, Engine};
+use crate::{Caller, Engine, legacy};
 
 pub async fn run(engine: &Engine, caller: &Caller, input: ScanInput) -> Result<ScanOutput, Error> {
     input.check()?;
     let mut placeholders =
         placeholders(&input.expression_attribute_names, &input.expression_attribute_values)
             .map_err(read_error)?;
-    let filter = filter(&input.filter_expression, &mut placeholders).map_err(read_error)?;
-    let projection = projection(&input.projection_expression, &mut placeholders).map_err(read_error)?;
+    let filter = match &input.scan_filter {
+        Some(conditions) => legacy::filter(conditions, input.conditional_operator)?,
+        None => filter(&input.filter_expression, &mut placeholders).map_err(read_error)?,
+    };
+    let projection = match &input.attributes_to_get {
+        Some(names) => Some(legacy::attributes_to_get(names)),
+        None => projection(&input.projection_expression, &mut placeholders).map_err(read_error)?,
+    };
     placeholders.finish().map_err(read_error)?;
     let table = engine.table(caller, &input.table_name)?;
-    if let Some(index) = &input.index_name {
-        return Err(Error::index_unknown(index));
-    }
-    let range = range(&table, &input)?;
-
+    let source = Source::find(&table, input.index_name.as_deref(), input.consistent_read)?;
+    source.check_select(input.select, projection.as_ref())?;
     let request = PageRequest {
-        range,
+        source,
+        range: range(source, &input)?,
         direction: Direction::Forward,
-        consistency: paging::consistency(input.consistent_read),
+        mode: paging::read_mode(input.consistent_read),
         limit: paging::limit(input.limit),
         filter: filter.as_ref(),
         projection: projection.as_ref(),
+        from_table: source.needs_table(input.select, projection.as_ref()),
         count_only: paging::count_only(input.select),
     };
     let page = read::page(&*engine.store, &request).await?;
 
     let visited = partitions_visited(&table, &request.range, &page);
-    let units = scan_units(page.scanned_bytes, visited, paging::read_mode(input.consistent_read));
+    let units = paging::units(source, &page, scan_units(page.scanned_bytes, visited, request.mode));
     Ok(ScanOutput {
-        consumed_capacity: consumed(input.return_consumed_capacity, &table.name, units),
+        consumed_capacity: consumed(input.return_consumed_capacity, &table, &units),
         count: Some(page.count as i32),
         scanned_count: Some(page.scanned as i32),
-        last_evaluated_key: paging::last_evaluated_key(&table, &page),
+        last_evaluated_key: page.stopped_at,
         items: (!request.count_only).then_some(page.items),
     })
 }
 
 /// The segment's hashes, from the start key on.
-fn range(table: &Table, input: &ScanInput) -> Result<Range, Error> {
+fn range(source: Source<'_>, input: &ScanInput) -> Result<Range, Error> {
     let (segment, total) = (input.segment.unwrap_or(0), input.total_segments.unwrap_or(1));
-    let range = segment_range(table.space(), segment as u32, total as u32);
+    let range = segment_range(source.space(), segment as u32, total as u32);
     let Some(start) = &input.exclusive_start_key else { return Ok(range) };
-    paging::check_start_key(table, start.as_ref())?;
-    let position = table.keys.position(start.as_ref());
+    source.check_start_key(start.as_ref())?;
+    let position = source.position(start.as_ref());
     // A start key of another segment: it stands before this segment (nothing to skip) or behind it.
     match &range.start {
         Bound::Included(first) if position < *first => Ok(range),

@@ -6,16 +6,16 @@ use api::{
 use expression::Update;
 use item::Item;
 
-use super::consumed::consumed;
+use super::consumed::{Units, consumed};
 use super::expressions::{condition, placeholders, write_error};
 use crate::write::{self, Change, Outcome, Plan};
-use crate::{Caller, Engine};
+use crate::{Caller, Engine, legacy};
 
 pub async fn run(engine: &Engine, caller: &Caller, input: UpdateItemInput) -> Result<UpdateItemOutput, Error> {
     let plan = plan(engine, caller, &input)?;
     let outcome = write::apply(&*engine.store, &plan).await?;
     Ok(UpdateItemOutput {
-        consumed_capacity: consumed(input.return_consumed_capacity, &plan.table.name, outcome.write_units()),
+        consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &Units::of_write(&outcome)),
         attributes: attributes(input.return_values, &plan, outcome),
         ..UpdateItemOutput::default()
     })
@@ -26,10 +26,14 @@ fn plan(engine: &Engine, caller: &Caller, input: &UpdateItemInput) -> Result<Pla
     let mut placeholders =
         placeholders(&input.expression_attribute_names, &input.expression_attribute_values)
             .map_err(write_error)?;
-    let condition = condition(&input.condition_expression, &mut placeholders).map_err(write_error)?;
-    let update = match &input.update_expression {
-        Some(text) => Update::parse(text, &mut placeholders).map_err(write_error)?,
-        None => Update::new(Vec::new()).map_err(write_error)?,
+    let condition = match &input.expected {
+        Some(expected) => legacy::expected(expected, input.conditional_operator)?,
+        None => condition(&input.condition_expression, &mut placeholders).map_err(write_error)?,
+    };
+    let update = match (&input.update_expression, &input.attribute_updates) {
+        (Some(text), _) => Update::parse(text, &mut placeholders).map_err(write_error)?,
+        (None, Some(updates)) => legacy::attribute_updates(updates)?,
+        (None, None) => Update::of_attributes([]),
     };
     placeholders.finish().map_err(write_error)?;
     let table = engine.table(caller, &input.table_name)?;
