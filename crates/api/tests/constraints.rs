@@ -129,9 +129,9 @@ fn an_unknown_select_waits_for_the_mixing_check() {
     );
     check_refused(
         "Query",
-        r#"{"TableName": "abc", "Select": "X", "KeyConditions": {}, "FilterExpression": "a"}"#,
+        r#"{"TableName": "abc", "Select": "X", "QueryFilter": {}, "FilterExpression": "a"}"#,
         "Can not use both expression and non-expression parameters in the same request: Non-expression \
-         parameters: {KeyConditions} Expression parameters: {FilterExpression}",
+         parameters: {QueryFilter} Expression parameters: {FilterExpression}",
     );
 }
 

@@ -47,6 +47,8 @@ fn old_and_new_parameters_do_not_mix() {
         check(name, projections, &text("AttributesToGet", "ProjectionExpression"));
     }
     check("Query", projections, &text("AttributesToGet", "ProjectionExpression, KeyConditionExpression"));
+    check("Query", r#""KeyConditions": {}"#, &text("KeyConditions", "KeyConditionExpression"));
+    check_admitted("Query", r#"{"TableName": "abc", "KeyConditions": {}, "FilterExpression": "a"}"#);
     check(
         "Scan",
         r#""ScanFilter": {"a": {"ComparisonOperator": "NULL"}}, "FilterExpression": "a""#,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use item::{ValueBuf, ValueError};
 
-use crate::{ConditionalOperator, Error, Select};
+use crate::{ConditionalOperator, Error, Select, limits};
 
 pub(super) type Checked = Result<(), String>;
 
@@ -120,9 +120,7 @@ pub(super) fn check_read_values(fault: &Option<ValueError>) -> Result<(), Error>
 pub(super) fn check_attributes_to_get(names: Option<&Vec<String>>) -> Result<(), Error> {
     let mut seen = BTreeSet::new();
     for name in names.into_iter().flatten() {
-        if name.is_empty() {
-            return Err(Error::validation(ValueError::EmptyName.to_string()));
-        }
+        check_attribute_name(name).map_err(Error::validation)?;
         if !seen.insert(name) {
             return Err(Error::invalid_parameter(format_args!("Duplicate value in attribute name: {name}")));
         }
@@ -132,9 +130,14 @@ pub(super) fn check_attributes_to_get(names: Option<&Vec<String>>) -> Result<(),
 
 /// Names that are keys of one of the older parameters.
 pub(super) fn check_attribute_names<T>(conditions: Option<&BTreeMap<String, T>>) -> Checked {
-    match conditions.is_some_and(|conditions| conditions.contains_key("")) {
-        true => Err(ValueError::EmptyName.to_string()),
-        false => Ok(()),
+    conditions.into_iter().flat_map(BTreeMap::keys).try_for_each(|name| check_attribute_name(name))
+}
+
+fn check_attribute_name(name: &str) -> Checked {
+    match name.len() {
+        0 => Err(ValueError::EmptyName.to_string()),
+        1..=limits::ATTRIBUTE_NAME_BYTES_MAX => Ok(()),
+        _ => Err(ValueError::LongName.to_string()),
     }
 }
 

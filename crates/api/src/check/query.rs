@@ -65,7 +65,8 @@ impl QueryInput {
                 ("AttributesToGet", self.attributes_to_get.is_some()),
                 ("QueryFilter", self.query_filter.is_some()),
                 ("ConditionalOperator", self.conditional_operator.is_some()),
-                ("KeyConditions", self.key_conditions.is_some()),
+                // By themselves they go with the other expressions.
+                ("KeyConditions", self.key_conditions.is_some() && self.key_condition_expression.is_some()),
             ],
             &[
                 ("ProjectionExpression", self.projection_expression.is_some()),
