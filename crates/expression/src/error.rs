@@ -79,6 +79,9 @@ pub enum ExpressionError {
     MissingAttribute,
     #[error("An operand in the update expression has an incorrect data type")]
     OperandData,
+    /// What legacy updates say for [`ExpressionError::OperandData`].
+    #[error("Type mismatch for attribute to update")]
+    AttributeType,
     #[error("{0}")]
     Number(NumberError),
     #[error("Nesting Levels have exceeded supported limits")]

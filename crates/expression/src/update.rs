@@ -16,12 +16,14 @@ use crate::placeholders::Placeholders;
 use crate::{bind, parser, projection, syntax};
 
 /// Lists and maps within each other, the attribute's own value included.
-const NESTING_MAX: usize = 32;
+pub(crate) const NESTING_MAX: usize = 32;
 
 #[derive(Clone, Debug)]
 pub struct Update {
     actions: Vec<Action>,
     targets: PathTree,
+    /// Said of an attribute whose type an action can't work with.
+    type_error: ExpressionError,
 }
 
 /// One change of one place.
@@ -79,10 +81,19 @@ impl Update {
         Update::checked(actions, Faults::default())
     }
 
+    /// Changes of whole attributes by their names, as legacy updates have them. A name that is given twice
+    /// counts once.
+    pub fn of_attributes(changes: impl IntoIterator<Item = (String, Change)>) -> Update {
+        let action = |(name, change)| Action { target: Path::of_attribute(name), change };
+        let actions: Vec<Action> = changes.into_iter().map(action).collect();
+        let targets = PathTree::new(actions.iter().map(|action| &action.target), &mut Faults::default());
+        Update { actions, targets, type_error: ExpressionError::AttributeType }
+    }
+
     fn checked(actions: Vec<Action>, mut faults: Faults) -> Result<Update, ExpressionError> {
         let targets = PathTree::new(actions.iter().map(|action| &action.target), &mut faults);
         faults.finish(Kind::Update)?;
-        Ok(Update { actions, targets })
+        Ok(Update { actions, targets, type_error: ExpressionError::OperandData })
     }
 
     pub fn actions(&self) -> &[Action] {
@@ -106,10 +117,11 @@ impl Update {
         paths.into_iter()
     }
 
-    /// Applies the update to `old`, which is just the key if the item did not exist.
+    /// Applies the update to `old`, which is just the key if the item did not exist. An update without
+    /// actions makes an item of the key.
     pub fn apply(&self, old: ItemRef<'_>, existed: bool) -> Result<Updated, ExpressionError> {
         let makes = |action: &Action| matches!(action.change, Change::Set(_) | Change::Add(_));
-        if !existed && !self.actions.iter().any(makes) {
+        if !existed && !self.actions.is_empty() && !self.actions.iter().any(makes) {
             return Ok(Updated::Nothing);
         }
         let outcomes = self
@@ -117,7 +129,11 @@ impl Update {
             .iter()
             // From an item that is not there nothing can be taken: not even a bad path is an error then.
             .map(|action| if existed || makes(action) { action.outcome(old) } else { Ok(Outcome::Ignore) })
-            .collect::<Result<Vec<Outcome<'_>>, ExpressionError>>()?;
+            .collect::<Result<Vec<Outcome<'_>>, ExpressionError>>()
+            .map_err(|error| match error {
+                ExpressionError::OperandData => self.type_error.clone(),
+                other => other,
+            })?;
         Ok(Updated::Item(rebuild_map(&self.targets.attributes, old, &outcomes)?.build()))
     }
 

@@ -2,8 +2,9 @@
 
 mod support;
 
+use expression::update::Change;
 use expression::{ExpressionError, Update, Updated};
-use item::{Item, Value};
+use item::{Item, Value, ValueBuf};
 use support::{item, list, map, with_placeholders};
 
 fn parse(text: &str) -> Update {
@@ -226,6 +227,27 @@ fn a_missing_item_is_made_only_by_what_gives() {
     }
     assert_eq!(apply("SET c.c = :n"), Err(ExpressionError::PathNotUpdatable));
     assert_eq!(apply("SET c = z"), Err(ExpressionError::MissingAttribute));
+}
+
+#[test]
+fn an_update_without_actions_makes_an_item_of_the_key() {
+    let key = item([("p", Value::from("key"))]);
+    assert_eq!(Update::of_attributes([]).apply(key.as_ref(), false), Ok(Updated::Item(key.clone())));
+    assert_eq!(Update::of_attributes([]).apply(sample().as_ref(), true), Ok(Updated::Item(sample())));
+}
+
+#[test]
+fn updates_of_whole_attributes_append_to_lists_and_word_type_errors_their_own_way() {
+    let update = |name: &str, change| Update::of_attributes([(name.to_owned(), change)]);
+    let tail = || ValueBuf::from(numbers([14]));
+    assert_eq!(
+        update("l", Change::Add(tail())).apply(sample().as_ref(), true),
+        Ok(Updated::Item(changed([("l", Some(numbers([10, 11, 12, 13, 14])))])))
+    );
+    for change in [Change::Add(tail()), Change::Delete(ValueBuf::from(Value::string_set(["a"])))] {
+        let refused = update("n", change).apply(sample().as_ref(), true);
+        assert_eq!(refused, Err(ExpressionError::AttributeType));
+    }
 }
 
 #[test]
