@@ -5,16 +5,24 @@
 //!                 so a killed process leaves none behind
 //! store/format    "lodestone data format 1"
 //! store/fjall/    the engine's own files
-//! store.new/      a store in the making, see below
+//! store/making    there until everything else in `store` is durable for the first time
+//! store.new/      a store in the making
 //! ```
 //!
-//! A new store is made whole in `store.new` and then renamed, so `store` is complete from the moment
+//! A new store is made in `store.new` and then renamed, so `store` has all its files from the moment
 //! it exists: an empty or foreign folder is never mistaken for a database that lost its data.
+//!
+//! Making an engine's files syncs the disk some forty times, which takes long on a slow one. So they
+//! are made in memory, copied, and synced in the background ([`Making::finish`]). No write is
+//! acknowledged before that is done and `making` is gone: a store that still has it holds nothing
+//! that anybody was promised, and is made anew.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::journal::written_bytes;
 
 /// The version of everything below the data folder. Another number means another layout.
 pub const FORMAT_VERSION: u32 = 1;
@@ -24,6 +32,7 @@ const LOCK: &str = "lock";
 const STORE: &str = "store";
 const STORE_NEW: &str = "store.new";
 const FORMAT: &str = "format";
+const MAKING: &str = "making";
 const ENGINE: &str = "fjall";
 
 /// Why a data folder could not be opened.
@@ -113,27 +122,29 @@ impl Folder {
         file.write_all(text.as_bytes())
     }
 
-    /// The engine's folder, after the format was found to be ours. A missing store is made first,
-    /// by `make` in a folder that is not yet the store's.
+    /// The engine's folder, after the format was found to be ours. A missing store is made first, with
+    /// the engine's files by `make`; then something is left to finish before the first write.
     pub(crate) fn engine(
         &self,
-        make: impl FnOnce(&Path) -> Result<(), fjall::Error>,
-    ) -> Result<PathBuf, OpenError> {
+        make: impl Fn(&Path) -> Result<(), fjall::Error>,
+    ) -> Result<(PathBuf, Option<Making>), OpenError> {
         let failed = |error| OpenError::io(&self.path, error);
         let store = self.path.join(STORE);
-        if !store.try_exists().map_err(failed)? {
+        remove_unfinished(&self.path).map_err(failed)?;
+        let missing = !store.try_exists().map_err(failed)?;
+        if missing {
             let new = self.path.join(STORE_NEW);
-            // Left by a process that was ended while making it; nobody was ever answered from it.
-            if new.try_exists().map_err(failed)? {
-                fs::remove_dir_all(&new).map_err(failed)?;
+            fs::create_dir(&new).and_then(|()| File::create_new(new.join(MAKING))).map_err(failed)?;
+            fs::write(new.join(FORMAT), format!("{FORMAT_TEXT}{FORMAT_VERSION}\n")).map_err(failed)?;
+            let engine = new.join(ENGINE);
+            if make_in_memory(&engine, &make).is_none() {
+                remove_folder(&engine).map_err(failed)?;
+                make(&engine).map_err(|error| OpenError::engine(&self.path, error))?;
             }
-            fs::create_dir(&new).map_err(failed)?;
-            make(&new.join(ENGINE)).map_err(|error| OpenError::engine(&self.path, error))?;
-            write_format(&new).map_err(failed)?;
-            fs::rename(&new, &store).and_then(|()| sync_folder(&self.path)).map_err(failed)?;
+            fs::rename(&new, &store).map_err(failed)?;
         }
         self.check_format(&store.join(FORMAT))?;
-        Ok(store.join(ENGINE))
+        Ok((store.join(ENGINE), missing.then(|| Making { folder: self.path.clone() })))
     }
 
     fn check_format(&self, path: &Path) -> Result<(), OpenError> {
@@ -169,11 +180,93 @@ fn refuse_foreign(path: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-fn write_format(store: &Path) -> io::Result<()> {
-    let mut file = File::create_new(store.join(FORMAT))?;
-    writeln!(file, "{FORMAT_TEXT}{FORMAT_VERSION}")?;
-    file.sync_all()?;
-    sync_folder(store)
+/// What is left of a store that was being made when its process ended.
+fn remove_unfinished(path: &Path) -> io::Result<()> {
+    remove_folder(&path.join(STORE_NEW))?;
+    if path.join(STORE).join(MAKING).try_exists()? {
+        // Renamed first: removing it takes several steps, of which `making` may be the first.
+        fs::rename(path.join(STORE), path.join(STORE_NEW))?;
+        sync_folder(path)?;
+        remove_folder(&path.join(STORE_NEW))?;
+    }
+    Ok(())
+}
+
+fn remove_folder(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Makes the engine's files where syncing costs nothing and copies them to `engine`. Nothing when the
+/// system has no such place or anything else fails: then they are made in place.
+fn make_in_memory(engine: &Path, make: impl Fn(&Path) -> Result<(), fjall::Error>) -> Option<()> {
+    let memory = tempfile::tempdir_in("/dev/shm").ok()?;
+    let made = memory.path().join(ENGINE);
+    make(&made).ok()?;
+    copy_folder(&made, engine).ok()
+}
+
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &target)?;
+        } else {
+            copy_file(&entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Without the zeros at its end, of which a new journal has 64 MiB.
+fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = File::open(from)?;
+    let length = source.metadata()?.len();
+    let written = written_bytes(&mut source)?;
+    source.rewind()?;
+    let mut target = File::create_new(to)?;
+    io::copy(&mut source.take(written), &mut target)?;
+    target.set_len(length)
+}
+
+/// A new store that is not durable yet.
+pub(crate) struct Making {
+    folder: PathBuf,
+}
+
+impl Making {
+    /// Makes everything in the store durable, and the store itself. Syncing is all that may fail.
+    pub(crate) fn finish(&self) -> io::Result<()> {
+        let store = self.folder.join(STORE);
+        sync_all(&store)?;
+        sync_folder(&self.folder)?;
+        if let Some(parent) = self.folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            sync_folder(parent)?;
+        }
+        fs::remove_file(store.join(MAKING))?;
+        sync_folder(&store)
+    }
+}
+
+/// Syncs a folder with everything in it. Files that the engine removes meanwhile are no matter, and
+/// those that it adds it syncs itself.
+fn sync_all(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let synced = match entry.file_type()?.is_dir() {
+            true => sync_all(&entry.path()),
+            false => File::open(entry.path()).and_then(|file| file.sync_all()),
+        };
+        match synced {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    sync_folder(path)
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {

@@ -11,6 +11,7 @@
 //! failed sync nothing is told `Ok` any more, because the system may have dropped the pages that it
 //! could not write. The waiting list is bounded by the updates in flight, each of which waits once.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -44,9 +45,7 @@ struct Queue {
 
 impl GroupCommit {
     /// Starts the thread; `sync` makes durable whatever was written before it is called.
-    pub(crate) fn start(
-        sync: impl FnMut() -> Result<(), String> + Send + 'static,
-    ) -> Result<Self, std::io::Error> {
+    pub(crate) fn start(sync: impl FnMut() -> io::Result<()> + Send + 'static) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             queue: Mutex::new(Queue::default()),
             arrived: Condvar::new(),
@@ -117,7 +116,7 @@ impl Drop for GroupCommit {
 }
 
 impl Shared {
-    fn run(&self, mut sync: impl FnMut() -> Result<(), String>) {
+    fn run(&self, mut sync: impl FnMut() -> io::Result<()>) {
         while let Some(group) = self.next_group() {
             match sync() {
                 Ok(()) => {
@@ -128,7 +127,7 @@ impl Shared {
                 }
                 Err(failure) => {
                     tracing::error!("a write could not be made durable, refusing further writes: {failure}");
-                    self.fail(failure);
+                    self.fail(failure.to_string());
                     return;
                 }
             }
@@ -198,7 +197,7 @@ mod tests {
 
     #[tokio::test]
     async fn after_a_failed_sync_nothing_succeeds() {
-        let mut answers = vec![Err("the disk is gone".to_owned()), Ok(())].into_iter();
+        let mut answers = vec![Err(io::Error::other("the disk is gone")), Ok(())].into_iter();
         let group_commit =
             GroupCommit::start(move || answers.next().unwrap_or(Ok(()))).expect("the thread starts");
         group_commit.check().expect("nothing has failed yet");
@@ -215,8 +214,8 @@ mod tests {
     #[test]
     fn writes_that_nobody_waits_for_share_a_sync_soon() {
         let (syncs, synced) = std::sync::mpsc::channel();
-        let group_commit = GroupCommit::start(move || syncs.send(()).map_err(|error| error.to_string()))
-            .expect("the thread starts");
+        let group_commit =
+            GroupCommit::start(move || syncs.send(()).map_err(io::Error::other)).expect("the thread starts");
         for _ in 0..2 {
             for _ in 0..1000 {
                 group_commit.durable_soon();

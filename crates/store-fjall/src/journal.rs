@@ -77,7 +77,7 @@ impl JournalTail {
 }
 
 /// The length of a file without the zeros at its end: journals are made longer in advance.
-fn written_bytes(file: &mut File) -> io::Result<u64> {
+pub(crate) fn written_bytes(file: &mut File) -> io::Result<u64> {
     let mut end = data_end(file)?;
     let mut chunk = Vec::new();
     while end > 0 {

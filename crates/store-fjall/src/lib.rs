@@ -2,10 +2,10 @@
 //!
 //! A write goes through these steps:
 //! 1. It waits, without holding anything, while the engine's background work lags behind.
-//! 2. It takes the latches of its keys ([`latch`]), reads their rows, and lets the caller decide.
-//! 3. It commits one batch to the journal; log records get their positions ([`log`]) under the lock
+//! 2. It takes the latches of its keys (`latch`), reads their rows, and lets the caller decide.
+//! 3. It commits one batch to the journal; log records get their positions (`log`) under the lock
 //!    of their log. From here on everybody sees it. The latches are released.
-//! 4. It waits until the journal is durable ([`group_commit`]), and only then returns.
+//! 4. It waits until the journal is durable (`group_commit`), and only then returns.
 //!
 //! What always holds:
 //! - Steps 2 and 3 never await, and no lock is held while the disk syncs.
@@ -26,7 +26,7 @@ mod log;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -94,6 +94,8 @@ pub struct FjallStore {
     latches: Latches,
     logs: Logs,
     durability: Durability,
+    /// Whether the store as such is durable: one that was just made has to become so first.
+    settled: AtomicBool,
     group_commit: GroupCommit,
 }
 
@@ -113,7 +115,7 @@ impl FjallStore {
         if let Some(address) = &options.address {
             folder.name_holder(Some(address)).map_err(failed)?;
         }
-        let engine = folder.engine(|new| open_engine(new, &options).map(drop))?;
+        let (engine, mut making) = folder.engine(|new| open_engine(new, &options).map(drop))?;
         let tail = JournalTail::find(&engine).map_err(|error| OpenError::Corrupt {
             folder: path.to_owned(),
             reason: format!("its journal: {error}"),
@@ -128,13 +130,24 @@ impl FjallStore {
             );
         }
         let mut journal = JournalSync::new(&engine).map_err(failed)?;
-        let group_commit = GroupCommit::start(move || journal.sync().map_err(|error| error.to_string()));
+        let settled = making.is_none();
+        let sync = move || {
+            if let Some(making) = making.take() {
+                making.finish()?;
+            }
+            journal.sync()
+        };
+        let group_commit = GroupCommit::start(sync).map_err(failed)?;
+        if !settled {
+            group_commit.durable_soon();
+        }
         Ok(FjallStore {
             open: RwLock::new(Some(Open { rows, database, folder })),
             latches: Latches::new(),
             logs: Logs::default(),
             durability: options.durability,
-            group_commit: group_commit.map_err(failed)?,
+            settled: AtomicBool::new(settled),
+            group_commit,
         })
     }
 
@@ -196,14 +209,14 @@ impl FjallStore {
 
     /// Waits until everything committed so far is as durable as promised.
     async fn durable(&self) -> Result<(), StoreError> {
-        match self.durability {
-            Durability::Fsync => self.group_commit.durable().await,
+        if self.durability == Durability::Os && self.settled.load(Ordering::Acquire) {
             // Each commit has handed its bytes to the operating system.
-            Durability::Os => {
-                self.group_commit.durable_soon();
-                Ok(())
-            }
+            self.group_commit.durable_soon();
+            return Ok(());
         }
+        self.group_commit.durable().await?;
+        self.settled.store(true, Ordering::Release);
+        Ok(())
     }
 
     /// Removes one step of rows and tells the last of them, or nothing when none was left.

@@ -6,13 +6,13 @@ use std::fs;
 
 use folder::{count, open, write};
 use store::Store;
-use store_fjall::{OpenError, Options};
+use store_fjall::{Durability, FjallStore, OpenError, Options};
 
 #[tokio::test]
 async fn a_second_opening_names_the_holder() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let options = Options { address: Some("http://127.0.0.1:8000".to_owned()), ..Options::default() };
-    let store = store_fjall::FjallStore::open(folder.path(), options).expect("an empty folder opens");
+    let store = FjallStore::open(folder.path(), options).expect("an empty folder opens");
     let error = open(folder.path()).err().expect("the folder is taken");
     assert!(matches!(error, OpenError::Taken { .. }), "{error:?}");
     let text = error.to_string();
@@ -71,9 +71,25 @@ async fn a_folder_whose_making_was_cut_short_is_made_anew() {
     let half_made = folder.path().join("store.new/fjall");
     fs::create_dir_all(&half_made).expect("a folder is made");
     fs::write(half_made.join("0.jnl"), "").expect("a file is written");
+    open(folder.path()).expect("the folder opens");
+    assert!(!folder.path().join("store.new").exists());
+
+    // Complete but never durable: a power failure may have left anything.
+    fs::write(folder.path().join("store/making"), "").expect("a file is written");
+    fs::write(folder.path().join("store/format"), "").expect("a file is written");
     let store = open(folder.path()).expect("the folder opens");
     write(&store, 0..3).await;
     store.close().await.expect("a store closes");
-    assert!(!folder.path().join("store.new").exists());
     assert_eq!(count(&open(folder.path()).expect("the folder opens")).await, 3);
+}
+
+#[tokio::test]
+async fn the_first_write_is_acknowledged_only_when_the_folder_itself_is_durable() {
+    for durability in [Durability::Fsync, Durability::Os] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let options = Options { durability, ..Options::default() };
+        let store = FjallStore::open(folder.path(), options).expect("an empty folder opens");
+        write(&store, 0..1).await;
+        assert!(!folder.path().join("store/making").exists());
+    }
 }

@@ -8,7 +8,7 @@
 //!
 //! It expands to one test for each promise. The function makes a fresh, empty store and a guard that
 //! lives as long as the test (a temporary folder, or `()`). The crate needs `tokio` among its
-//! dev-dependencies with `rt-multi-thread`, `macros` and `time`.
+//! dev-dependencies with `rt-multi-thread` and `macros`.
 //!
 //! The promises are sorted by what they are about: [`rows`], [`ranges`], [`concurrency`], [`logs`],
 //! and [`model`], which compares a random history with an ordered map.
@@ -66,16 +66,34 @@ macro_rules! conformance_tests {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn $promise() {
+                let _watch = $crate::conformance::watch(stringify!($promise));
                 let (store, _guard) = ($make)().await;
-                tokio::time::timeout(
-                    $crate::conformance::TIME_MAX,
-                    $crate::conformance::$topic::$promise(store),
-                )
-                .await
-                .expect("a promise is kept in time");
+                $crate::conformance::$topic::$promise(store).await;
             }
         )*
     };
+}
+
+/// Ends the test run when the answer is still held after [`TIME_MAX`]. A store that deadlocks blocks
+/// the threads of the runtime, its timers included, so the watch is kept from outside.
+#[must_use]
+pub fn watch(promise: &'static str) -> Watch {
+    let (held, released) = std::sync::mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        if released.recv_timeout(TIME_MAX) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            #[allow(clippy::print_stderr, reason = "nothing else is left to say it")]
+            {
+                eprintln!("{promise} is not kept after {TIME_MAX:?}: a deadlock, or somebody starves");
+            }
+            std::process::abort();
+        }
+    });
+    Watch { _held: held }
+}
+
+/// Held while a promise is tried.
+pub struct Watch {
+    _held: std::sync::mpsc::Sender<()>,
 }
 
 /// The space that most promises play in.
