@@ -49,7 +49,7 @@ impl Database {
     }
 
     pub async fn on_postgres() -> Database {
-        let url = store_postgres::test_server::fresh_database().await;
+        let url = store_postgres::test_server::TestServer::shared().create_database().await;
         let store = store_postgres::PostgresStore::open(&url, Default::default()).await.unwrap();
         Database::on(Arc::new(store), None).await
     }
@@ -103,26 +103,40 @@ impl Database {
         self
     }
 
-    /// Puts an item into the table `T`.
+    /// Puts an item into the table `Table`.
     pub async fn put(&self, item: Value) {
-        self.ok("PutItem", serde_json::json!({"TableName": "T", "Item": item})).await;
+        self.ok("PutItem", serde_json::json!({"TableName": "Table", "Item": item})).await;
     }
 
-    /// The item of table `T` with this key, or null.
+    /// The item of table `Table` with this key, or null.
     pub async fn get(&self, key: Value) -> Value {
-        let input = serde_json::json!({"TableName": "T", "Key": key, "ConsistentRead": true});
+        let input = serde_json::json!({"TableName": "Table", "Key": key, "ConsistentRead": true});
         self.ok("GetItem", input).await["Item"].take()
+    }
+
+    /// Waits until an index of the table `Table` has this status, or is gone.
+    pub async fn until(&self, index: &str, status: Option<&str>) {
+        for _ in 0..1000 {
+            let table = self.ok("DescribeTable", serde_json::json!({"TableName": "Table"})).await["Table"].take();
+            let indexes = table["GlobalSecondaryIndexes"].as_array().cloned().unwrap_or_default();
+            let found = indexes.iter().find(|found| found["IndexName"] == index);
+            if found.and_then(|found| found["IndexStatus"].as_str()) == status {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        panic!("the index {index} did not become {status:?}");
     }
 
     /// Carries out a request that must succeed.
     pub async fn ok(&self, operation: &str, input: Value) -> Value {
-        let shown = input.to_string();
+        let shown: String = input.to_string().chars().take(200).collect();
         self.call(operation, input).await.unwrap_or_else(|failure| panic!("{operation} {shown}: {failure:?}"))
     }
 
     /// Carries out a request that must be refused with this error and message.
     pub async fn refused(&self, operation: &str, input: Value, name: &str, message: &str) {
-        let shown = input.to_string();
+        let shown: String = input.to_string().chars().take(200).collect();
         match self.call(operation, input).await {
             Ok(answer) => panic!("{operation} {shown} succeeded: {answer}"),
             Err(failure) => {

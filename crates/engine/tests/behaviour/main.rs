@@ -3,6 +3,8 @@
 mod database;
 mod delete_item;
 mod get_item;
+mod indexes;
+mod legacy;
 mod put_item;
 mod query;
 mod scan;

@@ -10,16 +10,16 @@ on_every_store! {
             "nothing": {"NULL": true}, "ss": {"SS": ["x", "y"]}, "ns": {"NS": ["1", "2"]}, "bs": {"BS": ["AA=="]},
             "list": {"L": [{"S": "é"}, {"M": {}}]}, "map": {"M": {"deep": {"M": {"empty": {"S": ""}}}}},
         });
-        database.with_table("T").await.put(item.clone()).await;
+        database.with_table("Table").await.put(item.clone()).await;
         let mut expected = item;
         expected["n"] = json!({"N": "12.5"});
         assert_eq!(database.get(json!({"p": {"S": "a"}, "s": {"S": "b"}})).await, expected);
     }
 
     async fn a_second_put_replaces_the_whole_item(database) {
-        database.with_table("T").await.put(json!({"p": {"S": "a"}, "s": {"S": "b"}, "old": {"N": "1"}})).await;
+        database.with_table("Table").await.put(json!({"p": {"S": "a"}, "s": {"S": "b"}, "old": {"N": "1"}})).await;
         let answer = database.ok("PutItem", json!({
-            "TableName": "T", "Item": {"p": {"S": "a"}, "s": {"S": "b"}, "new": {"N": "2"}}, "ReturnValues": "ALL_OLD",
+            "TableName": "Table", "Item": {"p": {"S": "a"}, "s": {"S": "b"}, "new": {"N": "2"}}, "ReturnValues": "ALL_OLD",
         })).await;
         assert_eq!(answer, json!({"Attributes": {"p": {"S": "a"}, "s": {"S": "b"}, "old": {"N": "1"}}}));
         let key = json!({"p": {"S": "a"}, "s": {"S": "b"}});
@@ -27,16 +27,16 @@ on_every_store! {
     }
 
     async fn a_first_put_has_no_old_attributes(database) {
-        let answer = database.with_table("T").await.ok("PutItem", json!({
-            "TableName": "T", "Item": {"p": {"S": "a"}, "s": {"S": "b"}}, "ReturnValues": "ALL_OLD",
+        let answer = database.with_table("Table").await.ok("PutItem", json!({
+            "TableName": "Table", "Item": {"p": {"S": "a"}, "s": {"S": "b"}}, "ReturnValues": "ALL_OLD",
         })).await;
         assert_eq!(answer, json!({}));
     }
 
     async fn a_failed_condition_changes_nothing(database) {
-        database.with_table("T").await.put(json!({"p": {"S": "a"}, "s": {"S": "b"}, "v": {"N": "1"}})).await;
+        database.with_table("Table").await.put(json!({"p": {"S": "a"}, "s": {"S": "b"}, "v": {"N": "1"}})).await;
         let put = json!({
-            "TableName": "T", "Item": {"p": {"S": "a"}, "s": {"S": "b"}, "v": {"N": "2"}},
+            "TableName": "Table", "Item": {"p": {"S": "a"}, "s": {"S": "b"}, "v": {"N": "2"}},
             "ConditionExpression": "attribute_not_exists(p)", "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         });
         let failure = database.call("PutItem", put).await.unwrap_err();
@@ -48,19 +48,19 @@ on_every_store! {
     }
 
     async fn the_charge_is_the_larger_image_in_whole_kilobytes(database) {
-        database.with_table("T").await;
+        database.with_table("Table").await;
         for (length, units) in [(10, 1.0), (1200, 2.0), (2500, 3.0), (10, 3.0)] {
             let answer = database.ok("PutItem", json!({
-                "TableName": "T", "Item": {"p": {"S": "a"}, "s": {"S": "b"}, "x": {"S": "x".repeat(length)}},
+                "TableName": "Table", "Item": {"p": {"S": "a"}, "s": {"S": "b"}, "x": {"S": "x".repeat(length)}},
                 "ReturnConsumedCapacity": "TOTAL",
             })).await;
-            assert_eq!(answer, json!({"ConsumedCapacity": {"TableName": "T", "CapacityUnits": units}}));
+            assert_eq!(answer, json!({"ConsumedCapacity": {"TableName": "Table", "CapacityUnits": units}}));
         }
     }
 
     async fn keys_of_equal_value_are_one_item(database) {
         database.ok("CreateTable", json!({
-            "TableName": "T", "BillingMode": "PAY_PER_REQUEST",
+            "TableName": "Table", "BillingMode": "PAY_PER_REQUEST",
             "KeySchema": [{"AttributeName": "n", "KeyType": "HASH"}],
             "AttributeDefinitions": [{"AttributeName": "n", "AttributeType": "N"}],
         })).await;
@@ -70,7 +70,7 @@ on_every_store! {
     }
 
     async fn wrong_items_are_refused(database) {
-        database.with_table("T").await;
+        database.with_table("Table").await;
         let cases = [
             (json!({"s": {"S": "b"}}), "One or more parameter values were invalid: Missing the key p in the item".to_owned()),
             (json!({"p": {"N": "1"}, "s": {"S": "b"}}),
@@ -91,9 +91,9 @@ on_every_store! {
              "The parameter cannot be converted to a numeric value: 1x".into()),
         ];
         for (item, message) in cases {
-            database.refused("PutItem", json!({"TableName": "T", "Item": item}), "ValidationException", &message).await;
+            database.refused("PutItem", json!({"TableName": "Table", "Item": item}), "ValidationException", &message).await;
         }
-        assert_eq!(database.ok("Scan", json!({"TableName": "T"})).await["Count"], 0);
+        assert_eq!(database.ok("Scan", json!({"TableName": "Table"})).await["Count"], 0);
     }
 
     async fn an_unknown_table_is_not_found(database) {

@@ -4,7 +4,7 @@ use crate::database::{Database, on_every_store};
 
 /// Table T with one partition of these sort keys, and a neighbour that must never show.
 async fn with_sorts(database: &Database, sorts: &[&str]) {
-    database.with_table("T").await;
+    database.with_table("Table").await;
     for sort in sorts {
         database.put(json!({"p": {"S": "a"}, "s": {"S": sort}, "len": {"N": sort.len().to_string()}})).await;
     }
@@ -30,7 +30,7 @@ on_every_store! {
         ] {
             let mut values = values;
             values[":p"] = json!({"S": "a"});
-            let query = json!({"TableName": "T", "KeyConditionExpression": condition, "ExpressionAttributeValues": values});
+            let query = json!({"TableName": "Table", "KeyConditionExpression": condition, "ExpressionAttributeValues": values});
             let answer = database.ok("Query", query.clone()).await;
             assert_eq!(sorts(&answer), expected, "{condition}");
             let mut backwards = query;
@@ -42,7 +42,7 @@ on_every_store! {
 
     async fn number_sort_keys_are_ordered_by_value(database) {
         database.ok("CreateTable", json!({
-            "TableName": "T", "BillingMode": "PAY_PER_REQUEST",
+            "TableName": "Table", "BillingMode": "PAY_PER_REQUEST",
             "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}, {"AttributeName": "n", "KeyType": "RANGE"}],
             "AttributeDefinitions": [{"AttributeName": "p", "AttributeType": "B"}, {"AttributeName": "n", "AttributeType": "N"}],
         })).await;
@@ -51,7 +51,7 @@ on_every_store! {
             database.put(json!({"p": {"B": "AA=="}, "n": {"N": number}})).await;
         }
         let answer = database.ok("Query", json!({
-            "TableName": "T", "KeyConditionExpression": "p = :p", "ExpressionAttributeValues": {":p": {"B": "AA=="}},
+            "TableName": "Table", "KeyConditionExpression": "p = :p", "ExpressionAttributeValues": {":p": {"B": "AA=="}},
         })).await;
         let numbers: Vec<_> = answer["Items"].as_array().unwrap().iter().map(|item| item["n"]["N"].as_str().unwrap()).collect();
         assert_eq!(numbers, ordered);
@@ -65,7 +65,7 @@ on_every_store! {
             let mut start = Value::Null;
             loop {
                 let mut query = json!({
-                    "TableName": "T", "KeyConditionExpression": "p = :p", "ExpressionAttributeValues": {":p": {"S": "a"}},
+                    "TableName": "Table", "KeyConditionExpression": "p = :p", "ExpressionAttributeValues": {":p": {"S": "a"}},
                     "Limit": 5, "ScanIndexForward": forward,
                 });
                 if !start.is_null() {
@@ -87,12 +87,12 @@ on_every_store! {
     }
 
     async fn a_page_ends_when_a_megabyte_was_read(database) {
-        database.with_table("T").await;
+        database.with_table("Table").await;
         for n in 0..12 {
             database.put(json!({"p": {"S": "a"}, "s": {"S": format!("{n:02}")}, "x": {"S": "x".repeat(100_000)}})).await;
         }
         let query = json!({
-            "TableName": "T", "KeyConditionExpression": "p = :p", "ExpressionAttributeValues": {":p": {"S": "a"}},
+            "TableName": "Table", "KeyConditionExpression": "p = :p", "ExpressionAttributeValues": {":p": {"S": "a"}},
             "Select": "COUNT", "ReturnConsumedCapacity": "TOTAL",
         });
         let answer = database.ok("Query", query).await;
@@ -105,13 +105,13 @@ on_every_store! {
     async fn a_filter_reduces_the_answer_not_the_charge(database) {
         with_sorts(database, &["a", "bb", "cc"]).await;
         let answer = database.ok("Query", json!({
-            "TableName": "T", "KeyConditionExpression": "p = :p", "FilterExpression": "#len = :two",
+            "TableName": "Table", "KeyConditionExpression": "p = :p", "FilterExpression": "#len = :two",
             "ExpressionAttributeNames": {"#len": "len"}, "ProjectionExpression": "s",
             "ExpressionAttributeValues": {":p": {"S": "a"}, ":two": {"N": "2"}}, "ReturnConsumedCapacity": "TOTAL",
         })).await;
         assert_eq!(answer, json!({
             "Items": [{"s": {"S": "bb"}}, {"s": {"S": "cc"}}], "Count": 2, "ScannedCount": 3,
-            "ConsumedCapacity": {"TableName": "T", "CapacityUnits": 0.5},
+            "ConsumedCapacity": {"TableName": "Table", "CapacityUnits": 0.5},
         }));
     }
 
@@ -127,7 +127,7 @@ on_every_store! {
             ("p = :p OR s = :s", vec![":p", ":s"], "Invalid operator used in KeyConditionExpression: OR"),
         ] {
             let used: serde_json::Map<_, _> = used.into_iter().map(|name| (name.to_owned(), values[name].clone())).collect();
-            let query = json!({"TableName": "T", "KeyConditionExpression": condition, "ExpressionAttributeValues": used});
+            let query = json!({"TableName": "Table", "KeyConditionExpression": condition, "ExpressionAttributeValues": used});
             database.refused("Query", query, "ValidationException", message).await;
         }
     }
@@ -141,7 +141,7 @@ on_every_store! {
             (json!({"p": {"S": "a"}, "s": {"S": "z"}}), "The provided starting key does not match the range key predicate"),
         ] {
             let query = json!({
-                "TableName": "T", "KeyConditionExpression": "p = :p AND s < :c", "ExclusiveStartKey": start,
+                "TableName": "Table", "KeyConditionExpression": "p = :p AND s < :c", "ExclusiveStartKey": start,
                 "ExpressionAttributeValues": {":p": {"S": "a"}, ":c": {"S": "c"}},
             });
             database.refused("Query", query, "ValidationException", message).await;
@@ -151,7 +151,7 @@ on_every_store! {
     async fn a_filter_may_not_name_the_key(database) {
         with_sorts(database, &["a"]).await;
         let query = json!({
-            "TableName": "T", "KeyConditionExpression": "p = :p", "FilterExpression": "s = :p",
+            "TableName": "Table", "KeyConditionExpression": "p = :p", "FilterExpression": "s = :p",
             "ExpressionAttributeValues": {":p": {"S": "a"}},
         });
         let message = "Filter Expression can only contain non-primary key attributes: Primary key attribute: s";

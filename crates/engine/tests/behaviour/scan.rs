@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::database::{Database, on_every_store};
 
 async fn with_items(database: &Database, count: usize) {
-    database.with_table("T").await;
+    database.with_table("Table").await;
     for n in 0..count {
         database.put(json!({"p": {"S": n.to_string()}, "s": {"S": "x"}, "even": {"BOOL": n % 2 == 0}})).await;
     }
@@ -36,15 +36,15 @@ on_every_store! {
     async fn pages_find_every_item_once(database) {
         with_items(database, 25).await;
         let all: BTreeSet<_> = (0..25).map(|n| n.to_string()).collect();
-        assert_eq!(scan_all(database, json!({"TableName": "T"})).await, all);
-        assert_eq!(scan_all(database, json!({"TableName": "T", "Limit": 4})).await, all);
+        assert_eq!(scan_all(database, json!({"TableName": "Table"})).await, all);
+        assert_eq!(scan_all(database, json!({"TableName": "Table", "Limit": 4})).await, all);
     }
 
     async fn segments_are_disjoint_and_complete(database) {
         with_items(database, 40).await;
         let mut all = BTreeSet::new();
         for segment in 0..3 {
-            let found = scan_all(database, json!({"TableName": "T", "Segment": segment, "TotalSegments": 3, "Limit": 5})).await;
+            let found = scan_all(database, json!({"TableName": "Table", "Segment": segment, "TotalSegments": 3, "Limit": 5})).await;
             assert!(found.len() < 40);
             assert!(all.is_disjoint(&found));
             all.extend(found);
@@ -55,7 +55,7 @@ on_every_store! {
     async fn a_filter_counts_what_passes_and_what_was_read(database) {
         with_items(database, 10).await;
         let answer = database.ok("Scan", json!({
-            "TableName": "T", "FilterExpression": "even = :yes AND p <> :zero", "Select": "COUNT",
+            "TableName": "Table", "FilterExpression": "even = :yes AND p <> :zero", "Select": "COUNT",
             "ExpressionAttributeValues": {":yes": {"BOOL": true}, ":zero": {"S": "0"}},
         })).await;
         assert_eq!(answer, json!({"Count": 4, "ScannedCount": 10}));
@@ -65,9 +65,9 @@ on_every_store! {
         with_items(database, 1).await;
         for (consistent, units) in [(false, 2.0), (true, 4.0)] {
             let answer = database.ok("Scan", json!({
-                "TableName": "T", "ConsistentRead": consistent, "ReturnConsumedCapacity": "TOTAL",
+                "TableName": "Table", "ConsistentRead": consistent, "ReturnConsumedCapacity": "TOTAL",
             })).await;
-            assert_eq!(answer["ConsumedCapacity"], json!({"TableName": "T", "CapacityUnits": units}));
+            assert_eq!(answer["ConsumedCapacity"], json!({"TableName": "Table", "CapacityUnits": units}));
         }
     }
 }

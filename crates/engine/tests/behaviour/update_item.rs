@@ -3,10 +3,10 @@ use serde_json::{Value, json};
 use crate::SHAPE;
 use crate::database::{Database, on_every_store};
 
-/// Updates the item a/b of table T and returns the answer's attributes.
+/// Updates the item a/b of the table and returns the answer's attributes.
 async fn update(database: &Database, expression: &str, values: Value, returned: &str) -> Value {
     let mut input = json!({
-        "TableName": "T", "Key": {"p": {"S": "a"}, "s": {"S": "b"}},
+        "TableName": "Table", "Key": {"p": {"S": "a"}, "s": {"S": "b"}},
         "UpdateExpression": expression, "ReturnValues": returned,
     });
     if !values.is_null() {
@@ -17,26 +17,26 @@ async fn update(database: &Database, expression: &str, values: Value, returned: 
 
 on_every_store! {
     async fn an_update_makes_the_item_if_it_is_not_there(database) {
-        database.with_table("T").await;
-        let new = update(database, "ADD views :one", json!({":one": {"N": "1"}}), "ALL_NEW").await;
-        assert_eq!(new, json!({"p": {"S": "a"}, "s": {"S": "b"}, "views": {"N": "1"}}));
+        database.with_table("Table").await;
+        let new = update(database, "ADD hits :one", json!({":one": {"N": "1"}}), "ALL_NEW").await;
+        assert_eq!(new, json!({"p": {"S": "a"}, "s": {"S": "b"}, "hits": {"N": "1"}}));
     }
 
     async fn an_update_without_an_expression_makes_a_key_only_item(database) {
-        database.with_table("T").await
-            .ok("UpdateItem", json!({"TableName": "T", "Key": {"p": {"S": "a"}, "s": {"S": "b"}}})).await;
+        database.with_table("Table").await
+            .ok("UpdateItem", json!({"TableName": "Table", "Key": {"p": {"S": "a"}, "s": {"S": "b"}}})).await;
         let key = json!({"p": {"S": "a"}, "s": {"S": "b"}});
         assert_eq!(database.get(key.clone()).await, key);
     }
 
     async fn removing_from_a_missing_item_makes_nothing(database) {
-        database.with_table("T").await;
+        database.with_table("Table").await;
         assert_eq!(update(database, "REMOVE x", Value::Null, "ALL_NEW").await, Value::Null);
         assert_eq!(database.get(json!({"p": {"S": "a"}, "s": {"S": "b"}})).await, Value::Null);
     }
 
     async fn every_read_sees_the_item_before_the_update(database) {
-        database.with_table("T").await.put(json!({"p": {"S": "a"}, "s": {"S": "b"}, "x": {"N": "1"}, "y": {"N": "2"}})).await;
+        database.with_table("Table").await.put(json!({"p": {"S": "a"}, "s": {"S": "b"}, "x": {"N": "1"}, "y": {"N": "2"}})).await;
         let new = update(database, "SET x = y, y = x REMOVE z", Value::Null, "UPDATED_NEW").await;
         assert_eq!(new, json!({"x": {"N": "2"}, "y": {"N": "1"}}));
     }
@@ -51,7 +51,7 @@ on_every_store! {
             ("ALL_NEW", json!({"p": {"S": "a"}, "s": {"S": "b"}, "x": {"N": "2"}, "m": {"M": {"k": {"S": "new"}, "l": {"S": "w"}}}})),
         ] {
             if returned == "NONE" {
-                database.with_table("T").await;
+                database.with_table("Table").await;
             }
             database.put(item.clone()).await;
             let values = json!({":one": {"N": "1"}, ":new": {"S": "new"}});
@@ -60,19 +60,19 @@ on_every_store! {
     }
 
     async fn a_stale_version_is_refused(database) {
-        database.with_table("T").await.put(json!({"p": {"S": "a"}, "s": {"S": "b"}, "version": {"N": "3"}})).await;
+        database.with_table("Table").await.put(json!({"p": {"S": "a"}, "s": {"S": "b"}, "version": {"N": "3"}})).await;
         let input = json!({
-            "TableName": "T", "Key": {"p": {"S": "a"}, "s": {"S": "b"}}, "UpdateExpression": "SET version = :new",
+            "TableName": "Table", "Key": {"p": {"S": "a"}, "s": {"S": "b"}}, "UpdateExpression": "SET version = :new",
             "ConditionExpression": "version = :old", "ExpressionAttributeValues": {":new": {"N": "3"}, ":old": {"N": "2"}},
         });
         database.refused("UpdateItem", input, "ConditionalCheckFailedException", "The conditional request failed").await;
     }
 
     async fn an_item_can_not_outgrow_the_limit(database) {
-        database.with_table("T").await
+        database.with_table("Table").await
             .put(json!({"p": {"S": "a"}, "s": {"S": "b"}, "x": {"S": "x".repeat(300_000)}})).await;
         let input = json!({
-            "TableName": "T", "Key": {"p": {"S": "a"}, "s": {"S": "b"}}, "UpdateExpression": "SET y = :y",
+            "TableName": "Table", "Key": {"p": {"S": "a"}, "s": {"S": "b"}}, "UpdateExpression": "SET y = :y",
             "ExpressionAttributeValues": {":y": {"S": "y".repeat(150_000)}},
         });
         let message = "Item size to update has exceeded the maximum allowed size";
@@ -80,7 +80,7 @@ on_every_store! {
     }
 
     async fn wrong_updates_are_refused(database) {
-        database.with_table("T").await.put(json!({"p": {"S": "a"}, "s": {"S": "b"}, "x": {"S": "text"}})).await;
+        database.with_table("Table").await.put(json!({"p": {"S": "a"}, "s": {"S": "b"}, "x": {"S": "text"}})).await;
         for (expression, values, message) in [
             ("SET p = :v", json!({":v": {"S": "c"}}),
              "One or more parameter values were invalid: Cannot update attribute p. This attribute is part of the key".to_owned()),
@@ -95,7 +95,7 @@ on_every_store! {
                 "{SHAPE}Invalid UpdateExpression: An expression attribute value used in expression is not defined; attribute value: :v")),
         ] {
             let mut input = json!({
-                "TableName": "T", "Key": {"p": {"S": "a"}, "s": {"S": "b"}}, "UpdateExpression": expression,
+                "TableName": "Table", "Key": {"p": {"S": "a"}, "s": {"S": "b"}}, "UpdateExpression": expression,
             });
             if !values.is_null() {
                 input["ExpressionAttributeValues"] = values;
