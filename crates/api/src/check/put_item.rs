@@ -3,7 +3,7 @@ use super::parameters::{
 };
 use super::{Refuse, refuse_item_request};
 use crate::violation::Violations;
-use crate::{Error, PutItemInput, ReturnValue};
+use crate::{Error, PutItemInput, ReturnValue, limits};
 
 impl Refuse for PutItemInput {
     fn refuse(&self, violations: Violations) -> Error {
@@ -16,8 +16,12 @@ impl PutItemInput {
         self.check_parameters().map_err(Error::request_shape)?;
         check_written_values(&self.value_fault)?;
         match self.return_values {
-            None | Some(ReturnValue::None | ReturnValue::AllOld) => Ok(()),
-            Some(_) => Err(Error::request_shape("ReturnValues can only be ALL_OLD or NONE")),
+            None | Some(ReturnValue::None | ReturnValue::AllOld) => {}
+            Some(_) => return Err(Error::request_shape("ReturnValues can only be ALL_OLD or NONE")),
+        }
+        match self.item.as_ref().size_bytes() > limits::ITEM_BYTES_MAX {
+            true => Err(Error::item_too_large()),
+            false => Ok(()),
         }
     }
 
