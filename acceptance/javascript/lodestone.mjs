@@ -10,16 +10,22 @@ import { DynamoDBDocument } from "@aws-sdk/lib-dynamodb";
 const lodestone = {};
 let server;
 
-before(async () => {
-  const options = ["serve", "--in-memory", "--host", "127.0.0.1", "--port", "0"];
-  server = spawn(process.env.LODESTONE, options, { stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = await once(createInterface({ input: server.stdout }), "line");
-  lodestone.client = new DynamoDBClient({
-    endpoint: line.match(/http:\/\/127\.0\.0\.1:\d+/)[0],
+// A client that tries once, so that a failure is seen and not repeated.
+export function connect() {
+  return new DynamoDBClient({
+    endpoint: lodestone.endpoint,
     region: "us-east-1",
     credentials: { accessKeyId: "ACCEPTANCE", secretAccessKey: "secret" },
     maxAttempts: 1,
   });
+}
+
+before(async () => {
+  const options = ["serve", "--in-memory", "--host", "127.0.0.1", "--port", "0"];
+  server = spawn(process.env.LODESTONE, options, { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = await once(createInterface({ input: server.stdout }), "line");
+  lodestone.endpoint = line.match(/http:\/\/127\.0\.0\.1:\d+/)[0];
+  lodestone.client = connect();
   lodestone.documents = DynamoDBDocument.from(lodestone.client);
 });
 

@@ -3,6 +3,7 @@
 Queries and sparse updates through indexes of the same table follow with secondary indexes.
 """
 
+import base64
 import json
 
 import pytest
@@ -105,6 +106,8 @@ def test_items_go_in_and_out(aws, app_main):
     }
     aws("dynamodb", "put-item", "--table-name", app_main, "--item", json.dumps(item))
     key = json.dumps({"PK": {"S": "TYPES"}, "SK": {"S": "1"}})
+    # The CLI takes a B in its arguments for the bytes themselves, and prints base64.
+    item["b"]["B"] = base64.b64encode(b"AAH/").decode()
     assert aws("dynamodb", "get-item", "--table-name", app_main, "--key", key)["Item"] == item
     aws("dynamodb", "delete-item", "--table-name", app_main, "--key", key)
     assert aws("dynamodb", "get-item", "--table-name", app_main, "--key", key) is None

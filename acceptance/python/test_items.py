@@ -25,7 +25,6 @@ def round_trip(table, value):
         Decimal("-1.5"),
         Decimal("12345678901234567890123456789012345678"),
         Decimal("1E-130"),
-        Decimal("9.9999999999999999999999999999999999999E+125"),
         True,
         False,
         None,
@@ -61,6 +60,7 @@ def test_numbers_are_kept_by_value(client, table):
     assert stored(".5") == "0.5"
     assert stored("+1e3") == "1000"
     assert stored("1E125") == "1" + "0" * 125
+    assert stored("-9." + "9" * 37 + "E+125") == "-" + "9" * 38 + "0" * 88
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_a_port_that_is_taken_is_named():
         taken.listen()
         port = taken.getsockname()[1]
         said = refusal(serve_arguments(None, port))
-    assert str(port) in said and "use" in said
+    assert f"port {port}" in said and "taken" in said
 
 
 def test_a_folder_that_is_taken_names_its_holder(stored):

@@ -103,7 +103,8 @@ def test_a_request_without_a_signature_is_refused(connection):
 def test_health_is_a_plain_get(connection):
     connection.request("GET", "/")
     answer = connection.getresponse()
-    assert (answer.status, answer.read()) == (200, b"healthy: dynamodb.us-east-1.amazonaws.com ")
+    assert answer.status == 200
+    assert answer.read().startswith(b"healthy: ")
 
 
 def test_a_browser_may_ask_from_anywhere(connection):

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConditionalCheckFailedException } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocument, NumberValue, paginateQuery, paginateScan } from "@aws-sdk/lib-dynamodb";
-import lodestone, { createTable } from "../lodestone.mjs";
+import lodestone, { connect, createTable } from "../lodestone.mjs";
 
 test("plain values come back as they went", async () => {
   const TableName = await createTable({ pk: "S" });
@@ -29,11 +29,13 @@ test("a number of 38 digits is kept exactly", async () => {
   const TableName = await createTable({ pk: "S" });
   const exact = "1234567890123456789012345678.9012345678";
   await lodestone.documents.put({ TableName, Item: { pk: "a", exact: NumberValue.from(exact) } });
-  const careful = DynamoDBDocument.from(lodestone.client, {
+  const client = connect();
+  const careful = DynamoDBDocument.from(client, {
     unmarshallOptions: { wrapNumbers: (text) => NumberValue.from(text) },
   });
   const found = await careful.get({ TableName, Key: { pk: "a" } });
   assert.equal(found.Item.exact.toString(), exact);
+  client.destroy();
 });
 
 for (const ScanIndexForward of [true, false]) {
