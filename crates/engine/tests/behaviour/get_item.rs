@@ -16,7 +16,7 @@ on_every_store! {
         })).await;
         let answer = database.ok("GetItem", json!({
             "TableName": "Table", "Key": {"p": {"S": "a"}, "s": {"S": "b"}},
-            "ProjectionExpression": "#m.x, elements[2], elements[0], missing", "ExpressionAttributeNames": {"#m": "map"},
+            "ProjectionExpression": "#m.x, elements[2], elements[0], nowhere", "ExpressionAttributeNames": {"#m": "map"},
         })).await;
         assert_eq!(answer, json!({"Item": {
             "map": {"M": {"x": {"N": "1"}}}, "elements": {"L": [{"N": "0"}, {"N": "2"}]},
