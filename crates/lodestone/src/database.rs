@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use api::Input;
-use engine::{Caller, Engine};
+use engine::{Caller, Engine, Verification};
 use store::memory::MemoryStore;
 use store::{Store, StoreError};
 use store_fjall::{Durability, FjallStore};
@@ -65,6 +65,11 @@ impl Database {
     pub async fn call<I: Input>(&self, input: I) -> Result<I::Output, api::Error> {
         let response = self.engine.call(&self.caller, input.into_request()).await?;
         Ok(I::output(response).expect("the engine answers with the operation's own output"))
+    }
+
+    /// Checks that everything stored agrees with itself.
+    pub async fn verify(&self) -> Result<Verification, StoreError> {
+        self.engine.verify().await
     }
 
     /// What a server needs to serve this database.

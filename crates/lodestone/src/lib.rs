@@ -32,5 +32,6 @@ mod environment;
 
 pub use api;
 pub use database::{Database, OpenError};
+pub use engine::Verification;
 pub use item;
 pub use store_fjall::Durability;

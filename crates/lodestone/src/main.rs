@@ -1,6 +1,7 @@
 //! The `lodestone` command.
 
 mod serve;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -17,12 +18,14 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Serve),
+    Verify(verify::Verify),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Command::Serve(serve) => serve.run(),
+        Command::Verify(verify) => verify.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

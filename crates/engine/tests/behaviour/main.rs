@@ -1,5 +1,7 @@
 //! What each operation promises, on every store.
 
+mod batch_get_item;
+mod batch_write_item;
 mod database;
 mod delete_item;
 mod get_item;
