@@ -1,5 +1,7 @@
 //! `cargo xtask acceptance`: boto3, the AWS CLI and the JavaScript SDK against the release binary.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 
 use crate::command::{self, Tally, program, root, run_counting};
@@ -7,13 +9,16 @@ use crate::tools;
 
 #[derive(clap::Args, Default)]
 pub struct Options {
+    /// Another binary than this tree's
+    #[arg(long, value_name = "BINARY")]
+    lodestone: Option<PathBuf>,
     /// Passed to pytest, e.g. `-k paging`; the JavaScript tests are then left out
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pytest: Vec<String>,
 }
 
 pub fn run(options: &Options, tally: &mut Tally) -> Result<()> {
-    let binary = command::build_release(&["lodestone"])?.join("lodestone");
+    let binary = command::lodestone(options.lodestone.as_ref())?;
     let folder = root().join("acceptance");
 
     let python = tools::python(&folder.join("requirements.txt"))?;

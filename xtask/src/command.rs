@@ -74,14 +74,22 @@ fn shown(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Builds programs in release mode, once for all the chores that run them, and says where they lie.
-pub fn build_release(packages: &[&str]) -> Result<PathBuf> {
-    let mut command = cargo(["build", "--release"]);
-    run(command.args(packages.iter().flat_map(|package| ["--package", package])))?;
+/// Builds the binary and the load generator in release mode and says in which folder they lie. Always both: with
+/// one alone their dependencies would get other features, and be built again.
+pub fn build_release() -> Result<PathBuf> {
+    run(&mut cargo(["build", "--release", "--package", "lodestone", "--package", "bench"]))?;
     Ok(target_folder()?.join("release"))
 }
 
-pub fn target_folder() -> Result<PathBuf> {
+/// The binary that was asked for, or the one of this tree.
+pub fn lodestone(given: Option<&PathBuf>) -> Result<PathBuf> {
+    match given {
+        Some(path) => path.canonicalize().with_context(|| format!("finding {}", path.display())),
+        None => Ok(build_release()?.join("lodestone")),
+    }
+}
+
+fn target_folder() -> Result<PathBuf> {
     let output = cargo(["metadata", "--no-deps", "--format-version", "1"]).output()?;
     let metadata: serde_json::Value =
         serde_json::from_slice(&output.stdout).context("reading cargo metadata")?;

@@ -49,17 +49,20 @@ pub struct Options {
     /// The longest a round writes before the kill
     #[arg(long, default_value_t = 500)]
     milliseconds: u64,
+    /// Another binary than this tree's
+    #[arg(long, value_name = "BINARY")]
+    lodestone: Option<PathBuf>,
 }
 
 impl Options {
     /// A few rounds, to see that the loop itself works.
     pub fn brief() -> Options {
-        Options { rounds: 5, writers: 32, seed: None, milliseconds: 300 }
+        Options { rounds: 5, writers: 32, seed: None, milliseconds: 300, lodestone: None }
     }
 }
 
 pub fn run(options: &Options) -> Result<()> {
-    let binary = command::build_release(&["lodestone"])?.join("lodestone");
+    let binary = command::lodestone(options.lodestone.as_ref())?;
     let folder = tempfile::tempdir()?;
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
     println!("crash: {} rounds, {} writers, seed {seed}", options.rounds, options.writers);

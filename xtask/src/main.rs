@@ -2,6 +2,8 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "chores talk on the terminal")]
 
+use std::process::ExitCode;
+
 use anyhow::{Result, anyhow};
 use clap::{Parser, Subcommand};
 
@@ -47,8 +49,18 @@ enum Chore {
     Bench(bench::Options),
 }
 
-fn main() -> Result<()> {
-    match Arguments::parse().chore {
+fn main() -> ExitCode {
+    match run(Arguments::parse().chore) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(chore: Chore) -> Result<()> {
+    match chore {
         Chore::Test(options) => test::run(&options),
         Chore::Codegen { check } => codegen::run(check).map_err(|error| anyhow!("{error}")),
         Chore::Tidy => tidy::run(),
