@@ -289,6 +289,17 @@ impl Error {
         Error::validation("Item size to update has exceeded the maximum allowed size")
     }
 
+    // ---- batches
+
+    /// `operation` is `BatchGetItem` or `BatchWriteItem`.
+    pub fn batch_too_large(operation: &str) -> Error {
+        Error::validation(format!("Too many items requested for the {operation} call"))
+    }
+
+    pub fn batch_duplicates() -> Error {
+        Error::validation("Provided list of item keys contains duplicates")
+    }
+
     // ---- pages
 
     pub fn start_key_invalid() -> Error {

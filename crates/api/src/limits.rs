@@ -17,6 +17,11 @@ pub const KEY_ATTRIBUTE_NAME_BYTES_MAX: usize = 255;
 
 /// What a Query or Scan evaluates for one page.
 pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
+/// Summed over all tables of a batch.
+pub const BATCH_GET_KEYS_MAX: usize = 100;
+pub const BATCH_WRITE_REQUESTS_MAX: usize = 25;
+/// What a BatchGetItem answers with.
+pub const BATCH_GET_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const LIST_TABLES_PAGE_MAX: usize = 100;
 
 pub const GLOBAL_SECONDARY_INDEXES_MAX: usize = 20;

@@ -87,6 +87,8 @@ impl Engine {
             Request::DeleteItem(input) => delete_item::run(self, caller, *input).await?.into(),
             Request::Query(input) => query::run(self, caller, *input).await?.into(),
             Request::Scan(input) => scan::run(self, caller, *input).await?.into(),
+            Request::BatchGetItem(input) => batch_get_item::run(self, caller, *input).await?.into(),
+            Request::BatchWriteItem(input) => batch_write_item::run(self, caller, *input).await?.into(),
         })
     }
 

@@ -18,6 +18,12 @@ pub async fn item(store: &dyn Read, key: Key, consistency: Consistency) -> Resul
     rows.pop().flatten().map(Item::from_stored).transpose().map_err(fault::of_data)
 }
 
+/// The items at `keys`, in their order.
+pub async fn items(store: &dyn Read, keys: &[Key], consistency: Consistency) -> Result<Vec<Option<Item>>, Error> {
+    let rows = store.get(keys, consistency).await.map_err(fault::of_store)?;
+    rows.into_iter().map(|row| row.map(Item::from_stored).transpose().map_err(fault::of_data)).collect()
+}
+
 /// What a page is to hold.
 pub struct PageRequest<'a> {
     pub source: Source<'a>,

@@ -5,6 +5,8 @@
 //! one is used: it puts faults in the shape of a PutItem, UpdateItem or DeleteItem request behind
 //! `1 validation error detected: `, and leaves those of reads bare.
 
+mod batch_get_item;
+mod batch_write_item;
 mod create_table;
 mod delete_item;
 mod delete_table;
@@ -19,8 +21,8 @@ mod schema;
 mod update_item;
 mod update_table;
 
-use crate::Error;
 use crate::violation::{Constraint, Violation, Violations};
+use crate::{Error, TableName};
 
 /// How an operation reports broken constraints.
 pub(crate) trait Refuse {
@@ -56,5 +58,17 @@ fn newer_wording(violation: &Violation) -> String {
         ("tableName", Constraint::LengthMin(1)) => violation.named_only(),
         ("limit" | "segment" | "totalSegments", _) => violation.named_only(),
         _ => violation.to_string(),
+    }
+}
+
+/// The names of tables that are keys of a map, as the batch operations have them.
+fn check_table_names<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<(), Error> {
+    match names.into_iter().find(|name| TableName::parse(name).is_err()) {
+        Some(name) => Err(Error::request_shape(format_args!(
+            "Value '{{{name}=...}}' at 'requestItems' failed to satisfy constraint: Map keys must satisfy \
+             constraint: [Member must have length less than or equal to 255, Member must have length greater \
+             than or equal to 3, Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+]"
+        ))),
+        None => Ok(()),
     }
 }

@@ -2,21 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use item::ValueBuf;
+use item::{Item, ValueBuf};
 
 use super::shape::{
-    AttributeDefinition, AttributeValueUpdate, Condition, CreateGlobalSecondaryIndexAction,
-    CreateGlobalTableWitnessGroupMemberAction, CreateReplicationGroupMemberAction, CreateTableInput,
-    CreateVectorIndexAction, DeleteGlobalSecondaryIndexAction, DeleteGlobalTableWitnessGroupMemberAction,
-    DeleteItemInput, DeleteReplicationGroupMemberAction, DeleteTableInput, DeleteVectorIndexAction,
+    AttributeDefinition, AttributeValueUpdate, BatchGetItemInput, BatchWriteItemInput, Condition,
+    CreateGlobalSecondaryIndexAction, CreateGlobalTableWitnessGroupMemberAction,
+    CreateReplicationGroupMemberAction, CreateTableInput, CreateVectorIndexAction,
+    DeleteGlobalSecondaryIndexAction, DeleteGlobalTableWitnessGroupMemberAction, DeleteItemInput,
+    DeleteReplicationGroupMemberAction, DeleteRequest, DeleteTableInput, DeleteVectorIndexAction,
     DescribeTableInput, DisassociateReplicationGroupMemberAction, ExpectedAttributeValue, GetItemInput,
     GlobalSecondaryIndex, GlobalSecondaryIndexUpdate, GlobalTableWitnessGroupUpdate, KeySchemaElement,
-    ListTablesInput, LocalSecondaryIndex, OnDemandThroughput, OnDemandThroughputOverride, Projection,
-    ProvisionedThroughput, ProvisionedThroughputOverride, PutItemInput, QueryInput,
+    KeysAndAttributes, ListTablesInput, LocalSecondaryIndex, OnDemandThroughput, OnDemandThroughputOverride,
+    Projection, ProvisionedThroughput, ProvisionedThroughputOverride, PutItemInput, PutRequest, QueryInput,
     ReplicaGlobalSecondaryIndex, ReplicationGroupUpdate, SSESpecification, ScanInput, SearchSchemaElement,
     StreamSpecification, Tag, UpdateGlobalSecondaryIndexAction, UpdateItemInput,
     UpdateReplicationGroupMemberAction, UpdateTableInput, VectorAttributeDefinition, VectorIndex,
-    VectorIndexUpdate, WarmThroughput,
+    VectorIndexUpdate, WarmThroughput, WriteRequest,
 };
 use crate::decode::{
     Decoded, Path, Reader, boolean, enumeration, integer_within, item, list, long, long_within, map, string,
@@ -82,6 +83,71 @@ fn read_attribute_value_update(reader: &mut Reader<'_>, at: &Path<'_>) -> Decode
     }
 
     Ok(shape)
+}
+
+pub(super) fn read_batch_get_item_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BatchGetItemInput> {
+    const MEMBERS: &[&str] = &["RequestItems", "ReturnConsumedCapacity"];
+    let mut members = reader.structure("BatchGetItemInput", MEMBERS)?;
+    let mut shape = BatchGetItemInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.request_items = read_batch_get_request_map(reader, &at)?,
+            _ => shape.return_consumed_capacity = Some(enumeration(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[0]);
+    shape.value_fault = reader.take_value_fault();
+    Ok(shape)
+}
+
+fn read_batch_get_request_map(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BTreeMap<String, KeysAndAttributes>> {
+    map(
+        reader,
+        at,
+        1..=100,
+        "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.KeysAndAttributes>",
+        read_keys_and_attributes,
+    )
+}
+
+pub(super) fn read_batch_write_item_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BatchWriteItemInput> {
+    const MEMBERS: &[&str] = &["RequestItems", "ReturnConsumedCapacity", "ReturnItemCollectionMetrics"];
+    let mut members = reader.structure("BatchWriteItemInput", MEMBERS)?;
+    let mut shape = BatchWriteItemInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.request_items = read_batch_write_item_request_map(reader, &at)?,
+            1 => shape.return_consumed_capacity = Some(enumeration(reader, &at)?),
+            _ => shape.return_item_collection_metrics = Some(enumeration(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[0]);
+    shape.value_fault = reader.take_value_fault();
+    Ok(shape)
+}
+
+fn read_batch_write_item_request_map(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BTreeMap<String, Vec<WriteRequest>>> {
+    map(
+        reader,
+        at,
+        1..=25,
+        "java.util.Map<java.lang.String, java.util.List<com.amazonaws.dynamodb.v20120810.WriteRequest>>",
+        read_write_requests,
+    )
 }
 
 fn read_condition(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Condition> {
@@ -341,6 +407,19 @@ fn read_delete_replication_group_member_action(
     Ok(shape)
 }
 
+fn read_delete_request(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<DeleteRequest> {
+    const MEMBERS: &[&str] = &["Key"];
+    let mut members = reader.structure("DeleteRequest", MEMBERS)?;
+    let mut shape = DeleteRequest::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.key = item(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+
+    Ok(shape)
+}
+
 pub(super) fn read_delete_table_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<DeleteTableInput> {
     const MEMBERS: &[&str] = &["TableName"];
     let mut members = reader.structure("DeleteTableInput", MEMBERS)?;
@@ -587,6 +666,10 @@ fn read_key_conditions(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<BTreeM
     )
 }
 
+fn read_key_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<Item>> {
+    list(reader, at, 1..=100, item)
+}
+
 fn read_key_schema(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<KeySchemaElement>> {
     list(reader, at, 1..=usize::MAX, read_key_schema_element)
 }
@@ -607,6 +690,26 @@ fn read_key_schema_element(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Ke
         }
     }
     members.require(reader, at, &[0, 1]);
+
+    Ok(shape)
+}
+
+fn read_keys_and_attributes(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<KeysAndAttributes> {
+    const MEMBERS: &[&str] =
+        &["AttributesToGet", "ConsistentRead", "ExpressionAttributeNames", "Keys", "ProjectionExpression"];
+    let mut members = reader.structure("KeysAndAttributes", MEMBERS)?;
+    let mut shape = KeysAndAttributes::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.attributes_to_get = Some(read_attribute_name_list(reader, &at)?),
+            1 => shape.consistent_read = Some(boolean(reader, &at)?),
+            2 => shape.expression_attribute_names = Some(read_expression_attribute_name_map(reader, &at)?),
+            3 => shape.keys = read_key_list(reader, &at)?,
+            _ => shape.projection_expression = Some(string(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[3]);
 
     Ok(shape)
 }
@@ -780,6 +883,19 @@ pub(super) fn read_put_item_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Dec
     }
     members.require(reader, at, &[0, 10]);
     shape.value_fault = reader.take_value_fault();
+    Ok(shape)
+}
+
+fn read_put_request(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<PutRequest> {
+    const MEMBERS: &[&str] = &["Item"];
+    let mut members = reader.structure("PutRequest", MEMBERS)?;
+    let mut shape = PutRequest::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.item = item(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+
     Ok(shape)
 }
 
@@ -1254,4 +1370,23 @@ fn read_warm_throughput(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<WarmT
     }
 
     Ok(shape)
+}
+
+fn read_write_request(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<WriteRequest> {
+    const MEMBERS: &[&str] = &["DeleteRequest", "PutRequest"];
+    let mut members = reader.structure("WriteRequest", MEMBERS)?;
+    let mut shape = WriteRequest::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.delete_request = Some(read_delete_request(reader, &at)?),
+            _ => shape.put_request = Some(read_put_request(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
+fn read_write_requests(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<WriteRequest>> {
+    list(reader, at, 1..=25, read_write_request)
 }

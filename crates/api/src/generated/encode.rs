@@ -6,15 +6,17 @@ use super::enumeration::{
     StreamViewType, TableClass, TableStatus, VectorDistanceFunction, WitnessStatus,
 };
 use super::shape::{
-    ArchivalSummary, AttributeDefinition, BillingModeSummary, Capacity, ConsumedCapacity, CreateTableOutput,
-    DeleteItemOutput, DeleteTableOutput, DescribeTableOutput, GetItemOutput, GlobalSecondaryIndexDescription,
+    ArchivalSummary, AttributeDefinition, BatchGetItemOutput, BatchWriteItemOutput, BillingModeSummary,
+    Capacity, ConsumedCapacity, CreateTableOutput, DeleteItemOutput, DeleteRequest, DeleteTableOutput,
+    DescribeTableOutput, GetItemOutput, GlobalSecondaryIndexDescription,
     GlobalSecondaryIndexWarmThroughputDescription, GlobalTableWitnessDescription, ItemCollectionMetrics,
-    KeySchemaElement, ListTablesOutput, LocalSecondaryIndexDescription, OnDemandThroughput,
-    OnDemandThroughputOverride, Projection, ProvisionedThroughputDescription, ProvisionedThroughputOverride,
-    PutItemOutput, QueryOutput, ReplicaDescription, ReplicaGlobalSecondaryIndexDescription, RestoreSummary,
-    SSEDescription, ScanOutput, SearchSchemaElement, StreamSpecification, TableClassSummary,
-    TableDescription, TableWarmThroughputDescription, UpdateItemOutput, UpdateTableOutput,
-    VectorAttributeDefinition, VectorCapacity, VectorIndexDescription,
+    KeySchemaElement, KeysAndAttributes, ListTablesOutput, LocalSecondaryIndexDescription,
+    OnDemandThroughput, OnDemandThroughputOverride, Projection, ProvisionedThroughputDescription,
+    ProvisionedThroughputOverride, PutItemOutput, PutRequest, QueryOutput, ReplicaDescription,
+    ReplicaGlobalSecondaryIndexDescription, RestoreSummary, SSEDescription, ScanOutput, SearchSchemaElement,
+    StreamSpecification, TableClassSummary, TableDescription, TableWarmThroughputDescription,
+    UpdateItemOutput, UpdateTableOutput, VectorAttributeDefinition, VectorCapacity, VectorIndexDescription,
+    WriteRequest,
 };
 use crate::encode::{Encode, Object, Timestamp};
 
@@ -34,6 +36,28 @@ impl Encode for AttributeDefinition {
         let mut object = Object::new(out);
         object.member("AttributeName", &self.attribute_name);
         object.member("AttributeType", &self.attribute_type);
+
+        object.end();
+    }
+}
+
+impl Encode for BatchGetItemOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ConsumedCapacity", &self.consumed_capacity);
+        object.member("Responses", &self.responses);
+        object.member("UnprocessedKeys", &self.unprocessed_keys);
+
+        object.end();
+    }
+}
+
+impl Encode for BatchWriteItemOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ConsumedCapacity", &self.consumed_capacity);
+        object.member("ItemCollectionMetrics", &self.item_collection_metrics);
+        object.member("UnprocessedItems", &self.unprocessed_items);
 
         object.end();
     }
@@ -100,6 +124,15 @@ impl Encode for DeleteItemOutput {
         object.member("Attributes", &self.attributes);
         object.member("ConsumedCapacity", &self.consumed_capacity);
         object.member("ItemCollectionMetrics", &self.item_collection_metrics);
+
+        object.end();
+    }
+}
+
+impl Encode for DeleteRequest {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("Key", &self.key);
 
         object.end();
     }
@@ -211,6 +244,19 @@ impl Encode for KeyType {
     }
 }
 
+impl Encode for KeysAndAttributes {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("AttributesToGet", &self.attributes_to_get);
+        object.member("ConsistentRead", &self.consistent_read);
+        object.member("ExpressionAttributeNames", &self.expression_attribute_names);
+        object.member("Keys", &self.keys);
+        object.member("ProjectionExpression", &self.projection_expression);
+
+        object.end();
+    }
+}
+
 impl Encode for ListTablesOutput {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -304,6 +350,15 @@ impl Encode for PutItemOutput {
         object.member("Attributes", &self.attributes);
         object.member("ConsumedCapacity", &self.consumed_capacity);
         object.member("ItemCollectionMetrics", &self.item_collection_metrics);
+
+        object.end();
+    }
+}
+
+impl Encode for PutRequest {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("Item", &self.item);
 
         object.end();
     }
@@ -587,5 +642,15 @@ impl Encode for VectorIndexDescription {
 impl Encode for WitnessStatus {
     fn encode(&self, out: &mut Vec<u8>) {
         self.as_str().encode(out);
+    }
+}
+
+impl Encode for WriteRequest {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("DeleteRequest", &self.delete_request);
+        object.member("PutRequest", &self.put_request);
+
+        object.end();
     }
 }

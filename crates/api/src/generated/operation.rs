@@ -2,10 +2,11 @@
 
 use super::decode as read;
 use super::shape::{
-    CreateTableInput, CreateTableOutput, DeleteItemInput, DeleteItemOutput, DeleteTableInput,
-    DeleteTableOutput, DescribeTableInput, DescribeTableOutput, GetItemInput, GetItemOutput, ListTablesInput,
-    ListTablesOutput, PutItemInput, PutItemOutput, QueryInput, QueryOutput, ScanInput, ScanOutput,
-    UpdateItemInput, UpdateItemOutput, UpdateTableInput, UpdateTableOutput,
+    BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput, CreateTableInput,
+    CreateTableOutput, DeleteItemInput, DeleteItemOutput, DeleteTableInput, DeleteTableOutput,
+    DescribeTableInput, DescribeTableOutput, GetItemInput, GetItemOutput, ListTablesInput, ListTablesOutput,
+    PutItemInput, PutItemOutput, QueryInput, QueryOutput, ScanInput, ScanOutput, UpdateItemInput,
+    UpdateItemOutput, UpdateTableInput, UpdateTableOutput,
 };
 use crate::decode::decode;
 use crate::encode::Encode;
@@ -25,6 +26,8 @@ pub enum Operation {
     DeleteItem,
     Query,
     Scan,
+    BatchGetItem,
+    BatchWriteItem,
 }
 
 impl Operation {
@@ -41,6 +44,8 @@ impl Operation {
         Operation::DeleteItem,
         Operation::Query,
         Operation::Scan,
+        Operation::BatchGetItem,
+        Operation::BatchWriteItem,
     ];
 
     /// As it stands after the dot in `X-Amz-Target`.
@@ -57,6 +62,8 @@ impl Operation {
             Operation::DeleteItem => "DeleteItem",
             Operation::Query => "Query",
             Operation::Scan => "Scan",
+            Operation::BatchGetItem => "BatchGetItem",
+            Operation::BatchWriteItem => "BatchWriteItem",
         }
     }
 
@@ -74,6 +81,8 @@ impl Operation {
             "DeleteItem" => Operation::DeleteItem,
             "Query" => Operation::Query,
             "Scan" => Operation::Scan,
+            "BatchGetItem" => Operation::BatchGetItem,
+            "BatchWriteItem" => Operation::BatchWriteItem,
             _ => return None,
         })
     }
@@ -93,6 +102,8 @@ pub enum Request {
     DeleteItem(Box<DeleteItemInput>),
     Query(Box<QueryInput>),
     Scan(Box<ScanInput>),
+    BatchGetItem(Box<BatchGetItemInput>),
+    BatchWriteItem(Box<BatchWriteItemInput>),
 }
 
 impl Request {
@@ -109,6 +120,8 @@ impl Request {
             Request::DeleteItem(_) => Operation::DeleteItem,
             Request::Query(_) => Operation::Query,
             Request::Scan(_) => Operation::Scan,
+            Request::BatchGetItem(_) => Operation::BatchGetItem,
+            Request::BatchWriteItem(_) => Operation::BatchWriteItem,
         }
     }
 
@@ -141,6 +154,12 @@ impl Request {
             }
             Operation::Query => Request::Query(Box::new(decode(body, read::read_query_input)?)),
             Operation::Scan => Request::Scan(Box::new(decode(body, read::read_scan_input)?)),
+            Operation::BatchGetItem => {
+                Request::BatchGetItem(Box::new(decode(body, read::read_batch_get_item_input)?))
+            }
+            Operation::BatchWriteItem => {
+                Request::BatchWriteItem(Box::new(decode(body, read::read_batch_write_item_input)?))
+            }
         })
     }
 
@@ -158,6 +177,8 @@ impl Request {
             Request::DeleteItem(input) => input.check(),
             Request::Query(input) => input.check(),
             Request::Scan(input) => input.check(),
+            Request::BatchGetItem(input) => input.check(),
+            Request::BatchWriteItem(input) => input.check(),
         }
     }
 }
@@ -176,6 +197,8 @@ pub enum Response {
     DeleteItem(Box<DeleteItemOutput>),
     Query(Box<QueryOutput>),
     Scan(Box<ScanOutput>),
+    BatchGetItem(Box<BatchGetItemOutput>),
+    BatchWriteItem(Box<BatchWriteItemOutput>),
 }
 
 impl Response {
@@ -193,6 +216,8 @@ impl Response {
             Response::DeleteItem(output) => output.encode(out),
             Response::Query(output) => output.encode(out),
             Response::Scan(output) => output.encode(out),
+            Response::BatchGetItem(output) => output.encode(out),
+            Response::BatchWriteItem(output) => output.encode(out),
         }
     }
 }
@@ -401,6 +426,44 @@ impl Input for ScanInput {
     fn output(response: Response) -> Option<ScanOutput> {
         match response {
             Response::Scan(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl From<BatchGetItemOutput> for Response {
+    fn from(output: BatchGetItemOutput) -> Response {
+        Response::BatchGetItem(Box::new(output))
+    }
+}
+
+impl Input for BatchGetItemInput {
+    type Output = BatchGetItemOutput;
+    fn into_request(self) -> Request {
+        Request::BatchGetItem(Box::new(self))
+    }
+    fn output(response: Response) -> Option<BatchGetItemOutput> {
+        match response {
+            Response::BatchGetItem(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl From<BatchWriteItemOutput> for Response {
+    fn from(output: BatchWriteItemOutput) -> Response {
+        Response::BatchWriteItem(Box::new(output))
+    }
+}
+
+impl Input for BatchWriteItemInput {
+    type Output = BatchWriteItemOutput;
+    fn into_request(self) -> Request {
+        Request::BatchWriteItem(Box::new(self))
+    }
+    fn output(response: Response) -> Option<BatchWriteItemOutput> {
+        match response {
+            Response::BatchWriteItem(output) => Some(*output),
             _ => None,
         }
     }

@@ -32,6 +32,37 @@ pub struct AttributeValueUpdate {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchGetItemInput {
+    pub request_items: BTreeMap<String, KeysAndAttributes>,
+    pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
+    /// The first value that breaks a rule of its type; what holds it is left out above.
+    pub value_fault: Option<ValueError>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchGetItemOutput {
+    pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
+    pub responses: Option<BTreeMap<String, Vec<Item>>>,
+    pub unprocessed_keys: Option<BTreeMap<String, KeysAndAttributes>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchWriteItemInput {
+    pub request_items: BTreeMap<String, Vec<WriteRequest>>,
+    pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
+    pub return_item_collection_metrics: Option<ReturnItemCollectionMetrics>,
+    /// The first value that breaks a rule of its type; what holds it is left out above.
+    pub value_fault: Option<ValueError>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchWriteItemOutput {
+    pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
+    pub item_collection_metrics: Option<BTreeMap<String, Vec<ItemCollectionMetrics>>>,
+    pub unprocessed_items: Option<BTreeMap<String, Vec<WriteRequest>>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BillingModeSummary {
     pub billing_mode: Option<BillingMode>,
     pub last_update_to_pay_per_request_date_time: Option<f64>,
@@ -164,6 +195,11 @@ pub struct DeleteReplicationGroupMemberAction {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeleteRequest {
+    pub key: Item,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeleteTableInput {
     pub table_name: String,
 }
@@ -285,6 +321,15 @@ pub struct KeySchemaElement {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeysAndAttributes {
+    pub attributes_to_get: Option<Vec<String>>,
+    pub consistent_read: Option<bool>,
+    pub expression_attribute_names: Option<BTreeMap<String, String>>,
+    pub keys: Vec<Item>,
+    pub projection_expression: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListTablesInput {
     pub exclusive_start_table_name: Option<String>,
     pub limit: Option<i32>,
@@ -372,6 +417,11 @@ pub struct PutItemOutput {
     pub attributes: Option<Item>,
     pub consumed_capacity: Option<ConsumedCapacity>,
     pub item_collection_metrics: Option<ItemCollectionMetrics>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PutRequest {
+    pub item: Item,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -681,4 +731,10 @@ pub struct VectorIndexUpdate {
 pub struct WarmThroughput {
     pub read_units_per_second: Option<i64>,
     pub write_units_per_second: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WriteRequest {
+    pub delete_request: Option<DeleteRequest>,
+    pub put_request: Option<PutRequest>,
 }

@@ -1,9 +1,12 @@
 //! The ConsumedCapacity of an answer.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use api::{Capacity, ConsumedCapacity, ReturnConsumedCapacity};
+use store::Space;
 
+use crate::catalog::LiveTable;
 use crate::table::Table;
 use crate::write::Outcome;
 
@@ -54,6 +57,27 @@ pub fn consumed(
     consumed.table_name = Some(table.name.clone());
     consumed.capacity_units = Some(units.total());
     Some(consumed)
+}
+
+/// Units of several tables, for the answers that list them.
+#[derive(Default)]
+pub struct ConsumedByTable(BTreeMap<Space, (Arc<LiveTable>, Units)>);
+
+impl ConsumedByTable {
+    pub fn add(&mut self, table: &Arc<LiveTable>, units: Units) {
+        let (_, sum) = self.0.entry(table.space()).or_insert_with(|| (table.clone(), Units::default()));
+        sum.add(units);
+    }
+
+    /// Whether nothing was done that costs anything.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn answer(&self, asked: Option<ReturnConsumedCapacity>) -> Option<Vec<ConsumedCapacity>> {
+        let parts = self.0.values().map(|(table, units)| consumed(asked, table, units));
+        parts.collect::<Option<Vec<_>>>()
+    }
 }
 
 fn by_part(table: &Table, units: &Units) -> ConsumedCapacity {

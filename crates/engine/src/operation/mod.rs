@@ -1,5 +1,7 @@
 //! One operation, one file, one shape: check the input, plan, do, answer.
 
+pub mod batch_get_item;
+pub mod batch_write_item;
 pub mod create_table;
 pub mod delete_item;
 pub mod delete_table;
@@ -15,5 +17,6 @@ pub mod update_table;
 mod consumed;
 mod description;
 mod expressions;
+mod item_collection;
 mod paging;
 mod schema;

@@ -1,0 +1,91 @@
+//! BatchWriteItem: puts and deletes of up to 25 items of several tables. Each is a write of its own; what
+//! makes the call invalid is found before the first of them.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use api::{BatchWriteItemInput, BatchWriteItemOutput, Error, ErrorKind, WriteRequest};
+use futures_util::future::join_all;
+
+use super::consumed::{ConsumedByTable, Units};
+use super::item_collection::Collections;
+use crate::catalog::LiveTable;
+use crate::write::{self, Change, Plan};
+use crate::{Caller, Engine, index};
+
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: BatchWriteItemInput,
+) -> Result<BatchWriteItemOutput, Error> {
+    input.check()?;
+    let mut plans = Vec::new();
+    let mut requests = Vec::new();
+    for (name, writes) in input.request_items {
+        let table = engine.table(caller, &name)?;
+        for request in writes {
+            plans.push(plan(&table, &request)?);
+            requests.push((name.clone(), request));
+        }
+    }
+    let keys: HashSet<_> = plans.iter().map(|plan| &plan.key).collect();
+    if keys.len() < plans.len() {
+        return Err(Error::batch_duplicates());
+    }
+
+    // Together, so that one sync of the store makes many of them durable.
+    let outcomes = join_all(plans.iter().map(|plan| write::apply(&*engine.store, plan))).await;
+
+    let mut consumed = ConsumedByTable::default();
+    let mut collections = Collections::default();
+    let mut unprocessed: BTreeMap<String, Vec<WriteRequest>> = BTreeMap::new();
+    let mut failure = None;
+    for ((plan, outcome), (name, request)) in plans.iter().zip(outcomes).zip(requests) {
+        match outcome {
+            Ok(outcome) => {
+                collections.add(&name, &plan.table, &outcome);
+                consumed.add(&plan.table, Units::of_write(&outcome));
+            }
+            Err(error) if may_succeed_later(&error) => {
+                unprocessed.entry(name).or_default().push(request);
+                failure = Some(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match failure {
+        Some(error) if consumed.is_empty() => Err(error),
+        _ => Ok(BatchWriteItemOutput {
+            consumed_capacity: consumed.answer(input.return_consumed_capacity),
+            item_collection_metrics: collections.answer(input.return_item_collection_metrics),
+            unprocessed_items: Some(unprocessed),
+        }),
+    }
+}
+
+/// Of every wrong key a batch says that it doesn't match the schema, where PutItem is more precise.
+fn plan(table: &Arc<LiveTable>, request: &WriteRequest) -> Result<Plan, Error> {
+    let (key, change) = match (&request.put_request, &request.delete_request) {
+        (Some(put), _) => {
+            index::check(table, None, put.item.as_ref(), false)?;
+            (table.keys.pick(put.item.as_ref()), Change::Put(put.item.clone()))
+        }
+        (None, Some(delete)) => (delete.key.clone(), Change::Delete),
+        (None, None) => return Err(Error::key_schema_mismatch()),
+    };
+    let key = table.key_of(key.as_ref())?;
+    Ok(Plan { table: table.clone(), key, change, condition: None, show_failed_item: false })
+}
+
+/// Whether the client is to send the request once more, by itself.
+fn may_succeed_later(error: &Error) -> bool {
+    matches!(
+        error.kind,
+        ErrorKind::InternalServerError
+            | ErrorKind::ServiceUnavailable
+            | ErrorKind::TransactionConflict
+            | ErrorKind::ProvisionedThroughputExceeded
+            | ErrorKind::RequestLimitExceeded
+            | ErrorKind::Throttling
+    )
+}
