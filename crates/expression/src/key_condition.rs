@@ -166,9 +166,20 @@ impl Range {
 }
 
 fn collect_terms(condition: Condition, terms: &mut Vec<Term>) -> Result<(), ExpressionError> {
+    match condition {
+        Condition::And(inner) => inner.into_iter().try_for_each(|term| collect_terms(term, terms)),
+        condition => {
+            terms.push(term(condition)?);
+            Ok(())
+        }
+    }
+}
+
+/// What the condition asks of one attribute, if a key can be asked that.
+pub(crate) fn term(condition: Condition) -> Result<Term, ExpressionError> {
     let operator = |name: &str| Err(ExpressionError::KeyOperator(name.to_owned()));
     let (path, range) = match condition {
-        Condition::And(inner) => return inner.into_iter().try_for_each(|term| collect_terms(term, terms)),
+        Condition::And(_) => return operator("AND"),
         Condition::Or(_) => return operator("OR"),
         Condition::Not(_) => return operator("NOT"),
         Condition::In { .. } => return operator("IN"),
@@ -192,8 +203,7 @@ fn collect_terms(condition: Condition, terms: &mut Vec<Term>) -> Result<(), Expr
     if path.is_nested() {
         return Err(invalid(Fault::KeyNested));
     }
-    terms.push(Term { attribute: path.attribute, range });
-    Ok(())
+    Ok(Term { attribute: path.attribute, range })
 }
 
 fn compared(comparator: Comparator, left: Operand, right: Operand) -> Result<(Path, Range), ExpressionError> {

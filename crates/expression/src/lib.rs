@@ -1,4 +1,4 @@
-//! DynamoDB's expressions: condition, filter, key condition, update and projection.
+//! DynamoDB's expressions: condition, filter, key condition, update and projection; and its [`partiql`].
 //!
 //! Three steps, each with its own types:
 //! 1. [`parser`]: text to a [`syntax`] tree. Placeholders stay unresolved, so a tree depends on its text alone
@@ -16,6 +16,7 @@ mod error;
 pub mod key_condition;
 mod lexer;
 pub mod parser;
+pub mod partiql;
 mod path;
 mod placeholders;
 mod projection;

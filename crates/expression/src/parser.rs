@@ -24,7 +24,7 @@ use crate::syntax::{
 pub const TEXT_BYTES_MAX: usize = 4096;
 pub const OPERATORS_MAX: usize = 300;
 pub const PATH_DEPTH_MAX: usize = 32;
-const LIST_INDEX_MAX: u32 = i32::MAX as u32;
+pub(crate) const LIST_INDEX_MAX: u32 = i32::MAX as u32;
 
 /// Reads a condition, filter or key condition.
 pub fn condition(kind: Kind, text: &str) -> Result<Condition, ExpressionError> {
@@ -127,7 +127,7 @@ impl<'t> Parser<'t> {
             return Err(Fault::Empty.of(kind));
         }
         if text.len() > TEXT_BYTES_MAX {
-            return Err(Fault::Size.of(kind));
+            return Err(Fault::Size(text.len()).of(kind));
         }
         let tokens = lexer::tokens(text);
         Ok(Parser {
