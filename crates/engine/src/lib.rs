@@ -17,6 +17,7 @@ mod operation;
 mod read;
 mod source;
 mod table;
+mod verify;
 mod write;
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use store::{Store, StoreError};
 
 pub use caller::Caller;
 pub use environment::Environment;
+pub use verify::Verification;
 
 use catalog::{Catalog, LiveTable};
 use index_change::IndexChange;

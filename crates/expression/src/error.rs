@@ -113,8 +113,9 @@ impl ExpressionError {
 pub enum Fault {
     #[error("The expression can not be empty;")]
     Empty,
-    #[error("Expression size has exceeded the maximum allowed size;")]
-    Size,
+    /// With its length, as the older wording has it: clients that look for either find it.
+    #[error("Expression size has exceeded the maximum allowed size; expression size: {0}")]
+    Size(usize),
     #[error("Syntax error; token: \"{token}\", near: \"{near}\"")]
     Syntax { token: String, near: String },
 
@@ -193,7 +194,7 @@ impl Fault {
     fn rank(&self) -> u8 {
         use Fault::*;
         match self {
-            Empty | Size | Syntax { .. } => 0,
+            Empty | Size(_) | Syntax { .. } => 0,
             Reserved(_) => 1,
             UnknownFunction(_) => 2,
             RepeatedSection(_) => 3,

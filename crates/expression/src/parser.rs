@@ -580,7 +580,7 @@ mod tests {
         assert!(projection(&"x".repeat(4096)).is_ok());
         assert_eq!(
             projection(&"x".repeat(4097)).unwrap_err().to_string(),
-            "Invalid ProjectionExpression: Expression size has exceeded the maximum allowed size;"
+            "Invalid ProjectionExpression: Expression size has exceeded the maximum allowed size; expression size: 4097"
         );
         assert!(projection(&format!("a{}", ".b".repeat(31))).is_ok());
         assert_eq!(
