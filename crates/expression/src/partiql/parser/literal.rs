@@ -1,0 +1,161 @@
+//! Names, paths and literals.
+
+use item::{Number, Value, ValueBuf, ValueError};
+
+use super::Parser;
+use crate::error::Fault;
+use crate::parser::{LIST_INDEX_MAX, PATH_DEPTH_MAX};
+use crate::partiql::error::StatementError;
+use crate::partiql::keyword::is_keyword;
+use crate::partiql::lexer::{Shape, unquoted};
+use crate::partiql::syntax::{Literal, placeholder};
+use crate::syntax::{Element, Path};
+use crate::update::NESTING_MAX;
+
+/// Values of attributes may be 32 levels deep, and INSERT writes one more level around them.
+const LITERAL_DEPTH_MAX: usize = NESTING_MAX + 1;
+
+impl Parser<'_> {
+    pub(super) fn name(&mut self) -> Result<String, StatementError> {
+        let name = match self.shape() {
+            Shape::Word if !is_keyword(self.word()) => self.word().to_owned(),
+            Shape::QuotedName => unquoted(self.word()),
+            _ => return Err(self.unexpected()),
+        };
+        if name.is_empty() {
+            return Err(ValueError::EmptyName.into());
+        }
+        self.advance();
+        Ok(name)
+    }
+
+    pub(super) fn path(&mut self) -> Result<Path, StatementError> {
+        let mut elements = vec![Element::Name(self.name()?)];
+        loop {
+            if self.take(".") {
+                elements.push(Element::Name(self.name()?));
+            } else if self.take("[") {
+                elements.push(self.step()?);
+                self.expect("]")?;
+            } else {
+                break;
+            }
+        }
+        if elements.len() > PATH_DEPTH_MAX {
+            self.faults.report(Fault::PathDepth(elements.len()));
+        }
+        Ok(Path(elements))
+    }
+
+    /// What stands between brackets in a path: an index, or a name as a string.
+    fn step(&mut self) -> Result<Element, StatementError> {
+        let word = self.word();
+        let element = match self.shape() {
+            Shape::Text if word.len() > 2 => Element::Name(unquoted(word)),
+            Shape::Number if word.bytes().all(|byte| byte.is_ascii_digit()) => {
+                let index = word.parse().ok().filter(|index| *index <= LIST_INDEX_MAX);
+                if index.is_none() {
+                    self.faults.report(Fault::ListIndex(word.to_owned()));
+                }
+                Element::Index(index.unwrap_or(LIST_INDEX_MAX))
+            }
+            _ => return Err(self.unexpected()),
+        };
+        self.advance();
+        Ok(element)
+    }
+
+    /// Whether a literal begins here.
+    pub(super) fn at_literal(&self) -> bool {
+        match self.shape() {
+            Shape::Text | Shape::Number | Shape::Parameter => true,
+            Shape::Mark => matches!(self.word(), "[" | "{" | "<<" | "-" | "+"),
+            Shape::Word => ["TRUE", "FALSE", "NULL"].into_iter().any(|keyword| self.at_keyword(keyword)),
+            Shape::QuotedName | Shape::End => false,
+        }
+    }
+
+    /// Calls itself once for each level, which are counted.
+    pub(super) fn literal(&mut self, level: usize) -> Result<Literal, StatementError> {
+        if level > LITERAL_DEPTH_MAX {
+            return Err(ValueError::Nesting.into());
+        }
+        if self.take("[") {
+            return Ok(Literal::List(self.elements("]", level)?));
+        }
+        if self.take("<<") {
+            return Ok(Literal::Set(self.elements(">>", level)?));
+        }
+        if self.take("{") {
+            return Ok(Literal::Map(self.entries(level)?));
+        }
+        if self.shape() == Shape::Parameter {
+            self.advance();
+            self.parameters += 1;
+            return Ok(Literal::Parameter(self.parameters - 1));
+        }
+        Ok(Literal::Scalar(self.scalar()?))
+    }
+
+    fn elements(&mut self, end: &str, level: usize) -> Result<Vec<Literal>, StatementError> {
+        let mut elements = Vec::new();
+        if self.take(end) {
+            return Ok(elements);
+        }
+        loop {
+            elements.push(self.literal(level + 1)?);
+            if !self.take(",") {
+                self.expect(end)?;
+                return Ok(elements);
+            }
+        }
+    }
+
+    fn entries(&mut self, level: usize) -> Result<Vec<(String, Literal)>, StatementError> {
+        let mut entries = Vec::new();
+        if self.take("}") {
+            return Ok(entries);
+        }
+        loop {
+            let name = if self.shape() == Shape::Text {
+                unquoted(self.word())
+            } else {
+                return Err(self.unexpected());
+            };
+            if name.is_empty() {
+                return Err(ValueError::EmptyName.into());
+            }
+            self.advance();
+            self.expect(":")?;
+            entries.push((name, self.literal(level + 1)?));
+            if !self.take(",") {
+                self.expect("}")?;
+                return Ok(entries);
+            }
+        }
+    }
+
+    fn scalar(&mut self) -> Result<ValueBuf, StatementError> {
+        let sign = if self.take("-") { "-" } else { "" };
+        let signed = !sign.is_empty() || self.take("+");
+        let value = match self.shape() {
+            Shape::Number => {
+                let number = Number::parse(&format!("{sign}{}", self.word())).map_err(ValueError::Number)?;
+                ValueBuf::from(number)
+            }
+            Shape::Text if !signed => ValueBuf::from(unquoted(self.word()).as_str()),
+            _ if !signed && self.at_keyword("TRUE") => ValueBuf::from(true),
+            _ if !signed && self.at_keyword("FALSE") => ValueBuf::from(false),
+            _ if !signed && self.at_keyword("NULL") => ValueBuf::from(&Value::Null),
+            _ => return Err(self.unexpected()),
+        };
+        self.advance();
+        Ok(value)
+    }
+
+    /// Puts a literal behind a placeholder.
+    pub(super) fn value(&mut self, literal: Literal) -> String {
+        self.values.push(literal);
+        placeholder(self.values.len() - 1)
+    }
+}
