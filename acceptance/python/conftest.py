@@ -12,6 +12,7 @@ import pytest
 from botocore.config import Config
 
 from lodestone import CREDENTIALS, Lodestone
+from schema import key_schema
 
 names = (f"Acceptance-{number}" for number in itertools.count(1))
 
@@ -45,27 +46,15 @@ def resource(server):
     return connect(server, boto3.resource)
 
 
-def key_schema(**keys):
-    """`key_schema(pk="S", sk="N")`: the first is the partition key, the second the sort key."""
-    return {
-        "KeySchema": [
-            {"AttributeName": name, "KeyType": kind} for name, kind in zip(keys, ["HASH", "RANGE"])
-        ],
-        "AttributeDefinitions": [
-            {"AttributeName": name, "AttributeType": kind} for name, kind in keys.items()
-        ],
-        "BillingMode": "PAY_PER_REQUEST",
-    }
-
-
 @pytest.fixture
 def new_table(resource):
     """Creates tables that are deleted after the test."""
     created = []
 
-    def create(name=None, **keys):
+    def create(name=None, indexes=(), throughput=None, **keys):
         keys = keys or {"pk": "S", "sk": "S"}
-        table = resource.create_table(TableName=name or next(names), **key_schema(**keys))
+        schema = key_schema(indexes, throughput, **keys)
+        table = resource.create_table(TableName=name or next(names), **schema)
         created.append(table)
         table.wait_until_exists()
         return table
@@ -78,6 +67,20 @@ def new_table(resource):
 @pytest.fixture
 def table(new_table):
     return new_table()
+
+
+@pytest.fixture
+def sent(resource):
+    """The operations that the resource's client has put on the wire since the test began, retries too."""
+    operations = []
+
+    def note(event_name, **_):
+        operations.append(event_name.rpartition(".")[2])
+
+    events = resource.meta.client.meta.events
+    events.register("before-send.dynamodb", note)
+    yield operations
+    events.unregister("before-send.dynamodb", note)
 
 
 @pytest.fixture
