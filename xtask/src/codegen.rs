@@ -45,6 +45,8 @@ const SERVED: &[&str] = &[
     "Scan",
     "BatchGetItem",
     "BatchWriteItem",
+    "TransactGetItems",
+    "TransactWriteItems",
 ];
 
 /// Members that DynamoDB reports first when several break a constraint; the rest follow by name.

@@ -3,7 +3,8 @@
 
 use item::Item;
 
-use crate::encode::Object;
+use crate::encode::{Encode, Object};
+use crate::limits;
 
 /// An error as the client sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +13,29 @@ pub struct Error {
     pub message: String,
     /// The item that failed its condition, if the request asked for it.
     pub item: Option<Item>,
+    /// Of a transaction that was cancelled: what each of its actions has to do with that.
+    pub cancellation_reasons: Vec<CancellationReason>,
+}
+
+/// Why an action stopped its transaction, or that it didn't.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CancellationReason {
+    pub code: CancellationCode,
+    pub message: Option<String>,
+    /// The item that failed its condition, if the action asked for it.
+    pub item: Option<Item>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CancellationCode {
+    #[default]
+    None,
+    ConditionalCheckFailed,
+    ItemCollectionSizeLimitExceeded,
+    TransactionConflict,
+    ProvisionedThroughputExceeded,
+    ThrottlingError,
+    ValidationError,
 }
 
 /// The error's name.
@@ -30,7 +54,10 @@ pub enum ErrorKind {
     ResourceInUse,
     LimitExceeded,
     ItemCollectionSizeLimitExceeded,
+    TransactionCanceled,
     TransactionConflict,
+    TransactionInProgress,
+    IdempotentParameterMismatch,
     ReplicatedWriteConflict,
     ProvisionedThroughputExceeded,
     RequestLimitExceeded,
@@ -62,7 +89,14 @@ impl ErrorKind {
             ErrorKind::ItemCollectionSizeLimitExceeded => {
                 "com.amazonaws.dynamodb.v20120810#ItemCollectionSizeLimitExceededException"
             }
+            ErrorKind::TransactionCanceled => "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
             ErrorKind::TransactionConflict => "com.amazonaws.dynamodb.v20120810#TransactionConflictException",
+            ErrorKind::TransactionInProgress => {
+                "com.amazonaws.dynamodb.v20120810#TransactionInProgressException"
+            }
+            ErrorKind::IdempotentParameterMismatch => {
+                "com.amazonaws.dynamodb.v20120810#IdempotentParameterMismatchException"
+            }
             ErrorKind::ReplicatedWriteConflict => {
                 "com.amazonaws.dynamodb.v20120810#ReplicatedWriteConflictException"
             }
@@ -79,7 +113,10 @@ impl ErrorKind {
     /// How the body spells the message's name.
     fn message_member(self) -> &'static str {
         match self {
-            ErrorKind::Serialization => "Message",
+            ErrorKind::Serialization
+            | ErrorKind::TransactionCanceled
+            | ErrorKind::TransactionInProgress
+            | ErrorKind::IdempotentParameterMismatch => "Message",
             _ => "message",
         }
     }
@@ -87,7 +124,7 @@ impl ErrorKind {
 
 impl Error {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error { kind, message: message.into(), item: None }
+        Error { kind, message: message.into(), item: None, cancellation_reasons: Vec::new() }
     }
 
     /// The body's `__type`, prefix and all: `com.amazon.coral.validate#ValidationException`.
@@ -103,6 +140,9 @@ impl Error {
             object.member(self.kind.message_member(), &self.message);
         }
         object.member("Item", &self.item);
+        if !self.cancellation_reasons.is_empty() {
+            object.member("CancellationReasons", &self.cancellation_reasons);
+        }
         object.end();
     }
 
@@ -300,6 +340,47 @@ impl Error {
         Error::validation("Provided list of item keys contains duplicates")
     }
 
+    // ---- transactions
+
+    /// `reasons` has one for each action, in their order.
+    pub fn transaction_canceled(reasons: Vec<CancellationReason>) -> Error {
+        let codes: Vec<&str> = reasons.iter().map(|reason| reason.code.as_str()).collect();
+        let message = format!(
+            "Transaction cancelled, please refer cancellation reasons for specific reasons [{}]",
+            codes.join(", ")
+        );
+        Error { cancellation_reasons: reasons, ..Error::new(ErrorKind::TransactionCanceled, message) }
+    }
+
+    /// A write of an item that a transaction is about to change.
+    pub fn transaction_conflict() -> Error {
+        Error::new(ErrorKind::TransactionConflict, "Transaction is ongoing for the item")
+    }
+
+    /// The same request was sent before and is not done yet.
+    pub fn transaction_in_progress() -> Error {
+        Error::new(
+            ErrorKind::TransactionInProgress,
+            "The transaction with this client request token is still in progress",
+        )
+    }
+
+    pub fn idempotent_parameter_mismatch() -> Error {
+        Error::new(
+            ErrorKind::IdempotentParameterMismatch,
+            "The client request token was used before, with other parameters",
+        )
+    }
+
+    pub fn transaction_items_not_distinct() -> Error {
+        Error::validation("Transaction request cannot include multiple operations on one item")
+    }
+
+    pub fn transaction_too_large() -> Error {
+        let max = limits::TRANSACTION_BYTES_MAX;
+        Error::validation(format!("Transaction request size cannot exceed {max} bytes"))
+    }
+
     // ---- pages
 
     pub fn start_key_invalid() -> Error {
@@ -363,6 +444,55 @@ impl Error {
 
     pub fn service_unavailable() -> Error {
         Error::new(ErrorKind::ServiceUnavailable, "The service is temporarily unavailable. Please try again.")
+    }
+}
+
+impl CancellationCode {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CancellationCode::None => "None",
+            CancellationCode::ConditionalCheckFailed => "ConditionalCheckFailed",
+            CancellationCode::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
+            CancellationCode::TransactionConflict => "TransactionConflict",
+            CancellationCode::ProvisionedThroughputExceeded => "ProvisionedThroughputExceeded",
+            CancellationCode::ThrottlingError => "ThrottlingError",
+            CancellationCode::ValidationError => "ValidationError",
+        }
+    }
+
+    /// How a transaction reports an action's failure; nothing if the failure is of the whole request.
+    fn of(kind: ErrorKind) -> Option<CancellationCode> {
+        Some(match kind {
+            ErrorKind::ConditionalCheckFailed => CancellationCode::ConditionalCheckFailed,
+            ErrorKind::ItemCollectionSizeLimitExceeded => CancellationCode::ItemCollectionSizeLimitExceeded,
+            ErrorKind::TransactionConflict => CancellationCode::TransactionConflict,
+            ErrorKind::ProvisionedThroughputExceeded => CancellationCode::ProvisionedThroughputExceeded,
+            ErrorKind::Throttling => CancellationCode::ThrottlingError,
+            ErrorKind::Validation => CancellationCode::ValidationError,
+            _ => return None,
+        })
+    }
+}
+
+impl TryFrom<Error> for CancellationReason {
+    /// The error that no action is to blame for.
+    type Error = Error;
+
+    fn try_from(error: Error) -> Result<CancellationReason, Error> {
+        match CancellationCode::of(error.kind) {
+            Some(code) => Ok(CancellationReason { code, message: Some(error.message), item: error.item }),
+            None => Err(error),
+        }
+    }
+}
+
+impl Encode for CancellationReason {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("Code", self.code.as_str());
+        object.member("Message", &self.message);
+        object.member("Item", &self.item);
+        object.end();
     }
 }
 

@@ -8,6 +8,7 @@
 //! The shapes in `generated` come from `facts/dynamodb.json` through `cargo xtask codegen`; everything
 //! else is written by hand, the checks with one file an operation.
 
+mod action;
 mod check;
 mod decode;
 mod encode;
@@ -19,7 +20,8 @@ mod name;
 mod pattern;
 mod violation;
 
-pub use error::{Error, ErrorKind};
+pub use action::{Act, Action};
+pub use error::{CancellationCode, CancellationReason, Error, ErrorKind};
 pub use generated::*;
 pub use input::Input;
 pub use name::{TableHome, TableName};

@@ -22,6 +22,8 @@ pub const BATCH_GET_KEYS_MAX: usize = 100;
 pub const BATCH_WRITE_REQUESTS_MAX: usize = 25;
 /// What a BatchGetItem answers with.
 pub const BATCH_GET_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// What a transaction brings along, or reads.
+pub const TRANSACTION_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const LIST_TABLES_PAGE_MAX: usize = 100;
 
 pub const GLOBAL_SECONDARY_INDEXES_MAX: usize = 20;

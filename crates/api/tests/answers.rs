@@ -5,9 +5,9 @@ mod common;
 use std::collections::BTreeMap;
 
 use api::{
-    Capacity, ConsumedCapacity, DescribeTableOutput, Error, ErrorKind, GetItemOutput, ItemCollectionMetrics,
-    KeySchemaElement, KeyType, ListTablesOutput, PutItemOutput, QueryOutput, Response, TableDescription,
-    TableStatus,
+    CancellationReason, Capacity, ConsumedCapacity, DescribeTableOutput, Error, ErrorKind, GetItemOutput,
+    ItemCollectionMetrics, KeySchemaElement, KeyType, ListTablesOutput, PutItemOutput, QueryOutput, Response,
+    TableDescription, TableStatus,
 };
 use common::error_body;
 use item::{Item, ItemBuilder, Value, ValueBuf};
@@ -140,6 +140,17 @@ fn a_failed_condition_may_carry_the_item() {
         Error::conditional_check_failed(Some(item("pk", "a"))),
         &format!(r#"{start},"Item":{{"pk":{{"S":"a"}}}}}}"#),
     );
+}
+
+#[test]
+fn a_canceled_transaction_tells_a_reason_for_each_action() {
+    let failed = Error::conditional_check_failed(Some(item("pk", "a")));
+    let reasons = vec![CancellationReason::default(), failed.try_into().expect("a failed condition cancels")];
+    check_error(
+        Error::transaction_canceled(reasons),
+        r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"Transaction cancelled, please refer cancellation reasons for specific reasons [None, ConditionalCheckFailed]","CancellationReasons":[{"Code":"None"},{"Code":"ConditionalCheckFailed","Message":"The conditional request failed","Item":{"pk":{"S":"a"}}}]}"#,
+    );
+    assert_eq!(CancellationReason::try_from(Error::internal()), Err(Error::internal()));
 }
 
 #[test]

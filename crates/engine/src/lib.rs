@@ -9,6 +9,7 @@ mod caller;
 mod catalog;
 mod environment;
 mod fault;
+mod idempotency;
 mod index;
 mod index_change;
 mod key;
@@ -17,6 +18,7 @@ mod operation;
 mod read;
 mod source;
 mod table;
+mod transaction;
 mod verify;
 mod write;
 
@@ -32,12 +34,15 @@ pub use verify::Verification;
 use catalog::{Catalog, LiveTable};
 use index_change::IndexChange;
 use table::{Index, IndexState, Table};
+use transaction::Transactions;
 
 /// A database on a store.
 pub struct Engine {
     store: Arc<dyn Store>,
     catalog: Arc<Catalog>,
     environment: Arc<dyn Environment>,
+    transactions: Transactions,
+    token_clearing: idempotency::Clearing,
 }
 
 impl Engine {
@@ -48,7 +53,13 @@ impl Engine {
         for space in dropped {
             tokio::spawn(operation::delete_table::clear(store.clone(), space));
         }
-        let engine = Engine { store, catalog: Arc::new(catalog), environment };
+        let engine = Engine {
+            store,
+            catalog: Arc::new(catalog),
+            environment,
+            transactions: Transactions::default(),
+            token_clearing: idempotency::Clearing::default(),
+        };
         for table in engine.catalog.all() {
             for index in table.indexes.iter().filter(|index| index.state != IndexState::Active) {
                 engine.carry_through(&table, index);
@@ -91,6 +102,10 @@ impl Engine {
             Request::Scan(input) => scan::run(self, caller, *input).await?.into(),
             Request::BatchGetItem(input) => batch_get_item::run(self, caller, *input).await?.into(),
             Request::BatchWriteItem(input) => batch_write_item::run(self, caller, *input).await?.into(),
+            Request::TransactGetItems(input) => transact_get_items::run(self, caller, *input).await?.into(),
+            Request::TransactWriteItems(input) => {
+                transact_write_items::run(self, caller, *input).await?.into()
+            }
         })
     }
 

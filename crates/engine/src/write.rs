@@ -16,9 +16,11 @@ use expression::{Condition, Update, Updated};
 use item::Item;
 use store::{Key, Store, WriteSet};
 
+use crate::Engine;
 use crate::catalog::LiveTable;
 use crate::index::{self, Difference};
 use crate::fault;
+use crate::idempotency::{Earlier, Token};
 
 /// A change of one item, decided but not yet done.
 pub struct Plan {
@@ -49,6 +51,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The size of the larger of old and new.
+    pub fn larger_bytes(&self) -> usize {
+        [&self.old, &self.new].into_iter().flatten().map(Item::size_bytes).max().unwrap_or(0)
+    }
+
     /// What it cost in the table itself.
     pub fn table_units(&self) -> f64 {
         let size = |item: &Option<Item>| item.as_ref().map(|item| item.as_ref().size_bytes());
@@ -56,28 +63,57 @@ impl Outcome {
     }
 }
 
-/// Carries out one plan.
-pub async fn apply(store: &dyn Store, plan: &Plan) -> Result<Outcome, Error> {
-    let mut result = apply_all(store, std::slice::from_ref(plan)).await?;
-    result.pop().expect("one plan, one result")
+/// What became of several plans.
+pub enum Applied {
+    /// All of them were carried out, or none. If any failed, the results tell which and why, and the
+    /// outcomes of the others are what would have been.
+    Now(Vec<Result<Outcome, Error>>),
+    /// None was: the token has been used, for the same request or for another.
+    Earlier { earlier: Earlier, same: bool },
 }
 
-/// Carries out plans for distinct items together: all of them, or none. The outer error is a fault of
-/// the store. If any plan fails, the results tell which and why, and the outcomes of the others are
-/// what would have been.
-pub async fn apply_all(store: &dyn Store, plans: &[Plan]) -> Result<Vec<Result<Outcome, Error>>, Error> {
+/// Carries out one plan, unless a transaction is about to change its item.
+pub async fn apply(engine: &Engine, plan: &Plan) -> Result<Outcome, Error> {
+    if engine.transactions.hold(&plan.key) {
+        return Err(Error::transaction_conflict());
+    }
+    match apply_all(&*engine.store, std::slice::from_ref(plan), None).await? {
+        Applied::Now(mut results) => results.pop().expect("one plan, one result"),
+        Applied::Earlier { .. } => unreachable!("there is no token"),
+    }
+}
+
+/// Carries out plans for distinct items together: all of them, or none. With a token, they are carried
+/// out once. The error is a fault of the store.
+pub async fn apply_all(store: &dyn Store, plans: &[Plan], token: Option<&Token>) -> Result<Applied, Error> {
     let _writing = enter(plans).await;
-    let keys: Vec<Key> = plans.iter().map(|plan| plan.key.clone()).collect();
+    let item_keys = plans.iter().map(|plan| &plan.key);
+    let keys: Vec<Key> = item_keys.chain(token.iter().flat_map(|token| token.keys())).cloned().collect();
     let mut results = Vec::new();
+    let mut earlier = Ok(None);
     store
         .update(&keys, &mut |rows| {
+            results.clear();
+            let (item_rows, token_rows) = rows.split_at(plans.len());
+            earlier = token.map_or(Ok(None), |token| token.earlier(token_rows));
+            if !matches!(earlier, Ok(None)) {
+                return WriteSet::default();
+            }
             let mut writes = WriteSet::default();
-            results = plans.iter().zip(rows).map(|(plan, row)| decide(plan, row.clone(), &mut writes)).collect();
-            if results.iter().all(Result::is_ok) { writes } else { WriteSet::default() }
+            results =
+                plans.iter().zip(item_rows).map(|(plan, row)| decide(plan, row.clone(), &mut writes)).collect();
+            if results.iter().any(Result::is_err) {
+                return WriteSet::default();
+            }
+            writes.puts.extend(token.map(|token| token.row(results.iter().flatten())));
+            writes
         })
         .await
         .map_err(fault::of_store)?;
-    Ok(results)
+    match (earlier.map_err(fault::of_store)?, token) {
+        (Some(earlier), Some(token)) => Ok(Applied::Earlier { same: token.is_of(&earlier), earlier }),
+        _ => Ok(Applied::Now(results)),
+    }
 }
 
 /// Holds off the clearing of the plans' tables and changes of their indexes. Taken in one order, so

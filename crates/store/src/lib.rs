@@ -90,7 +90,7 @@ pub struct LogPosition(pub u64);
 /// Reading rows: the live store and its snapshots alike.
 #[async_trait]
 pub trait Read: Send + Sync {
-    /// The rows of `keys`, in their order.
+    /// The rows of `keys`, in their order and all of one moment.
     async fn get(&self, keys: &[Key], consistency: Consistency) -> Result<Vec<Option<Bytes>>, StoreError>;
 
     /// Walks the rows of `range` until its end or until `visit` breaks.

@@ -18,6 +18,8 @@ mod put_item;
 mod query;
 mod scan;
 mod schema;
+mod transact_get_items;
+mod transact_write_items;
 mod update_item;
 mod update_table;
 
@@ -59,6 +61,18 @@ fn newer_wording(violation: &Violation) -> String {
         ("limit" | "segment" | "totalSegments", _) => violation.named_only(),
         _ => violation.to_string(),
     }
+}
+
+/// A transaction's actions can be megabytes: too many of them are not repeated to the client.
+fn refuse_transaction(violations: Violations) -> Error {
+    Error::violations(violations.iter().map(|violation| {
+        match (violation.member.as_str(), &violation.constraint) {
+            ("transactItems", Constraint::LengthMax(_)) => {
+                Violation { value: Some("[...]".to_owned()), ..violation.clone() }.to_string()
+            }
+            _ => violation.to_string(),
+        }
+    }))
 }
 
 /// The names of tables that are keys of a map, as the batch operations have them.

@@ -6,16 +6,17 @@ use item::{Item, ValueBuf};
 
 use super::shape::{
     AttributeDefinition, AttributeValueUpdate, BatchGetItemInput, BatchWriteItemInput, Condition,
-    CreateGlobalSecondaryIndexAction, CreateGlobalTableWitnessGroupMemberAction,
-    CreateReplicationGroupMemberAction, CreateTableInput, CreateVectorIndexAction,
+    ConditionCheck, CreateGlobalSecondaryIndexAction, CreateGlobalTableWitnessGroupMemberAction,
+    CreateReplicationGroupMemberAction, CreateTableInput, CreateVectorIndexAction, Delete,
     DeleteGlobalSecondaryIndexAction, DeleteGlobalTableWitnessGroupMemberAction, DeleteItemInput,
     DeleteReplicationGroupMemberAction, DeleteRequest, DeleteTableInput, DeleteVectorIndexAction,
-    DescribeTableInput, DisassociateReplicationGroupMemberAction, ExpectedAttributeValue, GetItemInput,
+    DescribeTableInput, DisassociateReplicationGroupMemberAction, ExpectedAttributeValue, Get, GetItemInput,
     GlobalSecondaryIndex, GlobalSecondaryIndexUpdate, GlobalTableWitnessGroupUpdate, KeySchemaElement,
     KeysAndAttributes, ListTablesInput, LocalSecondaryIndex, OnDemandThroughput, OnDemandThroughputOverride,
-    Projection, ProvisionedThroughput, ProvisionedThroughputOverride, PutItemInput, PutRequest, QueryInput,
-    ReplicaGlobalSecondaryIndex, ReplicationGroupUpdate, SSESpecification, ScanInput, SearchSchemaElement,
-    StreamSpecification, Tag, UpdateGlobalSecondaryIndexAction, UpdateItemInput,
+    Projection, ProvisionedThroughput, ProvisionedThroughputOverride, Put, PutItemInput, PutRequest,
+    QueryInput, ReplicaGlobalSecondaryIndex, ReplicationGroupUpdate, SSESpecification, ScanInput,
+    SearchSchemaElement, StreamSpecification, Tag, TransactGetItem, TransactGetItemsInput, TransactWriteItem,
+    TransactWriteItemsInput, Update, UpdateGlobalSecondaryIndexAction, UpdateItemInput,
     UpdateReplicationGroupMemberAction, UpdateTableInput, VectorAttributeDefinition, VectorIndex,
     VectorIndexUpdate, WarmThroughput, WriteRequest,
 };
@@ -150,6 +151,10 @@ fn read_batch_write_item_request_map(
     )
 }
 
+fn read_client_request_token(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 1..=36, None)
+}
+
 fn read_condition(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Condition> {
     const MEMBERS: &[&str] = &["AttributeValueList", "ComparisonOperator"];
     let mut members = reader.structure("Condition", MEMBERS)?;
@@ -162,6 +167,33 @@ fn read_condition(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Condition> 
         }
     }
     members.require(reader, at, &[1]);
+
+    Ok(shape)
+}
+
+fn read_condition_check(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ConditionCheck> {
+    const MEMBERS: &[&str] = &[
+        "ConditionExpression",
+        "ExpressionAttributeNames",
+        "ExpressionAttributeValues",
+        "Key",
+        "ReturnValuesOnConditionCheckFailure",
+        "TableName",
+    ];
+    let mut members = reader.structure("ConditionCheck", MEMBERS)?;
+    let mut shape = ConditionCheck::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.condition_expression = string(reader, &at)?,
+            1 => shape.expression_attribute_names = Some(read_expression_attribute_name_map(reader, &at)?),
+            2 => shape.expression_attribute_values = Some(read_expression_attribute_value_map(reader, &at)?),
+            3 => shape.key = item(reader, &at)?,
+            4 => shape.return_values_on_condition_check_failure = Some(enumeration(reader, &at)?),
+            _ => shape.table_name = table_name(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[0, 3, 5]);
 
     Ok(shape)
 }
@@ -318,6 +350,33 @@ fn read_create_vector_index_action(
         }
     }
     members.require(reader, at, &[0, 1, 2, 3, 5]);
+
+    Ok(shape)
+}
+
+fn read_delete(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Delete> {
+    const MEMBERS: &[&str] = &[
+        "ConditionExpression",
+        "ExpressionAttributeNames",
+        "ExpressionAttributeValues",
+        "Key",
+        "ReturnValuesOnConditionCheckFailure",
+        "TableName",
+    ];
+    let mut members = reader.structure("Delete", MEMBERS)?;
+    let mut shape = Delete::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.condition_expression = Some(string(reader, &at)?),
+            1 => shape.expression_attribute_names = Some(read_expression_attribute_name_map(reader, &at)?),
+            2 => shape.expression_attribute_values = Some(read_expression_attribute_value_map(reader, &at)?),
+            3 => shape.key = item(reader, &at)?,
+            4 => shape.return_values_on_condition_check_failure = Some(enumeration(reader, &at)?),
+            _ => shape.table_name = table_name(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[3, 5]);
 
     Ok(shape)
 }
@@ -536,6 +595,24 @@ fn read_filter_condition_map(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<
         "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.Condition>",
         read_condition,
     )
+}
+
+fn read_get(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Get> {
+    const MEMBERS: &[&str] = &["ExpressionAttributeNames", "Key", "ProjectionExpression", "TableName"];
+    let mut members = reader.structure("Get", MEMBERS)?;
+    let mut shape = Get::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.expression_attribute_names = Some(read_expression_attribute_name_map(reader, &at)?),
+            1 => shape.key = item(reader, &at)?,
+            2 => shape.projection_expression = Some(string(reader, &at)?),
+            _ => shape.table_name = table_name(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[1, 3]);
+
+    Ok(shape)
 }
 
 pub(super) fn read_get_item_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<GetItemInput> {
@@ -849,6 +926,33 @@ fn read_provisioned_throughput_override(
     Ok(shape)
 }
 
+fn read_put(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Put> {
+    const MEMBERS: &[&str] = &[
+        "ConditionExpression",
+        "ExpressionAttributeNames",
+        "ExpressionAttributeValues",
+        "Item",
+        "ReturnValuesOnConditionCheckFailure",
+        "TableName",
+    ];
+    let mut members = reader.structure("Put", MEMBERS)?;
+    let mut shape = Put::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.condition_expression = Some(string(reader, &at)?),
+            1 => shape.expression_attribute_names = Some(read_expression_attribute_name_map(reader, &at)?),
+            2 => shape.expression_attribute_values = Some(read_expression_attribute_value_map(reader, &at)?),
+            3 => shape.item = item(reader, &at)?,
+            4 => shape.return_values_on_condition_check_failure = Some(enumeration(reader, &at)?),
+            _ => shape.table_name = table_name(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[3, 5]);
+
+    Ok(shape)
+}
+
 pub(super) fn read_put_item_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<PutItemInput> {
     const MEMBERS: &[&str] = &[
         "TableName",
@@ -1139,6 +1243,114 @@ fn read_tag_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<Tag>> {
 
 fn read_tag_value_string(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
     text(reader, at, 0..=256, None)
+}
+
+fn read_transact_get_item(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<TransactGetItem> {
+    const MEMBERS: &[&str] = &["Get"];
+    let mut members = reader.structure("TransactGetItem", MEMBERS)?;
+    let mut shape = TransactGetItem::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.get = read_get(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+
+    Ok(shape)
+}
+
+fn read_transact_get_item_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<TransactGetItem>> {
+    list(reader, at, 1..=100, read_transact_get_item)
+}
+
+pub(super) fn read_transact_get_items_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<TransactGetItemsInput> {
+    const MEMBERS: &[&str] = &["ReturnConsumedCapacity", "TransactItems"];
+    let mut members = reader.structure("TransactGetItemsInput", MEMBERS)?;
+    let mut shape = TransactGetItemsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.return_consumed_capacity = Some(enumeration(reader, &at)?),
+            _ => shape.transact_items = read_transact_get_item_list(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[1]);
+    shape.value_fault = reader.take_value_fault();
+    Ok(shape)
+}
+
+fn read_transact_write_item(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<TransactWriteItem> {
+    const MEMBERS: &[&str] = &["ConditionCheck", "Delete", "Put", "Update"];
+    let mut members = reader.structure("TransactWriteItem", MEMBERS)?;
+    let mut shape = TransactWriteItem::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.condition_check = Some(read_condition_check(reader, &at)?),
+            1 => shape.delete = Some(read_delete(reader, &at)?),
+            2 => shape.put = Some(read_put(reader, &at)?),
+            _ => shape.update = Some(read_update(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
+fn read_transact_write_item_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<TransactWriteItem>> {
+    list(reader, at, 1..=100, read_transact_write_item)
+}
+
+pub(super) fn read_transact_write_items_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<TransactWriteItemsInput> {
+    const MEMBERS: &[&str] =
+        &["ClientRequestToken", "ReturnConsumedCapacity", "ReturnItemCollectionMetrics", "TransactItems"];
+    let mut members = reader.structure("TransactWriteItemsInput", MEMBERS)?;
+    let mut shape = TransactWriteItemsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.client_request_token = Some(read_client_request_token(reader, &at)?),
+            1 => shape.return_consumed_capacity = Some(enumeration(reader, &at)?),
+            2 => shape.return_item_collection_metrics = Some(enumeration(reader, &at)?),
+            _ => shape.transact_items = read_transact_write_item_list(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[3]);
+    shape.value_fault = reader.take_value_fault();
+    Ok(shape)
+}
+
+fn read_update(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Update> {
+    const MEMBERS: &[&str] = &[
+        "ConditionExpression",
+        "ExpressionAttributeNames",
+        "ExpressionAttributeValues",
+        "Key",
+        "ReturnValuesOnConditionCheckFailure",
+        "TableName",
+        "UpdateExpression",
+    ];
+    let mut members = reader.structure("Update", MEMBERS)?;
+    let mut shape = Update::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.condition_expression = Some(string(reader, &at)?),
+            1 => shape.expression_attribute_names = Some(read_expression_attribute_name_map(reader, &at)?),
+            2 => shape.expression_attribute_values = Some(read_expression_attribute_value_map(reader, &at)?),
+            3 => shape.key = item(reader, &at)?,
+            4 => shape.return_values_on_condition_check_failure = Some(enumeration(reader, &at)?),
+            5 => shape.table_name = table_name(reader, &at)?,
+            _ => shape.update_expression = string(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[3, 5, 6]);
+
+    Ok(shape)
 }
 
 fn read_update_global_secondary_index_action(

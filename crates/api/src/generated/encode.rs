@@ -10,13 +10,13 @@ use super::shape::{
     Capacity, ConsumedCapacity, CreateTableOutput, DeleteItemOutput, DeleteRequest, DeleteTableOutput,
     DescribeTableOutput, GetItemOutput, GlobalSecondaryIndexDescription,
     GlobalSecondaryIndexWarmThroughputDescription, GlobalTableWitnessDescription, ItemCollectionMetrics,
-    KeySchemaElement, KeysAndAttributes, ListTablesOutput, LocalSecondaryIndexDescription,
+    ItemResponse, KeySchemaElement, KeysAndAttributes, ListTablesOutput, LocalSecondaryIndexDescription,
     OnDemandThroughput, OnDemandThroughputOverride, Projection, ProvisionedThroughputDescription,
     ProvisionedThroughputOverride, PutItemOutput, PutRequest, QueryOutput, ReplicaDescription,
     ReplicaGlobalSecondaryIndexDescription, RestoreSummary, SSEDescription, ScanOutput, SearchSchemaElement,
     StreamSpecification, TableClassSummary, TableDescription, TableWarmThroughputDescription,
-    UpdateItemOutput, UpdateTableOutput, VectorAttributeDefinition, VectorCapacity, VectorIndexDescription,
-    WriteRequest,
+    TransactGetItemsOutput, TransactWriteItemsOutput, UpdateItemOutput, UpdateTableOutput,
+    VectorAttributeDefinition, VectorCapacity, VectorIndexDescription, WriteRequest,
 };
 use crate::encode::{Encode, Object, Timestamp};
 
@@ -223,6 +223,15 @@ impl Encode for ItemCollectionMetrics {
         let mut object = Object::new(out);
         object.member("ItemCollectionKey", &self.item_collection_key);
         object.member("SizeEstimateRangeGB", &self.size_estimate_range_gb);
+
+        object.end();
+    }
+}
+
+impl Encode for ItemResponse {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("Item", &self.item);
 
         object.end();
     }
@@ -570,6 +579,26 @@ impl Encode for TableWarmThroughputDescription {
         object.member("ReadUnitsPerSecond", &self.read_units_per_second);
         object.member("Status", &self.status);
         object.member("WriteUnitsPerSecond", &self.write_units_per_second);
+
+        object.end();
+    }
+}
+
+impl Encode for TransactGetItemsOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ConsumedCapacity", &self.consumed_capacity);
+        object.member("Responses", &self.responses);
+
+        object.end();
+    }
+}
+
+impl Encode for TransactWriteItemsOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ConsumedCapacity", &self.consumed_capacity);
+        object.member("ItemCollectionMetrics", &self.item_collection_metrics);
 
         object.end();
     }

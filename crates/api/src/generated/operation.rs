@@ -5,7 +5,8 @@ use super::shape::{
     BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput, CreateTableInput,
     CreateTableOutput, DeleteItemInput, DeleteItemOutput, DeleteTableInput, DeleteTableOutput,
     DescribeTableInput, DescribeTableOutput, GetItemInput, GetItemOutput, ListTablesInput, ListTablesOutput,
-    PutItemInput, PutItemOutput, QueryInput, QueryOutput, ScanInput, ScanOutput, UpdateItemInput,
+    PutItemInput, PutItemOutput, QueryInput, QueryOutput, ScanInput, ScanOutput, TransactGetItemsInput,
+    TransactGetItemsOutput, TransactWriteItemsInput, TransactWriteItemsOutput, UpdateItemInput,
     UpdateItemOutput, UpdateTableInput, UpdateTableOutput,
 };
 use crate::decode::decode;
@@ -28,6 +29,8 @@ pub enum Operation {
     Scan,
     BatchGetItem,
     BatchWriteItem,
+    TransactGetItems,
+    TransactWriteItems,
 }
 
 impl Operation {
@@ -46,6 +49,8 @@ impl Operation {
         Operation::Scan,
         Operation::BatchGetItem,
         Operation::BatchWriteItem,
+        Operation::TransactGetItems,
+        Operation::TransactWriteItems,
     ];
 
     /// As it stands after the dot in `X-Amz-Target`.
@@ -64,6 +69,8 @@ impl Operation {
             Operation::Scan => "Scan",
             Operation::BatchGetItem => "BatchGetItem",
             Operation::BatchWriteItem => "BatchWriteItem",
+            Operation::TransactGetItems => "TransactGetItems",
+            Operation::TransactWriteItems => "TransactWriteItems",
         }
     }
 
@@ -83,6 +90,8 @@ impl Operation {
             "Scan" => Operation::Scan,
             "BatchGetItem" => Operation::BatchGetItem,
             "BatchWriteItem" => Operation::BatchWriteItem,
+            "TransactGetItems" => Operation::TransactGetItems,
+            "TransactWriteItems" => Operation::TransactWriteItems,
             _ => return None,
         })
     }
@@ -104,6 +113,8 @@ pub enum Request {
     Scan(Box<ScanInput>),
     BatchGetItem(Box<BatchGetItemInput>),
     BatchWriteItem(Box<BatchWriteItemInput>),
+    TransactGetItems(Box<TransactGetItemsInput>),
+    TransactWriteItems(Box<TransactWriteItemsInput>),
 }
 
 impl Request {
@@ -122,6 +133,8 @@ impl Request {
             Request::Scan(_) => Operation::Scan,
             Request::BatchGetItem(_) => Operation::BatchGetItem,
             Request::BatchWriteItem(_) => Operation::BatchWriteItem,
+            Request::TransactGetItems(_) => Operation::TransactGetItems,
+            Request::TransactWriteItems(_) => Operation::TransactWriteItems,
         }
     }
 
@@ -160,6 +173,12 @@ impl Request {
             Operation::BatchWriteItem => {
                 Request::BatchWriteItem(Box::new(decode(body, read::read_batch_write_item_input)?))
             }
+            Operation::TransactGetItems => {
+                Request::TransactGetItems(Box::new(decode(body, read::read_transact_get_items_input)?))
+            }
+            Operation::TransactWriteItems => {
+                Request::TransactWriteItems(Box::new(decode(body, read::read_transact_write_items_input)?))
+            }
         })
     }
 
@@ -179,6 +198,8 @@ impl Request {
             Request::Scan(input) => input.check(),
             Request::BatchGetItem(input) => input.check(),
             Request::BatchWriteItem(input) => input.check(),
+            Request::TransactGetItems(input) => input.check(),
+            Request::TransactWriteItems(input) => input.check(),
         }
     }
 }
@@ -199,6 +220,8 @@ pub enum Response {
     Scan(Box<ScanOutput>),
     BatchGetItem(Box<BatchGetItemOutput>),
     BatchWriteItem(Box<BatchWriteItemOutput>),
+    TransactGetItems(Box<TransactGetItemsOutput>),
+    TransactWriteItems(Box<TransactWriteItemsOutput>),
 }
 
 impl Response {
@@ -218,6 +241,8 @@ impl Response {
             Response::Scan(output) => output.encode(out),
             Response::BatchGetItem(output) => output.encode(out),
             Response::BatchWriteItem(output) => output.encode(out),
+            Response::TransactGetItems(output) => output.encode(out),
+            Response::TransactWriteItems(output) => output.encode(out),
         }
     }
 }
@@ -464,6 +489,44 @@ impl Input for BatchWriteItemInput {
     fn output(response: Response) -> Option<BatchWriteItemOutput> {
         match response {
             Response::BatchWriteItem(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl From<TransactGetItemsOutput> for Response {
+    fn from(output: TransactGetItemsOutput) -> Response {
+        Response::TransactGetItems(Box::new(output))
+    }
+}
+
+impl Input for TransactGetItemsInput {
+    type Output = TransactGetItemsOutput;
+    fn into_request(self) -> Request {
+        Request::TransactGetItems(Box::new(self))
+    }
+    fn output(response: Response) -> Option<TransactGetItemsOutput> {
+        match response {
+            Response::TransactGetItems(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl From<TransactWriteItemsOutput> for Response {
+    fn from(output: TransactWriteItemsOutput) -> Response {
+        Response::TransactWriteItems(Box::new(output))
+    }
+}
+
+impl Input for TransactWriteItemsInput {
+    type Output = TransactWriteItemsOutput;
+    fn into_request(self) -> Request {
+        Request::TransactWriteItems(Box::new(self))
+    }
+    fn output(response: Response) -> Option<TransactWriteItemsOutput> {
+        match response {
+            Response::TransactWriteItems(output) => Some(*output),
             _ => None,
         }
     }

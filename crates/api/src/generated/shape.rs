@@ -82,6 +82,16 @@ pub struct Condition {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
+pub struct ConditionCheck {
+    pub condition_expression: String,
+    pub expression_attribute_names: Option<BTreeMap<String, String>>,
+    pub expression_attribute_values: Option<BTreeMap<String, ValueBuf>>,
+    pub key: Item,
+    pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
+    pub table_name: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsumedCapacity {
     pub capacity_units: Option<f64>,
     pub global_secondary_indexes: Option<BTreeMap<String, Capacity>>,
@@ -153,6 +163,16 @@ pub struct CreateVectorIndexAction {
     pub projection: Projection,
     pub search_schema: Option<Vec<SearchSchemaElement>>,
     pub vector_attribute: VectorAttributeDefinition,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Delete {
+    pub condition_expression: Option<String>,
+    pub expression_attribute_names: Option<BTreeMap<String, String>>,
+    pub expression_attribute_values: Option<BTreeMap<String, ValueBuf>>,
+    pub key: Item,
+    pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
+    pub table_name: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -239,6 +259,14 @@ pub struct ExpectedAttributeValue {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
+pub struct Get {
+    pub expression_attribute_names: Option<BTreeMap<String, String>>,
+    pub key: Item,
+    pub projection_expression: Option<String>,
+    pub table_name: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct GetItemInput {
     pub attributes_to_get: Option<Vec<String>>,
     pub consistent_read: Option<bool>,
@@ -312,6 +340,11 @@ pub struct GlobalTableWitnessGroupUpdate {
 pub struct ItemCollectionMetrics {
     pub item_collection_key: Option<Item>,
     pub size_estimate_range_gb: Option<Vec<f64>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ItemResponse {
+    pub item: Option<Item>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -393,6 +426,16 @@ pub struct ProvisionedThroughputDescription {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProvisionedThroughputOverride {
     pub read_capacity_units: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Put {
+    pub condition_expression: Option<String>,
+    pub expression_attribute_names: Option<BTreeMap<String, String>>,
+    pub expression_attribute_values: Option<BTreeMap<String, ValueBuf>>,
+    pub item: Item,
+    pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
+    pub table_name: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -613,6 +656,60 @@ pub struct TableWarmThroughputDescription {
 pub struct Tag {
     pub key: String,
     pub value: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TransactGetItem {
+    pub get: Get,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TransactGetItemsInput {
+    pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
+    pub transact_items: Vec<TransactGetItem>,
+    /// The first value that breaks a rule of its type; what holds it is left out above.
+    pub value_fault: Option<ValueError>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TransactGetItemsOutput {
+    pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
+    pub responses: Option<Vec<ItemResponse>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TransactWriteItem {
+    pub condition_check: Option<ConditionCheck>,
+    pub delete: Option<Delete>,
+    pub put: Option<Put>,
+    pub update: Option<Update>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TransactWriteItemsInput {
+    pub client_request_token: Option<String>,
+    pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
+    pub return_item_collection_metrics: Option<ReturnItemCollectionMetrics>,
+    pub transact_items: Vec<TransactWriteItem>,
+    /// The first value that breaks a rule of its type; what holds it is left out above.
+    pub value_fault: Option<ValueError>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TransactWriteItemsOutput {
+    pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
+    pub item_collection_metrics: Option<BTreeMap<String, Vec<ItemCollectionMetrics>>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Update {
+    pub condition_expression: Option<String>,
+    pub expression_attribute_names: Option<BTreeMap<String, String>>,
+    pub expression_attribute_values: Option<BTreeMap<String, ValueBuf>>,
+    pub key: Item,
+    pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
+    pub table_name: String,
+    pub update_expression: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -80,4 +80,20 @@ pub const BODIES: &[(&str, &str)] = &[
         "Scan",
         r#"{"TableName": "app-main", "Segment": 1, "TotalSegments": 4, "FilterExpression": "total > :t", "ExpressionAttributeValues": {":t": {"N": "10"}}, "ReturnConsumedCapacity": "INDEXES"}"#,
     ),
+    (
+        "BatchGetItem",
+        r##"{"RequestItems": {"app-main": {"Keys": [{"PK": {"S": "CUST#a1b2"}}], "ConsistentRead": true, "ProjectionExpression": "#n", "ExpressionAttributeNames": {"#n": "name"}}}, "ReturnConsumedCapacity": "TOTAL"}"##,
+    ),
+    (
+        "BatchWriteItem",
+        r#"{"RequestItems": {"app-main": [{"PutRequest": {"Item": {"PK": {"S": "CUST#a1b2"}}}}, {"DeleteRequest": {"Key": {"PK": {"S": "CUST#c3d4"}}}}]}, "ReturnItemCollectionMetrics": "SIZE"}"#,
+    ),
+    (
+        "TransactGetItems",
+        r#"{"TransactItems": [{"Get": {"TableName": "app-main", "Key": {"PK": {"S": "CUST#a1b2"}}, "ProjectionExpression": "total"}}]}"#,
+    ),
+    (
+        "TransactWriteItems",
+        r#"{"ClientRequestToken": "5a1f", "TransactItems": [{"Put": {"TableName": "app-main", "Item": {"PK": {"S": "ORDER#1"}}, "ConditionExpression": "attribute_not_exists(PK)"}}, {"Update": {"TableName": "app-main", "Key": {"PK": {"S": "STOCK#1"}}, "UpdateExpression": "ADD stock :n", "ExpressionAttributeValues": {":n": {"N": "-1"}}}}, {"Delete": {"TableName": "app-main", "Key": {"PK": {"S": "CART#1"}}}}, {"ConditionCheck": {"TableName": "app-main", "Key": {"PK": {"S": "CUST#a1b2"}}, "ConditionExpression": "attribute_exists(PK)", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}}]}"#,
+    ),
 ];

@@ -34,7 +34,7 @@ pub async fn run(
     }
 
     // Together, so that one sync of the store makes many of them durable.
-    let outcomes = join_all(plans.iter().map(|plan| write::apply(&*engine.store, plan))).await;
+    let outcomes = join_all(plans.iter().map(|plan| write::apply(engine, plan))).await;
 
     let mut consumed = ConsumedByTable::default();
     let mut collections = Collections::default();

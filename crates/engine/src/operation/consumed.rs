@@ -78,6 +78,33 @@ impl ConsumedByTable {
         let parts = self.0.values().map(|(table, units)| consumed(asked, table, units));
         parts.collect::<Option<Vec<_>>>()
     }
+
+    /// As a transaction answers: the units once more as those of writes.
+    pub fn answer_for_writes(&self, asked: Option<ReturnConsumedCapacity>) -> Option<Vec<ConsumedCapacity>> {
+        let mut answer = self.answer(asked)?;
+        for table in &mut answer {
+            table.write_capacity_units = table.capacity_units;
+            parts_of(table).for_each(|part| part.write_capacity_units = part.capacity_units);
+        }
+        Some(answer)
+    }
+
+    /// As a transaction answers: the units once more as those of reads.
+    pub fn answer_for_reads(&self, asked: Option<ReturnConsumedCapacity>) -> Option<Vec<ConsumedCapacity>> {
+        let mut answer = self.answer(asked)?;
+        for table in &mut answer {
+            table.read_capacity_units = table.capacity_units;
+            parts_of(table).for_each(|part| part.read_capacity_units = part.capacity_units);
+        }
+        Some(answer)
+    }
+}
+
+/// The table's part and those of its indexes, where each stands by itself.
+fn parts_of(consumed: &mut ConsumedCapacity) -> impl Iterator<Item = &mut Capacity> {
+    let global = consumed.global_secondary_indexes.iter_mut().flat_map(BTreeMap::values_mut);
+    let local = consumed.local_secondary_indexes.iter_mut().flat_map(BTreeMap::values_mut);
+    consumed.table.iter_mut().chain(global).chain(local)
 }
 
 fn by_part(table: &Table, units: &Units) -> ConsumedCapacity {

@@ -9,7 +9,7 @@ use crate::{Caller, Engine, legacy};
 
 pub async fn run(engine: &Engine, caller: &Caller, input: DeleteItemInput) -> Result<DeleteItemOutput, Error> {
     let plan = plan(engine, caller, &input)?;
-    let outcome = write::apply(&*engine.store, &plan).await?;
+    let outcome = write::apply(engine, &plan).await?;
     Ok(DeleteItemOutput {
         consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &Units::of_write(&outcome)),
         attributes: outcome.old.filter(|_| input.return_values == Some(ReturnValue::AllOld)),

@@ -11,9 +11,12 @@ pub mod list_tables;
 pub mod put_item;
 pub mod query;
 pub mod scan;
+pub mod transact_get_items;
+pub mod transact_write_items;
 pub mod update_item;
 pub mod update_table;
 
+mod cancellation;
 mod consumed;
 mod description;
 mod expressions;

@@ -8,12 +8,13 @@ use item::Item;
 
 use super::consumed::{Units, consumed};
 use super::expressions::{condition, placeholders, write_error};
+use crate::table::Table;
 use crate::write::{self, Change, Outcome, Plan};
 use crate::{Caller, Engine, legacy};
 
 pub async fn run(engine: &Engine, caller: &Caller, input: UpdateItemInput) -> Result<UpdateItemOutput, Error> {
     let plan = plan(engine, caller, &input)?;
-    let outcome = write::apply(&*engine.store, &plan).await?;
+    let outcome = write::apply(engine, &plan).await?;
     Ok(UpdateItemOutput {
         consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &Units::of_write(&outcome)),
         attributes: attributes(input.return_values, &plan, outcome),
@@ -38,12 +39,7 @@ fn plan(engine: &Engine, caller: &Caller, input: &UpdateItemInput) -> Result<Pla
     placeholders.finish().map_err(write_error)?;
     let table = engine.table(caller, &input.table_name)?;
     let key = table.key_of(input.key.as_ref())?;
-    if let Some(target) = update.targets().find(|target| table.keys.contains(target)) {
-        return Err(Error::key_not_updatable(target));
-    }
-    if update.charge_bytes() > limits::ITEM_BYTES_MAX {
-        return Err(Error::item_to_update_too_large());
-    }
+    check(&table, &update)?;
     Ok(Plan {
         table,
         key,
@@ -52,6 +48,17 @@ fn plan(engine: &Engine, caller: &Caller, input: &UpdateItemInput) -> Result<Pla
         show_failed_item: input.return_values_on_condition_check_failure
             == Some(ReturnValuesOnConditionCheckFailure::AllOld),
     })
+}
+
+/// What the table and the limits forbid whatever the item is.
+pub fn check(table: &Table, update: &Update) -> Result<(), Error> {
+    if let Some(target) = update.targets().find(|target| table.keys.contains(target)) {
+        return Err(Error::key_not_updatable(target));
+    }
+    match update.charge_bytes() > limits::ITEM_BYTES_MAX {
+        true => Err(Error::item_to_update_too_large()),
+        false => Ok(()),
+    }
 }
 
 /// The attributes that ReturnValues asks for; absent, not empty, when nothing qualifies.

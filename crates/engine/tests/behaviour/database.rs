@@ -1,30 +1,36 @@
 //! A database for tests, on each of the stores. Requests and answers are DynamoDB JSON, as a client
 //! would see them.
 
+use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use api::{Operation, Request};
 use engine::{Caller, Engine, Environment};
 use serde_json::Value;
-use store::Store;
+use store::{Consistency, Direction, KeyRef, Range, Space, Store};
 
 pub struct Database {
     engine: Engine,
     caller: Caller,
-    _folder: Option<tempfile::TempDir>,
+    store: Arc<dyn Store>,
+    environment: Arc<Fixed>,
+    _folder: Option<Arc<tempfile::TempDir>>,
 }
 
-/// Time stands still and chance counts up.
-struct Fixed(AtomicU64);
+/// Time stands still unless it is moved, and chance counts up.
+struct Fixed {
+    now_ms: AtomicU64,
+    random: AtomicU64,
+}
 
 impl Environment for Fixed {
     fn now_ms(&self) -> u64 {
-        1_800_000_000_000
+        self.now_ms.load(Ordering::Relaxed)
     }
 
     fn random(&self) -> u128 {
-        u128::from(self.0.fetch_add(1, Ordering::Relaxed))
+        u128::from(self.random.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -34,6 +40,8 @@ pub struct Failure {
     pub name: String,
     pub message: String,
     pub item: Option<Value>,
+    /// The CancellationReasons, or null.
+    pub reasons: Value,
 }
 
 impl Database {
@@ -55,8 +63,48 @@ impl Database {
     }
 
     async fn on(store: Arc<dyn Store>, folder: Option<tempfile::TempDir>) -> Database {
-        let engine = Engine::open(store, Arc::new(Fixed(AtomicU64::new(1)))).await.unwrap();
-        Database { engine, caller: Caller::new("123456789012", "us-east-1"), _folder: folder }
+        let now_ms = AtomicU64::new(1_800_000_000_000);
+        let environment = Arc::new(Fixed { now_ms, random: AtomicU64::new(1) });
+        Database::opened(store, environment, folder.map(Arc::new)).await
+    }
+
+    async fn opened(
+        store: Arc<dyn Store>,
+        environment: Arc<Fixed>,
+        folder: Option<Arc<tempfile::TempDir>>,
+    ) -> Database {
+        let engine = Engine::open(store.clone(), environment.clone()).await.unwrap();
+        let caller = Caller::new("123456789012", "us-east-1");
+        Database { engine, caller, store, environment, _folder: folder }
+    }
+
+    /// Another database on what is stored here, as after a restart.
+    pub async fn reopened(&self) -> Database {
+        self.reopened_on(|store| store).await
+    }
+
+    /// The same, with something between it and the store.
+    pub async fn reopened_on(&self, wrap: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>) -> Database {
+        Database::opened(wrap(self.store.clone()), self.environment.clone(), self._folder.clone()).await
+    }
+
+    /// How many rows there are in these spaces of the store.
+    pub async fn count_rows(&self, spaces: RangeInclusive<u64>) -> usize {
+        let mut count = 0;
+        for space in spaces {
+            let mut visit = |_: KeyRef<'_>, _| {
+                count += 1;
+                ControlFlow::Continue(())
+            };
+            let range = Range::all(Space(space));
+            self.store.scan(&range, Direction::Forward, Consistency::Latest, &mut visit).await.unwrap();
+        }
+        count
+    }
+
+    /// Lets time pass.
+    pub fn pass_ms(&self, time_ms: u64) {
+        self.environment.now_ms.fetch_add(time_ms, Ordering::Relaxed);
     }
 
     /// Carries out one request.
@@ -80,6 +128,7 @@ impl Database {
                     name: name.rsplit('#').next().unwrap().to_owned(),
                     message: error.message.clone(),
                     item: body.get("Item").cloned(),
+                    reasons: body["CancellationReasons"].clone(),
                 })
             }
         }

@@ -11,6 +11,9 @@ mod put_item;
 mod query;
 mod scan;
 mod tables;
+mod transact_get_items;
+mod transact_write_items;
+mod transfers;
 mod update_item;
 
 /// The prefix of the errors that are about the request's shape, in the operations that write.

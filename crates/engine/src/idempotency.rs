@@ -1,0 +1,133 @@
+//! ClientRequestToken: a transaction that is sent again, within ten minutes and with the same token, has no
+//! further effect.
+//!
+//! Each transaction with a token commits one row beside its items: what the request was and until when that
+//! counts. Time is cut into generations of ten minutes, each with a space of its own out of three. A row is
+//! written to the space of its generation and looked for there and in the one before, so every row is found
+//! for ten minutes. When a generation begins, the space of the next one, which holds the rows of the one
+//! before the last, is cleared.
+//!
+//! What always holds: a row beyond its time counts for nothing, whether it has been cleared or not.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use store::{Key, Partition, Position, Space, Store, StoreError};
+use tokio::task::JoinHandle;
+
+use crate::Caller;
+use crate::write::Outcome;
+
+/// How long a token counts, and how long a generation is.
+const LIFE_MS: u64 = 10 * 60 * 1000;
+/// Of the spaces that no table has; the catalog uses 0 and 1.
+const SPACES: [Space; 3] = [Space(2), Space(3), Space(4)];
+
+/// The token of a request, and what became of requests that had it before.
+pub struct Token {
+    /// Where its row is, or would be: in this generation and in the one before.
+    keys: [Key; 2],
+    /// Of the request's parameters.
+    digest: blake3::Hash,
+    now_ms: u64,
+}
+
+/// A request that was carried out with the token.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Earlier {
+    until_ms: u64,
+    /// Of its parameters, in hexadecimal.
+    digest: String,
+    /// The larger of old and new, for each of its items.
+    pub sizes_bytes: Vec<usize>,
+}
+
+impl Token {
+    pub fn new(caller: &Caller, text: &str, digest: blake3::Hash, now_ms: u64) -> Token {
+        let hash = blake3::hash(format!("{}/{}/{text}", caller.account, caller.region).as_bytes());
+        let partition = Partition(hash.as_bytes()[..Partition::LENGTH].try_into().expect("a longer hash"));
+        let key =
+            |generation| Key { space: space(generation), position: Position { partition, sort: Vec::new() } };
+        let generation = now_ms / LIFE_MS;
+        Token { keys: [key(generation), key(generation.saturating_sub(1))], digest, now_ms }
+    }
+
+    /// The rows to be looked at; the first is the one to be written.
+    pub fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    pub fn key(&self) -> &Key {
+        &self.keys[0]
+    }
+
+    /// The request that was carried out with this token, given the rows of [`Token::keys`].
+    pub fn earlier(&self, rows: &[Option<Bytes>]) -> Result<Option<Earlier>, StoreError> {
+        for row in rows.iter().flatten() {
+            let earlier: Earlier = serde_json::from_slice(row)
+                .map_err(|error| StoreError::Corrupt(format!("a client request token: {error}")))?;
+            if earlier.until_ms > self.now_ms {
+                return Ok(Some(earlier));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether that was the same request as this.
+    pub fn is_of(&self, earlier: &Earlier) -> bool {
+        earlier.digest == self.digest.to_hex().as_str()
+    }
+
+    /// The row that tells of this request.
+    pub fn row<'a>(&self, outcomes: impl Iterator<Item = &'a Outcome>) -> (Key, Bytes) {
+        let earlier = Earlier {
+            until_ms: self.now_ms + LIFE_MS,
+            digest: self.digest.to_hex().to_string(),
+            sizes_bytes: outcomes.map(Outcome::larger_bytes).collect(),
+        };
+        let row = serde_json::to_vec(&earlier).expect("text and numbers");
+        (self.key().clone(), row.into())
+    }
+}
+
+fn space(generation: u64) -> Space {
+    SPACES[(generation % 3) as usize]
+}
+
+/// Clears what is beyond its time.
+#[derive(Default)]
+pub struct Clearing {
+    /// The generation that the last clearing was begun in.
+    generation: AtomicU64,
+    last: tokio::sync::Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Clearing {
+    /// Begins the clearing of the next generation's space, once in each generation. There are ten minutes
+    /// for it; if that isn't enough, those who bring a token wait until it is done.
+    pub async fn keep_up(&self, store: &Arc<dyn Store>, now_ms: u64) {
+        let generation = now_ms / LIFE_MS;
+        if self.generation.load(Ordering::Acquire) == generation {
+            return;
+        }
+        let mut last = self.last.lock().await;
+        if self.generation.load(Ordering::Acquire) == generation {
+            return;
+        }
+        if let Some(last) = last.take()
+            && let Err(error) = last.await
+        {
+            tracing::error!(%error, "the clearing of old client request tokens broke off");
+        }
+        *last = Some(tokio::spawn(clear(store.clone(), space(generation + 1))));
+        self.generation.store(generation, Ordering::Release);
+    }
+}
+
+async fn clear(store: Arc<dyn Store>, space: Space) {
+    if let Err(error) = store.clear(space).await {
+        tracing::warn!(%error, "old client request tokens were not cleared");
+    }
+}
