@@ -3,12 +3,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { after, before } from "node:test";
+import { after } from "node:test";
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocument } from "@aws-sdk/lib-dynamodb";
 
 const lodestone = {};
-let server;
 
 // A client that tries once, so that a failure is seen and not repeated.
 export function connect() {
@@ -20,14 +19,13 @@ export function connect() {
   });
 }
 
-before(async () => {
-  const options = ["serve", "--in-memory", "--host", "127.0.0.1", "--port", "0"];
-  server = spawn(process.env.LODESTONE, options, { stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = await once(createInterface({ input: server.stdout }), "line");
-  lodestone.endpoint = line.match(/http:\/\/127\.0\.0\.1:\d+/)[0];
-  lodestone.client = connect();
-  lodestone.documents = DynamoDBDocument.from(lodestone.client);
-});
+// Before anything else of the test file runs, its own hooks included.
+const options = ["serve", "--in-memory", "--host", "127.0.0.1", "--port", "0"];
+const server = spawn(process.env.LODESTONE, options, { stdio: ["ignore", "pipe", "inherit"] });
+const [line] = await once(createInterface({ input: server.stdout }), "line");
+lodestone.endpoint = line.match(/http:\/\/127\.0\.0\.1:\d+/)[0];
+lodestone.client = connect();
+lodestone.documents = DynamoDBDocument.from(lodestone.client);
 
 after(async () => {
   lodestone.client.destroy();
@@ -37,18 +35,29 @@ after(async () => {
 
 let tables = 0;
 
-// A new table; `keys` are names and types, the partition key first.
-export async function createTable(keys = { pk: "S", sk: "S" }) {
+const keySchema = (keys) =>
+  Object.keys(keys).map((AttributeName, i) => ({ AttributeName, KeyType: ["HASH", "RANGE"][i] }));
+
+// A new table; `keys` are names and types, the partition key first. `indexes` are the keys of global
+// secondary indexes by name.
+export async function createTable(keys = { pk: "S", sk: "S" }, indexes = {}) {
   const TableName = `JavaScript-${++tables}`;
   const { client } = lodestone;
+  const types = Object.assign({}, keys, ...Object.values(indexes));
+  const global = Object.entries(indexes).map(([IndexName, keys]) => ({
+    IndexName,
+    KeySchema: keySchema(keys),
+    Projection: { ProjectionType: "ALL" },
+  }));
   await client.send(
     new CreateTableCommand({
       TableName,
-      KeySchema: Object.keys(keys).map((AttributeName, i) => ({ AttributeName, KeyType: ["HASH", "RANGE"][i] })),
-      AttributeDefinitions: Object.entries(keys).map(([AttributeName, AttributeType]) => ({
+      KeySchema: keySchema(keys),
+      AttributeDefinitions: Object.entries(types).map(([AttributeName, AttributeType]) => ({
         AttributeName,
         AttributeType,
       })),
+      ...(global.length && { GlobalSecondaryIndexes: global }),
       BillingMode: "PAY_PER_REQUEST",
     }),
   );
