@@ -1,7 +1,4 @@
-"""The AWS CLI, with nothing set but the endpoint and any credentials.
-
-Queries and sparse updates through indexes of the same table follow with secondary indexes.
-"""
+"""The AWS CLI, with nothing set but the endpoint and any credentials."""
 
 import base64
 import json

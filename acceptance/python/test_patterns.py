@@ -1,7 +1,5 @@
-"""Access patterns of three models, each one GetItem or Query on the base table.
-
-Their index queries (orders by status, a season's leaderboard, a player by handle) follow with secondary
-indexes; here the leaderboard and the handles are partitions of their own.
+"""Access patterns of three models, each one GetItem or Query on the base table; what others would ask of an
+index, a leaderboard and handles, are partitions of their own here.
 """
 
 import hashlib

@@ -1,7 +1,4 @@
-"""A shop in one table: a customer's profile and orders, order lines, prices, page views.
-
-Index queries over the same items (orders by status) follow with secondary indexes.
-"""
+"""A shop in one table: a customer's profile and orders, order lines, prices, page views."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
