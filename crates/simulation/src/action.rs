@@ -1,0 +1,143 @@
+//! What clients do to one item, what they may be answered, and which answers the item as it is explains.
+
+use crate::linearizability::Operation;
+
+/// Names an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    pub family: Family,
+    pub number: u8,
+}
+
+/// What is done with an item, and so how it is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// Anything may happen to it.
+    Register,
+    /// Every write names the version that it replaces, so the order of the versions is known.
+    Versioned,
+    /// Only transfers change it, so the sum of all accounts stays.
+    Account,
+}
+
+/// What an item holds beside its key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Content {
+    /// No two writes of a history write the same.
+    pub version: Option<u64>,
+    pub count: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    Get,
+    /// Replaces the whole item.
+    Put(Content, Condition),
+    /// Sets the version and leaves the count.
+    SetVersion(u64, Condition),
+    /// Adds to the count, which begins at 0, and leaves the version.
+    Add(i64, Condition),
+    Delete(Condition),
+    /// Only the condition counts.
+    Check(Condition),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Condition {
+    Always,
+    /// The item has this version, or none.
+    Version(Option<u64>),
+    CountAtLeast(i64),
+}
+
+/// What became of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// The item, as it was read.
+    Read(Option<Content>),
+    /// The item's version, as an index told it.
+    ReadVersion(Option<u64>),
+    /// It happened.
+    Done,
+    /// It happened, and before it the item was this.
+    Replaced(Option<Content>),
+    /// It happened, and after it the count was this.
+    Counted(i64),
+    /// It did not happen: the condition was false.
+    Refused,
+    /// It did not happen: the condition was false of this item.
+    RefusedBecauseOf(Option<Content>),
+    /// It did not happen, for a reason that lies elsewhere.
+    NotDone,
+    /// Nobody knows whether it happened.
+    Unknown,
+}
+
+impl Condition {
+    pub fn holds(self, item: Option<Content>) -> bool {
+        match self {
+            Condition::Always => true,
+            Condition::Version(version) => version == item.and_then(|item| item.version),
+            Condition::CountAtLeast(least) => {
+                item.and_then(|item| item.count).is_some_and(|count| count >= least)
+            }
+        }
+    }
+}
+
+impl Action {
+    pub fn condition(self) -> Condition {
+        match self {
+            Action::Get => Condition::Always,
+            Action::Put(_, condition)
+            | Action::SetVersion(_, condition)
+            | Action::Add(_, condition)
+            | Action::Delete(condition)
+            | Action::Check(condition) => condition,
+        }
+    }
+
+    /// What the action makes of the item, once its condition holds.
+    pub fn change(self, item: Option<Content>) -> Option<Content> {
+        match self {
+            Action::Get | Action::Check(_) => item,
+            Action::Put(content, _) => Some(content),
+            Action::SetVersion(version, _) => {
+                Some(Content { version: Some(version), ..item.unwrap_or_default() })
+            }
+            Action::Add(amount, _) => {
+                let item = item.unwrap_or_default();
+                Some(Content { count: Some(item.count.unwrap_or(0) + amount), ..item })
+            }
+            Action::Delete(_) => None,
+        }
+    }
+}
+
+/// An action and its answer: possible on an item that explains the answer.
+impl Operation for (Action, Answer) {
+    type State = Option<Content>;
+
+    fn apply(&self, item: &Option<Content>) -> Option<Option<Content>> {
+        let (action, answer) = *self;
+        let (before, holds, after) = (*item, action.condition().holds(*item), action.change(*item));
+        let explained = match answer {
+            Answer::Read(seen) => seen == before,
+            Answer::ReadVersion(seen) => seen == before.and_then(|item| item.version),
+            Answer::Done | Answer::Unknown => holds,
+            Answer::Replaced(seen) => holds && seen == before,
+            Answer::Counted(count) => holds && after.and_then(|item| item.count) == Some(count),
+            Answer::Refused => !holds,
+            Answer::RefusedBecauseOf(seen) => !holds && seen == before,
+            Answer::NotDone => true,
+        };
+        explained.then_some(if self.only_reads() { before } else { after })
+    }
+
+    fn only_reads(&self) -> bool {
+        let (action, answer) = self;
+        let did_not_happen =
+            matches!(answer, Answer::Refused | Answer::RefusedBecauseOf(_) | Answer::NotDone);
+        did_not_happen || matches!(action, Action::Get | Action::Check(_))
+    }
+}
