@@ -31,13 +31,15 @@ def serve_arguments(data: Path | None, port: int = 0) -> list[str]:
 class Lodestone:
     """A running server. Without a data folder it keeps everything in memory."""
 
-    def __init__(self, data: Path | None = None):
-        self.data = data
+    def __init__(self, data: Path | None = None, *options: str):
+        self.data, self.options = data, options
         self.start()
 
     def start(self):
         started = time.perf_counter()
-        self.process = subprocess.Popen(serve_arguments(self.data), stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [*serve_arguments(self.data), *self.options], stdout=subprocess.PIPE, text=True
+        )
         self.ready_line = self.process.stdout.readline().strip()
         self.ready_after_seconds = time.perf_counter() - started
         found = re.search(r"http://127\.0\.0\.1:(\d+)", self.ready_line)

@@ -4,9 +4,12 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import boto3
 import pytest
 from boto3.dynamodb.conditions import Key
-from schema import Index
+from conftest import connect
+from lodestone import Lodestone
+from schema import Index, key_schema
 
 ACTIVE_WITHIN_SECONDS = 30
 GSI3 = Index("GSI3", ["status", "total"], GSI3PK="S", GSI3SK="S")
@@ -191,3 +194,40 @@ def test_a_backfill_job_completes_an_index_and_can_be_run_again(orders, client):
     assert count("BACKFILLED") == 20
     assert run() == 0
     assert count("BACKFILLED") == 20
+
+
+@pytest.fixture
+def slow():
+    """A client of a server whose tables take as long to change as a program can notice."""
+    running = Lodestone(None, "--state-delay", "400")
+    yield connect(running, boto3.client)
+    running.end()
+
+
+def test_a_second_change_waits_for_the_first(slow):
+    """B7 and B28: while an index is made the table serves, and takes no other change."""
+    name = "Slow"
+    created = slow.create_table(TableName=name, **key_schema(pk="S"))["TableDescription"]
+    assert created["TableStatus"] == "CREATING"
+
+    def status():
+        return slow.describe_table(TableName=name)["Table"]["TableStatus"]
+
+    wait_until(lambda: status() == "ACTIVE", "the table is ACTIVE")
+    answer = slow.update_table(TableName=name, **Index("one", a="S").creation())["TableDescription"]
+    assert answer["TableStatus"] == "UPDATING"
+    assert index_of(answer, "one")["IndexStatus"] == "CREATING"
+    with pytest.raises((slow.exceptions.ResourceInUseException, slow.exceptions.LimitExceededException)):
+        slow.update_table(TableName=name, **Index("two", b="S").creation())
+    with pytest.raises(slow.exceptions.ResourceInUseException):
+        slow.delete_table(TableName=name)
+    slow.put_item(TableName=name, Item={"pk": {"S": "k"}, "a": {"S": "x"}})
+    assert "Item" in slow.get_item(TableName=name, Key={"pk": {"S": "k"}})
+
+    def index_status(index):
+        return index_of(slow.describe_table(TableName=name)["Table"], index)["IndexStatus"]
+
+    wait_until(lambda: index_status("one") == "ACTIVE" and status() == "ACTIVE", "the first index is ACTIVE")
+    assert slow.scan(TableName=name, IndexName="one")["Count"] == 1
+    slow.update_table(TableName=name, **Index("two", b="S").creation())
+    wait_until(lambda: index_status("two") == "ACTIVE", "the second index is ACTIVE")

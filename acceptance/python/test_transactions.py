@@ -117,7 +117,9 @@ def test_a_failed_check_shows_the_item_when_asked(shop):
         )
     reasons = refused.value.response["CancellationReasons"]
     assert "Item" not in reasons[0]
-    assert reasons[1]["Item"] == {**PRODUCT, "price": 30, "inventory": 5}
+    assert reasons[1]["Item"] == {
+        "PK": {"S": PRODUCT["PK"]}, "SK": {"S": PRODUCT["SK"]}, "price": {"N": "30"}, "inventory": {"N": "5"},
+    }
 
 
 def test_a_transaction_has_up_to_100_items_of_several_tables(shop, new_table):

@@ -94,7 +94,7 @@ test("a query goes by prefix, by bounds, by filter, and counts", async () => {
   await createUsers("query", 6);
   await User.update({ account: "query", name: "u03", role: "admin" });
   assert.deepEqual(names(await User.find({ account: "query" })), ["u00", "u01", "u02", "u03", "u04", "u05"]);
-  assert.deepEqual(names(await User.find({ account: "query", name: { begins: "u00" } })), ["u00"]);
+  assert.deepEqual(names(await User.find({ account: "query", sk: { begins: "user#u00" } })), ["u00"]);
   assert.deepEqual(names(await User.find({ account: "query", sk: { between: ["user#u01", "user#u03"] } })), ["u01", "u02", "u03"]);
   assert.deepEqual(names(await User.find({ account: "query" }, { reverse: true, limit: 2 })), ["u05", "u04"]);
   assert.deepEqual(names(await User.find({ account: "query", role: "admin" })), ["u03"]);
@@ -120,8 +120,11 @@ test("pages follow each other forwards and back", async () => {
 });
 
 test("indexes find users by role and by the day they joined", async () => {
-  await createUsers("index", 3, { joined: "2026-01-02" });
-  await User.update({ account: "index", name: "u01", role: "admin", joined: "2026-01-01" });
+  await createUsers("index", 4);
+  for (const [name, joined] of [["u00", "2026-01-02"], ["u01", "2026-01-01"], ["u02", "2026-01-03"]]) {
+    await User.update({ account: "index", name, joined });
+  }
+  await User.update({ account: "index", name: "u01", role: "admin" });
   const admins = await User.find({ role: "admin", gs1sk: { begins: "user#index#" } }, { index: "gs1" });
   assert.deepEqual(names(admins), ["u01"]);
   const joined = await User.find({ account: "index" }, { index: "ls1" });
