@@ -1,8 +1,12 @@
 """Table definitions in the words of CreateTable, from the names and types of keys."""
 
 
-def key_elements(*names):
-    return [{"AttributeName": name, "KeyType": kind} for name, kind in zip(names, ["HASH", "RANGE"])]
+def key_elements(*names, hashes=1):
+    """The first `hashes` names are partition keys, the rest sort keys."""
+    return [
+        {"AttributeName": name, "KeyType": "HASH" if number < hashes else "RANGE"}
+        for number, name in enumerate(names)
+    ]
 
 
 def attribute_definitions(**types):
@@ -12,11 +16,12 @@ def attribute_definitions(**types):
 class Index:
     """A secondary index: `Index("GSI1", GSI1PK="S", GSI1SK="S")`.
 
-    The projection is ALL, KEYS_ONLY or a list of attribute names.
+    The projection is ALL, KEYS_ONLY or a list of attribute names; the first `hashes` keys are those of the
+    partition.
     """
 
-    def __init__(self, name, projection="ALL", local=False, throughput=None, **keys):
-        self.name, self.local, self.keys = name, local, keys
+    def __init__(self, name, projection="ALL", local=False, throughput=None, hashes=1, **keys):
+        self.name, self.local, self.keys, self.hashes = name, local, keys, hashes
         if isinstance(projection, str):
             self.projection = {"ProjectionType": projection}
         else:
@@ -26,7 +31,7 @@ class Index:
     def definition(self):
         return {
             "IndexName": self.name,
-            "KeySchema": key_elements(*self.keys),
+            "KeySchema": key_elements(*self.keys, hashes=self.hashes),
             "Projection": self.projection,
             **self.throughput,
         }

@@ -235,3 +235,26 @@ def test_a_filter_over_an_index_may_name_the_keys_of_the_table(new_table):
     assert (answer["Count"], answer["ScannedCount"]) == (2, 6)
     with pytest.raises(table.meta.client.exceptions.ClientError, match="non-primary key attributes"):
         table.query(**query, FilterExpression=Attr("GSI1SK").eq("1"))
+
+
+def test_an_index_may_have_keys_of_several_attributes(new_table):
+    """B4: all partition attributes by equality, sort attributes from the left, the last by range."""
+    index = Index("matches", hashes=2, cup="S", region="S", round="N", board="S")
+    table = new_table(indexes=[index], pk="S")
+    north = {"cup": "2026", "region": "north"}
+    put_all(table, [
+        *({"pk": f"{n}{letter}", **north, "round": n, "board": letter} for n in (10, 2, 9) for letter in "ba"),
+        {"pk": "elsewhere", "cup": "2026", "region": "south", "round": 2, "board": "a"},
+        {"pk": "incomplete", **north, "round": 2},
+    ])
+
+    def found(condition):
+        return [item["pk"] for item in table.query(IndexName="matches", KeyConditionExpression=condition)["Items"]]
+
+    partition = Key("cup").eq("2026") & Key("region").eq("north")
+    assert found(partition) == ["2a", "2b", "9a", "9b", "10a", "10b"]
+    assert found(partition & Key("round").gte(9)) == ["9a", "9b", "10a", "10b"]
+    assert found(partition & Key("round").eq(2) & Key("board").gt("a")) == ["2b"]
+    for condition in (Key("cup").eq("2026"), partition & Key("round").gt(2) & Key("board").eq("a")):
+        with pytest.raises(table.meta.client.exceptions.ClientError, match="must have equality conditions"):
+            found(condition)

@@ -1,5 +1,6 @@
 """Indexes that come and go while the table serves: UpdateTable answers at once, the items follow."""
 
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -231,3 +232,29 @@ def test_a_second_change_waits_for_the_first(slow):
     assert slow.scan(TableName=name, IndexName="one")["Count"] == 1
     slow.update_table(TableName=name, **Index("two", b="S").creation())
     wait_until(lambda: index_status("two") == "ACTIVE", "the second index is ACTIVE")
+
+
+def test_an_index_is_finished_by_the_next_process(tmp_path):
+    """B28: a server that is killed while it fills an index goes on with it when it comes back."""
+    server = Lodestone(tmp_path / "data")
+    try:
+        resource = connect(server, boto3.resource)
+        table = resource.create_table(TableName="Killed", **key_schema(pk="S"))
+        with table.batch_writer() as batch:
+            for number in range(1500):
+                batch.put_item(Item={"pk": f"{number}", "g": f"{number % 3}", "v": "x" * 500})
+        client = resource.meta.client
+        client.update_table(TableName="Killed", **Index("by-g", "KEYS_ONLY", g="S").creation())
+        server.restart(signal.SIGKILL)
+
+        client = connect(server, boto3.client)
+
+        def active():
+            return index_of(client.describe_table(TableName="Killed")["Table"], "by-g")["IndexStatus"] == "ACTIVE"
+
+        wait_until(active, "the index is ACTIVE")
+        pages = client.get_paginator("scan").paginate(TableName="Killed", IndexName="by-g")
+        found = [item["pk"]["S"] for page in pages for item in page["Items"]]
+        assert sorted(found) == sorted(str(number) for number in range(1500))
+    finally:
+        server.end()

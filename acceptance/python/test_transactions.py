@@ -1,10 +1,14 @@
 """Transactions: all or nothing over items and tables, reasons in order, writers in a race."""
 
+import signal
 from concurrent.futures import ThreadPoolExecutor
 
+import boto3
 import pytest
 from boto3.dynamodb.conditions import Key
-from schema import Index
+from conftest import connect
+from lodestone import Lodestone
+from schema import Index, key_schema
 
 INDEXES = [Index("GSI1", GSI1PK="S", GSI1SK="S")]
 PRODUCT = {"PK": "PRODUCT#kettle", "SK": "DETAILS"}
@@ -256,3 +260,24 @@ def test_of_transactions_on_one_item_each_takes_effect_or_is_refused(bank):
         added = sum(pool.map(add, range(100))) + sum(alone)
     assert bank.get_item(Key={"pk": "0"}, ConsistentRead=True)["Item"]["balance"] == EACH + added
     assert added > 0
+
+
+def test_a_token_is_remembered_by_the_next_process(tmp_path):
+    """A6: a client that lost the answer may ask again after the server was killed."""
+    server = Lodestone(tmp_path / "data")
+    try:
+        client = connect(server, boto3.client)
+        client.create_table(TableName="Tokens", **key_schema(pk="S"))
+        add = {"Update": {
+            "TableName": "Tokens", "Key": {"pk": {"S": "counter"}}, "UpdateExpression": "ADD n :one",
+            "ExpressionAttributeValues": {":one": {"N": "1"}},
+        }}
+        request = {"TransactItems": [add], "ClientRequestToken": "asked-twice"}
+        client.transact_write_items(**request)
+        server.restart(signal.SIGKILL)
+        client = connect(server, boto3.client)
+        client.transact_write_items(**request)
+        found = client.get_item(TableName="Tokens", Key={"pk": {"S": "counter"}}, ConsistentRead=True)
+        assert found["Item"]["n"] == {"N": "1"}
+    finally:
+        server.end()
