@@ -234,7 +234,7 @@ pub(crate) fn string(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<String>
     read_text(&mut reader.json).map(str::to_owned).map_err(wrong_shape)
 }
 
-/// A string with constraints. Lengths count bytes of UTF-8.
+/// A string with constraints. Lengths count letters, not bytes.
 pub(crate) fn text(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -247,7 +247,7 @@ pub(crate) fn text(
     {
         reader.note(at, &text, Constraint::Pattern(pattern.text));
     }
-    note_length(reader, at, text.len(), length, || text.clone());
+    note_length(reader, at, text.chars().count(), length, || text.clone());
     Ok(text)
 }
 

@@ -52,6 +52,8 @@ pub enum ErrorKind {
     ConditionalCheckFailed,
     ResourceNotFound,
     ResourceInUse,
+    TableNotFound,
+    PolicyNotFound,
     LimitExceeded,
     ItemCollectionSizeLimitExceeded,
     TransactionCanceled,
@@ -85,6 +87,8 @@ impl ErrorKind {
             }
             ErrorKind::ResourceNotFound => "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException",
             ErrorKind::ResourceInUse => "com.amazonaws.dynamodb.v20120810#ResourceInUseException",
+            ErrorKind::TableNotFound => "com.amazonaws.dynamodb.v20120810#TableNotFoundException",
+            ErrorKind::PolicyNotFound => "com.amazonaws.dynamodb.v20120810#PolicyNotFoundException",
             ErrorKind::LimitExceeded => "com.amazonaws.dynamodb.v20120810#LimitExceededException",
             ErrorKind::ItemCollectionSizeLimitExceeded => {
                 "com.amazonaws.dynamodb.v20120810#ItemCollectionSizeLimitExceededException"
@@ -228,6 +232,43 @@ impl Error {
         ))
     }
 
+    /// As for a table, of one of its global indexes.
+    pub fn index_throughput_unchanged(index: &str, read_units: i64, write_units: i64) -> Error {
+        Error::validation(format!(
+            "The provisioned throughput for the index {index} will not change. The requested value equals the \
+             current value. Current ReadCapacityUnits provisioned for the index: {read_units}. Requested \
+             ReadCapacityUnits: {read_units}. Current WriteCapacityUnits provisioned for the index: \
+             {write_units}. Requested WriteCapacityUnits: {write_units}. Refer to the Amazon DynamoDB \
+             Developer Guide for current limits and how to request higher limits."
+        ))
+    }
+
+    pub fn index_throughput_missing(index: &str) -> Error {
+        Error::invalid_parameter(format_args!("ProvisionedThroughput is not specified for index: {index}"))
+    }
+
+    pub fn index_throughput_on_demand(index: &str) -> Error {
+        Error::invalid_parameter(format_args!(
+            "ProvisionedThroughput should not be specified for index: {index} when BillingMode is \
+             PAY_PER_REQUEST"
+        ))
+    }
+
+    /// `member` is `MaxReadRequestUnits` or `MaxWriteRequestUnits`.
+    pub fn on_demand_max_out_of_range(member: &str) -> Error {
+        Error::invalid_parameter(format_args!(
+            "Requested {member} for OnDemandThroughput for table is outside of valid range"
+        ))
+    }
+
+    /// `member` is `ReadUnitsPerSecond` or `WriteUnitsPerSecond`, `of` is `table` or names an index.
+    pub fn warm_throughput_lowered(member: &str, of: &str) -> Error {
+        Error::invalid_parameter(format_args!(
+            "Requested {member} for WarmThroughput for {of} is lower than current WarmThroughput, decreasing \
+             WarmThroughput is not supported"
+        ))
+    }
+
     pub fn deletion_protected() -> Error {
         Error::validation(
             "Resource cannot be deleted as it is currently protected against deletion. \
@@ -239,6 +280,38 @@ impl Error {
         Error::table_in_use(format_args!(
             "Cannot delete table while indexes are being created, updated, or deleted."
         ))
+    }
+
+    /// The table of a backup operation does not exist.
+    pub fn table_not_found(name: &str) -> Error {
+        Error::new(ErrorKind::TableNotFound, format!("Table not found: {name}"))
+    }
+
+    /// Tags or policies of a table that does not exist. The missing letter is DynamoDB's.
+    pub fn resource_not_found_arn(arn: &str) -> Error {
+        Error::new(
+            ErrorKind::ResourceNotFound,
+            format!("Requested resource not found: ResourcArn: {arn} not found"),
+        )
+    }
+
+    /// DynamoDB does not tell strangers that a table is missing: it denies them its tags.
+    pub fn tags_denied(account: &str, arn: &str) -> Error {
+        let message = format!(
+            "User: arn:aws:iam::{account}:root is not authorized to perform: dynamodb:ListTagsOfResource on \
+             resource: {arn}"
+        );
+        Error::new(ErrorKind::AccessDenied, message)
+    }
+
+    pub fn too_many_tags() -> Error {
+        Error::invalid_parameter(format_args!("Number of tags exceeds the limit of {}", limits::TAGS_MAX))
+    }
+
+    /// The table has no policy, or not in the revision that the request expects.
+    pub fn policy_not_found(arn: &str) -> Error {
+        let message = format!("Resource-based policy not found for the provided ResourceArn: {arn}");
+        Error::new(ErrorKind::PolicyNotFound, message)
     }
 
     pub fn one_index_change_at_a_time() -> Error {

@@ -30,5 +30,7 @@ pub const GLOBAL_SECONDARY_INDEXES_MAX: usize = 20;
 pub const LOCAL_SECONDARY_INDEXES_MAX: usize = 5;
 /// Summed over all indexes of a table that list attributes.
 pub const NON_KEY_ATTRIBUTES_MAX: usize = 100;
+pub const TAGS_MAX: usize = 50;
+pub const RESOURCE_POLICY_BYTES_MAX: usize = 20 * 1024;
 /// HASH and, separately, RANGE attributes in the key of a global secondary index.
 pub const INDEX_KEY_ATTRIBUTES_MAX: usize = 4;

@@ -29,12 +29,17 @@ impl<'a> TableName<'a> {
         if text.is_empty() {
             return Err(vec![Constraint::LengthMin(1)]);
         }
-        if let Some(arn) = parse_arn(text).filter(|arn| constraints(arn.name).is_empty()) {
+        if let Some(arn) = TableName::parse_arn(text) {
             let fits = text.len() <= ARN_LENGTH_MAX;
             return if fits { Ok(arn) } else { Err(vec![Constraint::LengthMax(ARN_LENGTH_MAX)]) };
         }
         let broken = constraints(text);
         if broken.is_empty() { Ok(TableName { name: text, home: None }) } else { Err(broken) }
+    }
+
+    /// Takes the ARN of a table and nothing else.
+    pub fn parse_arn(text: &'a str) -> Option<TableName<'a>> {
+        parse_arn(text).filter(|arn| constraints(arn.name).is_empty())
     }
 }
 

@@ -14,12 +14,17 @@ use parking_lot::RwLock;
 use store::{Consistency, Direction, Key, Partition, Position, Range, Space, Store, StoreError, WriteSet};
 
 use crate::Caller;
+use crate::sizes::{Size, Sizes, Tally};
 use crate::table::Table;
 
 /// One row a table, grouped by namespace.
 const TABLES: Space = Space(0);
-/// The number of the next space, and one row for each space that is being cleared.
+/// The number of the next space, and one row for each space that is being cleared. While the database is
+/// closed, the size of each space too.
 const SPACES: Space = Space(1);
+/// Sizes kept or taken out in one commit: 26 a table (5 local and 20 global indexes), so a hundred tables
+/// are 3 commits.
+const SIZES_A_COMMIT: usize = 1000;
 /// Lower numbers are the catalog's own.
 const FIRST_TABLE_SPACE: u64 = 16;
 
@@ -35,6 +40,8 @@ pub struct LiveTable {
     /// Writers hold it shared. Who has changed what writes must do (dropped the table, made an index)
     /// takes it whole once: after that no write goes by the old table.
     pub gate: Arc<tokio::sync::RwLock<()>>,
+    /// How much the table and its indexes hold.
+    pub sizes: Sizes,
 }
 
 impl std::ops::Deref for LiveTable {
@@ -55,10 +62,13 @@ impl Catalog {
     /// Reads the catalog. The spaces whose clearing was cut short come with it.
     pub async fn load(store: Arc<dyn Store>) -> Result<(Catalog, Vec<Space>), StoreError> {
         let mut tables: HashMap<Caller, BTreeMap<String, Arc<LiveTable>>> = HashMap::new();
+        let sizes = take_sizes(&*store).await?;
+        let tally = |space| sizes.get(&space).map_or_else(Tally::uncertain, |size| Tally::certain(*size));
         for row in rows(&*store, TABLES).await? {
             let table: Table = serde_json::from_slice(&row.1)
                 .map_err(|error| StoreError::Corrupt(format!("a table of the catalog: {error}")))?;
-            tables.entry(table.caller()).or_default().insert(table.name.clone(), live(table, Arc::default()));
+            let live = live(table, Arc::default(), tally);
+            tables.entry(live.caller()).or_default().insert(live.name.clone(), live);
         }
         let mut dropped = Vec::new();
         for (sort, _) in rows(&*store, SPACES).await? {
@@ -100,16 +110,22 @@ impl Catalog {
                 }
                 let first = rows[1].as_deref().map_or(Ok(FIRST_TABLE_SPACE), number_of);
                 let table = first.map(|first| make(Space(first)));
-                let writes = table.as_ref().map_or_else(|_| WriteSet::default(), |table| WriteSet {
-                    puts: vec![(keys[0].clone(), encode(table)), (keys[1].clone(), encode_number(after(table)))],
-                    ..WriteSet::default()
-                });
+                let writes = table.as_ref().map_or_else(
+                    |_| WriteSet::default(),
+                    |table| WriteSet {
+                        puts: vec![
+                            (keys[0].clone(), encode(table)),
+                            (keys[1].clone(), encode_number(after(table))),
+                        ],
+                        ..WriteSet::default()
+                    },
+                );
                 made = Some(table);
                 writes
             };
             catalog.store.update(&keys, &mut decide).await.map_err(CreateError::Store)?;
             let table = made.ok_or(CreateError::Exists)?.map_err(CreateError::Store)?;
-            Ok(catalog.show(table, Arc::default()))
+            Ok(catalog.show(live(table, Arc::default(), |_| Tally::certain(Size::default()))))
         };
         unbroken(create).await.map_err(CreateError::Store)?
     }
@@ -145,7 +161,8 @@ impl Catalog {
             };
             catalog.store.update(&keys, &mut decide).await?;
             let table = changed.expect("the store has called")?;
-            Ok(Some(table.map(|(table, _)| catalog.show(table, current.gate.clone()))))
+            let tally = |space| current.sizes.get(space).cloned().unwrap_or_else(Tally::uncertain);
+            Ok(Some(table.map(|(table, _)| catalog.show(live(table, current.gate.clone(), tally)))))
         };
         unbroken(replace).await?
     }
@@ -197,8 +214,20 @@ impl Catalog {
         self.tables.read().values().flat_map(BTreeMap::values).cloned().collect()
     }
 
-    fn show(&self, table: Table, gate: Arc<tokio::sync::RwLock<()>>) -> Arc<LiveTable> {
-        let live = live(table, gate);
+    /// Keeps the sizes of tables until the database is next opened.
+    pub async fn keep_sizes(&self, tables: &[Arc<LiveTable>]) -> Result<(), StoreError> {
+        let sizes: Vec<(Space, Size)> = tables.iter().flat_map(|table| table.sizes.certain()).collect();
+        for sizes in sizes.chunks(SIZES_A_COMMIT) {
+            let keys: Vec<Key> = sizes.iter().map(|(space, _)| size_key(*space)).collect();
+            let rows = || keys.iter().cloned().zip(sizes.iter().map(|(_, size)| encode(size)));
+            self.store
+                .update(&keys, &mut |_| WriteSet { puts: rows().collect(), ..WriteSet::default() })
+                .await?;
+        }
+        Ok(())
+    }
+
+    fn show(&self, live: Arc<LiveTable>) -> Arc<LiveTable> {
         self.tables.write().entry(live.caller()).or_default().insert(live.name.clone(), live.clone());
         live
     }
@@ -206,7 +235,9 @@ impl Catalog {
 
 /// Carries a change through even if the request that asked for it is dropped: what is committed must
 /// be shown.
-async fn unbroken<T: Send + 'static>(change: impl Future<Output = T> + Send + 'static) -> Result<T, StoreError> {
+async fn unbroken<T: Send + 'static>(
+    change: impl Future<Output = T> + Send + 'static,
+) -> Result<T, StoreError> {
     tokio::spawn(change).await.map_err(|error| StoreError::Unavailable(error.to_string()))
 }
 
@@ -215,8 +246,31 @@ fn after(table: &Table) -> u64 {
     table.spaces().map(|space| space.0 + 1).max().unwrap_or(FIRST_TABLE_SPACE)
 }
 
-fn live(table: Table, gate: Arc<tokio::sync::RwLock<()>>) -> Arc<LiveTable> {
-    Arc::new(LiveTable { table, gate })
+fn live(
+    table: Table,
+    gate: Arc<tokio::sync::RwLock<()>>,
+    tally: impl Fn(Space) -> Arc<Tally>,
+) -> Arc<LiveTable> {
+    let sizes = Sizes::new(table.spaces(), tally);
+    Arc::new(LiveTable { table, gate, sizes })
+}
+
+/// The sizes that were kept when the database was closed. They are taken out, for from now on they are
+/// no longer true.
+async fn take_sizes(store: &dyn Store) -> Result<HashMap<Space, Size>, StoreError> {
+    let mut sizes = HashMap::new();
+    for (sort, row) in rows(store, SPACES).await? {
+        if let Some(number) = sort.strip_prefix(b"size:") {
+            let size = serde_json::from_slice(&row)
+                .map_err(|error| StoreError::Corrupt(format!("a size in the catalog: {error}")))?;
+            sizes.insert(Space(number_of(number)?), size);
+        }
+    }
+    let keys: Vec<Key> = sizes.keys().map(|space| size_key(*space)).collect();
+    for keys in keys.chunks(SIZES_A_COMMIT) {
+        store.update(keys, &mut |_| WriteSet { deletes: keys.to_vec(), ..WriteSet::default() }).await?;
+    }
+    Ok(sizes)
 }
 
 /// All rows of one of the catalog's spaces. There are few: at most 2,500 tables an account.
@@ -246,12 +300,16 @@ fn drop_key(space: Space) -> Key {
     space_key(format!("drop:{}", space.0).into_bytes())
 }
 
+fn size_key(space: Space) -> Key {
+    space_key(format!("size:{}", space.0).into_bytes())
+}
+
 fn space_key(sort: Vec<u8>) -> Key {
     Key { space: SPACES, position: Position { partition: Partition::FIRST, sort } }
 }
 
-fn encode(table: &Table) -> Bytes {
-    Bytes::from(serde_json::to_vec(table).expect("a table has only names and numbers"))
+fn encode(value: &impl serde::Serialize) -> Bytes {
+    Bytes::from(serde_json::to_vec(value).expect("tables and sizes have only names and numbers"))
 }
 
 fn encode_number(number: u64) -> Bytes {

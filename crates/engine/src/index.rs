@@ -9,6 +9,7 @@ use item::{Item, ItemBuilder, ItemRef, ValueRef, View};
 use store::{Key, Position};
 
 use crate::key;
+use crate::sizes::Size;
 use crate::table::{Index, KeyAttribute, Projection, Table};
 
 /// What a write changes in one index.
@@ -17,6 +18,7 @@ pub struct Difference {
     pub put: Option<(Key, Item)>,
     pub delete: Option<Key>,
     pub units: f64,
+    pub growth: Size,
 }
 
 /// The row of an item in an index, or none if the item lacks a key attribute or has it in a form that
@@ -60,26 +62,34 @@ fn projected(table: &Table, index: &Index, item: ItemRef<'_>) -> Item {
 /// What replacing `old` by `new` does to an index. The six cases of its charge: in neither, nothing;
 /// entering or leaving, that row; the same row, nothing; the row changed in place, the larger;
 /// the row moved, both.
-pub fn difference(table: &Table, index: &Index, old: Option<ItemRef<'_>>, new: Option<ItemRef<'_>>) -> Difference {
+pub fn difference(
+    table: &Table,
+    index: &Index,
+    old: Option<ItemRef<'_>>,
+    new: Option<ItemRef<'_>>,
+) -> Difference {
     let old = old.and_then(|item| entry(table, index, item));
     let new = new.and_then(|item| entry(table, index, item));
     let size = |row: &Item| Some(row.as_ref().size_bytes());
+    let growth =
+        Size::growth(old.as_ref().map(|(_, row)| row.as_ref()), new.as_ref().map(|(_, row)| row.as_ref()));
     match (old, new) {
         (None, None) => Difference::default(),
         (None, Some((key, row))) => {
             let units = capacity::write_units(None, size(&row));
-            Difference { put: Some((key, row)), delete: None, units }
+            Difference { put: Some((key, row)), delete: None, units, growth }
         }
         (Some((key, row)), None) => {
-            Difference { put: None, delete: Some(key), units: capacity::write_units(size(&row), None) }
+            let units = capacity::write_units(size(&row), None);
+            Difference { put: None, delete: Some(key), units, growth }
         }
         (Some((old_key, old)), Some((key, new))) if old_key == key => {
             let units = if old == new { 0.0 } else { capacity::write_units(size(&old), size(&new)) };
-            Difference { put: (old != new).then_some((key, new)), delete: None, units }
+            Difference { put: (old != new).then_some((key, new)), delete: None, units, growth }
         }
         (Some((old_key, old)), Some((key, new))) => {
             let units = capacity::write_units(size(&old), None) + capacity::write_units(None, size(&new));
-            Difference { put: Some((key, new)), delete: Some(old_key), units }
+            Difference { put: Some((key, new)), delete: Some(old_key), units, growth }
         }
     }
 }

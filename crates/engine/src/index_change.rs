@@ -4,7 +4,7 @@
 //! the last write that does not know of it has ended, the rows of the table are walked in batches; each
 //! item is read again under its lock and its index row written, so whatever a concurrent write does, the
 //! row is that of the item as it is. How far the walk has come is committed with each batch, so a restart
-//! goes on from there. At the end the index becomes ACTIVE.
+//! goes on from there. At the end the index is counted and becomes ACTIVE.
 //!
 //! Dropping: the index stands as DELETING and is no longer written; when the last write that does not
 //! know of that has ended, it leaves the catalog and its rows are cleared.
@@ -21,6 +21,7 @@ use crate::Caller;
 use crate::catalog::{Catalog, LiveTable};
 use crate::index;
 use crate::operation::delete_table;
+use crate::sizes;
 use crate::table::{Index, IndexState, Table};
 
 /// Items a batch: small, so that a batch holds its locks for about as long as a transaction does.
@@ -87,6 +88,9 @@ impl IndexChange {
                 .await?;
             done = Some(last);
             tokio::task::yield_now().await;
+        }
+        if let Some((table, _)) = self.current() {
+            sizes::recount(&*self.store, &table, index.space()).await?;
         }
         self.change(|index| index.state = IndexState::Active).await?;
         self.store

@@ -15,8 +15,11 @@ mod index_change;
 mod key;
 mod legacy;
 mod operation;
+mod options;
 mod read;
+mod sizes;
 mod source;
+mod state_change;
 mod table;
 mod transaction;
 mod verify;
@@ -29,11 +32,13 @@ use store::{Store, StoreError};
 
 pub use caller::Caller;
 pub use environment::Environment;
+pub use options::Options;
 pub use verify::Verification;
 
 use catalog::{Catalog, LiveTable};
 use index_change::IndexChange;
-use table::{Index, IndexState, Table};
+use state_change::StateChange;
+use table::{Index, IndexState, Table, TableState};
 use transaction::Transactions;
 
 /// A database on a store.
@@ -41,6 +46,7 @@ pub struct Engine {
     store: Arc<dyn Store>,
     catalog: Arc<Catalog>,
     environment: Arc<dyn Environment>,
+    options: Options,
     transactions: Transactions,
     token_clearing: idempotency::Clearing,
 }
@@ -48,7 +54,18 @@ pub struct Engine {
 impl Engine {
     /// Opens the database that the store holds; an empty store is an empty database. Must be called
     /// inside a tokio runtime: the clearing of dropped tables goes on in the background.
-    pub async fn open(store: Arc<dyn Store>, environment: Arc<dyn Environment>) -> Result<Engine, StoreError> {
+    pub async fn open(
+        store: Arc<dyn Store>,
+        environment: Arc<dyn Environment>,
+    ) -> Result<Engine, StoreError> {
+        Engine::open_with(store, environment, Options::default()).await
+    }
+
+    pub async fn open_with(
+        store: Arc<dyn Store>,
+        environment: Arc<dyn Environment>,
+        options: Options,
+    ) -> Result<Engine, StoreError> {
         let (catalog, dropped) = Catalog::load(store.clone()).await?;
         for space in dropped {
             tokio::spawn(operation::delete_table::clear(store.clone(), space));
@@ -57,9 +74,14 @@ impl Engine {
             store,
             catalog: Arc::new(catalog),
             environment,
+            options,
             transactions: Transactions::default(),
             token_clearing: idempotency::Clearing::default(),
         };
+        for table in engine.catalog.all() {
+            engine.state_change(table).finish().await?;
+        }
+        tokio::spawn(sizes::recount_all(engine.store.clone(), engine.catalog.all()));
         for table in engine.catalog.all() {
             for index in table.indexes.iter().filter(|index| index.state != IndexState::Active) {
                 engine.carry_through(&table, index);
@@ -80,8 +102,61 @@ impl Engine {
         tokio::spawn(change.run());
     }
 
+    /// What makes a table leave the state that it is in.
+    fn state_change(&self, table: Arc<LiveTable>) -> StateChange {
+        StateChange { store: self.store.clone(), catalog: self.catalog.clone(), table }
+    }
+
+    /// The state that a table is in while it is made, changed or dropped.
+    fn passing(&self, state: TableState) -> TableState {
+        if self.options.state_delay.is_zero() { TableState::Active } else { state }
+    }
+
+    /// Lets a table leave the state that it is in when the delay is over; without a delay it has left it
+    /// when this ends.
+    async fn settle(&self, table: &Arc<LiveTable>) {
+        if table.state == TableState::Active {
+            return;
+        }
+        let delay = self.options.state_delay;
+        // Apart from the request, which may be dropped.
+        let left = tokio::spawn(self.state_change(table.clone()).run(delay));
+        if delay.is_zero()
+            && let Err(error) = left.await
+        {
+            tracing::error!(%error, "a table did not leave its state");
+        }
+    }
+
+    /// Changes a table; `None` if it is gone. Only an active table can be changed.
+    async fn change(
+        &self,
+        table: &Table,
+        change: impl Fn(&mut Table) -> Result<(), Error> + Send + Sync + 'static,
+    ) -> Result<Option<Arc<LiveTable>>, Error> {
+        let change = move |table: &Table, _| {
+            table.check_active()?;
+            let mut table = table.clone();
+            change(&mut table)?;
+            Ok(table)
+        };
+        let changed = self.catalog.replace(&table.caller(), &table.name, change).await;
+        changed.map_err(fault::of_store)?.transpose()
+    }
+
     /// Makes everything durable and ends background work.
     pub async fn close(&self) -> Result<(), StoreError> {
+        let mut tables = self.catalog.all();
+        // In the order in which writes take them; held until the store is closed, so that the sizes that
+        // are kept are those of what is stored.
+        tables.sort_by_key(|table| table.space());
+        let mut writing = Vec::with_capacity(tables.len());
+        for table in &tables {
+            writing.push(table.gate.write().await);
+        }
+        if let Err(error) = self.catalog.keep_sizes(&tables).await {
+            tracing::warn!(%error, "the sizes of tables were not kept; the next start counts them");
+        }
         self.store.close().await
     }
 
@@ -94,6 +169,31 @@ impl Engine {
             Request::DescribeTable(input) => describe_table::run(self, caller, *input).await?.into(),
             Request::ListTables(input) => list_tables::run(self, caller, *input).await?.into(),
             Request::UpdateTable(input) => update_table::run(self, caller, *input).await?.into(),
+            Request::TagResource(input) => {
+                tag_resource::run(self, caller, *input).await?;
+                Response::TagResource
+            }
+            Request::UntagResource(input) => {
+                untag_resource::run(self, caller, *input).await?;
+                Response::UntagResource
+            }
+            Request::ListTagsOfResource(input) => {
+                list_tags_of_resource::run(self, caller, *input).await?.into()
+            }
+            Request::UpdateTimeToLive(input) => update_time_to_live::run(self, caller, *input).await?.into(),
+            Request::DescribeTimeToLive(input) => {
+                describe_time_to_live::run(self, caller, *input).await?.into()
+            }
+            Request::DescribeContinuousBackups(input) => {
+                describe_continuous_backups::run(self, caller, *input).await?.into()
+            }
+            Request::PutResourcePolicy(input) => put_resource_policy::run(self, caller, *input).await?.into(),
+            Request::GetResourcePolicy(input) => get_resource_policy::run(self, caller, *input).await?.into(),
+            Request::DeleteResourcePolicy(input) => {
+                delete_resource_policy::run(self, caller, *input).await?.into()
+            }
+            Request::DescribeLimits(input) => describe_limits::run(*input).await?.into(),
+            Request::DescribeEndpoints(input) => describe_endpoints::run(self, caller, *input).await?.into(),
             Request::PutItem(input) => put_item::run(self, caller, *input).await?.into(),
             Request::GetItem(input) => get_item::run(self, caller, *input).await?.into(),
             Request::UpdateItem(input) => update_item::run(self, caller, *input).await?.into(),
@@ -109,9 +209,10 @@ impl Engine {
         })
     }
 
-    /// The table that an item operation names.
+    /// The table that an item operation names. One that is still being made, or already being dropped,
+    /// has no items for anyone.
     fn table(&self, caller: &Caller, name: &str) -> Result<Arc<LiveTable>, Error> {
-        self.find(caller, name).ok_or_else(Error::resource_not_found_item)
+        self.find(caller, name).filter(|table| table.has_items()).ok_or_else(Error::resource_not_found_item)
     }
 
     /// The table that goes by this name or ARN. An ARN says by itself whose table it is.

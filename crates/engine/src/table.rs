@@ -1,5 +1,8 @@
 //! A table as the catalog knows it: an immutable snapshot, replaced as a whole when it changes.
 
+use std::collections::BTreeMap;
+
+use api::Error;
 use item::{Item, ItemBuilder, ItemRef, Type};
 use serde::{Deserialize, Serialize};
 use store::Space;
@@ -25,6 +28,40 @@ pub struct Table {
     pub deletion_protection: bool,
     /// Absent until a client sets it.
     pub class: Option<TableClass>,
+    #[serde(default)]
+    pub state: TableState,
+    #[serde(default)]
+    pub tags: BTreeMap<String, String>,
+    /// The attribute that holds when an item expires, if items do.
+    pub time_to_live: Option<String>,
+    pub policy: Option<ResourcePolicy>,
+    /// Absent with the key that the service owns, which is the default.
+    pub encryption: Option<Encryption>,
+}
+
+/// A table is anything but active only for as long as changes of state are made to last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TableState {
+    Creating,
+    #[default]
+    Active,
+    Updating,
+    Deleting,
+}
+
+/// Who else may use the table. It is kept and shown; access is not decided by it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourcePolicy {
+    pub document: String,
+    pub revision: String,
+}
+
+/// The key that a client wants its table encrypted with. It is kept and shown; the store's files are
+/// what they are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Encryption {
+    /// The ARN, id or alias that the client gave, or none for the key that the service manages.
+    pub key: Option<String>,
 }
 
 /// The attributes that locate an item. A table has one HASH attribute and at most one RANGE
@@ -84,6 +121,8 @@ pub struct Throughput {
     pub read_units: u64,
     pub write_units: u64,
     pub on_demand_max: OnDemandMax,
+    #[serde(default)]
+    pub warm: WarmThroughput,
 }
 
 /// How a table's throughput is paid for.
@@ -97,6 +136,8 @@ pub struct Billing {
     pub increased_ms: Option<u64>,
     pub decreased_ms: Option<u64>,
     pub on_demand_max: OnDemandMax,
+    #[serde(default)]
+    pub warm: WarmThroughput,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,6 +153,13 @@ pub struct OnDemandMax {
     pub write_units: Option<i64>,
 }
 
+/// What a client asked a table or index to be ready for at once; zeros if it never did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarmThroughput {
+    pub read_units: u64,
+    pub write_units: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableClass {
     pub infrequent_access: bool,
@@ -119,6 +167,7 @@ pub struct TableClass {
 }
 
 /// What the catalog must know to make a table; the rest follows from its name and time.
+#[derive(Clone)]
 pub struct NewTable {
     pub name: String,
     pub keys: KeySchema,
@@ -127,8 +176,13 @@ pub struct NewTable {
     pub billing: Billing,
     pub deletion_protection: bool,
     pub class: Option<TableClass>,
+    pub state: TableState,
+    pub tags: BTreeMap<String, String>,
+    pub policy: Option<ResourcePolicy>,
+    pub encryption: Option<Encryption>,
 }
 
+#[derive(Clone)]
 pub struct NewIndex {
     pub name: String,
     pub scope: Scope,
@@ -185,6 +239,11 @@ impl Table {
             billing: new.billing,
             deletion_protection: new.deletion_protection,
             class: new.class,
+            state: new.state,
+            tags: new.tags,
+            time_to_live: None,
+            policy: new.policy,
+            encryption: new.encryption,
         }
     }
 
@@ -201,6 +260,21 @@ impl Table {
         let Table { keys, indexes, definitions, .. } = self;
         let used = |name: &str| keys.contains(name) || indexes.iter().any(|index| index.keys.contains(name));
         definitions.retain(|definition| used(&definition.name));
+    }
+
+    /// Whether items can be read and written.
+    pub fn has_items(&self) -> bool {
+        matches!(self.state, TableState::Active | TableState::Updating)
+    }
+
+    /// Refuses to change a table that is still busy with another change.
+    pub fn check_active(&self) -> Result<(), Error> {
+        match self.state {
+            TableState::Active => Ok(()),
+            TableState::Creating => Err(Error::table_being_created(&self.name)),
+            TableState::Updating => Err(Error::table_being_updated(&self.name)),
+            TableState::Deleting => Err(Error::table_being_deleted(&self.name)),
+        }
     }
 
     /// Its own space and those of its indexes.
@@ -223,6 +297,43 @@ impl Table {
             BillingMode::Provisioned => {
                 capacity::partitions_provisioned(self.billing.read_units, self.billing.write_units)
             }
+        }
+    }
+}
+
+impl Billing {
+    /// What the table can serve at once: what it was asked to be ready for, and never less than what is
+    /// provisioned or what a new on-demand table can.
+    pub fn warm(&self) -> WarmThroughput {
+        let base = match self.mode {
+            BillingMode::OnDemand => WarmThroughput::ON_DEMAND,
+            BillingMode::Provisioned => {
+                WarmThroughput { read_units: self.read_units, write_units: self.write_units }
+            }
+        };
+        self.warm.max(base)
+    }
+}
+
+impl Throughput {
+    /// What the index can serve at once, as for a table.
+    pub fn warm(&self) -> WarmThroughput {
+        let provisioned = WarmThroughput { read_units: self.read_units, write_units: self.write_units };
+        let base = if provisioned == WarmThroughput::default() { WarmThroughput::ON_DEMAND } else { provisioned };
+        self.warm.max(base)
+    }
+}
+
+impl WarmThroughput {
+    const ON_DEMAND: WarmThroughput = WarmThroughput {
+        read_units: capacity::PARTITIONS_ON_DEMAND * capacity::PARTITION_READ_UNITS,
+        write_units: capacity::PARTITIONS_ON_DEMAND * capacity::PARTITION_WRITE_UNITS,
+    };
+
+    fn max(self, other: WarmThroughput) -> WarmThroughput {
+        WarmThroughput {
+            read_units: self.read_units.max(other.read_units),
+            write_units: self.write_units.max(other.write_units),
         }
     }
 }

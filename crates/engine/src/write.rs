@@ -14,13 +14,14 @@ use api::{Error, limits};
 use bytes::Bytes;
 use expression::{Condition, Update, Updated};
 use item::Item;
-use store::{Key, Store, WriteSet};
+use store::{Key, Space, Store, WriteSet};
 
 use crate::Engine;
 use crate::catalog::LiveTable;
-use crate::index::{self, Difference};
 use crate::fault;
 use crate::idempotency::{Earlier, Token};
+use crate::index::{self, Difference};
+use crate::sizes::Size;
 
 /// A change of one item, decided but not yet done.
 pub struct Plan {
@@ -36,7 +37,10 @@ pub enum Change {
     Put(Item),
     Delete,
     /// The key attributes stand for the item that isn't there yet.
-    Update { update: Box<Update>, key_attributes: Item },
+    Update {
+        update: Box<Update>,
+        key_attributes: Item,
+    },
     /// Only the condition counts.
     Check,
 }
@@ -48,6 +52,8 @@ pub struct Outcome {
     pub new: Option<Item>,
     /// What it cost in each index that it changed.
     pub index_units: Vec<(String, f64)>,
+    /// By how much each index grew that did.
+    pub index_growth: Vec<(Space, Size)>,
 }
 
 impl Outcome {
@@ -60,6 +66,11 @@ impl Outcome {
     pub fn table_units(&self) -> f64 {
         let size = |item: &Option<Item>| item.as_ref().map(|item| item.as_ref().size_bytes());
         capacity::write_units(size(&self.old), size(&self.new))
+    }
+
+    /// By how much the table itself grew.
+    fn table_growth(&self) -> Size {
+        Size::growth(self.old.as_ref().map(Item::as_ref), self.new.as_ref().map(Item::as_ref))
     }
 }
 
@@ -90,6 +101,7 @@ pub async fn apply_all(store: &dyn Store, plans: &[Plan], token: Option<&Token>)
     let item_keys = plans.iter().map(|plan| &plan.key);
     let keys: Vec<Key> = item_keys.chain(token.iter().flat_map(|token| token.keys())).cloned().collect();
     let mut results = Vec::new();
+    let adjustment = Adjustment { plans, done: false };
     let mut earlier = Ok(None);
     store
         .update(&keys, &mut |rows| {
@@ -110,9 +122,39 @@ pub async fn apply_all(store: &dyn Store, plans: &[Plan], token: Option<&Token>)
         })
         .await
         .map_err(fault::of_store)?;
+    adjustment.settle(&results);
     match (earlier.map_err(fault::of_store)?, token) {
         (Some(earlier), Some(token)) => Ok(Applied::Earlier { same: token.is_of(&earlier), earlier }),
         _ => Ok(Applied::Now(results)),
+    }
+}
+
+/// What a commit does to the sizes of tables and indexes. Dropped before it is settled (the request was
+/// cut off, the store failed) it leaves them in doubt, for nobody knows whether the commit came about.
+struct Adjustment<'a> {
+    plans: &'a [Plan],
+    done: bool,
+}
+
+impl Adjustment<'_> {
+    fn settle(mut self, results: &[Result<Outcome, Error>]) {
+        self.done = true;
+        // Any failure means that nothing was committed.
+        let Ok(outcomes) = results.iter().map(Result::as_ref).collect::<Result<Vec<_>, _>>() else { return };
+        for (plan, outcome) in self.plans.iter().zip(outcomes) {
+            plan.table.sizes.adjust(plan.table.space(), outcome.table_growth());
+            for (space, growth) in &outcome.index_growth {
+                plan.table.sizes.adjust(*space, *growth);
+            }
+        }
+    }
+}
+
+impl Drop for Adjustment<'_> {
+    fn drop(&mut self) {
+        if !self.done {
+            self.plans.iter().for_each(|plan| plan.table.sizes.doubt());
+        }
     }
 }
 
@@ -138,7 +180,7 @@ fn decide(plan: &Plan, row: Option<Bytes>, writes: &mut WriteSet) -> Result<Outc
         return Err(Error::conditional_check_failed(old.filter(|_| plan.show_failed_item)));
     }
     let new = match &plan.change {
-        Change::Check => return Ok(Outcome { new: old.clone(), old, index_units: Vec::new() }),
+        Change::Check => return Ok(Outcome { new: old.clone(), old, ..Outcome::default() }),
         Change::Put(item) => {
             index::check(&plan.table, None, item.as_ref(), false)?;
             Some(item.clone())
@@ -151,8 +193,9 @@ fn decide(plan: &Plan, row: Option<Bytes>, writes: &mut WriteSet) -> Result<Outc
         (Some(_), None) => writes.deletes.push(plan.key.clone()),
         (None, None) => {}
     }
-    let index_units = index_rows(plan, old.as_ref(), new.as_ref(), writes);
-    Ok(Outcome { old, new, index_units })
+    let mut outcome = Outcome { old, new, ..Outcome::default() };
+    index_rows(plan, &mut outcome, writes);
+    Ok(outcome)
 }
 
 fn updated(
@@ -162,7 +205,8 @@ fn updated(
     key_attributes: &Item,
 ) -> Result<Option<Item>, Error> {
     let before = old.unwrap_or(key_attributes).as_ref();
-    let updated = update.apply(before, old.is_some()).map_err(|error| Error::validation(error.to_string()))?;
+    let updated =
+        update.apply(before, old.is_some()).map_err(|error| Error::validation(error.to_string()))?;
     let Updated::Item(new) = updated else { return Ok(None) };
     if new.as_ref().size_bytes() > limits::ITEM_BYTES_MAX {
         return Err(Error::item_to_update_too_large());
@@ -171,22 +215,18 @@ fn updated(
     Ok(Some(new))
 }
 
-/// Adds the rows of the table's indexes, and tells what each index that changed costs.
-fn index_rows(
-    plan: &Plan,
-    old: Option<&Item>,
-    new: Option<&Item>,
-    writes: &mut WriteSet,
-) -> Vec<(String, f64)> {
-    let mut units = Vec::new();
+/// Adds the rows of the table's indexes, and tells what each index that changed costs and how it grew.
+fn index_rows(plan: &Plan, outcome: &mut Outcome, writes: &mut WriteSet) {
+    let (old, new) = (outcome.old.as_ref().map(Item::as_ref), outcome.new.as_ref().map(Item::as_ref));
     for index in plan.table.indexes.iter().filter(|index| index.is_written()) {
-        let change = index::difference(&plan.table, index, old.map(Item::as_ref), new.map(Item::as_ref));
-        let Difference { put, delete, units: cost } = change;
+        let Difference { put, delete, units, growth } = index::difference(&plan.table, index, old, new);
         writes.puts.extend(put.map(|(key, row)| (key, row.into_stored())));
         writes.deletes.extend(delete);
-        if cost > 0.0 {
-            units.push((index.name.clone(), cost));
+        if units > 0.0 {
+            outcome.index_units.push((index.name.clone(), units));
+        }
+        if growth != Size::default() {
+            outcome.index_growth.push((index.space(), growth));
         }
     }
-    units
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use api::Input;
-use engine::{Caller, Engine, Verification};
+use engine::{Caller, Engine, Options, Verification};
 use store::memory::MemoryStore;
 use store::{Store, StoreError};
 use store_fjall::{Durability, FjallStore};
@@ -19,6 +19,17 @@ pub struct Database {
     caller: Caller,
 }
 
+/// Where a database keeps its data.
+#[derive(Clone, Copy, Debug)]
+pub enum Storage<'a> {
+    /// Nowhere: it is gone when it is dropped.
+    Memory,
+    /// In a folder, which is made if it isn't there.
+    Folder { path: &'a Path, durability: Durability },
+    /// In what a PostgreSQL server holds.
+    Postgres { url: &'a str },
+}
+
 /// Why a database could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -31,28 +42,28 @@ pub enum OpenError {
 impl Database {
     /// An empty database that is gone when it is dropped.
     pub async fn in_memory() -> Result<Database, OpenError> {
-        Database::on(Arc::new(MemoryStore::new())).await
+        Database::open_with(Storage::Memory, Options::default()).await
     }
 
     /// The database in a folder, which is made if it isn't there. Every acknowledged write survives
     /// power loss.
     pub async fn open(folder: impl AsRef<Path>) -> Result<Database, OpenError> {
-        Database::open_with(folder, Durability::Fsync).await
+        let storage = Storage::Folder { path: folder.as_ref(), durability: Durability::Fsync };
+        Database::open_with(storage, Options::default()).await
     }
 
-    pub async fn open_with(folder: impl AsRef<Path>, durability: Durability) -> Result<Database, OpenError> {
-        let options = store_fjall::Options { durability, ..store_fjall::Options::default() };
-        Database::on(Arc::new(FjallStore::open(folder.as_ref(), options)?)).await
-    }
-
-    /// The database that a PostgreSQL server holds.
-    pub async fn open_postgres(url: &str) -> Result<Database, OpenError> {
-        let store = PostgresStore::open(url, store_postgres::Options::default()).await?;
-        Database::on(Arc::new(store)).await
-    }
-
-    async fn on(store: Arc<dyn Store>) -> Result<Database, OpenError> {
-        let engine = Engine::open(store, Arc::new(System)).await?;
+    pub async fn open_with(storage: Storage<'_>, options: Options) -> Result<Database, OpenError> {
+        let store: Arc<dyn Store> = match storage {
+            Storage::Memory => Arc::new(MemoryStore::new()),
+            Storage::Folder { path, durability } => {
+                let options = store_fjall::Options { durability, ..store_fjall::Options::default() };
+                Arc::new(FjallStore::open(path, options)?)
+            }
+            Storage::Postgres { url } => {
+                Arc::new(PostgresStore::open(url, store_postgres::Options::default()).await?)
+            }
+        };
+        let engine = Engine::open_with(store, Arc::new(System), options).await?;
         Ok(Database { engine: Arc::new(engine), caller: Caller::new("000000000000", "us-east-1") })
     }
 

@@ -31,7 +31,8 @@ mod database;
 mod environment;
 
 pub use api;
-pub use database::{Database, OpenError};
+pub use database::{Database, OpenError, Storage};
+pub use engine::Options;
 pub use engine::Verification;
 pub use item;
 pub use store_fjall::Durability;

@@ -3,10 +3,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use lodestone::{Database, Durability};
+use lodestone::{Database, Durability, Options, Storage};
 use server::Server;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Serve DynamoDB on one port.
 ///
@@ -41,6 +43,10 @@ pub struct Serve {
     /// What an acknowledged write survives: `fsync` power loss, `os` the end of this process
     #[arg(long, value_enum, default_value_t = DurabilityArgument::Fsync)]
     durability: DurabilityArgument,
+
+    /// How long tables stay CREATING, UPDATING and DELETING, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    state_delay: u64,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -63,11 +69,14 @@ impl Serve {
         // The port first: a port that is taken is found out before the folder is touched.
         let listener = self.listen().await?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let database = self.open().await?;
-        let options = server::Options { request_id_seed: getrandom::u64().unwrap_or(1), ..server::Options::default() };
+        let database = self.open(address).await?;
+        let options =
+            server::Options { request_id_seed: getrandom::u64().unwrap_or(1), ..server::Options::default() };
         let server = Server::on(listener, database.engine(), options);
+        // Before anybody is told that it is ready, so that whoever is told may stop it at once.
+        let stop = stop_signal().map_err(|error| format!("can't listen for signals: {error}"))?;
         announce(address, &self.storage());
-        server.run(stop_signal()).await;
+        server.run(stop).await;
         database.close().await.map_err(|error| format!("can't close the database cleanly: {error}"))
     }
 
@@ -82,18 +91,23 @@ impl Serve {
         })
     }
 
-    async fn open(&self) -> Result<Arc<Database>, String> {
-        let database = if let Some(url) = &self.postgres {
-            Database::open_postgres(url).await
+    async fn open(&self, address: SocketAddr) -> Result<Arc<Database>, String> {
+        let storage = if let Some(url) = &self.postgres {
+            Storage::Postgres { url }
         } else if self.in_memory {
-            Database::in_memory().await
+            Storage::Memory
         } else {
             let durability = match self.durability {
                 DurabilityArgument::Fsync => Durability::Fsync,
                 DurabilityArgument::Os => Durability::Os,
             };
-            Database::open_with(&self.data, durability).await
+            Storage::Folder { path: &self.data, durability }
         };
+        let options = Options {
+            state_delay: Duration::from_millis(self.state_delay),
+            endpoint: Some(endpoint(address)),
+        };
+        let database = Database::open_with(storage, options).await;
         database.map(Arc::new).map_err(|error| error.to_string())
     }
 
@@ -106,6 +120,11 @@ impl Serve {
     }
 }
 
+/// Where clients on this machine reach the server, also if it listens on every address.
+fn endpoint(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() }
+}
+
 #[expect(clippy::print_stdout, reason = "the ready line is what the command is there to say")]
 fn announce(address: SocketAddr, storage: &str) {
     println!(
@@ -114,13 +133,13 @@ fn announce(address: SocketAddr, storage: &str) {
 }
 
 /// Ends when the process is asked to stop.
-async fn stop_signal() {
-    let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(terminate) => terminate,
-        Err(_) => return std::future::pending().await,
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
-    }
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
 }

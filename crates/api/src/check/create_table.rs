@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
 
+use super::resource::{check_policy, check_tags};
 use super::schema::{
-    check_billing, check_composite_key, check_definitions, check_index_billing, check_index_key_defined,
-    check_non_key_attribute_count, check_projection, check_simple_key, defined_names, invalid_key_schema,
-    is_defined, join, key_names,
+    check_billing, check_composite_key, check_definitions, check_encryption, check_index_billing,
+    check_index_key_defined, check_non_key_attribute_count, check_on_demand_max, check_projection,
+    check_simple_key, defined_names, invalid_key_schema, is_defined, join, key_names,
 };
 use super::{Refuse, refuse_table_request};
 use crate::violation::{Constraint, Violations};
@@ -31,6 +32,10 @@ impl CreateTableInput {
         self.check_local_indexes(key, definitions)?;
         self.check_global_indexes(definitions)?;
         self.check_index_names()?;
+        check_on_demand_max(self.paid_by(), self.on_demand_throughput.as_ref())?;
+        check_encryption(self.sse_specification.as_ref())?;
+        check_tags(self.tags.as_deref().unwrap_or_default())?;
+        check_policy(self.resource_policy.as_deref().unwrap_or_default())?;
         check_non_key_attribute_count(
             self.local_indexes()
                 .iter()
@@ -139,6 +144,7 @@ impl CreateTableInput {
             check_composite_key(&index.key_schema)?;
             check_projection(&index.projection)?;
             check_index_billing(self.paid_by(), &index.index_name, index.provisioned_throughput.as_ref())?;
+            check_on_demand_max(self.paid_by(), index.on_demand_throughput.as_ref())?;
         }
         if indexes.len() > limits::GLOBAL_SECONDARY_INDEXES_MAX {
             return Err(Error::invalid_parameter(format_args!(

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::violation::Constraint;
 use crate::{
-    AttributeDefinition, BillingMode, Error, KeySchemaElement, KeyType, Projection, ProjectionType,
-    ProvisionedThroughput, limits,
+    AttributeDefinition, BillingMode, Error, KeySchemaElement, KeyType, OnDemandThroughput, Projection,
+    ProjectionType, ProvisionedThroughput, SSESpecification, SSEType, limits,
 };
 
 /// One HASH attribute, then at most one RANGE attribute: the key of a table or local index.
@@ -180,13 +180,42 @@ pub(super) fn check_index_billing(
     throughput: Option<&ProvisionedThroughput>,
 ) -> Result<(), Error> {
     match (mode, throughput) {
-        (BillingMode::Provisioned, None) => Err(Error::invalid_parameter(format_args!(
-            "ProvisionedThroughput is not specified for index: {index}"
-        ))),
-        (BillingMode::PayPerRequest, Some(_)) => Err(Error::invalid_parameter(format_args!(
-            "ProvisionedThroughput should not be specified for index: {index} when BillingMode is \
-             PAY_PER_REQUEST"
-        ))),
+        (BillingMode::Provisioned, None) => Err(Error::index_throughput_missing(index)),
+        (BillingMode::PayPerRequest, Some(_)) => Err(Error::index_throughput_on_demand(index)),
         _ => Ok(()),
     }
+}
+
+/// Caps are for what is paid for by request. Read is looked at first.
+pub(super) fn check_on_demand_max(
+    mode: BillingMode,
+    throughput: Option<&OnDemandThroughput>,
+) -> Result<(), Error> {
+    let Some(throughput) = throughput else { return Ok(()) };
+    let read = ("MaxReadRequestUnits", throughput.max_read_request_units);
+    let write = ("MaxWriteRequestUnits", throughput.max_write_request_units);
+    for (member, units) in [read, write] {
+        let Some(units) = units else { continue };
+        if mode == BillingMode::Provisioned {
+            return Err(Error::invalid_parameter(format_args!(
+                "{member} for OnDemandThroughput cannot be specified when table BillingMode is PROVISIONED."
+            )));
+        }
+        if units < 1 {
+            return Err(Error::on_demand_max_out_of_range(member));
+        }
+    }
+    Ok(())
+}
+
+/// The only encryption that can be chosen is with a key of one's own.
+pub(super) fn check_encryption(specification: Option<&SSESpecification>) -> Result<(), Error> {
+    let Some(specification) = specification else { return Ok(()) };
+    if specification.sse_type == Some(SSEType::Aes256) {
+        return Err(Error::invalid_parameter("SSEType AES256 is not supported"));
+    }
+    if specification.kms_master_key_id.is_some() && specification.enabled != Some(true) {
+        return Err(Error::invalid_parameter("KMSMasterKeyId can only be specified when SSE is enabled"));
+    }
+    Ok(())
 }

@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
 use super::schema::{
-    check_billing, check_composite_key, check_definitions, check_index_billing, check_index_key_defined,
-    check_projection,
+    check_billing, check_composite_key, check_definitions, check_encryption, check_index_billing,
+    check_index_key_defined, check_projection,
 };
 use super::{Refuse, refuse_table_request};
 use crate::violation::Violations;
@@ -29,6 +29,7 @@ impl UpdateTableInput {
         if let Some(BillingMode::PayPerRequest) = self.billing_mode {
             check_billing(BillingMode::PayPerRequest, self.provisioned_throughput.as_ref())?;
         }
+        check_encryption(self.sse_specification.as_ref())?;
         let definitions = self.attribute_definitions.as_deref().unwrap_or_default();
         check_definitions(definitions)?;
         for update in self.index_updates() {

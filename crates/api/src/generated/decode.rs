@@ -9,16 +9,19 @@ use super::shape::{
     ConditionCheck, CreateGlobalSecondaryIndexAction, CreateGlobalTableWitnessGroupMemberAction,
     CreateReplicationGroupMemberAction, CreateTableInput, CreateVectorIndexAction, Delete,
     DeleteGlobalSecondaryIndexAction, DeleteGlobalTableWitnessGroupMemberAction, DeleteItemInput,
-    DeleteReplicationGroupMemberAction, DeleteRequest, DeleteTableInput, DeleteVectorIndexAction,
-    DescribeTableInput, DisassociateReplicationGroupMemberAction, ExpectedAttributeValue, Get, GetItemInput,
-    GlobalSecondaryIndex, GlobalSecondaryIndexUpdate, GlobalTableWitnessGroupUpdate, KeySchemaElement,
-    KeysAndAttributes, ListTablesInput, LocalSecondaryIndex, OnDemandThroughput, OnDemandThroughputOverride,
-    Projection, ProvisionedThroughput, ProvisionedThroughputOverride, Put, PutItemInput, PutRequest,
-    QueryInput, ReplicaGlobalSecondaryIndex, ReplicationGroupUpdate, SSESpecification, ScanInput,
-    SearchSchemaElement, StreamSpecification, Tag, TransactGetItem, TransactGetItemsInput, TransactWriteItem,
-    TransactWriteItemsInput, Update, UpdateGlobalSecondaryIndexAction, UpdateItemInput,
-    UpdateReplicationGroupMemberAction, UpdateTableInput, VectorAttributeDefinition, VectorIndex,
-    VectorIndexUpdate, WarmThroughput, WriteRequest,
+    DeleteReplicationGroupMemberAction, DeleteRequest, DeleteResourcePolicyInput, DeleteTableInput,
+    DeleteVectorIndexAction, DescribeContinuousBackupsInput, DescribeEndpointsRequest, DescribeLimitsInput,
+    DescribeTableInput, DescribeTimeToLiveInput, DisassociateReplicationGroupMemberAction,
+    ExpectedAttributeValue, Get, GetItemInput, GetResourcePolicyInput, GlobalSecondaryIndex,
+    GlobalSecondaryIndexUpdate, GlobalTableWitnessGroupUpdate, KeySchemaElement, KeysAndAttributes,
+    ListTablesInput, ListTagsOfResourceInput, LocalSecondaryIndex, OnDemandThroughput,
+    OnDemandThroughputOverride, Projection, ProvisionedThroughput, ProvisionedThroughputOverride, Put,
+    PutItemInput, PutRequest, PutResourcePolicyInput, QueryInput, ReplicaGlobalSecondaryIndex,
+    ReplicationGroupUpdate, SSESpecification, ScanInput, SearchSchemaElement, StreamSpecification, Tag,
+    TagResourceInput, TimeToLiveSpecification, TransactGetItem, TransactGetItemsInput, TransactWriteItem,
+    TransactWriteItemsInput, UntagResourceInput, Update, UpdateGlobalSecondaryIndexAction, UpdateItemInput,
+    UpdateReplicationGroupMemberAction, UpdateTableInput, UpdateTimeToLiveInput, VectorAttributeDefinition,
+    VectorIndex, VectorIndexUpdate, WarmThroughput, WriteRequest,
 };
 use crate::decode::{
     Decoded, Path, Reader, boolean, enumeration, integer_within, item, list, long, long_within, map, string,
@@ -479,6 +482,25 @@ fn read_delete_request(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Delete
     Ok(shape)
 }
 
+pub(super) fn read_delete_resource_policy_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DeleteResourcePolicyInput> {
+    const MEMBERS: &[&str] = &["ExpectedRevisionId", "ResourceArn"];
+    let mut members = reader.structure("DeleteResourcePolicyInput", MEMBERS)?;
+    let mut shape = DeleteResourcePolicyInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.expected_revision_id = Some(read_policy_revision_id(reader, &at)?),
+            _ => shape.resource_arn = read_resource_arn_string(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[1]);
+
+    Ok(shape)
+}
+
 pub(super) fn read_delete_table_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<DeleteTableInput> {
     const MEMBERS: &[&str] = &["TableName"];
     let mut members = reader.structure("DeleteTableInput", MEMBERS)?;
@@ -508,6 +530,46 @@ fn read_delete_vector_index_action(
     Ok(shape)
 }
 
+pub(super) fn read_describe_continuous_backups_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeContinuousBackupsInput> {
+    const MEMBERS: &[&str] = &["TableName"];
+    let mut members = reader.structure("DescribeContinuousBackupsInput", MEMBERS)?;
+    let mut shape = DescribeContinuousBackupsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.table_name = table_name(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+
+    Ok(shape)
+}
+
+pub(super) fn read_describe_endpoints_request(
+    reader: &mut Reader<'_>,
+    _at: &Path<'_>,
+) -> Decoded<DescribeEndpointsRequest> {
+    const MEMBERS: &[&str] = &[];
+    let mut members = reader.structure("DescribeEndpointsRequest", MEMBERS)?;
+    let shape = DescribeEndpointsRequest::default();
+    while members.next(reader)?.is_some() {}
+
+    Ok(shape)
+}
+
+pub(super) fn read_describe_limits_input(
+    reader: &mut Reader<'_>,
+    _at: &Path<'_>,
+) -> Decoded<DescribeLimitsInput> {
+    const MEMBERS: &[&str] = &[];
+    let mut members = reader.structure("DescribeLimitsInput", MEMBERS)?;
+    let shape = DescribeLimitsInput::default();
+    while members.next(reader)?.is_some() {}
+
+    Ok(shape)
+}
+
 pub(super) fn read_describe_table_input(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -515,6 +577,22 @@ pub(super) fn read_describe_table_input(
     const MEMBERS: &[&str] = &["TableName"];
     let mut members = reader.structure("DescribeTableInput", MEMBERS)?;
     let mut shape = DescribeTableInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.table_name = table_name(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+
+    Ok(shape)
+}
+
+pub(super) fn read_describe_time_to_live_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeTimeToLiveInput> {
+    const MEMBERS: &[&str] = &["TableName"];
+    let mut members = reader.structure("DescribeTimeToLiveInput", MEMBERS)?;
+    let mut shape = DescribeTimeToLiveInput::default();
     while let Some(index) = members.next(reader)? {
         let at = at.member(MEMBERS, index);
         shape.table_name = table_name(reader, &at)?;
@@ -641,6 +719,22 @@ pub(super) fn read_get_item_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Dec
     }
     members.require(reader, at, &[3, 6]);
     shape.value_fault = reader.take_value_fault();
+    Ok(shape)
+}
+
+pub(super) fn read_get_resource_policy_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<GetResourcePolicyInput> {
+    const MEMBERS: &[&str] = &["ResourceArn"];
+    let mut members = reader.structure("GetResourcePolicyInput", MEMBERS)?;
+    let mut shape = GetResourcePolicyInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.resource_arn = read_resource_arn_string(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+
     Ok(shape)
 }
 
@@ -810,6 +904,25 @@ fn read_list_tables_input_limit(reader: &mut Reader<'_>, at: &Path<'_>) -> Decod
     integer_within(reader, at, 1..=100)
 }
 
+pub(super) fn read_list_tags_of_resource_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ListTagsOfResourceInput> {
+    const MEMBERS: &[&str] = &["NextToken", "ResourceArn"];
+    let mut members = reader.structure("ListTagsOfResourceInput", MEMBERS)?;
+    let mut shape = ListTagsOfResourceInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.next_token = Some(string(reader, &at)?),
+            _ => shape.resource_arn = read_resource_arn_string(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[1]);
+
+    Ok(shape)
+}
+
 fn read_local_secondary_index(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<LocalSecondaryIndex> {
     const MEMBERS: &[&str] = &["IndexName", "KeySchema", "Projection"];
     let mut members = reader.structure("LocalSecondaryIndex", MEMBERS)?;
@@ -870,6 +983,10 @@ fn read_on_demand_throughput_override(
     }
 
     Ok(shape)
+}
+
+fn read_policy_revision_id(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 1..=255, None)
 }
 
 fn read_positive_integer_object(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<i32> {
@@ -1003,6 +1120,28 @@ fn read_put_request(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<PutReques
     Ok(shape)
 }
 
+pub(super) fn read_put_resource_policy_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<PutResourcePolicyInput> {
+    const MEMBERS: &[&str] =
+        &["ConfirmRemoveSelfResourceAccess", "ExpectedRevisionId", "Policy", "ResourceArn"];
+    let mut members = reader.structure("PutResourcePolicyInput", MEMBERS)?;
+    let mut shape = PutResourcePolicyInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.confirm_remove_self_resource_access = Some(boolean(reader, &at)?),
+            1 => shape.expected_revision_id = Some(read_policy_revision_id(reader, &at)?),
+            2 => shape.policy = string(reader, &at)?,
+            _ => shape.resource_arn = read_resource_arn_string(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[2, 3]);
+
+    Ok(shape)
+}
+
 pub(super) fn read_query_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<QueryInput> {
     const MEMBERS: &[&str] = &[
         "Limit",
@@ -1104,6 +1243,10 @@ fn read_replication_group_update_list(
     at: &Path<'_>,
 ) -> Decoded<Vec<ReplicationGroupUpdate>> {
     list(reader, at, 1..=usize::MAX, read_replication_group_update)
+}
+
+fn read_resource_arn_string(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 1..=1283, None)
 }
 
 fn read_sse_specification(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<SSESpecification> {
@@ -1233,6 +1376,10 @@ fn read_tag(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Tag> {
     Ok(shape)
 }
 
+fn read_tag_key_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<String>> {
+    list(reader, at, 0..=usize::MAX, read_tag_key_string)
+}
+
 fn read_tag_key_string(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
     text(reader, at, 1..=128, None)
 }
@@ -1241,8 +1388,47 @@ fn read_tag_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<Tag>> {
     list(reader, at, 0..=usize::MAX, read_tag)
 }
 
+pub(super) fn read_tag_resource_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<TagResourceInput> {
+    const MEMBERS: &[&str] = &["ResourceArn", "Tags"];
+    let mut members = reader.structure("TagResourceInput", MEMBERS)?;
+    let mut shape = TagResourceInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.resource_arn = read_resource_arn_string(reader, &at)?,
+            _ => shape.tags = read_tag_list(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[0, 1]);
+
+    Ok(shape)
+}
+
 fn read_tag_value_string(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
     text(reader, at, 0..=256, None)
+}
+
+fn read_time_to_live_attribute_name(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 1..=255, None)
+}
+
+fn read_time_to_live_specification(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<TimeToLiveSpecification> {
+    const MEMBERS: &[&str] = &["AttributeName", "Enabled"];
+    let mut members = reader.structure("TimeToLiveSpecification", MEMBERS)?;
+    let mut shape = TimeToLiveSpecification::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.attribute_name = read_time_to_live_attribute_name(reader, &at)?,
+            _ => shape.enabled = boolean(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[0, 1]);
+
+    Ok(shape)
 }
 
 fn read_transact_get_item(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<TransactGetItem> {
@@ -1321,6 +1507,25 @@ pub(super) fn read_transact_write_items_input(
     }
     members.require(reader, at, &[3]);
     shape.value_fault = reader.take_value_fault();
+    Ok(shape)
+}
+
+pub(super) fn read_untag_resource_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UntagResourceInput> {
+    const MEMBERS: &[&str] = &["ResourceArn", "TagKeys"];
+    let mut members = reader.structure("UntagResourceInput", MEMBERS)?;
+    let mut shape = UntagResourceInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.resource_arn = read_resource_arn_string(reader, &at)?,
+            _ => shape.tag_keys = read_tag_key_list(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[0, 1]);
+
     Ok(shape)
 }
 
@@ -1501,6 +1706,25 @@ pub(super) fn read_update_table_input(reader: &mut Reader<'_>, at: &Path<'_>) ->
         }
     }
     members.require(reader, at, &[14]);
+
+    Ok(shape)
+}
+
+pub(super) fn read_update_time_to_live_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateTimeToLiveInput> {
+    const MEMBERS: &[&str] = &["TableName", "TimeToLiveSpecification"];
+    let mut members = reader.structure("UpdateTimeToLiveInput", MEMBERS)?;
+    let mut shape = UpdateTimeToLiveInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.table_name = table_name(reader, &at)?,
+            _ => shape.time_to_live_specification = read_time_to_live_specification(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[0, 1]);
 
     Ok(shape)
 }

@@ -148,6 +148,33 @@ impl Enumeration for ConditionalOperator {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ContinuousBackupsStatus {
+    #[default]
+    Enabled,
+    Disabled,
+}
+
+impl ContinuousBackupsStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ContinuousBackupsStatus::Enabled => "ENABLED",
+            ContinuousBackupsStatus::Disabled => "DISABLED",
+        }
+    }
+}
+
+impl Enumeration for ContinuousBackupsStatus {
+    const VALUES: &'static str = "ENABLED, DISABLED";
+    fn from_name(name: &str) -> Option<ContinuousBackupsStatus> {
+        Some(match name {
+            "ENABLED" => ContinuousBackupsStatus::Enabled,
+            "DISABLED" => ContinuousBackupsStatus::Disabled,
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DisassociationMode {
     #[default]
     WaitForReplication,
@@ -283,6 +310,33 @@ impl Enumeration for MultiRegionConsistency {
         Some(match name {
             "EVENTUAL" => MultiRegionConsistency::Eventual,
             "STRONG" => MultiRegionConsistency::Strong,
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PointInTimeRecoveryStatus {
+    #[default]
+    Enabled,
+    Disabled,
+}
+
+impl PointInTimeRecoveryStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PointInTimeRecoveryStatus::Enabled => "ENABLED",
+            PointInTimeRecoveryStatus::Disabled => "DISABLED",
+        }
+    }
+}
+
+impl Enumeration for PointInTimeRecoveryStatus {
+    const VALUES: &'static str = "ENABLED, DISABLED";
+    fn from_name(name: &str) -> Option<PointInTimeRecoveryStatus> {
+        Some(match name {
+            "ENABLED" => PointInTimeRecoveryStatus::Enabled,
+            "DISABLED" => PointInTimeRecoveryStatus::Disabled,
             _ => return None,
         })
     }
@@ -742,6 +796,39 @@ impl Enumeration for TableStatus {
             "ARCHIVING" => TableStatus::Archiving,
             "ARCHIVED" => TableStatus::Archived,
             "REPLICATION_NOT_AUTHORIZED" => TableStatus::ReplicationNotAuthorized,
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TimeToLiveStatus {
+    #[default]
+    Enabling,
+    Disabling,
+    Enabled,
+    Disabled,
+}
+
+impl TimeToLiveStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TimeToLiveStatus::Enabling => "ENABLING",
+            TimeToLiveStatus::Disabling => "DISABLING",
+            TimeToLiveStatus::Enabled => "ENABLED",
+            TimeToLiveStatus::Disabled => "DISABLED",
+        }
+    }
+}
+
+impl Enumeration for TimeToLiveStatus {
+    const VALUES: &'static str = "ENABLING, DISABLING, ENABLED, DISABLED";
+    fn from_name(name: &str) -> Option<TimeToLiveStatus> {
+        Some(match name {
+            "ENABLING" => TimeToLiveStatus::Enabling,
+            "DISABLING" => TimeToLiveStatus::Disabling,
+            "ENABLED" => TimeToLiveStatus::Enabled,
+            "DISABLED" => TimeToLiveStatus::Disabled,
             _ => return None,
         })
     }

@@ -3,11 +3,17 @@
 use super::decode as read;
 use super::shape::{
     BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput, CreateTableInput,
-    CreateTableOutput, DeleteItemInput, DeleteItemOutput, DeleteTableInput, DeleteTableOutput,
-    DescribeTableInput, DescribeTableOutput, GetItemInput, GetItemOutput, ListTablesInput, ListTablesOutput,
-    PutItemInput, PutItemOutput, QueryInput, QueryOutput, ScanInput, ScanOutput, TransactGetItemsInput,
-    TransactGetItemsOutput, TransactWriteItemsInput, TransactWriteItemsOutput, UpdateItemInput,
-    UpdateItemOutput, UpdateTableInput, UpdateTableOutput,
+    CreateTableOutput, DeleteItemInput, DeleteItemOutput, DeleteResourcePolicyInput,
+    DeleteResourcePolicyOutput, DeleteTableInput, DeleteTableOutput, DescribeContinuousBackupsInput,
+    DescribeContinuousBackupsOutput, DescribeEndpointsRequest, DescribeEndpointsResponse,
+    DescribeLimitsInput, DescribeLimitsOutput, DescribeTableInput, DescribeTableOutput,
+    DescribeTimeToLiveInput, DescribeTimeToLiveOutput, GetItemInput, GetItemOutput, GetResourcePolicyInput,
+    GetResourcePolicyOutput, ListTablesInput, ListTablesOutput, ListTagsOfResourceInput,
+    ListTagsOfResourceOutput, PutItemInput, PutItemOutput, PutResourcePolicyInput, PutResourcePolicyOutput,
+    QueryInput, QueryOutput, ScanInput, ScanOutput, TagResourceInput, TransactGetItemsInput,
+    TransactGetItemsOutput, TransactWriteItemsInput, TransactWriteItemsOutput, UntagResourceInput,
+    UpdateItemInput, UpdateItemOutput, UpdateTableInput, UpdateTableOutput, UpdateTimeToLiveInput,
+    UpdateTimeToLiveOutput,
 };
 use crate::decode::decode;
 use crate::encode::Encode;
@@ -21,6 +27,17 @@ pub enum Operation {
     ListTables,
     UpdateTable,
     DeleteTable,
+    TagResource,
+    UntagResource,
+    ListTagsOfResource,
+    UpdateTimeToLive,
+    DescribeTimeToLive,
+    DescribeContinuousBackups,
+    PutResourcePolicy,
+    GetResourcePolicy,
+    DeleteResourcePolicy,
+    DescribeLimits,
+    DescribeEndpoints,
     PutItem,
     GetItem,
     UpdateItem,
@@ -41,6 +58,17 @@ impl Operation {
         Operation::ListTables,
         Operation::UpdateTable,
         Operation::DeleteTable,
+        Operation::TagResource,
+        Operation::UntagResource,
+        Operation::ListTagsOfResource,
+        Operation::UpdateTimeToLive,
+        Operation::DescribeTimeToLive,
+        Operation::DescribeContinuousBackups,
+        Operation::PutResourcePolicy,
+        Operation::GetResourcePolicy,
+        Operation::DeleteResourcePolicy,
+        Operation::DescribeLimits,
+        Operation::DescribeEndpoints,
         Operation::PutItem,
         Operation::GetItem,
         Operation::UpdateItem,
@@ -61,6 +89,17 @@ impl Operation {
             Operation::ListTables => "ListTables",
             Operation::UpdateTable => "UpdateTable",
             Operation::DeleteTable => "DeleteTable",
+            Operation::TagResource => "TagResource",
+            Operation::UntagResource => "UntagResource",
+            Operation::ListTagsOfResource => "ListTagsOfResource",
+            Operation::UpdateTimeToLive => "UpdateTimeToLive",
+            Operation::DescribeTimeToLive => "DescribeTimeToLive",
+            Operation::DescribeContinuousBackups => "DescribeContinuousBackups",
+            Operation::PutResourcePolicy => "PutResourcePolicy",
+            Operation::GetResourcePolicy => "GetResourcePolicy",
+            Operation::DeleteResourcePolicy => "DeleteResourcePolicy",
+            Operation::DescribeLimits => "DescribeLimits",
+            Operation::DescribeEndpoints => "DescribeEndpoints",
             Operation::PutItem => "PutItem",
             Operation::GetItem => "GetItem",
             Operation::UpdateItem => "UpdateItem",
@@ -82,6 +121,17 @@ impl Operation {
             "ListTables" => Operation::ListTables,
             "UpdateTable" => Operation::UpdateTable,
             "DeleteTable" => Operation::DeleteTable,
+            "TagResource" => Operation::TagResource,
+            "UntagResource" => Operation::UntagResource,
+            "ListTagsOfResource" => Operation::ListTagsOfResource,
+            "UpdateTimeToLive" => Operation::UpdateTimeToLive,
+            "DescribeTimeToLive" => Operation::DescribeTimeToLive,
+            "DescribeContinuousBackups" => Operation::DescribeContinuousBackups,
+            "PutResourcePolicy" => Operation::PutResourcePolicy,
+            "GetResourcePolicy" => Operation::GetResourcePolicy,
+            "DeleteResourcePolicy" => Operation::DeleteResourcePolicy,
+            "DescribeLimits" => Operation::DescribeLimits,
+            "DescribeEndpoints" => Operation::DescribeEndpoints,
             "PutItem" => Operation::PutItem,
             "GetItem" => Operation::GetItem,
             "UpdateItem" => Operation::UpdateItem,
@@ -105,6 +155,17 @@ pub enum Request {
     ListTables(Box<ListTablesInput>),
     UpdateTable(Box<UpdateTableInput>),
     DeleteTable(Box<DeleteTableInput>),
+    TagResource(Box<TagResourceInput>),
+    UntagResource(Box<UntagResourceInput>),
+    ListTagsOfResource(Box<ListTagsOfResourceInput>),
+    UpdateTimeToLive(Box<UpdateTimeToLiveInput>),
+    DescribeTimeToLive(Box<DescribeTimeToLiveInput>),
+    DescribeContinuousBackups(Box<DescribeContinuousBackupsInput>),
+    PutResourcePolicy(Box<PutResourcePolicyInput>),
+    GetResourcePolicy(Box<GetResourcePolicyInput>),
+    DeleteResourcePolicy(Box<DeleteResourcePolicyInput>),
+    DescribeLimits(Box<DescribeLimitsInput>),
+    DescribeEndpoints(Box<DescribeEndpointsRequest>),
     PutItem(Box<PutItemInput>),
     GetItem(Box<GetItemInput>),
     UpdateItem(Box<UpdateItemInput>),
@@ -125,6 +186,17 @@ impl Request {
             Request::ListTables(_) => Operation::ListTables,
             Request::UpdateTable(_) => Operation::UpdateTable,
             Request::DeleteTable(_) => Operation::DeleteTable,
+            Request::TagResource(_) => Operation::TagResource,
+            Request::UntagResource(_) => Operation::UntagResource,
+            Request::ListTagsOfResource(_) => Operation::ListTagsOfResource,
+            Request::UpdateTimeToLive(_) => Operation::UpdateTimeToLive,
+            Request::DescribeTimeToLive(_) => Operation::DescribeTimeToLive,
+            Request::DescribeContinuousBackups(_) => Operation::DescribeContinuousBackups,
+            Request::PutResourcePolicy(_) => Operation::PutResourcePolicy,
+            Request::GetResourcePolicy(_) => Operation::GetResourcePolicy,
+            Request::DeleteResourcePolicy(_) => Operation::DeleteResourcePolicy,
+            Request::DescribeLimits(_) => Operation::DescribeLimits,
+            Request::DescribeEndpoints(_) => Operation::DescribeEndpoints,
             Request::PutItem(_) => Operation::PutItem,
             Request::GetItem(_) => Operation::GetItem,
             Request::UpdateItem(_) => Operation::UpdateItem,
@@ -156,6 +228,41 @@ impl Request {
             }
             Operation::DeleteTable => {
                 Request::DeleteTable(Box::new(decode(body, read::read_delete_table_input)?))
+            }
+            Operation::TagResource => {
+                Request::TagResource(Box::new(decode(body, read::read_tag_resource_input)?))
+            }
+            Operation::UntagResource => {
+                Request::UntagResource(Box::new(decode(body, read::read_untag_resource_input)?))
+            }
+            Operation::ListTagsOfResource => {
+                Request::ListTagsOfResource(Box::new(decode(body, read::read_list_tags_of_resource_input)?))
+            }
+            Operation::UpdateTimeToLive => {
+                Request::UpdateTimeToLive(Box::new(decode(body, read::read_update_time_to_live_input)?))
+            }
+            Operation::DescribeTimeToLive => {
+                Request::DescribeTimeToLive(Box::new(decode(body, read::read_describe_time_to_live_input)?))
+            }
+            Operation::DescribeContinuousBackups => Request::DescribeContinuousBackups(Box::new(decode(
+                body,
+                read::read_describe_continuous_backups_input,
+            )?)),
+            Operation::PutResourcePolicy => {
+                Request::PutResourcePolicy(Box::new(decode(body, read::read_put_resource_policy_input)?))
+            }
+            Operation::GetResourcePolicy => {
+                Request::GetResourcePolicy(Box::new(decode(body, read::read_get_resource_policy_input)?))
+            }
+            Operation::DeleteResourcePolicy => Request::DeleteResourcePolicy(Box::new(decode(
+                body,
+                read::read_delete_resource_policy_input,
+            )?)),
+            Operation::DescribeLimits => {
+                Request::DescribeLimits(Box::new(decode(body, read::read_describe_limits_input)?))
+            }
+            Operation::DescribeEndpoints => {
+                Request::DescribeEndpoints(Box::new(decode(body, read::read_describe_endpoints_request)?))
             }
             Operation::PutItem => Request::PutItem(Box::new(decode(body, read::read_put_item_input)?)),
             Operation::GetItem => Request::GetItem(Box::new(decode(body, read::read_get_item_input)?)),
@@ -190,6 +297,17 @@ impl Request {
             Request::ListTables(input) => input.check(),
             Request::UpdateTable(input) => input.check(),
             Request::DeleteTable(input) => input.check(),
+            Request::TagResource(input) => input.check(),
+            Request::UntagResource(input) => input.check(),
+            Request::ListTagsOfResource(input) => input.check(),
+            Request::UpdateTimeToLive(input) => input.check(),
+            Request::DescribeTimeToLive(input) => input.check(),
+            Request::DescribeContinuousBackups(input) => input.check(),
+            Request::PutResourcePolicy(input) => input.check(),
+            Request::GetResourcePolicy(input) => input.check(),
+            Request::DeleteResourcePolicy(input) => input.check(),
+            Request::DescribeLimits(input) => input.check(),
+            Request::DescribeEndpoints(input) => input.check(),
             Request::PutItem(input) => input.check(),
             Request::GetItem(input) => input.check(),
             Request::UpdateItem(input) => input.check(),
@@ -212,6 +330,17 @@ pub enum Response {
     ListTables(Box<ListTablesOutput>),
     UpdateTable(Box<UpdateTableOutput>),
     DeleteTable(Box<DeleteTableOutput>),
+    TagResource,
+    UntagResource,
+    ListTagsOfResource(Box<ListTagsOfResourceOutput>),
+    UpdateTimeToLive(Box<UpdateTimeToLiveOutput>),
+    DescribeTimeToLive(Box<DescribeTimeToLiveOutput>),
+    DescribeContinuousBackups(Box<DescribeContinuousBackupsOutput>),
+    PutResourcePolicy(Box<PutResourcePolicyOutput>),
+    GetResourcePolicy(Box<GetResourcePolicyOutput>),
+    DeleteResourcePolicy(Box<DeleteResourcePolicyOutput>),
+    DescribeLimits(Box<DescribeLimitsOutput>),
+    DescribeEndpoints(Box<DescribeEndpointsResponse>),
     PutItem(Box<PutItemOutput>),
     GetItem(Box<GetItemOutput>),
     UpdateItem(Box<UpdateItemOutput>),
@@ -233,6 +362,17 @@ impl Response {
             Response::ListTables(output) => output.encode(out),
             Response::UpdateTable(output) => output.encode(out),
             Response::DeleteTable(output) => output.encode(out),
+            Response::TagResource => {}
+            Response::UntagResource => {}
+            Response::ListTagsOfResource(output) => output.encode(out),
+            Response::UpdateTimeToLive(output) => output.encode(out),
+            Response::DescribeTimeToLive(output) => output.encode(out),
+            Response::DescribeContinuousBackups(output) => output.encode(out),
+            Response::PutResourcePolicy(output) => output.encode(out),
+            Response::GetResourcePolicy(output) => output.encode(out),
+            Response::DeleteResourcePolicy(output) => output.encode(out),
+            Response::DescribeLimits(output) => output.encode(out),
+            Response::DescribeEndpoints(output) => output.encode(out),
             Response::PutItem(output) => output.encode(out),
             Response::GetItem(output) => output.encode(out),
             Response::UpdateItem(output) => output.encode(out),
@@ -337,6 +477,203 @@ impl Input for DeleteTableInput {
     fn output(response: Response) -> Option<DeleteTableOutput> {
         match response {
             Response::DeleteTable(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl Input for TagResourceInput {
+    type Output = ();
+    fn into_request(self) -> Request {
+        Request::TagResource(Box::new(self))
+    }
+    fn output(response: Response) -> Option<()> {
+        match response {
+            Response::TagResource => Some(()),
+            _ => None,
+        }
+    }
+}
+
+impl Input for UntagResourceInput {
+    type Output = ();
+    fn into_request(self) -> Request {
+        Request::UntagResource(Box::new(self))
+    }
+    fn output(response: Response) -> Option<()> {
+        match response {
+            Response::UntagResource => Some(()),
+            _ => None,
+        }
+    }
+}
+
+impl From<ListTagsOfResourceOutput> for Response {
+    fn from(output: ListTagsOfResourceOutput) -> Response {
+        Response::ListTagsOfResource(Box::new(output))
+    }
+}
+
+impl Input for ListTagsOfResourceInput {
+    type Output = ListTagsOfResourceOutput;
+    fn into_request(self) -> Request {
+        Request::ListTagsOfResource(Box::new(self))
+    }
+    fn output(response: Response) -> Option<ListTagsOfResourceOutput> {
+        match response {
+            Response::ListTagsOfResource(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl From<UpdateTimeToLiveOutput> for Response {
+    fn from(output: UpdateTimeToLiveOutput) -> Response {
+        Response::UpdateTimeToLive(Box::new(output))
+    }
+}
+
+impl Input for UpdateTimeToLiveInput {
+    type Output = UpdateTimeToLiveOutput;
+    fn into_request(self) -> Request {
+        Request::UpdateTimeToLive(Box::new(self))
+    }
+    fn output(response: Response) -> Option<UpdateTimeToLiveOutput> {
+        match response {
+            Response::UpdateTimeToLive(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl From<DescribeTimeToLiveOutput> for Response {
+    fn from(output: DescribeTimeToLiveOutput) -> Response {
+        Response::DescribeTimeToLive(Box::new(output))
+    }
+}
+
+impl Input for DescribeTimeToLiveInput {
+    type Output = DescribeTimeToLiveOutput;
+    fn into_request(self) -> Request {
+        Request::DescribeTimeToLive(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DescribeTimeToLiveOutput> {
+        match response {
+            Response::DescribeTimeToLive(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl From<DescribeContinuousBackupsOutput> for Response {
+    fn from(output: DescribeContinuousBackupsOutput) -> Response {
+        Response::DescribeContinuousBackups(Box::new(output))
+    }
+}
+
+impl Input for DescribeContinuousBackupsInput {
+    type Output = DescribeContinuousBackupsOutput;
+    fn into_request(self) -> Request {
+        Request::DescribeContinuousBackups(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DescribeContinuousBackupsOutput> {
+        match response {
+            Response::DescribeContinuousBackups(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl From<PutResourcePolicyOutput> for Response {
+    fn from(output: PutResourcePolicyOutput) -> Response {
+        Response::PutResourcePolicy(Box::new(output))
+    }
+}
+
+impl Input for PutResourcePolicyInput {
+    type Output = PutResourcePolicyOutput;
+    fn into_request(self) -> Request {
+        Request::PutResourcePolicy(Box::new(self))
+    }
+    fn output(response: Response) -> Option<PutResourcePolicyOutput> {
+        match response {
+            Response::PutResourcePolicy(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl From<GetResourcePolicyOutput> for Response {
+    fn from(output: GetResourcePolicyOutput) -> Response {
+        Response::GetResourcePolicy(Box::new(output))
+    }
+}
+
+impl Input for GetResourcePolicyInput {
+    type Output = GetResourcePolicyOutput;
+    fn into_request(self) -> Request {
+        Request::GetResourcePolicy(Box::new(self))
+    }
+    fn output(response: Response) -> Option<GetResourcePolicyOutput> {
+        match response {
+            Response::GetResourcePolicy(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl From<DeleteResourcePolicyOutput> for Response {
+    fn from(output: DeleteResourcePolicyOutput) -> Response {
+        Response::DeleteResourcePolicy(Box::new(output))
+    }
+}
+
+impl Input for DeleteResourcePolicyInput {
+    type Output = DeleteResourcePolicyOutput;
+    fn into_request(self) -> Request {
+        Request::DeleteResourcePolicy(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DeleteResourcePolicyOutput> {
+        match response {
+            Response::DeleteResourcePolicy(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl From<DescribeLimitsOutput> for Response {
+    fn from(output: DescribeLimitsOutput) -> Response {
+        Response::DescribeLimits(Box::new(output))
+    }
+}
+
+impl Input for DescribeLimitsInput {
+    type Output = DescribeLimitsOutput;
+    fn into_request(self) -> Request {
+        Request::DescribeLimits(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DescribeLimitsOutput> {
+        match response {
+            Response::DescribeLimits(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl From<DescribeEndpointsResponse> for Response {
+    fn from(output: DescribeEndpointsResponse) -> Response {
+        Response::DescribeEndpoints(Box::new(output))
+    }
+}
+
+impl Input for DescribeEndpointsRequest {
+    type Output = DescribeEndpointsResponse;
+    fn into_request(self) -> Request {
+        Request::DescribeEndpoints(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DescribeEndpointsResponse> {
+        match response {
+            Response::DescribeEndpoints(output) => Some(*output),
             _ => None,
         }
     }

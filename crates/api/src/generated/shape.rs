@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use item::{Item, ValueBuf, ValueError};
 
 use super::enumeration::{
-    AttributeAction, BillingMode, ComparisonOperator, ConditionalOperator, DisassociationMode,
-    GlobalTableSettingsReplicationMode, IndexStatus, KeyType, MultiRegionConsistency, ProjectionType,
-    ReplicaStatus, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
-    ReturnValuesOnConditionCheckFailure, SSEStatus, SSEType, ScalarAttributeType, SearchSchemaElementType,
-    Select, StreamViewType, TableClass, TableStatus, VectorDistanceFunction, WitnessStatus,
+    AttributeAction, BillingMode, ComparisonOperator, ConditionalOperator, ContinuousBackupsStatus,
+    DisassociationMode, GlobalTableSettingsReplicationMode, IndexStatus, KeyType, MultiRegionConsistency,
+    PointInTimeRecoveryStatus, ProjectionType, ReplicaStatus, ReturnConsumedCapacity,
+    ReturnItemCollectionMetrics, ReturnValue, ReturnValuesOnConditionCheckFailure, SSEStatus, SSEType,
+    ScalarAttributeType, SearchSchemaElementType, Select, StreamViewType, TableClass, TableStatus,
+    TimeToLiveStatus, VectorDistanceFunction, WitnessStatus,
 };
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -101,6 +102,12 @@ pub struct ConsumedCapacity {
     pub table_name: Option<String>,
     pub vector_indexes: Option<BTreeMap<String, VectorCapacity>>,
     pub write_capacity_units: Option<f64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ContinuousBackupsDescription {
+    pub continuous_backups_status: ContinuousBackupsStatus,
+    pub point_in_time_recovery_description: Option<PointInTimeRecoveryDescription>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -220,6 +227,17 @@ pub struct DeleteRequest {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeleteResourcePolicyInput {
+    pub expected_revision_id: Option<String>,
+    pub resource_arn: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeleteResourcePolicyOutput {
+    pub revision_id: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeleteTableInput {
     pub table_name: String,
 }
@@ -235,6 +253,35 @@ pub struct DeleteVectorIndexAction {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeContinuousBackupsInput {
+    pub table_name: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeContinuousBackupsOutput {
+    pub continuous_backups_description: Option<ContinuousBackupsDescription>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeEndpointsRequest {}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeEndpointsResponse {
+    pub endpoints: Vec<Endpoint>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeLimitsInput {}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeLimitsOutput {
+    pub account_max_read_capacity_units: Option<i64>,
+    pub account_max_write_capacity_units: Option<i64>,
+    pub table_max_read_capacity_units: Option<i64>,
+    pub table_max_write_capacity_units: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeTableInput {
     pub table_name: String,
 }
@@ -245,9 +292,25 @@ pub struct DescribeTableOutput {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeTimeToLiveInput {
+    pub table_name: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeTimeToLiveOutput {
+    pub time_to_live_description: Option<TimeToLiveDescription>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DisassociateReplicationGroupMemberAction {
     pub disassociation_mode: DisassociationMode,
     pub region_name: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Endpoint {
+    pub address: String,
+    pub cache_period_in_minutes: i64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -283,6 +346,17 @@ pub struct GetItemInput {
 pub struct GetItemOutput {
     pub consumed_capacity: Option<ConsumedCapacity>,
     pub item: Option<Item>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GetResourcePolicyInput {
+    pub resource_arn: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GetResourcePolicyOutput {
+    pub policy: Option<String>,
+    pub revision_id: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -375,6 +449,18 @@ pub struct ListTablesOutput {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListTagsOfResourceInput {
+    pub next_token: Option<String>,
+    pub resource_arn: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListTagsOfResourceOutput {
+    pub next_token: Option<String>,
+    pub tags: Option<Vec<Tag>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LocalSecondaryIndex {
     pub index_name: String,
     pub key_schema: Vec<KeySchemaElement>,
@@ -400,6 +486,14 @@ pub struct OnDemandThroughput {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OnDemandThroughputOverride {
     pub max_read_request_units: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PointInTimeRecoveryDescription {
+    pub earliest_restorable_date_time: Option<f64>,
+    pub latest_restorable_date_time: Option<f64>,
+    pub point_in_time_recovery_status: Option<PointInTimeRecoveryStatus>,
+    pub recovery_period_in_days: Option<i32>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -465,6 +559,19 @@ pub struct PutItemOutput {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PutRequest {
     pub item: Item,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PutResourcePolicyInput {
+    pub confirm_remove_self_resource_access: Option<bool>,
+    pub expected_revision_id: Option<String>,
+    pub policy: String,
+    pub resource_arn: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PutResourcePolicyOutput {
+    pub revision_id: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -659,6 +766,24 @@ pub struct Tag {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
+pub struct TagResourceInput {
+    pub resource_arn: String,
+    pub tags: Vec<Tag>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimeToLiveDescription {
+    pub attribute_name: Option<String>,
+    pub time_to_live_status: Option<TimeToLiveStatus>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimeToLiveSpecification {
+    pub attribute_name: String,
+    pub enabled: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactGetItem {
     pub get: Get,
 }
@@ -699,6 +824,12 @@ pub struct TransactWriteItemsInput {
 pub struct TransactWriteItemsOutput {
     pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
     pub item_collection_metrics: Option<BTreeMap<String, Vec<ItemCollectionMetrics>>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UntagResourceInput {
+    pub resource_arn: String,
+    pub tag_keys: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -780,6 +911,17 @@ pub struct UpdateTableInput {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UpdateTableOutput {
     pub table_description: Option<TableDescription>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateTimeToLiveInput {
+    pub table_name: String,
+    pub time_to_live_specification: TimeToLiveSpecification,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateTimeToLiveOutput {
+    pub time_to_live_specification: Option<TimeToLiveSpecification>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

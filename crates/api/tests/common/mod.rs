@@ -57,6 +57,32 @@ pub const BODIES: &[(&str, &str)] = &[
     ),
     ("DeleteTable", r#"{"TableName": "app-main"}"#),
     (
+        "TagResource",
+        r#"{"ResourceArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main", "Tags": [{"Key": "team", "Value": "blue"}, {"Key": "cost", "Value": ""}]}"#,
+    ),
+    (
+        "UntagResource",
+        r#"{"ResourceArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main", "TagKeys": ["team"]}"#,
+    ),
+    ("ListTagsOfResource", r#"{"ResourceArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main"}"#),
+    (
+        "UpdateTimeToLive",
+        r#"{"TableName": "app-main", "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "ttl"}}"#,
+    ),
+    ("DescribeTimeToLive", r#"{"TableName": "app-main"}"#),
+    ("DescribeContinuousBackups", r#"{"TableName": "app-main"}"#),
+    (
+        "PutResourcePolicy",
+        r#"{"ResourceArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main", "Policy": "{\"Statement\": []}", "ExpectedRevisionId": "NO_POLICY", "ConfirmRemoveSelfResourceAccess": false}"#,
+    ),
+    ("GetResourcePolicy", r#"{"ResourceArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main"}"#),
+    (
+        "DeleteResourcePolicy",
+        r#"{"ResourceArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main", "ExpectedRevisionId": "1"}"#,
+    ),
+    ("DescribeLimits", "{}"),
+    ("DescribeEndpoints", "{}"),
+    (
         "PutItem",
         r##"{"TableName": "app-main", "Item": {"PK": {"S": "CUST#a1b2"}, "total": {"N": "12.50"}, "tags": {"SS": ["a", "b"]}}, "ConditionExpression": "attribute_not_exists(#pk) OR #v = :v", "ExpressionAttributeNames": {"#pk": "PK", "#v": "v"}, "ExpressionAttributeValues": {":v": {"N": "3"}}, "ReturnValues": "ALL_OLD", "ReturnConsumedCapacity": "TOTAL"}"##,
     ),

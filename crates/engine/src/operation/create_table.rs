@@ -3,9 +3,11 @@
 use api::{BillingMode as Mode, CreateTableInput, CreateTableOutput, Error, TableStatus};
 
 use super::description::description;
-use super::schema;
+use super::{policy, schema};
 use crate::catalog::CreateError;
-use crate::table::{Billing, BillingMode, NewTable, Table};
+use crate::table::{
+    Billing, BillingMode, NewTable, OnDemandMax, ResourcePolicy, Table, TableState, WarmThroughput,
+};
 use crate::{Caller, Engine, fault};
 
 pub async fn run(
@@ -17,40 +19,56 @@ pub async fn run(
     let name = input.table_name.clone();
     let (owner, now) = (caller.clone(), engine.environment.now_ms());
     let id = uuid(engine.environment.random());
-    let make = move |space| Table::new(&owner, new_table(&input, now), space, id.clone(), now);
+    let state = engine.passing(TableState::Creating);
+    let revision = policy::revision(engine.environment.random());
+    let new = NewTable { state, ..new_table(&input, revision, now)? };
+    let make = move |space| Table::new(&owner, new.clone(), space, id.clone(), now);
     let table = engine.catalog.create(caller, &name, make).await.map_err(|error| match error {
         CreateError::Exists => Error::table_exists(&name),
         CreateError::Store(error) => fault::of_store(error),
     })?;
+    engine.settle(&table).await;
     Ok(CreateTableOutput { table_description: Some(description(&table, TableStatus::Creating)) })
 }
 
-fn new_table(input: &CreateTableInput, now: u64) -> NewTable {
+/// `revision` is for the policy, if there is one.
+fn new_table(input: &CreateTableInput, revision: String, now: u64) -> Result<NewTable, Error> {
     let throughput = input.provisioned_throughput.clone().unwrap_or_default();
     let on_demand = input.billing_mode == Some(Mode::PayPerRequest);
     let definitions = schema::definitions(input.attribute_definitions.as_deref().unwrap_or_default());
     let local = input.local_secondary_indexes.iter().flatten();
     let global = input.global_secondary_indexes.iter().flatten();
-    NewTable {
+    let local = local.map(|index| Ok(schema::local_index(index, &definitions)));
+    let global = global.map(|index| schema::global_index(index, &definitions));
+    let mut billing = Billing {
+        mode: if on_demand { BillingMode::OnDemand } else { BillingMode::Provisioned },
+        read_units: throughput.read_capacity_units as u64,
+        write_units: throughput.write_capacity_units as u64,
+        on_demand_since_ms: on_demand.then_some(now),
+        increased_ms: None,
+        decreased_ms: None,
+        on_demand_max: schema::on_demand_max(OnDemandMax::default(), input.on_demand_throughput.as_ref()),
+        warm: WarmThroughput::default(),
+    };
+    if let Some(asked) = &input.warm_throughput {
+        billing.warm = schema::warm(billing.warm(), asked, "table")?;
+    }
+    if let Some(document) = &input.resource_policy {
+        policy::check_document(document)?;
+    }
+    Ok(NewTable {
         name: input.table_name.clone(),
         keys: schema::keys(input.key_schema.as_deref().unwrap_or_default(), &definitions),
-        indexes: local
-            .map(|index| schema::local_index(index, &definitions))
-            .chain(global.map(|index| schema::global_index(index, &definitions)))
-            .collect(),
+        indexes: local.chain(global).collect::<Result<_, Error>>()?,
         definitions,
-        billing: Billing {
-            mode: if on_demand { BillingMode::OnDemand } else { BillingMode::Provisioned },
-            read_units: throughput.read_capacity_units as u64,
-            write_units: throughput.write_capacity_units as u64,
-            on_demand_since_ms: on_demand.then_some(now),
-            increased_ms: None,
-            decreased_ms: None,
-            on_demand_max: schema::on_demand_max(input.on_demand_throughput.as_ref()),
-        },
+        billing,
         deletion_protection: input.deletion_protection_enabled.unwrap_or(false),
         class: input.table_class.map(|class| schema::table_class(class, None)),
-    }
+        state: TableState::Active,
+        tags: input.tags.iter().flatten().map(|tag| (tag.key.clone(), tag.value.clone())).collect(),
+        policy: input.resource_policy.clone().map(|document| ResourcePolicy { document, revision }),
+        encryption: input.sse_specification.as_ref().and_then(schema::encryption),
+    })
 }
 
 /// A version 4 UUID from 128 random bits.

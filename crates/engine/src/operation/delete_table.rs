@@ -1,15 +1,15 @@
-//! DeleteTable: the table is gone at once for every later request; its rows are cleared in the
-//! background.
+//! DeleteTable: the table is DELETING at once for every later request, and gone when the delay that the
+//! database was opened with is over; its rows are cleared in the background.
 
 use std::sync::Arc;
 
-use api::{DeleteTableInput, DeleteTableOutput, Error, TableStatus};
+use api::{DeleteTableInput, DeleteTableOutput, Error};
 use store::{Space, Store};
 
-use super::description::description;
-use crate::catalog::Catalog;
-use crate::table::IndexState;
-use crate::{Caller, Engine, fault};
+use super::description::deleted;
+use crate::catalog::{Catalog, LiveTable};
+use crate::table::{IndexState, Table, TableState};
+use crate::{Caller, Engine};
 
 pub async fn run(
     engine: &Engine,
@@ -19,23 +19,36 @@ pub async fn run(
     input.check()?;
     let not_found = || Error::resource_not_found_table(&input.table_name);
     let table = engine.find(caller, &input.table_name).ok_or_else(not_found)?;
+    // A table that is on its way out already is no error.
+    let table = match table.state {
+        TableState::Deleting => table,
+        _ => {
+            let table = engine.change(&table, delete).await?.ok_or_else(not_found)?;
+            engine.settle(&table).await;
+            table
+        }
+    };
+    Ok(DeleteTableOutput { table_description: Some(deleted(&table)) })
+}
+
+/// Sends the table on its way out, or says why it must stay.
+fn delete(table: &mut Table) -> Result<(), Error> {
     if table.deletion_protection {
         return Err(Error::deletion_protected());
     }
     if table.indexes.iter().any(|index| index.state != IndexState::Active) {
         return Err(Error::index_changes_under_way());
     }
-    let table = engine.catalog.remove(&table.caller(), &table.name).await.map_err(fault::of_store)?;
-    let table = table.ok_or_else(not_found)?;
+    table.state = TableState::Deleting;
+    Ok(())
+}
 
-    let (store, dropped) = (engine.store.clone(), table.clone());
-    tokio::spawn(async move {
-        drop(dropped.gate.write().await);
-        for space in dropped.spaces() {
-            clear(store.clone(), space).await;
-        }
-    });
-    Ok(DeleteTableOutput { table_description: Some(description(&table, TableStatus::Deleting)) })
+/// Clears the rows of a dropped table and its indexes when the last write to it has ended.
+pub async fn clear_all(store: Arc<dyn Store>, dropped: Arc<LiveTable>) {
+    drop(dropped.gate.write().await);
+    for space in dropped.spaces() {
+        clear(store.clone(), space).await;
+    }
 }
 
 /// Clears the rows of a dropped table or index. If that fails the next opening of the database tries again.

@@ -1,8 +1,8 @@
 //! DescribeTable: what the catalog knows of a table.
 
-use api::{DescribeTableInput, DescribeTableOutput, Error, TableStatus};
+use api::{DescribeTableInput, DescribeTableOutput, Error};
 
-use super::description::description;
+use super::description::current;
 use crate::{Caller, Engine};
 
 pub async fn run(
@@ -14,5 +14,5 @@ pub async fn run(
     let table = engine
         .find(caller, &input.table_name)
         .ok_or_else(|| Error::resource_not_found_table(&input.table_name))?;
-    Ok(DescribeTableOutput { table: Some(description(&table, TableStatus::Active)) })
+    Ok(DescribeTableOutput { table: Some(current(&table)) })
 }

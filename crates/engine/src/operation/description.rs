@@ -4,16 +4,42 @@ use api::{
     AttributeDefinition, BillingMode as Mode, BillingModeSummary, GlobalSecondaryIndexDescription,
     GlobalSecondaryIndexWarmThroughputDescription, IndexStatus, KeySchemaElement, KeyType,
     LocalSecondaryIndexDescription, OnDemandThroughput, ProjectionType, ProvisionedThroughputDescription,
-    ScalarAttributeType, TableClass, TableClassSummary, TableDescription, TableStatus,
-    TableWarmThroughputDescription,
+    SSEDescription, SSEStatus, SSEType, ScalarAttributeType, TableClass, TableClassSummary, TableDescription,
+    TableStatus, TableWarmThroughputDescription,
 };
 use item::Type;
 
+use crate::catalog::LiveTable;
 use crate::table::{
-    Billing, BillingMode, Index, IndexState, KeyAttribute, KeySchema, OnDemandMax, Projection, Scope, Table,
+    Billing, BillingMode, Encryption, Index, IndexState, KeyAttribute, KeySchema, OnDemandMax, Projection,
+    Scope, Table, TableState, WarmThroughput,
 };
 
-pub fn description(table: &Table, status: TableStatus) -> TableDescription {
+/// What DeleteTable answers with, and DescribeTable from then on: the table without its schema.
+pub fn deleted(table: &LiveTable) -> TableDescription {
+    TableDescription {
+        attribute_definitions: None,
+        key_schema: None,
+        creation_date_time: None,
+        local_secondary_indexes: None,
+        global_secondary_indexes: None,
+        ..description(table, TableStatus::Deleting)
+    }
+}
+
+/// The table in the state that it is in.
+pub fn current(table: &LiveTable) -> TableDescription {
+    match table.state {
+        TableState::Creating => description(table, TableStatus::Creating),
+        TableState::Active => description(table, TableStatus::Active),
+        TableState::Updating => description(table, TableStatus::Updating),
+        TableState::Deleting => deleted(table),
+    }
+}
+
+/// The table in another state: as it is in the answer to the request that changed it.
+pub fn description(table: &LiveTable, status: TableStatus) -> TableDescription {
+    let size = table.sizes.shown(table.space());
     TableDescription {
         attribute_definitions: Some(table.definitions.iter().map(definition).collect()),
         table_name: Some(table.name.clone()),
@@ -25,47 +51,56 @@ pub fn description(table: &Table, status: TableStatus) -> TableDescription {
         table_id: Some(table.id.clone()),
         billing_mode_summary: billing_mode(&table.billing),
         on_demand_throughput: on_demand_max(table.billing.on_demand_max),
-        warm_throughput: Some(warm(table.billing.read_units, table.billing.write_units)),
+        warm_throughput: Some(warm(table.billing.warm())),
         table_class_summary: table_class(table),
         deletion_protection_enabled: Some(table.deletion_protection),
+        sse_description: table.encryption.as_ref().map(|encryption| sse(table, encryption)),
+        item_count: Some(size.items),
+        table_size_bytes: Some(size.bytes),
         local_secondary_indexes: listed(table, Scope::Local, local_index),
-        global_secondary_indexes: listed(table, Scope::Global, global_index),
+        global_secondary_indexes: listed(table, Scope::Global, |table, index| {
+            global_index(table, index, status)
+        }),
         ..TableDescription::default()
     }
 }
 
 /// The indexes of one scope; a table without any says nothing of them.
-fn listed<T>(table: &Table, scope: Scope, describe: impl Fn(&Table, &Index) -> T) -> Option<Vec<T>> {
+fn listed<T>(table: &LiveTable, scope: Scope, describe: impl Fn(&LiveTable, &Index) -> T) -> Option<Vec<T>> {
     let indexes = table.indexes.iter().filter(|index| index.scope == scope);
     let described: Vec<T> = indexes.map(|index| describe(table, index)).collect();
     (!described.is_empty()).then_some(described)
 }
 
-fn local_index(table: &Table, index: &Index) -> LocalSecondaryIndexDescription {
+fn local_index(table: &LiveTable, index: &Index) -> LocalSecondaryIndexDescription {
+    let size = table.sizes.shown(index.space());
     LocalSecondaryIndexDescription {
         index_name: Some(index.name.clone()),
         index_arn: Some(index_arn(table, index)),
         key_schema: Some(key_schema(&index.keys)),
         projection: Some(projection(&index.projection)),
-        index_size_bytes: Some(0),
-        item_count: Some(0),
+        index_size_bytes: Some(size.bytes),
+        item_count: Some(size.items),
     }
 }
 
-fn global_index(table: &Table, index: &Index) -> GlobalSecondaryIndexDescription {
+fn global_index(table: &LiveTable, index: &Index, status: TableStatus) -> GlobalSecondaryIndexDescription {
+    let size = table.sizes.shown(index.space());
     let throughput = index.billing.unwrap_or_default();
-    let warm = warm(throughput.read_units, throughput.write_units);
+    let warm = throughput.warm();
     GlobalSecondaryIndexDescription {
         index_name: Some(index.name.clone()),
         index_arn: Some(index_arn(table, index)),
         key_schema: Some(key_schema(&index.keys)),
         projection: Some(projection(&index.projection)),
         index_status: Some(match index.state {
+            _ if status == TableStatus::Creating => IndexStatus::Creating,
             IndexState::Creating => IndexStatus::Creating,
             IndexState::Active => IndexStatus::Active,
             IndexState::Deleting => IndexStatus::Deleting,
         }),
-        backfilling: (index.state == IndexState::Creating).then_some(true),
+        // Room is made for a new index while its table is being updated; then it is filled.
+        backfilling: (index.state == IndexState::Creating).then_some(status != TableStatus::Updating),
         provisioned_throughput: Some(ProvisionedThroughputDescription {
             read_capacity_units: Some(throughput.read_units as i64),
             write_capacity_units: Some(throughput.write_units as i64),
@@ -74,12 +109,12 @@ fn global_index(table: &Table, index: &Index) -> GlobalSecondaryIndexDescription
         }),
         on_demand_throughput: on_demand_max(throughput.on_demand_max),
         warm_throughput: Some(GlobalSecondaryIndexWarmThroughputDescription {
-            read_units_per_second: warm.read_units_per_second,
-            write_units_per_second: warm.write_units_per_second,
+            read_units_per_second: Some(warm.read_units as i64),
+            write_units_per_second: Some(warm.write_units as i64),
             status: Some(IndexStatus::Active),
         }),
-        index_size_bytes: Some(0),
-        item_count: Some(0),
+        index_size_bytes: Some(size.bytes),
+        item_count: Some(size.items),
     }
 }
 
@@ -139,21 +174,39 @@ fn billing_mode(billing: &Billing) -> Option<BillingModeSummary> {
     })
 }
 
+/// Only the caps that there are.
 fn on_demand_max(max: OnDemandMax) -> Option<OnDemandThroughput> {
-    (max.read_units.is_some() || max.write_units.is_some()).then(|| OnDemandThroughput {
-        max_read_request_units: Some(max.read_units.unwrap_or(-1)),
-        max_write_request_units: Some(max.write_units.unwrap_or(-1)),
+    (max != OnDemandMax::default()).then_some(OnDemandThroughput {
+        max_read_request_units: max.read_units,
+        max_write_request_units: max.write_units,
     })
 }
 
-/// What can be served at once: what a new on-demand table can, or what is provisioned if more.
-fn warm(read_units: u64, write_units: u64) -> TableWarmThroughputDescription {
-    let partitions = capacity::PARTITIONS_ON_DEMAND;
+fn warm(warm: WarmThroughput) -> TableWarmThroughputDescription {
     TableWarmThroughputDescription {
-        read_units_per_second: Some(read_units.max(partitions * capacity::PARTITION_READ_UNITS) as i64),
-        write_units_per_second: Some(write_units.max(partitions * capacity::PARTITION_WRITE_UNITS) as i64),
+        read_units_per_second: Some(warm.read_units as i64),
+        write_units_per_second: Some(warm.write_units as i64),
         status: Some(TableStatus::Active),
     }
+}
+
+fn sse(table: &Table, encryption: &Encryption) -> SSEDescription {
+    let key = match encryption.key.as_deref() {
+        Some(arn) if arn.starts_with("arn:") => arn.to_owned(),
+        Some(alias) if alias.starts_with("alias/") => kms_arn(table, alias),
+        Some(id) => kms_arn(table, &format!("key/{id}")),
+        None => kms_arn(table, "alias/aws/dynamodb"),
+    };
+    SSEDescription {
+        status: Some(SSEStatus::Enabled),
+        sse_type: Some(SSEType::Kms),
+        kms_master_key_arn: Some(key),
+        ..SSEDescription::default()
+    }
+}
+
+fn kms_arn(table: &Table, resource: &str) -> String {
+    format!("arn:aws:kms:{}:{}:{resource}", table.region, table.account)
 }
 
 fn table_class(table: &Table) -> Option<TableClassSummary> {

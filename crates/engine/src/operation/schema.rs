@@ -2,13 +2,14 @@
 //! that they are right.
 
 use api::{
-    AttributeDefinition, GlobalSecondaryIndex, KeySchemaElement, KeyType, LocalSecondaryIndex,
-    OnDemandThroughput, ProjectionType, ProvisionedThroughput, ScalarAttributeType,
+    AttributeDefinition, Error, GlobalSecondaryIndex, KeySchemaElement, KeyType, LocalSecondaryIndex,
+    OnDemandThroughput, ProjectionType, ProvisionedThroughput, SSESpecification, ScalarAttributeType,
 };
 use item::Type;
 
 use crate::table::{
-    KeyAttribute, KeySchema, NewIndex, OnDemandMax, Projection, Scope, TableClass, Throughput,
+    Encryption, KeyAttribute, KeySchema, NewIndex, OnDemandMax, Projection, Scope, TableClass, Throughput,
+    WarmThroughput,
 };
 
 pub fn definitions(definitions: &[AttributeDefinition]) -> Vec<KeyAttribute> {
@@ -44,14 +45,24 @@ pub fn local_index(index: &LocalSecondaryIndex, definitions: &[KeyAttribute]) ->
     }
 }
 
-pub fn global_index(index: &GlobalSecondaryIndex, definitions: &[KeyAttribute]) -> NewIndex {
-    NewIndex {
+pub fn global_index(index: &GlobalSecondaryIndex, definitions: &[KeyAttribute]) -> Result<NewIndex, Error> {
+    let mut throughput = provisioned(Throughput::default(), index.provisioned_throughput.as_ref());
+    throughput.on_demand_max = on_demand_max(throughput.on_demand_max, index.on_demand_throughput.as_ref());
+    if let Some(asked) = &index.warm_throughput {
+        throughput.warm = warm(throughput.warm(), asked, &of_index(&index.index_name))?;
+    }
+    Ok(NewIndex {
         name: index.index_name.clone(),
         scope: Scope::Global,
         keys: keys(&index.key_schema, definitions),
         projection: projection(&index.projection),
-        billing: Some(throughput(index.provisioned_throughput.as_ref(), index.on_demand_throughput.as_ref())),
-    }
+        billing: Some(throughput),
+    })
+}
+
+/// How messages name what an index's setting is for.
+pub fn of_index(name: &str) -> String {
+    format!("index: {name}")
 }
 
 fn projection(projection: &api::Projection) -> Projection {
@@ -64,24 +75,43 @@ fn projection(projection: &api::Projection) -> Projection {
     }
 }
 
-pub fn throughput(
-    provisioned: Option<&ProvisionedThroughput>,
-    on_demand: Option<&OnDemandThroughput>,
-) -> Throughput {
-    Throughput {
-        read_units: provisioned.map_or(0, |units| units.read_capacity_units as u64),
-        write_units: provisioned.map_or(0, |units| units.write_capacity_units as u64),
-        on_demand_max: on_demand_max(on_demand),
-    }
+pub fn provisioned(current: Throughput, asked: Option<&ProvisionedThroughput>) -> Throughput {
+    asked.map_or(current, |units| Throughput {
+        read_units: units.read_capacity_units as u64,
+        write_units: units.write_capacity_units as u64,
+        ..current
+    })
 }
 
-/// The caps of an on-demand table or index; -1 means none.
-pub fn on_demand_max(throughput: Option<&OnDemandThroughput>) -> OnDemandMax {
-    let cap = |units: Option<i64>| units.filter(|units| *units > 0);
-    throughput.map_or_else(OnDemandMax::default, |throughput| OnDemandMax {
-        read_units: cap(throughput.max_read_request_units),
-        write_units: cap(throughput.max_write_request_units),
+/// The caps of an on-demand table or index: what is not mentioned stays, and -1 takes a cap away.
+pub fn on_demand_max(current: OnDemandMax, asked: Option<&OnDemandThroughput>) -> OnDemandMax {
+    let cap = |current: Option<i64>, asked: Option<i64>| match asked {
+        Some(units) => Some(units).filter(|units| *units > 0),
+        None => current,
+    };
+    asked.map_or(current, |asked| OnDemandMax {
+        read_units: cap(current.read_units, asked.max_read_request_units),
+        write_units: cap(current.write_units, asked.max_write_request_units),
     })
+}
+
+/// What a table or index is asked to be ready for: that can be raised over what it is ready for now, and
+/// never lowered. `of` names it in messages.
+pub fn warm(now: WarmThroughput, asked: &api::WarmThroughput, of: &str) -> Result<WarmThroughput, Error> {
+    let raised = |member: &str, now: u64, asked: Option<i64>| match asked {
+        Some(units) if units < now as i64 => Err(Error::warm_throughput_lowered(member, of)),
+        Some(units) => Ok(units as u64),
+        None => Ok(now),
+    };
+    Ok(WarmThroughput {
+        read_units: raised("ReadUnitsPerSecond", now.read_units, asked.read_units_per_second)?,
+        write_units: raised("WriteUnitsPerSecond", now.write_units, asked.write_units_per_second)?,
+    })
+}
+
+/// Without `Enabled` the table has the key that the service owns.
+pub fn encryption(specification: &SSESpecification) -> Option<Encryption> {
+    (specification.enabled == Some(true)).then(|| Encryption { key: specification.kms_master_key_id.clone() })
 }
 
 pub fn table_class(class: api::TableClass, changed_ms: Option<u64>) -> TableClass {

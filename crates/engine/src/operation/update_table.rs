@@ -1,14 +1,15 @@
-//! UpdateTable: throughput, billing mode, deletion protection, table class; making, dropping and
-//! resizing global secondary indexes.
+//! UpdateTable: throughput and how it is paid for, the other settings of a table; making, dropping and
+//! changing global secondary indexes.
 
 use api::{
-    BillingMode as Mode, CreateGlobalSecondaryIndexAction, Error, GlobalSecondaryIndex, TableStatus,
+    BillingMode as Mode, CreateGlobalSecondaryIndexAction, Error, GlobalSecondaryIndex,
+    GlobalSecondaryIndexUpdate, KeyType, OnDemandThroughput, TableStatus, UpdateGlobalSecondaryIndexAction,
     UpdateTableInput, UpdateTableOutput, limits,
 };
 
 use super::description::description;
 use super::schema;
-use crate::table::{Billing, BillingMode, IndexState, KeyAttribute, Table};
+use crate::table::{Billing, BillingMode, Index, IndexState, KeyAttribute, Table, TableState, Throughput};
 use crate::{Caller, Engine, fault};
 use store::Space;
 
@@ -20,26 +21,42 @@ pub async fn run(
     input.check()?;
     let not_found = Error::resource_not_found_table(&input.table_name);
     let Some(table) = engine.find(caller, &input.table_name) else { return Err(not_found) };
-    let now = engine.environment.now_ms();
-    let change = move |table: &Table, space| changed(table, &input, space, now);
+    let (now, state) = (engine.environment.now_ms(), engine.passing(TableState::Updating));
+    let begun = input.global_secondary_index_updates.iter().flatten().find_map(begun).map(str::to_owned);
+    let change = move |table: &Table, space| {
+        table.check_active()?;
+        let mut table = changed(table, &input, space, now)?;
+        table.state = state;
+        Ok::<_, Error>(table)
+    };
     let changed = engine.catalog.replace(&table.caller(), &table.name, change).await;
     let table = changed.map_err(fault::of_store)?.ok_or(not_found)??;
-    for index in table.indexes.iter().filter(|index| index.state != IndexState::Active) {
+    if let Some(index) = begun.and_then(|name| table.index(&name)) {
         engine.carry_through(&table, index);
     }
+    engine.settle(&table).await;
     Ok(UpdateTableOutput { table_description: Some(description(&table, TableStatus::Updating)) })
+}
+
+/// The index that is made or dropped.
+fn begun(update: &GlobalSecondaryIndexUpdate) -> Option<&str> {
+    let made = update.create.as_ref().map(|create| create.index_name.as_str());
+    made.or_else(|| update.delete.as_ref().map(|delete| delete.index_name.as_str()))
 }
 
 /// The table as the request wants it, or why it can't be.
 fn changed(table: &Table, input: &UpdateTableInput, space: Space, now: u64) -> Result<Table, Error> {
     check_throughput(table, input)?;
     let mut changed = table.clone();
-    changed.billing = billing(&table.billing, input, now);
+    changed.billing = billing(&table.billing, input, now)?;
     if let Some(protected) = input.deletion_protection_enabled {
         changed.deletion_protection = protected;
     }
     if let Some(class) = input.table_class {
         changed.class = Some(schema::table_class(class, Some(now)));
+    }
+    if let Some(specification) = &input.sse_specification {
+        changed.encryption = schema::encryption(specification);
     }
     for update in input.global_secondary_index_updates.iter().flatten() {
         if let Some(create) = &update.create {
@@ -50,16 +67,10 @@ fn changed(table: &Table, input: &UpdateTableInput, space: Space, now: u64) -> R
             delete_index(&mut changed, &delete.index_name)?;
         }
         if let Some(update) = &update.update {
-            let throughput = schema::throughput(
-                update.provisioned_throughput.as_ref(),
-                update.on_demand_throughput.as_ref(),
-            );
-            let table = changed.name.clone();
-            let index = changed.indexes.iter_mut().find(|index| index.name == update.index_name);
-            let index = index.ok_or_else(|| Error::resource_not_found_index(&update.index_name, &table))?;
-            index.billing = Some(throughput);
+            update_index(&mut changed, update)?;
         }
     }
+    bill_indexes_alike(&mut changed)?;
     Ok(changed)
 }
 
@@ -79,24 +90,20 @@ fn create_index(
     if table.indexes.iter().any(|index| index.state != IndexState::Active) {
         return Err(Error::one_index_change_at_a_time());
     }
-    if table.indexes.iter().filter(|index| index.is_global()).count() >= limits::GLOBAL_SECONDARY_INDEXES_MAX {
+    if table.indexes.iter().filter(|index| index.is_global()).count() >= limits::GLOBAL_SECONDARY_INDEXES_MAX
+    {
         return Err(Error::invalid_parameter(format_args!(
             "GlobalSecondaryIndex count exceeds the per-table limit of {}",
             limits::GLOBAL_SECONDARY_INDEXES_MAX
         )));
     }
     if table.billing.mode == BillingMode::Provisioned && create.provisioned_throughput.is_none() {
-        return Err(Error::invalid_parameter(format_args!(
-            "ReadCapacityUnits and WriteCapacityUnits must both be specified for index: {}",
-            create.index_name
-        )));
+        return Err(Error::index_throughput_missing(&create.index_name));
     }
     if table.billing.mode == BillingMode::OnDemand && create.provisioned_throughput.is_some() {
-        return Err(Error::invalid_parameter(format_args!(
-            "ProvisionedThroughput should not be specified for index: {} when BillingMode is PAY_PER_REQUEST",
-            create.index_name
-        )));
+        return Err(Error::index_throughput_on_demand(&create.index_name));
     }
+    check_not_redefined(table, create, &declared)?;
     for attribute in declared {
         if !table.definitions.iter().any(|known| known.name == attribute.name) {
             table.definitions.push(attribute);
@@ -110,9 +117,101 @@ fn create_index(
         provisioned_throughput: create.provisioned_throughput.clone(),
         warm_throughput: create.warm_throughput.clone(),
     };
-    let index = schema::global_index(&index, &table.definitions);
+    check_on_demand_max(table.billing.mode, create.on_demand_throughput.as_ref())?;
+    let index = schema::global_index(&index, &table.definitions)?;
     table.indexes.push(index.in_space(space, IndexState::Creating));
     table.forget_unused_definitions();
+    Ok(())
+}
+
+/// The type of another index's key stays what it is. One of the table's key does too, whatever is declared.
+fn check_not_redefined(
+    table: &Table,
+    create: &CreateGlobalSecondaryIndexAction,
+    declared: &[KeyAttribute],
+) -> Result<(), Error> {
+    for element in &create.key_schema {
+        let name = &element.attribute_name;
+        let of = |index: &Index| index.keys.attributes().find(|key| key.name == *name).cloned();
+        let new = declared.iter().find(|attribute| attribute.name == *name);
+        let Some((index, new)) = table.indexes.iter().find(|index| of(index).is_some()).zip(new) else {
+            continue;
+        };
+        let Some(old) = of(index).filter(|old| old.kind != new.kind) else { continue };
+        let old_role = if index.keys.partition.contains(&old) { KeyType::Hash } else { KeyType::Range };
+        let shown = |kind: &str, role: KeyType| {
+            format!("Schema:[SchemaElement: key{{{name}:{kind}:{}}}]", role.as_str())
+        };
+        return Err(Error::invalid_parameter(format_args!(
+            "Attributes cannot be redefined. Please check that your attribute has the same type as \
+             previously defined. Existing schema: {} New schema: {}",
+            shown(old.kind.name(), old_role),
+            shown(new.kind.name(), element.key_type)
+        )));
+    }
+    Ok(())
+}
+
+/// Changes what is mentioned of an index's throughput; the rest stays.
+fn update_index(table: &mut Table, update: &UpdateGlobalSecondaryIndexAction) -> Result<(), Error> {
+    let (name, mode) = (&update.index_name, table.billing.mode);
+    let not_found = Error::resource_not_found_index(name, &table.name);
+    let index = table.indexes.iter_mut().find(|index| index.name == *name && index.is_global());
+    let Some(index) = index else { return Err(not_found) };
+    let now = index.billing.unwrap_or_default();
+    if let Some(units) = &update.provisioned_throughput {
+        if mode == BillingMode::OnDemand {
+            return Err(Error::index_throughput_on_demand(name));
+        }
+        let (read, write) = (units.read_capacity_units, units.write_capacity_units);
+        if (read as u64, write as u64) == (now.read_units, now.write_units) {
+            return Err(Error::index_throughput_unchanged(name, read, write));
+        }
+    }
+    check_on_demand_max(mode, update.on_demand_throughput.as_ref())?;
+    let mut changed = schema::provisioned(now, update.provisioned_throughput.as_ref());
+    changed.on_demand_max = schema::on_demand_max(now.on_demand_max, update.on_demand_throughput.as_ref());
+    if let Some(asked) = &update.warm_throughput {
+        changed.warm = schema::warm(changed.warm(), asked, &schema::of_index(name))?;
+    }
+    index.billing = Some(changed);
+    Ok(())
+}
+
+/// Global indexes pay as their table does: on demand they provision nothing, else something.
+fn bill_indexes_alike(table: &mut Table) -> Result<(), Error> {
+    let mode = table.billing.mode;
+    for index in table.indexes.iter_mut().filter(|index| index.is_global()) {
+        let now = index.billing.unwrap_or_default();
+        index.billing = Some(match mode {
+            BillingMode::OnDemand => Throughput { read_units: 0, write_units: 0, ..now },
+            BillingMode::Provisioned if now.read_units == 0 => {
+                return Err(Error::index_throughput_missing(&index.name));
+            }
+            BillingMode::Provisioned => Throughput { on_demand_max: Default::default(), ..now },
+        });
+    }
+    Ok(())
+}
+
+/// Caps are for what is paid for by request. Read is looked at first.
+fn check_on_demand_max(mode: BillingMode, asked: Option<&OnDemandThroughput>) -> Result<(), Error> {
+    let Some(asked) = asked else { return Ok(()) };
+    let members = [
+        ("MaxReadRequestUnits", asked.max_read_request_units),
+        ("MaxWriteRequestUnits", asked.max_write_request_units),
+    ];
+    for (member, units) in members {
+        let Some(units) = units else { continue };
+        if mode == BillingMode::Provisioned {
+            return Err(Error::invalid_parameter(format_args!(
+                "{member} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED"
+            )));
+        }
+        if units < 1 && units != -1 {
+            return Err(Error::on_demand_max_out_of_range(member));
+        }
+    }
     Ok(())
 }
 
@@ -152,7 +251,7 @@ fn check_throughput(table: &Table, input: &UpdateTableInput) -> Result<(), Error
     Ok(())
 }
 
-fn billing(current: &Billing, input: &UpdateTableInput, now: u64) -> Billing {
+fn billing(current: &Billing, input: &UpdateTableInput, now: u64) -> Result<Billing, Error> {
     let mut billing = current.clone();
     if let Some(throughput) = &input.provisioned_throughput {
         billing.read_units = throughput.read_capacity_units as u64;
@@ -170,11 +269,16 @@ fn billing(current: &Billing, input: &UpdateTableInput, now: u64) -> Billing {
             billing.on_demand_since_ms = Some(now);
             (billing.read_units, billing.write_units) = (0, 0);
         }
-        Some(Mode::Provisioned) => billing.mode = BillingMode::Provisioned,
+        Some(Mode::Provisioned) => {
+            billing.mode = BillingMode::Provisioned;
+            billing.on_demand_max = Default::default();
+        }
         _ => {}
     }
-    if input.on_demand_throughput.is_some() {
-        billing.on_demand_max = schema::on_demand_max(input.on_demand_throughput.as_ref());
+    check_on_demand_max(billing.mode, input.on_demand_throughput.as_ref())?;
+    billing.on_demand_max = schema::on_demand_max(billing.on_demand_max, input.on_demand_throughput.as_ref());
+    if let Some(asked) = &input.warm_throughput {
+        billing.warm = schema::warm(billing.warm(), asked, "table")?;
     }
-    billing
+    Ok(billing)
 }

@@ -4,11 +4,17 @@
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use api::{Operation, Request};
-use engine::{Caller, Engine, Environment};
+use async_trait::async_trait;
+use bytes::Bytes;
+use engine::{Caller, Engine, Environment, Options};
 use serde_json::Value;
-use store::{Consistency, Direction, KeyRef, Range, Space, Store};
+use store::{
+    Consistency, Decide, Direction, Key, KeyRef, Log, LogPosition, Range, Read, Space, Store, StoreError,
+    Visit,
+};
 
 pub struct Database {
     engine: Engine,
@@ -31,6 +37,58 @@ impl Environment for Fixed {
 
     fn random(&self) -> u128 {
         u128::from(self.random.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A store that survives the database on it, so that another can be opened there.
+struct StaysOpen(Arc<dyn Store>);
+
+#[async_trait]
+impl Read for StaysOpen {
+    async fn get(&self, keys: &[Key], consistency: Consistency) -> Result<Vec<Option<Bytes>>, StoreError> {
+        self.0.get(keys, consistency).await
+    }
+
+    async fn scan(
+        &self,
+        range: &Range,
+        direction: Direction,
+        consistency: Consistency,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), StoreError> {
+        self.0.scan(range, direction, consistency, visit).await
+    }
+}
+
+#[async_trait]
+impl Store for StaysOpen {
+    async fn update(&self, keys: &[Key], decide: &mut Decide<'_>) -> Result<(), StoreError> {
+        self.0.update(keys, decide).await
+    }
+
+    async fn clear(&self, space: Space) -> Result<(), StoreError> {
+        self.0.clear(space).await
+    }
+
+    async fn snapshot(&self) -> Result<Arc<dyn Read>, StoreError> {
+        self.0.snapshot().await
+    }
+
+    async fn read_log(
+        &self,
+        log: Log,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
+        self.0.read_log(log, after, limit).await
+    }
+
+    async fn trim_log(&self, log: Log, through: LogPosition) -> Result<(), StoreError> {
+        self.0.trim_log(log, through).await
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        Ok(())
     }
 }
 
@@ -63,29 +121,48 @@ impl Database {
     }
 
     async fn on(store: Arc<dyn Store>, folder: Option<tempfile::TempDir>) -> Database {
+        Database::open(Arc::new(StaysOpen(store)), Options::default(), folder).await
+    }
+
+    async fn open(store: Arc<dyn Store>, options: Options, folder: Option<tempfile::TempDir>) -> Database {
         let now_ms = AtomicU64::new(1_800_000_000_000);
         let environment = Arc::new(Fixed { now_ms, random: AtomicU64::new(1) });
-        Database::opened(store, environment, folder.map(Arc::new)).await
+        Database::opened(store, environment, options, folder.map(Arc::new)).await
+    }
+
+    /// One whose tables stay CREATING, UPDATING and DELETING for a second.
+    pub async fn delayed() -> Database {
+        let options = Options { state_delay: Duration::from_secs(1), ..Options::default() };
+        Database::open(Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new()))), options, None).await
+    }
+
+    /// The same data opened again after the database was closed.
+    pub async fn restarted(&self) -> Database {
+        self.engine.close().await.unwrap();
+        self.reopened().await
     }
 
     async fn opened(
         store: Arc<dyn Store>,
         environment: Arc<Fixed>,
+        options: Options,
         folder: Option<Arc<tempfile::TempDir>>,
     ) -> Database {
-        let engine = Engine::open(store.clone(), environment.clone()).await.unwrap();
+        let engine = Engine::open_with(store.clone(), environment.clone(), options).await.unwrap();
         let caller = Caller::new("123456789012", "us-east-1");
         Database { engine, caller, store, environment, _folder: folder }
     }
 
-    /// Another database on what is stored here, as after a restart.
+    /// Another database on what is stored here, as after a crash.
     pub async fn reopened(&self) -> Database {
         self.reopened_on(|store| store).await
     }
 
     /// The same, with something between it and the store.
     pub async fn reopened_on(&self, wrap: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>) -> Database {
-        Database::opened(wrap(self.store.clone()), self.environment.clone(), self._folder.clone()).await
+        let environment = self.environment.clone();
+        let store = wrap(self.store.clone());
+        Database::opened(store, environment, Options::default(), self._folder.clone()).await
     }
 
     /// How many rows there are in these spaces of the store.
@@ -118,7 +195,8 @@ impl Database {
         match answer {
             Ok(response) => {
                 response.write_json(&mut json);
-                Ok(serde_json::from_slice(&json).unwrap())
+                // Some operations answer with nothing at all.
+                Ok(if json.is_empty() { Value::Null } else { serde_json::from_slice(&json).unwrap() })
             }
             Err(error) => {
                 error.write_json(&mut json);
@@ -166,7 +244,8 @@ impl Database {
     /// Waits until an index of the table `Table` has this status, or is gone.
     pub async fn until(&self, index: &str, status: Option<&str>) {
         for _ in 0..1000 {
-            let table = self.ok("DescribeTable", serde_json::json!({"TableName": "Table"})).await["Table"].take();
+            let table =
+                self.ok("DescribeTable", serde_json::json!({"TableName": "Table"})).await["Table"].take();
             let indexes = table["GlobalSecondaryIndexes"].as_array().cloned().unwrap_or_default();
             let found = indexes.iter().find(|found| found["IndexName"] == index);
             if found.and_then(|found| found["IndexStatus"].as_str()) == status {
@@ -189,7 +268,11 @@ impl Database {
         match self.call(operation, input).await {
             Ok(answer) => panic!("{operation} {shown} succeeded: {answer}"),
             Err(failure) => {
-                assert_eq!((failure.name.as_str(), failure.message.as_str()), (name, message), "{operation} {shown}");
+                assert_eq!(
+                    (failure.name.as_str(), failure.message.as_str()),
+                    (name, message),
+                    "{operation} {shown}"
+                );
             }
         }
     }

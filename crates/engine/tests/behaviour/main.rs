@@ -7,14 +7,21 @@ mod delete_item;
 mod get_item;
 mod indexes;
 mod legacy;
+mod policies;
 mod put_item;
 mod query;
 mod scan;
+mod settings;
+mod sizes;
+mod states;
 mod tables;
+mod tags;
+mod time_to_live;
 mod transact_get_items;
 mod transact_write_items;
 mod transfers;
 mod update_item;
+mod update_table;
 
 /// The prefix of the errors that are about the request's shape, in the operations that write.
 const SHAPE: &str = "1 validation error detected: ";

@@ -1,0 +1,17 @@
+//! DescribeLimits: what an account may provision. These are the quotas of an ordinary account; nothing
+//! here is held to them.
+
+use api::{DescribeLimitsInput, DescribeLimitsOutput, Error};
+
+const ACCOUNT_UNITS_MAX: i64 = 80_000;
+const TABLE_UNITS_MAX: i64 = 40_000;
+
+pub async fn run(input: DescribeLimitsInput) -> Result<DescribeLimitsOutput, Error> {
+    input.check()?;
+    Ok(DescribeLimitsOutput {
+        account_max_read_capacity_units: Some(ACCOUNT_UNITS_MAX),
+        account_max_write_capacity_units: Some(ACCOUNT_UNITS_MAX),
+        table_max_read_capacity_units: Some(TABLE_UNITS_MAX),
+        table_max_write_capacity_units: Some(TABLE_UNITS_MAX),
+    })
+}

@@ -1,0 +1,28 @@
+//! DescribeTimeToLive: which attribute holds the time at which an item expires.
+
+use api::{
+    DescribeTimeToLiveInput, DescribeTimeToLiveOutput, Error, TimeToLiveDescription, TimeToLiveStatus,
+};
+
+use crate::{Caller, Engine};
+
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: DescribeTimeToLiveInput,
+) -> Result<DescribeTimeToLiveOutput, Error> {
+    input.check()?;
+    let table = engine
+        .find(caller, &input.table_name)
+        .ok_or_else(|| Error::resource_not_found_table(&input.table_name))?;
+    let status = match table.time_to_live {
+        Some(_) => TimeToLiveStatus::Enabled,
+        None => TimeToLiveStatus::Disabled,
+    };
+    Ok(DescribeTimeToLiveOutput {
+        time_to_live_description: Some(TimeToLiveDescription {
+            attribute_name: table.time_to_live.clone(),
+            time_to_live_status: Some(status),
+        }),
+    })
+}

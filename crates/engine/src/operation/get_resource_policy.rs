@@ -1,0 +1,17 @@
+//! GetResourcePolicy: a table's policy and its revision.
+
+use api::{Error, GetResourcePolicyInput, GetResourcePolicyOutput};
+
+use crate::{Caller, Engine};
+
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: GetResourcePolicyInput,
+) -> Result<GetResourcePolicyOutput, Error> {
+    input.check()?;
+    let arn = &input.resource_arn;
+    let table = engine.find(caller, arn).ok_or_else(|| Error::resource_not_found_arn(arn))?;
+    let policy = table.policy.clone().ok_or_else(|| Error::policy_not_found(arn))?;
+    Ok(GetResourcePolicyOutput { policy: Some(policy.document), revision_id: Some(policy.revision) })
+}

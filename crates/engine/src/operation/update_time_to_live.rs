@@ -1,0 +1,37 @@
+//! UpdateTimeToLive: says which attribute holds the time at which an item expires, or that none does.
+
+use api::{Error, TimeToLiveSpecification, UpdateTimeToLiveInput, UpdateTimeToLiveOutput};
+
+use crate::table::Table;
+use crate::{Caller, Engine};
+
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: UpdateTimeToLiveInput,
+) -> Result<UpdateTimeToLiveOutput, Error> {
+    input.check()?;
+    let not_found = Error::resource_not_found_table(&input.table_name);
+    let Some(table) = engine.find(caller, &input.table_name) else { return Err(not_found) };
+    let specification = input.time_to_live_specification.clone();
+    let update = move |table: &mut Table| {
+        let TimeToLiveSpecification { enabled, attribute_name } = &input.time_to_live_specification;
+        table.time_to_live = changed(table.time_to_live.as_deref(), *enabled, attribute_name)?;
+        Ok(())
+    };
+    engine.change(&table, update).await?.ok_or(not_found)?;
+    Ok(UpdateTimeToLiveOutput { time_to_live_specification: Some(specification) })
+}
+
+/// The attribute from now on. Time to live can be switched on when it is off and off when it is on, and
+/// what is switched off must be named.
+fn changed(current: Option<&str>, enabled: bool, attribute: &str) -> Result<Option<String>, Error> {
+    match current {
+        Some(current) if current != attribute => Err(Error::validation(format!(
+            "TimeToLive is active on a different AttributeName: current AttributeName is {current}"
+        ))),
+        Some(_) if enabled => Err(Error::validation("TimeToLive is already enabled")),
+        None if !enabled => Err(Error::validation("TimeToLive is already disabled")),
+        _ => Ok(enabled.then(|| attribute.to_owned())),
+    }
+}
