@@ -8,6 +8,8 @@ pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// An item, names included.
 pub const ITEM_BYTES_MAX: usize = 400 * 1024;
+/// The items of one partition key in a table with local indexes, with their rows there.
+pub const ITEM_COLLECTION_BYTES_MAX: u64 = 10 << 30;
 pub const PARTITION_KEY_BYTES_MAX: usize = 2048;
 pub const SORT_KEY_BYTES_MAX: usize = 1024;
 /// Levels of lists and maps in one attribute; a scalar is at level 1.

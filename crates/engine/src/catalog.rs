@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use parking_lot::RwLock;
@@ -42,6 +43,18 @@ pub struct LiveTable {
     pub gate: Arc<tokio::sync::RwLock<()>>,
     /// How much the table and its indexes hold.
     pub sizes: Sizes,
+    /// Whether another table, or none, now stands in its place.
+    retired: AtomicBool,
+}
+
+impl LiveTable {
+    pub fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire)
+    }
+
+    fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
+    }
 }
 
 impl std::ops::Deref for LiveTable {
@@ -81,6 +94,11 @@ impl Catalog {
 
     pub fn find(&self, caller: &Caller, name: &str) -> Option<Arc<LiveTable>> {
         self.tables.read().get(caller)?.get(name).cloned()
+    }
+
+    /// What has become of a table: the same table as it now is, unless it was dropped.
+    pub fn successor(&self, table: &LiveTable) -> Option<Arc<LiveTable>> {
+        self.find(&table.caller(), &table.name).filter(|successor| successor.id == table.id)
     }
 
     /// Up to `limit` names behind `after`, in order.
@@ -187,6 +205,7 @@ impl Catalog {
             if let Some(tables) = catalog.tables.write().get_mut(&caller) {
                 tables.remove(&name);
             }
+            table.retire();
             Ok(Some(table))
         };
         unbroken(remove).await?
@@ -228,7 +247,11 @@ impl Catalog {
     }
 
     fn show(&self, live: Arc<LiveTable>) -> Arc<LiveTable> {
-        self.tables.write().entry(live.caller()).or_default().insert(live.name.clone(), live.clone());
+        let replaced =
+            self.tables.write().entry(live.caller()).or_default().insert(live.name.clone(), live.clone());
+        if let Some(replaced) = replaced {
+            replaced.retire();
+        }
         live
     }
 }
@@ -252,7 +275,7 @@ fn live(
     tally: impl Fn(Space) -> Arc<Tally>,
 ) -> Arc<LiveTable> {
     let sizes = Sizes::new(table.spaces(), tally);
-    Arc::new(LiveTable { table, gate, sizes })
+    Arc::new(LiveTable { table, gate, sizes, retired: AtomicBool::new(false) })
 }
 
 /// The sizes that were kept when the database was closed. They are taken out, for from now on they are

@@ -24,6 +24,8 @@ pub struct Table {
     pub definitions: Vec<KeyAttribute>,
     /// In the order of their making.
     pub indexes: Vec<Index>,
+    /// Where the sizes of item collections are kept, if there are local indexes.
+    collections: Option<u64>,
     pub billing: Billing,
     pub deletion_protection: bool,
     /// Absent until a client sets it.
@@ -221,8 +223,10 @@ impl Index {
 }
 
 impl Table {
-    /// A table whose spaces begin with `space`: its own, then one for each index.
+    /// A table whose spaces begin with `space`: its own, one for each index, one for its collections.
     pub fn new(caller: &Caller, new: NewTable, space: Space, id: String, created_ms: u64) -> Table {
+        let local = new.indexes.iter().any(|index| index.scope == Scope::Local);
+        let collections = local.then_some(space.0 + 1 + new.indexes.len() as u64);
         let index = |(number, index): (usize, NewIndex)| {
             index.in_space(Space(space.0 + 1 + number as u64), IndexState::Active)
         };
@@ -236,6 +240,7 @@ impl Table {
             keys: new.keys,
             definitions: new.definitions,
             indexes: new.indexes.into_iter().enumerate().map(index).collect(),
+            collections,
             billing: new.billing,
             deletion_protection: new.deletion_protection,
             class: new.class,
@@ -249,6 +254,11 @@ impl Table {
 
     pub fn space(&self) -> Space {
         Space(self.space)
+    }
+
+    /// Where the sizes of its item collections are kept, if it has such.
+    pub fn collections(&self) -> Option<Space> {
+        self.collections.map(Space)
     }
 
     pub fn index(&self, name: &str) -> Option<&Index> {
@@ -277,9 +287,9 @@ impl Table {
         }
     }
 
-    /// Its own space and those of its indexes.
+    /// Every space it has: its own, those of its indexes, that of its collections.
     pub fn spaces(&self) -> impl Iterator<Item = Space> {
-        std::iter::once(self.space()).chain(self.indexes.iter().map(Index::space))
+        std::iter::once(self.space()).chain(self.indexes.iter().map(Index::space)).chain(self.collections())
     }
 
     pub fn caller(&self) -> Caller {
@@ -319,7 +329,8 @@ impl Throughput {
     /// What the index can serve at once, as for a table.
     pub fn warm(&self) -> WarmThroughput {
         let provisioned = WarmThroughput { read_units: self.read_units, write_units: self.write_units };
-        let base = if provisioned == WarmThroughput::default() { WarmThroughput::ON_DEMAND } else { provisioned };
+        let base =
+            if provisioned == WarmThroughput::default() { WarmThroughput::ON_DEMAND } else { provisioned };
         self.warm.max(base)
     }
 }

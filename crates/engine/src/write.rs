@@ -14,10 +14,12 @@ use api::{Error, limits};
 use bytes::Bytes;
 use expression::{Condition, Update, Updated};
 use item::Item;
-use store::{Key, Space, Store, WriteSet};
+use store::{Key, Space, WriteSet};
+use tokio::sync::OwnedRwLockReadGuard;
 
 use crate::Engine;
 use crate::catalog::LiveTable;
+use crate::collection::Collections;
 use crate::fault;
 use crate::idempotency::{Earlier, Token};
 use crate::index::{self, Difference};
@@ -35,6 +37,8 @@ pub struct Plan {
 
 pub enum Change {
     Put(Item),
+    /// As Put, of an item that isn't there yet.
+    Insert(Item),
     Delete,
     /// The key attributes stand for the item that isn't there yet.
     Update {
@@ -54,6 +58,8 @@ pub struct Outcome {
     pub index_units: Vec<(String, f64)>,
     /// By how much each index grew that did.
     pub index_growth: Vec<(Space, Size)>,
+    /// How large its item collection is now, in a table that has collections.
+    pub collection_bytes: Option<u64>,
 }
 
 impl Outcome {
@@ -69,7 +75,7 @@ impl Outcome {
     }
 
     /// By how much the table itself grew.
-    fn table_growth(&self) -> Size {
+    pub fn table_growth(&self) -> Size {
         Size::growth(self.old.as_ref().map(Item::as_ref), self.new.as_ref().map(Item::as_ref))
     }
 }
@@ -84,11 +90,11 @@ pub enum Applied {
 }
 
 /// Carries out one plan, unless a transaction is about to change its item.
-pub async fn apply(engine: &Engine, plan: &Plan) -> Result<Outcome, Error> {
+pub async fn apply(engine: &Engine, plan: &mut Plan) -> Result<Outcome, Error> {
     if engine.transactions.hold(&plan.key) {
         return Err(Error::transaction_conflict());
     }
-    match apply_all(&*engine.store, std::slice::from_ref(plan), None).await? {
+    match apply_all(engine, std::slice::from_mut(plan), None).await? {
         Applied::Now(mut results) => results.pop().expect("one plan, one result"),
         Applied::Earlier { .. } => unreachable!("there is no token"),
     }
@@ -96,17 +102,26 @@ pub async fn apply(engine: &Engine, plan: &Plan) -> Result<Outcome, Error> {
 
 /// Carries out plans for distinct items together: all of them, or none. With a token, they are carried
 /// out once. The error is a fault of the store.
-pub async fn apply_all(store: &dyn Store, plans: &[Plan], token: Option<&Token>) -> Result<Applied, Error> {
-    let _writing = enter(plans).await;
-    let item_keys = plans.iter().map(|plan| &plan.key);
+pub async fn apply_all(
+    engine: &Engine,
+    plans: &mut [Plan],
+    token: Option<&Token>,
+) -> Result<Applied, Error> {
+    let _writing = enter(engine, plans).await?;
+    let plans = &*plans;
+    let collections = Collections::of(plans);
+    let item_keys = plans.iter().map(|plan| &plan.key).chain(collections.keys());
     let keys: Vec<Key> = item_keys.chain(token.iter().flat_map(|token| token.keys())).cloned().collect();
     let mut results = Vec::new();
     let adjustment = Adjustment { plans, done: false };
     let mut earlier = Ok(None);
-    store
+    let mut unreadable = None;
+    engine
+        .store
         .update(&keys, &mut |rows| {
             results.clear();
-            let (item_rows, token_rows) = rows.split_at(plans.len());
+            let (item_rows, rows) = rows.split_at(plans.len());
+            let (collection_rows, token_rows) = rows.split_at(collections.keys().len());
             earlier = token.map_or(Ok(None), |token| token.earlier(token_rows));
             if !matches!(earlier, Ok(None)) {
                 return WriteSet::default();
@@ -114,7 +129,10 @@ pub async fn apply_all(store: &dyn Store, plans: &[Plan], token: Option<&Token>)
             let mut writes = WriteSet::default();
             results =
                 plans.iter().zip(item_rows).map(|(plan, row)| decide(plan, row.clone(), &mut writes)).collect();
-            if results.iter().any(Result::is_err) {
+            let bytes_max = engine.options.item_collection_bytes_max;
+            let grown = collections.grow(plans, &mut results, collection_rows, bytes_max, &mut writes);
+            unreadable = grown.err();
+            if unreadable.is_some() || results.iter().any(Result::is_err) {
                 return WriteSet::default();
             }
             writes.puts.extend(token.map(|token| token.row(results.iter().flatten())));
@@ -122,6 +140,9 @@ pub async fn apply_all(store: &dyn Store, plans: &[Plan], token: Option<&Token>)
         })
         .await
         .map_err(fault::of_store)?;
+    if let Some(error) = unreadable {
+        return Err(fault::of_store(error));
+    }
     adjustment.settle(&results);
     match (earlier.map_err(fault::of_store)?, token) {
         (Some(earlier), Some(token)) => Ok(Applied::Earlier { same: token.is_of(&earlier), earlier }),
@@ -158,17 +179,21 @@ impl Drop for Adjustment<'_> {
     }
 }
 
-/// Holds off the clearing of the plans' tables and changes of their indexes. Taken in one order, so
-/// that two writes over several tables can't wait for each other.
-async fn enter(plans: &[Plan]) -> Vec<tokio::sync::RwLockReadGuard<'_, ()>> {
-    let mut tables: Vec<&LiveTable> = plans.iter().map(|plan| &*plan.table).collect();
+/// Holds off the clearing of the plans' tables and changes of their indexes, and brings the plans up to
+/// the tables as they now are: whoever replaces a table from here on waits for us. The gates are taken in
+/// one order, so that two writes over several tables can't wait for each other.
+async fn enter(engine: &Engine, plans: &mut [Plan]) -> Result<Vec<OwnedRwLockReadGuard<()>>, Error> {
+    let mut tables: Vec<Arc<LiveTable>> = plans.iter().map(|plan| plan.table.clone()).collect();
     tables.sort_by_key(|table| table.space());
     tables.dedup_by_key(|table| table.space());
     let mut guards = Vec::with_capacity(tables.len());
     for table in tables {
-        guards.push(table.gate.read().await);
+        guards.push(table.gate.clone().read_owned().await);
     }
-    guards
+    for plan in plans.iter_mut().filter(|plan| plan.table.is_retired()) {
+        plan.table = engine.catalog.successor(&plan.table).ok_or_else(Error::resource_not_found_item)?;
+    }
+    Ok(guards)
 }
 
 /// What the plan makes of the item as it is; the rows to be written are added to `writes`.
@@ -181,7 +206,8 @@ fn decide(plan: &Plan, row: Option<Bytes>, writes: &mut WriteSet) -> Result<Outc
     }
     let new = match &plan.change {
         Change::Check => return Ok(Outcome { new: old.clone(), old, ..Outcome::default() }),
-        Change::Put(item) => {
+        Change::Insert(_) if old.is_some() => return Err(Error::duplicate_item()),
+        Change::Put(item) | Change::Insert(item) => {
             index::check(&plan.table, None, item.as_ref(), false)?;
             Some(item.clone())
         }

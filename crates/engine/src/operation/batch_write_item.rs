@@ -34,7 +34,7 @@ pub async fn run(
     }
 
     // Together, so that one sync of the store makes many of them durable.
-    let outcomes = join_all(plans.iter().map(|plan| write::apply(engine, plan))).await;
+    let outcomes = join_all(plans.iter_mut().map(|plan| write::apply(engine, plan))).await;
 
     let mut consumed = ConsumedByTable::default();
     let mut collections = Collections::default();
@@ -43,7 +43,7 @@ pub async fn run(
     for ((plan, outcome), (name, request)) in plans.iter().zip(outcomes).zip(requests) {
         match outcome {
             Ok(outcome) => {
-                collections.add(&name, &plan.table, &outcome);
+                collections.add(input.return_item_collection_metrics, &name, &plan.table, &outcome);
                 consumed.add(&plan.table, Units::of_write(&outcome));
             }
             Err(error) if may_succeed_later(&error) => {
@@ -57,7 +57,7 @@ pub async fn run(
         Some(error) if consumed.is_empty() => Err(error),
         _ => Ok(BatchWriteItemOutput {
             consumed_capacity: consumed.answer(input.return_consumed_capacity),
-            item_collection_metrics: collections.answer(input.return_item_collection_metrics),
+            item_collection_metrics: collections.answer(),
             unprocessed_items: Some(unprocessed),
         }),
     }

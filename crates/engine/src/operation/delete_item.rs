@@ -4,16 +4,21 @@ use api::{DeleteItemInput, DeleteItemOutput, Error, ReturnValue, ReturnValuesOnC
 
 use super::consumed::{Units, consumed};
 use super::expressions::{condition, placeholders, write_error};
+use super::item_collection::metrics;
 use crate::write::{self, Change, Plan};
 use crate::{Caller, Engine, legacy};
 
-pub async fn run(engine: &Engine, caller: &Caller, input: DeleteItemInput) -> Result<DeleteItemOutput, Error> {
-    let plan = plan(engine, caller, &input)?;
-    let outcome = write::apply(engine, &plan).await?;
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: DeleteItemInput,
+) -> Result<DeleteItemOutput, Error> {
+    let mut plan = plan(engine, caller, &input)?;
+    let outcome = write::apply(engine, &mut plan).await?;
     Ok(DeleteItemOutput {
         consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &Units::of_write(&outcome)),
+        item_collection_metrics: metrics(input.return_item_collection_metrics, &plan.table, &outcome),
         attributes: outcome.old.filter(|_| input.return_values == Some(ReturnValue::AllOld)),
-        ..DeleteItemOutput::default()
     })
 }
 

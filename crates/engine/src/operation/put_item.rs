@@ -4,16 +4,17 @@ use api::{Error, PutItemInput, PutItemOutput, ReturnValue, ReturnValuesOnConditi
 
 use super::consumed::{Units, consumed};
 use super::expressions::{condition, placeholders, write_error};
+use super::item_collection::metrics;
 use crate::write::{self, Change, Plan};
 use crate::{Caller, Engine, legacy};
 
 pub async fn run(engine: &Engine, caller: &Caller, input: PutItemInput) -> Result<PutItemOutput, Error> {
-    let plan = plan(engine, caller, &input)?;
-    let outcome = write::apply(engine, &plan).await?;
+    let mut plan = plan(engine, caller, &input)?;
+    let outcome = write::apply(engine, &mut plan).await?;
     Ok(PutItemOutput {
         consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &Units::of_write(&outcome)),
+        item_collection_metrics: metrics(input.return_item_collection_metrics, &plan.table, &outcome),
         attributes: outcome.old.filter(|_| input.return_values == Some(ReturnValue::AllOld)),
-        ..PutItemOutput::default()
     })
 }
 

@@ -4,19 +4,19 @@
 //! A request that makes no sense is refused as a whole. One whose actions don't fit the tables, the items or
 //! other transactions is cancelled, with a reason for each action.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use api::{
-    Act, Action, Error, ReturnValuesOnConditionCheckFailure, TransactWriteItemsInput,
-    TransactWriteItemsOutput,
+    Act, Action, ConsumedCapacity, Error, Operation, ReturnConsumedCapacity,
+    ReturnValuesOnConditionCheckFailure, TransactWriteItemsInput, TransactWriteItemsOutput,
 };
 use capacity::{ReadMode, read_units};
 use expression::{Condition, Kind, Update};
-use item::Item;
 use store::Key;
 
 use super::consumed::{ConsumedByTable, Units};
+use super::digest::Digest;
 use super::expressions::{placeholders, read_error};
 use super::item_collection::Collections;
 use super::{cancellation, update_item};
@@ -37,59 +37,81 @@ pub async fn run(
     input.check()?;
     let actions: Vec<Action<'_>> =
         input.transact_items.iter().map(|item| item.action()).collect::<Result<_, _>>()?;
-    let plans = plan(engine, caller, &actions)?;
-    let token = token(engine, caller, &input, &actions).await;
+    let mut plans = plan(engine, caller, &actions)?;
+    let request = Operation::TransactWriteItems;
+    let token =
+        token(engine, caller, request, input.client_request_token.as_deref(), || digest(&actions)).await;
+    let done = carry_out(engine, &mut plans, token.as_ref()).await?;
+    let mut collections = Collections::default();
+    for ((action, plan), outcome) in actions.iter().zip(&plans).zip(done.outcomes()) {
+        if !matches!(plan.change, Change::Check) {
+            collections.add(input.return_item_collection_metrics, action.table_name, &plan.table, outcome);
+        }
+    }
+    Ok(TransactWriteItemsOutput {
+        consumed_capacity: done.consumed(&plans, input.return_consumed_capacity),
+        item_collection_metrics: collections.answer(),
+    })
+}
 
+/// What became of a transaction that was not cancelled.
+pub(super) enum Done {
+    Now(Vec<Outcome>),
+    /// It had been carried out before.
+    Earlier(Earlier),
+}
+
+/// Carries out plans for distinct items as one transaction.
+pub(super) async fn carry_out(
+    engine: &Engine,
+    plans: &mut [Plan],
+    token: Option<&Token>,
+) -> Result<Done, Error> {
     let keys = plans.iter().map(|plan| plan.key.clone()).collect();
-    let _under_way = engine.transactions.begin(keys, token.as_ref()).map_err(|refusal| match refusal {
+    let _under_way = engine.transactions.begin(keys, token).map_err(|refusal| match refusal {
         Refusal::Conflict(positions) => cancellation::of_conflicts(plans.len(), &positions),
         Refusal::InProgress => Error::transaction_in_progress(),
     })?;
-    match write::apply_all(&*engine.store, &plans, token.as_ref()).await? {
+    match write::apply_all(engine, plans, token).await? {
         Applied::Now(results) if results.iter().any(Result::is_err) => Err(cancellation::of_results(results)),
-        Applied::Now(results) => {
-            let outcomes: Vec<Outcome> = results.into_iter().flatten().collect();
-            Ok(answer(&input, &actions, &plans, &outcomes))
-        }
-        Applied::Earlier { same: true, earlier } => Ok(answer_again(&input, &plans, &earlier)),
+        Applied::Now(results) => Ok(Done::Now(results.into_iter().flatten().collect())),
+        Applied::Earlier { same: true, earlier } => Ok(Done::Earlier(earlier)),
         Applied::Earlier { same: false, .. } => Err(Error::idempotent_parameter_mismatch()),
     }
 }
 
-fn answer(
-    input: &TransactWriteItemsInput,
-    actions: &[Action<'_>],
-    plans: &[Plan],
-    outcomes: &[Outcome],
-) -> TransactWriteItemsOutput {
-    let mut consumed = ConsumedByTable::default();
-    let mut collections = Collections::default();
-    for ((action, plan), outcome) in actions.iter().zip(plans).zip(outcomes) {
-        let units = Units::of_write(outcome);
-        consumed.add(&plan.table, Units { table: units.table * FACTOR, ..units });
-        if !matches!(plan.change, Change::Check) {
-            collections.add(action.table_name, &plan.table, outcome);
+impl Done {
+    /// Of each plan, unless nothing was done.
+    fn outcomes(&self) -> &[Outcome] {
+        match self {
+            Done::Now(outcomes) => outcomes,
+            Done::Earlier(_) => &[],
         }
     }
-    TransactWriteItemsOutput {
-        consumed_capacity: consumed.answer_for_writes(input.return_consumed_capacity),
-        item_collection_metrics: collections.answer(input.return_item_collection_metrics),
-    }
-}
 
-/// The answer to a request that was carried out before: it costs as much as reading the items.
-fn answer_again(
-    input: &TransactWriteItemsInput,
-    plans: &[Plan],
-    earlier: &Earlier,
-) -> TransactWriteItemsOutput {
-    let mut consumed = ConsumedByTable::default();
-    for (plan, size_bytes) in plans.iter().zip(&earlier.sizes_bytes) {
-        consumed.add(&plan.table, Units::of_table(read_units(*size_bytes, ReadMode::Transactional)));
-    }
-    TransactWriteItemsOutput {
-        consumed_capacity: consumed.answer_for_reads(input.return_consumed_capacity),
-        item_collection_metrics: None,
+    /// What was carried out before costs as much as reading the items.
+    pub(super) fn consumed(
+        &self,
+        plans: &[Plan],
+        asked: Option<ReturnConsumedCapacity>,
+    ) -> Option<Vec<ConsumedCapacity>> {
+        let mut consumed = ConsumedByTable::default();
+        match self {
+            Done::Now(outcomes) => {
+                for (plan, outcome) in plans.iter().zip(outcomes) {
+                    let units = Units::of_write(outcome);
+                    consumed.add(&plan.table, Units { table: units.table * FACTOR, ..units });
+                }
+                consumed.answer_for_writes(asked)
+            }
+            Done::Earlier(earlier) => {
+                for (plan, size_bytes) in plans.iter().zip(&earlier.sizes_bytes) {
+                    let units = read_units(*size_bytes, ReadMode::Transactional);
+                    consumed.add(&plan.table, Units::of_table(units));
+                }
+                consumed.answer_for_reads(asked)
+            }
+        }
     }
 }
 
@@ -163,16 +185,18 @@ fn bind(action: &Action<'_>, table: Arc<LiveTable>, key: Key, parsed: Parsed) ->
     Ok(Plan { table, key, change, condition, show_failed_item })
 }
 
-async fn token(
+/// The token of a request that has one; `digest` is of all that the request asks for.
+pub(super) async fn token(
     engine: &Engine,
     caller: &Caller,
-    input: &TransactWriteItemsInput,
-    actions: &[Action<'_>],
+    operation: Operation,
+    text: Option<&str>,
+    digest: impl Fn() -> blake3::Hash,
 ) -> Option<Token> {
-    let text = input.client_request_token.as_ref()?;
+    let text = text?;
     let now_ms = engine.environment.now_ms();
     engine.token_clearing.keep_up(&engine.store, now_ms).await;
-    Some(Token::new(caller, text, digest(actions), now_ms))
+    Some(Token::new(caller, operation, text, digest(), now_ms))
 }
 
 /// A fingerprint of what the actions ask for. What is merely to be reported doesn't count.
@@ -196,33 +220,5 @@ fn digest(actions: &[Action<'_>]) -> blake3::Hash {
             digest.bytes(&value.clone().into_stored());
         });
     }
-    digest.0.finalize()
-}
-
-/// Each part with its length before it, so that no two lists of parts look alike.
-#[derive(Default)]
-struct Digest(blake3::Hasher);
-
-impl Digest {
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.0.update(&(bytes.len() as u64).to_be_bytes());
-        self.0.update(bytes);
-    }
-
-    fn text(&mut self, text: &str) {
-        self.bytes(text.as_bytes());
-    }
-
-    fn item(&mut self, item: &Item) {
-        self.bytes(&item.clone().into_stored());
-    }
-
-    fn map<T>(&mut self, map: &Option<BTreeMap<String, T>>, add: impl Fn(&mut Digest, &T)) {
-        let entries = || map.iter().flatten();
-        self.bytes(&entries().count().to_be_bytes());
-        for (name, value) in entries() {
-            self.text(name);
-            add(self, value);
-        }
-    }
+    digest.finish()
 }

@@ -8,17 +8,22 @@ use item::Item;
 
 use super::consumed::{Units, consumed};
 use super::expressions::{condition, placeholders, write_error};
+use super::item_collection::metrics;
 use crate::table::Table;
 use crate::write::{self, Change, Outcome, Plan};
 use crate::{Caller, Engine, legacy};
 
-pub async fn run(engine: &Engine, caller: &Caller, input: UpdateItemInput) -> Result<UpdateItemOutput, Error> {
-    let plan = plan(engine, caller, &input)?;
-    let outcome = write::apply(engine, &plan).await?;
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: UpdateItemInput,
+) -> Result<UpdateItemOutput, Error> {
+    let mut plan = plan(engine, caller, &input)?;
+    let outcome = write::apply(engine, &mut plan).await?;
     Ok(UpdateItemOutput {
         consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &Units::of_write(&outcome)),
+        item_collection_metrics: metrics(input.return_item_collection_metrics, &plan.table, &outcome),
         attributes: attributes(input.return_values, &plan, outcome),
-        ..UpdateItemOutput::default()
     })
 }
 
@@ -50,8 +55,8 @@ fn plan(engine: &Engine, caller: &Caller, input: &UpdateItemInput) -> Result<Pla
     })
 }
 
-/// What the table and the limits forbid whatever the item is.
-pub fn check(table: &Table, update: &Update) -> Result<(), Error> {
+/// Refuses an update that changes the key, or that is too large whatever it finds.
+pub(super) fn check(table: &Table, update: &Update) -> Result<(), Error> {
     if let Some(target) = update.targets().find(|target| table.keys.contains(target)) {
         return Err(Error::key_not_updatable(target));
     }
@@ -62,7 +67,7 @@ pub fn check(table: &Table, update: &Update) -> Result<(), Error> {
 }
 
 /// The attributes that ReturnValues asks for; absent, not empty, when nothing qualifies.
-fn attributes(asked: Option<ReturnValue>, plan: &Plan, outcome: Outcome) -> Option<Item> {
+pub(super) fn attributes(asked: Option<ReturnValue>, plan: &Plan, outcome: Outcome) -> Option<Item> {
     let Change::Update { update, .. } = &plan.change else { return None };
     match asked? {
         ReturnValue::None => None,

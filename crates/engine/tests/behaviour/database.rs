@@ -103,6 +103,10 @@ pub struct Failure {
 }
 
 impl Database {
+    pub async fn in_memory_with(options: Options) -> Database {
+        Database::open(Arc::new(store::memory::MemoryStore::new()), options, None).await
+    }
+
     pub async fn in_memory() -> Database {
         Database::on(Arc::new(store::memory::MemoryStore::new()), None).await
     }

@@ -5,9 +5,7 @@ use crate::database::{Database, on_every_store};
 /// Table `Table` (p, s) with a global index `ByG` (g, h) of this projection and a local index `ByL` (p, l) of
 /// keys only.
 async fn with_indexes(database: &Database, projection: Value) {
-    let key = |hash: &str, range: &str| {
-        json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}])
-    };
+    let key = |hash: &str, range: &str| json!([{"AttributeName": hash, "KeyType": "HASH"}, {"AttributeName": range, "KeyType": "RANGE"}]);
     let definition = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
     database
         .ok(
@@ -245,4 +243,38 @@ on_every_store! {
         let table = database.ok("DescribeTable", json!({"TableName": "Table"})).await["Table"].take();
         assert_eq!(table["AttributeDefinitions"].as_array().unwrap().len(), 2);
     }
+}
+
+/// What a put into the collection `a` tells of its size.
+async fn put_into_collection(database: &Database, sort: &str, bytes: usize) -> Value {
+    database
+        .ok(
+            "PutItem",
+            json!({
+                "TableName": "Table", "Item": item("a", sort, &[("l", "1"), ("x", &"x".repeat(bytes))]),
+                "ReturnItemCollectionMetrics": "SIZE",
+            }),
+        )
+        .await["ItemCollectionMetrics"]
+        .take()
+}
+
+#[tokio::test]
+async fn an_item_collection_can_not_outgrow_its_limit() {
+    let options = engine::Options { item_collection_bytes_max: 5000, ..Default::default() };
+    let database = &Database::in_memory_with(options).await;
+    with_indexes(database, all()).await;
+    let told = put_into_collection(database, "1", 2000).await;
+    assert_eq!(told, json!({"ItemCollectionKey": {"p": {"S": "a"}}, "SizeEstimateRangeGB": [0.0, 1.0]}));
+    put_into_collection(database, "2", 2000).await;
+
+    let third = json!({"TableName": "Table", "Item": item("a", "3", &[("x", &"x".repeat(2000))])});
+    let refused = ("ItemCollectionSizeLimitExceededException", "Collection size exceeded.");
+    database.refused("PutItem", third.clone(), refused.0, refused.1).await;
+    let elsewhere = json!({"TableName": "Table", "Item": item("b", "3", &[("x", &"x".repeat(2000))])});
+    database.ok("PutItem", elsewhere).await;
+
+    put_into_collection(database, "2", 10).await;
+    database.ok("DeleteItem", json!({"TableName": "Table", "Key": item("a", "1", &[])})).await;
+    database.ok("PutItem", third).await;
 }
