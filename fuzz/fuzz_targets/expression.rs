@@ -29,14 +29,19 @@ static VALUES: LazyLock<BTreeMap<String, ValueBuf>> = LazyLock::new(|| {
     ITEM.as_ref().iter().map(|(name, value)| (format!(":{name}"), ValueBuf::from(value))).collect()
 });
 
+/// Printing sets blanks, so a text just below the limit may be printed beyond it.
+const TEXT_BYTES_MAX: usize = 4096;
+
 fuzz_target!(|text: &str| {
     let placeholders = || Placeholders::new(Some(&NAMES), Some(&VALUES));
     let item = ITEM.as_ref();
 
     if let Ok(tree) = parser::condition(Kind::Condition, text) {
         let printed = tree.to_string();
-        let again = parser::condition(Kind::Condition, &printed);
-        assert_eq!(again.expect("a printed condition parses").to_string(), printed);
+        if printed.len() <= TEXT_BYTES_MAX {
+            let again = parser::condition(Kind::Condition, &printed);
+            assert_eq!(again.expect("a printed condition parses").to_string(), printed);
+        }
     }
     for kind in [Kind::Condition, Kind::Filter] {
         if let Ok(condition) = Condition::parse(kind, text, &mut placeholders()) {
@@ -48,7 +53,9 @@ fuzz_target!(|text: &str| {
 
     if let Ok(tree) = parser::update(text) {
         let printed = tree.to_string();
-        assert_eq!(parser::update(&printed).expect("a printed update parses").to_string(), printed);
+        if printed.len() <= TEXT_BYTES_MAX {
+            assert_eq!(parser::update(&printed).expect("a printed update parses").to_string(), printed);
+        }
     }
     if let Ok(update) = Update::parse(text, &mut placeholders()) {
         update.charge_bytes();

@@ -69,7 +69,8 @@ impl KeySchema {
 
     /// Where an item lives inside its space; its key attributes were checked.
     pub fn position(&self, item: ItemRef<'_>) -> Position {
-        let value = |attribute: &KeyAttribute| item.get(&attribute.name).expect("key attributes were checked");
+        let value =
+            |attribute: &KeyAttribute| item.get(&attribute.name).expect("key attributes were checked");
         Position {
             partition: partition(self.partition.iter().map(value)),
             sort: encoded(self.sort.iter().map(value)),

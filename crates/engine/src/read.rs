@@ -19,7 +19,11 @@ pub async fn item(store: &dyn Read, key: Key, consistency: Consistency) -> Resul
 }
 
 /// The items at `keys`, in their order.
-pub async fn items(store: &dyn Read, keys: &[Key], consistency: Consistency) -> Result<Vec<Option<Item>>, Error> {
+pub async fn items(
+    store: &dyn Read,
+    keys: &[Key],
+    consistency: Consistency,
+) -> Result<Vec<Option<Item>>, Error> {
     let rows = store.get(keys, consistency).await.map_err(fault::of_store)?;
     rows.into_iter().map(|row| row.map(Item::from_stored).transpose().map_err(fault::of_data)).collect()
 }
@@ -61,6 +65,12 @@ pub struct Page {
 /// the megabyte belongs to the page, so that a page is never empty for want of room.
 pub async fn page(store: &dyn Read, request: &PageRequest<'_>) -> Result<Page, Error> {
     let mut page = Page::default();
+    extend(&mut page, store, request).await?;
+    Ok(page)
+}
+
+/// Goes on with a page that is not yet full, in another range.
+pub async fn extend(page: &mut Page, store: &dyn Read, request: &PageRequest<'_>) -> Result<(), Error> {
     let mut rows = Vec::new();
     let mut corrupt = None;
     store
@@ -89,8 +99,7 @@ pub async fn page(store: &dyn Read, request: &PageRequest<'_>) -> Result<Page, E
     if let Some(error) = corrupt {
         return Err(fault::of_data(error));
     }
-    page.complete(store, request, &rows).await?;
-    Ok(page)
+    page.complete(store, request, &rows).await
 }
 
 impl Page {

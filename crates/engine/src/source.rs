@@ -2,7 +2,7 @@
 
 use api::{Error, Select};
 use expression::Projection as Paths;
-use item::{Item, ItemBuilder, ItemRef};
+use item::{Item, ItemBuilder, ItemRef, ValueRef};
 use store::{Key, Position, Space};
 
 use crate::index;
@@ -16,7 +16,11 @@ pub struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// The table, or its index of that name if it may be read so.
-    pub fn find(table: &'a Table, index: Option<&str>, consistent: Option<bool>) -> Result<Source<'a>, Error> {
+    pub fn find(
+        table: &'a Table,
+        index: Option<&str>,
+        consistent: Option<bool>,
+    ) -> Result<Source<'a>, Error> {
         let Some(name) = index else { return Ok(Source { table, index: None }) };
         let index = table.index(name).ok_or_else(|| Error::index_unknown(name))?;
         if index.is_global() && consistent == Some(true) {
@@ -61,19 +65,18 @@ impl<'a> Source<'a> {
         key.build()
     }
 
-    /// Refuses an ExclusiveStartKey with other attributes than those.
+    /// Refuses an ExclusiveStartKey with other attributes than those, or of other types.
     pub fn check_start_key(&self, start: ItemRef<'_>) -> Result<(), Error> {
-        let mut names: Vec<&str> = Vec::new();
-        for attribute in self.page_key_attributes() {
-            match start.get(&attribute.name) {
-                Some(value) if value.kind() == attribute.kind => names.push(&attribute.name),
-                _ => return Err(Error::start_key_invalid()),
-            }
-        }
+        let mut names: Vec<&str> =
+            self.page_key_attributes().map(|attribute| attribute.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
-        if start.len() != names.len() {
+        if !start.iter().map(|(name, _)| name).eq(names) {
             return Err(Error::start_key_invalid());
+        }
+        let kind = |attribute: &KeyAttribute| start.get(&attribute.name).map(ValueRef::kind);
+        if self.page_key_attributes().any(|attribute| kind(attribute) != Some(attribute.kind)) {
+            return Err(Error::key_schema_mismatch());
         }
         self.table.keys.check_values(start)?;
         self.keys().check_values(start)
@@ -90,8 +93,13 @@ impl<'a> Source<'a> {
         if select == Some(Select::AllAttributes) && index.projection != Projection::All {
             return Err(Error::all_attributes_not_projected(&index.name));
         }
-        let mut missing: Vec<&str> =
-            projection.into_iter().flat_map(Paths::top_level_names).filter(|name| !self.holds(name)).collect();
+        self.check_attributes(projection.into_iter().flat_map(Paths::top_level_names))
+    }
+
+    /// Refuses to read from a global index attributes that it does not hold.
+    pub fn check_attributes<'n>(&self, names: impl Iterator<Item = &'n str>) -> Result<(), Error> {
+        let Some(index) = self.index.filter(|index| index.is_global()) else { return Ok(()) };
+        let mut missing: Vec<&str> = names.filter(|name| !self.holds(name)).collect();
         missing.dedup();
         match missing.is_empty() {
             true => Ok(()),
@@ -103,7 +111,12 @@ impl<'a> Source<'a> {
     pub fn needs_table(&self, select: Option<Select>, projection: Option<&Paths>) -> bool {
         let Some(index) = self.index.filter(|index| !index.is_global()) else { return false };
         let everything = select == Some(Select::AllAttributes) && index.projection != Projection::All;
-        everything || projection.into_iter().flat_map(Paths::top_level_names).any(|name| !self.holds(name))
+        everything || self.lacks_any(projection.into_iter().flat_map(Paths::top_level_names))
+    }
+
+    /// Whether a local index must look up the table for one of these attributes.
+    pub fn lacks_any<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> bool {
+        self.index.is_some_and(|index| !index.is_global()) && names.any(|name| !self.holds(name))
     }
 
     /// Whether its rows hold this attribute, if the item has it.

@@ -55,7 +55,8 @@ impl Engine {
 
 async fn verify_table(rows: &dyn Read, table: &Table, found: &mut Verification) -> Result<(), StoreError> {
     found.tables += 1;
-    let indexes: Vec<&Index> = table.indexes.iter().filter(|index| index.state == IndexState::Active).collect();
+    let indexes: Vec<&Index> =
+        table.indexes.iter().filter(|index| index.state == IndexState::Active).collect();
     let mut expected = vec![0; indexes.len()];
     let mut done = None;
     loop {
@@ -92,7 +93,9 @@ fn readable(table: &Table, batch: &[(Position, Bytes)], found: &mut Verification
                 if table.key_of_item(item.as_ref()).is_ok_and(|key| key.position == *position) {
                     items.push(item);
                 } else {
-                    found.fault(|| format!("{}: {item:?} does not lie where its key says", place(table, None)));
+                    found.fault(|| {
+                        format!("{}: {item:?} does not lie where its key says", place(table, None))
+                    });
                 }
             }
         }

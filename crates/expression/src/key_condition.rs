@@ -88,6 +88,9 @@ impl KeyCondition {
         range: &[KeyAttribute<'_>],
     ) -> Result<KeyRange, ExpressionError> {
         let attributes = hash.len() + range.len();
+        if range.is_empty() && self.terms.len() > attributes {
+            return Err(ExpressionError::KeyConditionNotSupported);
+        }
         if self.terms.len() > attributes {
             return Err(ExpressionError::TooManyKeyConditions { conditions: self.terms.len(), attributes });
         }

@@ -59,8 +59,8 @@ impl Coding {
     ///
     /// Follows what DynamoDB was observed to do: `identity` is ignored; of equally liked ones the first
     /// named wins; `*` stands for those not named and prefers gzip; a quality above 1 counts as 1,
-    /// below 0 as 0, and one that is no number as 1. Unlike DynamoDB, which reads only the first of
-    /// several Accept-Encoding fields, all are read, as HTTP says.
+    /// below 0 as 0, and one that is no number as 1; of several Accept-Encoding fields only the first is
+    /// read.
     pub(crate) fn accepted(headers: &HeaderMap) -> Option<Coding> {
         let mut best: Option<(Coding, f32)> = None;
         let mut prefer = |coding, quality| {
@@ -70,8 +70,8 @@ impl Coding {
         };
         let mut named = [false; 2];
         let mut any = 0.0_f32;
-        let fields = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|field| field.to_str().ok());
-        for entry in fields.flat_map(|field| field.split(',')) {
+        let field = headers.get(ACCEPT_ENCODING).and_then(|field| field.to_str().ok()).unwrap_or_default();
+        for entry in field.split(',') {
             let (name, parameters) = entry.split_once(';').unwrap_or((entry, ""));
             let name = name.trim();
             if let Some(coding) = Coding::from_name(name) {
@@ -182,7 +182,8 @@ mod tests {
         check(&["br, identity, deflate, gzip"], deflate);
         check(&["GZIP, identity"], gzip);
         check(&["dog, gzip ,, cat"], gzip);
-        check(&["identity", "gzip"], gzip);
+        check(&["identity", "gzip"], None);
+        check(&["gzip", "identity"], gzip);
 
         check(&["deflate;q=0.5, gzip;q=0.2"], deflate);
         check(&["gzip;q=0.5,identity;q=0.8"], gzip);

@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 use super::resource::{check_policy, check_tags};
 use super::schema::{
     check_billing, check_composite_key, check_definitions, check_encryption, check_index_billing,
-    check_index_key_defined, check_non_key_attribute_count, check_on_demand_max, check_projection,
-    check_simple_key, defined_names, invalid_key_schema, is_defined, join, key_names,
+    check_index_key_defined, check_key_names, check_non_key_attribute_count, check_on_demand_max,
+    check_projection, check_simple_key, defined_names, invalid_key_schema, is_defined, join, key_names,
 };
 use super::{Refuse, refuse_table_request};
 use crate::violation::{Constraint, Violations};
@@ -28,6 +28,7 @@ impl CreateTableInput {
             return Err(invalid_key_schema("Some index key attribute have no definition"));
         }
         check_simple_key(key, "keySchema")?;
+        self.global_indexes().iter().try_for_each(|index| check_key_names(&index.key_schema))?;
         self.check_definitions_used(key, definitions)?;
         self.check_local_indexes(key, definitions)?;
         self.check_global_indexes(definitions)?;

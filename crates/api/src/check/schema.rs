@@ -59,13 +59,17 @@ pub(super) fn check_composite_key(key: &[KeySchemaElement]) -> Result<(), Error>
             "All HASH key attributes must precede RANGE key attributes in the KeySchema",
         ));
     }
+    check_key_names(key)
+}
+
+pub(super) fn check_key_names(key: &[KeySchemaElement]) -> Result<(), Error> {
     let names: BTreeSet<&str> = key_names(key).collect();
-    if names.len() < key.len() {
-        return Err(Error::invalid_parameter(
-            "The KeySchema contains multiple key attributes with the same name",
-        ));
+    match names.len() < key.len() {
+        true => {
+            Err(Error::invalid_parameter("The KeySchema contains multiple key attributes with the same name"))
+        }
+        false => Ok(()),
     }
-    Ok(())
 }
 
 fn first_is_not_hash() -> Error {

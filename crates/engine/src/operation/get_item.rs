@@ -10,8 +10,7 @@ use crate::{Caller, Engine, legacy, read};
 
 pub async fn run(engine: &Engine, caller: &Caller, input: GetItemInput) -> Result<GetItemOutput, Error> {
     input.check()?;
-    let mut placeholders =
-        placeholders(&input.expression_attribute_names, &None).map_err(read_error)?;
+    let mut placeholders = placeholders(&input.expression_attribute_names, &None).map_err(read_error)?;
     let projection = match &input.attributes_to_get {
         Some(names) => Some(legacy::attributes_to_get(names)),
         None => projection(&input.projection_expression, &mut placeholders).map_err(read_error)?,

@@ -2,8 +2,8 @@
 
 use api::{Error, QueryInput, QueryOutput};
 use capacity::read_units;
-use expression::key_condition::{self, KeyCondition, KeyRange};
 use expression::Condition;
+use expression::key_condition::{self, KeyCondition, KeyRange};
 use item::{Item, ItemBuilder, ValueBuf};
 use store::{Direction, Range};
 
@@ -82,7 +82,7 @@ fn range(
     let Some(start) = start else { return Ok(range) };
     source.check_start_key(start.as_ref())?;
     if source.index.is_none() && source.keys().sort.is_empty() {
-        return Err(Error::query_cannot_be_restarted());
+        return Err(Error::start_key_of_one_item(start));
     }
     let position = source.position(start.as_ref());
     if position.partition != partition(condition.partition.iter().map(ValueBuf::as_ref)) {
@@ -95,7 +95,7 @@ fn range(
 }
 
 /// Refuses a partition that no item can be in.
-fn check_key_values(keys: &KeySchema, condition: &KeyRange) -> Result<(), Error> {
+pub(super) fn check_key_values(keys: &KeySchema, condition: &KeyRange) -> Result<(), Error> {
     let mut key = ItemBuilder::default();
     for (attribute, value) in keys.partition.iter().zip(&condition.partition) {
         key.put(&attribute.name, value.as_ref());
@@ -109,7 +109,8 @@ fn resolve(keys: &KeySchema, condition: &KeyCondition) -> Result<KeyRange, Error
     condition.resolve(&hash, &range).map_err(read_error)
 }
 
-fn borrowed(attributes: &[KeyAttribute]) -> Vec<key_condition::KeyAttribute<'_>> {
+/// Key attributes as the expressions know them.
+pub(super) fn borrowed(attributes: &[KeyAttribute]) -> Vec<key_condition::KeyAttribute<'_>> {
     attributes.iter().map(|it| key_condition::KeyAttribute { name: &it.name, kind: it.kind }).collect()
 }
 

@@ -61,17 +61,16 @@ fn range(source: Source<'_>, input: &ScanInput) -> Result<Range, Error> {
     let (segment, total) = (input.segment.unwrap_or(0), input.total_segments.unwrap_or(1));
     let range = segment_range(source.space(), segment as u32, total as u32);
     let Some(start) = &input.exclusive_start_key else { return Ok(range) };
-    source.check_start_key(start.as_ref())?;
+    source.check_start_key(start.as_ref()).map_err(|_| Error::scan_start_key_invalid())?;
     let position = source.position(start.as_ref());
-    // A start key of another segment: it stands before this segment (nothing to skip) or behind it.
-    match &range.start {
-        Bound::Included(first) if position < *first => Ok(range),
-        _ => Ok(read::resume(range, Direction::Forward, position)),
+    if !read::contains(&range, &position) {
+        return Err(Error::start_key_outside_segment(segment, total));
     }
+    Ok(read::resume(range, Direction::Forward, position))
 }
 
 /// How many of the table's partitions lie between where the page began and where it stopped.
-fn partitions_visited(table: &Table, range: &Range, page: &Page) -> u64 {
+pub(super) fn partitions_visited(table: &Table, range: &Range, page: &Page) -> u64 {
     let partitions = table.partitions();
     let first = match &range.start {
         Bound::Included(position) | Bound::Excluded(position) => position.partition,
