@@ -17,12 +17,12 @@ use bytes::Bytes;
 use item::Item;
 use store::{Consistency, Direction, Key, Partition, Position, Range, Space, Store, StoreError, WriteSet};
 
-use crate::Caller;
 use crate::catalog::{Catalog, LiveTable};
 use crate::index;
 use crate::operation::delete_table;
 use crate::sizes;
 use crate::table::{Index, IndexState, Table};
+use crate::{Caller, Engine};
 
 /// Items a batch: small, so that a batch holds its locks for about as long as a transaction does.
 const BATCH_ITEMS: usize = 50;
@@ -124,6 +124,43 @@ impl IndexChange {
         self.catalog.replace(&self.caller, &self.table, changed).await?;
         Ok(())
     }
+}
+
+/// How far the making of an index has come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexProgress {
+    pub caller: Caller,
+    pub table: String,
+    pub index: String,
+    /// Of the table's rows, which are walked in the order of their hashes.
+    pub percentage: f64,
+}
+
+impl Engine {
+    /// Every index that is being made.
+    pub async fn index_progress(&self) -> Result<Vec<IndexProgress>, StoreError> {
+        let mut progress = Vec::new();
+        for table in self.catalog.all() {
+            for index in table.indexes.iter().filter(|index| index.state == IndexState::Creating) {
+                let row =
+                    self.store.get(&[Catalog::progress_key(index.space())], Consistency::Latest).await?;
+                let done = row.into_iter().next().flatten().map(|row| decode(&row)).transpose()?;
+                progress.push(IndexProgress {
+                    caller: table.caller(),
+                    table: table.name.clone(),
+                    index: index.name.clone(),
+                    percentage: done.map_or(0.0, |position| share_walked(&position.partition) * 100.0),
+                });
+            }
+        }
+        Ok(progress)
+    }
+}
+
+/// Which part of all hashes lies before this one.
+fn share_walked(partition: &Partition) -> f64 {
+    let high = u64::from_be_bytes(partition.0[..8].try_into().expect("eight bytes"));
+    high as f64 / u64::MAX as f64
 }
 
 /// The keys of the next rows of the table.

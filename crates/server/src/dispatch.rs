@@ -4,7 +4,7 @@
 //! the point says which. Those without operations yet answer UnknownOperationException.
 
 use api::{Error, Operation, Request};
-use engine::{Caller, Engine};
+use engine::{Caller, Engine, IndexProgress};
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
 
@@ -80,6 +80,11 @@ pub trait Backend: Send + Sync + 'static {
         body: &[u8],
         answer: &mut Vec<u8>,
     ) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// The indexes that are being made, for the operator.
+    fn index_progress(&self) -> impl Future<Output = Vec<IndexProgress>> + Send {
+        std::future::ready(Vec::new())
+    }
 }
 
 impl Backend for Engine {
@@ -94,5 +99,9 @@ impl Backend for Engine {
         let response = Engine::call(self, caller, request).await?;
         response.write_json(answer);
         Ok(())
+    }
+
+    async fn index_progress(&self) -> Vec<IndexProgress> {
+        Engine::index_progress(self).await.unwrap_or_default()
     }
 }

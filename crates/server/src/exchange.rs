@@ -15,7 +15,7 @@ use crate::reply::{Reply, ReplyBody};
 use crate::request::{self, ContentType, RequestBody};
 use crate::request_id::RequestIds;
 use crate::share::Shares;
-use crate::{auth, cors, health};
+use crate::{auth, cors, health, metrics};
 use api::{Error, ErrorKind, Operation};
 use engine::Caller;
 use hyper::body::Incoming;
@@ -72,6 +72,9 @@ impl<B: Backend> Exchange<B> {
         }
         if cors::is_preflight(&head.method, &head.headers) {
             return cors::preflight(&head.headers);
+        }
+        if head.method == Method::GET && head.uri.path() == "/metrics" {
+            return metrics::answer(&self.backend.index_progress().await);
         }
         if head.uri.path() != "/" {
             return Reply::not_found();

@@ -23,6 +23,7 @@ mod dispatch;
 mod exchange;
 mod health;
 mod limits;
+mod metrics;
 mod reply;
 mod request;
 mod request_id;

@@ -62,3 +62,11 @@ async fn bodies_that_mean_nothing_are_serialization_errors() {
     }
     check(server, call("PutItem", "{}"), 400, "ValidationException").await;
 }
+
+#[tokio::test]
+async fn figures_for_the_operator_need_no_signature() {
+    let server = &database().await;
+    let answer = server.ask(Post::bare("GET /metrics HTTP/1.1").with("Host", "localhost")).await;
+    assert_eq!(answer.status, 200);
+    assert!(answer.text().contains("# TYPE lodestone_online_index_percentage_progress gauge"));
+}
