@@ -45,8 +45,11 @@ const SERVED: &[&str] = &[
     "Scan",
     "BatchGetItem",
     "BatchWriteItem",
+    "ExecuteStatement",
+    "BatchExecuteStatement",
     "TransactGetItems",
     "TransactWriteItems",
+    "ExecuteTransaction",
 ];
 
 /// Members that DynamoDB reports first when several break a constraint; the rest follow by name.

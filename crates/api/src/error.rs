@@ -1,7 +1,7 @@
 //! What a client is told when a request fails: DynamoDB's error names, texts and JSON body. Status
 //! codes are the server's business. Each text that more than one place could need is made here.
 
-use item::Item;
+use item::{Item, ValueRef, View};
 
 use crate::encode::{Encode, Object};
 use crate::limits;
@@ -36,6 +36,7 @@ pub enum CancellationCode {
     ProvisionedThroughputExceeded,
     ThrottlingError,
     ValidationError,
+    DuplicateItem,
 }
 
 /// The error's name.
@@ -50,6 +51,9 @@ pub enum ErrorKind {
     UnrecognizedClient,
     AccessDenied,
     ConditionalCheckFailed,
+    /// The same by name, from a PartiQL statement that asked for the item: its message is spelled otherwise.
+    ConditionalCheckFailedOfStatement,
+    DuplicateItem,
     ResourceNotFound,
     ResourceInUse,
     TableNotFound,
@@ -82,9 +86,10 @@ impl ErrorKind {
             ErrorKind::InvalidSignature => "com.amazon.coral.service#InvalidSignatureException",
             ErrorKind::UnrecognizedClient => "com.amazon.coral.service#UnrecognizedClientException",
             ErrorKind::AccessDenied => "com.amazon.coral.service#AccessDeniedException",
-            ErrorKind::ConditionalCheckFailed => {
+            ErrorKind::ConditionalCheckFailed | ErrorKind::ConditionalCheckFailedOfStatement => {
                 "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
             }
+            ErrorKind::DuplicateItem => "com.amazonaws.dynamodb.v20120810#DuplicateItemException",
             ErrorKind::ResourceNotFound => "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException",
             ErrorKind::ResourceInUse => "com.amazonaws.dynamodb.v20120810#ResourceInUseException",
             ErrorKind::TableNotFound => "com.amazonaws.dynamodb.v20120810#TableNotFoundException",
@@ -118,6 +123,7 @@ impl ErrorKind {
     fn message_member(self) -> &'static str {
         match self {
             ErrorKind::Serialization
+            | ErrorKind::ConditionalCheckFailedOfStatement
             | ErrorKind::TransactionCanceled
             | ErrorKind::TransactionInProgress
             | ErrorKind::IdempotentParameterMismatch => "Message",
@@ -394,6 +400,11 @@ impl Error {
         ))
     }
 
+    /// A write that would make an item collection outgrow its partition.
+    pub fn collection_too_large() -> Error {
+        Error::new(ErrorKind::ItemCollectionSizeLimitExceeded, "Collection size exceeded.")
+    }
+
     pub fn item_too_large() -> Error {
         Error::validation("Item size has exceeded the maximum allowed size")
     }
@@ -411,6 +422,55 @@ impl Error {
 
     pub fn batch_duplicates() -> Error {
         Error::validation("Provided list of item keys contains duplicates")
+    }
+
+    // ---- statements
+
+    /// INSERT of an item whose key is taken.
+    pub fn duplicate_item() -> Error {
+        Error::new(ErrorKind::DuplicateItem, "Duplicate primary key exists in table")
+    }
+
+    pub fn exists_outside_transaction() -> Error {
+        Error::validation("EXISTS is supported only in ExecuteTransaction")
+    }
+
+    pub fn statements_mixed_in_batch() -> Error {
+        Error::validation("Read and write requests together in the same batch is not supported.")
+    }
+
+    pub fn select_without_key_in_batch() -> Error {
+        Error::validation(
+            "Select statements within BatchExecuteStatement must specify the primary key in the where clause.",
+        )
+    }
+
+    pub fn statements_mixed_in_transaction() -> Error {
+        Error::validation("Read and write requests together in the same transaction is not supported.")
+    }
+
+    /// A fault of one of a transaction's statements, of which the first is 0. Only faults of the request are told so.
+    pub fn in_transact_statement(self, place: usize) -> Error {
+        match self.kind {
+            ErrorKind::Validation => Error::validation(format!(
+                "Validation failed in TransactStatements[{place}]: {}",
+                self.message
+            )),
+            _ => self,
+        }
+    }
+
+    pub fn index_in_transaction() -> Error {
+        Error::validation("Transactions do not read from indexes")
+    }
+
+    pub fn returning_in_transaction() -> Error {
+        Error::validation("RETURNING is not supported in a transaction")
+    }
+
+    /// A NextToken of another statement, of other parameters, or of nobody.
+    pub fn next_token_mismatch() -> Error {
+        Error::validation("NextToken does not match request")
     }
 
     // ---- transactions
@@ -496,9 +556,30 @@ impl Error {
         Error::validation("The provided starting key does not match the range key predicate")
     }
 
-    /// An ExclusiveStartKey for a table without a sort key.
-    pub fn query_cannot_be_restarted() -> Error {
-        Error::validation("The query can return at most one row and cannot be restarted")
+    /// A Query with an ExclusiveStartKey of a table without a sort key: there is nothing behind it.
+    pub fn start_key_of_one_item(start: &Item) -> Error {
+        let attribute =
+            |(name, value): (&str, ValueRef<'_>)| format!("{name}=AttributeValue: {}", shown(value));
+        let attributes: Vec<String> = start.as_ref().iter().map(attribute).collect();
+        let attributes = attributes.join(", ");
+        Error::validation(format!(
+            "The provided exclusive start key is invalid: ExclusiveStartKey: {{{attributes}}}"
+        ))
+    }
+
+    /// A Scan whose ExclusiveStartKey is not a key of what it scans.
+    pub fn scan_start_key_invalid() -> Error {
+        Error::validation(
+            "The provided starting key is invalid: The provided key element does not match the schema",
+        )
+    }
+
+    /// A parallel Scan whose ExclusiveStartKey lies in another segment.
+    pub fn start_key_outside_segment(segment: i32, total_segments: i32) -> Error {
+        Error::validation(format!(
+            "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with \
+             correct Segment. TotalSegments: {total_segments} Segment: {segment}"
+        ))
     }
 
     /// `filter` is `Filter Expression` or `QueryFilter`.
@@ -520,6 +601,15 @@ impl Error {
     }
 }
 
+/// A key value as DynamoDB's messages show it: `{S:text}`.
+fn shown(value: ValueRef<'_>) -> String {
+    match value.view() {
+        View::S(text) => format!("{{S:{text}}}"),
+        View::N(number) => format!("{{N:{number}}}"),
+        _ => format!("{{{}:…}}", value.kind().name()),
+    }
+}
+
 impl CancellationCode {
     pub fn as_str(self) -> &'static str {
         match self {
@@ -530,6 +620,7 @@ impl CancellationCode {
             CancellationCode::ProvisionedThroughputExceeded => "ProvisionedThroughputExceeded",
             CancellationCode::ThrottlingError => "ThrottlingError",
             CancellationCode::ValidationError => "ValidationError",
+            CancellationCode::DuplicateItem => "DuplicateItem",
         }
     }
 
@@ -542,6 +633,7 @@ impl CancellationCode {
             ErrorKind::ProvisionedThroughputExceeded => CancellationCode::ProvisionedThroughputExceeded,
             ErrorKind::Throttling => CancellationCode::ThrottlingError,
             ErrorKind::Validation => CancellationCode::ValidationError,
+            ErrorKind::DuplicateItem => CancellationCode::DuplicateItem,
             _ => return None,
         })
     }

@@ -143,6 +143,14 @@ fn a_failed_condition_may_carry_the_item() {
 }
 
 #[test]
+fn a_failed_condition_of_a_statement_spells_its_message_differently() {
+    check_error(
+        Error { kind: ErrorKind::ConditionalCheckFailedOfStatement, ..Error::conditional_check_failed(None) },
+        r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","Message":"The conditional request failed"}"#,
+    );
+}
+
+#[test]
 fn a_canceled_transaction_tells_a_reason_for_each_action() {
     let failed = Error::conditional_check_failed(Some(item("pk", "a")));
     let reasons = vec![CancellationReason::default(), failed.try_into().expect("a failed condition cancels")];

@@ -12,6 +12,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use api::Operation;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use store::{Key, Partition, Position, Space, Store, StoreError};
@@ -45,8 +46,16 @@ pub struct Earlier {
 }
 
 impl Token {
-    pub fn new(caller: &Caller, text: &str, digest: blake3::Hash, now_ms: u64) -> Token {
-        let hash = blake3::hash(format!("{}/{}/{text}", caller.account, caller.region).as_bytes());
+    /// Tokens of one operation are nothing to another.
+    pub fn new(
+        caller: &Caller,
+        operation: Operation,
+        text: &str,
+        digest: blake3::Hash,
+        now_ms: u64,
+    ) -> Token {
+        let scope = format!("{}/{}/{}", caller.account, caller.region, operation.name());
+        let hash = blake3::hash(format!("{scope}/{text}").as_bytes());
         let partition = Partition(hash.as_bytes()[..Partition::LENGTH].try_into().expect("a longer hash"));
         let key =
             |generation| Key { space: space(generation), position: Position { partition, sort: Vec::new() } };

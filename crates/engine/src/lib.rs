@@ -7,6 +7,7 @@
 
 mod caller;
 mod catalog;
+mod collection;
 mod environment;
 mod fault;
 mod idempotency;
@@ -202,9 +203,16 @@ impl Engine {
             Request::Scan(input) => scan::run(self, caller, *input).await?.into(),
             Request::BatchGetItem(input) => batch_get_item::run(self, caller, *input).await?.into(),
             Request::BatchWriteItem(input) => batch_write_item::run(self, caller, *input).await?.into(),
+            Request::ExecuteStatement(input) => execute_statement::run(self, caller, *input).await?.into(),
+            Request::BatchExecuteStatement(input) => {
+                batch_execute_statement::run(self, caller, *input).await?.into()
+            }
             Request::TransactGetItems(input) => transact_get_items::run(self, caller, *input).await?.into(),
             Request::TransactWriteItems(input) => {
                 transact_write_items::run(self, caller, *input).await?.into()
+            }
+            Request::ExecuteTransaction(input) => {
+                execute_transaction::run(self, caller, *input).await?.into()
             }
         })
     }

@@ -5,6 +5,7 @@
 //! one is used: it puts faults in the shape of a PutItem, UpdateItem or DeleteItem request behind
 //! `1 validation error detected: `, and leaves those of reads bare.
 
+mod batch_execute_statement;
 mod batch_get_item;
 mod batch_write_item;
 mod create_table;
@@ -16,6 +17,8 @@ mod describe_endpoints;
 mod describe_limits;
 mod describe_table;
 mod describe_time_to_live;
+mod execute_statement;
+mod execute_transaction;
 mod get_item;
 mod get_resource_policy;
 mod list_tables;
@@ -79,7 +82,7 @@ fn newer_wording(violation: &Violation) -> String {
 fn refuse_transaction(violations: Violations) -> Error {
     Error::violations(violations.iter().map(|violation| {
         match (violation.member.as_str(), &violation.constraint) {
-            ("transactItems", Constraint::LengthMax(_)) => {
+            ("transactItems" | "transactStatements", Constraint::LengthMax(_)) => {
                 Violation { value: Some("[...]".to_owned()), ..violation.clone() }.to_string()
             }
             _ => violation.to_string(),

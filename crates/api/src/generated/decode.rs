@@ -5,23 +5,25 @@ use std::collections::BTreeMap;
 use item::{Item, ValueBuf};
 
 use super::shape::{
-    AttributeDefinition, AttributeValueUpdate, BatchGetItemInput, BatchWriteItemInput, Condition,
-    ConditionCheck, CreateGlobalSecondaryIndexAction, CreateGlobalTableWitnessGroupMemberAction,
-    CreateReplicationGroupMemberAction, CreateTableInput, CreateVectorIndexAction, Delete,
-    DeleteGlobalSecondaryIndexAction, DeleteGlobalTableWitnessGroupMemberAction, DeleteItemInput,
-    DeleteReplicationGroupMemberAction, DeleteRequest, DeleteResourcePolicyInput, DeleteTableInput,
-    DeleteVectorIndexAction, DescribeContinuousBackupsInput, DescribeEndpointsRequest, DescribeLimitsInput,
-    DescribeTableInput, DescribeTimeToLiveInput, DisassociateReplicationGroupMemberAction,
-    ExpectedAttributeValue, Get, GetItemInput, GetResourcePolicyInput, GlobalSecondaryIndex,
-    GlobalSecondaryIndexUpdate, GlobalTableWitnessGroupUpdate, KeySchemaElement, KeysAndAttributes,
-    ListTablesInput, ListTagsOfResourceInput, LocalSecondaryIndex, OnDemandThroughput,
-    OnDemandThroughputOverride, Projection, ProvisionedThroughput, ProvisionedThroughputOverride, Put,
-    PutItemInput, PutRequest, PutResourcePolicyInput, QueryInput, ReplicaGlobalSecondaryIndex,
-    ReplicationGroupUpdate, SSESpecification, ScanInput, SearchSchemaElement, StreamSpecification, Tag,
-    TagResourceInput, TimeToLiveSpecification, TransactGetItem, TransactGetItemsInput, TransactWriteItem,
-    TransactWriteItemsInput, UntagResourceInput, Update, UpdateGlobalSecondaryIndexAction, UpdateItemInput,
-    UpdateReplicationGroupMemberAction, UpdateTableInput, UpdateTimeToLiveInput, VectorAttributeDefinition,
-    VectorIndex, VectorIndexUpdate, WarmThroughput, WriteRequest,
+    AttributeDefinition, AttributeValueUpdate, BatchExecuteStatementInput, BatchGetItemInput,
+    BatchStatementRequest, BatchWriteItemInput, Condition, ConditionCheck, CreateGlobalSecondaryIndexAction,
+    CreateGlobalTableWitnessGroupMemberAction, CreateReplicationGroupMemberAction, CreateTableInput,
+    CreateVectorIndexAction, Delete, DeleteGlobalSecondaryIndexAction,
+    DeleteGlobalTableWitnessGroupMemberAction, DeleteItemInput, DeleteReplicationGroupMemberAction,
+    DeleteRequest, DeleteResourcePolicyInput, DeleteTableInput, DeleteVectorIndexAction,
+    DescribeContinuousBackupsInput, DescribeEndpointsRequest, DescribeLimitsInput, DescribeTableInput,
+    DescribeTimeToLiveInput, DisassociateReplicationGroupMemberAction, ExecuteStatementInput,
+    ExecuteTransactionInput, ExpectedAttributeValue, Get, GetItemInput, GetResourcePolicyInput,
+    GlobalSecondaryIndex, GlobalSecondaryIndexUpdate, GlobalTableWitnessGroupUpdate, KeySchemaElement,
+    KeysAndAttributes, ListTablesInput, ListTagsOfResourceInput, LocalSecondaryIndex, OnDemandThroughput,
+    OnDemandThroughputOverride, ParameterizedStatement, Projection, ProvisionedThroughput,
+    ProvisionedThroughputOverride, Put, PutItemInput, PutRequest, PutResourcePolicyInput, QueryInput,
+    ReplicaGlobalSecondaryIndex, ReplicationGroupUpdate, SSESpecification, ScanInput, SearchSchemaElement,
+    StreamSpecification, Tag, TagResourceInput, TimeToLiveSpecification, TransactGetItem,
+    TransactGetItemsInput, TransactWriteItem, TransactWriteItemsInput, UntagResourceInput, Update,
+    UpdateGlobalSecondaryIndexAction, UpdateItemInput, UpdateReplicationGroupMemberAction, UpdateTableInput,
+    UpdateTimeToLiveInput, VectorAttributeDefinition, VectorIndex, VectorIndexUpdate, WarmThroughput,
+    WriteRequest,
 };
 use crate::decode::{
     Decoded, Path, Reader, boolean, enumeration, integer_within, item, list, long, long_within, map, string,
@@ -89,6 +91,25 @@ fn read_attribute_value_update(reader: &mut Reader<'_>, at: &Path<'_>) -> Decode
     Ok(shape)
 }
 
+pub(super) fn read_batch_execute_statement_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BatchExecuteStatementInput> {
+    const MEMBERS: &[&str] = &["ReturnConsumedCapacity", "Statements"];
+    let mut members = reader.structure("BatchExecuteStatementInput", MEMBERS)?;
+    let mut shape = BatchExecuteStatementInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.return_consumed_capacity = Some(enumeration(reader, &at)?),
+            _ => shape.statements = read_parti_ql_batch_request(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[1]);
+    shape.value_fault = reader.take_value_fault();
+    Ok(shape)
+}
+
 pub(super) fn read_batch_get_item_input(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -119,6 +140,25 @@ fn read_batch_get_request_map(
         "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.KeysAndAttributes>",
         read_keys_and_attributes,
     )
+}
+
+fn read_batch_statement_request(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<BatchStatementRequest> {
+    const MEMBERS: &[&str] =
+        &["ConsistentRead", "Parameters", "ReturnValuesOnConditionCheckFailure", "Statement"];
+    let mut members = reader.structure("BatchStatementRequest", MEMBERS)?;
+    let mut shape = BatchStatementRequest::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.consistent_read = Some(boolean(reader, &at)?),
+            1 => shape.parameters = Some(read_prepared_statement_parameters(reader, &at)?),
+            2 => shape.return_values_on_condition_check_failure = Some(enumeration(reader, &at)?),
+            _ => shape.statement = read_parti_ql_statement(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[3]);
+
+    Ok(shape)
 }
 
 pub(super) fn read_batch_write_item_input(
@@ -621,6 +661,58 @@ fn read_disassociate_replication_group_member_action(
     Ok(shape)
 }
 
+pub(super) fn read_execute_statement_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ExecuteStatementInput> {
+    const MEMBERS: &[&str] = &[
+        "ConsistentRead",
+        "Limit",
+        "NextToken",
+        "Parameters",
+        "ReturnConsumedCapacity",
+        "ReturnValuesOnConditionCheckFailure",
+        "Statement",
+    ];
+    let mut members = reader.structure("ExecuteStatementInput", MEMBERS)?;
+    let mut shape = ExecuteStatementInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.consistent_read = Some(boolean(reader, &at)?),
+            1 => shape.limit = Some(read_positive_integer_object(reader, &at)?),
+            2 => shape.next_token = Some(read_parti_ql_next_token(reader, &at)?),
+            3 => shape.parameters = Some(read_prepared_statement_parameters(reader, &at)?),
+            4 => shape.return_consumed_capacity = Some(enumeration(reader, &at)?),
+            5 => shape.return_values_on_condition_check_failure = Some(enumeration(reader, &at)?),
+            _ => shape.statement = read_parti_ql_statement(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[6]);
+    shape.value_fault = reader.take_value_fault();
+    Ok(shape)
+}
+
+pub(super) fn read_execute_transaction_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ExecuteTransactionInput> {
+    const MEMBERS: &[&str] = &["ClientRequestToken", "ReturnConsumedCapacity", "TransactStatements"];
+    let mut members = reader.structure("ExecuteTransactionInput", MEMBERS)?;
+    let mut shape = ExecuteTransactionInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.client_request_token = Some(read_client_request_token(reader, &at)?),
+            1 => shape.return_consumed_capacity = Some(enumeration(reader, &at)?),
+            _ => shape.transact_statements = read_parameterized_statements(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[2]);
+    shape.value_fault = reader.take_value_fault();
+    Ok(shape)
+}
+
 fn read_expected_attribute_map(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -985,6 +1077,45 @@ fn read_on_demand_throughput_override(
     Ok(shape)
 }
 
+fn read_parameterized_statement(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ParameterizedStatement> {
+    const MEMBERS: &[&str] = &["Parameters", "ReturnValuesOnConditionCheckFailure", "Statement"];
+    let mut members = reader.structure("ParameterizedStatement", MEMBERS)?;
+    let mut shape = ParameterizedStatement::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.parameters = Some(read_prepared_statement_parameters(reader, &at)?),
+            1 => shape.return_values_on_condition_check_failure = Some(enumeration(reader, &at)?),
+            _ => shape.statement = read_parti_ql_statement(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[2]);
+
+    Ok(shape)
+}
+
+fn read_parameterized_statements(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<ParameterizedStatement>> {
+    list(reader, at, 1..=100, read_parameterized_statement)
+}
+
+fn read_parti_ql_batch_request(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<BatchStatementRequest>> {
+    list(reader, at, 1..=25, read_batch_statement_request)
+}
+
+fn read_parti_ql_next_token(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 1..=32768, None)
+}
+
+fn read_parti_ql_statement(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 1..=8192, None)
+}
+
 fn read_policy_revision_id(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
     text(reader, at, 1..=255, None)
 }
@@ -995,6 +1126,10 @@ fn read_positive_integer_object(reader: &mut Reader<'_>, at: &Path<'_>) -> Decod
 
 fn read_positive_long_object(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<i64> {
     long_within(reader, at, 1..=i64::MAX)
+}
+
+fn read_prepared_statement_parameters(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<ValueBuf>> {
+    value_list(reader, at, 1..=usize::MAX)
 }
 
 fn read_projection(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Projection> {

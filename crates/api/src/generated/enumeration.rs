@@ -33,6 +33,60 @@ impl Enumeration for AttributeAction {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BatchStatementErrorCodeEnum {
+    #[default]
+    ConditionalCheckFailed,
+    ItemCollectionSizeLimitExceeded,
+    RequestLimitExceeded,
+    ValidationError,
+    ProvisionedThroughputExceeded,
+    TransactionConflict,
+    ThrottlingError,
+    InternalServerError,
+    ResourceNotFound,
+    AccessDenied,
+    DuplicateItem,
+}
+
+impl BatchStatementErrorCodeEnum {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            BatchStatementErrorCodeEnum::ConditionalCheckFailed => "ConditionalCheckFailed",
+            BatchStatementErrorCodeEnum::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
+            BatchStatementErrorCodeEnum::RequestLimitExceeded => "RequestLimitExceeded",
+            BatchStatementErrorCodeEnum::ValidationError => "ValidationError",
+            BatchStatementErrorCodeEnum::ProvisionedThroughputExceeded => "ProvisionedThroughputExceeded",
+            BatchStatementErrorCodeEnum::TransactionConflict => "TransactionConflict",
+            BatchStatementErrorCodeEnum::ThrottlingError => "ThrottlingError",
+            BatchStatementErrorCodeEnum::InternalServerError => "InternalServerError",
+            BatchStatementErrorCodeEnum::ResourceNotFound => "ResourceNotFound",
+            BatchStatementErrorCodeEnum::AccessDenied => "AccessDenied",
+            BatchStatementErrorCodeEnum::DuplicateItem => "DuplicateItem",
+        }
+    }
+}
+
+impl Enumeration for BatchStatementErrorCodeEnum {
+    const VALUES: &'static str = "ConditionalCheckFailed, ItemCollectionSizeLimitExceeded, RequestLimitExceeded, ValidationError, ProvisionedThroughputExceeded, TransactionConflict, ThrottlingError, InternalServerError, ResourceNotFound, AccessDenied, DuplicateItem";
+    fn from_name(name: &str) -> Option<BatchStatementErrorCodeEnum> {
+        Some(match name {
+            "ConditionalCheckFailed" => BatchStatementErrorCodeEnum::ConditionalCheckFailed,
+            "ItemCollectionSizeLimitExceeded" => BatchStatementErrorCodeEnum::ItemCollectionSizeLimitExceeded,
+            "RequestLimitExceeded" => BatchStatementErrorCodeEnum::RequestLimitExceeded,
+            "ValidationError" => BatchStatementErrorCodeEnum::ValidationError,
+            "ProvisionedThroughputExceeded" => BatchStatementErrorCodeEnum::ProvisionedThroughputExceeded,
+            "TransactionConflict" => BatchStatementErrorCodeEnum::TransactionConflict,
+            "ThrottlingError" => BatchStatementErrorCodeEnum::ThrottlingError,
+            "InternalServerError" => BatchStatementErrorCodeEnum::InternalServerError,
+            "ResourceNotFound" => BatchStatementErrorCodeEnum::ResourceNotFound,
+            "AccessDenied" => BatchStatementErrorCodeEnum::AccessDenied,
+            "DuplicateItem" => BatchStatementErrorCodeEnum::DuplicateItem,
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BillingMode {
     #[default]
     Provisioned,

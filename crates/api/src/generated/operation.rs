@@ -2,18 +2,19 @@
 
 use super::decode as read;
 use super::shape::{
-    BatchGetItemInput, BatchGetItemOutput, BatchWriteItemInput, BatchWriteItemOutput, CreateTableInput,
-    CreateTableOutput, DeleteItemInput, DeleteItemOutput, DeleteResourcePolicyInput,
-    DeleteResourcePolicyOutput, DeleteTableInput, DeleteTableOutput, DescribeContinuousBackupsInput,
-    DescribeContinuousBackupsOutput, DescribeEndpointsRequest, DescribeEndpointsResponse,
-    DescribeLimitsInput, DescribeLimitsOutput, DescribeTableInput, DescribeTableOutput,
-    DescribeTimeToLiveInput, DescribeTimeToLiveOutput, GetItemInput, GetItemOutput, GetResourcePolicyInput,
-    GetResourcePolicyOutput, ListTablesInput, ListTablesOutput, ListTagsOfResourceInput,
-    ListTagsOfResourceOutput, PutItemInput, PutItemOutput, PutResourcePolicyInput, PutResourcePolicyOutput,
-    QueryInput, QueryOutput, ScanInput, ScanOutput, TagResourceInput, TransactGetItemsInput,
-    TransactGetItemsOutput, TransactWriteItemsInput, TransactWriteItemsOutput, UntagResourceInput,
-    UpdateItemInput, UpdateItemOutput, UpdateTableInput, UpdateTableOutput, UpdateTimeToLiveInput,
-    UpdateTimeToLiveOutput,
+    BatchExecuteStatementInput, BatchExecuteStatementOutput, BatchGetItemInput, BatchGetItemOutput,
+    BatchWriteItemInput, BatchWriteItemOutput, CreateTableInput, CreateTableOutput, DeleteItemInput,
+    DeleteItemOutput, DeleteResourcePolicyInput, DeleteResourcePolicyOutput, DeleteTableInput,
+    DeleteTableOutput, DescribeContinuousBackupsInput, DescribeContinuousBackupsOutput,
+    DescribeEndpointsRequest, DescribeEndpointsResponse, DescribeLimitsInput, DescribeLimitsOutput,
+    DescribeTableInput, DescribeTableOutput, DescribeTimeToLiveInput, DescribeTimeToLiveOutput,
+    ExecuteStatementInput, ExecuteStatementOutput, ExecuteTransactionInput, ExecuteTransactionOutput,
+    GetItemInput, GetItemOutput, GetResourcePolicyInput, GetResourcePolicyOutput, ListTablesInput,
+    ListTablesOutput, ListTagsOfResourceInput, ListTagsOfResourceOutput, PutItemInput, PutItemOutput,
+    PutResourcePolicyInput, PutResourcePolicyOutput, QueryInput, QueryOutput, ScanInput, ScanOutput,
+    TagResourceInput, TransactGetItemsInput, TransactGetItemsOutput, TransactWriteItemsInput,
+    TransactWriteItemsOutput, UntagResourceInput, UpdateItemInput, UpdateItemOutput, UpdateTableInput,
+    UpdateTableOutput, UpdateTimeToLiveInput, UpdateTimeToLiveOutput,
 };
 use crate::decode::decode;
 use crate::encode::Encode;
@@ -46,8 +47,11 @@ pub enum Operation {
     Scan,
     BatchGetItem,
     BatchWriteItem,
+    ExecuteStatement,
+    BatchExecuteStatement,
     TransactGetItems,
     TransactWriteItems,
+    ExecuteTransaction,
 }
 
 impl Operation {
@@ -77,8 +81,11 @@ impl Operation {
         Operation::Scan,
         Operation::BatchGetItem,
         Operation::BatchWriteItem,
+        Operation::ExecuteStatement,
+        Operation::BatchExecuteStatement,
         Operation::TransactGetItems,
         Operation::TransactWriteItems,
+        Operation::ExecuteTransaction,
     ];
 
     /// As it stands after the dot in `X-Amz-Target`.
@@ -108,8 +115,11 @@ impl Operation {
             Operation::Scan => "Scan",
             Operation::BatchGetItem => "BatchGetItem",
             Operation::BatchWriteItem => "BatchWriteItem",
+            Operation::ExecuteStatement => "ExecuteStatement",
+            Operation::BatchExecuteStatement => "BatchExecuteStatement",
             Operation::TransactGetItems => "TransactGetItems",
             Operation::TransactWriteItems => "TransactWriteItems",
+            Operation::ExecuteTransaction => "ExecuteTransaction",
         }
     }
 
@@ -140,8 +150,11 @@ impl Operation {
             "Scan" => Operation::Scan,
             "BatchGetItem" => Operation::BatchGetItem,
             "BatchWriteItem" => Operation::BatchWriteItem,
+            "ExecuteStatement" => Operation::ExecuteStatement,
+            "BatchExecuteStatement" => Operation::BatchExecuteStatement,
             "TransactGetItems" => Operation::TransactGetItems,
             "TransactWriteItems" => Operation::TransactWriteItems,
+            "ExecuteTransaction" => Operation::ExecuteTransaction,
             _ => return None,
         })
     }
@@ -174,8 +187,11 @@ pub enum Request {
     Scan(Box<ScanInput>),
     BatchGetItem(Box<BatchGetItemInput>),
     BatchWriteItem(Box<BatchWriteItemInput>),
+    ExecuteStatement(Box<ExecuteStatementInput>),
+    BatchExecuteStatement(Box<BatchExecuteStatementInput>),
     TransactGetItems(Box<TransactGetItemsInput>),
     TransactWriteItems(Box<TransactWriteItemsInput>),
+    ExecuteTransaction(Box<ExecuteTransactionInput>),
 }
 
 impl Request {
@@ -205,8 +221,11 @@ impl Request {
             Request::Scan(_) => Operation::Scan,
             Request::BatchGetItem(_) => Operation::BatchGetItem,
             Request::BatchWriteItem(_) => Operation::BatchWriteItem,
+            Request::ExecuteStatement(_) => Operation::ExecuteStatement,
+            Request::BatchExecuteStatement(_) => Operation::BatchExecuteStatement,
             Request::TransactGetItems(_) => Operation::TransactGetItems,
             Request::TransactWriteItems(_) => Operation::TransactWriteItems,
+            Request::ExecuteTransaction(_) => Operation::ExecuteTransaction,
         }
     }
 
@@ -280,11 +299,21 @@ impl Request {
             Operation::BatchWriteItem => {
                 Request::BatchWriteItem(Box::new(decode(body, read::read_batch_write_item_input)?))
             }
+            Operation::ExecuteStatement => {
+                Request::ExecuteStatement(Box::new(decode(body, read::read_execute_statement_input)?))
+            }
+            Operation::BatchExecuteStatement => Request::BatchExecuteStatement(Box::new(decode(
+                body,
+                read::read_batch_execute_statement_input,
+            )?)),
             Operation::TransactGetItems => {
                 Request::TransactGetItems(Box::new(decode(body, read::read_transact_get_items_input)?))
             }
             Operation::TransactWriteItems => {
                 Request::TransactWriteItems(Box::new(decode(body, read::read_transact_write_items_input)?))
+            }
+            Operation::ExecuteTransaction => {
+                Request::ExecuteTransaction(Box::new(decode(body, read::read_execute_transaction_input)?))
             }
         })
     }
@@ -316,8 +345,11 @@ impl Request {
             Request::Scan(input) => input.check(),
             Request::BatchGetItem(input) => input.check(),
             Request::BatchWriteItem(input) => input.check(),
+            Request::ExecuteStatement(input) => input.check(),
+            Request::BatchExecuteStatement(input) => input.check(),
             Request::TransactGetItems(input) => input.check(),
             Request::TransactWriteItems(input) => input.check(),
+            Request::ExecuteTransaction(input) => input.check(),
         }
     }
 }
@@ -349,8 +381,11 @@ pub enum Response {
     Scan(Box<ScanOutput>),
     BatchGetItem(Box<BatchGetItemOutput>),
     BatchWriteItem(Box<BatchWriteItemOutput>),
+    ExecuteStatement(Box<ExecuteStatementOutput>),
+    BatchExecuteStatement(Box<BatchExecuteStatementOutput>),
     TransactGetItems(Box<TransactGetItemsOutput>),
     TransactWriteItems(Box<TransactWriteItemsOutput>),
+    ExecuteTransaction(Box<ExecuteTransactionOutput>),
 }
 
 impl Response {
@@ -381,8 +416,11 @@ impl Response {
             Response::Scan(output) => output.encode(out),
             Response::BatchGetItem(output) => output.encode(out),
             Response::BatchWriteItem(output) => output.encode(out),
+            Response::ExecuteStatement(output) => output.encode(out),
+            Response::BatchExecuteStatement(output) => output.encode(out),
             Response::TransactGetItems(output) => output.encode(out),
             Response::TransactWriteItems(output) => output.encode(out),
+            Response::ExecuteTransaction(output) => output.encode(out),
         }
     }
 }
@@ -831,6 +869,44 @@ impl Input for BatchWriteItemInput {
     }
 }
 
+impl From<ExecuteStatementOutput> for Response {
+    fn from(output: ExecuteStatementOutput) -> Response {
+        Response::ExecuteStatement(Box::new(output))
+    }
+}
+
+impl Input for ExecuteStatementInput {
+    type Output = ExecuteStatementOutput;
+    fn into_request(self) -> Request {
+        Request::ExecuteStatement(Box::new(self))
+    }
+    fn output(response: Response) -> Option<ExecuteStatementOutput> {
+        match response {
+            Response::ExecuteStatement(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl From<BatchExecuteStatementOutput> for Response {
+    fn from(output: BatchExecuteStatementOutput) -> Response {
+        Response::BatchExecuteStatement(Box::new(output))
+    }
+}
+
+impl Input for BatchExecuteStatementInput {
+    type Output = BatchExecuteStatementOutput;
+    fn into_request(self) -> Request {
+        Request::BatchExecuteStatement(Box::new(self))
+    }
+    fn output(response: Response) -> Option<BatchExecuteStatementOutput> {
+        match response {
+            Response::BatchExecuteStatement(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
 impl From<TransactGetItemsOutput> for Response {
     fn from(output: TransactGetItemsOutput) -> Response {
         Response::TransactGetItems(Box::new(output))
@@ -864,6 +940,25 @@ impl Input for TransactWriteItemsInput {
     fn output(response: Response) -> Option<TransactWriteItemsOutput> {
         match response {
             Response::TransactWriteItems(output) => Some(*output),
+            _ => None,
+        }
+    }
+}
+
+impl From<ExecuteTransactionOutput> for Response {
+    fn from(output: ExecuteTransactionOutput) -> Response {
+        Response::ExecuteTransaction(Box::new(output))
+    }
+}
+
+impl Input for ExecuteTransactionInput {
+    type Output = ExecuteTransactionOutput;
+    fn into_request(self) -> Request {
+        Request::ExecuteTransaction(Box::new(self))
+    }
+    fn output(response: Response) -> Option<ExecuteTransactionOutput> {
+        match response {
+            Response::ExecuteTransaction(output) => Some(*output),
             _ => None,
         }
     }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use item::{Item, ValueBuf, ValueError};
 
 use super::enumeration::{
-    AttributeAction, BillingMode, ComparisonOperator, ConditionalOperator, ContinuousBackupsStatus,
-    DisassociationMode, GlobalTableSettingsReplicationMode, IndexStatus, KeyType, MultiRegionConsistency,
-    PointInTimeRecoveryStatus, ProjectionType, ReplicaStatus, ReturnConsumedCapacity,
+    AttributeAction, BatchStatementErrorCodeEnum, BillingMode, ComparisonOperator, ConditionalOperator,
+    ContinuousBackupsStatus, DisassociationMode, GlobalTableSettingsReplicationMode, IndexStatus, KeyType,
+    MultiRegionConsistency, PointInTimeRecoveryStatus, ProjectionType, ReplicaStatus, ReturnConsumedCapacity,
     ReturnItemCollectionMetrics, ReturnValue, ReturnValuesOnConditionCheckFailure, SSEStatus, SSEType,
     ScalarAttributeType, SearchSchemaElementType, Select, StreamViewType, TableClass, TableStatus,
     TimeToLiveStatus, VectorDistanceFunction, WitnessStatus,
@@ -33,6 +33,20 @@ pub struct AttributeValueUpdate {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchExecuteStatementInput {
+    pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
+    pub statements: Vec<BatchStatementRequest>,
+    /// The first value that breaks a rule of its type; what holds it is left out above.
+    pub value_fault: Option<ValueError>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchExecuteStatementOutput {
+    pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
+    pub responses: Option<Vec<BatchStatementResponse>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BatchGetItemInput {
     pub request_items: BTreeMap<String, KeysAndAttributes>,
     pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
@@ -45,6 +59,28 @@ pub struct BatchGetItemOutput {
     pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
     pub responses: Option<BTreeMap<String, Vec<Item>>>,
     pub unprocessed_keys: Option<BTreeMap<String, KeysAndAttributes>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchStatementError {
+    pub code: Option<BatchStatementErrorCodeEnum>,
+    pub item: Option<Item>,
+    pub message: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchStatementRequest {
+    pub consistent_read: Option<bool>,
+    pub parameters: Option<Vec<ValueBuf>>,
+    pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
+    pub statement: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchStatementResponse {
+    pub error: Option<BatchStatementError>,
+    pub item: Option<Item>,
+    pub table_name: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -314,6 +350,42 @@ pub struct Endpoint {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExecuteStatementInput {
+    pub consistent_read: Option<bool>,
+    pub limit: Option<i32>,
+    pub next_token: Option<String>,
+    pub parameters: Option<Vec<ValueBuf>>,
+    pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
+    pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
+    pub statement: String,
+    /// The first value that breaks a rule of its type; what holds it is left out above.
+    pub value_fault: Option<ValueError>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExecuteStatementOutput {
+    pub consumed_capacity: Option<ConsumedCapacity>,
+    pub items: Option<Vec<Item>>,
+    pub last_evaluated_key: Option<Item>,
+    pub next_token: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExecuteTransactionInput {
+    pub client_request_token: Option<String>,
+    pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
+    pub transact_statements: Vec<ParameterizedStatement>,
+    /// The first value that breaks a rule of its type; what holds it is left out above.
+    pub value_fault: Option<ValueError>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExecuteTransactionOutput {
+    pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
+    pub responses: Option<Vec<ItemResponse>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExpectedAttributeValue {
     pub attribute_value_list: Option<Vec<ValueBuf>>,
     pub comparison_operator: Option<ComparisonOperator>,
@@ -486,6 +558,13 @@ pub struct OnDemandThroughput {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OnDemandThroughputOverride {
     pub max_read_request_units: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParameterizedStatement {
+    pub parameters: Option<Vec<ValueBuf>>,
+    pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
+    pub statement: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -115,11 +115,23 @@ pub const BODIES: &[(&str, &str)] = &[
         r#"{"RequestItems": {"app-main": [{"PutRequest": {"Item": {"PK": {"S": "CUST#a1b2"}}}}, {"DeleteRequest": {"Key": {"PK": {"S": "CUST#c3d4"}}}}]}, "ReturnItemCollectionMetrics": "SIZE"}"#,
     ),
     (
+        "ExecuteStatement",
+        r#"{"Statement": "SELECT * FROM \"app-main\" WHERE PK = ?", "Parameters": [{"S": "CUST#a1b2"}], "ConsistentRead": true, "Limit": 3, "NextToken": "token", "ReturnConsumedCapacity": "TOTAL"}"#,
+    ),
+    (
+        "BatchExecuteStatement",
+        r#"{"Statements": [{"Statement": "DELETE FROM \"app-main\" WHERE PK = 'CUST#a1b2'", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}, {"Statement": "INSERT INTO \"app-main\" VALUE {'PK': ?}", "Parameters": [{"S": "CUST#c3d4"}]}]}"#,
+    ),
+    (
         "TransactGetItems",
         r#"{"TransactItems": [{"Get": {"TableName": "app-main", "Key": {"PK": {"S": "CUST#a1b2"}}, "ProjectionExpression": "total"}}]}"#,
     ),
     (
         "TransactWriteItems",
         r#"{"ClientRequestToken": "5a1f", "TransactItems": [{"Put": {"TableName": "app-main", "Item": {"PK": {"S": "ORDER#1"}}, "ConditionExpression": "attribute_not_exists(PK)"}}, {"Update": {"TableName": "app-main", "Key": {"PK": {"S": "STOCK#1"}}, "UpdateExpression": "ADD stock :n", "ExpressionAttributeValues": {":n": {"N": "-1"}}}}, {"Delete": {"TableName": "app-main", "Key": {"PK": {"S": "CART#1"}}}}, {"ConditionCheck": {"TableName": "app-main", "Key": {"PK": {"S": "CUST#a1b2"}}, "ConditionExpression": "attribute_exists(PK)", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}}]}"#,
+    ),
+    (
+        "ExecuteTransaction",
+        r#"{"ClientRequestToken": "5a1f", "TransactStatements": [{"Statement": "EXISTS(SELECT * FROM \"app-main\" WHERE PK = ?)", "Parameters": [{"S": "CUST#a1b2"}]}]}"#,
     ),
 ];

@@ -1,5 +1,6 @@
 //! One operation, one file, one shape: check the input, plan, do, answer.
 
+pub mod batch_execute_statement;
 pub mod batch_get_item;
 pub mod batch_write_item;
 pub mod create_table;
@@ -11,6 +12,8 @@ pub mod describe_endpoints;
 pub mod describe_limits;
 pub mod describe_table;
 pub mod describe_time_to_live;
+pub mod execute_statement;
+pub mod execute_transaction;
 pub mod get_item;
 pub mod get_resource_policy;
 pub mod list_tables;
@@ -30,8 +33,11 @@ pub mod update_time_to_live;
 mod cancellation;
 mod consumed;
 mod description;
+mod digest;
 mod expressions;
 mod item_collection;
+mod next_token;
 mod paging;
 mod policy;
 mod schema;
+mod statement;

@@ -24,34 +24,43 @@ pub async fn run(
     let gets: Vec<&Get> = input.transact_items.iter().map(|item| &item.get).collect();
     let projections = gets.iter().map(|get| wanted(get)).collect::<Result<Vec<_>, Error>>()?;
     let (tables, keys) = plan(engine, caller, &gets)?;
-    let conflicts = engine.transactions.conflicts(&keys);
+    let (items, consumed) = read_all(engine, &tables, &keys).await?;
+    let response = |(item, projection): (Option<Item>, &Option<Projection>)| ItemResponse {
+        item: item.map(|item| match projection {
+            Some(projection) => projection.apply(item.as_ref()),
+            None => item,
+        }),
+    };
+    let responses = items.into_iter().zip(&projections).map(response);
+    Ok(TransactGetItemsOutput {
+        consumed_capacity: consumed.answer_for_reads(input.return_consumed_capacity),
+        responses: Some(responses.collect()),
+    })
+}
+
+/// Distinct items as they are at one moment, each with the table that it is in.
+pub(super) async fn read_all(
+    engine: &Engine,
+    tables: &[Arc<LiveTable>],
+    keys: &[Key],
+) -> Result<(Vec<Option<Item>>, ConsumedByTable), Error> {
+    let conflicts = engine.transactions.conflicts(keys);
     if !conflicts.is_empty() {
         return Err(cancellation::of_conflicts(keys.len(), &conflicts));
     }
-
     // One call of the store, hence one moment.
-    let items = read::items(&*engine.store, &keys, Consistency::Latest).await?;
-
+    let items = read::items(&*engine.store, keys, Consistency::Latest).await?;
     let mut consumed = ConsumedByTable::default();
     let mut total_bytes = 0;
-    let mut responses = Vec::with_capacity(items.len());
-    for ((item, table), projection) in items.into_iter().zip(&tables).zip(&projections) {
+    for (item, table) in items.iter().zip(tables) {
         let size_bytes = item.as_ref().map_or(0, Item::size_bytes);
         total_bytes += size_bytes;
         consumed.add(table, Units::of_table(read_units(size_bytes, ReadMode::Transactional)));
-        let item = item.map(|item| match projection {
-            Some(projection) => projection.apply(item.as_ref()),
-            None => item,
-        });
-        responses.push(ItemResponse { item });
     }
-    if total_bytes > limits::TRANSACTION_BYTES_MAX {
-        return Err(Error::transaction_too_large());
+    match total_bytes > limits::TRANSACTION_BYTES_MAX {
+        true => Err(Error::transaction_too_large()),
+        false => Ok((items, consumed)),
     }
-    Ok(TransactGetItemsOutput {
-        consumed_capacity: consumed.answer_for_reads(input.return_consumed_capacity),
-        responses: Some(responses),
-    })
 }
 
 /// The table and key of each item. As in a transaction that writes, a key that doesn't fit its table

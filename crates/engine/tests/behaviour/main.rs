@@ -7,6 +7,7 @@ mod delete_item;
 mod get_item;
 mod indexes;
 mod legacy;
+mod partiql;
 mod policies;
 mod put_item;
 mod query;

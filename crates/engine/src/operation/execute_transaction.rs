@@ -1,0 +1,141 @@
+//! ExecuteTransaction: up to 100 statements on distinct items, all of them SELECTs or all of them writes and EXISTS
+//! checks. It is TransactGetItems or TransactWriteItems with other words for its actions.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use api::{
+    Error, ExecuteTransactionInput, ExecuteTransactionOutput, ItemResponse, Operation,
+    ReturnValuesOnConditionCheckFailure,
+};
+use expression::partiql::Statement;
+use store::Key;
+
+use super::cancellation;
+use super::digest::Digest;
+use super::statement::{self, Read, Write, statement_error};
+use super::transact_get_items::read_all;
+use super::transact_write_items::{carry_out, token};
+use crate::catalog::LiveTable;
+use crate::write::Plan;
+use crate::{Caller, Engine};
+
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: ExecuteTransactionInput,
+) -> Result<ExecuteTransactionOutput, Error> {
+    input.check()?;
+    let requests = input.transact_statements.iter();
+    let statements = in_each(requests, |request| {
+        let statement = statement::parse(&request.statement, request.parameters.as_ref())?;
+        check(&statement)?;
+        Ok(statement)
+    })?;
+    let reads = statements.iter().filter(|statement| statement.is_read()).count();
+    if reads == statements.len() {
+        read(engine, caller, &input, statements).await
+    } else if reads == 0 {
+        write(engine, caller, &input, statements).await
+    } else {
+        Err(Error::statements_mixed_in_transaction())
+    }
+}
+
+/// Refuses what other operations do with statements.
+fn check(statement: &Statement) -> Result<(), Error> {
+    match statement {
+        Statement::Select(select) | Statement::Exists(select) if select.index.is_some() => {
+            Err(Error::index_in_transaction())
+        }
+        statement if statement.returning().is_some() => Err(Error::returning_in_transaction()),
+        _ => Ok(()),
+    }
+}
+
+async fn read(
+    engine: &Engine,
+    caller: &Caller,
+    input: &ExecuteTransactionInput,
+    statements: Vec<Statement>,
+) -> Result<ExecuteTransactionOutput, Error> {
+    let reads = in_each(statements, |statement| {
+        let table = engine.table(caller, statement.table())?;
+        let Statement::Select(select) = statement else {
+            return Err(Error::statements_mixed_in_transaction());
+        };
+        let read = Read::of(table, select).map_err(statement_error)?;
+        read.check_key_values()?;
+        Ok(read)
+    })?;
+    let keys = distinct(reads.iter().map(Read::key).collect(), |key| key)?;
+    let tables: Vec<Arc<LiveTable>> = reads.iter().map(|read| read.table.clone()).collect();
+
+    let (items, consumed) = read_all(engine, &tables, &keys).await?;
+
+    let found = items.into_iter().zip(&reads);
+    let responses = found.map(|(item, read)| ItemResponse { item: item.and_then(|item| read.shown(&item)) });
+    Ok(ExecuteTransactionOutput {
+        consumed_capacity: consumed.answer_for_reads(input.return_consumed_capacity),
+        responses: Some(responses.collect()),
+    })
+}
+
+async fn write(
+    engine: &Engine,
+    caller: &Caller,
+    input: &ExecuteTransactionInput,
+    statements: Vec<Statement>,
+) -> Result<ExecuteTransactionOutput, Error> {
+    let writes = in_each(statements, |statement| {
+        let table = engine.table(caller, statement.table())?;
+        let write = Write::of(table, statement).map_err(statement_error)?;
+        write.check_key_values()?;
+        Ok(write)
+    })?;
+    let all_old = Some(ReturnValuesOnConditionCheckFailure::AllOld);
+    let requests = input.transact_statements.iter();
+    let shown = requests.map(|request| request.return_values_on_condition_check_failure == all_old);
+    let plans = writes.into_iter().zip(shown).map(|(write, shown)| write.plan(shown)).collect();
+    let mut plans: Vec<Plan> = distinct(plans, |plan: &Plan| &plan.key)?;
+    let text = input.client_request_token.as_deref();
+    let token = token(engine, caller, Operation::ExecuteTransaction, text, || digest(input)).await;
+
+    let done = carry_out(engine, &mut plans, token.as_ref()).await?;
+
+    Ok(ExecuteTransactionOutput {
+        consumed_capacity: done.consumed(&plans, input.return_consumed_capacity),
+        // One for each statement, also where there is nothing to tell.
+        responses: Some(vec![ItemResponse::default(); plans.len()]),
+    })
+}
+
+/// What `make` makes of each; the first fault is told with its place.
+fn in_each<T, U>(
+    all: impl IntoIterator<Item = T>,
+    make: impl Fn(T) -> Result<U, Error>,
+) -> Result<Vec<U>, Error> {
+    let place = |(place, one)| make(one).map_err(|error| error.in_transact_statement(place));
+    all.into_iter().enumerate().map(place).collect()
+}
+
+/// Refuses two statements on one item; a fault of a statement's own cancels.
+fn distinct<T>(results: Vec<Result<T, Error>>, key: impl Fn(&T) -> &Key) -> Result<Vec<T>, Error> {
+    let mut seen = HashSet::new();
+    if !results.iter().flatten().all(|result| seen.insert(key(result))) {
+        return Err(Error::transaction_items_not_distinct());
+    }
+    match results.iter().all(Result::is_ok) {
+        true => Ok(results.into_iter().flatten().collect()),
+        false => Err(cancellation::of_results(results)),
+    }
+}
+
+/// What is merely to be reported doesn't count.
+fn digest(input: &ExecuteTransactionInput) -> blake3::Hash {
+    let mut digest = Digest::default();
+    for request in &input.transact_statements {
+        digest.statement(&request.statement, request.parameters.as_ref());
+    }
+    digest.finish()
+}

@@ -1,0 +1,122 @@
+//! PartiQL statements as plans: what the native operations make of their parameters is made of a text here.
+//! What carries a plan out never learns which of the two it came from.
+//!
+//! A statement is first held against its table's key schema, which shows whether it names one item, then its
+//! values against the schema's types: a transaction answers the one fault differently from the other.
+
+use std::sync::Arc;
+
+use api::{Error, ReturnValue, limits};
+use expression::Condition;
+use expression::partiql::{Keyed, Returning, Select, SelectList, Statement, StatementError};
+use item::{Item, ValueBuf};
+use store::Key;
+
+use super::query::borrowed;
+use super::update_item;
+use crate::catalog::LiveTable;
+use crate::write::{Change, Outcome, Plan};
+
+pub fn parse(text: &str, parameters: Option<&Vec<ValueBuf>>) -> Result<Statement, Error> {
+    let parameters = parameters.map_or(&[][..], Vec::as_slice);
+    Statement::parse(text, parameters).map_err(statement_error)
+}
+
+pub fn statement_error(error: StatementError) -> Error {
+    Error::validation(error.to_string())
+}
+
+/// A SELECT that names one item of a table.
+pub struct Read {
+    pub table: Arc<LiveTable>,
+    key_attributes: Item,
+    condition: Option<Condition>,
+    list: SelectList,
+}
+
+impl Read {
+    pub fn of(table: Arc<LiveTable>, select: Select) -> Result<Read, StatementError> {
+        let Keyed { key, condition } =
+            select.keyed(&borrowed(&table.keys.partition), &borrowed(&table.keys.sort))?;
+        Ok(Read { table, key_attributes: key, condition, list: select.list })
+    }
+
+    pub fn check_key_values(&self) -> Result<(), Error> {
+        self.table.keys.check_values(self.key_attributes.as_ref())
+    }
+
+    pub fn key(&self) -> Result<Key, Error> {
+        self.table.key_of(self.key_attributes.as_ref())
+    }
+
+    /// What the SELECT shows of the item at its key; nothing if the rest of WHERE does not hold of it.
+    pub fn shown(&self, item: &Item) -> Option<Item> {
+        let found = self.condition.as_ref().is_none_or(|condition| condition.evaluate(Some(item.as_ref())));
+        found.then(|| self.list.apply(item.as_ref()))
+    }
+}
+
+/// A statement that writes one item, or checks it for others that do.
+pub struct Write {
+    table: Arc<LiveTable>,
+    /// The item to be inserted, or the key of another.
+    attributes: Item,
+    change: Change,
+    condition: Option<Condition>,
+}
+
+impl Write {
+    /// A SELECT is taken for the EXISTS that it could be part of.
+    pub fn of(table: Arc<LiveTable>, statement: Statement) -> Result<Write, StatementError> {
+        let (hash, range) = (borrowed(&table.keys.partition), borrowed(&table.keys.sort));
+        let (change, Keyed { key, condition }) = match statement {
+            Statement::Insert(insert) => {
+                let keyed = Keyed { key: insert.item.clone(), condition: None };
+                (Change::Insert(insert.item), keyed)
+            }
+            Statement::Update(update) => {
+                let keyed = update.keyed(&hash, &range)?;
+                let key_attributes = keyed.key.clone();
+                (Change::Update { update: Box::new(update.changes), key_attributes }, keyed)
+            }
+            Statement::Delete(delete) => (Change::Delete, delete.keyed(&hash, &range)?),
+            Statement::Exists(select) | Statement::Select(select) => {
+                (Change::Check, select.existence(&hash, &range)?)
+            }
+        };
+        Ok(Write { table, attributes: key, change, condition })
+    }
+
+    pub fn check_key_values(&self) -> Result<(), Error> {
+        self.table.keys.check_values(self.attributes.as_ref())
+    }
+
+    pub fn plan(self, show_failed_item: bool) -> Result<Plan, Error> {
+        let Write { table, attributes, change, condition } = self;
+        let key = match &change {
+            Change::Insert(item) if item.size_bytes() > limits::ITEM_BYTES_MAX => {
+                return Err(Error::item_too_large());
+            }
+            Change::Insert(item) => table.key_of_item(item.as_ref())?,
+            _ => table.key_of(attributes.as_ref())?,
+        };
+        if let Change::Update { update, .. } = &change {
+            update_item::check(&table, update)?;
+        }
+        Ok(Plan { table, key, change, condition, show_failed_item })
+    }
+}
+
+/// What RETURNING shows of the item that was written.
+pub fn returned(returning: Option<Returning>, plan: &Plan, outcome: Outcome) -> Option<Item> {
+    let asked = match returning? {
+        Returning::AllOld => ReturnValue::AllOld,
+        Returning::ModifiedOld => ReturnValue::UpdatedOld,
+        Returning::AllNew => ReturnValue::AllNew,
+        Returning::ModifiedNew => ReturnValue::UpdatedNew,
+    };
+    match plan.change {
+        Change::Delete => outcome.old,
+        _ => update_item::attributes(Some(asked), plan, outcome),
+    }
+}
