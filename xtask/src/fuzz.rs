@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::command::{self, program, root};
 use crate::tools;
 
-const TARGETS: [&str; 4] = ["request_decode", "expression", "number", "item_bytes"];
+const TARGETS: [&str; 5] = ["request_decode", "expression", "statement", "number", "item_bytes"];
 
 #[derive(clap::Args)]
 pub struct Options {
