@@ -46,7 +46,8 @@ impl Collections {
         bytes_max: u64,
         writes: &mut WriteSet,
     ) -> Result<(), StoreError> {
-        let mut sizes = rows.iter().map(|row| row.as_deref().map_or(Ok(0), decode)).collect::<Result<Vec<_>, _>>()?;
+        let mut sizes =
+            rows.iter().map(|row| row.as_deref().map_or(Ok(0), decode)).collect::<Result<Vec<_>, _>>()?;
         for ((plan, result), collection) in plans.iter().zip(results.iter_mut()).zip(&self.of_plans) {
             let (Some(collection), Ok(outcome)) = (collection, result.as_mut()) else { continue };
             let growth = growth(&plan.table, outcome);
@@ -82,7 +83,8 @@ fn key(table: &Table, item: &Key) -> Option<Key> {
 
 /// By how many bytes a write makes its collection grow.
 fn growth(table: &Table, outcome: &Outcome) -> i64 {
-    let local = |space| table.indexes.iter().any(|index| index.space() == space && index.scope == Scope::Local);
+    let local =
+        |space| table.indexes.iter().any(|index| index.space() == space && index.scope == Scope::Local);
     let indexes = outcome.index_growth.iter().filter(|(space, _)| local(*space));
     outcome.table_growth().bytes + indexes.map(|(_, growth)| growth.bytes).sum::<i64>()
 }

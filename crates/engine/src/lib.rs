@@ -33,6 +33,7 @@ use store::{Store, StoreError};
 
 pub use caller::Caller;
 pub use environment::Environment;
+pub use index_change::IndexProgress;
 pub use options::Options;
 pub use verify::Verification;
 

@@ -102,11 +102,7 @@ pub async fn apply(engine: &Engine, plan: &mut Plan) -> Result<Outcome, Error> {
 
 /// Carries out plans for distinct items together: all of them, or none. With a token, they are carried
 /// out once. The error is a fault of the store.
-pub async fn apply_all(
-    engine: &Engine,
-    plans: &mut [Plan],
-    token: Option<&Token>,
-) -> Result<Applied, Error> {
+pub async fn apply_all(engine: &Engine, plans: &mut [Plan], token: Option<&Token>) -> Result<Applied, Error> {
     let _writing = enter(engine, plans).await?;
     let plans = &*plans;
     let collections = Collections::of(plans);
@@ -127,8 +123,11 @@ pub async fn apply_all(
                 return WriteSet::default();
             }
             let mut writes = WriteSet::default();
-            results =
-                plans.iter().zip(item_rows).map(|(plan, row)| decide(plan, row.clone(), &mut writes)).collect();
+            results = plans
+                .iter()
+                .zip(item_rows)
+                .map(|(plan, row)| decide(plan, row.clone(), &mut writes))
+                .collect();
             let bytes_max = engine.options.item_collection_bytes_max;
             let grown = collections.grow(plans, &mut results, collection_rows, bytes_max, &mut writes);
             unreadable = grown.err();

@@ -36,3 +36,8 @@ pub use engine::Options;
 pub use engine::Verification;
 pub use item;
 pub use store_fjall::Durability;
+
+/// The README's Rust example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
