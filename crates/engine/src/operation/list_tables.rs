@@ -4,7 +4,11 @@ use api::{Error, ListTablesInput, ListTablesOutput, limits};
 
 use crate::{Caller, Engine};
 
-pub async fn run(engine: &Engine, caller: &Caller, input: ListTablesInput) -> Result<ListTablesOutput, Error> {
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: ListTablesInput,
+) -> Result<ListTablesOutput, Error> {
     input.check()?;
     let limit = input.limit.map_or(limits::LIST_TABLES_PAGE_MAX, |limit| limit as usize);
     let after = input.exclusive_start_table_name.as_deref();

@@ -18,7 +18,9 @@ fn key(p: &str, s: &str) -> Value {
 }
 
 async fn refused(database: &Database, requests: Value, message: &str) {
-    database.refused("BatchWriteItem", json!({"RequestItems": requests}), "ValidationException", message).await;
+    database
+        .refused("BatchWriteItem", json!({"RequestItems": requests}), "ValidationException", message)
+        .await;
 }
 
 async fn count(database: &Database) -> Value {

@@ -1,7 +1,7 @@
 use serde_json::json;
 
-use crate::database::on_every_store;
 use crate::SHAPE;
+use crate::database::on_every_store;
 
 on_every_store! {
     async fn an_item_comes_back_as_it_was_put(database) {

@@ -12,7 +12,12 @@ async fn with_sorts(database: &Database, sorts: &[&str]) {
 }
 
 fn sorts(answer: &Value) -> Vec<String> {
-    answer["Items"].as_array().unwrap().iter().map(|item| item["s"]["S"].as_str().unwrap().to_owned()).collect()
+    answer["Items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["s"]["S"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 on_every_store! {
