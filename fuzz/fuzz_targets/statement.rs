@@ -37,7 +37,8 @@ fuzz_target!(|text: &str| {
         Statement::Select(select) | Statement::Exists(select) => {
             is_canonical(select.list.apply(item));
             for range in [RANGE, &[]] {
-                if let Ok(Access::Query { filter, .. } | Access::Scan { filter }) = select.access(HASH, range) {
+                if let Ok(Access::Query { filter, .. } | Access::Scan { filter }) = select.access(HASH, range)
+                {
                     is_implied(&filter, &select.condition);
                 }
                 check_keyed(select.keyed(HASH, range), &select.condition);
