@@ -50,7 +50,8 @@ pub fn write_units(old_bytes: Option<usize>, new_bytes: Option<usize>) -> f64 {
 
 /// How many partitions a provisioned throughput is spread over.
 pub fn partitions_provisioned(read_units: u64, write_units: u64) -> u64 {
-    let share = read_units as f64 / PARTITION_READ_UNITS as f64 + write_units as f64 / PARTITION_WRITE_UNITS as f64;
+    let share =
+        read_units as f64 / PARTITION_READ_UNITS as f64 + write_units as f64 / PARTITION_WRITE_UNITS as f64;
     (share.ceil() as u64).max(1)
 }
 

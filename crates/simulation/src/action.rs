@@ -140,4 +140,22 @@ impl Operation for (Action, Answer) {
             matches!(answer, Answer::Refused | Answer::RefusedBecauseOf(_) | Answer::NotDone);
         did_not_happen || matches!(action, Action::Get | Action::Check(_))
     }
+
+    /// Versions are written once, so an item that lost its version does not get it back.
+    fn mark(item: &Option<Content>) -> Option<u64> {
+        item.and_then(|item| item.version)
+    }
+
+    fn needs(&self) -> Option<u64> {
+        let (action, answer) = self;
+        match answer {
+            Answer::Read(seen) | Answer::Replaced(seen) | Answer::RefusedBecauseOf(seen) => Self::mark(seen),
+            Answer::ReadVersion(seen) => *seen,
+            Answer::Done | Answer::Counted(_) => match action.condition() {
+                Condition::Version(version) => version,
+                Condition::Always | Condition::CountAtLeast(_) => None,
+            },
+            Answer::Refused | Answer::NotDone | Answer::Unknown => None,
+        }
+    }
 }

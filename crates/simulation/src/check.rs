@@ -1,8 +1,8 @@
 //! Judges a whole history.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::linearizability::{self, Call};
+use crate::linearizability::{self, Call, Operation};
 use crate::serializability::{self, Transaction, Write};
 use crate::workload::{ACCOUNTS, ACCOUNTS_TOTAL};
 use crate::{Action, Answer, Condition, Content, Event, Family, Key, Kind};
@@ -62,7 +62,18 @@ fn calls_by_item(events: &[Event]) -> BTreeMap<Key, Vec<Call<(Action, Answer)>>>
             });
         }
     }
+    calls.values_mut().for_each(forget_unseen);
     calls
+}
+
+/// Of a version that nobody saw and that nobody knows to have been written it makes no difference whether it
+/// was: the next write replaced it.
+fn forget_unseen(calls: &mut Vec<Call<(Action, Answer)>>) {
+    let seen: BTreeSet<u64> = calls.iter().filter_map(|call| call.operation.needs()).collect();
+    calls.retain(|call| match call.operation {
+        (Action::SetVersion(version, _), Answer::Unknown) => seen.contains(&version),
+        _ => true,
+    });
 }
 
 /// What an event says of the versions of versioned items, if it happened.

@@ -2,13 +2,16 @@
 //! explains every answer? A search after Wing and Gong, with Lowe's memory of places that it has been to.
 //!
 //! From a place (which calls have taken effect, and the state they led to) the search may go on with any call
-//! that began before the first of the others ended. It comes back from places without a way on. Two things
-//! keep it short: a place is never entered twice, and a call that only reads needs no alternative once it fits,
-//! for it changes nothing for the others.
+//! that began before the first of the others ended. It comes back from places without a way on. What keeps it
+//! short:
 //!
-//! Calls whose outcome was never learnt have no end and may also never take effect. They come last.
+//! - no place is entered twice;
+//! - a call that only reads needs no alternative once it fits, for it changes nothing for the others;
+//! - a state with a mark is not left while there are calls to come that need it, for it does not come back;
+//! - a call whose outcome was never learnt, and which so may never have taken effect, is only taken if it makes
+//!   a difference to the call that follows, and only after all that were learnt.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -25,6 +28,12 @@ pub trait Operation: Debug {
 
     /// Whether it leaves every state as it is that explains its answer.
     fn only_reads(&self) -> bool;
+
+    /// What a state can be told by that never is again once it was left.
+    fn mark(state: &Self::State) -> Option<u64>;
+
+    /// The mark of the only state that explains the answer, if there is only one with a mark.
+    fn needs(&self) -> Option<u64>;
 }
 
 #[derive(Clone, Debug)]
@@ -54,13 +63,21 @@ pub fn check<O: Operation>(initial: O::State, calls: &[Call<O>]) -> Result<(), V
         }
     }
     learnt.sort_by_key(|(invoked, ..)| *invoked);
-    Search { learnt, unlearnt }.run(initial)
+    let mut needing: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (number, (_, _, operation)) in learnt.iter().enumerate() {
+        if let Some(mark) = operation.needs() {
+            needing.entry(mark).or_default().push(number);
+        }
+    }
+    Search { learnt, unlearnt, needing }.run(initial)
 }
 
 struct Search<'a, O> {
     /// By the time at which they began.
     learnt: Vec<(u64, u64, &'a O)>,
     unlearnt: Vec<(u64, &'a O)>,
+    /// The learnt calls that need the state with a mark.
+    needing: HashMap<u64, Vec<usize>>,
 }
 
 /// How far an order has come.
@@ -73,17 +90,42 @@ struct Place<S> {
     /// and these of the unlearnt.
     applied: Vec<usize>,
     state: S,
+    /// The state as it was before, if the last to take effect was an unlearnt call.
+    without: Option<S>,
 }
 
-impl<S> Place<S> {
+impl<S: Clone> Place<S> {
     fn explained(&self) -> usize {
         self.first + self.beyond.len()
+    }
+
+    fn includes(&self, number: usize) -> bool {
+        number < self.first || self.beyond.contains(&number)
+    }
+
+    fn after_learnt(&self, number: usize, state: S) -> Place<S> {
+        let mut next = Place { state, without: None, ..self.clone() };
+        let at = next.beyond.partition_point(|other| *other < number);
+        next.beyond.insert(at, number);
+        let reached =
+            next.beyond.iter().zip(next.first..).take_while(|(beyond, first)| *beyond == first).count();
+        next.beyond.drain(..reached);
+        next.first += reached;
+        next
+    }
+
+    fn after_unlearnt(&self, number: usize, state: S) -> Place<S> {
+        let mut next = Place { state, without: Some(self.state.clone()), ..self.clone() };
+        let at = next.applied.partition_point(|other| *other < number);
+        next.applied.insert(at, number);
+        next
     }
 }
 
 impl<O: Operation> Search<'_, O> {
     fn run(&self, initial: O::State) -> Result<(), Violation> {
-        let start = Place { first: 0, beyond: Vec::new(), applied: Vec::new(), state: initial };
+        let start =
+            Place { first: 0, beyond: Vec::new(), applied: Vec::new(), state: initial, without: None };
         let mut entered = HashSet::from([start.clone()]);
         let mut furthest = start.clone();
         let mut ways = vec![start];
@@ -130,11 +172,12 @@ impl<O: Operation> Search<'_, O> {
         let mut ways = Vec::new();
         for number in candidates {
             let operation = self.learnt[number].2;
-            if let Some(state) = operation.apply(&place.state) {
-                let next = after_learnt(place, number, state);
-                if operation.only_reads() {
-                    return vec![next];
-                }
+            let Some(state) = difference(place, operation) else { continue };
+            let next = place.after_learnt(number, state);
+            if operation.only_reads() {
+                return vec![next];
+            }
+            if self.may_leave(place, &next) {
                 ways.push(next);
             }
         }
@@ -142,14 +185,21 @@ impl<O: Operation> Search<'_, O> {
             if *invoked > deadline || place.applied.contains(&number) {
                 continue;
             }
-            if let Some(state) = operation.apply(&place.state).filter(|state| *state != place.state) {
-                let mut next = Place { state, ..place.clone() };
-                let at = next.applied.partition_point(|other| *other < number);
-                next.applied.insert(at, number);
-                ways.push(next);
+            if let Some(state) = difference(place, *operation).filter(|state| *state != place.state) {
+                let next = place.after_unlearnt(number, state);
+                if self.may_leave(place, &next) {
+                    ways.push(next);
+                }
             }
         }
         ways
+    }
+
+    /// Whether nobody needs the state that is left.
+    fn may_leave(&self, place: &Place<O::State>, next: &Place<O::State>) -> bool {
+        let mark = O::mark(&place.state).filter(|mark| O::mark(&next.state) != Some(*mark));
+        let needing = mark.and_then(|mark| self.needing.get(&mark)).into_iter().flatten();
+        needing.into_iter().all(|number| next.includes(*number))
     }
 
     fn stuck(&self, place: &Place<O::State>) -> Violation {
@@ -164,12 +214,9 @@ impl<O: Operation> Search<'_, O> {
     }
 }
 
-fn after_learnt<S: Clone>(place: &Place<S>, number: usize, state: S) -> Place<S> {
-    let mut next = Place { state, ..place.clone() };
-    let at = next.beyond.partition_point(|other| *other < number);
-    next.beyond.insert(at, number);
-    let reached = next.beyond.iter().zip(next.first..).take_while(|(beyond, first)| *beyond == first).count();
-    next.beyond.drain(..reached);
-    next.first += reached;
-    next
+/// The state after an operation, unless it would be the same without the unlearnt call before it.
+fn difference<O: Operation>(place: &Place<O::State>, operation: &O) -> Option<O::State> {
+    let state = operation.apply(&place.state)?;
+    let without = place.without.as_ref().and_then(|without| operation.apply(without));
+    if without.as_ref() == Some(&state) { None } else { Some(state) }
 }
