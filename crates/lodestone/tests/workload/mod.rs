@@ -229,9 +229,9 @@ impl Connection {
                 let done = |request| if left.contains(request) { Answer::Unknown } else { Answer::Done };
                 requests.iter().map(done).collect()
             }
+            // One error for the whole batch says nothing of its other writes.
             Err(failure) => match failure.name.as_str() {
-                "TransactionConflictException" => vec![Answer::NotDone; actions.len()],
-                "InternalServerError" => vec![Answer::Unknown; actions.len()],
+                "TransactionConflictException" | "InternalServerError" => vec![Answer::Unknown; actions.len()],
                 _ => panic!("{actions:?}: {failure:?}"),
             },
         }
