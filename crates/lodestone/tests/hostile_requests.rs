@@ -253,29 +253,36 @@ impl Vandal {
         text
     }
 
+    /// Most damage leaves the types right, so that it is found late, if at all.
     fn damage(&mut self, body: &mut Value, place: &[String], other: &[String]) {
         let copy = at(body, other).clone();
         let target = at(body, place);
-        match (self.chance.u8(0..10), target) {
-            (0..3, target) => *target = self.any_value(3),
-            (3, target) => *target = copy,
-            (4, Value::Object(members)) => {
+        match (self.chance.u8(0..12), target) {
+            (0, target) => *target = self.any_value(3),
+            (1, target) => *target = copy,
+            (_, Value::String(text)) => self.scribble(text),
+            (_, Value::Bool(flag)) => *flag = !*flag,
+            (_, Value::Number(number)) => {
+                let off = [-1, 1, -1000, 1000, i64::MIN / 2, i64::MAX / 2][self.chance.usize(0..6)];
+                *number = number.as_i64().unwrap_or(0).wrapping_add(off).into();
+            }
+            (2..5, Value::Array(elements)) => drop(elements.pop()),
+            (_, Value::Array(elements)) => self.multiply(elements),
+            (2..8, target) if is_attribute_value(target) => *target = self.any_attribute_value(),
+            (2..4, Value::Object(members)) => {
                 let name = self.chance.choice(members.keys()).cloned();
                 name.map(|name| members.remove(&name));
             }
-            (4, Value::Array(elements)) => drop(elements.pop()),
-            (5, Value::Object(members)) => {
+            (4..8, Value::Object(members)) => {
                 let (name, value) = self.chance.choice(&self.members).expect("there are members").clone();
                 members.insert(name, value);
             }
-            (6, Value::Object(members)) => self.rename(members),
-            (5..9, Value::Array(elements)) => self.multiply(elements),
-            (4..9, Value::String(text)) => self.scribble(text),
-            (4..9, Value::Number(number)) => {
-                let off = [-1, 1, i64::MIN / 2, i64::MAX / 2][self.chance.usize(0..4)];
-                *number = number.as_i64().unwrap_or(0).wrapping_add(off).into();
+            (8..10, Value::Object(members)) => {
+                let name = self.any_text();
+                members.insert(name, copy);
             }
-            (_, target) => *target = self.any_value(1),
+            (_, Value::Object(members)) => self.rename(members),
+            (_, target @ Value::Null) => *target = self.any_value(1),
         }
     }
 
@@ -378,22 +385,23 @@ impl Vandal {
         }
     }
 
-    /// A value of an attribute, most likely of a wrong one.
+    /// A value of an attribute, right or not.
     fn any_attribute_value(&mut self) -> Value {
-        let numbers =
-            ["1", "-0", "1e126", "1e125", "1e-131", "", " 1", "0x1", "NaN", "Infinity", "1e99999999999"];
-        match self.chance.u8(0..11) {
-            0 => json!({"S": self.any_text()}),
-            1 => json!({"N": self.chance.choice(numbers)}),
-            2 => json!({"N": "9".repeat(self.chance.usize(37..42))}),
-            3 => json!({"B": self.chance.choice(["", "AQ", "AQ==", "AQ=", "*", "\u{0}"])}),
-            4 => json!({"SS": [self.any_text(), "", "x", "x"]}),
-            5 => json!({"NS": ["1", "1.0", "x"]}),
-            6 => json!({"BS": []}),
-            7 => json!({"NULL": false}),
-            8 => json!({"S": "x", "N": "1"}),
-            9 => (0..self.chance.usize(28..36)).fold(json!({"S": "x"}), |within, _| json!({"L": [within]})),
-            _ => json!({"BOOL": "true"}),
+        const NUMBERS: &[&str] =
+            &["1", "-0", "1e126", "9e125", "1e-131", "", " 1", "0x1", "NaN", "Infinity", "1e99999999999"];
+        match self.chance.u8(0..14) {
+            0 | 1 => json!({"S": self.any_text()}),
+            2 | 3 => json!({"N": self.chance.choice(NUMBERS)}),
+            4 => json!({"N": "9".repeat(self.chance.usize(37..42))}),
+            5 => json!({"B": self.chance.choice(["", "AQ", "AQ==", "AQ=", "*", "\u{0}"])}),
+            6 => json!({"SS": [self.any_text(), "", "x", "x"]}),
+            7 => json!({"NS": ["1", "1.0", "2"]}),
+            8 => json!({"BS": []}),
+            9 => json!({"NULL": self.chance.bool()}),
+            10 => json!({"S": "x", "N": "1"}),
+            11 => (0..self.chance.usize(28..36)).fold(json!({"S": "x"}), |within, _| json!({"L": [within]})),
+            12 => json!({"M": {self.any_text(): {"NS": [self.chance.choice(NUMBERS)]}}}),
+            _ => json!({"BOOL": self.chance.bool()}),
         }
     }
 
@@ -439,6 +447,13 @@ impl Vandal {
             _ => (*self.chance.choice(TEXTS).expect("there are texts")).to_owned(),
         }
     }
+}
+
+fn is_attribute_value(value: &Value) -> bool {
+    const TYPES: &[&str] = &["S", "N", "B", "SS", "NS", "BS", "L", "M", "BOOL", "NULL"];
+    let name =
+        value.as_object().filter(|members| members.len() == 1).and_then(|members| members.keys().next());
+    name.is_some_and(|name| TYPES.contains(&name.as_str()))
 }
 
 /// Every place in the document, by the steps that lead to it.
