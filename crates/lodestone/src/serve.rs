@@ -47,6 +47,10 @@ pub struct Serve {
     /// How long tables stay CREATING, UPDATING and DELETING, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0)]
     state_delay: u64,
+
+    /// Serve requests beyond what a table or index has provisioned, instead of refusing them
+    #[arg(long)]
+    no_throttling: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -106,6 +110,8 @@ impl Serve {
         let options = Options {
             state_delay: Duration::from_millis(self.state_delay),
             endpoint: Some(endpoint(address)),
+            throttling: !self.no_throttling,
+            ..Options::default()
         };
         let database = Database::open_with(storage, options).await;
         database.map(Arc::new).map_err(|error| error.to_string())

@@ -231,7 +231,9 @@ impl Connection {
             }
             // One error for the whole batch says nothing of its other writes.
             Err(failure) => match failure.name.as_str() {
-                "TransactionConflictException" | "InternalServerError" => vec![Answer::Unknown; actions.len()],
+                "TransactionConflictException" | "InternalServerError" => {
+                    vec![Answer::Unknown; actions.len()]
+                }
                 _ => panic!("{actions:?}: {failure:?}"),
             },
         }
