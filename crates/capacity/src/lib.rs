@@ -4,6 +4,10 @@
 //! Rounding happens once for each thing that DynamoDB rounds (an item, or the sum of a page), and the
 //! factor for consistency comes after it.
 
+mod bucket;
+
+pub use bucket::{BURST_SECONDS, Bucket, KEY_BURST_SECONDS, KeyBuckets};
+
 /// What one read unit covers.
 pub const READ_UNIT_BYTES: usize = 4096;
 /// What one write unit covers.
