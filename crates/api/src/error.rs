@@ -15,6 +15,8 @@ pub struct Error {
     pub item: Option<Item>,
     /// Of a transaction that was cancelled: what each of its actions has to do with that.
     pub cancellation_reasons: Vec<CancellationReason>,
+    /// Of a request that was throttled: by what.
+    pub throttling_reasons: Vec<ThrottlingReason>,
 }
 
 /// Why an action stopped its transaction, or that it didn't.
@@ -24,6 +26,31 @@ pub struct CancellationReason {
     pub message: Option<String>,
     /// The item that failed its condition, if the action asked for it.
     pub item: Option<Item>,
+}
+
+/// What had no room for a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThrottlingReason {
+    /// Of a table otherwise.
+    pub of_index: bool,
+    pub access: Access,
+    pub cause: ThrottlingCause,
+    /// The ARN of the table or index.
+    pub resource: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    Read,
+    Write,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ThrottlingCause {
+    /// What is provisioned was used up.
+    ProvisionedThroughputExceeded,
+    /// One partition key was used more than a partition sustains.
+    KeyRangeThroughputExceeded,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -134,7 +161,13 @@ impl ErrorKind {
 
 impl Error {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error { kind, message: message.into(), item: None, cancellation_reasons: Vec::new() }
+        Error {
+            kind,
+            message: message.into(),
+            item: None,
+            cancellation_reasons: Vec::new(),
+            throttling_reasons: Vec::new(),
+        }
     }
 
     /// The body's `__type`, prefix and all: `com.amazon.coral.validate#ValidationException`.
@@ -152,6 +185,9 @@ impl Error {
         object.member("Item", &self.item);
         if !self.cancellation_reasons.is_empty() {
             object.member("CancellationReasons", &self.cancellation_reasons);
+        }
+        if !self.throttling_reasons.is_empty() {
+            object.member("ThrottlingReasons", &self.throttling_reasons);
         }
         object.end();
     }
@@ -592,6 +628,23 @@ impl Error {
     // ---- the service
 
     /// A fault of ours: the client learns nothing of it but that it may try again.
+    /// There must be a reason. Where the table's throughput and an index's are exceeded, the table's counts.
+    pub fn throughput_exceeded(reasons: Vec<ThrottlingReason>) -> Error {
+        let message = match reasons.iter().any(|reason| !reason.of_index) {
+            true => {
+                "The level of configured provisioned throughput for the table was exceeded. Consider increasing \
+                 your provisioning level with the UpdateTable API."
+            }
+            false => {
+                "The level of configured provisioned throughput for one or more global secondary indexes of the \
+                 table was exceeded. Consider increasing your provisioning level for the under-provisioned \
+                 global secondary indexes with the UpdateTable API"
+            }
+        };
+        let error = Error::new(ErrorKind::ProvisionedThroughputExceeded, message);
+        Error { throttling_reasons: reasons, ..error }
+    }
+
     pub fn internal() -> Error {
         Error::new(ErrorKind::InternalServerError, "Internal server error")
     }
@@ -657,6 +710,34 @@ impl Encode for CancellationReason {
         object.member("Code", self.code.as_str());
         object.member("Message", &self.message);
         object.member("Item", &self.item);
+        object.end();
+    }
+}
+
+impl Access {
+    fn as_str(self) -> &'static str {
+        match self {
+            Access::Read => "Read",
+            Access::Write => "Write",
+        }
+    }
+}
+
+impl ThrottlingCause {
+    fn as_str(self) -> &'static str {
+        match self {
+            ThrottlingCause::ProvisionedThroughputExceeded => "ProvisionedThroughputExceeded",
+            ThrottlingCause::KeyRangeThroughputExceeded => "KeyRangeThroughputExceeded",
+        }
+    }
+}
+
+impl Encode for ThrottlingReason {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let of = if self.of_index { "Index" } else { "Table" };
+        let mut object = Object::new(out);
+        object.member("reason", &format!("{of}{}{}", self.access.as_str(), self.cause.as_str()));
+        object.member("resource", &self.resource);
         object.end();
     }
 }

@@ -21,7 +21,9 @@ mod pattern;
 mod violation;
 
 pub use action::{Act, Action};
-pub use error::{CancellationCode, CancellationReason, Error, ErrorKind};
+pub use error::{
+    Access, CancellationCode, CancellationReason, Error, ErrorKind, ThrottlingCause, ThrottlingReason,
+};
 pub use generated::*;
 pub use input::Input;
 pub use name::{TableHome, TableName};
