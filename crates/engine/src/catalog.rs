@@ -15,6 +15,7 @@ use parking_lot::RwLock;
 use store::{Consistency, Direction, Key, Partition, Position, Range, Space, Store, StoreError, WriteSet};
 
 use crate::Caller;
+use crate::admission::Admission;
 use crate::sizes::{Size, Sizes, Tally};
 use crate::table::Table;
 
@@ -43,6 +44,8 @@ pub struct LiveTable {
     pub gate: Arc<tokio::sync::RwLock<()>>,
     /// How much the table and its indexes hold.
     pub sizes: Sizes,
+    /// What its throughput has room for, if that is provisioned.
+    pub admission: Option<Admission>,
     /// Whether another table, or none, now stands in its place.
     retired: AtomicBool,
 }
@@ -80,7 +83,7 @@ impl Catalog {
         for row in rows(&*store, TABLES).await? {
             let table: Table = serde_json::from_slice(&row.1)
                 .map_err(|error| StoreError::Corrupt(format!("a table of the catalog: {error}")))?;
-            let live = live(table, Arc::default(), tally);
+            let live = live(table, None, tally);
             tables.entry(live.caller()).or_default().insert(live.name.clone(), live);
         }
         let mut dropped = Vec::new();
@@ -143,7 +146,7 @@ impl Catalog {
             };
             catalog.store.update(&keys, &mut decide).await.map_err(CreateError::Store)?;
             let table = made.ok_or(CreateError::Exists)?.map_err(CreateError::Store)?;
-            Ok(catalog.show(live(table, Arc::default(), |_| Tally::certain(Size::default()))))
+            Ok(catalog.show(live(table, None, |_| Tally::certain(Size::default()))))
         };
         unbroken(create).await.map_err(CreateError::Store)?
     }
@@ -180,7 +183,7 @@ impl Catalog {
             catalog.store.update(&keys, &mut decide).await?;
             let table = changed.expect("the store has called")?;
             let tally = |space| current.sizes.get(space).cloned().unwrap_or_else(Tally::uncertain);
-            Ok(Some(table.map(|(table, _)| catalog.show(live(table, current.gate.clone(), tally)))))
+            Ok(Some(table.map(|(table, _)| catalog.show(live(table, Some(&current), tally)))))
         };
         unbroken(replace).await?
     }
@@ -269,13 +272,12 @@ fn after(table: &Table) -> u64 {
     table.spaces().map(|space| space.0 + 1).max().unwrap_or(FIRST_TABLE_SPACE)
 }
 
-fn live(
-    table: Table,
-    gate: Arc<tokio::sync::RwLock<()>>,
-    tally: impl Fn(Space) -> Arc<Tally>,
-) -> Arc<LiveTable> {
+/// The table as it is served from now on; `current` is the same table as it was until now.
+fn live(table: Table, current: Option<&LiveTable>, tally: impl Fn(Space) -> Arc<Tally>) -> Arc<LiveTable> {
+    let gate = current.map(|current| current.gate.clone()).unwrap_or_default();
     let sizes = Sizes::new(table.spaces(), tally);
-    Arc::new(LiveTable { table, gate, sizes, retired: AtomicBool::new(false) })
+    let admission = Admission::of(&table, current.and_then(|current| current.admission.as_ref()));
+    Arc::new(LiveTable { table, gate, sizes, admission, retired: AtomicBool::new(false) })
 }
 
 /// The sizes that were kept when the database was closed. They are taken out, for from now on they are

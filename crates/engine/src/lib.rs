@@ -5,6 +5,7 @@
 //! parses its expressions, finds its table, and makes a plan; [`write`] carries out changes, [`read`]
 //! fetches. Where to begin reading: `operation/update_item.rs`.
 
+mod admission;
 mod caller;
 mod catalog;
 mod collection;

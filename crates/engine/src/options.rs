@@ -13,6 +13,8 @@ pub struct Options {
     pub endpoint: Option<String>,
     /// How large an item collection may grow: what a partition holds.
     pub item_collection_bytes_max: u64,
+    /// Whether requests beyond what a table or index has provisioned are refused.
+    pub throttling: bool,
 }
 
 impl Default for Options {
@@ -21,6 +23,7 @@ impl Default for Options {
             state_delay: Duration::ZERO,
             endpoint: None,
             item_collection_bytes_max: limits::ITEM_COLLECTION_BYTES_MAX,
+            throttling: true,
         }
     }
 }

@@ -300,6 +300,10 @@ impl Table {
         format!("arn:aws:dynamodb:{}:{}:table/{}", self.region, self.account, self.name)
     }
 
+    pub fn index_arn(&self, index: &Index) -> String {
+        format!("{}/index/{}", self.arn(), index.name)
+    }
+
     /// How many partitions serve the table, for the floor that a Scan pays.
     pub fn partitions(&self) -> u64 {
         match self.billing.mode {

@@ -4,7 +4,8 @@
 //! 1. the store locks the items' keys and hands over their rows;
 //! 2. each plan's condition is evaluated on the item as it is;
 //! 3. the new item is computed, its size and its index keys are checked;
-//! 4. the rows of the item and of every index are committed together, or none if any plan failed.
+//! 4. what the tables and indexes have left must admit its cost;
+//! 5. the rows of the item and of every index are committed together, or none if any plan failed.
 //!
 //! What always holds: if a write fails, nothing of it was written.
 
@@ -14,10 +15,11 @@ use api::{Error, limits};
 use bytes::Bytes;
 use expression::{Condition, Update, Updated};
 use item::Item;
-use store::{Key, Space, WriteSet};
+use store::{Key, Partition, Space, WriteSet};
 use tokio::sync::OwnedRwLockReadGuard;
 
 use crate::Engine;
+use crate::admission::Charges;
 use crate::catalog::LiveTable;
 use crate::collection::Collections;
 use crate::fault;
@@ -56,6 +58,8 @@ pub struct Outcome {
     pub new: Option<Item>,
     /// What it cost in each index that it changed.
     pub index_units: Vec<(String, f64)>,
+    /// The same by the place of the row.
+    pub index_charges: Vec<(Space, Partition, f64)>,
     /// By how much each index grew that did.
     pub index_growth: Vec<(Space, Size)>,
     /// How large its item collection is now, in a table that has collections.
@@ -94,15 +98,20 @@ pub async fn apply(engine: &Engine, plan: &mut Plan) -> Result<Outcome, Error> {
     if engine.transactions.hold(&plan.key) {
         return Err(Error::transaction_conflict());
     }
-    match apply_all(engine, std::slice::from_mut(plan), None).await? {
+    match apply_all(engine, std::slice::from_mut(plan), None, 1.0).await? {
         Applied::Now(mut results) => results.pop().expect("one plan, one result"),
         Applied::Earlier { .. } => unreachable!("there is no token"),
     }
 }
 
 /// Carries out plans for distinct items together: all of them, or none. With a token, they are carried
-/// out once. The error is a fault of the store.
-pub async fn apply_all(engine: &Engine, plans: &mut [Plan], token: Option<&Token>) -> Result<Applied, Error> {
+/// out once. Each unit of a table costs `factor`. The error is a fault of the store.
+pub async fn apply_all(
+    engine: &Engine,
+    plans: &mut [Plan],
+    token: Option<&Token>,
+    factor: f64,
+) -> Result<Applied, Error> {
     let _writing = enter(engine, plans).await?;
     let plans = &*plans;
     let collections = Collections::of(plans);
@@ -112,10 +121,12 @@ pub async fn apply_all(engine: &Engine, plans: &mut [Plan], token: Option<&Token
     let adjustment = Adjustment { plans, done: false };
     let mut earlier = Ok(None);
     let mut unreadable = None;
+    let mut charges = Charges::default();
     engine
         .store
         .update(&keys, &mut |rows| {
             results.clear();
+            charges.give_back();
             let (item_rows, rows) = rows.split_at(plans.len());
             let (collection_rows, token_rows) = rows.split_at(collections.keys().len());
             earlier = token.map_or(Ok(None), |token| token.earlier(token_rows));
@@ -132,6 +143,10 @@ pub async fn apply_all(engine: &Engine, plans: &mut [Plan], token: Option<&Token
             let grown = collections.grow(plans, &mut results, collection_rows, bytes_max, &mut writes);
             unreadable = grown.err();
             if unreadable.is_some() || results.iter().any(Result::is_err) {
+                return WriteSet::default();
+            }
+            charges = engine.admit_writes(plans, &mut results, factor);
+            if results.iter().any(Result::is_err) {
                 return WriteSet::default();
             }
             writes.puts.extend(token.map(|token| token.row(results.iter().flatten())));
@@ -245,11 +260,14 @@ fn index_rows(plan: &Plan, outcome: &mut Outcome, writes: &mut WriteSet) {
     let (old, new) = (outcome.old.as_ref().map(Item::as_ref), outcome.new.as_ref().map(Item::as_ref));
     for index in plan.table.indexes.iter().filter(|index| index.is_written()) {
         let Difference { put, delete, units, growth } = index::difference(&plan.table, index, old, new);
-        writes.puts.extend(put.map(|(key, row)| (key, row.into_stored())));
-        writes.deletes.extend(delete);
         if units > 0.0 {
             outcome.index_units.push((index.name.clone(), units));
+            let key = put.as_ref().map(|(key, _)| key).or(delete.as_ref());
+            let partition = key.map(|key| key.position.partition);
+            outcome.index_charges.extend(partition.map(|partition| (index.space(), partition, units)));
         }
+        writes.puts.extend(put.map(|(key, row)| (key, row.into_stored())));
+        writes.deletes.extend(delete);
         if growth != Size::default() {
             outcome.index_growth.push((index.space(), growth));
         }

@@ -18,6 +18,7 @@ use store::Key;
 use super::consumed::{ConsumedByTable, Units};
 use super::paging::read_mode;
 use super::statement::{self, Read, Write, returned, statement_error};
+use crate::admission::Place;
 use crate::catalog::LiveTable;
 use crate::{Caller, Engine, read, write};
 
@@ -117,9 +118,13 @@ fn plan(
 async fn carry_out(engine: &Engine, plan: Result<Plan, Error>) -> Result<Done, Error> {
     Ok(match plan? {
         Plan::Read { read, key, mode } => {
+            let place = Place::of_key(&key);
+            engine.admit_read(&read.table, place)?;
             let item = read::item(&*engine.store, key, read::consistency(mode)).await?;
-            let units = Units::of_table(read_units(item.as_ref().map_or(0, Item::size_bytes), mode));
-            Done { item: item.and_then(|item| read.shown(&item)), table: read.table, units }
+            let units = read_units(item.as_ref().map_or(0, Item::size_bytes), mode);
+            engine.charge_read(&read.table, place, units);
+            let item = item.and_then(|item| read.shown(&item));
+            Done { item, table: read.table, units: Units::of_table(units) }
         }
         Plan::Write { mut plan, returning } => {
             let outcome = write::apply(engine, &mut plan).await?;

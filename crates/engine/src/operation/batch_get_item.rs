@@ -1,5 +1,5 @@
 //! BatchGetItem: up to 100 items of several tables by their keys. The answer holds 16 MB; the keys of what
-//! doesn't fit come back, with all that was asked of their table, to be sent again.
+//! doesn't fit, or has no throughput left, come back, with all that was asked of their table, to be sent again.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use store::Key;
 use super::consumed::{ConsumedByTable, Units};
 use super::expressions::{placeholders, projection, read_error};
 use super::paging::read_mode;
+use crate::admission::Place;
 use crate::catalog::LiveTable;
 use crate::{Caller, Engine, legacy, read};
 
@@ -33,16 +34,25 @@ pub async fn run(
     let mut responses = BTreeMap::new();
     let mut unprocessed = BTreeMap::new();
     let mut consumed = ConsumedByTable::default();
+    let mut throttled = None;
     for ((plan, found), (name, request)) in plans.iter().zip(found).zip(input.request_items) {
         let mut items = Vec::new();
         let mut left = Vec::new();
-        for (item, key) in found.into_iter().zip(request.keys) {
+        for ((item, key), stored) in found.into_iter().zip(request.keys).zip(&plan.keys) {
+            let place = Place::of_key(stored);
+            if let Err(error) = engine.admit_read(&plan.table, place) {
+                throttled = Some(error);
+                left.push(key);
+                continue;
+            }
             let size_bytes = item.as_ref().map_or(0, Item::size_bytes);
             if !room.take(size_bytes) {
                 left.push(key);
                 continue;
             }
-            consumed.add(&plan.table, Units::of_table(read_units(size_bytes, plan.mode)));
+            let units = read_units(size_bytes, plan.mode);
+            engine.charge_read(&plan.table, place, units);
+            consumed.add(&plan.table, Units::of_table(units));
             items.extend(item.map(|item| match &plan.projection {
                 Some(projection) => projection.apply(item.as_ref()),
                 None => item,
@@ -52,6 +62,9 @@ pub async fn run(
             unprocessed.insert(name.clone(), KeysAndAttributes { keys: left, ..request });
         }
         responses.insert(name, items);
+    }
+    if let Some(error) = throttled.filter(|_| consumed.is_empty()) {
+        return Err(error);
     }
     Ok(BatchGetItemOutput {
         consumed_capacity: consumed.answer(input.return_consumed_capacity),

@@ -38,7 +38,7 @@ impl Units {
         }
     }
 
-    fn total(&self) -> f64 {
+    pub fn total(&self) -> f64 {
         self.table + self.indexes.values().sum::<f64>()
     }
 }

@@ -76,7 +76,7 @@ fn local_index(table: &LiveTable, index: &Index) -> LocalSecondaryIndexDescripti
     let size = table.sizes.shown(index.space());
     LocalSecondaryIndexDescription {
         index_name: Some(index.name.clone()),
-        index_arn: Some(index_arn(table, index)),
+        index_arn: Some(table.index_arn(index)),
         key_schema: Some(key_schema(&index.keys)),
         projection: Some(projection(&index.projection)),
         index_size_bytes: Some(size.bytes),
@@ -90,7 +90,7 @@ fn global_index(table: &LiveTable, index: &Index, status: TableStatus) -> Global
     let warm = throughput.warm();
     GlobalSecondaryIndexDescription {
         index_name: Some(index.name.clone()),
-        index_arn: Some(index_arn(table, index)),
+        index_arn: Some(table.index_arn(index)),
         key_schema: Some(key_schema(&index.keys)),
         projection: Some(projection(&index.projection)),
         index_status: Some(match index.state {
@@ -116,10 +116,6 @@ fn global_index(table: &LiveTable, index: &Index, status: TableStatus) -> Global
         index_size_bytes: Some(size.bytes),
         item_count: Some(size.items),
     }
-}
-
-fn index_arn(table: &Table, index: &Index) -> String {
-    format!("{}/index/{}", table.arn(), index.name)
 }
 
 fn projection(projection: &Projection) -> api::Projection {

@@ -15,6 +15,7 @@ use super::next_token::{NextToken, Purpose};
 use super::query::{borrowed, check_key_values};
 use super::statement::{self, Write, returned, statement_error};
 use super::{paging, scan};
+use crate::admission::Place;
 use crate::key::{query_range, segment_range};
 use crate::read::{self, Page, PageRequest};
 use crate::source::Source;
@@ -87,6 +88,10 @@ async fn read(
         from_table: source.lacks_any(select.list.top_level_names().into_iter().flatten()),
         count_only: false,
     };
+    // The first partition stands for all: they are read together.
+    let place =
+        if walk.is_scan { Place::anywhere_in(source.space()) } else { Place::of_range(&request.range) };
+    engine.admit_read(&table, place)?;
     let mut page = Page::default();
     let mut units = 0.0;
     let mut next_token = None;
@@ -109,6 +114,7 @@ async fn read(
     }
 
     let units = paging::units(source, &page, units);
+    engine.charge_read(&table, place, units.total());
     Ok(ExecuteStatementOutput {
         consumed_capacity: consumed(input.return_consumed_capacity, &table, &units),
         items: Some(page.items.iter().map(|item| select.list.apply(item.as_ref())).collect()),

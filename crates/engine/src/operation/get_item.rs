@@ -6,6 +6,7 @@ use capacity::read_units;
 use super::consumed::{Units, consumed};
 use super::expressions::{placeholders, projection, read_error};
 use super::paging::read_mode;
+use crate::admission::Place;
 use crate::{Caller, Engine, legacy, read};
 
 pub async fn run(engine: &Engine, caller: &Caller, input: GetItemInput) -> Result<GetItemOutput, Error> {
@@ -20,9 +21,12 @@ pub async fn run(engine: &Engine, caller: &Caller, input: GetItemInput) -> Resul
     let key = table.key_of(input.key.as_ref())?;
 
     let mode = read_mode(input.consistent_read);
+    let place = Place::of_key(&key);
+    engine.admit_read(&table, place)?;
     let item = read::item(&*engine.store, key, read::consistency(mode)).await?;
 
     let units = read_units(item.as_ref().map_or(0, |item| item.as_ref().size_bytes()), mode);
+    engine.charge_read(&table, place, units);
     Ok(GetItemOutput {
         consumed_capacity: consumed(input.return_consumed_capacity, &table, &Units::of_table(units)),
         item: item.map(|item| match &projection {

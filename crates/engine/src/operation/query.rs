@@ -10,6 +10,7 @@ use store::{Direction, Range};
 use super::consumed::consumed;
 use super::expressions::{filter, placeholders, projection, read_error};
 use super::paging;
+use crate::admission::Place;
 use crate::key::{partition, query_range};
 use crate::read::{self, PageRequest};
 use crate::source::Source;
@@ -57,9 +58,12 @@ pub async fn run(engine: &Engine, caller: &Caller, input: QueryInput) -> Result<
         from_table: source.needs_table(input.select, projection.as_ref()),
         count_only: paging::count_only(input.select),
     };
+    let place = Place::of_range(&request.range);
+    engine.admit_read(&table, place)?;
     let page = read::page(&*engine.store, &request).await?;
 
     let units = paging::units(source, &page, read_units(page.scanned_bytes, request.mode));
+    engine.charge_read(&table, place, units.total());
     Ok(QueryOutput {
         consumed_capacity: consumed(input.return_consumed_capacity, &table, &units),
         count: Some(page.count as i32),

@@ -9,6 +9,7 @@ use store::{Direction, Partition, Range};
 use super::consumed::consumed;
 use super::expressions::{filter, placeholders, projection, read_error};
 use super::paging;
+use crate::admission::Place;
 use crate::key::{segment_range, share_of};
 use crate::read::{self, Page, PageRequest};
 use crate::source::Source;
@@ -43,10 +44,13 @@ pub async fn run(engine: &Engine, caller: &Caller, input: ScanInput) -> Result<S
         from_table: source.needs_table(input.select, projection.as_ref()),
         count_only: paging::count_only(input.select),
     };
+    let place = Place::anywhere_in(source.space());
+    engine.admit_read(&table, place)?;
     let page = read::page(&*engine.store, &request).await?;
 
     let visited = partitions_visited(&table, &request.range, &page);
     let units = paging::units(source, &page, scan_units(page.scanned_bytes, visited, request.mode));
+    engine.charge_read(&table, place, units.total());
     Ok(ScanOutput {
         consumed_capacity: consumed(input.return_consumed_capacity, &table, &units),
         count: Some(page.count as i32),

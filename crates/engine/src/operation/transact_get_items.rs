@@ -12,6 +12,7 @@ use store::{Consistency, Key};
 use super::cancellation;
 use super::consumed::{ConsumedByTable, Units};
 use super::expressions::{placeholders, projection, read_error};
+use crate::admission::Place;
 use crate::catalog::LiveTable;
 use crate::{Caller, Engine, read};
 
@@ -48,14 +49,21 @@ pub(super) async fn read_all(
     if !conflicts.is_empty() {
         return Err(cancellation::of_conflicts(keys.len(), &conflicts));
     }
+    let admit = |(table, key): (&Arc<LiveTable>, &Key)| engine.admit_read(table, Place::of_key(key));
+    let admitted: Vec<Result<(), Error>> = tables.iter().zip(keys).map(admit).collect();
+    if admitted.iter().any(Result::is_err) {
+        return Err(cancellation::of_results(admitted));
+    }
     // One call of the store, hence one moment.
     let items = read::items(&*engine.store, keys, Consistency::Latest).await?;
     let mut consumed = ConsumedByTable::default();
     let mut total_bytes = 0;
-    for (item, table) in items.iter().zip(tables) {
+    for ((item, table), key) in items.iter().zip(tables).zip(keys) {
         let size_bytes = item.as_ref().map_or(0, Item::size_bytes);
         total_bytes += size_bytes;
-        consumed.add(table, Units::of_table(read_units(size_bytes, ReadMode::Transactional)));
+        let units = read_units(size_bytes, ReadMode::Transactional);
+        engine.charge_read(table, Place::of_key(key), units);
+        consumed.add(table, Units::of_table(units));
     }
     match total_bytes > limits::TRANSACTION_BYTES_MAX {
         true => Err(Error::transaction_too_large()),

@@ -72,7 +72,7 @@ pub(super) async fn carry_out(
         Refusal::Conflict(positions) => cancellation::of_conflicts(plans.len(), &positions),
         Refusal::InProgress => Error::transaction_in_progress(),
     })?;
-    match write::apply_all(engine, plans, token).await? {
+    match write::apply_all(engine, plans, token, FACTOR).await? {
         Applied::Now(results) if results.iter().any(Result::is_err) => Err(cancellation::of_results(results)),
         Applied::Now(results) => Ok(Done::Now(results.into_iter().flatten().collect())),
         Applied::Earlier { same: true, earlier } => Ok(Done::Earlier(earlier)),

@@ -100,6 +100,8 @@ pub struct Failure {
     pub item: Option<Value>,
     /// The CancellationReasons, or null.
     pub reasons: Value,
+    /// The ThrottlingReasons, or null.
+    pub throttling: Value,
 }
 
 impl Database {
@@ -211,6 +213,7 @@ impl Database {
                     message: error.message.clone(),
                     item: body.get("Item").cloned(),
                     reasons: body["CancellationReasons"].clone(),
+                    throttling: body["ThrottlingReasons"].clone(),
                 })
             }
         }

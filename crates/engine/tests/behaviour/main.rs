@@ -17,6 +17,7 @@ mod sizes;
 mod states;
 mod tables;
 mod tags;
+mod throttling;
 mod time_to_live;
 mod transact_get_items;
 mod transact_write_items;

@@ -314,6 +314,7 @@ on_every_store! {
                     message: "The conditional request failed".to_owned(),
                     item: shown,
                     reasons: serde_json::Value::Null,
+                    throttling: Value::Null,
                 });
             }
         }
