@@ -2,8 +2,6 @@
 //! writes that decide twice. What was acknowledged is there, what was not is there whole or not at all, and
 //! every index equals its table.
 
-mod workload;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +9,8 @@ use engine::{Engine, Environment};
 use store::Store;
 use store::fault::FaultStore;
 use store::memory::MemoryStore;
-use workload::{Connection, Workload};
+
+use crate::workload::{Connection, Workload};
 
 const REQUESTS: usize = 4000;
 /// One changing call in this many is given a fault, of four kinds.
@@ -41,7 +40,7 @@ async fn check(seed: u64) {
     let mut events = workload.set_up(&Connection::new(open(store.clone()).await)).await;
 
     let faulty = Arc::new(FaultStore::seeded(store.clone(), seed, FAULT_ONE_IN));
-    events.extend(workload.run(&Connection::new(open(faulty).await)).await);
+    events.extend(workload.run(&Connection::to_failing(open(faulty).await)).await);
 
     let sound = open(store).await;
     events.extend(workload.look(&Connection::new(sound.clone())).await);

@@ -3,6 +3,7 @@
 //!
 //! A seed decides what each client asks for, given what it was answered; threads decide the rest.
 
+mod faults;
 mod workload;
 
 use lodestone::{Database, Durability, Options, Storage};
@@ -20,6 +21,7 @@ async fn check(database: &Database, seed: u64) {
     assert!(events.len() >= REQUESTS);
 
     let findings = simulation::check(&events).unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
+    assert_eq!(findings.unlearnt, 0, "seed {seed}");
     // A history in which hardly anything happened proves nothing.
     let enough = findings.actions > REQUESTS && findings.versions_written > 100 && findings.sums > 100;
     assert!(enough, "seed {seed}: {findings:?}");

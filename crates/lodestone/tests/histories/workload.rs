@@ -32,6 +32,8 @@ pub struct Workload {
 pub struct Connection {
     engine: Arc<Engine>,
     caller: Caller,
+    /// What becomes of a write that is neither acknowledged nor refused.
+    undone: Answer,
 }
 
 /// An error as a client sees it.
@@ -104,7 +106,17 @@ impl Workload {
 
 impl Connection {
     pub fn new(engine: Arc<Engine>) -> Connection {
-        Connection { engine, caller: Caller::new("000000000000", "us-east-1") }
+        Connection { engine, caller: Caller::new("000000000000", "us-east-1"), undone: Answer::NotDone }
+    }
+
+    /// To a database whose store fails: what is not acknowledged may have been done all the same.
+    pub fn to_failing(engine: Arc<Engine>) -> Connection {
+        Connection { undone: Answer::Unknown, ..Connection::new(engine) }
+    }
+
+    /// Whether a failure tells that the store failed, which only a failing one may.
+    fn is_fault(&self, failure: &Failure) -> bool {
+        self.undone == Answer::Unknown && failure.name == "InternalServerError"
     }
 
     async fn call(&self, operation: &str, input: Value) -> Result<Value, Failure> {
@@ -153,7 +165,7 @@ impl Connection {
                     Answer::RefusedBecauseOf(content(failure.body.get("Item")))
                 }
                 "TransactionConflictException" => Answer::NotDone,
-                "InternalServerError" => Answer::Unknown,
+                _ if self.is_fault(&failure) => Answer::Unknown,
                 _ => panic!("{action:?} of {key:?}: {failure:?}"),
             },
         }
@@ -190,7 +202,7 @@ impl Connection {
         for _ in 0..attempts {
             match self.call("TransactWriteItems", input.clone()).await {
                 Ok(_) => return vec![Answer::Done; actions.len()],
-                Err(failure) if failure.name == "InternalServerError" => in_doubt = true,
+                Err(failure) if self.is_fault(&failure) => in_doubt = true,
                 Err(failure) if failure.name == "TransactionCanceledException" => {
                     let answers = reasons(&failure);
                     // Who meets another transaction is not told whether an earlier attempt succeeded. Who is
@@ -216,7 +228,7 @@ impl Connection {
         actions.iter().map(|(key, _)| Answer::Read(found.get(key).copied())).collect()
     }
 
-    /// What comes back is to be sent again; after a fault of the store it may have been done all the same.
+    /// What comes back is to be sent again.
     async fn batch_write(&self, actions: &[(Key, Action)]) -> Vec<Answer> {
         let request = |(key, action): &(Key, Action)| match action {
             Action::Put(content, _) => json!({"PutRequest": {"Item": item(*key, *content)}}),
@@ -226,16 +238,14 @@ impl Connection {
         match self.call("BatchWriteItem", json!({"RequestItems": {"Table": requests}})).await {
             Ok(answer) => {
                 let left = answer["UnprocessedItems"]["Table"].as_array().cloned().unwrap_or_default();
-                let done = |request| if left.contains(request) { Answer::Unknown } else { Answer::Done };
+                let done = |request| if left.contains(request) { self.undone } else { Answer::Done };
                 requests.iter().map(done).collect()
             }
             // One error for the whole batch says nothing of its other writes.
-            Err(failure) => match failure.name.as_str() {
-                "TransactionConflictException" | "InternalServerError" => {
-                    vec![Answer::Unknown; actions.len()]
-                }
-                _ => panic!("{actions:?}: {failure:?}"),
-            },
+            Err(failure) if failure.name == "TransactionConflictException" || self.is_fault(&failure) => {
+                vec![self.undone; actions.len()]
+            }
+            Err(failure) => panic!("{actions:?}: {failure:?}"),
         }
     }
 
