@@ -8,11 +8,11 @@
 //! database
 //!     .call(CreateTableInput {
 //!         table_name: "Songs".into(),
-//!         key_schema: vec![KeySchemaElement { attribute_name: "Artist".into(), key_type: KeyType::Hash }],
-//!         attribute_definitions: vec![AttributeDefinition {
+//!         key_schema: Some(vec![KeySchemaElement { attribute_name: "Artist".into(), key_type: KeyType::Hash }]),
+//!         attribute_definitions: Some(vec![AttributeDefinition {
 //!             attribute_name: "Artist".into(),
 //!             attribute_type: ScalarAttributeType::S,
-//!         }],
+//!         }]),
 //!         billing_mode: Some(BillingMode::PayPerRequest),
 //!         ..Default::default()
 //!     })
