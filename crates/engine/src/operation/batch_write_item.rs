@@ -48,7 +48,11 @@ pub async fn run(
             }
             Err(error) if may_succeed_later(&error) => {
                 unprocessed.entry(name).or_default().push(request);
-                failure = Some(error);
+                // A fault leaves open whether the write was made, so it outweighs a refusal.
+                let known = failure.as_ref().map(|earlier: &Error| earlier.kind);
+                if known != Some(ErrorKind::InternalServerError) {
+                    failure = Some(error);
+                }
             }
             Err(error) => return Err(error),
         }
