@@ -1,8 +1,9 @@
 //! Secondary indexes as functions of items: which row an item has in an index, what a write changes
 //! there, and what that costs. Pure.
 //!
-//! An index row lies at the index key, with a hash of the table key behind it to keep items apart that
-//! share an index key. Its value is the projected item, the table's key included.
+//! An index row lies at the index key, with the table key behind it: items that share an index key are
+//! kept apart and come in the order of the table key. Its value is the projected item, the table's key
+//! included.
 
 use api::{Error, limits};
 use item::{Item, ItemBuilder, ItemRef, ValueRef, View};
@@ -11,6 +12,10 @@ use store::{Key, Position};
 use crate::key;
 use crate::sizes::Size;
 use crate::table::{Index, KeyAttribute, Projection, Table};
+
+/// A longer table key is hashed, since stores bound the length of a key; only the order among equal index
+/// keys suffers.
+const TABLE_KEY_BYTES_MAX: usize = 256;
 
 /// What a write changes in one index.
 #[derive(Debug, Default)]
@@ -37,8 +42,15 @@ pub fn entry(table: &Table, index: &Index, item: ItemRef<'_>) -> Option<(Key, It
 /// the index and of the table.
 pub fn position(table: &Table, index: &Index, item: ItemRef<'_>) -> Position {
     let mut position = index.keys.position(item);
-    let table_key = table.keys.attributes().filter_map(|attribute| item.get(&attribute.name));
-    position.sort.extend_from_slice(&key::partition(table_key).0);
+    let table_key = || table.keys.attributes().filter_map(|attribute| item.get(&attribute.name));
+    let bytes = key::encoded(table_key());
+    if bytes.len() <= TABLE_KEY_BYTES_MAX {
+        position.sort.push(0);
+        position.sort.extend_from_slice(&bytes);
+    } else {
+        position.sort.push(1);
+        position.sort.extend_from_slice(&key::partition(table_key()).0);
+    }
     position
 }
 

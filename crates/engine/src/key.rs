@@ -85,7 +85,8 @@ pub fn partition<'a>(values: impl IntoIterator<Item = ValueRef<'a>>) -> Partitio
     Partition(hash.as_bytes()[..Partition::LENGTH].try_into().expect("the hash is longer than that"))
 }
 
-fn encoded<'a>(values: impl IntoIterator<Item = ValueRef<'a>>) -> Vec<u8> {
+/// The key bytes of several values in a row.
+pub fn encoded<'a>(values: impl IntoIterator<Item = ValueRef<'a>>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for value in values {
         key::encode(value, &mut bytes);

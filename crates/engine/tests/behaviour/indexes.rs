@@ -148,6 +148,19 @@ on_every_store! {
         }
     }
 
+    async fn items_with_equal_index_keys_come_in_the_order_of_the_table_key(database) {
+        with_indexes(database, all()).await;
+        let sorts: Vec<String> = (0..12).map(|n| format!("{n:02}")).collect();
+        for sort in sorts.iter().rev() {
+            database.put(item("a", sort, &[("l", "same")])).await;
+        }
+        let long = "z".repeat(1000);
+        database.put(item("a", &long, &[("l", "same")])).await;
+        let answer = database.ok("Query", query("ByL", "p = :v", "a")).await;
+        let found = answer["Items"].as_array().unwrap().iter().map(|item| item["s"]["S"].as_str().unwrap());
+        assert!(found.eq(sorts.iter().map(String::as_str).chain([long.as_str()])));
+    }
+
     async fn writes_with_index_keys_that_do_not_fit_are_refused_whole(database) {
         with_indexes(database, all()).await;
         let mut wrong_type = item("a", "1", &[("h", "1")]);
