@@ -15,7 +15,7 @@ use api::{Error, limits};
 use bytes::Bytes;
 use expression::{Condition, Update, Updated};
 use item::Item;
-use store::{Key, Partition, Space, WriteSet};
+use store::{Key, Partition, Space, StoreError, WriteSet};
 use tokio::sync::OwnedRwLockReadGuard;
 
 use crate::Engine;
@@ -114,53 +114,91 @@ pub async fn apply_all(
 ) -> Result<Applied, Error> {
     let _writing = enter(engine, plans).await?;
     let plans = &*plans;
-    let collections = Collections::of(plans);
-    let item_keys = plans.iter().map(|plan| &plan.key).chain(collections.keys());
-    let keys: Vec<Key> = item_keys.chain(token.iter().flat_map(|token| token.keys())).cloned().collect();
-    let mut results = Vec::new();
     let adjustment = Adjustment { plans, done: false };
-    let mut earlier = Ok(None);
-    let mut unreadable = None;
-    let mut charges = Charges::default();
-    engine
-        .store
-        .update(&keys, &mut |rows| {
-            results.clear();
-            charges.give_back();
-            let (item_rows, rows) = rows.split_at(plans.len());
-            let (collection_rows, token_rows) = rows.split_at(collections.keys().len());
-            earlier = token.map_or(Ok(None), |token| token.earlier(token_rows));
-            if !matches!(earlier, Ok(None)) {
-                return WriteSet::default();
-            }
-            let mut writes = WriteSet::default();
-            results = plans
-                .iter()
-                .zip(item_rows)
-                .map(|(plan, row)| decide(plan, row.clone(), &mut writes))
-                .collect();
-            let bytes_max = engine.options.item_collection_bytes_max;
-            let grown = collections.grow(plans, &mut results, collection_rows, bytes_max, &mut writes);
-            unreadable = grown.err();
-            if unreadable.is_some() || results.iter().any(Result::is_err) {
-                return WriteSet::default();
-            }
-            charges = engine.admit_writes(plans, &mut results, factor);
-            if results.iter().any(Result::is_err) {
-                return WriteSet::default();
-            }
-            writes.puts.extend(token.map(|token| token.row(results.iter().flatten())));
-            writes
-        })
-        .await
-        .map_err(fault::of_store)?;
-    if let Some(error) = unreadable {
+    let mut attempt = Attempt::new(engine, plans, token, factor);
+    let committed = engine.store.update(&attempt.keys(), &mut |rows| attempt.decide(rows)).await;
+    if let Some(error) = committed.err().or(attempt.unreadable) {
+        attempt.charges.give_back();
         return Err(fault::of_store(error));
     }
-    adjustment.settle(&results);
-    match (earlier.map_err(fault::of_store)?, token) {
+    adjustment.settle(&attempt.results);
+    match (attempt.earlier, token) {
         (Some(earlier), Some(token)) => Ok(Applied::Earlier { same: token.is_of(&earlier), earlier }),
-        _ => Ok(Applied::Now(results)),
+        _ => Ok(Applied::Now(attempt.results)),
+    }
+}
+
+/// Plans being carried out. The store may ask for a decision more than once; the last one counts.
+struct Attempt<'a> {
+    engine: &'a Engine,
+    plans: &'a [Plan],
+    collections: Collections,
+    token: Option<&'a Token>,
+    factor: f64,
+    results: Vec<Result<Outcome, Error>>,
+    charges: Charges,
+    /// What the token was used for before.
+    earlier: Option<Earlier>,
+    /// A row of ours that makes no sense.
+    unreadable: Option<StoreError>,
+}
+
+impl<'a> Attempt<'a> {
+    fn new(engine: &'a Engine, plans: &'a [Plan], token: Option<&'a Token>, factor: f64) -> Attempt<'a> {
+        Attempt {
+            engine,
+            plans,
+            collections: Collections::of(plans),
+            token,
+            factor,
+            results: Vec::new(),
+            charges: Charges::default(),
+            earlier: None,
+            unreadable: None,
+        }
+    }
+
+    /// The items, their collections, the token.
+    fn keys(&self) -> Vec<Key> {
+        let items = self.plans.iter().map(|plan| &plan.key);
+        let token = self.token.iter().flat_map(|token| token.keys());
+        items.chain(self.collections.keys()).chain(token).cloned().collect()
+    }
+
+    /// What is to be written, given the rows of the keys. If any plan fails, nothing is.
+    fn decide(&mut self, rows: &[Option<Bytes>]) -> WriteSet {
+        self.results.clear();
+        self.charges.give_back();
+        (self.earlier, self.unreadable) = (None, None);
+        self.try_decide(rows).unwrap_or_else(|error| {
+            self.unreadable = Some(error);
+            WriteSet::default()
+        })
+    }
+
+    fn try_decide(&mut self, rows: &[Option<Bytes>]) -> Result<WriteSet, StoreError> {
+        let (item_rows, rows) = rows.split_at(self.plans.len());
+        let (collection_rows, token_rows) = rows.split_at(self.collections.keys().len());
+        if let Some(token) = self.token {
+            self.earlier = token.earlier(token_rows)?;
+            if self.earlier.is_some() {
+                return Ok(WriteSet::default());
+            }
+        }
+        let mut writes = WriteSet::default();
+        let decided =
+            self.plans.iter().zip(item_rows).map(|(plan, row)| decide(plan, row.clone(), &mut writes));
+        self.results = decided.collect();
+        let bytes_max = self.engine.options.item_collection_bytes_max;
+        self.collections.grow(self.plans, &mut self.results, collection_rows, bytes_max, &mut writes)?;
+        if self.results.iter().all(Result::is_ok) {
+            self.charges = self.engine.admit_writes(self.plans, &mut self.results, self.factor);
+        }
+        if self.results.iter().any(Result::is_err) {
+            return Ok(WriteSet::default());
+        }
+        writes.puts.extend(self.token.map(|token| token.row(self.results.iter().flatten())));
+        Ok(writes)
     }
 }
 
