@@ -212,6 +212,15 @@ impl Error {
         Error::new(ErrorKind::UnknownOperation, "")
     }
 
+    /// An operation of a service that we know. DynamoDB has no words here; ours tell that it is no typing
+    /// error.
+    pub fn operation_not_served() -> Error {
+        Error::new(
+            ErrorKind::UnknownOperation,
+            "Lodestone does not serve this operation; its README tells what is served",
+        )
+    }
+
     // ---- tables and indexes
 
     /// The table of an item operation does not exist, or not yet.

@@ -1,5 +1,6 @@
 //! The `lodestone` command.
 
+mod advice;
 mod serve;
 mod verify;
 

@@ -10,6 +10,8 @@ use lodestone::{Database, Durability, Options, Storage};
 use server::Server;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::advice;
+
 /// Serve DynamoDB on one port.
 ///
 /// Any AWS SDK, CLI or tool works against it: give it the endpoint that the ready line shows, any
@@ -114,7 +116,7 @@ impl Serve {
             ..Options::default()
         };
         let database = Database::open_with(storage, options).await;
-        database.map(Arc::new).map_err(|error| error.to_string())
+        database.map(Arc::new).map_err(|error| advice::explain(&error))
     }
 
     fn storage(&self) -> String {

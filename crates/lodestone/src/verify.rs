@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use lodestone::Database;
 
+use crate::advice;
+
 /// Check a data folder: every item readable and in its place, every index equal to its table.
 ///
 /// The folder must not be in use. Nothing is changed. The exit status is 1 if anything is wrong.
@@ -24,7 +26,7 @@ impl Verify {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("can't start the runtime: {error}"))?;
         let found = runtime.block_on(async {
-            let database = Database::open(&self.data).await.map_err(|error| error.to_string())?;
+            let database = Database::open(&self.data).await.map_err(|error| advice::explain(&error))?;
             let found = database.verify().await.map_err(|error| error.to_string())?;
             database.close().await.map_err(|error| error.to_string())?;
             Ok::<_, String>(found)

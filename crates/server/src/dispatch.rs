@@ -66,7 +66,9 @@ impl Target {
 
     /// The service and operation, if both are known.
     pub(crate) fn known(self) -> Result<(Service, Operation), Error> {
-        self.service.zip(self.operation).ok_or_else(Error::unknown_operation)
+        let service = self.service.ok_or_else(Error::unknown_operation)?;
+        let operation = self.operation.ok_or_else(Error::operation_not_served)?;
+        Ok((service, operation))
     }
 }
 

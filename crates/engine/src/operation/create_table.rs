@@ -17,6 +17,13 @@ pub async fn run(
 ) -> Result<CreateTableOutput, Error> {
     input.check()?;
     let name = input.table_name.clone();
+    schema::warn_of_unserved(
+        &name,
+        &[
+            ("streams", input.stream_specification.as_ref().is_some_and(|stream| stream.stream_enabled)),
+            ("vector indexes", input.vector_indexes.is_some()),
+        ],
+    );
     let (owner, now) = (caller.clone(), engine.environment.now_ms());
     let id = uuid(engine.environment.random());
     let state = engine.passing(TableState::Creating);

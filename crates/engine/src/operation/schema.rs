@@ -12,6 +12,14 @@ use crate::table::{
     WarmThroughput,
 };
 
+/// Tells the operator what a request asked for and does not get. Such a table is made all the same: most
+/// programs that bring their templates along can do without.
+pub fn warn_of_unserved(table: &str, asked: &[(&str, bool)]) {
+    for (what, _) in asked.iter().filter(|(_, asked)| *asked) {
+        tracing::warn!(table, "{what} are not served yet: the table does without them");
+    }
+}
+
 pub fn definitions(definitions: &[AttributeDefinition]) -> Vec<KeyAttribute> {
     let attribute = |definition: &AttributeDefinition| KeyAttribute {
         name: definition.attribute_name.clone(),

@@ -21,6 +21,14 @@ pub async fn run(
     input.check()?;
     let not_found = Error::resource_not_found_table(&input.table_name);
     let Some(table) = engine.find(caller, &input.table_name) else { return Err(not_found) };
+    schema::warn_of_unserved(
+        &table.name,
+        &[
+            ("streams", input.stream_specification.as_ref().is_some_and(|stream| stream.stream_enabled)),
+            ("replicas", input.replica_updates.is_some()),
+            ("vector indexes", input.vector_index_updates.is_some()),
+        ],
+    );
     let (now, state) = (engine.environment.now_ms(), engine.passing(TableState::Updating));
     let begun = input.global_secondary_index_updates.iter().flatten().find_map(begun).map(str::to_owned);
     let change = move |table: &Table, space| {

@@ -5,6 +5,7 @@ use crate::wire::{Post, Running};
 const NOT_FOUND: &str = "<UnknownOperationException/>\n";
 const UNREADABLE: &str = r#"{"__type":"com.amazon.coral.service#SerializationException"}"#;
 const UNKNOWN: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#;
+const NOT_SERVED: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException","message":"Lodestone does not serve this operation; its README tells what is served"}"#;
 const UNSIGNED: &str = r#"{"__type":"com.amazon.coral.service#MissingAuthenticationTokenException","message":"Request is missing Authentication Token"}"#;
 
 async fn check(server: &Running, request: Post, status: u16, body: &str) {
@@ -42,20 +43,20 @@ async fn unreadable_json_comes_before_an_unknown_target() {
 #[tokio::test]
 async fn an_unknown_target_comes_before_the_signature() {
     let server = &Running::start().await;
-    for target in [
-        "",
-        "GetItem",
-        "DynamoDB_20120810",
-        "DynamoDB_20120810.",
-        "DynamoDB_20120810.getitem",
-        "DynamoDB_20120810.BogusOperation",
-        "DynamoDB_20111205.GetItem",
-        "DynamoDBStreams_20120810.GetItem",
-        "AnyScaleFrontendService.GetItem",
-        "GraniteServiceVersion20100801.GetItem",
+    for (target, body) in [
+        ("", UNKNOWN),
+        ("GetItem", UNKNOWN),
+        ("DynamoDB_20120810", UNKNOWN),
+        ("DynamoDB_20120810.", NOT_SERVED),
+        ("DynamoDB_20120810.getitem", NOT_SERVED),
+        ("DynamoDB_20120810.BogusOperation", NOT_SERVED),
+        ("DynamoDB_20111205.GetItem", UNKNOWN),
+        ("DynamoDBStreams_20120810.GetItem", NOT_SERVED),
+        ("AnyScaleFrontendService.GetItem", NOT_SERVED),
+        ("GraniteServiceVersion20100801.GetItem", NOT_SERVED),
     ] {
-        check(server, Post::new("{}").with("X-Amz-Target", target).without("Authorization"), 400, UNKNOWN)
-            .await;
+        let post = Post::new("{}").with("X-Amz-Target", target).without("Authorization");
+        check(server, post, 400, body).await;
     }
     check(server, Post::new("").without("X-Amz-Target").without("Authorization"), 400, UNKNOWN).await;
 }
@@ -73,5 +74,5 @@ async fn neighbouring_services_speak_their_own_content_type() {
     let post = Post::new("{}")
         .with("X-Amz-Target", "AnyScaleFrontendService.RegisterScalableTarget")
         .with("Content-Type", "application/x-amz-json-1.1");
-    check(server, post, 400, UNKNOWN).await;
+    check(server, post, 400, NOT_SERVED).await;
 }
