@@ -44,8 +44,6 @@ pub enum ExpressionError {
     PlaceholderSyntax { parameter: &'static str, key: String },
     #[error("ExpressionAttributeNames contains invalid value: {reason} for key {key}")]
     InvalidName { key: String, reason: &'static str },
-    #[error("{parameter} can only be specified when using expressions")]
-    PlaceholdersWithoutExpression { parameter: &'static str },
     #[error("Value provided in {parameter} unused in expressions: keys: {{{}}}", keys.join(", "))]
     UnusedPlaceholders { parameter: &'static str, keys: Vec<String> },
 
@@ -99,7 +97,6 @@ impl ExpressionError {
                 | EmptyPlaceholders { .. }
                 | PlaceholderSyntax { .. }
                 | InvalidName { .. }
-                | PlaceholdersWithoutExpression { .. }
                 | UnusedPlaceholders { .. }
                 | KeyOperator(_)
                 | KeyTerm(_)

@@ -48,16 +48,6 @@ impl<'r> Placeholders<'r> {
         self.values.map_or(Ok(()), |values| check_keys(VALUES, ':', values.keys()))
     }
 
-    /// For a request without any expression: it must not have placeholders either.
-    pub fn check_absent(&self) -> Result<(), ExpressionError> {
-        let parameter = match (self.names, self.values) {
-            (Some(_), _) => NAMES,
-            (None, Some(_)) => VALUES,
-            (None, None) => return Ok(()),
-        };
-        Err(ExpressionError::PlaceholdersWithoutExpression { parameter })
-    }
-
     /// After the last expression of the request: every placeholder must have been used.
     pub fn finish(self) -> Result<(), ExpressionError> {
         check_used(NAMES, self.names.into_iter().flat_map(BTreeMap::keys), &self.used_names)?;

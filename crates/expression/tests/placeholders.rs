@@ -83,18 +83,3 @@ fn every_placeholder_is_used_by_some_expression() {
     Update::parse("SET x = :a + :a, y = :b, z = :c", &mut placeholders).unwrap_err(); // strings cannot be added
     placeholders.finish().unwrap();
 }
-
-#[test]
-fn placeholders_need_an_expression() {
-    let (names, values) = (names(&["#a"]), values(&[":a"]));
-    let refused = |names, values| Placeholders::new(names, values).check_absent().unwrap_err().to_string();
-    assert_eq!(
-        refused(Some(&names), Some(&values)),
-        "ExpressionAttributeNames can only be specified when using expressions"
-    );
-    assert_eq!(
-        refused(None, Some(&values)),
-        "ExpressionAttributeValues can only be specified when using expressions"
-    );
-    Placeholders::new(None, None).check_absent().unwrap();
-}

@@ -112,10 +112,6 @@ impl Number {
             + usize::from(self.negative)
     }
 
-    pub fn is_negative(&self) -> bool {
-        self.negative
-    }
-
     /// Appends the number as [`Display`](fmt::Display) prints it, without allocating by itself.
     pub fn write_to(&self, out: &mut Vec<u8>) {
         if self.mantissa == 0 {

@@ -6,7 +6,7 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use crate::{Item, Number, Type, Value, ValueBuf, json, layout};
+use crate::{Item, Number, Type, Value, json, layout};
 
 /// One value, borrowed. Equality is equality of values (the bytes are canonical).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -132,10 +132,6 @@ impl<'a> ValueRef<'a> {
         Value::from(self)
     }
 
-    pub fn to_buf(self) -> ValueBuf {
-        ValueBuf::from(self)
-    }
-
     pub fn as_bytes(self) -> &'a [u8] {
         self.0
     }
@@ -184,10 +180,6 @@ impl<'a> MapRef<'a> {
             .take_while(|(candidate, _)| *candidate <= name.as_bytes())
             .find(|(candidate, _)| *candidate == name.as_bytes())
             .map(|(_, value)| value)
-    }
-
-    pub fn contains_name(self, name: &str) -> bool {
-        self.get(name).is_some()
     }
 
     pub fn iter(self) -> impl Iterator<Item = (&'a str, ValueRef<'a>)> + 'a {
