@@ -1,4 +1,5 @@
-//! The floor: hyper, set up as Lodestone sets it up, answering recorded replies without any work.
+//! The floor: hyper, set up as Lodestone sets it up, which reads every request to its end and answers with a
+//! reply that Lodestone once gave to a request of the same workload, and does no work.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -7,6 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
+use clap::ValueEnum;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
@@ -15,17 +17,21 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::connection::Connection;
-use crate::workload::Operation;
+use crate::data::Data;
+use crate::workload::Workload;
 
-/// A reply for each `X-Amz-Target`.
+/// A reply for each workload, which requests name as their `User-Agent`.
 type Replies = HashMap<String, Response<Full<Bytes>>>;
 
-/// Asks a real server each operation once and writes its replies to a file.
-pub async fn record(address: SocketAddr, file: &Path) -> Result<()> {
+/// Asks a real server one request of each workload and writes its replies to a file.
+pub async fn record(address: SocketAddr, data: Data, file: &Path) -> Result<()> {
     let mut connection = Connection::open(address).await?;
     let mut replies = serde_json::Map::new();
-    for operation in Operation::ALL {
-        let reply = connection.exchange_whole(&operation.requests()[0]).await?;
+    for &workload in Workload::value_variants() {
+        let reply = connection.exchange_whole(workload.requests(data).next()).await?;
+        workload
+            .check(reply.status, reply.body)
+            .with_context(|| format!("{workload:?} is answered wrongly"))?;
         let headers: HashMap<&str, &str> = reply
             .headers
             .iter()
@@ -33,8 +39,7 @@ pub async fn record(address: SocketAddr, file: &Path) -> Result<()> {
             .map(|(name, value)| Ok((*name, std::str::from_utf8(value)?)))
             .collect::<Result<_>>()?;
         let body = std::str::from_utf8(reply.body)?;
-        let target = format!("DynamoDB_20120810.{}", operation.name());
-        replies.insert(target, json!({"headers": headers, "body": body}));
+        replies.insert(workload.slug(), json!({"headers": headers, "body": body}));
     }
     std::fs::write(file, Value::Object(replies).to_string())?;
     Ok(())
@@ -61,7 +66,7 @@ pub async fn serve(file: &Path, ready: impl FnOnce(SocketAddr)) -> Result<()> {
 
 fn read(file: &Path) -> Result<Replies> {
     let recorded: HashMap<String, Value> = serde_json::from_slice(&std::fs::read(file)?)?;
-    recorded.into_iter().map(|(target, recorded)| Ok((target, reply(&recorded)?))).collect()
+    recorded.into_iter().map(|(workload, recorded)| Ok((workload, reply(&recorded)?))).collect()
 }
 
 fn reply(recorded: &Value) -> Result<Response<Full<Bytes>>> {
@@ -74,8 +79,8 @@ fn reply(recorded: &Value) -> Result<Response<Full<Bytes>>> {
 }
 
 async fn answer(request: Request<Incoming>, replies: &Replies) -> Result<Response<Full<Bytes>>, Infallible> {
-    let target = request.headers().get("x-amz-target").and_then(|target| target.to_str().ok());
-    let known = target.and_then(|target| replies.get(target)).cloned();
+    let workload = request.headers().get("user-agent").and_then(|agent| agent.to_str().ok());
+    let known = workload.and_then(|workload| replies.get(workload)).cloned();
     let body_arrived = request.into_body().collect().await.is_ok();
     Ok(known.filter(|_| body_arrived).unwrap_or_else(|| {
         let mut refusal = Response::new(Full::default());

@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 const HEADERS_MAX: usize = 32;
 
 pub struct Connection {
+    address: SocketAddr,
     stream: TcpStream,
     /// The reply being read; its storage is kept from one exchange to the next.
     buffer: Vec<u8>,
@@ -34,7 +35,12 @@ impl Connection {
     pub async fn open(address: SocketAddr) -> Result<Connection> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Connection { stream, buffer: Vec::with_capacity(32 * 1024) })
+        Ok(Connection { address, stream, buffer: Vec::with_capacity(32 * 1024) })
+    }
+
+    /// A new connection to where this one led.
+    pub async fn again(&self) -> Result<Connection> {
+        Connection::open(self.address).await
     }
 
     /// Sends a request and returns the status and the body of its reply.

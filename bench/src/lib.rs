@@ -1,20 +1,54 @@
 //! Side-by-side benchmarks: Lodestone, durable and in memory, against a bare hyper server that answers
-//! the same bytes without doing any work.
+//! the same bytes without doing any work, and against peers.
 //!
 //! The bare server is the floor: what the network, the HTTP parser and this machine cost by themselves.
 //! What Lodestone takes beyond it is the price of being a database, and the number worth watching.
 //!
-//! 1. [`server`] starts a process and waits for its ready line.
-//! 2. [`workload`] prepares requests as finished bytes ([`request`]), so that the generator costs little.
-//! 3. [`load`] drives them over [`connection`]s, each sending its next request after the last reply.
-//! 4. [`report`] prints one table.
+//! ```text
+//! compare     all contenders, workload by workload -> report, goals, chart
+//!
+//! contender   who is measured, and how each is started; server is one of their processes
+//! data        the items; table makes their table
+//! workload    what is asked, as finished requests, so that the generator costs little; how a right reply looks
+//! load        closed loop: each connection sends its next request after the last reply
+//! connection  the least that a client must do
+//! ```
 //!
 //! Generator and server share the machine: compare the rows of one run, not runs of two machines.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a report on the terminal is what it is for")]
+
 pub mod bare;
+pub mod chart;
+pub mod compare;
 pub mod connection;
+pub mod contender;
+pub mod data;
+pub mod goals;
 pub mod load;
+pub mod place;
 pub mod report;
 pub mod request;
 pub mod server;
+pub mod table;
 pub mod workload;
+
+/// What to measure; without a command, all contenders are compared.
+#[derive(clap::Args, Clone, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub compare: compare::Options,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(clap::Subcommand, Clone, Debug)]
+pub enum Command {
+    /// Serve recorded replies
+    #[command(hide = true)]
+    Bare {
+        #[arg(long)]
+        replies: std::path::PathBuf,
+    },
+}

@@ -1,62 +1,178 @@
-//! The load: each connection sends its next request as soon as it has the last reply.
+//! The closed loop: each connection sends its next request as soon as it has the last reply.
+//!
+//! A slow reply holds its connection up, so the loop asks less of a slow server: right for finding how much
+//! a server can do and what it costs, wrong for how long a client waits. For that see `schedule`.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use hdrhistogram::Histogram;
 use tokio::task::JoinSet;
 
 use crate::connection::Connection;
+use crate::workload::{Requests, Workload};
 
-/// What a load came to. Latencies are in nanoseconds.
+/// How often a batch is sent again before what is left of it counts as an error.
+const RETRIES_MAX: usize = 10;
+
+/// What a load came to. Latencies, of the requests that succeeded, are in nanoseconds.
 pub struct Outcome {
     pub latencies: Histogram<u64>,
     pub elapsed: Duration,
+    pub failures: Failures,
+    /// Batches that were sent again because items were left unprocessed.
+    pub retries: u64,
+    pub reply_bytes: u64,
 }
 
-/// Drives requests, in an order drawn from a fixed seed, until the time is over.
-pub async fn drive(
-    address: SocketAddr,
-    requests: &Arc<[Vec<u8>]>,
-    connections: usize,
-    duration: Duration,
-) -> Result<Outcome> {
-    let mut tasks = JoinSet::new();
-    let started = Instant::now();
-    for seed in 0..connections as u64 {
-        tasks.spawn(drive_one(address, requests.clone(), seed, started + duration));
-    }
-    let mut latencies = empty()?;
-    while let Some(finished) = tasks.join_next().await {
-        latencies.add(finished??)?;
-    }
-    Ok(Outcome { latencies, elapsed: started.elapsed() })
+/// Replies that were not status 200, and connections that broke.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Failures {
+    pub count: u64,
+    pub first: Option<String>,
 }
 
+impl Outcome {
+    pub fn empty() -> Result<Outcome> {
+        Ok(Outcome {
+            // Three significant digits, as long as it takes.
+            latencies: Histogram::new(3)?,
+            elapsed: Duration::ZERO,
+            failures: Failures::default(),
+            retries: 0,
+            reply_bytes: 0,
+        })
+    }
+
+    pub fn succeeded(&self) -> u64 {
+        self.latencies.len()
+    }
+
+    /// Adds what happened at the same time, on another connection.
+    pub fn add_beside(&mut self, other: Outcome) -> Result<()> {
+        let elapsed = self.elapsed.max(other.elapsed);
+        self.add_after(other)?;
+        self.elapsed = elapsed;
+        Ok(())
+    }
+
+    /// Adds what happened at another time.
+    pub fn add_after(&mut self, other: Outcome) -> Result<()> {
+        self.latencies.add(other.latencies)?;
+        self.elapsed += other.elapsed;
+        self.failures.add(other.failures);
+        self.retries += other.retries;
+        self.reply_bytes += other.reply_bytes;
+        Ok(())
+    }
+}
+
+impl Failures {
+    pub fn record(&mut self, reason: impl FnOnce() -> String) {
+        self.count += 1;
+        self.first.get_or_insert_with(reason);
+    }
+
+    pub fn add(&mut self, other: Failures) {
+        self.count += other.count;
+        self.first = self.first.take().or(other.first);
+    }
+}
+
+/// When a loop ends.
+#[derive(Clone, Copy)]
+pub enum Until {
+    Passed(Duration),
+    /// All requests were sent once.
+    Walked,
+}
+
+/// Connections, open between one drive and the next.
+pub struct Clients {
+    connections: Vec<Connection>,
+}
+
+impl Clients {
+    pub async fn connect(address: SocketAddr, count: usize) -> Result<Clients> {
+        let mut connections = Vec::with_capacity(count);
+        for _ in 0..count {
+            connections.push(Connection::open(address).await?);
+        }
+        Ok(Clients { connections })
+    }
+
+    /// Drives requests over all connections.
+    pub async fn drive(&mut self, workload: Workload, requests: &Requests, until: Until) -> Result<Outcome> {
+        let mut tasks = JoinSet::new();
+        for connection in self.connections.drain(..) {
+            tasks.spawn(drive_one(connection, workload, requests.clone(), until));
+        }
+        let mut outcome = Outcome::empty()?;
+        while let Some(finished) = tasks.join_next().await {
+            let (connection, other) = finished??;
+            outcome.add_beside(other)?;
+            self.connections.extend(connection);
+        }
+        Ok(outcome)
+    }
+}
+
+/// Returns the connection unless it broke.
 async fn drive_one(
-    address: SocketAddr,
-    requests: Arc<[Vec<u8>]>,
-    seed: u64,
-    until: Instant,
-) -> Result<Histogram<u64>> {
-    let mut connection = Connection::open(address).await?;
-    let mut random = fastrand::Rng::with_seed(seed);
-    let mut latencies = empty()?;
-    let mut sent = Instant::now();
-    while sent < until {
-        let request = &requests[random.usize(..requests.len())];
-        let (status, body) = connection.exchange(request).await?;
-        ensure!(status == 200, "{status}: {}", String::from_utf8_lossy(body));
+    mut connection: Connection,
+    workload: Workload,
+    requests: Requests,
+    until: Until,
+) -> Result<(Option<Connection>, Outcome)> {
+    let mut outcome = Outcome::empty()?;
+    let started = Instant::now();
+    let mut sent = started;
+    let goes_on = |now: Instant| match until {
+        Until::Passed(duration) => now - started < duration,
+        Until::Walked => !requests.walked(),
+    };
+    while goes_on(sent) {
+        let exchanged = exchange(&mut connection, workload, requests.next(), &mut outcome).await;
         let received = Instant::now();
-        latencies.record((received - sent).as_nanos() as u64)?;
+        match exchanged {
+            Ok(true) => outcome.latencies.record((received - sent).as_nanos() as u64)?,
+            Ok(false) => {}
+            Err(error) => {
+                outcome.failures.record(|| error.to_string());
+                match connection.again().await {
+                    Ok(opened) => connection = opened,
+                    Err(_) => return Ok((None, outcome)),
+                }
+            }
+        }
         sent = received;
     }
-    Ok(latencies)
+    outcome.elapsed = sent - started;
+    Ok((Some(connection), outcome))
 }
 
-/// Three significant digits, as long as it takes.
-fn empty() -> Result<Histogram<u64>> {
-    Ok(Histogram::new(3)?)
+/// Whether the request succeeded, in the end: what a batch leaves unprocessed is sent again.
+pub async fn exchange(
+    connection: &mut Connection,
+    workload: Workload,
+    request: &[u8],
+    outcome: &mut Outcome,
+) -> std::io::Result<bool> {
+    let mut left_over: Option<Vec<u8>> = None;
+    for _ in 0..RETRIES_MAX {
+        let (status, body) = connection.exchange(left_over.as_deref().unwrap_or(request)).await?;
+        if status != 200 {
+            outcome.failures.record(|| format!("{status}: {}", String::from_utf8_lossy(body)));
+            return Ok(false);
+        }
+        outcome.reply_bytes += body.len() as u64;
+        left_over = workload.left_over(body);
+        if left_over.is_none() {
+            return Ok(true);
+        }
+        outcome.retries += 1;
+    }
+    outcome.failures.record(|| "items of a batch stay unprocessed".to_owned());
+    Ok(false)
 }

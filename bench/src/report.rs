@@ -1,66 +1,225 @@
-//! Measurements side by side, as a Markdown table.
+//! Measurements side by side, as Markdown that also reads well on a terminal.
 
-use std::fmt::Write;
 use std::time::Duration;
 
+use anyhow::{Result, ensure};
+use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
+
+use crate::contender::Contender;
+use crate::goals;
 use crate::load::Outcome;
-use crate::workload::Operation;
+use crate::workload::Workload;
 
-/// The row that the others are compared with.
-pub const BARE: &str = "bare hyper";
+/// Replies of the bare server may differ from Lodestone's by this much: numbers grow while they are updated.
+const REPLY_SIZE_TOLERANCE: f64 = 0.02;
 
+/// One row: a contender at a workload.
 pub struct Measurement {
-    pub server: &'static str,
-    pub operation: Operation,
+    pub contender: Contender,
+    pub workload: Workload,
     pub connections: usize,
     pub outcome: Outcome,
     pub cpu: Duration,
+    pub resident_bytes: u64,
 }
 
 impl Measurement {
-    fn operations_per_second(&self) -> f64 {
-        self.outcome.latencies.len() as f64 / self.outcome.elapsed.as_secs_f64()
+    pub fn new(contender: Contender, workload: Workload, connections: usize) -> Result<Measurement> {
+        let (cpu, resident_bytes) = (Duration::ZERO, 0);
+        Ok(Measurement { contender, workload, connections, outcome: Outcome::empty()?, cpu, resident_bytes })
     }
 
-    fn cpu_per_operation_us(&self) -> f64 {
-        self.cpu.as_secs_f64() * 1e6 / self.outcome.latencies.len().max(1) as f64
+    pub fn add(&mut self, outcome: Outcome, cpu: Duration, resident_bytes: u64) -> Result<()> {
+        self.cpu += cpu;
+        self.resident_bytes = resident_bytes;
+        self.outcome.add_after(outcome)
+    }
+
+    pub fn wrong_answer(&mut self, wrong: &anyhow::Error) {
+        self.outcome.failures.record(|| format!("a wrong answer: {wrong}"));
+    }
+
+    pub fn rate(&self) -> f64 {
+        self.outcome.succeeded() as f64 / self.outcome.elapsed.as_secs_f64()
+    }
+
+    pub fn cpu_us(&self) -> f64 {
+        self.cpu.as_secs_f64() * 1e6 / self.outcome.succeeded() as f64
     }
 
     fn latency_us(&self, quantile: f64) -> f64 {
         self.outcome.latencies.value_at_quantile(quantile) as f64 / 1e3
     }
 
+    fn reply_bytes(&self) -> f64 {
+        self.outcome.reply_bytes as f64 / self.outcome.succeeded() as f64
+    }
+
+    fn resident_mb(&self) -> f64 {
+        self.resident_bytes as f64 / 1e6
+    }
+
     fn same_work(&self, other: &Measurement) -> bool {
-        self.operation == other.operation && self.connections == other.connections
+        self.workload == other.workload && self.connections == other.connections
     }
 }
 
-/// One row a measurement, in the order given; the last column is the processor time relative to the bare
-/// server's for the same work.
-pub fn table(measurements: &[Measurement]) -> String {
-    let mut out = String::from(
-        "| operation | connections | server | operations/s | p50 µs | p99 µs | p99.9 µs | CPU µs/op | × bare |\n\
-         |---|--:|---|--:|--:|--:|--:|--:|--:|\n",
-    );
-    for row in measurements {
-        let bare = measurements.iter().find(|other| other.server == BARE && other.same_work(row));
-        let ratio = match bare.map(|bare| row.cpu_per_operation_us() / bare.cpu_per_operation_us()) {
-            Some(ratio) if ratio.is_finite() => format!("{ratio:.2}"),
-            _ => "–".to_owned(),
-        };
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {:.0} | {:.0} | {:.0} | {:.0} | {:.1} | {ratio} |",
-            row.operation.name(),
-            row.connections,
-            row.server,
-            row.operations_per_second(),
-            row.latency_us(0.5),
-            row.latency_us(0.99),
-            row.latency_us(0.999),
-            row.cpu_per_operation_us(),
-        );
+pub struct Report {
+    pub measurements: Vec<Measurement>,
+}
+
+impl Report {
+    pub fn new(mut measurements: Vec<Measurement>) -> Report {
+        measurements.sort_by_key(|row| (row.workload, row.connections, row.contender));
+        Report { measurements }
+    }
+
+    /// The row of a contender under most connections.
+    pub fn row(&self, contender: Contender, workload: Workload) -> Option<&Measurement> {
+        let mut rows = self.measurements.iter();
+        rows.rfind(|row| {
+            (row.contender, row.workload) == (contender, workload) && row.outcome.succeeded() > 0
+        })
+    }
+
+    pub fn markdown(&self) -> String {
+        let mut parts = vec![
+            "## Contenders\n\nIn parentheses: how many times the bare server's figure in the same run."
+                .to_owned(),
+            self.rows().to_string(),
+        ];
+        let goals = goals::reached(self);
+        if !goals.is_empty() {
+            parts.push(format!("## Goals\n\n{}", goals::table(&goals)));
+        }
+        let troubles = self.troubles();
+        if !troubles.is_empty() {
+            parts.push(format!("## Troubles\n\n- {}", troubles.join("\n- ")));
+        }
+        parts.join("\n\n") + "\n"
+    }
+
+    fn rows(&self) -> Table {
+        let mut table = table(&[
+            "workload",
+            "connections",
+            "contender",
+            "operations/s",
+            "p50 µs",
+            "p99 µs",
+            "p99.9 µs",
+            "CPU µs/op",
+            "memory MB",
+            "reply bytes",
+            "errors",
+            "retries",
+        ]);
+        for row in &self.measurements {
+            let bare = self.bare(row);
+            let cell = |figure: &dyn Fn(&Measurement) -> f64| beside(figure(row), bare.map(figure));
+            table.add_row([
+                row.workload.title().to_owned(),
+                row.connections.to_string(),
+                row.contender.title().to_owned(),
+                cell(&Measurement::rate),
+                cell(&|row| row.latency_us(0.5)),
+                cell(&|row| row.latency_us(0.99)),
+                cell(&|row| row.latency_us(0.999)),
+                cell(&Measurement::cpu_us),
+                cell(&Measurement::resident_mb),
+                number(row.reply_bytes()),
+                row.outcome.failures.count.to_string(),
+                row.outcome.retries.to_string(),
+            ]);
+        }
+        align_right(&mut table, &[1, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        table
+    }
+
+    fn bare(&self, row: &Measurement) -> Option<&Measurement> {
+        self.measurements.iter().find(|other| other.contender == Contender::Bare && other.same_work(row))
+    }
+
+    /// What casts doubt on a row.
+    fn troubles(&self) -> Vec<String> {
+        self.measurements
+            .iter()
+            .flat_map(|row| [self.failure(row), self.uneven_replies(row)])
+            .flatten()
+            .collect()
+    }
+
+    fn failure(&self, row: &Measurement) -> Option<String> {
+        let first = row.outcome.failures.first.as_ref()?;
+        let count = row.outcome.failures.count;
+        Some(format!("{}, {count} errors, the first: {first}", named(row)))
+    }
+
+    /// A ratio to the bare server means something only if both send replies of one size.
+    fn uneven_replies(&self, row: &Measurement) -> Option<String> {
+        let bare = self.bare(row).filter(|_| row.contender.is_ours())?;
+        let difference = (row.reply_bytes() / bare.reply_bytes() - 1.0).abs();
+        (difference > REPLY_SIZE_TOLERANCE).then(|| {
+            let (ours, bare) = (number(row.reply_bytes()), number(bare.reply_bytes()));
+            format!("{}: replies of {ours} bytes, the bare server's have {bare}", named(row))
+        })
+    }
+
+    /// Fails when Lodestone or the bare server failed; that a peer did is only shown.
+    pub fn ensure_sound(&self) -> Result<()> {
+        let ours = self.measurements.iter().filter(|row| row.contender.is_ours());
+        let failed =
+            ours.filter(|row| row.outcome.failures.count > 0 || row.outcome.succeeded() == 0).count();
+        ensure!(failed == 0, "{failed} rows had errors; see the troubles above");
+        Ok(())
+    }
+}
+
+fn named(row: &Measurement) -> String {
+    format!("{}, {}, {} connections", row.workload.title(), row.contender.title(), row.connections)
+}
+
+pub fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(ASCII_MARKDOWN).set_header(header);
+    table
+}
+
+pub fn align_right(table: &mut Table, columns: &[usize]) {
+    for &column in columns {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+/// A figure, and how many times the bare server's it is.
+fn beside(figure: f64, bare: Option<f64>) -> String {
+    match bare.map(|bare| figure / bare).filter(|ratio| ratio.is_finite()) {
+        Some(ratio) => format!("{} ({ratio:.2})", number(figure)),
+        None => number(figure),
+    }
+}
+
+/// Three significant digits or more, with a mark between thousands.
+pub fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    match value.abs() {
+        small if small < 9.995 => format!("{value:.2}"),
+        middling if middling < 99.95 => format!("{value:.1}"),
+        _ => thousands(&format!("{value:.0}")),
+    }
+}
+
+fn thousands(digits: &str) -> String {
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
     }
     out
 }
@@ -68,30 +227,50 @@ pub fn table(measurements: &[Measurement]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hdrhistogram::Histogram;
 
-    fn measurement(server: &'static str, operations: u64, cpu_ms: u64) -> Measurement {
-        let mut latencies = Histogram::new(3).unwrap();
-        latencies.record_n(50_000, operations).unwrap();
-        Measurement {
-            server,
-            operation: Operation::GetItem,
-            connections: 32,
-            outcome: Outcome { latencies, elapsed: Duration::from_secs(2) },
-            cpu: Duration::from_millis(cpu_ms),
-        }
+    fn measured(contender: Contender, operations: u64, cpu_ms: u64, reply_bytes: u64) -> Measurement {
+        let mut row = Measurement::new(contender, Workload::Get, 32).unwrap();
+        row.outcome.latencies.record_n(50_000, operations).unwrap();
+        row.outcome.elapsed = Duration::from_secs(2);
+        row.outcome.reply_bytes = operations * reply_bytes;
+        row.cpu = Duration::from_millis(cpu_ms);
+        row.resident_bytes = 10_000_000;
+        row
     }
 
     #[test]
-    fn rows_are_compared_with_the_bare_server() {
-        let table = table(&[measurement(BARE, 100_000, 1_000), measurement("in memory", 50_000, 1_250)]);
-        let rows: Vec<&str> = table.lines().skip(2).collect();
-        assert_eq!(rows[0], "| GetItem | 32 | bare hyper | 50000 | 50 | 50 | 50 | 10.0 | 1.00 |");
-        assert_eq!(rows[1], "| GetItem | 32 | in memory | 25000 | 50 | 50 | 50 | 25.0 | 2.50 |");
+    fn every_figure_stands_beside_the_bare_server_s() {
+        let report = Report::new(vec![
+            measured(Contender::Durable, 50_000, 1_250, 640),
+            measured(Contender::Bare, 100_000, 1_000, 640),
+        ]);
+        let rows = report.rows();
+        let durable: Vec<String> = rows.row(1).unwrap().cell_iter().map(|cell| cell.content()).collect();
+        assert_eq!(durable[2..6], ["durable", "25,000 (0.50)", "50.0 (1.00)", "50.0 (1.00)"]);
+        assert_eq!(durable[7..], ["25.0 (2.50)", "10.0 (1.00)", "640", "0", "0"]);
+        assert!(report.markdown().contains("| get  "), "{}", report.markdown());
     }
 
     #[test]
     fn without_a_bare_row_there_is_nothing_to_compare() {
-        assert!(table(&[measurement("durable", 10, 0)]).ends_with("| – |\n"));
+        let report = Report::new(vec![measured(Contender::Durable, 1_000, 100, 640)]);
+        assert!(!report.rows().to_string().contains('('));
+    }
+
+    #[test]
+    fn errors_and_uneven_replies_are_told() {
+        let mut failing = measured(Contender::Durable, 1_000, 100, 700);
+        failing.outcome.failures.record(|| "500: oh".to_owned());
+        let report = Report::new(vec![failing, measured(Contender::Bare, 1_000, 100, 640)]);
+        let text = report.markdown();
+        assert!(text.contains("1 errors, the first: 500: oh"), "{text}");
+        assert!(text.contains("replies of 700 bytes, the bare server's have 640"), "{text}");
+        assert!(report.ensure_sound().is_err());
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let shown = [0.123, 9.999, 42.26, 999.4, 1_234_567.0, f64::NAN].map(number);
+        assert_eq!(shown, ["0.12", "10.0", "42.3", "999", "1,234,567", "–"]);
     }
 }

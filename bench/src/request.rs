@@ -8,10 +8,15 @@ const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 \
 
 /// One call of a DynamoDB operation over HTTP/1.1.
 pub fn encode(operation: &str, body: &serde_json::Value) -> Vec<u8> {
-    let body = body.to_string();
+    encode_as("bench", operation, &body.to_string())
+}
+
+/// Like [`encode`], under a `User-Agent` that tells what the call is a part of.
+pub fn encode_as(agent: &str, operation: &str, body: &str) -> Vec<u8> {
     format!(
         "POST / HTTP/1.1\r\n\
          Host: 127.0.0.1\r\n\
+         User-Agent: {agent}\r\n\
          Content-Type: application/x-amz-json-1.0\r\n\
          X-Amz-Date: 20260101T000000Z\r\n\
          X-Amz-Target: DynamoDB_20120810.{operation}\r\n\

@@ -1,5 +1,5 @@
-//! A server process under measurement: started on a port of its own choice, ready when it has printed a
-//! line with its endpoint, and killed when dropped.
+//! A server process under measurement: started on loopback, ready when it says so or answers, and killed
+//! when dropped.
 
 use std::ffi::OsStr;
 use std::net::SocketAddr;
@@ -8,6 +8,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, kill};
+use nix::time::clock_getcpuclockid;
+use nix::unistd::Pid;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
@@ -44,15 +47,40 @@ impl Server {
         Ok(Server { process, id, address })
     }
 
+    /// Asks the process to end and waits until it has.
+    pub async fn stop(mut self) -> Result<()> {
+        self.signal(Signal::SIGTERM)?;
+        self.process.wait().await.context("waiting for the server to end")?;
+        Ok(())
+    }
+
+    /// Takes the processors from it, whatever it is at, until [`Server::resume`].
+    pub fn pause(&self) -> Result<()> {
+        self.signal(Signal::SIGSTOP)
+    }
+
+    pub fn resume(&self) -> Result<()> {
+        self.signal(Signal::SIGCONT)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<()> {
+        kill(self.pid(), signal).with_context(|| format!("sending {signal} to the server"))
+    }
+
+    fn pid(&self) -> Pid {
+        // The system's process ids fit: they are of this type there.
+        Pid::from_raw(self.id as i32)
+    }
+
     /// Ends the process as a power cut would: SIGKILL, no farewell.
     pub async fn kill(mut self) -> Result<()> {
         self.process.kill().await.context("killing the server")
     }
 
-    /// Processor time of all its threads so far, in user and kernel space.
+    /// Processor time of all its threads so far, those that ended included, in user and kernel space.
     pub fn cpu_time(&self) -> Result<Duration> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id))?;
-        cpu_time(&stat).context("reading the processor time of the server")
+        let time = clock_getcpuclockid(self.pid()).and_then(|clock| clock.now());
+        Ok(time.context("reading the processor time of the server")?.into())
     }
 
     /// Memory it holds at the moment.
@@ -78,16 +106,6 @@ fn endpoint(line: &str) -> Option<SocketAddr> {
     after[..end].parse().ok()
 }
 
-/// Fields 14 and 15 of `/proc/<pid>/stat`, in clock ticks of 10 ms. The second field, the program's name
-/// in parentheses, may hold spaces: count from its end.
-fn cpu_time(stat: &str) -> Option<Duration> {
-    let (_, after_name) = stat.rsplit_once(") ")?;
-    let mut fields = after_name.split(' ').skip(11);
-    let user: u64 = fields.next()?.parse().ok()?;
-    let system: u64 = fields.next()?.parse().ok()?;
-    Some(Duration::from_millis((user + system) * 10))
-}
-
 fn resident_bytes(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
@@ -106,13 +124,6 @@ mod tests {
         check("at http://127.0.0.1:41234/, try: aws dynamodb …", Some("127.0.0.1:41234"));
         check("opening the data folder", None);
         check("http://", None);
-    }
-
-    #[test]
-    fn processor_time_is_read_past_a_name_with_spaces() {
-        let stat = "7 (a) b) S 1 7 7 0 -1 4194304 90 0 0 0 150 25 0 0 20 0 3 0 100 0 0";
-        assert_eq!(cpu_time(stat), Some(Duration::from_millis(1750)));
-        assert_eq!(cpu_time("7 (a"), None);
     }
 
     #[test]

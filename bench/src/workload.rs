@@ -1,151 +1,275 @@
-//! What is asked of the servers: four operations on one table of orders, items of about 500 bytes.
+//! What is asked of the contenders: the requests of each workload, and how a right reply looks.
+//!
+//! A workload's requests are made beforehand. They are walked in a shuffled order that never draws an order
+//! twice before all were drawn: so that no write repeats what is stored, and no two transactions in flight
+//! want the same order.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Result, ensure};
-use serde_json::{Value, json};
+use clap::ValueEnum;
+use serde_json::Value;
 
-use crate::connection::Connection;
-use crate::request::encode;
+use crate::data::{Data, INDEX, QUERY_ITEMS, TABLE};
+use crate::request::encode_as;
 
-const TABLE: &str = "Bench";
-/// 200 × 20 items of 500 bytes are 2 MB: enough to miss the processor's nearer caches, quick to load.
-const PARTITIONS: usize = 200;
-const ITEMS_PER_PARTITION: usize = 20;
-const LOADERS: usize = 32;
+pub const BATCH_ITEMS: usize = 25;
+const TRANSACTION_ITEMS: usize = 4;
+/// Writing these in turn changes an order each time.
+const EDITIONS: u64 = 2;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    GetItem,
-    PutItem,
-    UpdateItem,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Workload {
+    /// BatchWriteItem of 25 new items into an empty table
+    Load,
+    /// GetItem
+    Get,
+    /// GetItem with a consistent read
+    ConsistentGet,
+    /// Query of the 20 items of a partition
     Query,
+    /// Query of 20 items through the index
+    IndexQuery,
+    /// PutItem, replacing an item and its index row
+    Put,
+    /// PutItem on a condition that holds
+    ConditionalPut,
+    /// UpdateItem that adds to a number
+    Update,
+    /// TransactWriteItems of 4 puts
+    Transaction,
+    /// BatchWriteItem of 25 puts
+    Batch,
 }
 
-impl Operation {
-    pub const ALL: [Operation; 4] =
-        [Operation::GetItem, Operation::PutItem, Operation::UpdateItem, Operation::Query];
-
-    pub fn name(self) -> &'static str {
+impl Workload {
+    /// What it is called in tables.
+    pub fn title(self) -> &'static str {
         match self {
-            Operation::GetItem => "GetItem",
-            Operation::PutItem => "PutItem",
-            Operation::UpdateItem => "UpdateItem",
-            Operation::Query => "Query",
+            Workload::Load => "load in batches of 25",
+            Workload::Get => "get",
+            Workload::ConsistentGet => "consistent get",
+            Workload::Query => "query of 20",
+            Workload::IndexQuery => "index query of 20",
+            Workload::Put => "put",
+            Workload::ConditionalPut => "conditional put",
+            Workload::Update => "update",
+            Workload::Transaction => "transaction of 4 puts",
+            Workload::Batch => "batch of 25 puts",
         }
     }
 
-    /// Finished requests that together touch every item.
-    pub fn requests(self) -> Arc<[Vec<u8>]> {
-        let bodies: Vec<Value> = match self {
-            Operation::GetItem => keys().map(|key| json!({"TableName": TABLE, "Key": key})).collect(),
-            Operation::PutItem => items().map(|item| json!({"TableName": TABLE, "Item": item})).collect(),
-            Operation::UpdateItem => keys().map(increment).collect(),
-            Operation::Query => (0..PARTITIONS).map(query).collect(),
-        };
-        bodies.iter().map(|body| encode(self.name(), body)).collect()
+    /// The name for it on the command line and in the requests' `User-Agent`.
+    pub fn slug(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
-}
 
-/// Creates the table and fills it.
-pub async fn load(address: SocketAddr) -> Result<()> {
-    let mut connection = Connection::open(address).await?;
-    let (status, body) = connection.exchange(&encode("CreateTable", &table())).await?;
-    ensure!(status == 200, "CreateTable: {status} {}", String::from_utf8_lossy(body));
-    wait_until_active(&mut connection).await?;
+    fn operation(self) -> &'static str {
+        match self {
+            Workload::Get | Workload::ConsistentGet => "GetItem",
+            Workload::Query | Workload::IndexQuery => "Query",
+            Workload::Put | Workload::ConditionalPut => "PutItem",
+            Workload::Update => "UpdateItem",
+            Workload::Transaction => "TransactWriteItems",
+            Workload::Load | Workload::Batch => "BatchWriteItem",
+        }
+    }
 
-    let requests = Operation::PutItem.requests();
-    let mut loaders = tokio::task::JoinSet::new();
-    for loader in 0..LOADERS {
-        let requests = requests.clone();
-        loaders.spawn(async move {
-            let mut connection = Connection::open(address).await?;
-            for request in requests.iter().skip(loader).step_by(LOADERS) {
-                let (status, body) = connection.exchange(request).await?;
-                ensure!(status == 200, "PutItem: {status} {}", String::from_utf8_lossy(body));
+    /// Finished requests that together touch every item, in a shuffled order.
+    pub fn requests(self, data: Data) -> Requests {
+        let bodies = self.bodies(data);
+        let agent = self.slug();
+        let finished = bodies.iter().map(|body| encode_as(&agent, self.operation(), body)).collect();
+        Requests { finished, next: Arc::default() }
+    }
+
+    fn bodies(self, data: Data) -> Vec<String> {
+        let numbers = || shuffled(data.items());
+        // Every order in one edition, then every order in the next.
+        let editions = || (1..=EDITIONS).flat_map(|edition| numbers().into_iter().map(move |n| (n, edition)));
+        let put = |(number, edition)| data.item(number, edition);
+        match self {
+            Workload::Get => numbers().iter().map(|&n| get(&data.key(n), false)).collect(),
+            Workload::ConsistentGet => numbers().iter().map(|&n| get(&data.key(n), true)).collect(),
+            Workload::Query => {
+                shuffled(data.customers()).iter().map(|&n| query(&data.customer(n * QUERY_ITEMS))).collect()
             }
-            Ok(())
-        });
-    }
-    loaders.join_all().await.into_iter().collect()
-}
-
-/// A new table may be CREATING for a moment.
-async fn wait_until_active(connection: &mut Connection) -> Result<()> {
-    let describe = encode("DescribeTable", &json!({"TableName": TABLE}));
-    for _ in 0..200 {
-        let (_, body) = connection.exchange(&describe).await?;
-        let reply: Value = serde_json::from_slice(body)?;
-        if reply["Table"]["TableStatus"] == "ACTIVE" {
-            return Ok(());
+            Workload::IndexQuery => {
+                shuffled(data.customers()).iter().map(|&n| query_index(&data.product(n))).collect()
+            }
+            Workload::Put => editions().map(|order| self::put(&put(order))).collect(),
+            Workload::ConditionalPut => editions().map(|order| conditional_put(&put(order))).collect(),
+            Workload::Update => numbers().iter().map(|&n| update(&data.key(n))).collect(),
+            Workload::Transaction => chunks(editions().map(put).collect(), TRANSACTION_ITEMS, transaction),
+            Workload::Batch => chunks(editions().map(put).collect(), BATCH_ITEMS, batch),
+            Workload::Load => {
+                let new = numbers().into_iter().map(|number| data.item(number, 0)).collect();
+                chunks(new, BATCH_ITEMS, batch)
+            }
         }
-        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
     }
-    anyhow::bail!("the table did not become ACTIVE within five seconds")
+
+    /// Whether a reply says what it must.
+    pub fn check(self, status: u16, body: &[u8]) -> Result<()> {
+        ensure!(status == 200, "{status}: {}", String::from_utf8_lossy(body));
+        let reply: Value = serde_json::from_slice(body)?;
+        match self {
+            Workload::Get | Workload::ConsistentGet => {
+                let attributes = reply["Item"].as_object().map_or(0, serde_json::Map::len);
+                ensure!(attributes == 10, "an item of {attributes} attributes instead of 10");
+            }
+            Workload::Query | Workload::IndexQuery => {
+                let items = reply["Items"].as_array().map_or(0, Vec::len);
+                ensure!(items as u64 == QUERY_ITEMS, "{items} items instead of {QUERY_ITEMS}");
+            }
+            Workload::Load | Workload::Batch => {
+                ensure!(unprocessed(&reply).is_none(), "items of the batch were left unprocessed");
+            }
+            Workload::Put | Workload::ConditionalPut | Workload::Update | Workload::Transaction => {}
+        }
+        Ok(())
+    }
+
+    /// Called for every reply of status 200, so it does not parse: what is left to do of a batch.
+    pub fn left_over(self, body: &[u8]) -> Option<Vec<u8>> {
+        let batch = matches!(self, Workload::Load | Workload::Batch);
+        if !batch || body.ends_with(br#""UnprocessedItems":{}}"#) {
+            return None;
+        }
+        let reply: Value = serde_json::from_slice(body).ok()?;
+        let again = serde_json::json!({"RequestItems": unprocessed(&reply)?});
+        Some(encode_as(&self.slug(), self.operation(), &again.to_string()))
+    }
 }
 
-fn table() -> Value {
-    json!({
-        "TableName": TABLE,
-        "AttributeDefinitions": [
-            {"AttributeName": "customer", "AttributeType": "S"},
-            {"AttributeName": "order", "AttributeType": "S"},
-        ],
-        "KeySchema": [
-            {"AttributeName": "customer", "KeyType": "HASH"},
-            {"AttributeName": "order", "KeyType": "RANGE"},
-        ],
-        "BillingMode": "PAY_PER_REQUEST",
-    })
+/// The requests of a workload and how far they are walked. A clone walks on from the same place.
+#[derive(Clone)]
+pub struct Requests {
+    finished: Arc<[Vec<u8>]>,
+    next: Arc<AtomicUsize>,
 }
 
-fn positions() -> impl Iterator<Item = (usize, usize)> {
-    (0..PARTITIONS).flat_map(|partition| (0..ITEMS_PER_PARTITION).map(move |order| (partition, order)))
+impl Requests {
+    pub fn next(&self) -> &[u8] {
+        let place = self.next.fetch_add(1, Ordering::Relaxed);
+        &self.finished[place % self.finished.len()]
+    }
+
+    /// Whether each was taken at least once.
+    pub fn walked(&self) -> bool {
+        self.next.load(Ordering::Relaxed) >= self.finished.len()
+    }
+
+    /// The same requests, walked from the start by somebody else.
+    pub fn afresh(&self) -> Requests {
+        Requests { finished: self.finished.clone(), next: Arc::default() }
+    }
 }
 
-fn key(partition: usize, order: usize) -> Value {
-    json!({"customer": {"S": customer(partition)}, "order": {"S": format!("ORDER#{order:06}")}})
+/// A `BatchWriteItem` body that puts items.
+pub fn batch(items: &[String]) -> String {
+    let puts: Vec<String> =
+        items.iter().map(|item| format!(r#"{{"PutRequest":{{"Item":{item}}}}}"#)).collect();
+    format!(r#"{{"RequestItems":{{"{TABLE}":[{}]}}}}"#, puts.join(","))
 }
 
-fn customer(partition: usize) -> String {
-    format!("CUSTOMER#{partition:06}")
+fn unprocessed(reply: &Value) -> Option<&Value> {
+    reply.get("UnprocessedItems").filter(|left| left.as_object().is_some_and(|left| !left.is_empty()))
 }
 
-fn keys() -> impl Iterator<Item = Value> {
-    positions().map(|(partition, order)| key(partition, order))
+fn get(key: &str, consistent: bool) -> String {
+    let consistent = if consistent { r#","ConsistentRead":true"# } else { "" };
+    format!(r#"{{"TableName":"{TABLE}","Key":{key}{consistent}}}"#)
 }
 
-fn items() -> impl Iterator<Item = Value> {
-    positions().map(|(partition, order)| {
-        let mut item = key(partition, order);
-        item["state"] = json!({"S": "SHIPPED"});
-        item["amount"] = json!({"N": format!("{}.{:02}", 10 + order, partition % 100)});
-        item["placed"] = json!({"N": format!("{}", 1_767_225_600 + partition * 60 + order)});
-        item["gift"] = json!({"BOOL": order % 2 == 0});
-        item["tags"] = json!({"SS": ["fragile", "priority"]});
-        item["address"] = json!({"M": {
-            "street": {"S": format!("{partition} Long Street")},
-            "city": {"S": "Harbour Town"},
-        }});
-        item["note"] = json!({"S": "n".repeat(320)});
-        item
-    })
+fn query(customer: &str) -> String {
+    format!(
+        r#"{{"TableName":"{TABLE}","KeyConditionExpression":"customer = :customer","ExpressionAttributeValues":{{":customer":{{"S":"{customer}"}}}}}}"#
+    )
 }
 
-fn increment(key: Value) -> Value {
-    json!({
-        "TableName": TABLE,
-        "Key": key,
-        "UpdateExpression": "SET amount = amount + :one",
-        "ExpressionAttributeValues": {":one": {"N": "1"}},
-    })
+fn query_index(product: &str) -> String {
+    format!(
+        r#"{{"TableName":"{TABLE}","IndexName":"{INDEX}","KeyConditionExpression":"product = :product","ExpressionAttributeValues":{{":product":{{"S":"{product}"}}}}}}"#
+    )
 }
 
-fn query(partition: usize) -> Value {
-    json!({
-        "TableName": TABLE,
-        "KeyConditionExpression": "customer = :customer",
-        "ExpressionAttributeValues": {":customer": {"S": customer(partition)}},
-    })
+fn put(item: &str) -> String {
+    format!(r#"{{"TableName":"{TABLE}","Item":{item}}}"#)
+}
+
+fn conditional_put(item: &str) -> String {
+    format!(
+        r##"{{"TableName":"{TABLE}","Item":{item},"ConditionExpression":"attribute_exists(customer) AND #state = :shipped","ExpressionAttributeNames":{{"#state":"state"}},"ExpressionAttributeValues":{{":shipped":{{"S":"SHIPPED"}}}}}}"##
+    )
+}
+
+fn update(key: &str) -> String {
+    format!(
+        r#"{{"TableName":"{TABLE}","Key":{key},"UpdateExpression":"SET amount = amount + :one","ExpressionAttributeValues":{{":one":{{"N":"1"}}}}}}"#
+    )
+}
+
+/// Without a client request token: with one, a repeated request would be answered without being done.
+fn transaction(items: &[String]) -> String {
+    let puts: Vec<String> =
+        items.iter().map(|item| format!(r#"{{"Put":{{"TableName":"{TABLE}","Item":{item}}}}}"#)).collect();
+    format!(r#"{{"TransactItems":[{}]}}"#, puts.join(","))
+}
+
+fn chunks(items: Vec<String>, size: usize, request: fn(&[String]) -> String) -> Vec<String> {
+    items.chunks(size).map(request).collect()
+}
+
+fn shuffled(count: u64) -> Vec<u64> {
+    let mut numbers: Vec<u64> = (0..count).collect();
+    fastrand::Rng::with_seed(count).shuffle(&mut numbers);
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_request_is_json_of_its_operation() {
+        let data = Data::new(200);
+        for &workload in Workload::value_variants() {
+            for body in workload.bodies(data) {
+                assert!(serde_json::from_str::<Value>(&body).is_ok(), "{body}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_write_is_never_of_what_the_last_write_of_that_item_stored() {
+        let data = Data::new(100);
+        let bodies = Workload::Put.bodies(data);
+        let mut distinct = bodies.clone();
+        distinct.sort();
+        distinct.dedup();
+        assert_eq!((bodies.len(), distinct.len()), (200, 200));
+    }
+
+    #[test]
+    fn what_a_batch_left_unprocessed_is_sent_again() {
+        let left = br#"{"UnprocessedItems":{"Orders":[{"PutRequest":{"Item":{}}}]}}"#;
+        let again = String::from_utf8(Workload::Batch.left_over(left).unwrap()).unwrap();
+        assert!(again.ends_with(r#"{"RequestItems":{"Orders":[{"PutRequest":{"Item":{}}}]}}"#), "{again}");
+        assert!(Workload::Batch.check(200, left).is_err());
+
+        for done in [&br#"{"UnprocessedItems":{}}"#[..], br#"{ "UnprocessedItems": {} }"#, b"{}"] {
+            assert_eq!(Workload::Batch.left_over(done), None);
+            assert!(Workload::Batch.check(200, done).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_reply_that_lacks_items_is_wrong() {
+        assert!(Workload::Query.check(200, br#"{"Items":[],"Count":0}"#).is_err());
+        assert!(Workload::Get.check(200, b"{}").is_err());
+        assert!(Workload::Put.check(200, b"{}").is_ok());
+        assert!(Workload::Put.check(400, b"{}").is_err());
+    }
 }

@@ -1,23 +1,26 @@
-//! `cargo xtask bench`: the table of the `bench` crate, with everything built in release mode.
+//! `cargo xtask bench`: the measurements of the `bench` crate, with everything built in release mode.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 
 use anyhow::Result;
 
 use crate::command::{self, program};
 
-#[derive(clap::Args)]
-pub struct Options {
-    /// How long each row is measured
-    #[arg(long, default_value_t = 3.0)]
-    pub seconds: f64,
-    /// Another binary than this tree's
-    #[arg(long, value_name = "BINARY")]
-    pub lodestone: Option<PathBuf>,
+pub use ::bench::Arguments;
+
+/// Measures with the arguments of this process, which were found to be sound.
+pub fn run() -> Result<()> {
+    let given = std::env::args_os().skip_while(|argument| argument != "bench").skip(1);
+    run_with(given)
 }
 
-pub fn run(options: &Options) -> Result<()> {
+/// Sees that measuring works; says nothing about speed.
+pub fn smoke() -> Result<()> {
+    run_with(["--quick".into()])
+}
+
+fn run_with(arguments: impl IntoIterator<Item = OsString>) -> Result<()> {
     let mut bench = program(command::build_release()?.join("bench"));
-    bench.arg("compare").arg("--lodestone").arg(command::lodestone(options.lodestone.as_ref())?);
-    command::run(bench.arg("--seconds").arg(options.seconds.to_string()))
+    // Folders that are given are meant from where the user stands.
+    command::run(bench.args(arguments).current_dir(std::env::current_dir()?))
 }

@@ -46,7 +46,7 @@ enum Chore {
     /// Feed the parsers with anything
     Fuzz(fuzz::Options),
     /// Measure the binary beside a bare server
-    Bench(bench::Options),
+    Bench(Box<bench::Arguments>),
 }
 
 fn main() -> ExitCode {
@@ -68,6 +68,6 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Acceptance(options) => acceptance::run(&options, &mut command::Tally::default()),
         Chore::Crash(options) => crash::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
-        Chore::Bench(options) => bench::run(&options),
+        Chore::Bench(_) => bench::run(),
     }
 }

@@ -67,7 +67,7 @@ impl Step {
             Step::Rust => rust(tally),
             Step::Acceptance => acceptance::run(&acceptance::Options::default(), tally),
             Step::Crash => crash::run(&crash::Options::brief()),
-            Step::Bench => bench::run(&bench::Options { seconds: 0.2, lodestone: None }),
+            Step::Bench => bench::smoke(),
             Step::Fuzz => fuzz::run(&fuzz::Options { seconds: 10, target: None }),
         }
     }

@@ -1,0 +1,229 @@
+//! `bench`: all contenders on the same data, workload by workload.
+//!
+//! All are started and loaded first. Then each row is measured in rounds that go round the contenders, so
+//! that whatever else the machine does hits them alike; whoever is not being measured is stopped, so that
+//! only one of them ever runs.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::chart;
+use crate::connection::Connection;
+use crate::contender::{Contender, Places, serve};
+use crate::data::{self, Data};
+use crate::load::{Clients, Outcome, Until};
+use crate::place::Place;
+use crate::report::{Measurement, Report};
+use crate::server::Server;
+use crate::table;
+use crate::workload::{Requests, Workload};
+
+/// How many times a row goes round the contenders.
+const ROUNDS: u32 = 3;
+
+/// Compare Lodestone, durable and in memory, with a bare server that does no work
+#[derive(clap::Args, Clone, Debug)]
+pub struct Options {
+    /// Measure these workloads only
+    #[arg(long, value_delimiter = ',', value_name = "WORKLOAD")]
+    pub only: Vec<Workload>,
+    /// Measure these contenders only
+    #[arg(long, value_delimiter = ',', value_name = "CONTENDER")]
+    pub contender: Vec<Contender>,
+    /// How long each row is measured
+    #[arg(long, default_value_t = 3.0)]
+    pub seconds: f64,
+    /// How many connections at once; a row for each number
+    #[arg(long, value_delimiter = ',', value_name = "COUNT", default_values_t = [1, 32])]
+    pub connections: Vec<usize>,
+    /// How many items of about 500 bytes the table holds
+    #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
+    pub items: u64,
+    /// See only that everything works: rows of 30 ms on a small table
+    #[arg(long)]
+    pub quick: bool,
+    #[command(flatten)]
+    pub place: Place,
+}
+
+impl Options {
+    fn contenders(&self) -> Vec<Contender> {
+        let mut contenders = match self.contender.as_slice() {
+            [] => vec![Contender::Bare, Contender::Durable, Contender::InMemory],
+            chosen => chosen.to_vec(),
+        };
+        contenders.sort();
+        contenders.dedup();
+        contenders
+    }
+
+    fn workloads(&self) -> Vec<Workload> {
+        let all = Workload::value_variants().iter().copied();
+        all.filter(|workload| self.only.is_empty() || self.only.contains(workload)).collect()
+    }
+
+    fn data(&self) -> Data {
+        Data::new(if self.quick { 500 } else { self.items })
+    }
+
+    fn slice(&self) -> Duration {
+        Duration::from_secs_f64(if self.quick { 0.01 } else { self.seconds / f64::from(ROUNDS) })
+    }
+}
+
+pub async fn run(options: &Options) -> Result<()> {
+    ensure!(options.seconds > 0.0 && options.seconds.is_finite(), "--seconds must be more than 0");
+    ensure!(options.connections.iter().all(|&count| count > 0), "--connections must be more than 0");
+    let folder = options.place.scratch()?;
+    let places = Places {
+        lodestone: options.place.lodestone()?,
+        data: folder.path().to_owned(),
+        replies: folder.path().join("replies.json"),
+    };
+    record_replies(&places, options.data()).await.context("recording replies for the bare server")?;
+    let measurements = Comparison::start(options, &places).await?.measure().await?;
+    let report = Report::new(measurements);
+    println!("{}", report.markdown());
+    let files = write(&options.place.output()?, &report)?;
+    println!("Written: {}", files.join(", "));
+    report.ensure_sound()?;
+    if options.quick {
+        println!("Everything works. The figures mean nothing: rows were too short.");
+    }
+    Ok(())
+}
+
+/// The bare server answers what Lodestone answers.
+async fn record_replies(places: &Places, data: Data) -> Result<()> {
+    let server = serve(&places.lodestone, ["--in-memory".into()]).await?;
+    let mut connection = Connection::open(server.address).await?;
+    table::create(&mut connection, &data::table()).await?;
+    Clients::connect(server.address, 1)
+        .await?
+        .drive(Workload::Load, &Workload::Load.requests(data), Until::Walked)
+        .await?;
+    crate::bare::record(server.address, data, &places.replies).await?;
+    server.kill().await
+}
+
+struct Comparison<'a> {
+    options: &'a Options,
+    servers: Vec<(Contender, Server)>,
+    measurements: Vec<Measurement>,
+    progress: ProgressBar,
+}
+
+impl<'a> Comparison<'a> {
+    /// Starts and loads the contenders.
+    async fn start(options: &'a Options, places: &Places) -> Result<Comparison<'a>> {
+        let contenders = options.contenders();
+        let rows = options.workloads().iter().filter(|&&workload| workload != Workload::Load).count();
+        let slices = contenders.len() * (1 + rows * options.connections.len() * ROUNDS as usize);
+        let progress = ProgressBar::new(slices as u64)
+            .with_style(ProgressStyle::with_template("{bar:40} {pos}/{len} {eta} left · {msg}")?);
+        let mut comparison = Comparison { options, servers: Vec::new(), measurements: Vec::new(), progress };
+        for contender in contenders {
+            let server = places.start(contender).await?;
+            comparison.load(contender, &server).await?;
+            server.pause()?;
+            comparison.servers.push((contender, server));
+        }
+        Ok(comparison)
+    }
+
+    async fn load(&mut self, contender: Contender, server: &Server) -> Result<()> {
+        self.progress.set_message(format!("loading {}", contender.title()));
+        if contender.stores() {
+            let mut connection = Connection::open(server.address).await?;
+            table::create(&mut connection, &data::table()).await?;
+        }
+        let connections = self.options.connections.iter().copied().max().unwrap_or(1);
+        let mut clients = Clients::connect(server.address, connections).await?;
+        let requests = Workload::Load.requests(self.options.data());
+        let cpu_before = server.cpu_time()?;
+        let outcome = clients.drive(Workload::Load, &requests, Until::Walked).await?;
+        ensure!(
+            outcome.failures.count == 0,
+            "{} can't be loaded: {}",
+            contender.title(),
+            outcome.failures.first.unwrap_or_default()
+        );
+        let mut row = Measurement::new(contender, Workload::Load, connections)?;
+        row.add(outcome, server.cpu_time()? - cpu_before, server.resident_bytes()?)?;
+        self.measurements.push(row);
+        self.progress.inc(1);
+        Ok(())
+    }
+
+    async fn measure(mut self) -> Result<Vec<Measurement>> {
+        for workload in self.options.workloads() {
+            if workload == Workload::Load {
+                continue;
+            }
+            let requests = workload.requests(self.options.data());
+            let walks: Vec<Requests> = self.servers.iter().map(|_| requests.afresh()).collect();
+            for &connections in &self.options.connections {
+                let rows = self.rows(workload, connections, &walks).await?;
+                self.measurements.extend(rows);
+            }
+        }
+        self.progress.finish_and_clear();
+        Ok(self.measurements)
+    }
+
+    /// A row for each contender, measured in turns.
+    async fn rows(
+        &mut self,
+        workload: Workload,
+        connections: usize,
+        walks: &[Requests],
+    ) -> Result<Vec<Measurement>> {
+        let mut rows = Vec::new();
+        for (contender, _) in &self.servers {
+            rows.push(Measurement::new(*contender, workload, connections)?);
+        }
+        for _ in 0..ROUNDS {
+            for ((row, walk), (contender, server)) in rows.iter_mut().zip(walks).zip(&self.servers) {
+                self.progress.set_message(format!(
+                    "{}, {}, {connections} connections",
+                    contender.title(),
+                    workload.title()
+                ));
+                server.resume()?;
+                let turn = turn(row, walk, server, self.options.slice()).await;
+                turn.with_context(|| format!("{}: {}", contender.title(), workload.title()))?;
+                server.pause()?;
+                self.progress.inc(1);
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// One contender's turn at a row: one reply is read closely, the next are not counted, the rest is.
+async fn turn(row: &mut Measurement, requests: &Requests, server: &Server, slice: Duration) -> Result<()> {
+    let mut connection = Connection::open(server.address).await?;
+    let (status, body) = connection.exchange(requests.next()).await?;
+    if let Err(wrong) = row.workload.check(status, body) {
+        row.wrong_answer(&wrong);
+    }
+    drop(connection);
+    let mut clients = Clients::connect(server.address, row.connections).await?;
+    clients.drive(row.workload, requests, Until::Passed(slice / 8)).await?;
+    let cpu_before = server.cpu_time()?;
+    let outcome: Outcome = clients.drive(row.workload, requests, Until::Passed(slice)).await?;
+    row.add(outcome, server.cpu_time()? - cpu_before, server.resident_bytes()?)
+}
+
+fn write(folder: &std::path::Path, report: &Report) -> Result<Vec<String>> {
+    let files: [(PathBuf, String); 2] =
+        [(folder.join("compare.md"), report.markdown()), (folder.join("compare.svg"), chart::svg(report))];
+    for (path, text) in &files {
+        std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(files.iter().map(|(path, _)| path.display().to_string()).collect())
+}

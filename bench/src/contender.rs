@@ -1,0 +1,71 @@
+//! Who is measured, and how each is started.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+
+use crate::server::Server;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Contender {
+    /// A hyper server that answers recorded replies: the floor
+    Bare,
+    /// Lodestone on disk, every write synced
+    Durable,
+    /// Lodestone in memory
+    InMemory,
+}
+
+impl Contender {
+    /// What it is called in tables.
+    pub fn title(self) -> &'static str {
+        match self {
+            Contender::Bare => "bare server",
+            Contender::Durable => "durable",
+            Contender::InMemory => "in memory",
+        }
+    }
+
+    /// Whether its failures are our failures.
+    pub fn is_ours(self) -> bool {
+        matches!(self, Contender::Bare | Contender::Durable | Contender::InMemory)
+    }
+
+    /// Whether it keeps what it is sent.
+    pub fn stores(self) -> bool {
+        self != Contender::Bare
+    }
+}
+
+/// Where the programs and their files lie.
+pub struct Places {
+    pub lodestone: PathBuf,
+    /// An empty folder for what contenders store.
+    pub data: PathBuf,
+    /// What the bare server answers.
+    pub replies: PathBuf,
+}
+
+impl Places {
+    /// Starts a contender, in a new folder of its own if it needs one.
+    pub async fn start(&self, contender: Contender) -> Result<Server> {
+        let started = match contender {
+            Contender::Bare => {
+                let this = std::env::current_exe().context("finding this program")?;
+                let bare = ["bare".into(), "--replies".into(), self.replies.clone()];
+                Server::start(&this, bare, Stdio::inherit()).await
+            }
+            Contender::Durable => serve(&self.lodestone, ["--data".into(), self.data.join("durable")]).await,
+            Contender::InMemory => serve(&self.lodestone, ["--in-memory".into()]).await,
+        };
+        started.with_context(|| format!("starting {}", contender.title()))
+    }
+}
+
+/// Lodestone on a free port.
+pub async fn serve(lodestone: &Path, storage: impl IntoIterator<Item = PathBuf>) -> Result<Server> {
+    let port = ["serve", "--host", "127.0.0.1", "--port", "0"].map(PathBuf::from);
+    Server::start(lodestone, port.into_iter().chain(storage), Stdio::inherit()).await
+}

@@ -1,0 +1,146 @@
+//! The data that every contender is given: orders of about 500 bytes, 20 to a customer, and an index that
+//! finds 20 orders by their product.
+//!
+//! Everything about an order follows from its number, so that any of them can be made at any time and all
+//! contenders hold the same. Its text does not compress, the hard case for whoever stores it.
+
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+pub const TABLE: &str = "Orders";
+pub const INDEX: &str = "by-product";
+/// The orders of a customer, and also those of a product.
+pub const QUERY_ITEMS: u64 = 20;
+const NOTE_BYTES: usize = 300;
+
+/// How many orders there are; numbers go from 0. A multiple of 100, so that they divide into customers of 20,
+/// batches of 25 and transactions of 4 without a rest.
+#[derive(Clone, Copy, Debug)]
+pub struct Data {
+    items: u64,
+}
+
+impl Data {
+    /// At least as many orders as asked for.
+    pub fn new(items: u64) -> Data {
+        Data { items: items.max(1).next_multiple_of(100) }
+    }
+
+    pub fn items(self) -> u64 {
+        self.items
+    }
+
+    /// As many as there are products.
+    pub fn customers(self) -> u64 {
+        self.items / QUERY_ITEMS
+    }
+
+    pub fn customer(self, number: u64) -> String {
+        format!("CUSTOMER#{:08}", number / QUERY_ITEMS)
+    }
+
+    /// The orders of a product come from customers far apart.
+    pub fn product(self, number: u64) -> String {
+        format!("PRODUCT#{:08}", number % self.customers())
+    }
+
+    pub fn key(self, number: u64) -> String {
+        let (customer, order) = (self.customer(number), number % QUERY_ITEMS);
+        format!(r#"{{"customer":{{"S":"{customer}"}},"order":{{"S":"ORDER#{order:04}"}}}}"#)
+    }
+
+    /// An order as DynamoDB JSON. Editions of an order differ in an attribute that is no key, so that
+    /// writing another edition changes the order and its index row, in place.
+    pub fn item(self, number: u64, edition: u64) -> String {
+        let mut item = self.key(number);
+        item.pop();
+        let (product, placed, note) = (self.product(number), 1_767_225_600 + number, note(number));
+        let (pounds, pence) = (100 + edition % 100, 10 + number % 90);
+        let street = number % 1_000_000;
+        // Writing to a String cannot fail.
+        let _ = write!(
+            item,
+            r#","product":{{"S":"{product}"}},"placed":{{"N":"{placed}"}},"state":{{"S":"SHIPPED"}},"amount":{{"N":"{pounds}.{pence}"}},"gift":{{"BOOL":true}},"tags":{{"SS":["fragile","priority"]}},"address":{{"M":{{"street":{{"S":"{street:06} Long Street"}},"city":{{"S":"Harbour Town"}}}}}},"note":{{"S":"{note}"}}}}"#
+        );
+        item
+    }
+}
+
+/// The table, as `CreateTable` wants it.
+pub fn table() -> Value {
+    let (string, number) = ("S", "N");
+    let attribute = |name: &str, kind: &str| json!({"AttributeName": name, "AttributeType": kind});
+    json!({
+        "TableName": TABLE,
+        "AttributeDefinitions": [
+            attribute("customer", string),
+            attribute("order", string),
+            attribute("product", string),
+            attribute("placed", number),
+        ],
+        "KeySchema": key_schema("customer", "order"),
+        "GlobalSecondaryIndexes": [index()],
+        "BillingMode": "PAY_PER_REQUEST",
+    })
+}
+
+/// The index, as `CreateTable` and `UpdateTable` want it.
+pub fn index() -> Value {
+    json!({
+        "IndexName": INDEX,
+        "KeySchema": key_schema("product", "placed"),
+        "Projection": {"ProjectionType": "ALL"},
+    })
+}
+
+fn key_schema(partition: &str, sort: &str) -> Value {
+    json!([
+        {"AttributeName": partition, "KeyType": "HASH"},
+        {"AttributeName": sort, "KeyType": "RANGE"},
+    ])
+}
+
+/// A cut from a pool of random letters: each order another cut, at no cost worth measuring.
+fn note(number: u64) -> &'static str {
+    static POOL: LazyLock<String> = LazyLock::new(|| {
+        let mut random = fastrand::Rng::with_seed(4);
+        (0..1 << 16).map(|_| random.alphanumeric()).collect()
+    });
+    // An odd multiplier spreads neighbouring orders over the pool.
+    let start = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize % (POOL.len() - NOTE_BYTES);
+    &POOL[start..start + NOTE_BYTES]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn every_customer_and_every_product_has_twenty_orders() {
+        let data = Data::new(101);
+        assert_eq!((data.items(), data.customers()), (200, 10));
+        for name in [Data::customer, Data::product] {
+            let mut orders: HashMap<String, u64> = HashMap::new();
+            (0..data.items()).for_each(|number| *orders.entry(name(data, number)).or_default() += 1);
+            assert_eq!(orders.len(), 10);
+            assert!(orders.values().all(|&orders| orders == QUERY_ITEMS));
+        }
+    }
+
+    #[test]
+    fn an_order_is_json_of_one_length_whatever_its_number_and_edition() {
+        let data = Data::new(10_000_000);
+        let length = data.item(0, 0).len();
+        for (number, edition) in [(1, 1), (9_999_999, 99), (4_711, 3)] {
+            let item = data.item(number, edition);
+            assert_eq!(item.len(), length);
+            let item: Value = serde_json::from_str(&item).unwrap();
+            let key: Value = serde_json::from_str(&data.key(number)).unwrap();
+            assert_eq!((&item["customer"], &item["order"]), (&key["customer"], &key["order"]));
+        }
+        assert_ne!(data.item(7, 0), data.item(7, 1));
+    }
+}
