@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use crate::contender::Contender;
 use crate::goals;
-use crate::report::{Measurement, Report, number};
+use crate::measurement::Measurement;
+use crate::report::{Report, number};
 use crate::workload::Workload;
 
 const PANEL_WIDTH: f64 = 440.0;

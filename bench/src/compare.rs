@@ -4,20 +4,21 @@
 //! that whatever else the machine does hits them alike; whoever is not being measured is stopped, so that
 //! only one of them ever runs.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use crate::chart;
 use crate::connection::Connection;
 use crate::contender::{Contender, Places, serve};
 use crate::data::{self, Data};
-use crate::load::{Clients, Outcome, Until};
+use crate::load::{Clients, Until};
+use crate::measurement::Measurement;
 use crate::place::Place;
-use crate::report::{Measurement, Report};
+use crate::progress;
+use crate::report::Report;
 use crate::server::Server;
 use crate::table;
 use crate::workload::{Requests, Workload};
@@ -87,9 +88,9 @@ pub async fn run(options: &Options) -> Result<()> {
     record_replies(&places, options.data()).await.context("recording replies for the bare server")?;
     let measurements = Comparison::start(options, &places).await?.measure().await?;
     let report = Report::new(measurements);
-    println!("{}", report.markdown());
-    let files = write(&options.place.output()?, &report)?;
-    println!("Written: {}", files.join(", "));
+    let text = report.markdown();
+    println!("{text}");
+    options.place.write(&[("compare.md", &text), ("compare.svg", &chart::svg(&report))])?;
     report.ensure_sound()?;
     if options.quick {
         println!("Everything works. The figures mean nothing: rows were too short.");
@@ -104,7 +105,7 @@ async fn record_replies(places: &Places, data: Data) -> Result<()> {
     table::create(&mut connection, &data::table()).await?;
     Clients::connect(server.address, 1)
         .await?
-        .drive(Workload::Load, &Workload::Load.requests(data), Until::Walked)
+        .drive(&Requests::of(Workload::Load, data), Until::Walked)
         .await?;
     crate::bare::record(server.address, data, &places.replies).await?;
     server.kill().await
@@ -123,8 +124,7 @@ impl<'a> Comparison<'a> {
         let contenders = options.contenders();
         let rows = options.workloads().iter().filter(|&&workload| workload != Workload::Load).count();
         let slices = contenders.len() * (1 + rows * options.connections.len() * ROUNDS as usize);
-        let progress = ProgressBar::new(slices as u64)
-            .with_style(ProgressStyle::with_template("{bar:40} {pos}/{len} {eta} left · {msg}")?);
+        let progress = progress::bar(slices as u64);
         let mut comparison = Comparison { options, servers: Vec::new(), measurements: Vec::new(), progress };
         for contender in contenders {
             let server = places.start(contender).await?;
@@ -143,9 +143,9 @@ impl<'a> Comparison<'a> {
         }
         let connections = self.options.connections.iter().copied().max().unwrap_or(1);
         let mut clients = Clients::connect(server.address, connections).await?;
-        let requests = Workload::Load.requests(self.options.data());
+        let requests = Requests::finished(Workload::Load, self.options.data());
         let cpu_before = server.cpu_time()?;
-        let outcome = clients.drive(Workload::Load, &requests, Until::Walked).await?;
+        let outcome = clients.drive(&requests, Until::Walked).await?;
         ensure!(
             outcome.failures.count == 0,
             "{} can't be loaded: {}",
@@ -164,7 +164,7 @@ impl<'a> Comparison<'a> {
             if workload == Workload::Load {
                 continue;
             }
-            let requests = workload.requests(self.options.data());
+            let requests = Requests::finished(workload, self.options.data());
             let walks: Vec<Requests> = self.servers.iter().map(|_| requests.afresh()).collect();
             for &connections in &self.options.connections {
                 let rows = self.rows(workload, connections, &walks).await?;
@@ -194,7 +194,7 @@ impl<'a> Comparison<'a> {
                     workload.title()
                 ));
                 server.resume()?;
-                let turn = turn(row, walk, server, self.options.slice()).await;
+                let turn = row.take_turn(walk, server, self.options.slice()).await;
                 turn.with_context(|| format!("{}: {}", contender.title(), workload.title()))?;
                 server.pause()?;
                 self.progress.inc(1);
@@ -202,28 +202,4 @@ impl<'a> Comparison<'a> {
         }
         Ok(rows)
     }
-}
-
-/// One contender's turn at a row: one reply is read closely, the next are not counted, the rest is.
-async fn turn(row: &mut Measurement, requests: &Requests, server: &Server, slice: Duration) -> Result<()> {
-    let mut connection = Connection::open(server.address).await?;
-    let (status, body) = connection.exchange(requests.next()).await?;
-    if let Err(wrong) = row.workload.check(status, body) {
-        row.wrong_answer(&wrong);
-    }
-    drop(connection);
-    let mut clients = Clients::connect(server.address, row.connections).await?;
-    clients.drive(row.workload, requests, Until::Passed(slice / 8)).await?;
-    let cpu_before = server.cpu_time()?;
-    let outcome: Outcome = clients.drive(row.workload, requests, Until::Passed(slice)).await?;
-    row.add(outcome, server.cpu_time()? - cpu_before, server.resident_bytes()?)
-}
-
-fn write(folder: &std::path::Path, report: &Report) -> Result<Vec<String>> {
-    let files: [(PathBuf, String); 2] =
-        [(folder.join("compare.md"), report.markdown()), (folder.join("compare.svg"), chart::svg(report))];
-    for (path, text) in &files {
-        std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
-    }
-    Ok(files.iter().map(|(path, _)| path.display().to_string()).collect())
 }

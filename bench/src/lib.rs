@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! compare     all contenders, workload by workload -> report, goals, chart
+//! scale       tables of several sizes
 //!
 //! contender   who is measured, and how each is started; server is one of their processes
 //! data        the items; table makes their table
@@ -26,9 +27,12 @@ pub mod contender;
 pub mod data;
 pub mod goals;
 pub mod load;
+pub mod measurement;
 pub mod place;
+pub mod progress;
 pub mod report;
 pub mod request;
+pub mod scale;
 pub mod server;
 pub mod table;
 pub mod workload;
@@ -45,6 +49,7 @@ pub struct Arguments {
 
 #[derive(clap::Subcommand, Clone, Debug)]
 pub enum Command {
+    Scale(scale::Options),
     /// Serve recorded replies
     #[command(hide = true)]
     Bare {

@@ -103,10 +103,10 @@ impl Clients {
     }
 
     /// Drives requests over all connections.
-    pub async fn drive(&mut self, workload: Workload, requests: &Requests, until: Until) -> Result<Outcome> {
+    pub async fn drive(&mut self, requests: &Requests, until: Until) -> Result<Outcome> {
         let mut tasks = JoinSet::new();
         for connection in self.connections.drain(..) {
-            tasks.spawn(drive_one(connection, workload, requests.clone(), until));
+            tasks.spawn(drive_one(connection, requests.clone(), until));
         }
         let mut outcome = Outcome::empty()?;
         while let Some(finished) = tasks.join_next().await {
@@ -121,7 +121,6 @@ impl Clients {
 /// Returns the connection unless it broke.
 async fn drive_one(
     mut connection: Connection,
-    workload: Workload,
     requests: Requests,
     until: Until,
 ) -> Result<(Option<Connection>, Outcome)> {
@@ -133,7 +132,7 @@ async fn drive_one(
         Until::Walked => !requests.walked(),
     };
     while goes_on(sent) {
-        let exchanged = exchange(&mut connection, workload, requests.next(), &mut outcome).await;
+        let exchanged = exchange(&mut connection, requests.workload(), &requests.next(), &mut outcome).await;
         let received = Instant::now();
         match exchanged {
             Ok(true) => outcome.latencies.record((received - sent).as_nanos() as u64)?,

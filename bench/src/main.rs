@@ -2,10 +2,11 @@
 
 #![allow(clippy::print_stdout, reason = "the ready line is on standard output")]
 
-use anyhow::Result;
-use bench::{Arguments, Command, bare, compare};
+use anyhow::{Result, bail};
+use bench::{Arguments, Command, bare, compare, scale};
 use clap::Parser;
 use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(Parser)]
 struct Bench {
@@ -15,13 +16,25 @@ struct Bench {
 
 fn main() -> Result<()> {
     let Arguments { compare, command } = Bench::parse().arguments;
-    // One thread: the generator must leave the machine to the server.
-    let generator = Builder::new_current_thread().enable_all().build()?;
     match command {
-        None => generator.block_on(compare::run(&compare)),
+        None => measure(compare::run(&compare)),
+        Some(Command::Scale(scale)) => measure(scale::run(&scale)),
         Some(Command::Bare { replies }) => Builder::new_multi_thread()
             .enable_all()
             .build()?
             .block_on(bare::serve(&replies, |address| println!("ready at http://{address}"))),
     }
+}
+
+/// On one thread: the generator must leave the machine to the server. A signal ends it in good order, so that
+/// no stopped server and no data stay behind.
+fn measure(measuring: impl Future<Output = Result<()>>) -> Result<()> {
+    Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            measured = measuring => measured,
+            _ = terminate.recv() => bail!("terminated"),
+            _ = tokio::signal::ctrl_c() => bail!("interrupted"),
+        }
+    })
 }

@@ -45,4 +45,15 @@ impl Place {
             .tempdir_in(self.output()?)
             .context("making a folder for data")
     }
+
+    /// Writes reports and says where they are.
+    pub fn write(&self, files: &[(&str, &str)]) -> Result<()> {
+        let folder = self.output()?;
+        for (name, text) in files {
+            let path = folder.join(name);
+            std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+            println!("Written: {}", path.display());
+        }
+        Ok(())
+    }
 }

@@ -1,68 +1,15 @@
 //! Measurements side by side, as Markdown that also reads well on a terminal.
 
-use std::time::Duration;
-
 use anyhow::{Result, ensure};
 use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
 
 use crate::contender::Contender;
 use crate::goals;
-use crate::load::Outcome;
+use crate::measurement::Measurement;
 use crate::workload::Workload;
 
 /// Replies of the bare server may differ from Lodestone's by this much: numbers grow while they are updated.
 const REPLY_SIZE_TOLERANCE: f64 = 0.02;
-
-/// One row: a contender at a workload.
-pub struct Measurement {
-    pub contender: Contender,
-    pub workload: Workload,
-    pub connections: usize,
-    pub outcome: Outcome,
-    pub cpu: Duration,
-    pub resident_bytes: u64,
-}
-
-impl Measurement {
-    pub fn new(contender: Contender, workload: Workload, connections: usize) -> Result<Measurement> {
-        let (cpu, resident_bytes) = (Duration::ZERO, 0);
-        Ok(Measurement { contender, workload, connections, outcome: Outcome::empty()?, cpu, resident_bytes })
-    }
-
-    pub fn add(&mut self, outcome: Outcome, cpu: Duration, resident_bytes: u64) -> Result<()> {
-        self.cpu += cpu;
-        self.resident_bytes = resident_bytes;
-        self.outcome.add_after(outcome)
-    }
-
-    pub fn wrong_answer(&mut self, wrong: &anyhow::Error) {
-        self.outcome.failures.record(|| format!("a wrong answer: {wrong}"));
-    }
-
-    pub fn rate(&self) -> f64 {
-        self.outcome.succeeded() as f64 / self.outcome.elapsed.as_secs_f64()
-    }
-
-    pub fn cpu_us(&self) -> f64 {
-        self.cpu.as_secs_f64() * 1e6 / self.outcome.succeeded() as f64
-    }
-
-    fn latency_us(&self, quantile: f64) -> f64 {
-        self.outcome.latencies.value_at_quantile(quantile) as f64 / 1e3
-    }
-
-    fn reply_bytes(&self) -> f64 {
-        self.outcome.reply_bytes as f64 / self.outcome.succeeded() as f64
-    }
-
-    fn resident_mb(&self) -> f64 {
-        self.resident_bytes as f64 / 1e6
-    }
-
-    fn same_work(&self, other: &Measurement) -> bool {
-        self.workload == other.workload && self.connections == other.connections
-    }
-}
 
 pub struct Report {
     pub measurements: Vec<Measurement>,
@@ -227,6 +174,7 @@ fn thousands(digits: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn measured(contender: Contender, operations: u64, cpu_ms: u64, reply_bytes: u64) -> Measurement {
         let mut row = Measurement::new(contender, Workload::Get, 32).unwrap();

@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
 /// Far beyond any healthy start, recovery after a crash included.
-const READY_WITHIN: Duration = Duration::from_secs(30);
+const READY_WITHIN: Duration = Duration::from_secs(120);
 
 pub struct Server {
     process: Child,
@@ -85,8 +85,17 @@ impl Server {
 
     /// Memory it holds at the moment.
     pub fn resident_bytes(&self) -> Result<u64> {
+        self.memory_bytes("VmRSS:")
+    }
+
+    /// The most memory it has held since it was started.
+    pub fn resident_bytes_max(&self) -> Result<u64> {
+        self.memory_bytes("VmHWM:")
+    }
+
+    fn memory_bytes(&self, field: &str) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id))?;
-        resident_bytes(&status).context("reading the memory of the server")
+        memory_bytes(&status, field).context("reading the memory of the server")
     }
 }
 
@@ -106,8 +115,8 @@ fn endpoint(line: &str) -> Option<SocketAddr> {
     after[..end].parse().ok()
 }
 
-fn resident_bytes(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+fn memory_bytes(status: &str, field: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 
@@ -128,7 +137,7 @@ mod tests {
 
     #[test]
     fn memory_is_read_in_bytes() {
-        assert_eq!(resident_bytes("Name:\tx\nVmRSS:\t    2048 kB\n"), Some(2 * 1024 * 1024));
-        assert_eq!(resident_bytes("Name:\tx\n"), None);
+        assert_eq!(memory_bytes("Name:\tx\nVmRSS:\t    2048 kB\n", "VmRSS:"), Some(2 * 1024 * 1024));
+        assert_eq!(memory_bytes("Name:\tx\n", "VmRSS:"), None);
     }
 }

@@ -1,11 +1,12 @@
 //! What is asked of the contenders: the requests of each workload, and how a right reply looks.
 //!
-//! A workload's requests are made beforehand. They are walked in a shuffled order that never draws an order
-//! twice before all were drawn: so that no write repeats what is stored, and no two transactions in flight
-//! want the same order.
+//! A request follows from its place in the walk. The walk jumps about and touches every item once before it
+//! touches one again: so that no write repeats what is stored, and no two transactions in flight want the
+//! same item.
 
+use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
@@ -14,8 +15,8 @@ use serde_json::Value;
 use crate::data::{Data, INDEX, QUERY_ITEMS, TABLE};
 use crate::request::encode_as;
 
-pub const BATCH_ITEMS: usize = 25;
-const TRANSACTION_ITEMS: usize = 4;
+const BATCH_ITEMS: u64 = 25;
+const TRANSACTION_ITEMS: u64 = 4;
 /// Writing these in turn changes an order each time.
 const EDITIONS: u64 = 2;
 
@@ -76,37 +77,43 @@ impl Workload {
         }
     }
 
-    /// Finished requests that together touch every item, in a shuffled order.
-    pub fn requests(self, data: Data) -> Requests {
-        let bodies = self.bodies(data);
-        let agent = self.slug();
-        let finished = bodies.iter().map(|body| encode_as(&agent, self.operation(), body)).collect();
-        Requests { finished, next: Arc::default() }
+    /// The items that one request is about.
+    fn size(self) -> u64 {
+        match self {
+            Workload::Load | Workload::Batch => BATCH_ITEMS,
+            Workload::Transaction => TRANSACTION_ITEMS,
+            Workload::Query | Workload::IndexQuery => QUERY_ITEMS,
+            _ => 1,
+        }
     }
 
-    fn bodies(self, data: Data) -> Vec<String> {
-        let numbers = || shuffled(data.items());
-        // Every order in one edition, then every order in the next.
-        let editions = || (1..=EDITIONS).flat_map(|edition| numbers().into_iter().map(move |n| (n, edition)));
-        let put = |(number, edition)| data.item(number, edition);
+    /// After so many requests every item was touched once.
+    fn lap(self, data: Data) -> u64 {
+        data.items() / self.size()
+    }
+
+    fn request(self, data: Data, place: u64) -> Vec<u8> {
+        encode_as(&self.slug(), self.operation(), &self.body(data, place))
+    }
+
+    fn body(self, data: Data, place: u64) -> String {
+        let (lap, place) = (place / self.lap(data), place % self.lap(data));
+        let number = stride(place, self.lap(data));
+        let puts =
+            || (place * self.size()..).take(self.size() as usize).map(|place| stride(place, data.items()));
+        // A lap writes another edition than the lap before, and than the load.
+        let items = || puts().map(|number| data.item(number, lap + 1)).collect::<Vec<_>>();
         match self {
-            Workload::Get => numbers().iter().map(|&n| get(&data.key(n), false)).collect(),
-            Workload::ConsistentGet => numbers().iter().map(|&n| get(&data.key(n), true)).collect(),
-            Workload::Query => {
-                shuffled(data.customers()).iter().map(|&n| query(&data.customer(n * QUERY_ITEMS))).collect()
-            }
-            Workload::IndexQuery => {
-                shuffled(data.customers()).iter().map(|&n| query_index(&data.product(n))).collect()
-            }
-            Workload::Put => editions().map(|order| self::put(&put(order))).collect(),
-            Workload::ConditionalPut => editions().map(|order| conditional_put(&put(order))).collect(),
-            Workload::Update => numbers().iter().map(|&n| update(&data.key(n))).collect(),
-            Workload::Transaction => chunks(editions().map(put).collect(), TRANSACTION_ITEMS, transaction),
-            Workload::Batch => chunks(editions().map(put).collect(), BATCH_ITEMS, batch),
-            Workload::Load => {
-                let new = numbers().into_iter().map(|number| data.item(number, 0)).collect();
-                chunks(new, BATCH_ITEMS, batch)
-            }
+            Workload::Get => get(&data.key(number), false),
+            Workload::ConsistentGet => get(&data.key(number), true),
+            Workload::Query => query(&data.customer(number * QUERY_ITEMS)),
+            Workload::IndexQuery => query_index(&data.product(number)),
+            Workload::Put => put(&data.item(number, lap + 1)),
+            Workload::ConditionalPut => conditional_put(&data.item(number, lap + 1)),
+            Workload::Update => update(&data.key(number)),
+            Workload::Transaction => transaction(&items()),
+            Workload::Batch => batch(&items()),
+            Workload::Load => batch(&puts().map(|number| data.item(number, 0)).collect::<Vec<_>>()),
         }
     }
 
@@ -146,29 +153,55 @@ impl Workload {
 /// The requests of a workload and how far they are walked. A clone walks on from the same place.
 #[derive(Clone)]
 pub struct Requests {
+    workload: Workload,
+    data: Data,
     finished: Arc<[Vec<u8>]>,
-    next: Arc<AtomicUsize>,
+    next: Arc<AtomicU64>,
 }
 
 impl Requests {
-    pub fn next(&self) -> &[u8] {
-        let place = self.next.fetch_add(1, Ordering::Relaxed);
-        &self.finished[place % self.finished.len()]
+    /// Made one by one as they are walked: for tables so large that their requests fill the memory.
+    pub fn of(workload: Workload, data: Data) -> Requests {
+        Requests { workload, data, finished: Arc::default(), next: Arc::default() }
     }
 
-    /// Whether each was taken at least once.
+    /// Made beforehand.
+    pub fn finished(workload: Workload, data: Data) -> Requests {
+        let places = 0..EDITIONS * workload.lap(data);
+        let finished = places.map(|place| workload.request(data, place)).collect();
+        Requests { finished, ..Requests::of(workload, data) }
+    }
+
+    pub fn workload(&self) -> Workload {
+        self.workload
+    }
+
+    pub fn next(&self) -> Cow<'_, [u8]> {
+        let place = self.next.fetch_add(1, Ordering::Relaxed);
+        match self.finished.len() as u64 {
+            0 => self.workload.request(self.data, place).into(),
+            count => self.finished[(place % count) as usize].as_slice().into(),
+        }
+    }
+
+    /// The items that were touched so far, some maybe several times.
+    pub fn items_touched(&self) -> u64 {
+        self.next.load(Ordering::Relaxed) * self.workload.size()
+    }
+
+    /// Whether every item was touched.
     pub fn walked(&self) -> bool {
-        self.next.load(Ordering::Relaxed) >= self.finished.len()
+        self.items_touched() >= self.data.items()
     }
 
     /// The same requests, walked from the start by somebody else.
     pub fn afresh(&self) -> Requests {
-        Requests { finished: self.finished.clone(), next: Arc::default() }
+        Requests { next: Arc::default(), ..self.clone() }
     }
 }
 
 /// A `BatchWriteItem` body that puts items.
-pub fn batch(items: &[String]) -> String {
+fn batch(items: &[String]) -> String {
     let puts: Vec<String> =
         items.iter().map(|item| format!(r#"{{"PutRequest":{{"Item":{item}}}}}"#)).collect();
     format!(r#"{{"RequestItems":{{"{TABLE}":[{}]}}}}"#, puts.join(","))
@@ -218,14 +251,11 @@ fn transaction(items: &[String]) -> String {
     format!(r#"{{"TransactItems":[{}]}}"#, puts.join(","))
 }
 
-fn chunks(items: Vec<String>, size: usize, request: fn(&[String]) -> String) -> Vec<String> {
-    items.chunks(size).map(request).collect()
-}
-
-fn shuffled(count: u64) -> Vec<u64> {
-    let mut numbers: Vec<u64> = (0..count).collect();
-    fastrand::Rng::with_seed(count).shuffle(&mut numbers);
-    numbers
+/// Jumps about in `0..count` and comes to each number once, for places in the same range.
+fn stride(place: u64, count: u64) -> u64 {
+    /// A prime, and so without a common divisor with any count but its own multiples.
+    const STEP: u64 = 7_368_787;
+    place * STEP % count
 }
 
 #[cfg(test)]
@@ -233,23 +263,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_request_is_json_of_its_operation() {
-        let data = Data::new(200);
+    fn every_request_is_json() {
         for &workload in Workload::value_variants() {
-            for body in workload.bodies(data) {
-                assert!(serde_json::from_str::<Value>(&body).is_ok(), "{body}");
-            }
+            let body = workload.body(Data::new(200), 3);
+            assert!(serde_json::from_str::<Value>(&body).is_ok(), "{body}");
         }
     }
 
     #[test]
-    fn a_write_is_never_of_what_the_last_write_of_that_item_stored() {
+    fn a_lap_writes_every_item_once_and_the_next_lap_something_else() {
+        let data = Data::new(300);
+        for workload in [Workload::Put, Workload::Transaction, Workload::Batch] {
+            let written = |lap: u64| {
+                let places = lap * workload.lap(data)..(lap + 1) * workload.lap(data);
+                let bodies: String = places.map(|place| workload.body(data, place)).collect();
+                let mut items: Vec<String> =
+                    bodies.split(r#"{"customer""#).skip(1).map(|item| item[..190].to_owned()).collect();
+                items.sort();
+                items.dedup();
+                items
+            };
+            let (first, second) = (written(0), written(1));
+            assert_eq!(first.len(), 300, "{workload:?}");
+            assert!(first.iter().zip(&second).all(|(first, second)| first != second), "{workload:?}");
+        }
+    }
+
+    #[test]
+    fn finished_requests_are_those_that_would_be_made() {
         let data = Data::new(100);
-        let bodies = Workload::Put.bodies(data);
-        let mut distinct = bodies.clone();
-        distinct.sort();
-        distinct.dedup();
-        assert_eq!((bodies.len(), distinct.len()), (200, 200));
+        let (made, finished) = (Requests::of(Workload::Put, data), Requests::finished(Workload::Put, data));
+        assert!((0..2 * data.items()).all(|_| made.next() == finished.next()));
+        assert!(finished.walked() && !finished.afresh().walked());
     }
 
     #[test]
