@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 
 use crate::connection::Connection;
 use crate::data::Data;
-use crate::workload::{Requests, Workload};
+use crate::workload::{Requests, Source, Workload};
 
 /// A reply for each workload, which requests name as their `User-Agent`.
 type Replies = HashMap<String, Response<Full<Bytes>>>;
@@ -28,7 +28,7 @@ pub async fn record(address: SocketAddr, data: Data, file: &Path) -> Result<()> 
     let mut connection = Connection::open(address).await?;
     let mut replies = serde_json::Map::new();
     for &workload in Workload::value_variants() {
-        let reply = connection.exchange_whole(&Requests::of(workload, data).next()).await?;
+        let reply = connection.exchange_whole(&Requests::of(workload, data).next().1).await?;
         workload
             .check(reply.status, reply.body)
             .with_context(|| format!("{workload:?} is answered wrongly"))?;

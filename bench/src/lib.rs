@@ -7,11 +7,13 @@
 //! ```text
 //! compare     all contenders, workload by workload -> report, goals, chart
 //! scale       tables of several sizes
+//! latency     how long clients wait, by a schedule that does not wait for the server
 //!
 //! contender   who is measured, and how each is started; server is one of their processes
 //! data        the items; table makes their table
 //! workload    what is asked, as finished requests, so that the generator costs little; how a right reply looks
 //! load        closed loop: each connection sends its next request after the last reply
+//! schedule    open loop: requests are due whatever the server does
 //! connection  the least that a client must do
 //! ```
 //!
@@ -26,6 +28,7 @@ pub mod connection;
 pub mod contender;
 pub mod data;
 pub mod goals;
+pub mod latency;
 pub mod load;
 pub mod measurement;
 pub mod place;
@@ -33,6 +36,7 @@ pub mod progress;
 pub mod report;
 pub mod request;
 pub mod scale;
+pub mod schedule;
 pub mod server;
 pub mod table;
 pub mod workload;
@@ -50,6 +54,7 @@ pub struct Arguments {
 #[derive(clap::Subcommand, Clone, Debug)]
 pub enum Command {
     Scale(scale::Options),
+    Latency(latency::Options),
     /// Serve recorded replies
     #[command(hide = true)]
     Bare {

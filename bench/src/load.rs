@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 use tokio::task::JoinSet;
 
 use crate::connection::Connection;
-use crate::workload::{Requests, Workload};
+use crate::workload::{Source, Workload};
 
 /// How often a batch is sent again before what is left of it counts as an error.
 const RETRIES_MAX: usize = 10;
@@ -84,7 +84,7 @@ impl Failures {
 #[derive(Clone, Copy)]
 pub enum Until {
     Passed(Duration),
-    /// All requests were sent once.
+    /// Every item was touched.
     Walked,
 }
 
@@ -103,10 +103,10 @@ impl Clients {
     }
 
     /// Drives requests over all connections.
-    pub async fn drive(&mut self, requests: &Requests, until: Until) -> Result<Outcome> {
+    pub async fn drive(&mut self, source: &impl Source, until: Until) -> Result<Outcome> {
         let mut tasks = JoinSet::new();
         for connection in self.connections.drain(..) {
-            tasks.spawn(drive_one(connection, requests.clone(), until));
+            tasks.spawn(drive_one(connection, source.clone(), until));
         }
         let mut outcome = Outcome::empty()?;
         while let Some(finished) = tasks.join_next().await {
@@ -121,7 +121,7 @@ impl Clients {
 /// Returns the connection unless it broke.
 async fn drive_one(
     mut connection: Connection,
-    requests: Requests,
+    source: impl Source,
     until: Until,
 ) -> Result<(Option<Connection>, Outcome)> {
     let mut outcome = Outcome::empty()?;
@@ -129,10 +129,11 @@ async fn drive_one(
     let mut sent = started;
     let goes_on = |now: Instant| match until {
         Until::Passed(duration) => now - started < duration,
-        Until::Walked => !requests.walked(),
+        Until::Walked => !source.is_walked(),
     };
     while goes_on(sent) {
-        let exchanged = exchange(&mut connection, requests.workload(), &requests.next(), &mut outcome).await;
+        let (workload, request) = source.next();
+        let exchanged = exchange(&mut connection, workload, &request, &mut outcome).await;
         let received = Instant::now();
         match exchanged {
             Ok(true) => outcome.latencies.record((received - sent).as_nanos() as u64)?,

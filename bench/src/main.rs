@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, reason = "the ready line is on standard output")]
 
 use anyhow::{Result, bail};
-use bench::{Arguments, Command, bare, compare, scale};
+use bench::{Arguments, Command, bare, compare, latency, scale};
 use clap::Parser;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
@@ -19,6 +19,7 @@ fn main() -> Result<()> {
     match command {
         None => measure(compare::run(&compare)),
         Some(Command::Scale(scale)) => measure(scale::run(&scale)),
+        Some(Command::Latency(latency)) => measure(latency::run(&latency)),
         Some(Command::Bare { replies }) => Builder::new_multi_thread()
             .enable_all()
             .build()?

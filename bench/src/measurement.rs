@@ -8,7 +8,7 @@ use crate::connection::Connection;
 use crate::contender::Contender;
 use crate::load::{Clients, Outcome, Until};
 use crate::server::Server;
-use crate::workload::{Requests, Workload};
+use crate::workload::{Requests, Source, Workload};
 
 /// A contender at a workload.
 pub struct Measurement {
@@ -44,7 +44,7 @@ impl Measurement {
 
     async fn check_one(&mut self, requests: &Requests, server: &Server) -> Result<()> {
         let mut connection = Connection::open(server.address).await?;
-        let (status, body) = connection.exchange(&requests.next()).await?;
+        let (status, body) = connection.exchange(&requests.next().1).await?;
         if let Err(wrong) = self.workload.check(status, body) {
             self.outcome.failures.record(|| format!("a wrong answer: {wrong}"));
         }

@@ -24,7 +24,7 @@ use crate::progress;
 use crate::report::{self, number};
 use crate::server::Server;
 use crate::table;
-use crate::workload::{Requests, Workload};
+use crate::workload::{Requests, Source, Workload};
 
 const WORKLOADS: [Workload; 3] = [Workload::Get, Workload::Query, Workload::Put];
 /// How many times a row goes round the sizes.
@@ -171,7 +171,7 @@ impl Subject {
         let started = Instant::now();
         let server = serve(&self.lodestone, ["--data".into(), self.folder.clone()]).await?;
         let mut connection = Connection::open(server.address).await?;
-        let (status, body) = connection.exchange(&Requests::of(Workload::Get, self.data).next()).await?;
+        let (status, body) = connection.exchange(&Requests::of(Workload::Get, self.data).next().1).await?;
         let took = started.elapsed();
         Workload::Get.check(status, body).context("the first get after an opening")?;
         Ok((server, took))

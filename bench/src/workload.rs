@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use anyhow::{Result, ensure};
 use clap::ValueEnum;
@@ -150,7 +150,15 @@ impl Workload {
     }
 }
 
-/// The requests of a workload and how far they are walked. A clone walks on from the same place.
+/// Where requests come from. A clone goes on where the other is.
+pub trait Source: Clone + Send + Sync + 'static {
+    fn next(&self) -> (Workload, Cow<'_, [u8]>);
+
+    /// Whether every item was touched.
+    fn is_walked(&self) -> bool;
+}
+
+/// The requests of a workload and how far they are walked.
 #[derive(Clone)]
 pub struct Requests {
     workload: Workload,
@@ -172,31 +180,55 @@ impl Requests {
         Requests { finished, ..Requests::of(workload, data) }
     }
 
-    pub fn workload(&self) -> Workload {
-        self.workload
-    }
-
-    pub fn next(&self) -> Cow<'_, [u8]> {
-        let place = self.next.fetch_add(1, Ordering::Relaxed);
-        match self.finished.len() as u64 {
-            0 => self.workload.request(self.data, place).into(),
-            count => self.finished[(place % count) as usize].as_slice().into(),
-        }
-    }
-
     /// The items that were touched so far, some maybe several times.
     pub fn items_touched(&self) -> u64 {
         self.next.load(Ordering::Relaxed) * self.workload.size()
     }
 
-    /// Whether every item was touched.
-    pub fn walked(&self) -> bool {
-        self.items_touched() >= self.data.items()
-    }
-
     /// The same requests, walked from the start by somebody else.
     pub fn afresh(&self) -> Requests {
         Requests { next: Arc::default(), ..self.clone() }
+    }
+}
+
+impl Source for Requests {
+    fn next(&self) -> (Workload, Cow<'_, [u8]>) {
+        let place = self.next.fetch_add(1, Ordering::Relaxed);
+        let request = match self.finished.len() as u64 {
+            0 => self.workload.request(self.data, place).into(),
+            count => self.finished[(place % count) as usize].as_slice().into(),
+        };
+        (self.workload, request)
+    }
+
+    fn is_walked(&self) -> bool {
+        self.items_touched() >= self.data.items()
+    }
+}
+
+/// Several workloads by turns.
+#[derive(Clone)]
+pub struct Mix {
+    turns: Arc<[Requests]>,
+    next: Arc<AtomicUsize>,
+}
+
+impl Mix {
+    /// A workload that is named twice comes twice as often.
+    pub fn of(workloads: &[Workload], data: Data) -> Mix {
+        let turns = workloads.iter().map(|&workload| Requests::of(workload, data)).collect();
+        Mix { turns, next: Arc::default() }
+    }
+}
+
+impl Source for Mix {
+    fn next(&self) -> (Workload, Cow<'_, [u8]>) {
+        let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.turns.len();
+        self.turns[turn].next()
+    }
+
+    fn is_walked(&self) -> bool {
+        self.turns.iter().all(Source::is_walked)
     }
 }
 
@@ -294,7 +326,7 @@ mod tests {
         let data = Data::new(100);
         let (made, finished) = (Requests::of(Workload::Put, data), Requests::finished(Workload::Put, data));
         assert!((0..2 * data.items()).all(|_| made.next() == finished.next()));
-        assert!(finished.walked() && !finished.afresh().walked());
+        assert!(finished.is_walked() && !finished.afresh().is_walked());
     }
 
     #[test]

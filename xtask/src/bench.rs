@@ -16,7 +16,10 @@ pub fn run() -> Result<()> {
 
 /// Sees that measuring works; says nothing about speed.
 pub fn smoke() -> Result<()> {
-    run_with(["--quick".into()])
+    for arguments in [&["--quick"][..], &["scale", "--quick"], &["latency", "--quick"]] {
+        run_with(arguments.iter().map(OsString::from))?;
+    }
+    Ok(())
 }
 
 fn run_with(arguments: impl IntoIterator<Item = OsString>) -> Result<()> {

@@ -1,0 +1,281 @@
+//! `bench latency`: how long clients wait at 70 % of the highest rate.
+//!
+//! For each kind of load the highest rate that a closed loop sustains is found first; then requests come due
+//! at 70 % of it, in an open loop (see `schedule`). The last row does so with puts while indexes are added to the
+//! table, filled from all its items, and dropped again, one after the other.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use comfy_table::Table;
+use serde_json::{Value, json};
+
+use crate::connection::Connection;
+use crate::contender::serve;
+use crate::data::{self, Data, TABLE};
+use crate::goals::{self, Bound, Goal};
+use crate::load::{Clients, Outcome, Until};
+use crate::place::Place;
+use crate::progress;
+use crate::report::{self, number};
+use crate::schedule::{self, Schedule};
+use crate::server::Server;
+use crate::table;
+use crate::workload::{Mix, Requests, Workload};
+
+/// How much of the highest rate is asked for.
+const LOAD: f64 = 0.7;
+/// The closed loop that finds the highest rate.
+const CLOSED_CONNECTIONS: usize = 32;
+/// More than are ever in flight at 70 %, so that a request that is due need not wait for a connection.
+const OPEN_CONNECTIONS: usize = 128;
+const FILLED_INDEX: &str = "filled-meanwhile";
+
+/// See how long clients wait at 70 % of the highest rate, counted from when each request was due
+#[derive(clap::Args, Clone, Debug)]
+pub struct Options {
+    /// Measure these loads only
+    #[arg(long, value_delimiter = ',', value_name = "LOAD")]
+    pub only: Vec<Load>,
+    /// How long each row is measured; the highest rate is looked for half as long
+    #[arg(long, default_value_t = 20.0)]
+    pub seconds: f64,
+    /// How many items of about 500 bytes the table holds
+    #[arg(long, value_name = "COUNT", default_value_t = 500_000)]
+    pub items: u64,
+    /// See only that everything works: a small table and short rows
+    #[arg(long)]
+    pub quick: bool,
+    #[command(flatten)]
+    pub place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Load {
+    /// GetItem
+    Get,
+    /// Query of 20 items
+    Query,
+    /// PutItem
+    Put,
+    /// Two gets to a query and a put
+    Mix,
+    /// PutItem while indexes are filled
+    PutWhileFilling,
+}
+
+impl Load {
+    fn title(self) -> &'static str {
+        match self {
+            Load::Get => "get",
+            Load::Query => "query of 20",
+            Load::Put => "put",
+            Load::Mix => "mix",
+            Load::PutWhileFilling => "put while an index is filled",
+        }
+    }
+
+    fn source(self, data: Data) -> Mix {
+        let workloads: &[Workload] = match self {
+            Load::Get => &[Workload::Get],
+            Load::Query => &[Workload::Query],
+            Load::Put | Load::PutWhileFilling => &[Workload::Put],
+            Load::Mix => &[Workload::Get, Workload::Query, Workload::Get, Workload::Put],
+        };
+        Mix::of(workloads, data)
+    }
+}
+
+impl Options {
+    fn loads(&self) -> Vec<Load> {
+        let all = <Load as clap::ValueEnum>::value_variants().iter().copied();
+        all.filter(|load| self.only.is_empty() || self.only.contains(load)).collect()
+    }
+
+    fn data(&self) -> Data {
+        Data::new(if self.quick { 1_000 } else { self.items })
+    }
+
+    fn duration(&self) -> Duration {
+        Duration::from_secs_f64(if self.quick { 0.2 } else { self.seconds })
+    }
+}
+
+struct Row {
+    load: Load,
+    rate_max: f64,
+    outcome: Outcome,
+    /// How long the filling of each index took.
+    fillings: Vec<Duration>,
+}
+
+pub async fn run(options: &Options) -> Result<()> {
+    ensure!(options.seconds > 0.0 && options.seconds.is_finite(), "--seconds must be more than 0");
+    let folder = options.place.scratch()?;
+    let lodestone = options.place.lodestone()?;
+    let server = serve(&lodestone, ["--data".into(), folder.path().join("durable")]).await?;
+    fill(&server, options.data()).await?;
+
+    let loads = options.loads();
+    let progress = progress::bar(2 * loads.len() as u64);
+    let mut rows = Vec::new();
+    for load in loads {
+        progress.set_message(format!("{}: the highest rate", load.title()));
+        let rate_max = rate_max(load, &server, options).await?;
+        progress.inc(1);
+        progress.set_message(format!("{}: 70 % of it", load.title()));
+        rows.push(measure(load, rate_max, &server, options).await.with_context(|| load.title())?);
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    server.kill().await?;
+
+    let text = markdown(&rows);
+    println!("{text}");
+    options.place.write(&[("latency.md", &text)])?;
+    let failed: u64 = rows.iter().map(|row| row.outcome.failures.count).sum();
+    let first = rows.iter().find_map(|row| row.outcome.failures.first.as_deref()).unwrap_or_default();
+    ensure!(failed == 0, "{failed} requests failed, the first: {first}");
+    Ok(())
+}
+
+async fn fill(server: &Server, data: Data) -> Result<()> {
+    table::create(&mut Connection::open(server.address).await?, &data::table()).await?;
+    let mut clients = Clients::connect(server.address, CLOSED_CONNECTIONS).await?;
+    let requests = Requests::of(Workload::Load, data);
+    let loaded = progress::of_items(&requests, data.items(), clients.drive(&requests, Until::Walked)).await?;
+    let failures = &loaded.failures;
+    ensure!(failures.count == 0, "{} batches failed, the first: {:?}", failures.count, failures.first);
+    Ok(())
+}
+
+/// What a closed loop sustains. Before puts during which an index is filled, of puts alone: the clients don't ask
+/// for less because the table has more to do.
+async fn rate_max(load: Load, server: &Server, options: &Options) -> Result<f64> {
+    let mut clients = Clients::connect(server.address, CLOSED_CONNECTIONS).await?;
+    let duration = options.duration() / 2;
+    let outcome = clients.drive(&load.source(options.data()), Until::Passed(duration)).await?;
+    ensure!(outcome.failures.count == 0, "{}: {:?}", load.title(), outcome.failures.first);
+    Ok(outcome.succeeded() as f64 / outcome.elapsed.as_secs_f64())
+}
+
+async fn measure(load: Load, rate_max: f64, server: &Server, options: &Options) -> Result<Row> {
+    let schedule = Schedule { per_second: rate_max * LOAD, duration: options.duration() };
+    let source = load.source(options.data());
+    let driven = schedule::drive(server.address, OPEN_CONNECTIONS, &source, schedule);
+    let (outcome, fillings) = if load == Load::PutWhileFilling {
+        let (outcome, fillings) = tokio::join!(driven, fill_indexes(server, schedule.duration));
+        (outcome?, fillings?)
+    } else {
+        (driven.await?, Vec::new())
+    };
+    Ok(Row { load, rate_max, outcome, fillings })
+}
+
+/// Adds an index, waits until it is filled, drops it, and again, until the time is over and the last is done.
+async fn fill_indexes(server: &Server, duration: Duration) -> Result<Vec<Duration>> {
+    let mut connection = Connection::open(server.address).await?;
+    let deadline = Instant::now() + duration;
+    let mut fillings = Vec::new();
+    while Instant::now() < deadline {
+        let started = Instant::now();
+        table::call(&mut connection, "UpdateTable", &added_index()).await?;
+        wait_for_index(&mut connection, Some("ACTIVE")).await?;
+        fillings.push(started.elapsed());
+        let drop = json!({"TableName": TABLE, "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": FILLED_INDEX}}]});
+        table::call(&mut connection, "UpdateTable", &drop).await?;
+        wait_for_index(&mut connection, None).await?;
+    }
+    Ok(fillings)
+}
+
+fn added_index() -> Value {
+    json!({
+        "TableName": TABLE,
+        "AttributeDefinitions": [
+            {"AttributeName": "customer", "AttributeType": "S"},
+            {"AttributeName": "placed", "AttributeType": "N"},
+        ],
+        "GlobalSecondaryIndexUpdates": [{"Create": {
+            "IndexName": FILLED_INDEX,
+            "KeySchema": [
+                {"AttributeName": "customer", "KeyType": "HASH"},
+                {"AttributeName": "placed", "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "ALL"},
+        }}],
+    })
+}
+
+/// Waits until the index has a status, or is gone.
+async fn wait_for_index(connection: &mut Connection, status: Option<&str>) -> Result<()> {
+    for _ in 0..6_000 {
+        let table = table::describe(connection).await?;
+        let indexes = table["GlobalSecondaryIndexes"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let index = indexes.iter().find(|index| index["IndexName"] == FILLED_INDEX);
+        if index.map(|index| index["IndexStatus"].as_str().unwrap_or_default()) == status {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    bail!("the index did not become {status:?} within five minutes")
+}
+
+fn markdown(rows: &[Row]) -> String {
+    let mut text = format!(
+        "## Latency at 70 % of the highest rate\n\nFrom the moment each request was due. Durable.\n\n{}\n",
+        table_of(rows)
+    );
+    for row in rows.iter().filter(|row| !row.fillings.is_empty()) {
+        let seconds: Vec<String> = row.fillings.iter().map(|took| number(took.as_secs_f64())).collect();
+        text += &format!("\n{}: filling took {} s.\n", row.load.title(), seconds.join(", "));
+    }
+    text + &format!("\n## Goals\n\n{}\n", goals::table(&reached(rows)))
+}
+
+fn milliseconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e6
+}
+
+fn table_of(rows: &[Row]) -> Table {
+    let mut table = report::table(&[
+        "load",
+        "highest rate/s",
+        "asked/s",
+        "done/s",
+        "p50 ms",
+        "p99 ms",
+        "p99.9 ms",
+        "max ms",
+        "errors",
+    ]);
+    for row in rows {
+        let latencies = &row.outcome.latencies;
+        let quantile = |quantile| number(milliseconds(latencies.value_at_quantile(quantile)));
+        table.add_row([
+            row.load.title().to_owned(),
+            number(row.rate_max),
+            number(row.rate_max * LOAD),
+            number(row.outcome.succeeded() as f64 / row.outcome.elapsed.as_secs_f64()),
+            quantile(0.5),
+            quantile(0.99),
+            quantile(0.999),
+            number(milliseconds(latencies.max())),
+            row.outcome.failures.count.to_string(),
+        ]);
+    }
+    report::align_right(&mut table, &[1, 2, 3, 4, 5, 6, 7, 8]);
+    table
+}
+
+fn reached(rows: &[Row]) -> Vec<Goal> {
+    let goal = |row: &Row, name: &str, quantile: f64, most: f64| Goal {
+        what: format!("{}: {name} ms", row.load.title()),
+        measured: milliseconds(row.outcome.latencies.value_at_quantile(quantile)),
+        bound: Bound::AtMost(most),
+    };
+    let quiet = rows.iter().filter(|row| row.load != Load::PutWhileFilling);
+    let p99 = quiet.map(|row| goal(row, "p99", 0.99, 10.0));
+    let writing = rows.iter().filter(|row| matches!(row.load, Load::Put | Load::Mix | Load::PutWhileFilling));
+    p99.chain(writing.map(|row| goal(row, "p99.9", 0.999, 100.0))).collect()
+}
