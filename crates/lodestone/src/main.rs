@@ -1,6 +1,7 @@
 //! The `lodestone` command.
 
 mod advice;
+mod model;
 mod serve;
 mod verify;
 
@@ -18,6 +19,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Model(model::Model),
     Serve(serve::Serve),
     Verify(verify::Verify),
 }
@@ -25,6 +27,7 @@ enum Command {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
+        Command::Model(model) => return model.run(),
         Command::Serve(serve) => serve.run(),
         Command::Verify(verify) => verify.run(),
     };

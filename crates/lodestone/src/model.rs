@@ -1,0 +1,62 @@
+//! `lodestone model`: the workbench, one file a command. Commands read arguments and files, call the
+//! `model` crate, and print; they decide nothing about models.
+
+mod check;
+mod output;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use model::Source;
+
+/// Model from access patterns, and prove it.
+#[derive(Args)]
+#[command(arg_required_else_help = true)]
+pub struct Model {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Check(check::Check),
+}
+
+/// The findings contain an error.
+const FOUND: u8 = 1;
+/// The file can't be read, or is not a model.
+const UNREADABLE: u8 = 2;
+
+impl Model {
+    pub fn run(self) -> ExitCode {
+        match self.command {
+            Command::Check(check) => check.run(),
+        }
+    }
+}
+
+/// The model file a command is about.
+#[derive(Args)]
+struct ModelFile {
+    /// The model file.
+    #[arg(value_name = "FILE")]
+    path: PathBuf,
+}
+
+impl ModelFile {
+    /// The text of the file; if it can't be had, the user is told and the status is to be returned.
+    fn source(&self) -> Result<Source, ExitCode> {
+        read(&self.path)
+    }
+}
+
+fn read(path: &Path) -> Result<Source, ExitCode> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Source::new(path.display().to_string(), text)),
+        Err(error) => {
+            output::complain(&format!("{}: {error}", path.display()));
+            Err(ExitCode::from(UNREADABLE))
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What is wrong with a model, where, why, and what to do: and how to print it.
+
+mod json;
+mod sarif;
+mod text;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Span;
+
+pub use json::json;
+pub use sarif::sarif;
+pub use text::text;
+
+/// The number of a rule: `R14`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RuleId(pub u8);
+
+impl fmt::Display for RuleId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "R{}", self.0)
+    }
+}
+
+impl FromStr for RuleId {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<RuleId, ()> {
+        let digits = text.strip_prefix(['R', 'r']).ok_or(())?;
+        digits.parse().map(RuleId).map_err(|_| ())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Level {
+    Info,
+    Warning,
+    Error,
+}
+
+impl Level {
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Info => "info",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostic {
+    /// The rule that found it; none if the file itself is wrong.
+    pub rule: Option<RuleId>,
+    pub level: Level,
+    pub span: Span,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// What stands at the underlined text.
+    pub label: String,
+    pub why: Option<String>,
+    pub help: Option<String>,
+    /// Other places that have to do with it.
+    pub related: Vec<(Span, String)>,
+}
+
+impl Diagnostic {
+    pub fn new(level: Level, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            rule: None,
+            level,
+            span,
+            message: message.into(),
+            label: String::new(),
+            why: None,
+            help: None,
+            related: Vec::new(),
+        }
+    }
+
+    pub fn error(span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Level::Error, span, message)
+    }
+
+    pub fn warning(span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Level::Warning, span, message)
+    }
+
+    pub fn info(span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(Level::Info, span, message)
+    }
+
+    pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
+        self.label = label.into();
+        self
+    }
+
+    pub fn why(mut self, why: impl Into<String>) -> Diagnostic {
+        self.why = Some(why.into());
+        self
+    }
+
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub fn related(mut self, span: Span, note: impl Into<String>) -> Diagnostic {
+        self.related.push((span, note.into()));
+        self
+    }
+}
+
+/// Top to bottom of the file, the gravest first where they meet.
+pub fn sort(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by_key(|one| (one.span.start, std::cmp::Reverse(one.level), one.rule));
+}
+
+pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|one| one.level == Level::Error)
+}

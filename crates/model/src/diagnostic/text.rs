@@ -1,0 +1,79 @@
+//! Findings as a compiler shows them: the line, the text underlined, why, and what to do.
+
+use annotate_snippets::{AnnotationKind, Element, Group, Level as Severity, Renderer, Snippet};
+
+use super::{Diagnostic, Level};
+use crate::{Source, Span};
+
+/// The findings one below the other, with colours if `styled`, and a line that counts them.
+pub fn text(source: &Source, diagnostics: &[Diagnostic], styled: bool) -> String {
+    let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
+    let mut out = String::new();
+    for diagnostic in diagnostics {
+        out.push_str(&renderer.render(&[group(source, diagnostic)]).to_string());
+        out.push_str("\n\n");
+    }
+    out.push_str(&summary(source, diagnostics));
+    out.push('\n');
+    out
+}
+
+fn group<'a>(source: &'a Source, diagnostic: &'a Diagnostic) -> Group<'a> {
+    let mut title = severity(diagnostic.level).primary_title(diagnostic.message.as_str());
+    if let Some(rule) = diagnostic.rule {
+        title = title.id(rule.to_string());
+    }
+    let why = diagnostic.why.iter().map(|why| Element::from(Severity::NOTE.message(why.as_str())));
+    let help = diagnostic.help.iter().map(|help| Element::from(Severity::HELP.message(help.as_str())));
+    title.element(snippet(source, diagnostic)).elements(why).elements(help)
+}
+
+fn snippet<'a>(
+    source: &'a Source,
+    diagnostic: &'a Diagnostic,
+) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+    let primary = AnnotationKind::Primary
+        .span(shown(source, diagnostic.span))
+        .label((!diagnostic.label.is_empty()).then_some(diagnostic.label.as_str()));
+    let related = diagnostic
+        .related
+        .iter()
+        .map(|(span, note)| AnnotationKind::Context.span(shown(source, *span)).label(note.as_str()));
+    Snippet::source(source.text.as_str()).path(source.path.as_str()).annotation(primary).annotations(related)
+}
+
+/// A span over many lines would print them all: its first line is enough to find it.
+fn shown(source: &Source, span: Span) -> std::ops::Range<usize> {
+    let end = source.text.len();
+    let (start, stop) = (span.start.min(end), span.end.min(end));
+    let text = source.text.get(start..stop).unwrap_or_default();
+    let first_line = text.find('\n').map_or(stop, |newline| start + newline);
+    start..first_line
+}
+
+fn severity(level: Level) -> Severity<'static> {
+    match level {
+        Level::Error => Severity::ERROR,
+        Level::Warning => Severity::WARNING,
+        Level::Info => Severity::INFO,
+    }
+}
+
+fn summary(source: &Source, diagnostics: &[Diagnostic]) -> String {
+    let count = |level| diagnostics.iter().filter(|one| one.level == level).count();
+    let counted = |number: usize, noun: &str| match number {
+        0 => None,
+        1 => Some(format!("1 {noun}")),
+        _ => Some(format!("{number} {noun}s")),
+    };
+    let parts: Vec<String> = [
+        counted(count(Level::Error), "error"),
+        counted(count(Level::Warning), "warning"),
+        counted(count(Level::Info), "note"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let found = if parts.is_empty() { "no problems".to_owned() } else { parts.join(", ") };
+    format!("{}: {found}", source.path)
+}

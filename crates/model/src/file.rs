@@ -1,0 +1,101 @@
+//! The model file: YAML text -> [`Model`], or every problem of the text at once.
+//!
+//! Each section of the file has its reader, named like it. A reader never stops at a problem: it notes it
+//! and goes on with what it could read. `resolve` ties indexes and entities together at the end.
+
+mod action;
+mod attribute;
+mod cursor;
+mod entity;
+mod fields;
+mod index;
+mod literal;
+mod pattern;
+mod predicate;
+mod quantity;
+mod reader;
+mod relation;
+mod resolve;
+mod rules;
+mod table;
+mod template;
+mod yaml;
+
+use crate::diagnostic;
+use crate::{Diagnostic, Model, Source, Span, Spanned};
+use reader::Reader;
+use yaml::Node;
+
+pub(crate) type Parsed<T> = Result<T, Box<Diagnostic>>;
+
+/// What reading a file gave: a model unless there were errors, and the problems in any case.
+pub struct Reading {
+    pub model: Option<Model>,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+pub fn read(source: &Source) -> Reading {
+    let mut reader = Reader::new(source);
+    let root = yaml::parse(source, &mut reader.diagnostics);
+    let model = match root {
+        Some(root) => model(&mut reader, &root),
+        None => {
+            if reader.diagnostics.is_empty() {
+                let empty = Diagnostic::error(Span::default(), "the file is empty");
+                reader.diagnostics.push(empty.help("`lodestone model init` writes one to start from"));
+            }
+            None
+        }
+    };
+    let mut diagnostics = reader.diagnostics;
+    diagnostic::sort(&mut diagnostics);
+    let model = model.filter(|_| !diagnostic::has_errors(&diagnostics));
+    Reading { model, diagnostics }
+}
+
+fn model(reader: &mut Reader<'_>, root: &Node) -> Option<Model> {
+    let mut fields = reader.fields(root, "a model")?;
+    let name = fields.take("model").and_then(|node| reader.text(node));
+    let name = name.unwrap_or_else(|| {
+        let first_line = Span::new(root.span.start, root.span.start);
+        reader.error(first_line, "the model has no name").help = Some("begin with `model: NAME`".to_owned());
+        Spanned::new(String::new(), first_line)
+    });
+    let description = fields.take("description").and_then(|node| reader.text(node));
+    let region = fields.take("region").and_then(|node| reader.text(node));
+    let stages = [("production", true), ("development", false)];
+    let stage = fields.take("stage").and_then(|node| reader.choice(node, &stages));
+    fields.take("curves").into_iter().for_each(|node| reader.curves(node));
+
+    let tables = table::tables(reader, &mut fields, &name);
+    let entity_nodes = fields.take("entities").map(|node| reader.named(node, "entities")).unwrap_or_default();
+    reader.entities = entity_nodes.iter().map(|(name, _)| name.text.clone()).collect();
+    let entities =
+        entity_nodes.iter().filter_map(|(name, node)| entity::entity(reader, name, node)).collect();
+    let mut resolved = resolve::resolve(reader, tables, entities);
+
+    let pattern_nodes =
+        fields.take("patterns").map(|node| reader.named(node, "patterns")).unwrap_or_default();
+    let patterns = pattern_nodes
+        .iter()
+        .filter_map(|(id, node)| pattern::pattern(reader, &mut resolved, id, node))
+        .collect();
+    let relations =
+        fields.take("relations").map(|node| relation::relations(reader, node)).unwrap_or_default();
+    let rules = fields.take("rules").map(|node| rules::settings(reader, node)).unwrap_or_default();
+    reader.allow(&mut fields, Span::new(0, reader.source.text.len()));
+    fields.finish(reader);
+
+    Some(Model {
+        name,
+        description: description.map(|text| text.value),
+        region,
+        production: stage.is_none_or(|stage| stage.value),
+        tables: resolved.tables,
+        entities: resolved.entities,
+        patterns,
+        relations,
+        rules,
+        allowances: std::mem::take(&mut reader.allowances),
+    })
+}

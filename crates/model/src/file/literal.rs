@@ -1,0 +1,129 @@
+//! Values of sample rows: YAML scalars, lists and mappings -> DynamoDB values.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use indexmap::IndexMap;
+use item::{Number, Type, Value};
+
+use super::reader::Reader;
+use super::yaml::{Node, NodeValue, Scalar};
+use crate::Spanned;
+use crate::model::SampleRow;
+
+/// Rows: a list, or a mapping that names them. `kind` tells the type of an attribute, if it is declared.
+pub fn rows(reader: &mut Reader<'_>, node: &Node, kind: impl Fn(&str) -> Option<Type>) -> Vec<SampleRow> {
+    match &node.value {
+        NodeValue::List(rows) => rows.iter().filter_map(|row| self::row(reader, None, row, &kind)).collect(),
+        _ => {
+            let entries = reader.named(node, "samples");
+            entries.iter().filter_map(|(name, row)| self::row(reader, Some(name), row, &kind)).collect()
+        }
+    }
+}
+
+fn row(
+    reader: &mut Reader<'_>,
+    name: Option<&Scalar>,
+    node: &Node,
+    kind: &impl Fn(&str) -> Option<Type>,
+) -> Option<SampleRow> {
+    let mut fields = reader.fields(node, "a sample row")?;
+    let mut values = IndexMap::new();
+    for (key, node) in fields.take_rest() {
+        if let Some(value) = value(reader, node, kind(&key.text)) {
+            values.insert(key.text.clone(), Spanned::new(value, key.span.to(node.span)));
+        }
+    }
+    let name = name.map(|name| Spanned::new(name.text.clone(), name.span));
+    Some(SampleRow { name, values, span: node.span })
+}
+
+pub fn value(reader: &mut Reader<'_>, node: &Node, kind: Option<Type>) -> Option<Value> {
+    match &node.value {
+        NodeValue::Scalar(scalar) => scalar_value(reader, scalar, kind),
+        NodeValue::List(elements) => {
+            Some(Value::L(elements.iter().filter_map(|element| value(reader, element, None)).collect()))
+        }
+        NodeValue::Map(entries) => match entries.as_slice() {
+            [(tag, node)] if Type::from_name(&tag.text).is_some() => typed(reader, &tag.text, node),
+            _ => Some(Value::M(
+                entries
+                    .iter()
+                    .filter_map(|(name, node)| Some((name.text.clone(), value(reader, node, None)?)))
+                    .collect(),
+            )),
+        },
+    }
+}
+
+fn scalar_value(reader: &mut Reader<'_>, scalar: &Scalar, kind: Option<Type>) -> Option<Value> {
+    let text = scalar.text.as_str();
+    match kind {
+        Some(Type::S) => return Some(Value::from(text)),
+        Some(Type::N) => return number(reader, scalar),
+        Some(Type::B) => return binary(reader, scalar),
+        _ => {}
+    }
+    Some(match text {
+        _ if scalar.quoted => Value::from(text),
+        _ if scalar.is_null() => Value::Null,
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        _ => Number::parse(text).map_or_else(|_| Value::from(text), Value::N),
+    })
+}
+
+/// `{ N: 5 }`, `{ SS: [a, b] }`: as DynamoDB JSON writes it.
+fn typed(reader: &mut Reader<'_>, tag: &str, node: &Node) -> Option<Value> {
+    let kind = Type::from_name(tag)?;
+    let Some(member) = kind.member() else { return value(reader, node, Some(kind)) };
+    let members: Vec<Value> =
+        reader.list(node).iter().filter_map(|node| value(reader, node, Some(member))).collect();
+    Some(match kind {
+        Type::Ns => Value::number_set(members.into_iter().filter_map(|one| match one {
+            Value::N(number) => Some(number),
+            _ => None,
+        })),
+        Type::Bs => Value::binary_set(members.into_iter().filter_map(|one| match one {
+            Value::B(bytes) => Some(bytes),
+            _ => None,
+        })),
+        _ => Value::string_set(members.into_iter().filter_map(|one| match one {
+            Value::S(text) => Some(text),
+            _ => None,
+        })),
+    })
+}
+
+fn number(reader: &mut Reader<'_>, scalar: &Scalar) -> Option<Value> {
+    let number = Number::parse(&scalar.text).ok();
+    if number.is_none() {
+        reader.error(scalar.span, format!("`{}` is not a number", scalar.text));
+    }
+    number.map(Value::N)
+}
+
+fn binary(reader: &mut Reader<'_>, scalar: &Scalar) -> Option<Value> {
+    let bytes = STANDARD.decode(&scalar.text).ok();
+    if bytes.is_none() {
+        reader.error(scalar.span, "a binary value is written in Base64");
+    }
+    bytes.map(Value::B)
+}
+
+/// Plain JSON, for requests as they are sent.
+pub fn json(node: &Node) -> serde_json::Value {
+    match &node.value {
+        NodeValue::Scalar(scalar) if scalar.quoted => scalar.text.clone().into(),
+        NodeValue::Scalar(scalar) if scalar.is_null() => serde_json::Value::Null,
+        NodeValue::Scalar(scalar) => match scalar.text.as_str() {
+            "true" => true.into(),
+            "false" => false.into(),
+            text => text.parse::<i64>().map_or_else(|_| text.into(), Into::into),
+        },
+        NodeValue::List(elements) => elements.iter().map(json).collect(),
+        NodeValue::Map(entries) => {
+            entries.iter().map(|(name, node)| (name.text.clone(), json(node))).collect()
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! YAML text -> nodes with spans. Nothing here knows what a model is.
+//!
+//! Aliases are refused: a model should read the same from any line, and they are how a small file
+//! becomes an endless one.
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
+
+use crate::{Diagnostic, Source, Span};
+
+/// Deeper than any model, and far from the end of the stack.
+const DEPTH_MAX: usize = 32;
+
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub value: NodeValue,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum NodeValue {
+    Scalar(Scalar),
+    List(Vec<Node>),
+    Map(Vec<(Scalar, Node)>),
+}
+
+/// A scalar's text, and where each piece of it stands.
+#[derive(Clone, Debug)]
+pub struct Scalar {
+    pub text: String,
+    pub quoted: bool,
+    pub span: Span,
+    /// Where the text begins in the file, if it stands there as it is (without escapes or folded lines).
+    start: Option<usize>,
+}
+
+impl Scalar {
+    /// The place of a piece of the text.
+    pub fn part(&self, start: usize, end: usize) -> Span {
+        match self.start {
+            Some(first) => Span::new(first + start, first + end),
+            None => self.span,
+        }
+    }
+
+    pub fn is_null(&self) -> bool {
+        !self.quoted && matches!(self.text.as_str(), "" | "~" | "null")
+    }
+}
+
+impl Node {
+    pub fn scalar(&self) -> Option<&Scalar> {
+        match &self.value {
+            NodeValue::Scalar(scalar) => Some(scalar),
+            _ => None,
+        }
+    }
+
+    pub fn kind(&self) -> &'static str {
+        match &self.value {
+            NodeValue::Scalar(_) => "a single value",
+            NodeValue::List(_) => "a list",
+            NodeValue::Map(_) => "a mapping",
+        }
+    }
+}
+
+/// The one document of the text. Repeated keys are reported beside the node, the first one standing.
+pub fn parse(source: &Source, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
+    let events: Result<Vec<_>, _> = Parser::new_from_str(&source.text).collect();
+    let bytes = Bytes::new(&source.text);
+    let events = match events {
+        Ok(events) => events,
+        Err(error) => {
+            let at = bytes.at(error.marker());
+            diagnostics.push(not_yaml(&source.text, at, error.info()));
+            return None;
+        }
+    };
+    let mut builder = Builder { source, bytes, events: events.into_iter(), diagnostics };
+    builder.document()
+}
+
+fn not_yaml(text: &str, at: usize, info: &str) -> Diagnostic {
+    let end = text[at..].chars().next().map_or(at, |character| at + character.len_utf8());
+    Diagnostic::error(Span::new(at, end), format!("this is not YAML: {info}"))
+        .help("text with `{`, `#` after a space, or `: ` inside must stand in quotes")
+}
+
+/// The parser counts characters; spans are bytes.
+struct Bytes(Vec<usize>);
+
+impl Bytes {
+    fn new(text: &str) -> Bytes {
+        Bytes(text.char_indices().map(|(byte, _)| byte).chain([text.len()]).collect())
+    }
+
+    fn at(&self, marker: &Marker) -> usize {
+        self.0.get(marker.index()).or(self.0.last()).copied().unwrap_or(0)
+    }
+
+    fn span(&self, span: saphyr_parser::Span) -> Span {
+        Span::new(self.at(&span.start), self.at(&span.end))
+    }
+}
+
+struct Builder<'a> {
+    source: &'a Source,
+    bytes: Bytes,
+    events: std::vec::IntoIter<(Event<'a>, saphyr_parser::Span)>,
+    diagnostics: &'a mut Vec<Diagnostic>,
+}
+
+impl Builder<'_> {
+    fn document(&mut self) -> Option<Node> {
+        let mut root = None;
+        while let Some((event, span)) = self.events.next() {
+            match event {
+                Event::StreamStart | Event::StreamEnd | Event::DocumentEnd | Event::Nothing => {}
+                Event::DocumentStart(_) if root.is_none() => {}
+                Event::DocumentStart(_) => {
+                    let span = self.bytes.span(span);
+                    self.diagnostics.push(Diagnostic::error(span, "a model file holds one document"));
+                    return None;
+                }
+                event => root = Some(self.node(event, span, 0)?),
+            }
+        }
+        root
+    }
+
+    fn node(&mut self, event: Event<'_>, span: saphyr_parser::Span, depth: usize) -> Option<Node> {
+        let span = self.bytes.span(span);
+        if depth > DEPTH_MAX {
+            self.diagnostics.push(Diagnostic::error(span, "nested too deeply"));
+            return None;
+        }
+        match event {
+            Event::Scalar(text, style, ..) => Some(self.scalar_node(&text, style, span)),
+            Event::SequenceStart(..) => self.list(span, depth),
+            Event::MappingStart(..) => self.map(span, depth),
+            _ => {
+                let message = "aliases are not read: write the value out";
+                self.diagnostics.push(Diagnostic::error(span, message));
+                None
+            }
+        }
+    }
+
+    fn scalar_node(&self, text: &str, style: ScalarStyle, span: Span) -> Node {
+        let scalar = self.scalar(text, style, span);
+        Node { span: scalar.span, value: NodeValue::Scalar(scalar) }
+    }
+
+    fn scalar(&self, text: &str, style: ScalarStyle, span: Span) -> Scalar {
+        let quoted = !matches!(style, ScalarStyle::Plain);
+        let first = span.start + usize::from(quoted);
+        let as_it_is = self.source.text.get(first..).is_some_and(|rest| rest.starts_with(text));
+        let start = as_it_is.then_some(first);
+        let span = match start {
+            Some(first) => Span::new(span.start, first + text.len() + usize::from(quoted)),
+            None => span,
+        };
+        Scalar { text: text.to_owned(), quoted, span, start }
+    }
+
+    fn list(&mut self, start: Span, depth: usize) -> Option<Node> {
+        let mut elements: Vec<Node> = Vec::new();
+        loop {
+            let (event, span) = self.events.next()?;
+            if matches!(event, Event::SequenceEnd) {
+                let last = elements.last().map(|node| node.span);
+                let span = self.collection(start, last, self.bytes.span(span));
+                return Some(Node { value: NodeValue::List(elements), span });
+            }
+            elements.push(self.node(event, span, depth + 1)?);
+        }
+    }
+
+    fn map(&mut self, start: Span, depth: usize) -> Option<Node> {
+        let mut entries: Vec<(Scalar, Node)> = Vec::new();
+        loop {
+            let (event, span) = self.events.next()?;
+            if matches!(event, Event::MappingEnd) {
+                let first = entries.first().map_or(start, |(key, _)| key.span.to(start));
+                let last = entries.last().map(|(key, node)| key.span.to(node.span));
+                let span = self.collection(first, last, self.bytes.span(span));
+                return Some(Node { value: NodeValue::Map(entries), span });
+            }
+            let key = self.key(event, span)?;
+            let (event, span) = self.events.next()?;
+            let value = self.node(event, span, depth + 1)?;
+            match entries.iter().find(|(earlier, _)| earlier.text == key.text) {
+                Some((earlier, _)) => self.diagnostics.push(
+                    Diagnostic::error(key.span, format!("`{}` stands here twice", key.text))
+                        .related(earlier.span, "first here"),
+                ),
+                None => entries.push((key, value)),
+            }
+        }
+    }
+
+    fn key(&mut self, event: Event<'_>, span: saphyr_parser::Span) -> Option<Scalar> {
+        let span = self.bytes.span(span);
+        match event {
+            Event::Scalar(text, style, ..) => Some(self.scalar(&text, style, span)),
+            _ => {
+                self.diagnostics.push(Diagnostic::error(span, "a name must be a single word"));
+                None
+            }
+        }
+    }
+
+    /// A block ends with its last element, a bracketed collection with its bracket.
+    fn collection(&self, start: Span, last: Option<Span>, end: Span) -> Span {
+        let bracketed = self.source.text[start.start..].starts_with(['{', '[']);
+        match last {
+            Some(last) if !bracketed => start.to(last),
+            _ => start.to(end),
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The workbench: a data model in one readable file, and everything that can be known about it before
+//! a table exists.
+//!
+//! [`file::read`] turns YAML text into a [`Model`] or into diagnostics. A `Model` is checked: every name
+//! refers to something, every template and quantity is parsed, and each part knows the [`Span`] of text it
+//! came from. [`plan`] decides which request an access pattern becomes; rules, proofs, costs and code all
+//! start from that decision, so they can't disagree about it.
+//!
+//! Pure: no input or output, no clock, no chance.
+
+pub mod diagnostic;
+pub mod file;
+pub mod model;
+pub mod plan;
+pub mod predicate;
+mod span;
+pub mod template;
+
+pub use diagnostic::{Diagnostic, Level, RuleId};
+pub use model::Model;
+pub use span::{Source, Span, Spanned};

@@ -1,0 +1,266 @@
+//! Entities: their attributes, their keys, their places in indexes.
+
+use indexmap::IndexMap;
+use item::{Type, Value};
+
+use super::quantity::{Count, Growth, Size, Skew};
+use super::{EntityId, IndexId, TableId};
+use crate::predicate::Predicate;
+use crate::template::Template;
+use crate::{Span, Spanned};
+
+#[derive(Clone, Debug)]
+pub struct Entity {
+    pub name: Spanned<String>,
+    pub span: Span,
+    pub description: Option<String>,
+    pub table: TableId,
+    /// None if keys are yet to be designed.
+    pub key: Option<EntityKey>,
+    /// Declared ones, then those that only templates and patterns name. Key attributes with a template of
+    /// their own (`PK`) are not among them.
+    pub attributes: IndexMap<String, Attribute>,
+    /// One for each index of the table that items of the entity can be in.
+    pub entries: Vec<IndexEntry>,
+    pub count: Option<Spanned<Count>>,
+    pub size: Option<Spanned<Size>>,
+    /// New items, as `1M per month`.
+    pub growth: Option<Spanned<Growth>>,
+    /// How long after its writing an item's TTL lies, in seconds.
+    pub expires: Option<Spanned<u64>>,
+    pub owner: Option<Spanned<String>>,
+    /// Example items by their attributes; keys are rendered.
+    pub samples: Vec<SampleRow>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntityKey {
+    pub partition: Template,
+    pub sort: Option<Template>,
+    pub span: Span,
+}
+
+/// How items of an entity stand in one index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexEntry {
+    pub index: IndexId,
+    /// Only items for which this holds have the index's key attributes: a sparse index.
+    pub when: Option<Predicate>,
+    /// One template for each partition attribute of the index.
+    pub partition: Vec<Template>,
+    pub sort: Vec<Template>,
+    /// Whether the templates were written under `indexes`, or follow from attributes that items have anyway.
+    pub declared: bool,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribute {
+    pub name: String,
+    pub span: Span,
+    /// Whether it stands under `attributes`; else a template or pattern is all that names it.
+    pub declared: bool,
+    pub kind: AttributeKind,
+    /// All values it can have, if they were listed.
+    pub values: Vec<String>,
+    /// The share of each of `values`, adding up to one; empty if not declared.
+    pub shares: Vec<f64>,
+    /// The one value it always has.
+    pub constant: Option<Value>,
+    /// Whether items can be without it.
+    pub optional: bool,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    /// Bytes of a value.
+    pub size: Option<Size>,
+    /// How many different values there are.
+    pub distinct: Option<Spanned<f64>>,
+    pub skew: Option<Spanned<Skew>>,
+    /// How it grows, if it is a list, set or text that is appended to: bytes.
+    pub growth: Option<Spanned<Growth>>,
+    pub copy_of: Option<Spanned<CopyOf>>,
+    pub sync: Option<Spanned<SyncOwner>>,
+}
+
+/// A copied attribute's origin: `Customer.name`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CopyOf {
+    pub entity: EntityId,
+    pub attribute: String,
+}
+
+/// Who keeps a copy right when the original changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncOwner {
+    Stream,
+    Transaction,
+    Application,
+    /// The copy is meant to stay as it was: the price at the time of the order.
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttributeKind {
+    String,
+    Number,
+    Binary,
+    Boolean,
+    /// ISO-8601 text in UTC, so that text order is time order.
+    Timestamp,
+    /// `2026-06-23`.
+    Date,
+    /// Seconds since 1970, a number.
+    Epoch,
+    EpochMillis,
+    Uuid,
+    Ulid,
+    StringSet,
+    NumberSet,
+    BinarySet,
+    List,
+    Map,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct SampleRow {
+    /// To refer to it from `expect`.
+    pub name: Option<Spanned<String>>,
+    pub values: IndexMap<String, Spanned<Value>>,
+    pub span: Span,
+}
+
+impl Entity {
+    pub fn entry(&self, index: IndexId) -> Option<&IndexEntry> {
+        self.entries.iter().find(|entry| entry.index == index)
+    }
+
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.get(name)
+    }
+
+    /// The key templates of the table: partition, then sort.
+    pub fn key_templates(&self) -> impl Iterator<Item = &Template> {
+        self.key.iter().flat_map(|key| std::iter::once(&key.partition).chain(&key.sort))
+    }
+}
+
+impl IndexEntry {
+    pub fn templates(&self) -> impl Iterator<Item = &Template> {
+        self.partition.iter().chain(&self.sort)
+    }
+}
+
+impl Attribute {
+    /// A string nobody declared more about.
+    pub fn implied(name: &str, span: Span) -> Attribute {
+        Attribute {
+            name: name.to_owned(),
+            span,
+            declared: false,
+            kind: AttributeKind::String,
+            values: Vec::new(),
+            shares: Vec::new(),
+            constant: None,
+            optional: false,
+            min: None,
+            max: None,
+            size: None,
+            distinct: None,
+            skew: None,
+            growth: None,
+            copy_of: None,
+            sync: None,
+        }
+    }
+
+    /// The share of items that have this value, by what the file says of it.
+    pub fn share_of(&self, value: &str) -> Option<f64> {
+        let position = self.values.iter().position(|one| one == value)?;
+        Some(self.shares.get(position).copied().unwrap_or(1.0 / self.values.len() as f64))
+    }
+
+    /// How many different values it can have, where that is known.
+    pub fn cardinality(&self) -> Option<f64> {
+        if self.constant.is_some() {
+            return Some(1.0);
+        }
+        if !self.values.is_empty() {
+            return Some(self.values.len() as f64);
+        }
+        if self.kind == AttributeKind::Boolean {
+            return Some(2.0);
+        }
+        self.distinct.as_ref().map(|distinct| distinct.value)
+    }
+}
+
+impl AttributeKind {
+    pub const ALL: [AttributeKind; 15] = [
+        AttributeKind::String,
+        AttributeKind::Number,
+        AttributeKind::Binary,
+        AttributeKind::Boolean,
+        AttributeKind::Timestamp,
+        AttributeKind::Date,
+        AttributeKind::Epoch,
+        AttributeKind::EpochMillis,
+        AttributeKind::Uuid,
+        AttributeKind::Ulid,
+        AttributeKind::StringSet,
+        AttributeKind::NumberSet,
+        AttributeKind::BinarySet,
+        AttributeKind::List,
+        AttributeKind::Map,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            AttributeKind::String => "string",
+            AttributeKind::Number => "number",
+            AttributeKind::Binary => "binary",
+            AttributeKind::Boolean => "boolean",
+            AttributeKind::Timestamp => "timestamp",
+            AttributeKind::Date => "date",
+            AttributeKind::Epoch => "epoch",
+            AttributeKind::EpochMillis => "epoch-millis",
+            AttributeKind::Uuid => "uuid",
+            AttributeKind::Ulid => "ulid",
+            AttributeKind::StringSet => "string-set",
+            AttributeKind::NumberSet => "number-set",
+            AttributeKind::BinarySet => "binary-set",
+            AttributeKind::List => "list",
+            AttributeKind::Map => "map",
+        }
+    }
+
+    /// The type of the stored value.
+    pub fn stored(self) -> Type {
+        match self {
+            AttributeKind::Number | AttributeKind::Epoch | AttributeKind::EpochMillis => Type::N,
+            AttributeKind::Binary => Type::B,
+            AttributeKind::Boolean => Type::Bool,
+            AttributeKind::StringSet => Type::Ss,
+            AttributeKind::NumberSet => Type::Ns,
+            AttributeKind::BinarySet => Type::Bs,
+            AttributeKind::List => Type::L,
+            AttributeKind::Map => Type::M,
+            AttributeKind::String
+            | AttributeKind::Timestamp
+            | AttributeKind::Date
+            | AttributeKind::Uuid
+            | AttributeKind::Ulid => Type::S,
+        }
+    }
+
+    /// Whether it says when something happened.
+    pub fn is_time(self) -> bool {
+        matches!(
+            self,
+            AttributeKind::Timestamp
+                | AttributeKind::Date
+                | AttributeKind::Epoch
+                | AttributeKind::EpochMillis
+                | AttributeKind::Ulid
+        )
+    }
+}

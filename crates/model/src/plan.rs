@@ -1,0 +1,267 @@
+//! Which requests an access pattern becomes, and what keeps them from being right: the symbolic half of a
+//! proof. Rules, proofs, costs, heat and code all start from here.
+//!
+//! A read is planned against the table and against every index that all its entities are in; the source
+//! with the least wrong is taken. What is wrong is a [`Gap`]. A pattern without gaps is exactly one request
+//! (or a declared fan-out), selected and ordered by keys alone.
+
+mod read;
+mod write;
+
+use std::fmt;
+
+use crate::Model;
+use crate::model::{Action, ActionKind, EntityId, Grouping, IndexId, Pattern, TableId};
+use crate::predicate::{Predicate, Term};
+use crate::template::{Part, Template};
+
+pub use write::{IndexEffect, Membership};
+
+/// A pattern, decided.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub grouping: Grouping,
+    /// One for each action of the pattern, in order.
+    pub steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub kind: StepKind,
+    /// How many items of this kind the action touches: `create LineItem × 5`.
+    pub times: u64,
+}
+
+#[derive(Clone, Debug)]
+pub enum StepKind {
+    Read(ReadPlan),
+    Write(WritePlan),
+}
+
+#[derive(Clone, Debug)]
+pub struct ReadPlan {
+    pub operation: ReadOperation,
+    pub table: TableId,
+    pub index: Option<IndexId>,
+    pub entities: Vec<EntityId>,
+    /// The equality of each partition attribute.
+    pub partition: Vec<Template>,
+    /// The condition on each sort attribute: equalities, then at most one that is none, then nothing.
+    pub sort: Vec<SortCondition>,
+    /// `ScanIndexForward`.
+    pub forward: bool,
+    pub consistent: bool,
+    /// How many requests, one for each shard.
+    pub fan_out: u64,
+    /// What is left for a filter: terms as written, or attributes of `by` that no key holds.
+    pub filter: Vec<Filter>,
+    pub gaps: Vec<Gap>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadOperation {
+    GetItem,
+    Query,
+    Scan,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum SortCondition {
+    Equal(Template),
+    /// `begins_with` the text so far: literals and known fields.
+    BeginsWith(Vec<Part>),
+    /// The text so far, then a range of one attribute. `last` if nothing follows it in the key.
+    Range {
+        prefix: Vec<Part>,
+        term: Term,
+        last: bool,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Filter {
+    Term(Term),
+    Known(String),
+}
+
+impl Filter {
+    pub fn attribute(&self) -> &str {
+        match self {
+            Filter::Term(term) => &term.attribute.value,
+            Filter::Known(attribute) => attribute,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct WritePlan {
+    pub operation: WriteOperation,
+    pub table: TableId,
+    pub entity: EntityId,
+    /// One for each index the entity can be in.
+    pub effects: Vec<IndexEffect>,
+    pub gaps: Vec<Gap>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteOperation {
+    PutItem,
+    UpdateItem,
+    DeleteItem,
+    ConditionCheck,
+}
+
+/// Why a plan is not one right request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Gap {
+    /// The keys are yet to be designed.
+    NoKeys,
+    /// No table or index has a partition key of known attributes; these are missing.
+    PartitionUnknown { attributes: Vec<String> },
+    /// The pattern says `scan`.
+    Scans,
+    /// The entities asked for do not lie in one partition.
+    NotTogether,
+    /// The items have been read when these attributes drop some of them.
+    SelectsByFilter { attributes: Vec<String> },
+    /// The sort key does not give this order.
+    OrderUnserved { attribute: String },
+    /// A global index gives no strong reads.
+    StrongOnGlobalIndex,
+    /// The index lacks attributes that are read.
+    NotProjected { attributes: Vec<String> },
+    /// The index holds only items for which this holds, and the pattern asks for others too.
+    Sparse { when: Predicate },
+    /// The key condition finds items of these entities too.
+    Mixed { entities: Vec<EntityId> },
+    /// So many requests, and the pattern does not allow for them.
+    FanOutUndeclared { requests: u64 },
+    /// A writer that can't tell the item's key.
+    KeyUnknown { attributes: Vec<String> },
+    /// An update can't change a key attribute of the table.
+    KeyChanges { attributes: Vec<String> },
+    /// A writer that changes part of an index key and can't tell the rest of it.
+    IndexKeyUnknown { index: IndexId, attributes: Vec<String> },
+}
+
+pub fn plan(model: &Model, pattern: &Pattern) -> Plan {
+    let steps = pattern.actions.iter().map(|action| step(model, pattern, action)).collect();
+    Plan { grouping: pattern.grouping, steps }
+}
+
+fn step(model: &Model, pattern: &Pattern, action: &Action) -> Step {
+    let kind = match &action.kind {
+        ActionKind::Read(read) => StepKind::Read(read::plan(model, pattern, read)),
+        ActionKind::Write(write) => StepKind::Write(write::plan(model, write)),
+    };
+    Step { kind, times: action.times }
+}
+
+impl Plan {
+    pub fn gaps(&self) -> impl Iterator<Item = &Gap> {
+        self.steps.iter().flat_map(|step| match &step.kind {
+            StepKind::Read(read) => &read.gaps,
+            StepKind::Write(write) => &write.gaps,
+        })
+    }
+
+    pub fn is_sound(&self) -> bool {
+        self.gaps().next().is_none()
+    }
+
+    pub fn reads(&self) -> impl Iterator<Item = &ReadPlan> {
+        self.steps.iter().filter_map(|step| match &step.kind {
+            StepKind::Read(read) => Some(read),
+            StepKind::Write(_) => None,
+        })
+    }
+
+    pub fn writes(&self) -> impl Iterator<Item = (&WritePlan, u64)> {
+        self.steps.iter().filter_map(|step| match &step.kind {
+            StepKind::Write(write) => Some((write, step.times)),
+            StepKind::Read(_) => None,
+        })
+    }
+
+    /// The operation of the API that the pattern calls.
+    pub fn operation(&self) -> &'static str {
+        let reads = self.reads().next().is_some();
+        match (self.grouping, reads, self.steps.first().map(|step| &step.kind)) {
+            (Grouping::Transaction, true, _) => "TransactGetItems",
+            (Grouping::Transaction, false, _) => "TransactWriteItems",
+            (Grouping::Batch, true, _) => "BatchGetItem",
+            (Grouping::Batch, false, _) => "BatchWriteItem",
+            (Grouping::Single, _, Some(StepKind::Read(read))) => read.operation.name(),
+            (Grouping::Single, _, Some(StepKind::Write(write))) => write.operation.name(),
+            (Grouping::Single, _, None) => "",
+        }
+    }
+}
+
+impl ReadOperation {
+    pub fn name(self) -> &'static str {
+        match self {
+            ReadOperation::GetItem => "GetItem",
+            ReadOperation::Query => "Query",
+            ReadOperation::Scan => "Scan",
+        }
+    }
+}
+
+impl WriteOperation {
+    pub fn name(self) -> &'static str {
+        match self {
+            WriteOperation::PutItem => "PutItem",
+            WriteOperation::UpdateItem => "UpdateItem",
+            WriteOperation::DeleteItem => "DeleteItem",
+            WriteOperation::ConditionCheck => "ConditionCheck",
+        }
+    }
+}
+
+impl Gap {
+    /// In words, for people.
+    pub fn describe(&self, model: &Model) -> String {
+        let list =
+            |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        match self {
+            Gap::NoKeys => "there are no keys yet".to_owned(),
+            Gap::PartitionUnknown { attributes } => {
+                format!("no partition key is known to the reader: {} missing", list(attributes))
+            }
+            Gap::Scans => "it reads the whole table".to_owned(),
+            Gap::NotTogether => "the entities are not in one partition".to_owned(),
+            Gap::SelectsByFilter { attributes } => {
+                format!("{} can only be filtered after reading", list(attributes))
+            }
+            Gap::OrderUnserved { attribute } => format!("the sort key does not order by `{attribute}`"),
+            Gap::StrongOnGlobalIndex => "a global index gives no strong reads".to_owned(),
+            Gap::NotProjected { attributes } => format!("the index does not hold {}", list(attributes)),
+            Gap::Sparse { when } => format!("the index holds only items with {when}"),
+            Gap::Mixed { entities } => {
+                let names: Vec<String> =
+                    entities.iter().map(|id| model.entity(*id).name.value.clone()).collect();
+                format!("the key condition also finds {}", list(&names))
+            }
+            Gap::FanOutUndeclared { requests } => format!("it takes {requests} requests"),
+            Gap::KeyUnknown { attributes } => format!("the writer does not know {}", list(attributes)),
+            Gap::KeyChanges { attributes } => {
+                format!("{} is part of the key, which can't change", list(attributes))
+            }
+            Gap::IndexKeyUnknown { attributes, .. } => {
+                format!("the writer does not know {}, which an index key needs", list(attributes))
+            }
+        }
+    }
+}
+
+impl fmt::Display for SortCondition {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |parts: &[Part]| Template { parts: parts.to_vec(), span: Default::default() }.to_string();
+        match self {
+            SortCondition::Equal(template) => write!(formatter, "= {template}"),
+            SortCondition::BeginsWith(prefix) => write!(formatter, "begins_with {}", text(prefix)),
+            SortCondition::Range { prefix, term, .. } => write!(formatter, "{} with {term}", text(prefix)),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A write -> PutItem, UpdateItem or DeleteItem, and what it does to each index.
+
+use super::{Gap, WriteOperation, WritePlan};
+use crate::Model;
+use crate::model::{Change, Entity, EntityKey, IndexEntry, IndexId, Projection, Table, Write, WriteVerb};
+use crate::predicate::{Operand, Operator, Term};
+use crate::template::Template;
+
+/// Whether the item stands in the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Membership {
+    Out,
+    In,
+    /// It depends on values the model does not fix.
+    Perhaps,
+}
+
+/// What a write does to one index. Moving from one key to another is a delete and an insert.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexEffect {
+    pub index: IndexId,
+    pub before: Membership,
+    pub after: Membership,
+    pub key_changes: bool,
+    pub projected_changes: bool,
+}
+
+impl IndexEffect {
+    /// The most index rows that are written.
+    pub fn writes_at_most(&self) -> u64 {
+        match (self.before, self.after) {
+            (Membership::Out, Membership::Out) => 0,
+            (Membership::Out, _) | (_, Membership::Out) => 1,
+            _ if self.key_changes => 2,
+            _ if self.projected_changes => 1,
+            (Membership::In, Membership::In) => 0,
+            _ => 1,
+        }
+    }
+}
+
+pub fn plan(model: &Model, write: &Write) -> WritePlan {
+    let id = write.entity.value;
+    let entity = model.entity(id);
+    let table = model.table_of(entity);
+    let operation = match write.verb {
+        WriteVerb::Create | WriteVerb::Put => WriteOperation::PutItem,
+        WriteVerb::Update => WriteOperation::UpdateItem,
+        WriteVerb::Delete => WriteOperation::DeleteItem,
+        WriteVerb::Check => WriteOperation::ConditionCheck,
+    };
+    let effects = entity.entries.iter().map(|entry| effect(table, entity, write, entry)).collect();
+    WritePlan { operation, table: entity.table, entity: id, effects, gaps: gaps(entity, write) }
+}
+
+fn gaps(entity: &Entity, write: &Write) -> Vec<Gap> {
+    let Some(key) = &entity.key else { return vec![Gap::NoKeys] };
+    if matches!(write.verb, WriteVerb::Create | WriteVerb::Put) {
+        return Vec::new();
+    }
+    let mut gaps = Vec::new();
+    let unknown = unknown(write, key.templates());
+    if !unknown.is_empty() {
+        gaps.push(Gap::KeyUnknown { attributes: unknown });
+    }
+    let changing: Vec<String> = changed(write)
+        .filter(|name| key.templates().any(|template| template.uses(name)))
+        .map(str::to_owned)
+        .collect();
+    if !changing.is_empty() {
+        gaps.push(Gap::KeyChanges { attributes: changing });
+    }
+    gaps.extend(entity.entries.iter().filter_map(|entry| index_gap(write, entry)));
+    gaps
+}
+
+/// A writer that changes part of a composed index key must know the rest of it.
+fn index_gap(write: &Write, entry: &IndexEntry) -> Option<Gap> {
+    if write.verb != WriteVerb::Update {
+        return None;
+    }
+    let touched = entry.templates().filter(|template| changed(write).any(|name| template.uses(name)));
+    let attributes = unknown(write, touched);
+    (!attributes.is_empty()).then_some(Gap::IndexKeyUnknown { index: entry.index, attributes })
+}
+
+fn unknown<'a>(write: &Write, templates: impl Iterator<Item = &'a Template>) -> Vec<String> {
+    let known = |name: &str| {
+        let named = write.by.iter().chain(&write.knows).any(|known| known.value == name);
+        named || write.set.iter().any(|change| change.attribute.value == name)
+    };
+    let mut unknown: Vec<String> = Vec::new();
+    for name in templates.flat_map(|template| template.attributes()).filter(|name| !known(name)) {
+        if !unknown.iter().any(|one| one == name) {
+            unknown.push(name.to_owned());
+        }
+    }
+    unknown
+}
+
+/// The attributes an update changes.
+fn changed(write: &Write) -> impl Iterator<Item = &str> {
+    let changes = write.set.iter().chain(&write.add).map(|change| &change.attribute);
+    changes.chain(&write.remove).chain(&write.version).map(|name| name.value.as_str())
+}
+
+fn effect(table: &Table, entity: &Entity, write: &Write, entry: &IndexEntry) -> IndexEffect {
+    let (before, after) = match write.verb {
+        WriteVerb::Check => (Membership::Out, Membership::Out),
+        WriteVerb::Create => (Membership::Out, member(write, entry, after_value)),
+        WriteVerb::Put => (Membership::Perhaps, member(write, entry, after_value)),
+        WriteVerb::Delete => (member(write, entry, before_value), Membership::Out),
+        WriteVerb::Update => (member(write, entry, before_value), member(write, entry, after_value)),
+    };
+    let (before, after) = unchanged(write, entry, before, after);
+    let whole_item = matches!(write.verb, WriteVerb::Create | WriteVerb::Put | WriteVerb::Delete);
+    let key_changes = changed(write).any(|name| entry.templates().any(|template| template.uses(name)));
+    let projected_changes =
+        whole_item || changed(write).any(|name| projects(table, entity, entry.index, name));
+    IndexEffect { index: entry.index, before, after, key_changes, projected_changes }
+}
+
+/// If nothing that membership depends on changes, the item is after as it was before.
+fn unchanged(
+    write: &Write,
+    entry: &IndexEntry,
+    before: Membership,
+    after: Membership,
+) -> (Membership, Membership) {
+    let depends =
+        |name: &str| entry.when.iter().flat_map(|when| &when.terms).any(|term| term.attribute.value == name);
+    let moves = changed(write).any(depends);
+    match (write.verb, before, after) {
+        (WriteVerb::Update, Membership::Perhaps, _) if !moves => (before, before),
+        (WriteVerb::Update, _, Membership::Perhaps) if !moves => (before, before),
+        _ => (before, after),
+    }
+}
+
+fn projects(table: &Table, entity: &Entity, index: IndexId, name: &str) -> bool {
+    if entity.entry(index).is_some_and(|entry| entry.templates().any(|template| template.uses(name))) {
+        return true;
+    }
+    match &table.index(index).projection.value {
+        Projection::All => true,
+        Projection::Keys => false,
+        Projection::Include(names) => names.iter().any(|one| one.value == name),
+    }
+}
+
+/// By the value each attribute of `when` has, as far as the write tells.
+fn member<'w>(
+    write: &'w Write,
+    entry: &IndexEntry,
+    value: impl Fn(&'w Write, &str) -> Option<&'w Operand>,
+) -> Membership {
+    let Some(when) = &entry.when else { return Membership::In };
+    let mut all = Membership::In;
+    for term in &when.terms {
+        match value(write, &term.attribute).and_then(|operand| holds(term, operand)) {
+            Some(true) => {}
+            Some(false) => return Membership::Out,
+            None => all = Membership::Perhaps,
+        }
+    }
+    all
+}
+
+fn holds(term: &Term, operand: &Operand) -> Option<bool> {
+    let value = operand.literal()?;
+    let same = |other: &Operand| other.literal().map(|other| other == value);
+    match term.operator {
+        Operator::Equal => same(term.operands.first()?),
+        Operator::NotEqual => same(term.operands.first()?).map(|same| !same),
+        Operator::In => Some(term.operands.iter().any(|one| same(one) == Some(true))),
+        Operator::Exists => Some(true),
+        Operator::NotExists => Some(false),
+        _ => None,
+    }
+}
+
+fn change<'w>(write: &'w Write, attribute: &str) -> Option<&'w Change> {
+    write.set.iter().find(|change| change.attribute.value == attribute)
+}
+
+/// `OPEN -> SHIPPED` and a condition `status = OPEN` both tell what was.
+fn before_value<'w>(write: &'w Write, attribute: &str) -> Option<&'w Operand> {
+    let from = change(write, attribute).and_then(|change| change.from.as_ref());
+    from.or_else(|| write.condition.as_ref()?.equality(attribute))
+}
+
+fn after_value<'w>(write: &'w Write, attribute: &str) -> Option<&'w Operand> {
+    match change(write, attribute) {
+        Some(change) => change.to.as_ref(),
+        None if write.verb == WriteVerb::Update => before_value(write, attribute),
+        None => None,
+    }
+}
+
+impl EntityKey {
+    /// Partition, then sort.
+    pub fn templates(&self) -> impl Iterator<Item = &Template> {
+        std::iter::once(&self.partition).chain(&self.sort)
+    }
+}
