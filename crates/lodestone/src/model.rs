@@ -2,6 +2,7 @@
 //! `model` crate, and print; they decide nothing about models.
 
 mod check;
+mod explain;
 mod output;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ pub struct Model {
 #[derive(Subcommand)]
 enum Command {
     Check(check::Check),
+    Explain(explain::Explain),
 }
 
 /// The findings contain an error.
@@ -32,6 +34,7 @@ impl Model {
     pub fn run(self) -> ExitCode {
         match self.command {
             Command::Check(check) => check.run(),
+            Command::Explain(explain) => explain.run(),
         }
     }
 }

@@ -64,6 +64,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Other places that have to do with it.
     pub related: Vec<(Span, String)>,
+    /// Why the file allows it, if it does: then it is listed, but does not count.
+    pub allowed: Option<String>,
 }
 
 impl Diagnostic {
@@ -77,6 +79,7 @@ impl Diagnostic {
             why: None,
             help: None,
             related: Vec::new(),
+            allowed: None,
         }
     }
 
@@ -119,5 +122,5 @@ pub fn sort(diagnostics: &mut [Diagnostic]) {
 }
 
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
-    diagnostics.iter().any(|one| one.level == Level::Error)
+    diagnostics.iter().any(|one| one.level == Level::Error && one.allowed.is_none())
 }

@@ -8,6 +8,7 @@
 //!
 //! Pure: no input or output, no clock, no chance.
 
+pub mod check;
 pub mod diagnostic;
 pub mod file;
 pub mod model;

@@ -5,6 +5,7 @@
 
 mod entity;
 mod pattern;
+mod place;
 mod quantity;
 mod settings;
 mod table;
@@ -14,6 +15,7 @@ pub use pattern::{
     Action, ActionKind, AttributesRead, Change, Consistency, Expectation, FanOut, Grouping, OrderBy, Pattern,
     Read, ReadVerb, Write, WriteVerb,
 };
+pub use place::Place;
 pub use quantity::{Count, Curve, Growth, Rate, Returns, Size, Skew};
 pub use settings::{Allowance, RuleLevel, RuleSetting};
 pub use table::{

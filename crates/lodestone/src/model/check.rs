@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use model::{Diagnostic, Source, diagnostic, file};
+use model::{Diagnostic, Source, check, diagnostic, file};
 
 use super::{FOUND, ModelFile, UNREADABLE, output};
 
@@ -30,11 +30,13 @@ impl Check {
             Ok(source) => source,
             Err(status) => return status,
         };
-        let reading = file::read(&source);
-        self.print(&source, &reading.diagnostics);
-        match reading.model {
+        let file::Reading { model, mut diagnostics } = file::read(&source);
+        diagnostics.extend(model.iter().flat_map(check::check));
+        diagnostic::sort(&mut diagnostics);
+        self.print(&source, &diagnostics);
+        match model {
             None => ExitCode::from(UNREADABLE),
-            Some(_) if diagnostic::has_errors(&reading.diagnostics) => ExitCode::from(FOUND),
+            Some(_) if diagnostic::has_errors(&diagnostics) => ExitCode::from(FOUND),
             Some(_) => ExitCode::SUCCESS,
         }
     }
@@ -44,7 +46,8 @@ impl Check {
             Format::Text => output::print(&diagnostic::text(source, diagnostics, true)),
             Format::Json => output::print_json(&diagnostic::json(source, diagnostics)),
             Format::Sarif => {
-                output::print_json(&diagnostic::sarif(source, diagnostics, |rule| rule.to_string()));
+                let title = |rule| check::rule(rule).map_or(String::new(), |rule| rule.title.to_owned());
+                output::print_json(&diagnostic::sarif(source, diagnostics, title));
             }
         }
     }

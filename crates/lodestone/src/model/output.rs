@@ -15,3 +15,13 @@ pub fn print_json(value: &serde_json::Value) {
 pub fn complain(text: &str) {
     let _ = writeln!(anstream::stderr(), "lodestone: {text}");
 }
+
+/// A table as wide as it needs to be, or as the terminal is.
+pub fn print_table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
+    let mut table = comfy_table::Table::new();
+    table.load_preset(comfy_table::presets::UTF8_HORIZONTAL_ONLY);
+    table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
+    table.set_header(headings);
+    table.add_rows(rows);
+    print(&format!("{table}\n"));
+}

@@ -25,6 +25,7 @@ fn finding(source: &Source, diagnostic: &Diagnostic) -> Value {
         "why": diagnostic.why,
         "help": diagnostic.help,
         "related": related,
+        "allowed": diagnostic.allowed,
     })
 }
 

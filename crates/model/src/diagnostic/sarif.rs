@@ -40,12 +40,18 @@ fn result(source: &Source, diagnostic: &Diagnostic) -> Value {
             location
         })
         .collect();
+    let suppressions: Vec<Value> = diagnostic
+        .allowed
+        .iter()
+        .map(|reason| json!({ "kind": "inSource", "justification": reason }))
+        .collect();
     json!({
         "ruleId": diagnostic.rule.map_or("file".to_owned(), |rule| rule.to_string()),
         "level": level(diagnostic.level),
         "message": { "text": message(diagnostic) },
         "locations": [location(source, diagnostic.span)],
         "relatedLocations": related,
+        "suppressions": suppressions,
     })
 }
 

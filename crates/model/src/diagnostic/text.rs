@@ -9,7 +9,7 @@ use crate::{Source, Span};
 pub fn text(source: &Source, diagnostics: &[Diagnostic], styled: bool) -> String {
     let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
     let mut out = String::new();
-    for diagnostic in diagnostics {
+    for diagnostic in diagnostics.iter().filter(|one| one.allowed.is_none()) {
         out.push_str(&renderer.render(&[group(source, diagnostic)]).to_string());
         out.push_str("\n\n");
     }
@@ -60,7 +60,8 @@ fn severity(level: Level) -> Severity<'static> {
 }
 
 fn summary(source: &Source, diagnostics: &[Diagnostic]) -> String {
-    let count = |level| diagnostics.iter().filter(|one| one.level == level).count();
+    let (allowed, counting): (Vec<_>, Vec<_>) = diagnostics.iter().partition(|one| one.allowed.is_some());
+    let count = |level| counting.iter().filter(|one| one.level == level).count();
     let counted = |number: usize, noun: &str| match number {
         0 => None,
         1 => Some(format!("1 {noun}")),
@@ -75,5 +76,6 @@ fn summary(source: &Source, diagnostics: &[Diagnostic]) -> String {
     .flatten()
     .collect();
     let found = if parts.is_empty() { "no problems".to_owned() } else { parts.join(", ") };
-    format!("{}: {found}", source.path)
+    let allowed = if allowed.is_empty() { String::new() } else { format!(" ({} allowed)", allowed.len()) };
+    format!("{}: {found}{allowed}", source.path)
 }

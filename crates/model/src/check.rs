@@ -1,0 +1,122 @@
+//! The rules: what is known to go wrong with DynamoDB models. One file a rule, one page each that explains
+//! it (`docs/rules/`).
+//!
+//! A rule looks at a [`Subject`] and returns what it finds. Levels, reasoned allowances and the list of
+//! rules are kept here, so that a rule is nothing but its own question.
+//!
+//! To add a rule: a file like `r14_unpadded_number.rs`, its line in [`RULES`], `docs/rules/R14.md`, and
+//! models in `tests/rules/R14/` that trip it and that nearly do.
+
+mod r07_constant_partition_key;
+mod r14_unpadded_number;
+
+use crate::diagnostic::{self, Level, RuleId};
+use crate::model::{Pattern, RuleLevel, RuleSetting};
+use crate::plan::{Plan, plan};
+use crate::{Diagnostic, Model};
+
+/// In the order of their numbers.
+pub const RULES: &[&Rule] = &[&r07_constant_partition_key::RULE, &r14_unpadded_number::RULE];
+
+pub struct Rule {
+    pub id: RuleId,
+    /// The level of its gravest findings.
+    pub level: Level,
+    /// What is wrong when it is tripped, as a heading.
+    pub title: &'static str,
+    /// The page `explain` shows.
+    pub page: &'static str,
+    /// Numbers that the file can set, with their defaults.
+    pub parameters: &'static [(&'static str, f64)],
+    pub check: fn(&Subject<'_>) -> Vec<Diagnostic>,
+}
+
+/// What a rule looks at.
+pub struct Subject<'m> {
+    pub model: &'m Model,
+    /// The plan of each pattern, in the order of [`Model::patterns`].
+    pub plans: &'m [Plan],
+    rule: &'static Rule,
+    setting: Option<&'m RuleSetting>,
+}
+
+impl<'m> Subject<'m> {
+    /// A number of the rule, as the file sets it or by default.
+    pub fn parameter(&self, name: &str) -> f64 {
+        let set = self.setting.and_then(|setting| setting.parameters.get(name)).map(|value| value.value);
+        let default = self.rule.parameters.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        set.or(default).unwrap_or_default()
+    }
+
+    /// Patterns that the table serves, with their plans.
+    pub fn patterns(&self) -> impl Iterator<Item = (&'m Pattern, &'m Plan)> {
+        let patterns = self.model.patterns.iter().zip(self.plans);
+        patterns.filter(|(pattern, _)| pattern.external.is_none())
+    }
+}
+
+/// Everything the rules find in a model, allowed findings among them.
+pub fn check(model: &Model) -> Vec<Diagnostic> {
+    let plans: Vec<Plan> = model.patterns.iter().map(|pattern| plan(model, pattern)).collect();
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for rule in RULES {
+        let setting = model.rules.iter().find(|setting| setting.rule == rule.id);
+        found.extend(setting.into_iter().flat_map(|setting| unknown_parameters(rule, setting)));
+        found.extend(findings(rule, &Subject { model, plans: &plans, rule, setting }));
+    }
+    allow(model, &mut found);
+    diagnostic::sort(&mut found);
+    found
+}
+
+fn findings(rule: &'static Rule, subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let level = subject.setting.and_then(|setting| setting.level);
+    if level == Some(RuleLevel::Off) {
+        return Vec::new();
+    }
+    let mut found = (rule.check)(subject);
+    for one in &mut found {
+        one.rule = Some(rule.id);
+        if let Some(RuleLevel::At(level)) = level {
+            one.level = level;
+        }
+    }
+    found
+}
+
+fn unknown_parameters(rule: &Rule, setting: &RuleSetting) -> Vec<Diagnostic> {
+    let known = |name: &String| rule.parameters.iter().any(|(known, _)| known == name);
+    let unknown = setting.parameters.iter().filter(|(name, _)| !known(name));
+    unknown
+        .map(|(name, value)| {
+            let names: Vec<String> = rule.parameters.iter().map(|(name, _)| format!("`{name}`")).collect();
+            let can = if names.is_empty() { "only `level`".to_owned() } else { names.join(", ") };
+            Diagnostic::warning(value.span, format!("{} has no setting `{name}`", rule.id))
+                .help(format!("it has {can}"))
+        })
+        .collect()
+}
+
+/// Marks what the file allows, and reports allowances that nothing needed.
+fn allow(model: &Model, found: &mut Vec<Diagnostic>) {
+    let mut unused = Vec::new();
+    for allowance in &model.allowances {
+        let mut used = false;
+        for one in found.iter_mut() {
+            if one.rule == Some(allowance.rule) && allowance.scope.contains(one.span) {
+                one.allowed = Some(allowance.reason.clone());
+                used = true;
+            }
+        }
+        let exists = RULES.iter().any(|rule| rule.id == allowance.rule);
+        if exists && !used {
+            let message = format!("{} finds nothing here that would need to be allowed", allowance.rule);
+            unused.push(Diagnostic::warning(allowance.span, message).help("remove it"));
+        }
+    }
+    found.extend(unused);
+}
+
+pub fn rule(id: RuleId) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.id == id).copied()
+}

@@ -1,0 +1,53 @@
+//! R7: one partition key for everything.
+
+use super::{Rule, Subject};
+use crate::Diagnostic;
+use crate::diagnostic::{Level, RuleId};
+use crate::model::{Entity, Place};
+use crate::template::Template;
+
+pub const RULE: Rule = Rule {
+    id: RuleId(7),
+    level: Level::Error,
+    title: "All items have the same partition key",
+    page: include_str!("../../../../docs/rules/R7.md"),
+    // So many items, such as settings, may well lie together.
+    parameters: &[("items", 100.0)],
+    check,
+};
+
+fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let places = subject.model.places().into_iter();
+    places.filter(|place| is_constant(*place) && is_large(subject, *place)).map(finding).collect()
+}
+
+fn is_constant(place: Place<'_>) -> bool {
+    let partition = place.partition();
+    !partition.is_empty() && partition.iter().all(|(_, template)| one_value(place.entity, template))
+}
+
+/// Whether the template gives the same text for all items: literals, and attributes with a single value.
+fn one_value(entity: &Entity, template: &Template) -> bool {
+    template.fields().all(|field| {
+        let attribute = field.attribute().and_then(|name| entity.attribute(name));
+        attribute.is_some_and(|attribute| attribute.cardinality() == Some(1.0))
+    })
+}
+
+/// Unless the file says how few there are, there may be many.
+fn is_large(subject: &Subject<'_>, place: Place<'_>) -> bool {
+    subject.model.items(place.entity_id).is_none_or(|items| items > subject.parameter("items"))
+}
+
+fn finding(place: Place<'_>) -> Diagnostic {
+    let (_, template) = place.partition()[0];
+    let message =
+        format!("every `{}` in {} has the partition key `{template}`", place.entity.name.value, place.name());
+    Diagnostic::error(template.span, message)
+        .label("one partition takes all of them")
+        .why("one partition key takes at most 1,000 writes and 3,000 reads a second, however large the table")
+        .help(format!(
+            "put what readers know into the key, as in `{template}#{{customerId}}`, or spread it: \
+             `{template}#{{shard(id, 10)}}`"
+        ))
+}

@@ -1,0 +1,155 @@
+//! R14: a number in the text of a sort key that does not sort as a number.
+
+use item::Type;
+
+use super::{Rule, Subject};
+use crate::Diagnostic;
+use crate::diagnostic::{Level, RuleId};
+use crate::model::{ActionKind, Attribute, AttributeKind, Entity, Place};
+use crate::template::{Field, Form, Template};
+
+pub const RULE: Rule = Rule {
+    id: RuleId(14),
+    level: Level::Error,
+    title: "A number in a sort key is not padded, or a time is not ISO-8601",
+    page: include_str!("../../../../docs/rules/R14.md"),
+    parameters: &[],
+    check,
+};
+
+fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let places = subject.model.places().into_iter().filter(|place| is_written(*place));
+    let keys =
+        places.flat_map(|place| place.sort().into_iter().map(move |(key, template)| (place, key, template)));
+    keys.filter(|(_, key, _)| key.kind == Type::S)
+        .flat_map(|(place, _, template)| in_template(subject, place, template))
+        .chain(subject.model.entities.iter().flat_map(in_samples))
+        .collect()
+}
+
+/// An index that takes over the table's own keys has nothing new to say.
+fn is_written(place: Place<'_>) -> bool {
+    place.index.is_none_or(|(_, _, entry)| entry.declared)
+}
+
+fn in_template(subject: &Subject<'_>, place: Place<'_>, template: &Template) -> Vec<Diagnostic> {
+    template.fields().filter_map(|field| in_field(subject, place, field)).collect()
+}
+
+fn in_field(subject: &Subject<'_>, place: Place<'_>, field: &Field) -> Option<Diagnostic> {
+    let Form::Attribute(name) = &field.form else { return None };
+    let attribute = place.entity.attribute(name)?;
+    let flaw = flaw(attribute, field)?;
+    let ordered = is_ordered_by(subject, place, name);
+    let level = if ordered { Level::Error } else { Level::Warning };
+    let digits = digits(attribute);
+    let diagnostic = Diagnostic::new(level, field.span, flaw.message(name))
+        .label(flaw.label(attribute))
+        .why("sort keys of type string are ordered byte by byte: `9` comes after `1000`");
+    Some(match flaw {
+        Flaw::Negative => diagnostic.help(format!("add an offset, so that `{name}` is never below zero")),
+        Flaw::Time => {
+            diagnostic.help(format!("declare `{name}: timestamp`: ISO-8601 text sorts as time does"))
+        }
+        _ => diagnostic
+            .help(format!("write `{{{name}:0{digits}}}`, or give the index a sort key of type number")),
+    })
+}
+
+enum Flaw {
+    Unpadded,
+    TooNarrow(usize),
+    Negative,
+    Time,
+}
+
+impl Flaw {
+    fn message(&self, name: &str) -> String {
+        match self {
+            Flaw::Unpadded => format!("the number `{name}` is not padded with zeros"),
+            Flaw::TooNarrow(width) => format!("`{name}` can be longer than {width} digits"),
+            Flaw::Negative => format!("`{name}` can be negative, and negative text sorts backwards"),
+            Flaw::Time => format!("the time `{name}` is not written as ISO-8601"),
+        }
+    }
+
+    fn label(&self, attribute: &Attribute) -> String {
+        match (self, attribute.max) {
+            (Flaw::TooNarrow(_), Some(max)) => format!("up to {max}"),
+            (Flaw::Negative, _) => format!("from {}", attribute.min.unwrap_or_default()),
+            _ => "sorts as text".to_owned(),
+        }
+    }
+}
+
+fn flaw(attribute: &Attribute, field: &Field) -> Option<Flaw> {
+    match attribute.kind {
+        AttributeKind::Epoch | AttributeKind::EpochMillis if field.width.is_none() => Some(Flaw::Time),
+        AttributeKind::Number if attribute.min.is_some_and(|min| min < 0.0) => Some(Flaw::Negative),
+        AttributeKind::Number => match field.width {
+            Some(width) => (digits_of(attribute)? > width).then_some(Flaw::TooNarrow(width)),
+            None => (!one_digit(attribute)).then_some(Flaw::Unpadded),
+        },
+        _ => None,
+    }
+}
+
+/// Numbers that are all one digit long are in order without zeros.
+fn one_digit(attribute: &Attribute) -> bool {
+    attribute.constant.is_some() || digits_of(attribute) == Some(1)
+}
+
+fn digits_of(attribute: &Attribute) -> Option<usize> {
+    attribute.max.map(|max| format!("{:.0}", max.abs().floor()).len())
+}
+
+/// How many digits to propose: what the file says, or plenty.
+fn digits(attribute: &Attribute) -> usize {
+    digits_of(attribute).unwrap_or(10).max(2)
+}
+
+/// Whether a pattern ranges over or sorts by the attribute in this place: then the result is wrong, not
+/// merely odd.
+fn is_ordered_by(subject: &Subject<'_>, place: Place<'_>, name: &str) -> bool {
+    subject.patterns().any(|(pattern, plan)| {
+        let here = plan
+            .reads()
+            .any(|read| read.index == place.index_id() && read.entities.contains(&place.entity_id));
+        here && pattern.actions.iter().any(|action| match &action.kind {
+            ActionKind::Read(read) => {
+                let ranged = read.conditions.iter().flat_map(|where_| &where_.terms);
+                let ranged =
+                    ranged.into_iter().any(|term| term.operator.is_range() && term.attribute.value == name);
+                ranged || read.order.iter().any(|order| order.attribute.value == name)
+            }
+            ActionKind::Write(_) => false,
+        })
+    })
+}
+
+/// Sample values of a timestamp that is part of a key must be ISO-8601 in UTC.
+fn in_samples(entity: &Entity) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for row in &entity.samples {
+        for (name, value) in &row.values {
+            let is_time = entity.attribute(name).is_some_and(|one| one.kind == AttributeKind::Timestamp);
+            let item::Value::S(text) = &value.value else { continue };
+            if is_time && !is_iso(text) {
+                let message = format!("`{text}` is not an ISO-8601 time");
+                let help = "as in `2026-06-23T14:05:09Z`: then text order is time order";
+                found.push(Diagnostic::error(value.span, message).help(help));
+            }
+        }
+    }
+    found
+}
+
+/// `2026-06-23`, with a time in UTC behind it or none.
+fn is_iso(text: &str) -> bool {
+    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let date = shape.starts_with("0000-00-00");
+    let rest = shape.get(10..).unwrap_or_default();
+    let fraction = rest.strip_prefix("T00:00:00.").and_then(|rest| rest.strip_suffix('Z'));
+    date && (matches!(rest, "" | "T00Z" | "T00:00Z" | "T00:00:00Z" | "T00" | "T00:00" | "T00:00:00")
+        || fraction.is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c == '0')))
+}

@@ -1,0 +1,162 @@
+//! Every rule, on small models that trip it and models that nearly do.
+//!
+//! `tests/rules/R14/trips-….yaml` marks each line at which R14 must find something with `#~ R14`, and a part
+//! of the message if one wants: `#~ R14: not padded`. In `passes-….yaml` it must find nothing. What other
+//! rules find in the file does not matter here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::check::{RULES, check};
+use model::{Diagnostic, RuleId, Source, diagnostic, file};
+
+fn folder(rule: RuleId) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules").join(rule.to_string())
+}
+
+fn models(rule: RuleId) -> Vec<(String, Source)> {
+    let entries =
+        fs::read_dir(folder(rule)).unwrap_or_else(|_| panic!("{rule} has no models in tests/rules"));
+    let mut models: Vec<(String, Source)> = entries
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let text = fs::read_to_string(&path).unwrap();
+            (name.clone(), Source::new(format!("{rule}/{name}"), text))
+        })
+        .collect();
+    models.sort_by(|one, other| one.0.cmp(&other.0));
+    models
+}
+
+fn found(source: &Source) -> Vec<Diagnostic> {
+    let reading = file::read(source);
+    let shown = diagnostic::text(source, &reading.diagnostics, false);
+    check(&reading.model.unwrap_or_else(|| panic!("{shown}")))
+}
+
+/// The marks of a rule: line, and a part of the message.
+fn marks(source: &Source, rule: RuleId) -> Vec<(usize, String)> {
+    let lines = source.text.lines().enumerate();
+    lines
+        .flat_map(|(number, line)| {
+            let marks = line.split_once("#~").map_or("", |(_, marks)| marks);
+            marks.split("#~").map(move |mark| (number + 1, mark.trim().to_owned())).collect::<Vec<_>>()
+        })
+        .filter_map(|(line, mark)| {
+            let (id, part) = mark.split_once(':').unwrap_or((&mark, ""));
+            (id.trim().parse() == Ok(rule)).then(|| (line, part.trim().to_owned()))
+        })
+        .collect()
+}
+
+/// The rule finds something at the marked lines and nowhere else.
+fn check_marks(source: &Source, rule: RuleId) -> usize {
+    let found: Vec<Diagnostic> =
+        found(source).into_iter().filter(|one| one.rule == Some(rule) && one.allowed.is_none()).collect();
+    let marks = marks(source, rule);
+    let line = |one: &Diagnostic| source.position(one.span.start).0;
+    let agree = found.len() == marks.len()
+        && found
+            .iter()
+            .zip(&marks)
+            .all(|(one, (marked, part))| line(one) == *marked && one.message.contains(part.as_str()));
+    let shown = diagnostic::text(source, &found, false);
+    assert!(agree, "marked: {marks:?}\nfound:\n{shown}");
+    marks.len()
+}
+
+#[test]
+fn every_rule_finds_what_is_marked_and_nothing_else() {
+    for rule in RULES {
+        let (mut trips, mut passes) = (0, 0);
+        for (name, source) in models(rule.id) {
+            let marks = check_marks(&source, rule.id);
+            match name.split('-').next() {
+                Some("trips") => {
+                    assert!(marks > 0, "{name} of {} marks nothing", rule.id);
+                    trips += 1;
+                }
+                Some("passes") => {
+                    assert_eq!(marks, 0, "{name} of {} must not be marked", rule.id);
+                    passes += 1;
+                }
+                _ => panic!("{name}: begin the name with `trips-` or `passes-`"),
+            }
+        }
+        assert!(trips > 0 && passes > 0, "{} needs a model that trips it and one that nearly does", rule.id);
+    }
+}
+
+#[test]
+fn every_rule_is_explained_under_its_title() {
+    for rule in RULES {
+        let heading = format!("# {}: {}\n", rule.id, rule.title);
+        assert!(rule.page.starts_with(&heading), "docs/rules/{}.md must begin with {heading}", rule.id);
+    }
+}
+
+#[test]
+fn rules_are_in_order_and_there_once() {
+    let ids: Vec<RuleId> = RULES.iter().map(|rule| rule.id).collect();
+    assert!(ids.is_sorted_by(|one, other| one < other), "{ids:?}");
+}
+
+const UNPADDED: &str = "
+model: leaderboard
+table: { name: game, partition: PK, sort: SK }
+entities:
+  Player:
+    key: { PK: 'SEASON#{season}', SK: 'RATING#{rating}' }
+    attributes: { rating: number }
+";
+
+/// `rule level at line` of each finding that is not allowed, and how many are.
+fn summary(text: &str) -> (Vec<String>, usize) {
+    let source = Source::new("model.yaml", text);
+    let found = found(&source);
+    let shown = found.iter().filter(|one| one.allowed.is_none()).map(|one| {
+        let rule = one.rule.map_or("file".to_owned(), |rule| rule.to_string());
+        format!("{rule} {} at {}", one.level.name(), source.position(one.span.start).0)
+    });
+    (shown.collect(), found.iter().filter(|one| one.allowed.is_some()).count())
+}
+
+fn only(rule: &str, (found, allowed): (Vec<String>, usize)) -> (Vec<String>, usize) {
+    (found.into_iter().filter(|one| one.starts_with(rule) || one.starts_with("file")).collect(), allowed)
+}
+
+#[test]
+fn the_file_sets_the_level_of_a_rule() {
+    let set = |level: &str| only("R14", summary(&format!("{UNPADDED}rules: {{ R14: {level} }}\n")));
+    assert_eq!(set("{ level: warning }").0, ["R14 warning at 6"]);
+    assert_eq!(set("error").0, ["R14 error at 6"]);
+    assert_eq!(set("off").0, Vec::<String>::new());
+    assert_eq!(set("{ wdith: 8 }").0, ["R14 warning at 6", "file warning at 8"]);
+}
+
+#[test]
+fn what_is_allowed_with_a_reason_is_not_an_error() {
+    let of_entity = UNPADDED.replace("    attributes", "    allow: { R14: only equality }\n    attributes");
+    assert_eq!(only("R14", summary(&of_entity)), (vec![], 1));
+    let of_model = format!("{UNPADDED}allow: {{ R14: only equality }}\n");
+    assert_eq!(only("R14", summary(&of_model)), (vec![], 1));
+}
+
+#[test]
+fn an_allowance_that_nothing_needs_is_reported() {
+    let text = UNPADDED.replace("{rating}", "{rating:08}") + "allow: { R14: only equality }\n";
+    assert_eq!(only("R14", summary(&text)), (vec!["file warning at 8".to_owned()], 0));
+}
+
+#[test]
+fn sarif_names_the_rule_the_place_and_the_reason() {
+    let source = Source::new("model.yaml", format!("{UNPADDED}allow: {{ R14: only equality }}\n"));
+    let found: Vec<Diagnostic> =
+        found(&source).into_iter().filter(|one| one.rule == Some(RuleId(14))).collect();
+    let sarif = diagnostic::sarif(&source, &found, |_| "title".to_owned());
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!(result["ruleId"], "R14");
+    assert_eq!(result["locations"][0]["physicalLocation"]["region"]["startLine"], 6);
+    assert_eq!(result["suppressions"][0]["justification"], "only equality");
+}
