@@ -1,7 +1,10 @@
 //! Predicates of the model file: `status = OPEN and createdAt >= :since`. A conjunction of comparisons,
 //! which is what keys can serve and what the rules can reason about.
 
+use std::cmp::Ordering;
 use std::fmt;
+
+use item::{Number, Value};
 
 use crate::{Span, Spanned};
 
@@ -127,5 +130,53 @@ impl fmt::Display for Predicate {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let terms: Vec<String> = self.terms.iter().map(Term::to_string).collect();
         formatter.write_str(&terms.join(" and "))
+    }
+}
+
+impl Predicate {
+    /// Whether an item fulfils it. A comparison with a parameter, which no item knows, does not hold.
+    pub fn holds(&self, value: impl Fn(&str) -> Option<Value>) -> bool {
+        self.terms.iter().all(|term| term.holds(value(&term.attribute)))
+    }
+}
+
+impl Term {
+    fn holds(&self, value: Option<Value>) -> bool {
+        let Some(value) = value else { return self.operator == Operator::NotExists };
+        let compare = |position: usize| {
+            let literal = self.operands.get(position)?.literal()?;
+            compare(&value, literal)
+        };
+        match self.operator {
+            Operator::Exists => true,
+            Operator::NotExists => false,
+            Operator::Equal => compare(0) == Some(Ordering::Equal),
+            Operator::NotEqual => compare(0).is_some_and(Ordering::is_ne),
+            Operator::Less => compare(0).is_some_and(Ordering::is_lt),
+            Operator::LessOrEqual => compare(0).is_some_and(Ordering::is_le),
+            Operator::Greater => compare(0).is_some_and(Ordering::is_gt),
+            Operator::GreaterOrEqual => compare(0).is_some_and(Ordering::is_ge),
+            Operator::Between => {
+                compare(0).is_some_and(Ordering::is_ge) && compare(1).is_some_and(Ordering::is_le)
+            }
+            Operator::In => (0..self.operands.len()).any(|one| compare(one) == Some(Ordering::Equal)),
+            Operator::BeginsWith => self.text_test(&value, |text, part| text.starts_with(part)),
+            Operator::Contains => self.text_test(&value, |text, part| text.contains(part)),
+        }
+    }
+
+    fn text_test(&self, value: &Value, test: impl Fn(&str, &str) -> bool) -> bool {
+        let part = self.operands.first().and_then(Operand::literal);
+        matches!((value, part), (Value::S(text), Some(part)) if test(text, part))
+    }
+}
+
+/// Numbers by their value, everything else as text.
+fn compare(value: &Value, literal: &str) -> Option<Ordering> {
+    match value {
+        Value::N(number) => Number::parse(literal).ok().map(|literal| number.cmp(&literal)),
+        Value::S(text) => Some(text.as_str().cmp(literal)),
+        Value::Bool(flag) => Some(flag.to_string().as_str().cmp(literal)),
+        _ => None,
     }
 }

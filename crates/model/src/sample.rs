@@ -1,0 +1,281 @@
+//! Example data: a small table full of items, the same for the same model every time. Proofs, rehearsals,
+//! `apply` and exports all load this.
+//!
+//! Counts are kept in small: a few items of each entity without a parent, a few children of each parent,
+//! the first parent the most. A child takes over its parent's key attributes, so that collections are
+//! whole; an attribute that another entity's key is made of (`groupId` of a membership) takes its values
+//! from there. Items get the size the file declares. Literal rows of the file come as they are.
+
+mod value;
+
+use std::collections::BTreeMap;
+
+use item::{Item, Value};
+
+use crate::Model;
+use crate::model::{Attribute, Entity, EntityId, IndexEntry, SampleRow, TableId};
+use crate::template::Template;
+
+/// Fills an item up to its declared size.
+pub const FILLER: &str = "_filler";
+
+/// How much data.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    /// Items of an entity that has no parent.
+    pub roots: usize,
+    /// Children of the first parent; the others have fewer, but one at least.
+    pub children: usize,
+}
+
+impl Default for Scale {
+    fn default() -> Scale {
+        Scale { roots: 4, children: 5 }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Sample {
+    pub items: Vec<SampleItem>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct SampleItem {
+    pub table: TableId,
+    /// None for a literal row of a table.
+    pub entity: Option<EntityId>,
+    /// What the file calls it.
+    pub name: Option<String>,
+    /// Everything that is stored: attributes, keys of the table, keys of the indexes it is in.
+    pub values: BTreeMap<String, Value>,
+    /// The item of the parent entity it belongs to, by position.
+    pub parent: Option<usize>,
+}
+
+impl SampleItem {
+    pub fn item(&self) -> Item {
+        self.values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect()
+    }
+
+    pub fn get(&self, attribute: &str) -> Option<Value> {
+        self.values.get(attribute).cloned()
+    }
+}
+
+impl Sample {
+    pub fn of(&self, entity: EntityId) -> impl Iterator<Item = &SampleItem> {
+        self.items.iter().filter(move |item| item.entity == Some(entity))
+    }
+
+    pub fn named(&self, name: &str) -> Option<&SampleItem> {
+        self.items.iter().find(|item| item.name.as_deref() == Some(name))
+    }
+
+    /// Pairs of items, by position, with the same primary key: the second overwrites the first.
+    pub fn collisions(&self, model: &Model) -> Vec<(usize, usize)> {
+        let mut seen: BTreeMap<(usize, String), usize> = BTreeMap::new();
+        let mut pairs = Vec::new();
+        for (position, item) in self.items.iter().enumerate() {
+            let Some(schema) = &model.table(item.table).key else { continue };
+            let key: Vec<_> = schema.attributes().map(|key| item.values.get(&key.name)).collect();
+            if let Some(earlier) = seen.insert((item.table.0, format!("{key:?}")), position) {
+                pairs.push((earlier, position));
+            }
+        }
+        pairs
+    }
+}
+
+pub fn sample(model: &Model, scale: Scale) -> Sample {
+    let mut maker = Maker { model, scale, items: Vec::new() };
+    for id in parents_first(model) {
+        maker.entity(id);
+    }
+    for table in model.table_ids() {
+        maker.rows(table);
+    }
+    Sample { items: maker.items }
+}
+
+/// Entities in the order of the file, but each after the one it is `per`.
+fn parents_first(model: &Model) -> Vec<EntityId> {
+    let depth = |id: EntityId| {
+        let parents = std::iter::successors(Some(id), |id| parent(model, *id));
+        parents.take(model.entities.len()).count()
+    };
+    let mut ids: Vec<EntityId> = model.entity_ids().collect();
+    ids.sort_by_key(|id| depth(*id));
+    ids
+}
+
+/// The entity it is counted by, or the one side of a 1:N relation.
+fn parent(model: &Model, id: EntityId) -> Option<EntityId> {
+    let counted = model.entity(id).count.as_ref().and_then(|count| count.per);
+    let related = || model.relations.iter().find(|one| !one.many_to_many && one.to == id && one.from != id);
+    counted.or_else(|| related().map(|relation| relation.from))
+}
+
+struct Maker<'m> {
+    model: &'m Model,
+    scale: Scale,
+    items: Vec<SampleItem>,
+}
+
+impl Maker<'_> {
+    fn entity(&mut self, id: EntityId) {
+        let entity = self.model.entity(id);
+        for row in &entity.samples {
+            self.row_of_entity(id, row);
+        }
+        for (parent, children) in self.families(id) {
+            for child in 0..children {
+                let given = self.inherited(id, parent, child);
+                self.item(id, parent, child, given, None);
+            }
+        }
+    }
+
+    /// For each parent item, how many children it gets; without parents, the roots.
+    fn families(&self, id: EntityId) -> Vec<(Option<usize>, usize)> {
+        let count = self.model.entity(id).count.as_ref();
+        let typical = count.map_or(usize::MAX, |count| count.typical.ceil().max(1.0) as usize);
+        let Some(parent) = parent(self.model, id) else {
+            return vec![(None, self.scale.roots.min(typical))];
+        };
+        let positions = self.items.iter().enumerate().filter(|(_, item)| item.entity == Some(parent));
+        let most = self.scale.children.min(typical);
+        positions
+            .enumerate()
+            .map(|(order, (position, _))| (Some(position), most.saturating_sub(order).max(1)))
+            .collect()
+    }
+
+    /// What the parent decides, and what comes from items of other entities that the attribute names.
+    fn inherited(&self, id: EntityId, parent: Option<usize>, child: usize) -> BTreeMap<String, Value> {
+        let entity = self.model.entity(id);
+        let mut given = BTreeMap::new();
+        if let Some(parent) = parent.map(|position| &self.items[position]) {
+            let keys = parent.entity.map(|id| key_attributes(self.model.entity(id))).unwrap_or_default();
+            for name in keys.iter().filter(|name| entity.attribute(name).is_some()) {
+                given.extend(parent.values.get(*name).map(|value| ((*name).to_owned(), value.clone())));
+            }
+        }
+        for (name, attribute) in &entity.attributes {
+            if !given.contains_key(name) {
+                let value = self.borrowed(id, attribute, parent, child);
+                given.extend(value.map(|value| (name.clone(), value)));
+            }
+        }
+        given
+    }
+
+    /// A copy of the parent's attribute, or the value of an earlier entity's key.
+    fn borrowed(
+        &self,
+        id: EntityId,
+        attribute: &Attribute,
+        parent: Option<usize>,
+        child: usize,
+    ) -> Option<Value> {
+        if let (Some(copy), Some(parent)) = (&attribute.copy_of, parent) {
+            let parent = &self.items[parent];
+            if parent.entity == Some(copy.entity) {
+                return parent.get(&copy.attribute);
+            }
+        }
+        let owner = owner(self.model, &attribute.name).filter(|owner| *owner != id)?;
+        let pool: Vec<&SampleItem> = self.items.iter().filter(|item| item.entity == Some(owner)).collect();
+        let order = self.items.iter().filter(|item| item.entity == Some(id)).count();
+        // Children of one parent meet different partners; without a parent they go round.
+        let position = if parent.is_some() { child } else { order };
+        pool.get(position % pool.len().max(1))?.get(&attribute.name)
+    }
+
+    fn item(
+        &mut self,
+        id: EntityId,
+        parent: Option<usize>,
+        child: usize,
+        given: BTreeMap<String, Value>,
+        name: Option<String>,
+    ) {
+        let entity = self.model.entity(id);
+        let order = self.items.iter().filter(|item| item.entity == Some(id)).count();
+        let mut values = given;
+        let identifying = key_attributes(entity);
+        for attribute in entity.attributes.values() {
+            let in_key = identifying.contains(&attribute.name.as_str());
+            let place = value::Place { entity: &entity.name, order, child, in_key };
+            if !values.contains_key(&attribute.name) {
+                let made = value::make(self.model, entity, attribute, place);
+                values.extend(made.map(|value| (attribute.name.clone(), value)));
+            }
+        }
+        values.extend(keys(self.model, entity, &values, order));
+        fill(entity, &mut values);
+        self.items.push(SampleItem { table: entity.table, entity: Some(id), name, values, parent });
+    }
+
+    /// A row of an entity says what it wants; the rest is made.
+    fn row_of_entity(&mut self, id: EntityId, row: &SampleRow) {
+        let given = row.values.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect();
+        let name = row.name.as_ref().map(|name| name.value.clone());
+        self.item(id, None, 0, given, name);
+    }
+
+    fn rows(&mut self, table: TableId) {
+        for row in &self.model.table(table).samples {
+            let values = row.values.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect();
+            let name = row.name.as_ref().map(|name| name.value.clone());
+            self.items.push(SampleItem { table, entity: None, name, values, parent: None });
+        }
+    }
+}
+
+/// The attributes that the table's key templates need.
+fn key_attributes(entity: &Entity) -> Vec<&str> {
+    entity.key_templates().flat_map(Template::attributes).collect()
+}
+
+/// The entity that an attribute identifies: the first whose key needs it.
+fn owner(model: &Model, attribute: &str) -> Option<EntityId> {
+    model.entity_ids().find(|id| key_attributes(model.entity(*id)).contains(&attribute))
+}
+
+/// The keys of the table, and of each index whose `when` holds. What can't be rendered for want of an
+/// attribute is left out, as a writer would.
+fn keys(
+    model: &Model,
+    entity: &Entity,
+    values: &BTreeMap<String, Value>,
+    order: usize,
+) -> Vec<(String, Value)> {
+    let table = model.table_of(entity);
+    let of_table = table.key.iter().flat_map(|schema| schema.attributes().zip(entity.key_templates()));
+    let of_indexes = entity
+        .entries
+        .iter()
+        .filter(|entry| is_member(entry, values))
+        .flat_map(|entry| table.index(entry.index).key.attributes().zip(entry.templates()));
+    of_table
+        .chain(of_indexes)
+        .filter_map(|(key, template)| {
+            let rendered = template.render(key.kind, |name| values.get(name).cloned(), order as u64);
+            Some((key.name.clone(), rendered.ok()?))
+        })
+        .collect()
+}
+
+fn is_member(entry: &IndexEntry, values: &BTreeMap<String, Value>) -> bool {
+    entry.when.as_ref().is_none_or(|when| when.holds(|name| values.get(name).cloned()))
+}
+
+/// Up to the declared size, exactly, unless the rest is shorter than the filler's name.
+fn fill(entity: &Entity, values: &mut BTreeMap<String, Value>) {
+    let Some(size) = &entity.size else { return };
+    let item: Item = values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    let missing = (size.typical as usize).saturating_sub(item.size_bytes() + FILLER.len());
+    if missing > 0 {
+        values.insert(FILLER.to_owned(), Value::S("x".repeat(missing)));
+    }
+}

@@ -1,0 +1,145 @@
+//! One value of an attribute, made from nothing but its name and its number.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use item::{Number, Value};
+
+use crate::Model;
+use crate::model::{Attribute, AttributeKind, Entity};
+
+/// 2026-01-01, when the first item was made.
+const START_SECONDS: u64 = 1_767_225_600;
+/// From one item to the next: no divisor of an hour or a day, so that all digits change.
+const STEP_SECONDS: u64 = 5_431;
+/// What TTL attributes hold if the entity does not say how long items live.
+const LIFETIME_SECONDS: u64 = 30 * 86_400;
+/// The largest number made without `max`.
+const NUMBER_MAX: f64 = 99_999.0;
+
+/// Which item the value is for.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    pub entity: &'a str,
+    /// How many items of the entity came before.
+    pub order: usize,
+    /// How many of its siblings came before.
+    pub child: usize,
+    /// Whether the primary key is made of it: then siblings must differ.
+    pub in_key: bool,
+}
+
+/// None for an optional attribute that this item is without.
+pub fn make(model: &Model, entity: &Entity, attribute: &Attribute, place: Place<'_>) -> Option<Value> {
+    if attribute.optional && place.order % 3 == 2 {
+        return None;
+    }
+    if let Some(constant) = &attribute.constant {
+        return Some(constant.clone());
+    }
+    if !attribute.values.is_empty() {
+        let chosen = attribute.values[place.order % attribute.values.len()].as_str();
+        return Some(typed(attribute.kind, chosen));
+    }
+    let ttl = model.table_of(entity).ttl.as_ref();
+    if ttl.is_some_and(|ttl| ttl.value == attribute.name) {
+        let lifetime = entity.expires.as_ref().map_or(LIFETIME_SECONDS, |expires| expires.value);
+        return Some(Value::from(seconds(place.order) + lifetime));
+    }
+    Some(of_kind(attribute, distinct(attribute, place)))
+}
+
+/// The number of the value: the item's own, or one of as many as there are.
+fn distinct<'a>(attribute: &Attribute, place: Place<'a>) -> Place<'a> {
+    let most = attribute.distinct.as_ref().map_or(usize::MAX, |most| most.value.max(1.0) as usize);
+    Place { order: place.order % most, ..place }
+}
+
+fn typed(kind: AttributeKind, text: &str) -> Value {
+    match (kind.stored(), Number::parse(text)) {
+        (item::Type::N, Ok(number)) => Value::N(number),
+        _ => Value::from(text),
+    }
+}
+
+fn of_kind(attribute: &Attribute, place: Place<'_>) -> Value {
+    let order = place.order;
+    match attribute.kind {
+        AttributeKind::String => Value::S(sized(attribute, text(&attribute.name, order))),
+        AttributeKind::Number => Value::from(number(attribute, place)),
+        AttributeKind::Binary => Value::B(bytes(attribute, place)),
+        AttributeKind::Boolean => Value::Bool(order.is_multiple_of(2)),
+        AttributeKind::Timestamp => Value::S(iso(order)),
+        AttributeKind::Date => Value::S(iso(order)[..10].to_owned()),
+        AttributeKind::Epoch => Value::from(seconds(order)),
+        AttributeKind::EpochMillis => Value::from(seconds(order) * 1000),
+        AttributeKind::Uuid => Value::S(uuid(&attribute.name, order)),
+        AttributeKind::Ulid => Value::S(ulid(&attribute.name, order)),
+        AttributeKind::StringSet => {
+            Value::string_set([text(&attribute.name, order), text(&attribute.name, order + 1)])
+        }
+        AttributeKind::NumberSet => Value::number_set([Number::from(order as u64 + 1), Number::from(7u64)]),
+        AttributeKind::BinarySet => Value::binary_set([bytes(attribute, place)]),
+        AttributeKind::List => Value::list([sized(attribute, text(&attribute.name, order))]),
+        AttributeKind::Map => Value::map([("value", sized(attribute, text(&attribute.name, order)))]),
+    }
+}
+
+/// `customer-0001` for `customerId`.
+fn text(name: &str, order: usize) -> String {
+    let stem = name.strip_suffix("Id").or(name.strip_suffix("ID")).filter(|stem| !stem.is_empty());
+    format!("{}-{:04}", stem.unwrap_or(name).to_lowercase(), order + 1)
+}
+
+/// As long as the file says values are.
+fn sized(attribute: &Attribute, text: String) -> String {
+    let length = attribute.size.map_or(0, |size| size.typical as usize);
+    let missing = length.saturating_sub(text.len());
+    text + &"x".repeat(missing)
+}
+
+/// Part of a key: counted up. Else anything in range, of all lengths.
+fn number(attribute: &Attribute, place: Place<'_>) -> i64 {
+    let least = attribute.min.unwrap_or(0.0);
+    let most = attribute.max.unwrap_or(least + NUMBER_MAX).max(least);
+    if place.in_key {
+        let range = (most - least) as usize;
+        let first = usize::from(attribute.min.is_none());
+        return least as i64 + ((place.child + first) % range.saturating_add(1)) as i64;
+    }
+    let mut chance = fastrand::Rng::with_seed(seed(&attribute.name, place.order));
+    let magnitude = (most - least + 1.0).log10() * chance.f64();
+    (least + 10f64.powf(magnitude) - 1.0).clamp(least, most) as i64
+}
+
+fn bytes(attribute: &Attribute, place: Place<'_>) -> Vec<u8> {
+    let length = attribute.size.map_or(16, |size| size.typical.min(400 * 1024) as usize);
+    let mut chance = fastrand::Rng::with_seed(seed(place.entity, place.order));
+    (0..length).map(|_| chance.u8(..)).collect()
+}
+
+fn seconds(order: usize) -> u64 {
+    START_SECONDS + order as u64 * STEP_SECONDS
+}
+
+fn iso(order: usize) -> String {
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds(order))).to_string()
+}
+
+fn uuid(name: &str, order: usize) -> String {
+    let bits = fastrand::Rng::with_seed(seed(name, order)).u128(..);
+    let hex = format!("{bits:032x}");
+    format!("{}-{}-4{}-8{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..])
+}
+
+/// Ordered by time, as ULIDs are.
+fn ulid(name: &str, order: usize) -> String {
+    const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let time = u128::from(seconds(order) * 1000);
+    let chance = fastrand::Rng::with_seed(seed(name, order)).u128(..) & ((1 << 80) - 1);
+    let bits = (time << 80) | chance;
+    (0..26).rev().map(|digit| char::from(DIGITS[(bits >> (digit * 5)) as usize & 31])).collect()
+}
+
+fn seed(name: &str, order: usize) -> u64 {
+    u64::from(crc32fast::hash(name.as_bytes())) << 32 | order as u64
+}
