@@ -143,11 +143,24 @@ impl Maker<'_> {
             return vec![(None, self.scale.roots.min(typical))];
         };
         let positions = self.items.iter().enumerate().filter(|(_, item)| item.entity == Some(parent));
-        let most = self.scale.children.min(typical);
+        let most = self.scale.children.min(typical).min(self.siblings(id, parent));
         positions
             .enumerate()
             .map(|(order, (position, _))| (Some(position), most.saturating_sub(order).max(1)))
             .collect()
+    }
+
+    /// How many children of one parent can have different keys. If everything but the parent's part of the
+    /// key is borrowed, each child needs a partner of its own: a user is in no more groups than there are.
+    fn siblings(&self, id: EntityId, parent: EntityId) -> usize {
+        let of_parent = key_attributes(self.model.entity(parent));
+        let own = key_attributes(self.model.entity(id)).into_iter().filter(|name| !of_parent.contains(name));
+        let partners = |name: &str| {
+            let owner = owner(self.model, name).filter(|owner| *owner != id)?;
+            Some(self.items.iter().filter(|item| item.entity == Some(owner)).count())
+        };
+        let most = own.map(partners).try_fold(1, |most, partners| Some(most.max(partners?)));
+        most.unwrap_or(usize::MAX)
     }
 
     /// What the parent decides, and what comes from items of other entities that the attribute names.
