@@ -14,6 +14,7 @@ pub mod file;
 pub mod model;
 pub mod plan;
 pub mod predicate;
+pub mod predict;
 pub mod sample;
 mod span;
 pub mod template;

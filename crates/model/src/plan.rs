@@ -15,7 +15,7 @@ use crate::model::{Action, ActionKind, EntityId, Grouping, IndexId, Pattern, Tab
 use crate::predicate::{Predicate, Term};
 use crate::template::{Part, Template};
 
-pub use write::{IndexEffect, Membership};
+pub use write::{IndexEffect, Membership, changed};
 
 /// A pattern, decided.
 #[derive(Clone, Debug)]

@@ -99,7 +99,7 @@ fn unknown<'a>(write: &Write, templates: impl Iterator<Item = &'a Template>) -> 
 }
 
 /// The attributes an update changes.
-fn changed(write: &Write) -> impl Iterator<Item = &str> {
+pub fn changed(write: &Write) -> impl Iterator<Item = &str> {
     let changes = write.set.iter().chain(&write.add).map(|change| &change.attribute);
     changes.chain(&write.remove).chain(&write.version).map(|name| name.value.as_str())
 }

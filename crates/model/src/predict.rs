@@ -1,0 +1,163 @@
+//! What requests cost in capacity units: the prediction that a proof holds against what the database
+//! charged, and that costs and heat are reckoned from.
+//!
+//! The arithmetic is here, on sizes alone. Where the sizes come from differs: a proof knows the items
+//! ([`item`]), a cost estimate knows what the file declares of them ([`typical`]). Rounding is that of the
+//! `capacity` crate, which the database charges with.
+
+mod found;
+pub mod item;
+pub mod typical;
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+use api::limits;
+use capacity::{ReadMode, read_units, write_units};
+
+use crate::model::IndexId;
+
+/// What a transaction pays for each unit of a table. Indexes are written once.
+pub const TRANSACTION_FACTOR: f64 = 2.0;
+
+/// Units of one table, by where they are used.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Units {
+    pub table: f64,
+    /// An index that is not touched is not there.
+    pub indexes: BTreeMap<IndexId, f64>,
+}
+
+/// What a write does to an item's row in one index. Sizes are those of rows, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowChange {
+    /// There is no row, or it stays as it is.
+    None,
+    Enter(usize),
+    Leave(usize),
+    /// In place: only projected attributes change.
+    Replace {
+        old: usize,
+        new: usize,
+    },
+    /// The key changes: the old row is deleted and a new one put.
+    Move {
+        old: usize,
+        new: usize,
+    },
+}
+
+/// What reading a range of rows takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pages {
+    /// Requests, as long as the reader follows `LastEvaluatedKey`.
+    pub count: u64,
+    /// Rows examined.
+    pub rows: u64,
+    pub units: f64,
+}
+
+impl Units {
+    pub fn of_table(table: f64) -> Units {
+        Units { table, indexes: BTreeMap::new() }
+    }
+
+    /// Of the index, or of the table itself.
+    pub fn of(index: Option<IndexId>, units: f64) -> Units {
+        match index {
+            Some(index) => Units { table: 0.0, indexes: BTreeMap::from([(index, units)]) },
+            None => Units::of_table(units),
+        }
+    }
+
+    pub fn index(&self, index: IndexId) -> f64 {
+        self.indexes.get(&index).copied().unwrap_or(0.0)
+    }
+
+    pub fn total(&self) -> f64 {
+        self.table + self.indexes.values().sum::<f64>()
+    }
+
+    pub fn times(&self, factor: f64) -> Units {
+        let indexes = self.indexes.iter().map(|(index, units)| (*index, units * factor)).collect();
+        Units { table: self.table * factor, indexes }
+    }
+}
+
+impl AddAssign for Units {
+    fn add_assign(&mut self, other: Units) {
+        self.table += other.table;
+        for (index, units) in other.indexes {
+            *self.indexes.entry(index).or_default() += units;
+        }
+    }
+}
+
+impl RowChange {
+    pub fn units(self) -> f64 {
+        match self {
+            RowChange::None => 0.0,
+            RowChange::Enter(bytes) => write_units(None, Some(bytes)),
+            RowChange::Leave(bytes) => write_units(Some(bytes), None),
+            RowChange::Replace { old, new } => write_units(Some(old), Some(new)),
+            RowChange::Move { old, new } => write_units(Some(old), None) + write_units(None, Some(new)),
+        }
+    }
+
+    /// How many rows of the index are written.
+    pub fn writes(self) -> u64 {
+        match self {
+            RowChange::None => 0,
+            RowChange::Enter(_) | RowChange::Leave(_) | RowChange::Replace { .. } => 1,
+            RowChange::Move { .. } => 2,
+        }
+    }
+}
+
+/// One item written: what was there, what is there now, and what becomes of its index rows. `factor` is 1,
+/// or [`TRANSACTION_FACTOR`].
+pub fn write(
+    old: Option<usize>,
+    new: Option<usize>,
+    rows: impl IntoIterator<Item = (IndexId, RowChange)>,
+    factor: f64,
+) -> Units {
+    let mut units = Units::of_table(write_units(old, new) * factor);
+    for (index, change) in rows.into_iter().filter(|(_, change)| *change != RowChange::None) {
+        *units.indexes.entry(index).or_default() += change.units();
+    }
+    units
+}
+
+/// A Query over rows of these sizes, page by page: a page ends at `limit` rows, or with the row that
+/// crosses 1 MB. With a limit the reader asks for one page only.
+pub fn query(rows: impl IntoIterator<Item = usize>, limit: Option<u64>, mode: ReadMode) -> Pages {
+    let mut rows = rows.into_iter().peekable();
+    let mut pages = Pages::default();
+    loop {
+        let full = page(&mut rows, limit, mode, &mut pages);
+        let has_what_it_asked_for = limit.is_some_and(|limit| pages.rows >= limit);
+        if !full || has_what_it_asked_for {
+            return pages;
+        }
+    }
+}
+
+/// Whether the page ended before the range did, as far as DynamoDB can tell.
+fn page(
+    rows: &mut impl Iterator<Item = usize>,
+    limit: Option<u64>,
+    mode: ReadMode,
+    pages: &mut Pages,
+) -> bool {
+    let (mut bytes, mut full) = (0, false);
+    while !full {
+        let Some(row) = rows.next() else { break };
+        bytes += row;
+        pages.rows += 1;
+        full = bytes >= limits::PAGE_BYTES_MAX || limit.is_some_and(|limit| pages.rows >= limit);
+    }
+    pages.count += 1;
+    pages.units += read_units(bytes, mode);
+    full
+}

@@ -1,0 +1,66 @@
+//! How many items a read finds, from what the file says of counts, values and relations.
+
+use crate::Model;
+use crate::model::{Entity, EntityId, Read};
+use crate::predicate::{Operand, Operator};
+use crate::template::Template;
+
+/// Items of one entity that the key condition finds: what filters drop is read, and counts. None if the
+/// file does not say how many there are.
+pub fn examined(model: &Model, read: &Read, entity: EntityId, filtered: &[&str]) -> Option<f64> {
+    let known = known(read).into_iter().filter(|(name, _)| !filtered.contains(name));
+    let known: Vec<_> = known.filter(|(name, _)| model.entity(entity).attribute(name).is_some()).collect();
+    if identifies(model.entity(entity), &known) {
+        return Some(1.0);
+    }
+    let count = model.entity(entity).count.as_ref()?;
+    let of_one_parent = |name: &str| count.per.is_some_and(|parent| owner(model, name) == Some(parent));
+    let found = match known.iter().any(|(name, _)| of_one_parent(name)) {
+        true => count.typical,
+        false => model.items(entity)?,
+    };
+    let others = known.iter().filter(|(name, _)| !of_one_parent(name));
+    Some(others.fold(found, |found, (name, literal)| found * share(model, entity, name, *literal, found)))
+}
+
+/// Attributes fixed to one value, with that value if the file tells it.
+fn known(read: &Read) -> Vec<(&str, Option<&str>)> {
+    let by = read.by.iter().map(|name| (name.value.as_str(), None));
+    let terms = read.conditions.iter().flat_map(|conditions| &conditions.terms);
+    let equal = terms.filter(|term| term.operator == Operator::Equal);
+    let equal = equal.map(|term| {
+        let literal = term.operands.first().and_then(Operand::literal);
+        (term.attribute.value.as_str(), literal)
+    });
+    by.chain(equal).collect()
+}
+
+/// Whether they make up the whole primary key.
+fn identifies(entity: &Entity, known: &[(&str, Option<&str>)]) -> bool {
+    let mut needed = entity.key_templates().flat_map(Template::attributes);
+    entity.key.is_some() && needed.all(|name| known.iter().any(|(known, _)| *known == name))
+}
+
+/// The share of `found` items that have one value of an attribute. Of an attribute nobody said anything
+/// about, each item is taken to have a value of its own: it is looked up by it.
+fn share(model: &Model, id: EntityId, name: &str, literal: Option<&str>, found: f64) -> f64 {
+    let attribute = model.entity(id).attribute(name);
+    let declared = attribute.and_then(|attribute| {
+        let of_value = literal.and_then(|literal| attribute.share_of(literal));
+        of_value.or_else(|| attribute.cardinality().map(|values| 1.0 / values.max(1.0)))
+    });
+    let related = || owner(model, name).filter(|owner| *owner != id).and_then(|owner| model.items(owner));
+    declared.or_else(|| related().map(|items| 1.0 / items.max(1.0))).unwrap_or(1.0 / found.max(1.0))
+}
+
+/// The entity an attribute names: `Order` for `orderId`, else the one with the shortest key that needs it.
+fn owner(model: &Model, attribute: &str) -> Option<EntityId> {
+    let plain = |text: &str| text.to_lowercase().replace('_', "");
+    let named = |id: &EntityId| plain(attribute) == format!("{}id", plain(&model.entity(*id).name));
+    let key = |id: EntityId| -> Vec<&str> {
+        model.entity(id).key_templates().flat_map(Template::attributes).collect()
+    };
+    model.entity_ids().find(named).or_else(|| {
+        model.entity_ids().filter(|id| key(*id).contains(&attribute)).min_by_key(|id| key(*id).len())
+    })
+}
