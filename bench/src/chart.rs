@@ -22,6 +22,9 @@ const BASELINE: f64 = 12.0;
 const NAMES: f64 = 130.0;
 /// Room for the figures behind the bars.
 const FIGURES: f64 = 120.0;
+const BARS: f64 = PANEL_WIDTH - NAMES - FIGURES;
+/// The longest bar, as a multiple of our longest.
+const CUT_OFF: f64 = 5.0;
 
 /// CPU an operation, under most connections.
 pub fn svg(report: &Report) -> String {
@@ -39,7 +42,7 @@ pub fn svg(report: &Report) -> String {
     let connections =
         panels.iter().flat_map(|panel| &panel.rows).map(|row| row.connections).max().unwrap_or(0);
     let account = format!(
-        "{connections} connections. In parentheses: times the bare server. Red: the goal for durable."
+        "{connections} connections. In parentheses: times the bare server. Red: the goal for durable. Slit: the bar is cut."
     );
     text(&mut out, MARGIN, 54.0, r##"fill="#59636e""##, &account);
     for (place, panel) in panels.iter().enumerate() {
@@ -71,12 +74,23 @@ fn panels(report: &Report) -> Vec<Panel<'_>> {
 }
 
 impl Panel<'_> {
+    /// What a bar of full length stands for. Peers that take far longer than ours and the goal are cut off: else
+    /// ours could not be told apart.
+    fn longest(&self, goal: Option<f64>) -> f64 {
+        let longest = |rows: &mut dyn Iterator<Item = f64>| rows.fold(f64::MIN_POSITIVE, f64::max);
+        let all = longest(&mut self.rows.iter().map(|row| row.cpu_us()).chain(goal));
+        let ours = self.rows.iter().filter(|row| row.contender.is_ours()).map(|row| row.cpu_us());
+        match longest(&mut ours.chain(goal)) {
+            f64::MIN_POSITIVE => all,
+            ours => all.min(ours * CUT_OFF),
+        }
+    }
+
     fn draw(&self, out: &mut String, x: f64, y: f64) {
         text(out, x, y + 14.0, r#"font-weight="600""#, self.workload.title());
         let bare = self.rows.iter().find(|row| row.contender == Contender::Bare).map(|row| row.cpu_us());
         let goal = bare.zip(goals::times_bare_max(self.workload)).map(|(bare, times)| bare * times);
-        let longest = self.rows.iter().map(|row| row.cpu_us()).chain(goal).fold(f64::MIN_POSITIVE, f64::max);
-        let scale = (PANEL_WIDTH - NAMES - FIGURES) / longest;
+        let scale = BARS / self.longest(goal);
         for (place, row) in self.rows.iter().enumerate() {
             let top = y + TITLE + place as f64 * BAR_STEP;
             draw_bar(out, x, top, scale, row);
@@ -89,7 +103,7 @@ impl Panel<'_> {
 }
 
 fn draw_bar(out: &mut String, x: f64, y: f64, scale: f64, row: &Measurement) {
-    let (start, length) = (x + NAMES, (row.cpu_us() * scale).max(1.0));
+    let (start, length) = (x + NAMES, length(row, scale));
     text(out, start - 8.0, y + BASELINE, r#"text-anchor="end""#, row.contender.title());
     let colour = colour(row.contender);
     // Writing to a String cannot fail.
@@ -97,6 +111,19 @@ fn draw_bar(out: &mut String, x: f64, y: f64, scale: f64, row: &Measurement) {
         out,
         r#"<rect x="{start:.1}" y="{y:.1}" width="{length:.1}" height="{BAR}" rx="2" fill="{colour}"/>"#
     );
+    if row.cpu_us() * scale > BARS * 1.001 {
+        let (cut, top, bottom) = (start + length - 16.0, y - 2.0, y + BAR + 2.0);
+        let _ = writeln!(
+            out,
+            r##"<path d="M{:.1} {bottom:.1} L{:.1} {top:.1}" stroke="#ffffff" stroke-width="5"/>"##,
+            cut - 3.0,
+            cut + 3.0,
+        );
+    }
+}
+
+fn length(row: &Measurement, scale: f64) -> f64 {
+    (row.cpu_us() * scale).clamp(1.0, BARS)
 }
 
 fn draw_goal(out: &mut String, x: f64, y: f64) {
@@ -113,7 +140,7 @@ fn draw_figure(out: &mut String, x: f64, y: f64, scale: f64, row: &Measurement, 
         Some(bare) => format!("{} ({:.1})", number(row.cpu_us()), row.cpu_us() / bare),
         None => number(row.cpu_us()),
     };
-    let x = x + NAMES + row.cpu_us() * scale + 8.0;
+    let x = x + NAMES + length(row, scale) + 8.0;
     text(out, x, y + BASELINE, r##"stroke="#ffffff" stroke-width="4" paint-order="stroke""##, &figure);
 }
 
@@ -122,6 +149,10 @@ fn colour(contender: Contender) -> &'static str {
         Contender::Bare => "#8c959f",
         Contender::Durable => "#0a5fb4",
         Contender::InMemory => "#54a0e6",
+        Contender::Dynoxide => "#bc4c00",
+        Contender::DynoxideOnDisk => "#e58a4e",
+        Contender::Dynalite => "#7a5195",
+        Contender::DynamodbLocal => "#4d7c2a",
     }
 }
 
@@ -140,6 +171,17 @@ mod tests {
         row.outcome.latencies.record_n(1, 10).unwrap();
         row.cpu = Duration::from_micros(cpu_us * 10);
         row
+    }
+
+    #[test]
+    fn a_slow_peer_does_not_hide_ours() {
+        let svg = svg(&Report::new(vec![
+            measured(Contender::Bare, 32, 10),
+            measured(Contender::Durable, 32, 20),
+            measured(Contender::DynamodbLocal, 32, 5_000),
+        ]));
+        assert_eq!(svg.matches("<path").count(), 1, "{svg}");
+        assert!(svg.contains(">5,000 (500.0)</text>"), "{svg}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! that whatever else the machine does hits them alike; whoever is not being measured is stopped, so that
 //! only one of them ever runs.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -32,9 +33,15 @@ pub struct Options {
     /// Measure these workloads only
     #[arg(long, value_delimiter = ',', value_name = "WORKLOAD")]
     pub only: Vec<Workload>,
-    /// Measure these contenders only
+    /// Measure these contenders only; peers among them are installed
     #[arg(long, value_delimiter = ',', value_name = "CONTENDER")]
     pub contender: Vec<Contender>,
+    /// Measure the peers as well, and install them
+    #[arg(long)]
+    pub peers: bool,
+    /// Where peers are installed
+    #[arg(long, hide = true)]
+    pub peers_folder: Option<PathBuf>,
     /// How long each row is measured
     #[arg(long, default_value_t = 3.0)]
     pub seconds: f64,
@@ -52,19 +59,24 @@ pub struct Options {
 }
 
 impl Options {
-    fn contenders(&self) -> Vec<Contender> {
-        let mut contenders = match self.contender.as_slice() {
-            [] => vec![Contender::Bare, Contender::Durable, Contender::InMemory],
-            chosen => chosen.to_vec(),
+    /// Those that were chosen; by default ours.
+    pub fn contenders(&self) -> Vec<Contender> {
+        let chosen = |contender: &Contender| match self.contender.as_slice() {
+            [] => contender.is_ours(),
+            chosen => chosen.contains(contender),
         };
-        contenders.sort();
-        contenders.dedup();
-        contenders
+        let all = Contender::value_variants().iter().copied();
+        all.filter(|contender| chosen(contender) || self.peers && !contender.is_ours()).collect()
     }
 
+    fn wants(&self, workload: Workload) -> bool {
+        self.only.is_empty() || self.only.contains(&workload)
+    }
+
+    /// Those that are measured once all contenders are loaded.
     fn workloads(&self) -> Vec<Workload> {
         let all = Workload::value_variants().iter().copied();
-        all.filter(|workload| self.only.is_empty() || self.only.contains(workload)).collect()
+        all.filter(|&workload| workload != Workload::Load && self.wants(workload)).collect()
     }
 
     fn data(&self) -> Data {
@@ -84,6 +96,7 @@ pub async fn run(options: &Options) -> Result<()> {
         lodestone: options.place.lodestone()?,
         data: folder.path().to_owned(),
         replies: folder.path().join("replies.json"),
+        peers: options.peers_folder.clone(),
     };
     record_replies(&places, options.data()).await.context("recording replies for the bare server")?;
     let measurements = Comparison::start(options, &places).await?.measure().await?;
@@ -122,17 +135,28 @@ impl<'a> Comparison<'a> {
     /// Starts and loads the contenders.
     async fn start(options: &'a Options, places: &Places) -> Result<Comparison<'a>> {
         let contenders = options.contenders();
-        let rows = options.workloads().iter().filter(|&&workload| workload != Workload::Load).count();
-        let slices = contenders.len() * (1 + rows * options.connections.len() * ROUNDS as usize);
+        let slices =
+            contenders.len() * (1 + options.workloads().len() * options.connections.len() * ROUNDS as usize);
         let progress = progress::bar(slices as u64);
         let mut comparison = Comparison { options, servers: Vec::new(), measurements: Vec::new(), progress };
         for contender in contenders {
-            let server = places.start(contender).await?;
-            comparison.load(contender, &server).await?;
-            server.pause()?;
-            comparison.servers.push((contender, server));
+            match comparison.join(contender, places).await {
+                // A comparison with fewer peers is better than none.
+                Err(error) if !contender.is_ours() => {
+                    eprintln!("{} is left out: {error:#}", contender.title());
+                }
+                joined => joined?,
+            }
         }
         Ok(comparison)
+    }
+
+    async fn join(&mut self, contender: Contender, places: &Places) -> Result<()> {
+        let server = places.start(contender).await?;
+        self.load(contender, &server).await?;
+        server.pause()?;
+        self.servers.push((contender, server));
+        Ok(())
     }
 
     async fn load(&mut self, contender: Contender, server: &Server) -> Result<()> {
@@ -154,16 +178,15 @@ impl<'a> Comparison<'a> {
         );
         let mut row = Measurement::new(contender, Workload::Load, connections)?;
         row.add(outcome, server.cpu_time()? - cpu_before, server.resident_bytes()?)?;
-        self.measurements.push(row);
+        if self.options.wants(Workload::Load) {
+            self.measurements.push(row);
+        }
         self.progress.inc(1);
         Ok(())
     }
 
     async fn measure(mut self) -> Result<Vec<Measurement>> {
         for workload in self.options.workloads() {
-            if workload == Workload::Load {
-                continue;
-            }
             let requests = Requests::finished(workload, self.options.data());
             let walks: Vec<Requests> = self.servers.iter().map(|_| requests.afresh()).collect();
             for &connections in &self.options.connections {
@@ -194,8 +217,11 @@ impl<'a> Comparison<'a> {
                     workload.title()
                 ));
                 server.resume()?;
-                let turn = row.take_turn(walk, server, self.options.slice()).await;
-                turn.with_context(|| format!("{}: {}", contender.title(), workload.title()))?;
+                match row.take_turn(walk, server, self.options.slice()).await {
+                    // A peer that broke is a row with an error.
+                    Err(error) if !contender.is_ours() => row.outcome.failures.record(|| error.to_string()),
+                    turn => turn.with_context(|| format!("{}: {}", contender.title(), workload.title()))?,
+                }
                 server.pause()?;
                 self.progress.inc(1);
             }

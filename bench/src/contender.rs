@@ -6,6 +6,7 @@ use std::process::Stdio;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
+use crate::peer::Peer;
 use crate::server::Server;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -16,6 +17,14 @@ pub enum Contender {
     Durable,
     /// Lodestone in memory
     InMemory,
+    /// dynoxide in memory
+    Dynoxide,
+    /// dynoxide on disk
+    DynoxideOnDisk,
+    /// dynalite in memory
+    Dynalite,
+    /// DynamoDB Local in memory
+    DynamodbLocal,
 }
 
 impl Contender {
@@ -25,12 +34,25 @@ impl Contender {
             Contender::Bare => "bare server",
             Contender::Durable => "durable",
             Contender::InMemory => "in memory",
+            Contender::Dynoxide => "dynoxide",
+            Contender::DynoxideOnDisk => "dynoxide on disk",
+            Contender::Dynalite => "dynalite",
+            Contender::DynamodbLocal => "DynamoDB Local",
         }
     }
 
-    /// Whether its failures are our failures.
+    /// Whose work it is, if not ours.
+    pub fn peer(self) -> Option<Peer> {
+        match self {
+            Contender::Bare | Contender::Durable | Contender::InMemory => None,
+            Contender::Dynoxide | Contender::DynoxideOnDisk => Some(Peer::Dynoxide),
+            Contender::Dynalite => Some(Peer::Dynalite),
+            Contender::DynamodbLocal => Some(Peer::DynamodbLocal),
+        }
+    }
+
     pub fn is_ours(self) -> bool {
-        matches!(self, Contender::Bare | Contender::Durable | Contender::InMemory)
+        self.peer().is_none()
     }
 
     /// Whether it keeps what it is sent.
@@ -46,6 +68,8 @@ pub struct Places {
     pub data: PathBuf,
     /// What the bare server answers.
     pub replies: PathBuf,
+    /// Where peers are installed.
+    pub peers: Option<PathBuf>,
 }
 
 impl Places {
@@ -59,8 +83,19 @@ impl Places {
             }
             Contender::Durable => serve(&self.lodestone, ["--data".into(), self.data.join("durable")]).await,
             Contender::InMemory => serve(&self.lodestone, ["--in-memory".into()]).await,
+            Contender::DynoxideOnDisk => {
+                self.start_peer(Peer::Dynoxide, Some(&self.data.join("dynoxide"))).await
+            }
+            Contender::Dynoxide => self.start_peer(Peer::Dynoxide, None).await,
+            Contender::Dynalite => self.start_peer(Peer::Dynalite, None).await,
+            Contender::DynamodbLocal => self.start_peer(Peer::DynamodbLocal, None).await,
         };
         started.with_context(|| format!("starting {}", contender.title()))
+    }
+
+    async fn start_peer(&self, peer: Peer, data: Option<&Path>) -> Result<Server> {
+        let folder = self.peers.as_ref().context("peers are installed by `cargo xtask bench`")?;
+        peer.start(folder, data).await
     }
 }
 

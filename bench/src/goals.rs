@@ -16,6 +16,19 @@ const CPU_TIMES_BARE: [(Workload, f64); 6] = [
     (Workload::Batch, 60.0),
 ];
 
+/// CPU an operation of the durable server, as a part of the fastest peer's in memory.
+const CPU_OF_PEER: [(Workload, f64); 4] = [
+    (Workload::Get, 1.0 / 3.0),
+    (Workload::Query, 1.0 / 6.0),
+    (Workload::Put, 1.0 / 3.0),
+    (Workload::Update, 1.0 / 3.0),
+];
+
+/// Operations a second of the durable server, as a multiple of the fastest peer's in memory.
+const RATE_TIMES_PEER: [(Workload, f64); 2] = [(Workload::Get, 2.5), (Workload::Put, 3.0)];
+
+const PEERS_IN_MEMORY: [Contender; 3] = [Contender::Dynoxide, Contender::Dynalite, Contender::DynamodbLocal];
+
 /// A goal, and how far we are.
 pub struct Goal {
     pub what: String,
@@ -47,7 +60,11 @@ impl Bound {
 
 /// The goals of which both sides were measured.
 pub fn reached(report: &Report) -> Vec<Goal> {
-    CPU_TIMES_BARE.iter().filter_map(|&(workload, most)| times_bare(report, workload, most)).collect()
+    let bare = CPU_TIMES_BARE.iter().filter_map(|&(workload, most)| times_bare(report, workload, most));
+    let cpu = CPU_OF_PEER.iter().filter_map(|&(workload, most)| cpu_of_peer(report, workload, most));
+    let rate =
+        RATE_TIMES_PEER.iter().filter_map(|&(workload, least)| rate_times_peer(report, workload, least));
+    bare.chain(cpu).chain(rate).collect()
 }
 
 /// The most that the durable server may take for a workload, as a multiple of the bare server.
@@ -62,6 +79,28 @@ fn times_bare(report: &Report, workload: Workload, most: f64) -> Option<Goal> {
         what: format!("{}: CPU, times the bare server", workload.title()),
         measured: durable.cpu_us() / bare.cpu_us(),
         bound: Bound::AtMost(most),
+    })
+}
+
+fn cpu_of_peer(report: &Report, workload: Workload, most: f64) -> Option<Goal> {
+    let durable = report.row(Contender::Durable, workload)?;
+    let peers = PEERS_IN_MEMORY.iter().filter_map(|&peer| report.row(peer, workload));
+    let fastest = peers.min_by(|one, other| one.cpu_us().total_cmp(&other.cpu_us()))?;
+    Some(Goal {
+        what: format!("{}: CPU, times {}", workload.title(), fastest.contender.title()),
+        measured: durable.cpu_us() / fastest.cpu_us(),
+        bound: Bound::AtMost(most),
+    })
+}
+
+fn rate_times_peer(report: &Report, workload: Workload, least: f64) -> Option<Goal> {
+    let durable = report.row(Contender::Durable, workload)?;
+    let peers = PEERS_IN_MEMORY.iter().filter_map(|&peer| report.row(peer, workload));
+    let fastest = peers.max_by(|one, other| one.rate().total_cmp(&other.rate()))?;
+    Some(Goal {
+        what: format!("{}: operations/s, times {}", workload.title(), fastest.contender.title()),
+        measured: durable.rate() / fastest.rate(),
+        bound: Bound::AtLeast(least),
     })
 }
 

@@ -10,6 +10,7 @@
 //! latency     how long clients wait, by a schedule that does not wait for the server
 //!
 //! contender   who is measured, and how each is started; server is one of their processes
+//! peer        the contenders that are not ours
 //! data        the items; table makes their table
 //! workload    what is asked, as finished requests, so that the generator costs little; how a right reply looks
 //! load        closed loop: each connection sends its next request after the last reply
@@ -31,6 +32,7 @@ pub mod goals;
 pub mod latency;
 pub mod load;
 pub mod measurement;
+pub mod peer;
 pub mod place;
 pub mod progress;
 pub mod report;

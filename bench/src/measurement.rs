@@ -59,8 +59,12 @@ impl Measurement {
         self.cpu.as_secs_f64() * 1e6 / self.outcome.succeeded() as f64
     }
 
+    /// Not a number when nothing succeeded.
     pub fn latency_us(&self, quantile: f64) -> f64 {
-        self.outcome.latencies.value_at_quantile(quantile) as f64 / 1e3
+        match self.outcome.succeeded() {
+            0 => f64::NAN,
+            _ => self.outcome.latencies.value_at_quantile(quantile) as f64 / 1e3,
+        }
     }
 
     pub fn reply_bytes(&self) -> f64 {

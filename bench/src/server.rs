@@ -5,13 +5,14 @@ use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::time::clock_getcpuclockid;
 use nix::unistd::Pid;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdout, Command};
 
 /// Far beyond any healthy start, recovery after a crash included.
@@ -30,14 +31,7 @@ impl Server {
         arguments: impl IntoIterator<Item = A>,
         log: Stdio,
     ) -> Result<Server> {
-        let mut process = Command::new(program)
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .kill_on_drop(true)
-            .spawn()
-            .with_context(|| format!("starting {}", program.display()))?;
+        let mut process = spawn(program, arguments, Stdio::piped(), log)?;
         let id = process.id().context("the server ended at once")?;
         let mut lines = BufReader::new(process.stdout.take().context("no standard output")?).lines();
         let address = tokio::time::timeout(READY_WITHIN, ready(&mut lines))
@@ -45,6 +39,26 @@ impl Server {
             .context("the server did not become ready in time")??;
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Ok(Server { process, id, address })
+    }
+
+    /// Starts `program`, which was told to listen on a port of loopback, and waits until it does.
+    pub async fn start_on<A: AsRef<OsStr>>(
+        port: u16,
+        program: &Path,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<Server> {
+        let process = spawn(program, arguments, Stdio::null(), Stdio::null())?;
+        let id = process.id().context("the server ended at once")?;
+        let mut server = Server { process, id, address: SocketAddr::from(([127, 0, 0, 1], port)) };
+        let deadline = Instant::now() + READY_WITHIN;
+        while TcpStream::connect(server.address).await.is_err() {
+            if let Some(status) = server.process.try_wait()? {
+                bail!("the server ended before it was ready: {status}");
+            }
+            ensure!(Instant::now() < deadline, "the server did not become ready in time");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(server)
     }
 
     /// Asks the process to end and waits until it has.
@@ -97,6 +111,22 @@ impl Server {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id))?;
         memory_bytes(&status, field).context("reading the memory of the server")
     }
+}
+
+fn spawn<A: AsRef<OsStr>>(
+    program: &Path,
+    arguments: impl IntoIterator<Item = A>,
+    output: Stdio,
+    log: Stdio,
+) -> Result<Child> {
+    Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(log)
+        .kill_on_drop(true)
+        .spawn()
+        .with_context(|| format!("starting {}", program.display()))
 }
 
 async fn ready(lines: &mut Lines<BufReader<ChildStdout>>) -> Result<SocketAddr> {

@@ -99,21 +99,22 @@ impl Workload {
     fn body(self, data: Data, place: u64) -> String {
         let (lap, place) = (place / self.lap(data), place % self.lap(data));
         let number = stride(place, self.lap(data));
-        let puts =
-            || (place * self.size()..).take(self.size() as usize).map(|place| stride(place, data.items()));
-        // A lap writes another edition than the lap before, and than the load.
-        let items = || puts().map(|number| data.item(number, lap + 1)).collect::<Vec<_>>();
+        // Another edition than the lap before, and than any other workload.
+        let edition = self as u64 * EDITIONS + lap % EDITIONS;
+        let items = || {
+            let places = (place * self.size()..).take(self.size() as usize);
+            places.map(|place| data.item(stride(place, data.items()), edition)).collect::<Vec<_>>()
+        };
         match self {
             Workload::Get => get(&data.key(number), false),
             Workload::ConsistentGet => get(&data.key(number), true),
             Workload::Query => query(&data.customer(number * QUERY_ITEMS)),
             Workload::IndexQuery => query_index(&data.product(number)),
-            Workload::Put => put(&data.item(number, lap + 1)),
-            Workload::ConditionalPut => conditional_put(&data.item(number, lap + 1)),
+            Workload::Put => put(&data.item(number, edition)),
+            Workload::ConditionalPut => conditional_put(&data.item(number, edition)),
             Workload::Update => update(&data.key(number)),
             Workload::Transaction => transaction(&items()),
-            Workload::Batch => batch(&items()),
-            Workload::Load => batch(&puts().map(|number| data.item(number, 0)).collect::<Vec<_>>()),
+            Workload::Load | Workload::Batch => batch(&items()),
         }
     }
 

@@ -6,12 +6,19 @@ use anyhow::Result;
 
 use crate::command::{self, program};
 
+mod peers;
+
 pub use ::bench::Arguments;
 
-/// Measures with the arguments of this process, which were found to be sound.
-pub fn run() -> Result<()> {
-    let given = std::env::args_os().skip_while(|argument| argument != "bench").skip(1);
-    run_with(given)
+/// Measures with the arguments of this process, of which `parsed` is what they mean.
+pub fn run(parsed: &Arguments) -> Result<()> {
+    let mut arguments: Vec<OsString> =
+        std::env::args_os().skip_while(|argument| argument != "bench").skip(1).collect();
+    let wanted = parsed.compare.contenders().into_iter().filter_map(|contender| contender.peer());
+    if let Some(folder) = peers::install(wanted)? {
+        arguments.extend(["--peers-folder".into(), folder.into()]);
+    }
+    run_with(arguments)
 }
 
 /// Sees that measuring works; says nothing about speed.

@@ -68,6 +68,6 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Acceptance(options) => acceptance::run(&options, &mut command::Tally::default()),
         Chore::Crash(options) => crash::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
-        Chore::Bench(_) => bench::run(),
+        Chore::Bench(arguments) => bench::run(&arguments),
     }
 }

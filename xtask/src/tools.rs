@@ -75,7 +75,7 @@ pub fn cxx_compiler() -> Result<()> {
     if succeeds(program("c++").arg("--version")) { Ok(()) } else { debian(&["g++"]) }
 }
 
-fn debian(packages: &[&str]) -> Result<()> {
+pub fn debian(packages: &[&str]) -> Result<()> {
     println!("Installing {}", packages.join(", "));
     let apt = |arguments: &[&str]| {
         run(program("apt-get").args(["-qq", "-y"]).args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
