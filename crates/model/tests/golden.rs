@@ -1,0 +1,39 @@
+//! Mistakes that well-read guides to DynamoDB make in their own examples (`tests/golden`): each is found, by
+//! the rule that is meant for it, at the line it stands in. The same models in a form that works are in
+//! `examples/models`.
+
+mod marks;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use marks::marks;
+use model::check::{check, rule};
+use model::{Diagnostic, Source, diagnostic, file};
+
+fn golden() -> Vec<Source> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    paths.iter().map(|path| Source::new(name(path), fs::read_to_string(path).unwrap())).collect()
+}
+
+fn found(source: &Source) -> Vec<Diagnostic> {
+    let reading = file::read(source);
+    let shown = diagnostic::text(source, &reading.diagnostics, false);
+    check(&reading.model.unwrap_or_else(|| panic!("{shown}")))
+}
+
+#[test]
+fn every_mistake_is_found_by_its_rule_at_its_line() {
+    for source in golden() {
+        let found = found(&source);
+        let marks = marks(&source);
+        assert!(!marks.is_empty(), "{} marks nothing", source.path);
+        for mark in marks.iter().filter(|mark| rule(mark.rule).is_some()) {
+            let hit = found.iter().any(|one| mark.fits(&source, one));
+            assert!(hit, "{mark:?}\n{}", diagnostic::text(&source, &found, false));
+        }
+    }
+}
