@@ -9,8 +9,11 @@
 //! Pure: no input or output, no clock, no chance.
 
 pub mod check;
+pub mod cost;
 pub mod diagnostic;
+pub mod facts;
 pub mod file;
+pub mod heat;
 pub mod model;
 pub mod plan;
 pub mod predicate;
@@ -18,6 +21,7 @@ pub mod predict;
 pub mod sample;
 mod span;
 pub mod template;
+pub mod traffic;
 
 pub use diagnostic::{Diagnostic, Level, RuleId};
 pub use model::Model;

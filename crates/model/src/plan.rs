@@ -15,7 +15,7 @@ use crate::model::{Action, ActionKind, EntityId, Grouping, IndexId, Pattern, Tab
 use crate::predicate::{Predicate, Term};
 use crate::template::{Part, Template};
 
-pub use write::{IndexEffect, Membership, changed};
+pub use write::{IndexEffect, Membership, after_value, before_value, changed};
 
 /// A pattern, decided.
 #[derive(Clone, Debug)]

@@ -184,12 +184,12 @@ fn change<'w>(write: &'w Write, attribute: &str) -> Option<&'w Change> {
 }
 
 /// `OPEN -> SHIPPED` and a condition `status = OPEN` both tell what was.
-fn before_value<'w>(write: &'w Write, attribute: &str) -> Option<&'w Operand> {
+pub fn before_value<'w>(write: &'w Write, attribute: &str) -> Option<&'w Operand> {
     let from = change(write, attribute).and_then(|change| change.from.as_ref());
     from.or_else(|| write.condition.as_ref()?.equality(attribute))
 }
 
-fn after_value<'w>(write: &'w Write, attribute: &str) -> Option<&'w Operand> {
+pub fn after_value<'w>(write: &'w Write, attribute: &str) -> Option<&'w Operand> {
     match change(write, attribute) {
         Some(change) => change.to.as_ref(),
         None if write.verb == WriteVerb::Update => before_value(write, attribute),

@@ -125,6 +125,19 @@ pub fn pattern(
     prediction
 }
 
+/// What one of its actions takes: where heat comes from.
+pub fn action(
+    model: &Model,
+    footprints: &Footprints,
+    pattern: &Pattern,
+    (action, step): (&Action, &StepKind),
+    doubt: Doubt,
+) -> Prediction {
+    let mut prediction = Prediction::default();
+    Forecast { model, footprints, pattern, doubt }.action(action, step, &mut prediction);
+    prediction
+}
+
 struct Forecast<'a> {
     model: &'a Model,
     footprints: &'a Footprints,

@@ -1,0 +1,4 @@
+//! What a model costs each month.
+
+pub mod line;
+pub mod scaling;

@@ -1,0 +1,102 @@
+//! A line of a bill: factors, and the amount that is their product. Printed so that a person can redo it.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// One factor, with what it counts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Factor {
+    pub value: f64,
+    pub unit: String,
+}
+
+/// `A1 reads: 800 requests/s × 0.5 RCU × 2,628,000 s × $0.000000125 = $131.40`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    pub what: String,
+    pub factors: Vec<Factor>,
+}
+
+impl Line {
+    pub fn new<'u>(what: impl Into<String>, factors: impl IntoIterator<Item = (f64, &'u str)>) -> Line {
+        let factors =
+            factors.into_iter().map(|(value, unit)| Factor { value, unit: unit.to_owned() }).collect();
+        Line { what: what.into(), factors }
+    }
+
+    pub fn amount(&self) -> f64 {
+        self.factors.iter().map(|factor| factor.value).product()
+    }
+
+    /// The factors and their product, as a person would write them down.
+    pub fn arithmetic(&self) -> String {
+        let factors: Vec<String> = self.factors.iter().map(Factor::to_string).collect();
+        format!("{} = {}", factors.join(" × "), dollars(self.amount()))
+    }
+}
+
+impl Serialize for Line {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shown<'l> {
+            what: &'l str,
+            factors: &'l [Factor],
+            amount: f64,
+        }
+        Shown { what: &self.what, factors: &self.factors, amount: self.amount() }.serialize(serializer)
+    }
+}
+
+impl fmt::Display for Factor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.unit.strip_prefix('$') {
+            Some(per) => write!(formatter, "${}{per}", number(self.value)),
+            None if self.unit.is_empty() => formatter.write_str(&number(self.value)),
+            None => write!(formatter, "{} {}", number(self.value), self.unit),
+        }
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.what, self.arithmetic())
+    }
+}
+
+/// Two decimals, thousands apart; what is less than a cent and not nothing shows its first digits.
+pub fn dollars(amount: f64) -> String {
+    if amount > 0.0 && amount < 0.01 {
+        return format!("${}", number(amount));
+    }
+    let cents = format!("{amount:.2}");
+    let (whole, rest) = cents.split_once('.').unwrap_or((&cents, "00"));
+    format!("${}.{rest}", grouped(whole))
+}
+
+/// Nine significant digits at most, thousands apart.
+pub fn number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    let decimals = (8 - magnitude).clamp(0, 18) as usize;
+    let text = format!("{value:.decimals$}");
+    let (whole, rest) = text.split_once('.').unwrap_or((&text, ""));
+    match rest.trim_end_matches('0') {
+        "" => grouped(whole),
+        rest => format!("{}.{rest}", grouped(whole)),
+    }
+}
+
+fn grouped(digits: &str) -> String {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
+    let mut text = String::from(sign);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

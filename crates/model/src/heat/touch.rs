@@ -1,0 +1,149 @@
+//! What each pattern does to each key: predicted units, spread over the keys they fall on.
+
+use super::key::{Known, falls, follows_table};
+use crate::Model;
+use crate::model::{ActionKind, Index, IndexId, IndexKind, Pattern, Place, Read, Table, TableId, Write};
+use crate::plan::{
+    IndexEffect, Membership, Plan, ReadOperation, ReadPlan, StepKind, WritePlan, after_value, before_value,
+};
+use crate::predicate::{Operand, Operator, Predicate};
+use crate::predict::Units;
+use crate::predict::typical::{self, Doubt, Footprints};
+use crate::traffic::Day;
+
+/// Units each second, in each hour, on the busiest key of one form.
+pub struct Touch {
+    pub table: TableId,
+    /// The global index, or none for the table.
+    pub index: Option<IndexId>,
+    pub key: String,
+    pub shards: u64,
+    pub pattern: String,
+    pub write: Day,
+    pub read: Day,
+}
+
+pub fn touches(model: &Model, plans: &[Plan]) -> Vec<Touch> {
+    let footprints = Footprints::new(model);
+    let mut touches = Vec::new();
+    for (pattern, plan) in model.patterns.iter().zip(plans).filter(|(pattern, _)| pattern.external.is_none())
+    {
+        let Some(rate) = &pattern.rate else { continue };
+        let mut touching = Touching { model, pattern, day: Day::busiest(rate), touches: &mut touches };
+        for (action, step) in pattern.actions.iter().zip(&plan.steps) {
+            let prediction =
+                typical::action(model, &footprints, pattern, (action, &step.kind), Doubt::Weighed);
+            match (&action.kind, &step.kind) {
+                (ActionKind::Read(read), StepKind::Read(plan)) => {
+                    touching.read(read, plan, prediction.read.get(&plan.table));
+                }
+                (ActionKind::Write(write), StepKind::Write(plan)) => {
+                    touching.write(write, plan, prediction.write.get(&plan.table));
+                }
+                _ => {}
+            }
+        }
+    }
+    touches
+}
+
+pub fn global_indexes(table: &Table) -> impl Iterator<Item = IndexId> {
+    table.index_ids().filter(|id| table.index(*id).kind == IndexKind::Global)
+}
+
+struct Touching<'a> {
+    model: &'a Model,
+    pattern: &'a Pattern,
+    /// Requests each second.
+    day: Day,
+    touches: &'a mut Vec<Touch>,
+}
+
+/// Which units a touch counts.
+#[derive(Clone, Copy)]
+enum Kind {
+    Read,
+    Write,
+}
+
+impl Touching<'_> {
+    /// A Scan walks all partitions alike and heats none.
+    fn read(&mut self, read: &Read, plan: &ReadPlan, units: Option<&Units>) {
+        let (Some(units), false) = (units, plan.operation == ReadOperation::Scan) else { return };
+        let uncached = 1.0 - self.pattern.cached.as_ref().map_or(0.0, |cached| cached.value);
+        let known = |name: &str| named(read.conditions.as_ref(), name);
+        let places = self.model.places_of(plan.entities[0]);
+        for place in places {
+            let used = place.index_id().map_or(units.table, |index| units.index(index)) * uncached;
+            self.fall(place, &known, used, Kind::Read);
+        }
+    }
+
+    fn write(&mut self, write: &Write, plan: &WritePlan, units: Option<&Units>) {
+        let Some(units) = units else { return };
+        for place in self.model.places_of(plan.entity) {
+            let Some((index, _, entry)) = place.index else {
+                self.fall(place, &|name| literal(before_value(write, name)), units.table, Kind::Write);
+                continue;
+            };
+            let when = |name: &str| named(entry.when.as_ref(), name);
+            let (before, after) = parts(plan.effects.iter().find(|effect| effect.index == index));
+            let used = units.index(index);
+            let was = |name: &str| when(name).or_else(|| literal(before_value(write, name)));
+            let is = |name: &str| when(name).or_else(|| literal(after_value(write, name)));
+            self.fall(place, &was, used * before, Kind::Write);
+            self.fall(place, &is, used * after, Kind::Write);
+        }
+    }
+
+    fn fall(&mut self, place: Place<'_>, known: &Known<'_>, units: f64, kind: Kind) {
+        if units <= 0.0 {
+            return;
+        }
+        let speaks = matches!(kind, Kind::Read) || follows_table(place);
+        let skew = self.pattern.skew.as_ref().map(|skew| skew.value).filter(|_| speaks);
+        let shards = place.partition().iter().map(|(_, template)| template.shards()).product();
+        for fall in falls(self.model, place, known, skew).into_iter().filter(|fall| fall.share > 0.0) {
+            let load = self.day.times(units * fall.share);
+            let (write, read) = match kind {
+                Kind::Write => (load, Day::NOTHING),
+                Kind::Read => (Day::NOTHING, load),
+            };
+            self.touches.push(Touch {
+                table: place.table_id,
+                index: place.index.filter(|(_, index, _)| is_global(index)).map(|(id, _, _)| id),
+                key: fall.key,
+                shards,
+                pattern: self.pattern.id.value.clone(),
+                write,
+                read,
+            });
+        }
+    }
+}
+
+pub fn is_global(index: &Index) -> bool {
+    index.kind == IndexKind::Global
+}
+
+/// How much of an index's writes falls on the key that was, and how much on the key that is.
+fn parts(effect: Option<&IndexEffect>) -> (f64, f64) {
+    match effect {
+        Some(IndexEffect { before: Membership::Out, .. }) => (0.0, 1.0),
+        Some(IndexEffect { after: Membership::Out, .. }) => (1.0, 0.0),
+        Some(effect) if effect.key_changes => (0.5, 0.5),
+        _ => (0.0, 1.0),
+    }
+}
+
+/// The values a predicate allows an attribute, if it names them.
+fn named(predicate: Option<&Predicate>, name: &str) -> Option<Vec<String>> {
+    let term = predicate?.terms.iter().find(|term| {
+        term.attribute.value == name && matches!(term.operator, Operator::Equal | Operator::In)
+    })?;
+    term.operands.iter().map(|operand| operand.literal().map(str::to_owned)).collect()
+}
+
+fn literal(operand: Option<&Operand>) -> Option<Vec<String>> {
+    Some(vec![operand?.literal()?.to_owned()])
+}

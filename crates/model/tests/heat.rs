@@ -1,0 +1,244 @@
+//! Heat by hand: rates, rows and shares are small enough to follow.
+
+use model::facts::Facts;
+use model::heat::{DEFAULT_HEADROOM, Growing, Heat, KeyHeat, forecasts, heat, shards, svg};
+use model::plan::plan;
+use model::{Model, Source, diagnostic, file};
+
+fn read(text: &str) -> Model {
+    let source = Source::new("model.yaml", text);
+    let reading = file::read(&source);
+    let shown = diagnostic::text(&source, &reading.diagnostics, false);
+    reading.model.unwrap_or_else(|| panic!("{shown}"))
+}
+
+fn heats(text: &str) -> Vec<Heat> {
+    let model = read(text);
+    let plans: Vec<_> = model.patterns.iter().map(|pattern| plan(&model, pattern)).collect();
+    heat(&model, &plans, &Facts::embedded().limits, DEFAULT_HEADROOM)
+}
+
+/// The key of a table or index.
+fn key(heats: &[Heat], source: &str, key: &str) -> KeyHeat {
+    let heat = heats.iter().find(|heat| heat.name() == source).unwrap();
+    let found = heat.keys.iter().find(|one| one.key == key);
+    found.unwrap_or_else(|| panic!("no {key} among {:?}", heat.keys)).clone()
+}
+
+fn near(one: f64, other: f64) {
+    assert!((one - other).abs() < 1e-6 * other.abs().max(1.0), "{one} is not {other}");
+}
+
+const ORDERS: &str = r#"
+model: orders
+table: { name: app-main, partition: PK, sort: SK }
+entities:
+  Customer: { key: { PK: "CUST#{customerId}", SK: PROFILE }, count: 1M, size: 600 B }
+  Order:
+    key: { PK: "CUST#{customerId}", SK: "ORDER#{createdAt}#{orderId}" }
+    attributes: { createdAt: timestamp, status: [OPEN, SHIPPED] }
+    count: 20 per Customer
+    size: 1 KB
+    indexes:
+      GSI2: { when: status = OPEN, GSI2PK: OPEN, GSI2SK: "{createdAt}#{orderId}" }
+indexes: { GSI2: { project: keys } }
+patterns:
+  Create: { create: Order, set: { status: OPEN }, rate: 900/s }
+  Ship: { update: Order, set: { status: OPEN -> SHIPPED }, rate: 900/s }
+"#;
+
+/// 900 rows a second enter the index under `OPEN` and 900 leave it: 1,800 WCU, and 1,800 / 700 = 2.57.
+#[test]
+fn a_queue_of_900_open_orders_a_second_needs_3_shards() {
+    let open = key(&heats(ORDERS), "app-main/GSI2", "OPEN");
+    near(open.write.peak(), 1_800.0);
+    near(open.load, 1.8);
+    assert!(open.is_too_hot());
+    assert_eq!((open.shards, open.shards_needed), (1, 3));
+    let from: Vec<&str> = open.from.iter().map(|one| one.pattern.as_str()).collect();
+    assert_eq!(from, ["Create", "Ship"]);
+}
+
+/// A million customers share the 1,800 writes of the table: 0.0018 each.
+#[test]
+fn keys_of_a_million_customers_stay_cold() {
+    let customer = key(&heats(ORDERS), "app-main", "CUST#{customerId}");
+    near(customer.write.peak(), 0.0018);
+    assert_eq!(customer.shards_needed, 1);
+}
+
+/// Three shards take 600 each, and three are what is needed still.
+#[test]
+fn sharding_divides_heat() {
+    let sharded = ORDERS.replace("GSI2PK: OPEN", r#"GSI2PK: "OPEN#{shard(orderId, 3)}""#);
+    let open = key(&heats(&sharded), "app-main/GSI2", "OPEN#{shard(orderId, 3)}");
+    near(open.write.peak(), 600.0);
+    assert!(!open.is_too_hot());
+    assert_eq!((open.shards, open.shards_needed), (3, 3));
+}
+
+const LEADERBOARD: &str = r#"
+model: leaderboard
+table: { name: game, partition: partitionId, sort: rangeId }
+entities:
+  Player:
+    key: { partitionId: "PLAYER#{playerId}", rangeId: PROFILE }
+    attributes:
+      season: { type: string, distinct: 20, skew: top 95% }
+      rating: number
+    count: 1M
+    size: 500 B
+    indexes:
+      GSI: { gsiPartition: "SEASON#{season}", gsiSort: "RATING#{rating:06}#{playerId}" }
+indexes: { GSI: { project: keys } }
+patterns:
+  Rate: { update: Player, by: playerId, knows: [season], set: [rating], rate: 1200/s }
+  Top: { query: Player, by: season, order: rating desc, limit: 100, rate: 300/s }
+"#;
+
+/// The rating is in the sort key, so each update deletes a row and puts one: 1,200 × 2 × 95 % = 2,280 WCU,
+/// and 2,280 / 700 = 3.26.
+#[test]
+fn a_season_with_1200_new_ratings_a_second_needs_4_shards() {
+    let season = key(&heats(LEADERBOARD), "game/GSI", "SEASON#{season}");
+    near(season.write.peak(), 2_280.0);
+    assert_eq!(season.shards_needed, 4);
+    assert!(season.read.peak() > 0.0);
+}
+
+#[test]
+fn the_shard_count_is_the_larger_of_writes_and_reads() {
+    let limits = Facts::embedded().limits;
+    assert_eq!(shards(0.0, 0.0, 0.7, &limits), 1);
+    assert_eq!(shards(700.0, 0.0, 0.7, &limits), 1);
+    assert_eq!(shards(701.0, 0.0, 0.7, &limits), 2);
+    assert_eq!(shards(100.0, 4_300.0, 0.7, &limits), 3);
+    assert_eq!(shards(1_800.0, 0.0, 1.0, &limits), 2);
+    assert_eq!(shards(2_280.0, 0.0, 0.7, &limits), 4);
+}
+
+const STATUS: &str = r#"
+model: status
+table: { name: jobs, partition: PK }
+entities:
+  Job:
+    key: { PK: "{jobId}" }
+    attributes: { status: [WAITING, RUNNING, DONE] }
+    count: 1M
+    size: 200 B
+    indexes: { ByStatus: { status: "{status}" } }
+indexes: { ByStatus: { project: keys } }
+patterns:
+  Add: { create: Job, set: { status: WAITING }, rate: 100/s }
+  Start: { update: Job, by: jobId, set: { status: WAITING -> RUNNING }, rate: 100/s }
+  Waiting: { query: Job, where: status = WAITING, limit: 1, rate: 10/s }
+"#;
+
+/// `WAITING` takes 100 that come and 100 that go; `RUNNING` only those that come. Reads fall on `WAITING`:
+/// half a unit, ten times.
+#[test]
+fn values_that_the_file_lists_are_keys_of_their_own() {
+    let heats = heats(STATUS);
+    near(key(&heats, "jobs/ByStatus", "WAITING").write.peak(), 200.0);
+    near(key(&heats, "jobs/ByStatus", "RUNNING").write.peak(), 100.0);
+    near(key(&heats, "jobs/ByStatus", "WAITING").read.peak(), 5.0);
+    assert_eq!(heats[1].busiest().unwrap().key, "WAITING");
+}
+
+/// Everything written now goes to today's key.
+#[test]
+fn a_time_bucket_takes_all_that_is_written_now() {
+    let events = r#"
+model: events
+table: { name: events, partition: PK, sort: SK }
+entities:
+  Event:
+    key: { PK: "DAY#{day(at)}", SK: "{at}#{eventId}" }
+    attributes: { at: timestamp }
+    count: 100M
+    size: 2 KB
+    growth: 1M per day
+patterns:
+  Log: { create: Event, rate: { average: 12/s, peak: 600/s } }
+"#;
+    let today = key(&heats(events), "events", "DAY#{day(at)}");
+    near(today.write.peak(), 1_200.0);
+    assert_eq!(today.shards_needed, 2);
+    // One day of events: a million of 2,048 + 100 bytes.
+    let collection = forecasts(&read(events), &Facts::embedded().limits);
+    let collection = collection.iter().find(|one| one.growing == Growing::Collection).unwrap();
+    near(collection.bytes, 1_000_000.0 * 2_148.0);
+    assert!(!collection.enforced && collection.days_left.is_none());
+}
+
+/// A pattern's own skew counts for the keys it addresses: 30 % of 5,000 reads at half a unit.
+#[test]
+fn a_celebrity_is_as_hot_as_the_pattern_says() {
+    let text = ORDERS.to_owned() + "  Read: { get: Customer, by: customerId, rate: 5000/s, skew: top 30% }\n";
+    near(key(&heats(&text), "app-main", "CUST#{customerId}").read.peak(), 5_000.0 * 0.3 * 0.5);
+    let cached = text.replace("top 30%", "top 30%, cached: 80%");
+    near(key(&heats(&cached), "app-main", "CUST#{customerId}").read.peak(), 5_000.0 * 0.3 * 0.5 * 0.2);
+}
+
+#[test]
+fn heat_follows_the_curve() {
+    let curve = "{ average: 900/s, curve: [0,0,0,0,0,0,0,0,0,0,0,0,1,1,0,0,0,0,0,0,0,0,0,0] }";
+    let text = ORDERS.replace("SHIPPED }, rate: 900/s", &format!("SHIPPED }}, rate: {curve}"));
+    let open = key(&heats(&text), "app-main/GSI2", "OPEN");
+    near(open.write.0[0], 900.0);
+    near(open.write.0[12], 900.0 + 900.0 * 12.0);
+}
+
+/// 300 KB that grow by 2 KB each day reach 400 KB after 50 days.
+#[test]
+fn a_growing_list_is_forecast_to_400_kb() {
+    let text = r#"
+model: rollup
+table: { name: shipments, partition: PK }
+entities:
+  Shipment:
+    key: { PK: "SHIPMENT#{shipmentId}" }
+    attributes: { events: { type: list, growth: 2 KB per day } }
+    count: 1K
+    size: 300 KB
+"#;
+    let forecast = &forecasts(&read(text), &Facts::embedded().limits)[0];
+    assert_eq!((forecast.growing, forecast.of.as_str()), (Growing::Item, "Shipment"));
+    near(forecast.days_left.unwrap(), 50.0);
+    near(forecast.bytes_after(10.0), 320.0 * 1024.0);
+}
+
+/// Ten devices with 100,000 readings each, and a million new ones a day: each device doubles every day. A
+/// reading takes 900 + 100 bytes and its row in the local index, the device itself 200 + 100.
+#[test]
+fn a_collection_with_a_local_index_is_forecast_to_10_gb() {
+    let text = r#"
+model: devices
+table: { name: devices, partition: PK, sort: SK }
+indexes: { ByLevel: { type: local, partition: PK, sort: level, project: keys } }
+entities:
+  Device: { key: { PK: "DEVICE#{deviceId}", SK: META }, count: 10, size: 200 B }
+  Reading:
+    key: { PK: "DEVICE#{deviceId}", SK: "{at}" }
+    attributes: { at: timestamp, level: string }
+    count: 100K per Device
+    size: 900 B
+    growth: 1M per day
+"#;
+    let forecasts = forecasts(&read(text), &Facts::embedded().limits);
+    let device = forecasts.iter().find(|one| one.of == "DEVICE#{deviceId}").unwrap();
+    assert!(device.enforced);
+    near(device.bytes_per_day, device.bytes - 300.0);
+    let reading = device.bytes_per_day / 100_000.0;
+    assert!((1_100.0 + 30.0..1_100.0 + 120.0).contains(&reading), "{reading}");
+    near(device.days_left.unwrap(), (10.0 * 1024f64.powi(3) - device.bytes) / device.bytes_per_day);
+}
+
+#[test]
+fn the_picture_has_a_row_for_each_key_and_a_cell_for_each_hour() {
+    let limits = Facts::embedded().limits;
+    let picture = svg("jobs <heat>", &heats(STATUS), &limits);
+    assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"));
+    assert!(picture.contains("jobs &lt;heat&gt;"));
+    assert_eq!(picture.matches("<title>").count(), 24 * 3);
+}
