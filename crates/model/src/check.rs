@@ -7,16 +7,29 @@
 //! To add a rule: a file like `r14_unpadded_number.rs`, its line in [`RULES`], `docs/rules/R14.md`, and
 //! models in `tests/rules/R14/` that trip it and that nearly do.
 
+mod collection;
+mod r01_served_only_by_scan;
+mod r05_unknown_load;
 mod r07_constant_partition_key;
+mod r10_key_not_known;
 mod r14_unpadded_number;
+mod subject;
 
 use crate::diagnostic::{self, Level, RuleId};
-use crate::model::{Pattern, RuleLevel, RuleSetting};
+use crate::model::{RuleLevel, RuleSetting};
 use crate::plan::{Plan, plan};
 use crate::{Diagnostic, Model};
 
+pub use subject::{PlannedRead, PlannedWrite, Subject};
+
 /// In the order of their numbers.
-pub const RULES: &[&Rule] = &[&r07_constant_partition_key::RULE, &r14_unpadded_number::RULE];
+pub const RULES: &[&Rule] = &[
+    &r01_served_only_by_scan::RULE,
+    &r05_unknown_load::RULE,
+    &r07_constant_partition_key::RULE,
+    &r10_key_not_known::RULE,
+    &r14_unpadded_number::RULE,
+];
 
 pub struct Rule {
     pub id: RuleId,
@@ -29,30 +42,6 @@ pub struct Rule {
     /// Numbers that the file can set, with their defaults.
     pub parameters: &'static [(&'static str, f64)],
     pub check: fn(&Subject<'_>) -> Vec<Diagnostic>,
-}
-
-/// What a rule looks at.
-pub struct Subject<'m> {
-    pub model: &'m Model,
-    /// The plan of each pattern, in the order of [`Model::patterns`].
-    pub plans: &'m [Plan],
-    rule: &'static Rule,
-    setting: Option<&'m RuleSetting>,
-}
-
-impl<'m> Subject<'m> {
-    /// A number of the rule, as the file sets it or by default.
-    pub fn parameter(&self, name: &str) -> f64 {
-        let set = self.setting.and_then(|setting| setting.parameters.get(name)).map(|value| value.value);
-        let default = self.rule.parameters.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-        set.or(default).unwrap_or_default()
-    }
-
-    /// Patterns that the table serves, with their plans.
-    pub fn patterns(&self) -> impl Iterator<Item = (&'m Pattern, &'m Plan)> {
-        let patterns = self.model.patterns.iter().zip(self.plans);
-        patterns.filter(|(pattern, _)| pattern.external.is_none())
-    }
 }
 
 /// Everything the rules find in a model, allowed findings among them.

@@ -124,3 +124,8 @@ pub fn sort(diagnostics: &mut [Diagnostic]) {
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|one| one.level == Level::Error && one.allowed.is_none())
 }
+
+/// Names for a message: `` `a`, `b` ``.
+pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
+}

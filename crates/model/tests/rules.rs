@@ -1,8 +1,8 @@
 //! Every rule, on small models that trip it and models that nearly do.
 //!
-//! `tests/rules/R14/trips-….yaml` marks each line at which R14 must find something with `#~ R14`, and a part
-//! of the message if one wants: `#~ R14: not padded`. In `passes-….yaml` it must find nothing. What other
-//! rules find in the file does not matter here.
+//! `tests/rules/R14/trips-….yaml` marks each line at which R14 must find something with `#~ R14`; if one
+//! wants, with the level, a part of the message, and the underlined text: `#~ R14 error: not padded ^{rating}`.
+//! In `passes-….yaml` it must find nothing. What other rules find in the file does not matter here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,19 +35,36 @@ fn found(source: &Source) -> Vec<Diagnostic> {
     check(&reading.model.unwrap_or_else(|| panic!("{shown}")))
 }
 
-/// The marks of a rule: line, and a part of the message.
-fn marks(source: &Source, rule: RuleId) -> Vec<(usize, String)> {
+/// What is expected at one line; empty parts say nothing.
+#[derive(Debug)]
+struct Mark {
+    line: usize,
+    level: String,
+    message: String,
+    underlined: String,
+}
+
+impl Mark {
+    fn parse(line: usize, text: &str, rule: RuleId) -> Option<Mark> {
+        let (text, underlined) = text.split_once(" ^").unwrap_or((text, ""));
+        let (head, message) = text.split_once(':').unwrap_or((text, ""));
+        let (id, level) = head.trim().split_once(' ').unwrap_or((head.trim(), ""));
+        let [level, message, underlined] = [level, message, underlined].map(|part| part.trim().to_owned());
+        (id.parse() == Ok(rule)).then_some(Mark { line, level, message, underlined })
+    }
+
+    fn fits(&self, source: &Source, found: &Diagnostic) -> bool {
+        self.line == source.position(found.span.start).0
+            && (self.level.is_empty() || self.level == found.level.name())
+            && found.message.contains(&self.message)
+            && (self.underlined.is_empty() || self.underlined == source.slice(found.span))
+    }
+}
+
+fn marks(source: &Source, rule: RuleId) -> Vec<Mark> {
     let lines = source.text.lines().enumerate();
-    lines
-        .flat_map(|(number, line)| {
-            let marks = line.split_once("#~").map_or("", |(_, marks)| marks);
-            marks.split("#~").map(move |mark| (number + 1, mark.trim().to_owned())).collect::<Vec<_>>()
-        })
-        .filter_map(|(line, mark)| {
-            let (id, part) = mark.split_once(':').unwrap_or((&mark, ""));
-            (id.trim().parse() == Ok(rule)).then(|| (line, part.trim().to_owned()))
-        })
-        .collect()
+    let marks = lines.flat_map(|(number, line)| line.split("#~").skip(1).map(move |mark| (number + 1, mark)));
+    marks.filter_map(|(line, mark)| Mark::parse(line, mark.trim(), rule)).collect()
 }
 
 /// The rule finds something at the marked lines and nowhere else.
@@ -55,14 +72,10 @@ fn check_marks(source: &Source, rule: RuleId) -> usize {
     let found: Vec<Diagnostic> =
         found(source).into_iter().filter(|one| one.rule == Some(rule) && one.allowed.is_none()).collect();
     let marks = marks(source, rule);
-    let line = |one: &Diagnostic| source.position(one.span.start).0;
-    let agree = found.len() == marks.len()
-        && found
-            .iter()
-            .zip(&marks)
-            .all(|(one, (marked, part))| line(one) == *marked && one.message.contains(part.as_str()));
+    let agree =
+        found.len() == marks.len() && found.iter().zip(&marks).all(|(one, mark)| mark.fits(source, one));
     let shown = diagnostic::text(source, &found, false);
-    assert!(agree, "marked: {marks:?}\nfound:\n{shown}");
+    assert!(agree, "marked: {marks:#?}\nfound:\n{shown}");
     marks.len()
 }
 

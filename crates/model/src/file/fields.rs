@@ -3,6 +3,7 @@
 use super::reader::Reader;
 use super::yaml::{Node, Scalar};
 use crate::Diagnostic;
+use crate::diagnostic::listed;
 
 pub struct Fields<'n> {
     /// `a pattern`, for messages.
@@ -52,10 +53,6 @@ impl<'n> Fields<'n> {
             reader.diagnostics.push(diagnostic);
         }
     }
-}
-
-pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
-    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
 /// The name that was probably meant.

@@ -1,12 +1,13 @@
 //! `patterns`.
 
 use super::action::{self, VERBS};
-use super::fields::{Fields, listed};
+use super::fields::Fields;
 use super::literal;
 use super::quantity;
 use super::reader::Reader;
 use super::resolve::Resolved;
 use super::yaml::{Node, NodeValue, Scalar};
+use crate::diagnostic::listed;
 use crate::model::{Action, Consistency, Expectation, FanOut, Grouping, Pattern, Rate};
 use crate::{Span, Spanned};
 

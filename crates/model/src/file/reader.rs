@@ -2,9 +2,10 @@
 //! of values.
 
 use super::Parsed;
-use super::fields::{Fields, listed, similar};
+use super::fields::{Fields, similar};
 use super::yaml::{Node, NodeValue, Scalar};
 use super::{quantity, rules};
+use crate::diagnostic::listed;
 use crate::model::{Allowance, Curve, EntityId, Returns, Size, TableId};
 use crate::{Diagnostic, Source, Span, Spanned};
 
