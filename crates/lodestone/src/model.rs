@@ -3,7 +3,9 @@
 
 mod check;
 mod explain;
+mod init;
 mod output;
+mod schema;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,6 +25,8 @@ pub struct Model {
 enum Command {
     Check(check::Check),
     Explain(explain::Explain),
+    Init(init::Init),
+    Schema(schema::Schema),
 }
 
 /// The findings contain an error.
@@ -35,6 +39,8 @@ impl Model {
         match self.command {
             Command::Check(check) => check.run(),
             Command::Explain(explain) => explain.run(),
+            Command::Init(init) => init.run(),
+            Command::Schema(schema) => schema.run(),
         }
     }
 }

@@ -82,3 +82,20 @@ fn rules_are_listed_and_explained() {
     assert!(run(&["model", "explain", "R14"]).1.starts_with("# R14"));
     assert_eq!(run(&["model", "explain", "R200"]).0, Some(2));
 }
+
+#[test]
+fn a_new_model_is_written_once_and_passes() {
+    let folder = TempDir::new().expect("a folder");
+    let run = |arguments: &[&str]| lodestone(folder.path(), arguments).status.code();
+    assert_eq!(run(&["model", "init"]), Some(0));
+    assert_eq!(run(&["model", "check", "model.yaml"]), Some(0));
+    assert_eq!(run(&["model", "init"]), Some(2), "what is there is not overwritten");
+}
+
+#[test]
+fn the_schema_for_editors_is_printed() {
+    let folder = TempDir::new().expect("a folder");
+    let output = lodestone(folder.path(), &["model", "schema"]);
+    let schema: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(schema["title"], "Lodestone model");
+}

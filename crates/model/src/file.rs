@@ -53,6 +53,11 @@ pub fn read(source: &Source) -> Reading {
     Reading { model, diagnostics }
 }
 
+/// The text as JSON, as editors see it; none if it is not YAML.
+pub fn to_json(source: &Source) -> Option<serde_json::Value> {
+    yaml::parse(source, &mut Vec::new()).map(|root| literal::json(&root))
+}
+
 fn model(reader: &mut Reader<'_>, root: &Node) -> Option<Model> {
     let mut fields = reader.fields(root, "a model")?;
     let name = fields.take("model").and_then(|node| reader.text(node));

@@ -19,6 +19,7 @@ pub mod plan;
 pub mod predicate;
 pub mod predict;
 pub mod sample;
+pub mod schema;
 mod span;
 pub mod template;
 pub mod traffic;
@@ -26,3 +27,6 @@ pub mod traffic;
 pub use diagnostic::{Diagnostic, Level, RuleId};
 pub use model::Model;
 pub use span::{Source, Span, Spanned};
+
+/// A small model to start from; no rule finds anything in it.
+pub const STARTER: &str = include_str!("starter.yaml");

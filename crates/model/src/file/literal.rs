@@ -119,11 +119,17 @@ pub fn json(node: &Node) -> serde_json::Value {
         NodeValue::Scalar(scalar) => match scalar.text.as_str() {
             "true" => true.into(),
             "false" => false.into(),
-            text => text.parse::<i64>().map_or_else(|_| text.into(), Into::into),
+            text => number_json(text).unwrap_or_else(|| text.into()),
         },
         NodeValue::List(elements) => elements.iter().map(json).collect(),
         NodeValue::Map(entries) => {
             entries.iter().map(|(name, node)| (name.text.clone(), json(node))).collect()
         }
     }
+}
+
+fn number_json(text: &str) -> Option<serde_json::Value> {
+    let looks_like_one = text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    let integer = text.parse::<i64>().ok().map(Into::into);
+    integer.or_else(|| text.parse::<f64>().ok().filter(|_| looks_like_one).map(Into::into))
 }

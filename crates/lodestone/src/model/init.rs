@@ -1,0 +1,39 @@
+//! `lodestone model init [FILE]`.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use super::{UNREADABLE, output};
+
+/// Write a small model to start from.
+#[derive(Args)]
+pub struct Init {
+    /// The file to write; it must not exist.
+    #[arg(value_name = "FILE", default_value = "model.yaml")]
+    path: PathBuf,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Init {
+    pub fn run(self) -> ExitCode {
+        let path = self.path.display();
+        let file = OpenOptions::new().write(true).create_new(true).open(&self.path);
+        if let Err(error) = file.and_then(|mut file| file.write_all(model::STARTER.as_bytes())) {
+            output::complain(&format!("{path}: {error}"));
+            return ExitCode::from(UNREADABLE);
+        }
+        match self.json {
+            true => output::print_json(&json!({ "file": path.to_string() })),
+            false => output::print(&format!("{path} is written; next: lodestone model check {path}\n")),
+        }
+        ExitCode::SUCCESS
+    }
+}

@@ -1,0 +1,18 @@
+//! `lodestone model schema`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::output;
+
+/// Print the JSON Schema of model files, for editors.
+#[derive(Args)]
+pub struct Schema {}
+
+impl Schema {
+    pub fn run(self) -> ExitCode {
+        output::print_json(&model::schema::schema());
+        ExitCode::SUCCESS
+    }
+}
