@@ -100,6 +100,23 @@ fn names_that_are_not_declared_are_shown_with_what_was_meant() {
 }
 
 #[test]
+fn a_slip_in_a_template_is_pointed_at_unless_it_is_declared() {
+    check(
+        "PK: \"CUST#{customerId}\", SK: PROFILE",
+        "PK: \"CUST#{custmerId}\", SK: PROFILE",
+        &[
+            "5: {custmerId}: `custmerId` is named nowhere else",
+            "17: customerId: there is no attribute `customerId` here",
+        ],
+    );
+    check(
+        "ITEM#{line:03}\" }, attributes: { line: number",
+        "ITEM#{ordreId}\" }, attributes: { ordreId: string",
+        &[],
+    );
+}
+
+#[test]
 fn quantities_and_templates_are_underlined_where_they_are_wrong() {
     check("size: 1 KB", "size: 1 KBB", &["10: KBB: expected a unit: `B`, `KB`, `MB` or `GB`"]);
     check("size: 600 B", "size: lots", &["5: lots: expected a size, as in `600 B` or `1.5 KB`"]);

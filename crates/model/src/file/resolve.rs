@@ -35,6 +35,7 @@ pub fn resolve(reader: &mut Reader<'_>, raw_tables: Vec<RawTable>, raw: Vec<RawE
         counts_end(reader, entity, &entities);
     }
     projections_exist(reader, &tables, &entities);
+    slips(reader, &entities);
     Resolved { tables, entities }
 }
 
@@ -435,6 +436,36 @@ fn projections_exist(reader: &mut Reader<'_>, tables: &[Table], entities: &[Enti
             }
         }
     }
+}
+
+/// A name that only one template knows, one letter away from another, is a slip more often than not.
+fn slips(reader: &mut Reader<'_>, entities: &[Entity]) {
+    let all: Vec<&Attribute> = entities.iter().flat_map(|entity| entity.attributes.values()).collect();
+    for attribute in all.iter().filter(|attribute| !attribute.declared) {
+        let alone = mentions(entities, &attribute.name) == 1;
+        let meant = all.iter().find(|other| is_slip(&attribute.name, &other.name));
+        if let Some(meant) = meant.filter(|_| alone) {
+            let message = format!("`{}` is named nowhere else", attribute.name);
+            let help = format!("did you mean `{}`? If not, declare it under `attributes`", meant.name);
+            reader.diagnostics.push(Diagnostic::warning(attribute.span, message).help(help));
+        }
+    }
+}
+
+/// How many templates name an attribute.
+fn mentions(entities: &[Entity], name: &str) -> usize {
+    let of_indexes = |entity: &Entity| -> usize {
+        let templates = entity.entries.iter().flat_map(IndexEntry::templates);
+        templates.filter(|template| template.uses(name)).count()
+    };
+    let of_keys = |entity: &Entity| entity.key_templates().filter(|template| template.uses(name)).count();
+    entities.iter().map(|entity| of_keys(entity) + of_indexes(entity)).sum()
+}
+
+/// One letter wrong, missing or swapped; numbering (`line1`, `line2`) and plurals are meant so.
+fn is_slip(written: &str, other: &str) -> bool {
+    let bare = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit() || c == 's').to_owned();
+    written.len() > 4 && strsim::damerau_levenshtein(written, other) == 1 && bare(written) != bare(other)
 }
 
 /// `20 per Customer` must not lead back to itself.
