@@ -15,7 +15,7 @@ use crate::source::Source;
 /// The item at `key`.
 pub async fn item(store: &dyn Read, key: Key, consistency: Consistency) -> Result<Option<Item>, Error> {
     let mut rows = store.get(&[key], consistency).await.map_err(fault::of_store)?;
-    rows.pop().flatten().map(Item::from_stored).transpose().map_err(fault::of_data)
+    Ok(rows.pop().flatten().map(Item::trusted))
 }
 
 /// The items at `keys`, in their order.
@@ -25,7 +25,7 @@ pub async fn items(
     consistency: Consistency,
 ) -> Result<Vec<Option<Item>>, Error> {
     let rows = store.get(keys, consistency).await.map_err(fault::of_store)?;
-    rows.into_iter().map(|row| row.map(Item::from_stored).transpose().map_err(fault::of_data)).collect()
+    Ok(rows.into_iter().map(|row| row.map(Item::trusted)).collect())
 }
 
 /// What a page is to hold.
@@ -72,16 +72,9 @@ pub async fn page(store: &dyn Read, request: &PageRequest<'_>) -> Result<Page, E
 /// Goes on with a page that is not yet full, in another range.
 pub async fn extend(page: &mut Page, store: &dyn Read, request: &PageRequest<'_>) -> Result<(), Error> {
     let mut rows = Vec::new();
-    let mut corrupt = None;
     store
         .scan(&request.range, request.direction, consistency(request.mode), &mut |key, row| {
-            let item = match Item::from_stored(row) {
-                Ok(item) => item,
-                Err(error) => {
-                    corrupt = Some(error);
-                    return ControlFlow::Break(());
-                }
-            };
+            let item = Item::trusted(row);
             page.scanned += 1;
             page.scanned_bytes += item.as_ref().size_bytes();
             if page.is_full(request.limit) {
@@ -90,15 +83,12 @@ pub async fn extend(page: &mut Page, store: &dyn Read, request: &PageRequest<'_>
             }
             match request.from_table {
                 true => rows.push(item),
-                false => page.evaluate(&item, request),
+                false => page.evaluate(item, request),
             }
             if page.stopped_at.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .await
         .map_err(fault::of_store)?;
-    if let Some(error) = corrupt {
-        return Err(fault::of_data(error));
-    }
     page.complete(store, request, &rows).await
 }
 
@@ -107,7 +97,7 @@ impl Page {
         limit.is_some_and(|limit| self.scanned >= limit) || self.scanned_bytes >= limits::PAGE_BYTES_MAX
     }
 
-    fn evaluate(&mut self, item: &Item, request: &PageRequest<'_>) {
+    fn evaluate(&mut self, item: Item, request: &PageRequest<'_>) {
         if request.filter.is_some_and(|filter| !filter.evaluate(Some(item.as_ref()))) {
             return;
         }
@@ -115,7 +105,7 @@ impl Page {
         if !request.count_only {
             self.items.push(match request.projection {
                 Some(projection) => projection.apply(item.as_ref()),
-                None => item.clone(),
+                None => item,
             });
         }
     }
@@ -130,9 +120,9 @@ impl Page {
         let keys: Vec<Key> = rows.iter().map(|row| request.source.table_key(row.as_ref())).collect();
         let items = store.get(&keys, consistency(request.mode)).await.map_err(fault::of_store)?;
         for item in items.into_iter().flatten() {
-            let item = Item::from_stored(item).map_err(fault::of_data)?;
+            let item = Item::trusted(item);
             self.table_units += read_units(item.as_ref().size_bytes(), request.mode);
-            self.evaluate(&item, request);
+            self.evaluate(item, request);
         }
         Ok(())
     }

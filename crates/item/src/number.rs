@@ -102,41 +102,33 @@ impl Number {
     /// DynamoDB's size: one byte, one for each two digits on either side of the point, and one for a
     /// minus. Zeros at either end do not count.
     pub fn size_bytes(&self) -> usize {
-        if self.mantissa == 0 {
-            return 1;
-        }
-        let digits = self.digit_count() as i16;
-        let whole = if self.exponent >= 0 { digits } else { (digits + self.exponent).max(0) };
-        1 + (whole as usize).div_ceil(2)
-            + ((digits - whole) as usize).div_ceil(2)
-            + usize::from(self.negative)
+        size_bytes(self.digit_count() as usize, self.exponent, self.negative)
+    }
+
+    /// [`Number::size_bytes`] of what [`Number::encode`] wrote.
+    pub(crate) fn encoded_size_bytes(bytes: &[u8]) -> usize {
+        let encoded = Encoded::of(bytes);
+        let (digits, exponent) = encoded.digits_and_exponent();
+        size_bytes(digits, exponent, encoded.negative())
     }
 
     /// Appends the number as [`Display`](fmt::Display) prints it, without allocating by itself.
     pub fn write_to(&self, out: &mut Vec<u8>) {
-        if self.mantissa == 0 {
-            return out.push(b'0');
-        }
-        if self.negative {
-            out.push(b'-');
-        }
         let mut buffer = [0; DIGITS_ROOM];
         let start = fill_digits(self.mantissa, &mut buffer);
-        let digits = &mut buffer[start..];
-        digits.iter_mut().for_each(|digit| *digit += b'0');
-        let whole = digits.len() as i16 + self.exponent;
-        if self.exponent >= 0 {
-            out.extend_from_slice(digits);
-            out.resize(out.len() + self.exponent as usize, b'0');
-        } else if whole > 0 {
-            out.extend_from_slice(&digits[..whole as usize]);
-            out.push(b'.');
-            out.extend_from_slice(&digits[whole as usize..]);
-        } else {
-            out.extend_from_slice(b"0.");
-            out.resize(out.len() + whole.unsigned_abs() as usize, b'0');
-            out.extend_from_slice(digits);
+        write_decimal(&mut buffer[start..], self.exponent, self.negative, out);
+    }
+
+    /// [`Number::write_to`] of what [`Number::encode`] wrote: pair by pair, without arithmetic.
+    pub(crate) fn write_encoded_to(bytes: &[u8], out: &mut Vec<u8>) {
+        let encoded = Encoded::of(bytes);
+        let mut buffer = [0; DIGITS_ROOM];
+        for (pair, digits) in encoded.pairs().zip(buffer.chunks_exact_mut(2)) {
+            digits.copy_from_slice(&[pair / 10, pair % 10]);
         }
+        let (digits, exponent) = encoded.digits_and_exponent();
+        let start = encoded.starts_alone();
+        write_decimal(&mut buffer[start..start + digits], exponent, encoded.negative(), out);
     }
 
     /// Appends the order-preserving, self-delimiting bytes.
@@ -222,6 +214,72 @@ impl Number {
     fn cmp_magnitude(&self, other: &Number) -> Ordering {
         let widened = |number: &Number| number.mantissa * 10u128.pow(DIGITS_MAX - number.digit_count());
         self.leading().cmp(&other.leading()).then_with(|| widened(self).cmp(&widened(other)))
+    }
+}
+
+/// One byte, one for each two digits on either side of the point, one for a minus.
+fn size_bytes(digits: usize, exponent: i16, negative: bool) -> usize {
+    let whole = if exponent >= 0 { digits } else { digits.saturating_sub(exponent.unsigned_abs().into()) };
+    1 + whole.div_ceil(2) + (digits - whole).div_ceil(2) + usize::from(negative)
+}
+
+/// Appends `digits`, numbers 0 to 9 which this turns into their characters, in plain decimal.
+fn write_decimal(digits: &mut [u8], exponent: i16, negative: bool, out: &mut Vec<u8>) {
+    if digits.is_empty() {
+        return out.push(b'0');
+    }
+    if negative {
+        out.push(b'-');
+    }
+    digits.iter_mut().for_each(|digit| *digit += b'0');
+    let whole = digits.len() as i16 + exponent;
+    if exponent >= 0 {
+        out.extend_from_slice(digits);
+        out.resize(out.len() + exponent as usize, b'0');
+    } else if whole > 0 {
+        out.extend_from_slice(&digits[..whole as usize]);
+        out.push(b'.');
+        out.extend_from_slice(&digits[whole as usize..]);
+    } else {
+        out.extend_from_slice(b"0.");
+        out.resize(out.len() + whole.unsigned_abs() as usize, b'0');
+        out.extend_from_slice(digits);
+    }
+}
+
+/// What [`Number::encode`] wrote, taken apart without becoming a number.
+struct Encoded<'a> {
+    power: i16,
+    /// Turns the bytes of a negative number into those of its magnitude.
+    flip: u8,
+    pairs: &'a [u8],
+}
+
+impl<'a> Encoded<'a> {
+    fn of(bytes: &'a [u8]) -> Encoded<'a> {
+        let flip = if bytes[0] < 0x80 { 0xFF } else { 0 };
+        let power = i16::from((bytes[0] ^ flip) & 0x7F) + POWER_MIN;
+        let pairs = if bytes.starts_with(&ENCODED_ZERO) { &[] } else { &bytes[1..] };
+        Encoded { power, flip, pairs }
+    }
+
+    fn negative(&self) -> bool {
+        self.flip != 0
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = u8> {
+        self.pairs.iter().map(|pair| (pair ^ self.flip) >> 1)
+    }
+
+    /// How many digits of the first pair do not count: 1 if it is below 10.
+    fn starts_alone(&self) -> usize {
+        self.pairs().next().map_or(0, |first| usize::from(first < 10))
+    }
+
+    fn digits_and_exponent(&self) -> (usize, i16) {
+        let ends_alone = self.pairs().last().is_some_and(|last| last % 10 == 0);
+        let digits = 2 * self.pairs.len() - self.starts_alone() - usize::from(ends_alone);
+        (digits, 2 * (self.power - self.pairs.len() as i16) + i16::from(ends_alone))
     }
 }
 

@@ -61,6 +61,10 @@ impl<'a> ValueRef<'a> {
         layout::kind(self.0[0])
     }
 
+    pub(crate) fn tag(self) -> u8 {
+        self.0[0]
+    }
+
     pub fn as_str(self) -> Option<&'a str> {
         (self.kind() == Type::S).then(|| text(self.content()))
     }
@@ -108,7 +112,7 @@ impl<'a> ValueRef<'a> {
         let content = self.content();
         match self.kind() {
             Type::S | Type::B => content.len(),
-            Type::N => number(content).size_bytes(),
+            Type::N => Number::encoded_size_bytes(content),
             Type::Bool | Type::Null => 1,
             Type::Ss | Type::Ns | Type::Bs => ListRef(content).iter().map(ValueRef::size_bytes).sum(),
             Type::L => {
@@ -201,7 +205,7 @@ impl<'a> MapRef<'a> {
     }
 
     /// Names as bytes, which spares a look at each as UTF-8.
-    fn entries(self) -> impl Iterator<Item = (&'a [u8], ValueRef<'a>)> + 'a {
+    pub(crate) fn entries(self) -> impl Iterator<Item = (&'a [u8], ValueRef<'a>)> + 'a {
         let mut bytes = self.0;
         std::iter::from_fn(move || {
             if bytes.is_empty() {
