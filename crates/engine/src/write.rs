@@ -1,5 +1,6 @@
 //! The only code that changes an item. Every write, whatever operation it comes from, is a [`Plan`];
-//! [`apply`] carries out one, [`apply_all`] several, in one commit:
+//! [`apply`] carries out one, [`apply_all`] several in one commit, [`apply_each`] several of which each
+//! may fail by itself:
 //!
 //! 1. the store locks the items' keys and hands over their rows;
 //! 2. each plan's condition is evaluated on the item as it is;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use api::{Error, limits};
 use bytes::Bytes;
 use expression::{Condition, Update, Updated};
+use futures_util::future::join_all;
 use item::Item;
 use store::{Key, Partition, Space, StoreError, WriteSet};
 use tokio::sync::OwnedRwLockReadGuard;
@@ -102,6 +104,20 @@ pub async fn apply(engine: &Engine, plan: &mut Plan) -> Result<Outcome, Error> {
         Applied::Now(mut results) => results.pop().expect("one plan, one result"),
         Applied::Earlier { .. } => unreachable!("there is no token"),
     }
+}
+
+/// Carries out plans for distinct items, each by itself. As a rule all succeed, and one commit does for
+/// all of them; if any would fail, each gets a commit of its own.
+pub async fn apply_each(engine: &Engine, plans: &mut [Plan]) -> Vec<Result<Outcome, Error>> {
+    if !plans.iter().any(|plan| engine.transactions.hold(&plan.key)) {
+        match apply_all(engine, plans, None, 1.0).await {
+            Ok(Applied::Now(results)) if results.iter().all(Result::is_ok) => return results,
+            Ok(_) => {}
+            Err(fault) => return plans.iter().map(|_| Err(fault.clone())).collect(),
+        }
+    }
+    // Together, so that one sync of the store makes many of them durable.
+    join_all(plans.iter_mut().map(|plan| apply(engine, plan))).await
 }
 
 /// Carries out plans for distinct items together: all of them, or none. With a token, they are carried

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use api::{BatchWriteItemInput, BatchWriteItemOutput, Error, ErrorKind, WriteRequest};
-use futures_util::future::join_all;
 
 use super::consumed::{ConsumedByTable, Units};
 use super::item_collection::Collections;
@@ -33,8 +32,7 @@ pub async fn run(
         return Err(Error::batch_duplicates());
     }
 
-    // Together, so that one sync of the store makes many of them durable.
-    let outcomes = join_all(plans.iter_mut().map(|plan| write::apply(engine, plan))).await;
+    let outcomes = write::apply_each(engine, &mut plans).await;
 
     let mut consumed = ConsumedByTable::default();
     let mut collections = Collections::default();
