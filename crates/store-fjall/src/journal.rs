@@ -4,8 +4,9 @@
 //! A sync of the same file through a handle of our own does the same to the disk and lets writers
 //! go on. It covers every commit that returned before it began:
 //! - A commit hands its bytes to the operating system before it returns.
-//! - Journals are numbered upwards; fjall syncs one before it begins the next. So whatever is not in
-//!   the newest journal is durable already.
+//! - Each journal's number is one above its predecessor's; fjall syncs one before it begins the next,
+//!   and removes the oldest first. So whatever is not in the newest journal is durable already, and one
+//!   that has no successor and was not removed is the newest.
 //!
 //! The handle stays open as long as its journal is the newest: a failed write-back is reported once
 //! to each handle that was open when it happened.
@@ -29,12 +30,27 @@ impl JournalSync {
     }
 
     pub(crate) fn sync(&mut self) -> io::Result<()> {
-        let (number, path) = newest(&self.folder)?;
-        if number != self.newest.0 {
-            self.newest = (number, File::open(path)?);
-        }
+        self.follow()?;
         self.newest.1.sync_data()
     }
+
+    /// Goes on to the journal that is the newest now. Reading the folder would tell as well, and take as
+    /// long as a tenth of the sync.
+    fn follow(&mut self) -> io::Result<()> {
+        loop {
+            let successor = self.newest.0 + 1;
+            match File::open(self.folder.join(format!("{successor}.jnl"))) {
+                Ok(file) => self.newest = (successor, file),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Err(_) if is_removed(&self.newest.1)? => *self = JournalSync::new(&self.folder)?,
+                Err(_) => return Ok(()),
+            }
+        }
+    }
+}
+
+fn is_removed(file: &File) -> io::Result<bool> {
+    Ok(rustix::fs::fstat(file)?.st_nlink == 0)
 }
 
 /// The number and path of the newest journal. An engine's folder always has one.
@@ -120,6 +136,32 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+
+    #[test]
+    fn the_newest_journal_is_found_however_many_came_and_went() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |number: u64| folder.path().join(format!("{number}.jnl"));
+        let make = |number| drop(File::create(path(number)).expect("a journal is made"));
+        let remove = |number| fs::remove_file(path(number)).expect("a journal is removed");
+
+        make(7);
+        let mut journal = JournalSync::new(folder.path()).expect("there is a journal");
+        let mut check = |number| {
+            journal.sync().expect("a sync");
+            assert_eq!(journal.newest.0, number);
+        };
+        check(7);
+        make(8);
+        check(8);
+        make(9);
+        make(10);
+        check(10);
+        // The next two are there, and all but the second gone, before anybody looks.
+        make(11);
+        make(12);
+        (7..=11).for_each(remove);
+        check(12);
+    }
 
     #[test]
     fn zeros_at_the_end_do_not_count_as_written() {
