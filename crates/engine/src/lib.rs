@@ -40,6 +40,7 @@ pub use verify::Verification;
 
 use catalog::{Catalog, LiveTable};
 use index_change::IndexChange;
+use operation::expressions::Expressions;
 use state_change::StateChange;
 use table::{Index, IndexState, Table, TableState};
 use transaction::Transactions;
@@ -52,6 +53,7 @@ pub struct Engine {
     options: Options,
     transactions: Transactions,
     token_clearing: idempotency::Clearing,
+    expressions: Expressions,
 }
 
 impl Engine {
@@ -80,6 +82,7 @@ impl Engine {
             options,
             transactions: Transactions::default(),
             token_clearing: idempotency::Clearing::default(),
+            expressions: Expressions::default(),
         };
         for table in engine.catalog.all() {
             engine.state_change(table).finish().await?;

@@ -12,7 +12,7 @@ use item::Item;
 use store::Key;
 
 use super::consumed::{ConsumedByTable, Units};
-use super::expressions::{placeholders, projection, read_error};
+use super::expressions::{placeholders, read_error};
 use super::paging::read_mode;
 use crate::admission::Place;
 use crate::catalog::LiveTable;
@@ -87,7 +87,8 @@ fn plan(
     requests: &BTreeMap<String, KeysAndAttributes>,
 ) -> Result<Vec<Plan>, Error> {
     // Expressions are looked at before tables, those of all tables.
-    let projections = requests.values().map(wanted).collect::<Result<Vec<_>, Error>>()?;
+    let projections =
+        requests.values().map(|request| wanted(engine, request)).collect::<Result<Vec<_>, Error>>()?;
     let mut plans = Vec::with_capacity(requests.len());
     for ((name, request), projection) in requests.iter().zip(projections) {
         let table = engine.table(caller, name)?;
@@ -101,11 +102,14 @@ fn plan(
     }
 }
 
-fn wanted(request: &KeysAndAttributes) -> Result<Option<Projection>, Error> {
+fn wanted(engine: &Engine, request: &KeysAndAttributes) -> Result<Option<Projection>, Error> {
     let mut placeholders = placeholders(&request.expression_attribute_names, &None).map_err(read_error)?;
     let projection = match &request.attributes_to_get {
         Some(names) => Some(legacy::attributes_to_get(names)),
-        None => projection(&request.projection_expression, &mut placeholders).map_err(read_error)?,
+        None => engine
+            .expressions
+            .projection(request.projection_expression.as_deref(), &mut placeholders)
+            .map_err(read_error)?,
     };
     placeholders.finish().map_err(read_error)?;
     Ok(projection)

@@ -4,7 +4,7 @@ use api::{Error, GetItemInput, GetItemOutput};
 use capacity::read_units;
 
 use super::consumed::{Units, consumed};
-use super::expressions::{placeholders, projection, read_error};
+use super::expressions::{placeholders, read_error};
 use super::paging::read_mode;
 use crate::admission::Place;
 use crate::{Caller, Engine, legacy, read};
@@ -14,7 +14,10 @@ pub async fn run(engine: &Engine, caller: &Caller, input: GetItemInput) -> Resul
     let mut placeholders = placeholders(&input.expression_attribute_names, &None).map_err(read_error)?;
     let projection = match &input.attributes_to_get {
         Some(names) => Some(legacy::attributes_to_get(names)),
-        None => projection(&input.projection_expression, &mut placeholders).map_err(read_error)?,
+        None => engine
+            .expressions
+            .projection(input.projection_expression.as_deref(), &mut placeholders)
+            .map_err(read_error)?,
     };
     placeholders.finish().map_err(read_error)?;
     let table = engine.table(caller, &input.table_name)?;

@@ -34,7 +34,7 @@ mod cancellation;
 mod consumed;
 mod description;
 mod digest;
-mod expressions;
+pub mod expressions;
 mod item_collection;
 mod next_token;
 mod paging;

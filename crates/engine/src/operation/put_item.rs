@@ -3,7 +3,7 @@
 use api::{Error, PutItemInput, PutItemOutput, ReturnValue, ReturnValuesOnConditionCheckFailure};
 
 use super::consumed::{Units, consumed};
-use super::expressions::{condition, placeholders, write_error};
+use super::expressions::{placeholders, write_error};
 use super::item_collection::metrics;
 use crate::write::{self, Change, Plan};
 use crate::{Caller, Engine, legacy};
@@ -25,7 +25,10 @@ fn plan(engine: &Engine, caller: &Caller, input: &PutItemInput) -> Result<Plan, 
             .map_err(write_error)?;
     let condition = match &input.expected {
         Some(expected) => legacy::expected(expected, input.conditional_operator)?,
-        None => condition(&input.condition_expression, &mut placeholders).map_err(write_error)?,
+        None => engine
+            .expressions
+            .condition(input.condition_expression.as_deref(), &mut placeholders)
+            .map_err(write_error)?,
     };
     placeholders.finish().map_err(write_error)?;
     let table = engine.table(caller, &input.table_name)?;

@@ -8,7 +8,7 @@ use item::{Item, ItemBuilder, ValueBuf};
 use store::{Direction, Range};
 
 use super::consumed::consumed;
-use super::expressions::{filter, placeholders, projection, read_error};
+use super::expressions::{placeholders, read_error};
 use super::paging;
 use crate::admission::Place;
 use crate::key::{partition, query_range};
@@ -26,16 +26,22 @@ pub async fn run(engine: &Engine, caller: &Caller, input: QueryInput) -> Result<
         Some(conditions) => legacy::key_conditions(conditions, input.index_name.is_some())?,
         None => {
             let text = input.key_condition_expression.as_deref().unwrap_or_default();
-            KeyCondition::parse(text, &mut placeholders).map_err(read_error)?
+            engine.expressions.key_condition(text, &mut placeholders).map_err(read_error)?
         }
     };
     let filter = match &input.query_filter {
         Some(conditions) => legacy::filter(conditions, input.conditional_operator)?,
-        None => filter(&input.filter_expression, &mut placeholders).map_err(read_error)?,
+        None => engine
+            .expressions
+            .filter(input.filter_expression.as_deref(), &mut placeholders)
+            .map_err(read_error)?,
     };
     let projection = match &input.attributes_to_get {
         Some(names) => Some(legacy::attributes_to_get(names)),
-        None => projection(&input.projection_expression, &mut placeholders).map_err(read_error)?,
+        None => engine
+            .expressions
+            .projection(input.projection_expression.as_deref(), &mut placeholders)
+            .map_err(read_error)?,
     };
     placeholders.finish().map_err(read_error)?;
     let table = engine.table(caller, &input.table_name)?;

@@ -7,7 +7,7 @@ use capacity::scan_units;
 use store::{Direction, Partition, Range};
 
 use super::consumed::consumed;
-use super::expressions::{filter, placeholders, projection, read_error};
+use super::expressions::{placeholders, read_error};
 use super::paging;
 use crate::admission::Place;
 use crate::key::{segment_range, share_of};
@@ -23,11 +23,17 @@ pub async fn run(engine: &Engine, caller: &Caller, input: ScanInput) -> Result<S
             .map_err(read_error)?;
     let filter = match &input.scan_filter {
         Some(conditions) => legacy::filter(conditions, input.conditional_operator)?,
-        None => filter(&input.filter_expression, &mut placeholders).map_err(read_error)?,
+        None => engine
+            .expressions
+            .filter(input.filter_expression.as_deref(), &mut placeholders)
+            .map_err(read_error)?,
     };
     let projection = match &input.attributes_to_get {
         Some(names) => Some(legacy::attributes_to_get(names)),
-        None => projection(&input.projection_expression, &mut placeholders).map_err(read_error)?,
+        None => engine
+            .expressions
+            .projection(input.projection_expression.as_deref(), &mut placeholders)
+            .map_err(read_error)?,
     };
     placeholders.finish().map_err(read_error)?;
     let table = engine.table(caller, &input.table_name)?;

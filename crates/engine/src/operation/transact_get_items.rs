@@ -11,7 +11,7 @@ use store::{Consistency, Key};
 
 use super::cancellation;
 use super::consumed::{ConsumedByTable, Units};
-use super::expressions::{placeholders, projection, read_error};
+use super::expressions::{placeholders, read_error};
 use crate::admission::Place;
 use crate::catalog::LiveTable;
 use crate::{Caller, Engine, read};
@@ -23,7 +23,7 @@ pub async fn run(
 ) -> Result<TransactGetItemsOutput, Error> {
     input.check()?;
     let gets: Vec<&Get> = input.transact_items.iter().map(|item| &item.get).collect();
-    let projections = gets.iter().map(|get| wanted(get)).collect::<Result<Vec<_>, Error>>()?;
+    let projections = gets.iter().map(|get| wanted(engine, get)).collect::<Result<Vec<_>, Error>>()?;
     let (tables, keys) = plan(engine, caller, &gets)?;
     let (items, consumed) = read_all(engine, &tables, &keys).await?;
     let response = |(item, projection): (Option<Item>, &Option<Projection>)| ItemResponse {
@@ -91,9 +91,10 @@ fn plan(engine: &Engine, caller: &Caller, gets: &[&Get]) -> Result<(Vec<Arc<Live
     }
 }
 
-fn wanted(get: &Get) -> Result<Option<Projection>, Error> {
+fn wanted(engine: &Engine, get: &Get) -> Result<Option<Projection>, Error> {
     let mut placeholders = placeholders(&get.expression_attribute_names, &None).map_err(read_error)?;
-    let projection = projection(&get.projection_expression, &mut placeholders).map_err(read_error)?;
+    let text = get.projection_expression.as_deref();
+    let projection = engine.expressions.projection(text, &mut placeholders).map_err(read_error)?;
     placeholders.finish().map_err(read_error)?;
     Ok(projection)
 }

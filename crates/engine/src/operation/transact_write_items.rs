@@ -12,7 +12,7 @@ use api::{
     ReturnValuesOnConditionCheckFailure, TransactWriteItemsInput, TransactWriteItemsOutput,
 };
 use capacity::{ReadMode, read_units};
-use expression::{Condition, Kind, Update};
+use expression::Condition;
 use store::Key;
 
 use super::consumed::{ConsumedByTable, Units};
@@ -118,7 +118,7 @@ impl Done {
 /// The plans of the actions. Faults of expressions come first, then those of tables, of key values, of
 /// targets; what remains is a fault of one action and cancels the transaction.
 fn plan(engine: &Engine, caller: &Caller, actions: &[Action<'_>]) -> Result<Vec<Plan>, Error> {
-    let parsed = actions.iter().map(parse).collect::<Result<Vec<_>, Error>>()?;
+    let parsed = actions.iter().map(|action| parse(engine, action)).collect::<Result<Vec<_>, Error>>()?;
     let find = |action: &Action<'_>| engine.table(caller, action.table_name);
     let tables = actions.iter().map(find).collect::<Result<Vec<_>, Error>>()?;
     for (action, table) in actions.iter().zip(&tables) {
@@ -146,18 +146,18 @@ struct Parsed {
     change: Change,
 }
 
-fn parse(action: &Action<'_>) -> Result<Parsed, Error> {
+fn parse(engine: &Engine, action: &Action<'_>) -> Result<Parsed, Error> {
     let mut placeholders =
         placeholders(action.expression_attribute_names, action.expression_attribute_values)
             .map_err(read_error)?;
-    let condition = action.condition_expression;
-    let condition = condition.map(|text| Condition::parse(Kind::Condition, text, &mut placeholders));
-    let condition = condition.transpose().map_err(read_error)?;
+    let text = action.condition_expression.map(AsRef::as_ref);
+    let condition = engine.expressions.condition(text, &mut placeholders).map_err(read_error)?;
     let change = match action.act {
         Act::Put { item } => Change::Put(item.clone()),
         Act::Delete { .. } => Change::Delete,
         Act::Update { key, update_expression } => {
-            let update = Update::parse(update_expression, &mut placeholders).map_err(read_error)?;
+            let update =
+                engine.expressions.update(update_expression, &mut placeholders).map_err(read_error)?;
             Change::Update { update: Box::new(update), key_attributes: key.clone() }
         }
         Act::ConditionCheck { .. } => Change::Check,

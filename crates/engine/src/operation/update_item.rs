@@ -7,7 +7,7 @@ use expression::Update;
 use item::Item;
 
 use super::consumed::{Units, consumed};
-use super::expressions::{condition, placeholders, write_error};
+use super::expressions::{placeholders, write_error};
 use super::item_collection::metrics;
 use crate::table::Table;
 use crate::write::{self, Change, Outcome, Plan};
@@ -34,10 +34,13 @@ fn plan(engine: &Engine, caller: &Caller, input: &UpdateItemInput) -> Result<Pla
             .map_err(write_error)?;
     let condition = match &input.expected {
         Some(expected) => legacy::expected(expected, input.conditional_operator)?,
-        None => condition(&input.condition_expression, &mut placeholders).map_err(write_error)?,
+        None => engine
+            .expressions
+            .condition(input.condition_expression.as_deref(), &mut placeholders)
+            .map_err(write_error)?,
     };
     let update = match (&input.update_expression, &input.attribute_updates) {
-        (Some(text), _) => Update::parse(text, &mut placeholders).map_err(write_error)?,
+        (Some(text), _) => engine.expressions.update(text, &mut placeholders).map_err(write_error)?,
         (None, Some(updates)) => legacy::attribute_updates(updates)?,
         (None, None) => Update::of_attributes([]),
     };
