@@ -194,20 +194,20 @@ impl Engine {
         let mut charges = Charges { taken: Vec::new(), at_ms: self.environment.now_ms() };
         for (plan, result) in plans.iter().zip(results.iter_mut()) {
             let (Some(admission), Ok(outcome)) = (self.admission(&plan.table), &*result) else { continue };
-            let places = places(plan, outcome, factor).map(|(place, _)| place);
-            let reason = |place| reason(&plan.table, admission, Access::Write, place, charges.at_ms);
-            let mut reasons: Vec<ThrottlingReason> = places.filter_map(reason).collect();
+            let reason = |(place, _)| reason(&plan.table, admission, Access::Write, place, charges.at_ms);
+            let mut reasons: Vec<ThrottlingReason> =
+                places(plan, outcome, factor).filter_map(reason).collect();
             // The table and its local indexes have one bucket.
             reasons.dedup();
-            if !reasons.is_empty() {
+            if reasons.is_empty() {
+                // At once: the next one meets what this one leaves.
+                places(plan, outcome, factor).for_each(|(place, units)| charges.add(admission, place, units));
+            } else {
                 *result = Err(Error::throughput_exceeded(reasons));
             }
         }
-        if results.iter().all(Result::is_ok) {
-            for (plan, outcome) in plans.iter().zip(results.iter().flatten()) {
-                let Some(admission) = self.admission(&plan.table) else { continue };
-                places(plan, outcome, factor).for_each(|(place, units)| charges.add(admission, place, units));
-            }
+        if results.iter().any(Result::is_err) {
+            charges.give_back();
         }
         charges
     }

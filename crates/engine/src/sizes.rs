@@ -12,6 +12,7 @@
 use std::ops::{Add, Bound, ControlFlow, Sub};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use item::{Item, ItemRef};
 use serde::{Deserialize, Serialize};
@@ -20,8 +21,10 @@ use store::{Consistency, Direction, Position, Range, Read, Space, Store, StoreEr
 use crate::catalog::LiveTable;
 use crate::table::IndexState;
 
-/// Rows counted in one go, so that counting a large table leaves room for others.
+/// Rows counted in one go, some two milliseconds, and the rest before the next: counting a large table
+/// leaves room for others.
 const BATCH_ROWS: usize = 1000;
+const BATCH_REST: Duration = Duration::from_millis(4);
 
 /// Items and their bytes, or by how much they change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -187,6 +190,6 @@ async fn count(store: &dyn Read, space: Space) -> Result<Size, StoreError> {
             .await?;
         let Some(last) = last else { return Ok(size) };
         start = Bound::Excluded(last);
-        tokio::task::yield_now().await;
+        tokio::time::sleep(BATCH_REST).await;
     }
 }

@@ -7,7 +7,7 @@ use api::Input;
 use engine::{Caller, Engine, Options, Verification};
 use store::memory::MemoryStore;
 use store::{Store, StoreError};
-use store_fjall::{Durability, FjallStore};
+use store_fjall::{CACHE_BYTES, Durability, FjallStore};
 use store_postgres::PostgresStore;
 
 use crate::environment::System;
@@ -25,7 +25,7 @@ pub enum Storage<'a> {
     /// Nowhere: it is gone when it is dropped.
     Memory,
     /// In a folder, which is made if it isn't there.
-    Folder { path: &'a Path, durability: Durability },
+    Folder { path: &'a Path, durability: Durability, cache_bytes: u64 },
     /// In what a PostgreSQL server holds.
     Postgres { url: &'a str },
 }
@@ -48,15 +48,16 @@ impl Database {
     /// The database in a folder, which is made if it isn't there. Every acknowledged write survives
     /// power loss.
     pub async fn open(folder: impl AsRef<Path>) -> Result<Database, OpenError> {
-        let storage = Storage::Folder { path: folder.as_ref(), durability: Durability::Fsync };
+        let (path, durability) = (folder.as_ref(), Durability::Fsync);
+        let storage = Storage::Folder { path, durability, cache_bytes: CACHE_BYTES };
         Database::open_with(storage, Options::default()).await
     }
 
     pub async fn open_with(storage: Storage<'_>, options: Options) -> Result<Database, OpenError> {
         let store: Arc<dyn Store> = match storage {
             Storage::Memory => Arc::new(MemoryStore::new()),
-            Storage::Folder { path, durability } => {
-                let options = store_fjall::Options { durability, ..store_fjall::Options::default() };
+            Storage::Folder { path, durability, cache_bytes } => {
+                let options = store_fjall::Options { durability, cache_bytes, address: None };
                 Arc::new(FjallStore::open(path, options)?)
             }
             Storage::Postgres { url } => {

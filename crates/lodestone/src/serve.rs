@@ -46,6 +46,11 @@ pub struct Serve {
     #[arg(long, value_enum, default_value_t = DurabilityArgument::Fsync)]
     durability: DurabilityArgument,
 
+    /// How much of what was read from the data folder is kept in memory, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = lodestone::CACHE_BYTES >> 20,
+          value_parser = clap::value_parser!(u64).range(1..=1 << 20), conflicts_with_all = ["in_memory", "postgres"])]
+    cache: u64,
+
     /// How long tables stay CREATING, UPDATING and DELETING, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0)]
     state_delay: u64,
@@ -107,7 +112,7 @@ impl Serve {
                 DurabilityArgument::Fsync => Durability::Fsync,
                 DurabilityArgument::Os => Durability::Os,
             };
-            Storage::Folder { path: &self.data, durability }
+            Storage::Folder { path: &self.data, durability, cache_bytes: self.cache << 20 }
         };
         let options = Options {
             state_delay: Duration::from_millis(self.state_delay),

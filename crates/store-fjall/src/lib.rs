@@ -61,6 +61,9 @@ const JOURNALS_BYTES_MAX: u64 = 256 << 20;
 /// Rows or records that one step of clearing or trimming removes.
 const STEP_ROWS: usize = 1000;
 
+/// How much of what was read from disk is kept in memory, unless another size is asked for.
+pub const CACHE_BYTES: u64 = 64 << 20;
+
 /// What an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
@@ -83,7 +86,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { durability: Durability::default(), cache_bytes: 64 << 20, address: None }
+        Options { durability: Durability::default(), cache_bytes: CACHE_BYTES, address: None }
     }
 }
 

@@ -6,7 +6,7 @@
 mod faults;
 mod workload;
 
-use lodestone::{Database, Durability, Options, Storage};
+use lodestone::{CACHE_BYTES, Database, Durability, Options, Storage};
 use workload::{Connection, Workload};
 
 const REQUESTS: usize = 10_000;
@@ -41,7 +41,8 @@ async fn check_in_memory(seed: u64) {
 /// The folder's data is judged once more when it is opened again.
 async fn check_in_folder(seed: u64) {
     let folder = tempfile::tempdir().expect("a folder");
-    let storage = Storage::Folder { path: folder.path(), durability: Durability::Os };
+    let storage =
+        Storage::Folder { path: folder.path(), durability: Durability::Os, cache_bytes: CACHE_BYTES };
     let open = || Database::open_with(storage, Options::default());
     let database = open().await.expect("a database");
     check(&database, seed).await;
