@@ -1,17 +1,18 @@
-//! R14: a number in the text of a sort key that does not sort as a number.
+//! R14: numbers and times whose text does not sort as they do.
 
 use item::Type;
 
-use super::{Rule, Subject};
+use super::{PlannedRead, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{ActionKind, Attribute, AttributeKind, Entity, Place};
+use crate::predicate::{Operator, Term};
 use crate::template::{Field, Form, Template};
 
 pub const RULE: Rule = Rule {
     id: RuleId(14),
     level: Level::Error,
-    title: "A number in a sort key is not padded, or a time is not ISO-8601",
+    title: "Text order is not the order meant: unpadded numbers, times that are not ISO-8601",
     page: include_str!("../../../../docs/rules/R14.md"),
     parameters: &[],
     check,
@@ -24,6 +25,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     keys.filter(|(_, key, _)| key.kind == Type::S)
         .flat_map(|(place, _, template)| in_template(subject, place, template))
         .chain(subject.model.entities.iter().flat_map(in_samples))
+        .chain(subject.reads().flat_map(|one| in_bounds(subject, one)))
         .collect()
 }
 
@@ -152,4 +154,37 @@ fn is_iso(text: &str) -> bool {
     let fraction = rest.strip_prefix("T00:00:00.").and_then(|rest| rest.strip_suffix('Z'));
     date && (matches!(rest, "" | "T00Z" | "T00:00Z" | "T00:00:00Z" | "T00" | "T00:00" | "T00:00:00")
         || fraction.is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c == '0')))
+}
+
+/// A day as the bound of a time: as text, the day comes before all of its times.
+fn in_bounds(subject: &Subject<'_>, one: PlannedRead<'_>) -> Vec<Diagnostic> {
+    let entities = one.plan.entities.iter().map(|id| subject.model.entity(*id));
+    let is_time = |name: &str| {
+        let mut attributes = entities.clone().filter_map(|entity| entity.attribute(name));
+        attributes.any(|attribute| attribute.kind == AttributeKind::Timestamp)
+    };
+    let terms = one.read.conditions.iter().chain(&one.read.filter).flat_map(|predicate| &predicate.terms);
+    terms.filter(|term| is_time(&term.attribute)).filter_map(day_as_bound).collect()
+}
+
+fn day_as_bound(term: &Term) -> Option<Diagnostic> {
+    let (operand, fate) = match term.operator {
+        Operator::Between => (term.operands.get(1)?, "leaves out"),
+        Operator::LessOrEqual => (term.operands.first()?, "leaves out"),
+        Operator::Greater => (term.operands.first()?, "takes in"),
+        _ => return None,
+    };
+    let day = operand.literal().filter(|text| text.len() == 10 && is_iso(text))?;
+    let name = &term.attribute.value;
+    let help = match term.operator {
+        Operator::Between => format!("`{name} between {} and {day}T23:59:59.999Z`", term.operands[0]),
+        Operator::LessOrEqual => format!("`{name} <= {day}T23:59:59.999Z`, or `<` the next day"),
+        _ => format!("`{name} > {day}T23:59:59.999Z`, or `>=` the next day"),
+    };
+    Some(
+        Diagnostic::error(term.span, format!("`{term}` {fate} the times of {day}"))
+            .label(format!("`{name}` carries a time of day"))
+            .why(format!("as text `{day}` comes before `{day}T00:00:00Z`, and so before the whole day"))
+            .help(help),
+    )
 }
