@@ -19,12 +19,15 @@ mod resolve;
 mod rules;
 mod table;
 mod template;
+mod write;
 mod yaml;
 
 use crate::diagnostic;
 use crate::{Diagnostic, Model, Source, Span, Spanned};
 use reader::Reader;
 use yaml::Node;
+
+pub use write::{Comments, Subject, write};
 
 pub(crate) type Parsed<T> = Result<T, Box<Diagnostic>>;
 

@@ -103,10 +103,21 @@ impl Predicate {
 impl fmt::Display for Operand {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Operand::Literal(text) => formatter.write_str(text),
+            Operand::Literal(text) => literal(formatter, text),
             Operand::Parameter(name) => write!(formatter, ":{name}"),
         }
     }
+}
+
+/// In quotes where the file's reader would not take it as one value.
+fn literal(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    let special = |c: char| c.is_whitespace() || matches!(c, ',' | '(' | ')');
+    let begins_oddly = text.is_empty() || text.starts_with([':', '\'', '"']);
+    if !begins_oddly && !text.contains(special) {
+        return formatter.write_str(text);
+    }
+    let quote = if text.contains('\'') { '"' } else { '\'' };
+    write!(formatter, "{quote}{text}{quote}")
 }
 
 impl fmt::Display for Term {

@@ -115,6 +115,7 @@ fn entity() -> Value {
         &[
             ("description", text("What it is")),
             ("table", text("The table that holds it, if there are several")),
+            ("id", names("The attributes that tell one item from another, for `design`")),
             ("key", map("A template for each key attribute of the table", scalar("As in `ORDER#{orderId}`"))),
             ("attributes", one_of("What items have", &[attribute_names, attributes])),
             ("count", counts("How many there are, as in `1M` or `20 per Customer`", true)),

@@ -7,7 +7,7 @@ use super::yaml::{Node, NodeValue, Scalar};
 use crate::model::{Attribute, AttributeKind, CopyOf, SyncOwner};
 use crate::{Span, Spanned};
 
-const SYNC: [(&str, SyncOwner); 4] = [
+pub const SYNC: [(&str, SyncOwner); 4] = [
     ("stream", SyncOwner::Stream),
     ("transaction", SyncOwner::Transaction),
     ("application", SyncOwner::Application),

@@ -11,7 +11,7 @@ use crate::diagnostic::listed;
 use crate::model::{Action, Consistency, Expectation, FanOut, Grouping, Pattern, Rate};
 use crate::{Span, Spanned};
 
-const CONSISTENCY: [(&str, Consistency); 2] =
+pub const CONSISTENCY: [(&str, Consistency); 2] =
     [("eventual", Consistency::Eventual), ("strong", Consistency::Strong)];
 
 pub fn pattern(

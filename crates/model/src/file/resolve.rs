@@ -133,6 +133,9 @@ fn entity(reader: &mut Reader<'_>, tables: &[Table], raw: RawEntity) -> Entity {
     for template in key_templates.chain(entry_templates).filter_map(|(_, template)| template.as_ref()) {
         imply(&mut attributes, template, &own_keys);
     }
+    for name in &raw.identity {
+        imply_named(&mut attributes, &name.value, name.span, &own_keys);
+    }
     for term in raw.entries.iter().filter_map(|entry| entry.when.as_ref()).flat_map(|when| &when.terms) {
         imply_named(&mut attributes, &term.attribute.value, term.attribute.span, &own_keys);
     }
@@ -143,6 +146,7 @@ fn entity(reader: &mut Reader<'_>, tables: &[Table], raw: RawEntity) -> Entity {
         span: raw.span,
         description: raw.description,
         table: raw.table,
+        identity: raw.identity,
         key,
         attributes,
         entries,
@@ -163,6 +167,7 @@ fn unkeyed(raw: RawEntity) -> Entity {
         span: raw.span,
         description: raw.description,
         table: raw.table,
+        identity: raw.identity,
         key: None,
         attributes: raw.attributes,
         entries: Vec::new(),

@@ -20,22 +20,22 @@ pub struct RawTable {
     pub indexes: Vec<RawIndex>,
 }
 
-const BILLING: [(&str, Billing); 2] =
+pub const BILLING: [(&str, Billing); 2] =
     [("on-demand", Billing::OnDemand), ("provisioned", Billing::Provisioned)];
-const CLASSES: [(&str, TableClass); 2] =
+pub const CLASSES: [(&str, TableClass); 2] =
     [("standard", TableClass::Standard), ("infrequent-access", TableClass::InfrequentAccess)];
-const STREAMS: [(&str, StreamView); 4] = [
+pub const STREAMS: [(&str, StreamView); 4] = [
     ("keys", StreamView::Keys),
     ("new", StreamView::New),
     ("old", StreamView::Old),
     ("new-and-old", StreamView::NewAndOld),
 ];
-const ENCRYPTION: [(&str, Encryption); 3] = [
+pub const ENCRYPTION: [(&str, Encryption); 3] = [
     ("aws-owned", Encryption::AwsOwned),
     ("aws-managed", Encryption::AwsManaged),
     ("customer-managed", Encryption::CustomerManaged),
 ];
-const KEY_TYPES: [(&str, Type); 3] = [("string", Type::S), ("number", Type::N), ("binary", Type::B)];
+pub const KEY_TYPES: [(&str, Type); 3] = [("string", Type::S), ("number", Type::N), ("binary", Type::B)];
 
 /// `table:` beside top-level `indexes:` and `samples:`, or `tables:` that hold their own. A model without
 /// either has one table without keys, for `design` to fill.

@@ -15,6 +15,8 @@ pub struct Entity {
     pub span: Span,
     pub description: Option<String>,
     pub table: TableId,
+    /// The attributes that tell one item from another, if the file says so.
+    pub identity: Vec<Spanned<String>>,
     /// None if keys are yet to be designed.
     pub key: Option<EntityKey>,
     /// Declared ones, then those that only templates and patterns name. Key attributes with a template of

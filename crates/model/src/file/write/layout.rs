@@ -1,0 +1,241 @@
+//! YAML text that people like to read: what fits on a line stands on one, comments above what they are about.
+
+/// Lines longer than this are broken where they can be.
+const WIDTH: usize = 110;
+
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// As it stands in the file, quoted if need be.
+    Scalar(String),
+    List(Vec<Node>),
+    Map(Map),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Map {
+    entries: Vec<Entry>,
+    /// One entry a line, even if all would fit on one.
+    open: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    comment: Option<String>,
+    name: String,
+    value: Node,
+}
+
+impl Map {
+    pub fn new() -> Map {
+        Map::default()
+    }
+
+    pub fn open() -> Map {
+        Map { entries: Vec::new(), open: true }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn put(&mut self, name: &str, value: Node) {
+        self.put_with(None, name, value);
+    }
+
+    pub fn put_with(&mut self, comment: Option<String>, name: &str, value: Node) {
+        self.entries.push(Entry { comment, name: scalar(name), value });
+    }
+
+    pub fn put_some(&mut self, name: &str, value: Option<Node>) {
+        if let Some(value) = value {
+            self.put(name, value);
+        }
+    }
+
+    /// A list of names as short as the reader takes it; nothing for none.
+    pub fn put_names<'n>(&mut self, name: &str, names: impl IntoIterator<Item = &'n str>) {
+        let mut names: Vec<Node> = names.into_iter().map(text).collect();
+        match names.len() {
+            0 => {}
+            1 => self.put(name, names.remove(0)),
+            _ => self.put(name, Node::List(names)),
+        }
+    }
+
+    pub fn put_map(&mut self, name: &str, map: Map) {
+        if !map.is_empty() {
+            self.put(name, Node::Map(map));
+        }
+    }
+}
+
+/// A whole document: its sections apart from each other.
+pub fn document(root: &Map) -> String {
+    let mut out = String::new();
+    let mut spacious = false;
+    for (position, entry) in root.entries.iter().enumerate() {
+        let start = out.len();
+        entry_lines(&mut out, entry, 0);
+        let large = out[start..].matches('\n').count() > 1;
+        if position > 0 && (large || spacious) {
+            out.insert(start, '\n');
+        }
+        spacious = large;
+    }
+    out
+}
+
+fn entry_lines(out: &mut String, entry: &Entry, indent: usize) {
+    if let Some(comment) = &entry.comment {
+        comment_lines(out, comment, indent);
+    }
+    margin(out, indent);
+    out.push_str(&entry.name);
+    out.push(':');
+    value_lines(out, &entry.value, indent, entry.name.len() + 1);
+}
+
+/// The value behind `name:`, on its line or on the lines below.
+fn value_lines(out: &mut String, value: &Node, indent: usize, used: usize) {
+    if let Some(line) = one_line(value).filter(|line| indent + used + 1 + line.chars().count() <= WIDTH) {
+        out.push(' ');
+        out.push_str(&line);
+        out.push('\n');
+        return;
+    }
+    match value {
+        Node::Scalar(text) => {
+            out.push(' ');
+            out.push_str(text);
+            out.push('\n');
+        }
+        Node::List(nodes) => {
+            out.push('\n');
+            nodes.iter().for_each(|node| element_lines(out, node, indent + 2));
+        }
+        Node::Map(map) => {
+            out.push('\n');
+            map.entries.iter().for_each(|entry| entry_lines(out, entry, indent + 2));
+        }
+    }
+}
+
+/// `- element`.
+fn element_lines(out: &mut String, node: &Node, indent: usize) {
+    let fits = one_line(node).filter(|line| indent + 2 + line.chars().count() <= WIDTH);
+    let line = match (fits, node) {
+        (Some(line), _) => line,
+        (None, Node::Map(map)) if !map.is_empty() => return mapped_element_lines(out, map, indent),
+        // A list in a list: long, but right.
+        (None, node) => bracketed(node),
+    };
+    margin(out, indent);
+    out.push_str("- ");
+    out.push_str(&line);
+    out.push('\n');
+}
+
+fn mapped_element_lines(out: &mut String, map: &Map, indent: usize) {
+    let start = out.len();
+    map.entries.iter().for_each(|entry| entry_lines(out, entry, indent + 2));
+    // A comment would stand between the dash and its element: elements carry none.
+    out.replace_range(start + indent..start + indent + 1, "-");
+}
+
+/// In brackets, if nothing in it asks for lines of its own.
+fn one_line(node: &Node) -> Option<String> {
+    is_closed(node).then(|| bracketed(node))
+}
+
+fn is_closed(node: &Node) -> bool {
+    match node {
+        Node::Scalar(_) => true,
+        Node::List(nodes) => nodes.iter().all(is_closed),
+        Node::Map(map) => {
+            let plain = |entry: &Entry| entry.comment.is_none() && is_closed(&entry.value);
+            map.is_empty() || (!map.open && map.entries.iter().all(plain))
+        }
+    }
+}
+
+fn bracketed(node: &Node) -> String {
+    match node {
+        Node::Scalar(text) => text.clone(),
+        Node::List(nodes) => format!("[{}]", nodes.iter().map(bracketed).collect::<Vec<_>>().join(", ")),
+        Node::Map(map) if map.is_empty() => "{}".to_owned(),
+        Node::Map(map) => {
+            let entry = |entry: &Entry| format!("{}: {}", entry.name, bracketed(&entry.value));
+            format!("{{ {} }}", map.entries.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn margin(out: &mut String, indent: usize) {
+    out.extend(std::iter::repeat_n(' ', indent));
+}
+
+/// `# …`, broken between words.
+pub fn comment_lines(out: &mut String, comment: &str, indent: usize) {
+    for paragraph in comment.lines() {
+        let mut line = String::new();
+        for word in paragraph.split_whitespace() {
+            if !line.is_empty() && indent + 3 + line.chars().count() + word.chars().count() > WIDTH {
+                comment_line(out, &line, indent);
+                line.clear();
+            }
+            line.push(' ');
+            line.push_str(word);
+        }
+        comment_line(out, &line, indent);
+    }
+}
+
+fn comment_line(out: &mut String, line: &str, indent: usize) {
+    margin(out, indent);
+    out.push('#');
+    out.push_str(line);
+    out.push('\n');
+}
+
+pub fn text(text: &str) -> Node {
+    Node::Scalar(scalar(text))
+}
+
+/// As it is where YAML takes it so, in quotes elsewhere.
+pub fn scalar(text: &str) -> String {
+    if is_plain(text) { text.to_owned() } else { quoted(text) }
+}
+
+fn is_plain(text: &str) -> bool {
+    let first = text.chars().next().is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '/');
+    let last = text.chars().next_back().is_some_and(|c| c != ' ' && c != ':');
+    let harmless = |c: char| c.is_alphanumeric() || "_-./#:%×+()<>=@$ ".contains(c);
+    let null = matches!(text, "null" | "~");
+    first && last && !null && text.chars().all(harmless) && !text.contains(": ") && !text.contains(" #")
+}
+
+pub fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if is_printable(c) => out.push(c),
+            c => out.push_str(&format!("\\U{:08x}", u32::from(c))),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn is_printable(character: char) -> bool {
+    let separators = ['\u{85}', '\u{a0}', '\u{2028}', '\u{2029}', '\u{feff}', '\u{fffe}', '\u{ffff}'];
+    !character.is_control() && !separators.contains(&character)
+}
