@@ -17,14 +17,26 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::connection::Connection;
-use crate::data::Data;
+use crate::contender::serve as serve_lodestone;
+use crate::data::{self, Data};
+use crate::load::{Clients, Until};
+use crate::table;
 use crate::workload::{Requests, Source, Workload};
 
 /// A reply for each workload, which requests name as their `User-Agent`.
 type Replies = HashMap<String, Response<Full<Bytes>>>;
 
-/// Asks a real server one request of each workload and writes its replies to a file.
-pub async fn record(address: SocketAddr, data: Data, file: &Path) -> Result<()> {
+/// Lets Lodestone answer one request of each workload and writes its replies to a file.
+pub async fn record_replies(lodestone: &Path, data: Data, file: &Path) -> Result<()> {
+    let server = serve_lodestone(lodestone, ["--in-memory".into()]).await?;
+    table::create(&mut Connection::open(server.address).await?, &data::table()).await?;
+    let mut clients = Clients::connect(server.address, 1).await?;
+    clients.drive(&Requests::of(Workload::Load, data), Until::Walked).await?;
+    record(server.address, data, file).await.context("recording replies for the bare server")?;
+    server.kill().await
+}
+
+async fn record(address: SocketAddr, data: Data, file: &Path) -> Result<()> {
     let mut connection = Connection::open(address).await?;
     let mut replies = serde_json::Map::new();
     for &workload in Workload::value_variants() {

@@ -11,9 +11,10 @@ use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use indicatif::ProgressBar;
 
+use crate::bare;
 use crate::chart;
 use crate::connection::Connection;
-use crate::contender::{Contender, Places, serve};
+use crate::contender::{Contender, Places};
 use crate::data::{self, Data};
 use crate::load::{Clients, Until};
 use crate::measurement::Measurement;
@@ -98,7 +99,7 @@ pub async fn run(options: &Options) -> Result<()> {
         replies: folder.path().join("replies.json"),
         peers: options.peers_folder.clone(),
     };
-    record_replies(&places, options.data()).await.context("recording replies for the bare server")?;
+    bare::record_replies(&places.lodestone, options.data(), &places.replies).await?;
     let measurements = Comparison::start(options, &places).await?.measure().await?;
     let report = Report::new(measurements);
     let text = report.markdown();
@@ -109,19 +110,6 @@ pub async fn run(options: &Options) -> Result<()> {
         println!("Everything works. The figures mean nothing: rows were too short.");
     }
     Ok(())
-}
-
-/// The bare server answers what Lodestone answers.
-async fn record_replies(places: &Places, data: Data) -> Result<()> {
-    let server = serve(&places.lodestone, ["--in-memory".into()]).await?;
-    let mut connection = Connection::open(server.address).await?;
-    table::create(&mut connection, &data::table()).await?;
-    Clients::connect(server.address, 1)
-        .await?
-        .drive(&Requests::of(Workload::Load, data), Until::Walked)
-        .await?;
-    crate::bare::record(server.address, data, &places.replies).await?;
-    server.kill().await
 }
 
 struct Comparison<'a> {

@@ -3,18 +3,24 @@
 //! For each kind of load the highest rate that a closed loop sustains is found first; then requests come due
 //! at 70 % of it, in an open loop (see `schedule`). The last row does so with puts while indexes are added to the
 //! table, filled from all its items, and dropped again, one after the other.
+//!
+//! After each row the bare server gets requests at the same rate: what it keeps waiting, the machine and the
+//! generator keep waiting.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use comfy_table::Table;
+use hdrhistogram::Histogram;
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
+use crate::bare;
 use crate::connection::Connection;
-use crate::contender::serve;
+use crate::contender::{Contender, Places};
 use crate::data::{self, Data, TABLE};
 use crate::goals::{self, Bound, Goal};
-use crate::load::{Clients, Outcome, Until};
+use crate::load::{Clients, Failures, Outcome, Until};
 use crate::place::Place;
 use crate::progress;
 use crate::report::{self, number};
@@ -105,6 +111,8 @@ struct Row {
     load: Load,
     rate_max: f64,
     outcome: Outcome,
+    /// At the same rate.
+    bare: Outcome,
     /// How long the filling of each index took.
     fillings: Vec<Duration>,
 }
@@ -112,30 +120,33 @@ struct Row {
 pub async fn run(options: &Options) -> Result<()> {
     ensure!(options.seconds > 0.0 && options.seconds.is_finite(), "--seconds must be more than 0");
     let folder = options.place.scratch()?;
-    let lodestone = options.place.lodestone()?;
-    let server = serve(&lodestone, ["--data".into(), folder.path().join("durable")]).await?;
-    fill(&server, options.data()).await?;
+    let places = Places {
+        lodestone: options.place.lodestone()?,
+        data: folder.path().to_owned(),
+        replies: folder.path().join("replies.json"),
+        peers: None,
+    };
+    bare::record_replies(&places.lodestone, Data::new(100), &places.replies).await?;
+    let bare = places.start(Contender::Bare).await?;
+    let durable = places.start(Contender::Durable).await?;
+    fill(&durable, options.data()).await?;
 
     let loads = options.loads();
-    let progress = progress::bar(2 * loads.len() as u64);
+    let progress = progress::bar(3 * loads.len() as u64);
     let mut rows = Vec::new();
     for load in loads {
-        progress.set_message(format!("{}: the highest rate", load.title()));
-        let rate_max = rate_max(load, &server, options).await?;
-        progress.inc(1);
-        progress.set_message(format!("{}: 70 % of it", load.title()));
-        rows.push(measure(load, rate_max, &server, options).await.with_context(|| load.title())?);
-        progress.inc(1);
+        rows.push(measure(load, &durable, &bare, options, &progress).await.with_context(|| load.title())?);
     }
     progress.finish_and_clear();
-    server.kill().await?;
 
     let text = markdown(&rows);
     println!("{text}");
     options.place.write(&[("latency.md", &text)])?;
-    let failed: u64 = rows.iter().map(|row| row.outcome.failures.count).sum();
-    let first = rows.iter().find_map(|row| row.outcome.failures.first.as_deref()).unwrap_or_default();
-    ensure!(failed == 0, "{failed} requests failed, the first: {first}");
+    let mut failures = Failures::default();
+    rows.into_iter()
+        .flat_map(|row| [row.outcome, row.bare])
+        .for_each(|outcome| failures.add(outcome.failures));
+    ensure!(failures.count == 0, "{} requests failed, the first: {:?}", failures.count, failures.first);
     Ok(())
 }
 
@@ -159,17 +170,36 @@ async fn rate_max(load: Load, server: &Server, options: &Options) -> Result<f64>
     Ok(outcome.succeeded() as f64 / outcome.elapsed.as_secs_f64())
 }
 
-async fn measure(load: Load, rate_max: f64, server: &Server, options: &Options) -> Result<Row> {
+async fn measure(
+    load: Load,
+    durable: &Server,
+    bare: &Server,
+    options: &Options,
+    progress: &ProgressBar,
+) -> Result<Row> {
+    progress.set_message(format!("{}: the highest rate", load.title()));
+    let rate_max = rate_max(load, durable, options).await?;
+    progress.inc(1);
+
+    progress.set_message(format!("{}: 70 % of it", load.title()));
     let schedule = Schedule { per_second: rate_max * LOAD, duration: options.duration() };
     let source = load.source(options.data());
-    let driven = schedule::drive(server.address, OPEN_CONNECTIONS, &source, schedule);
+    let driven = schedule::drive(durable.address, OPEN_CONNECTIONS, &source, schedule);
     let (outcome, fillings) = if load == Load::PutWhileFilling {
-        let (outcome, fillings) = tokio::join!(driven, fill_indexes(server, schedule.duration));
+        let (outcome, fillings) = tokio::join!(driven, fill_indexes(durable, schedule.duration));
         (outcome?, fillings?)
     } else {
         (driven.await?, Vec::new())
     };
-    Ok(Row { load, rate_max, outcome, fillings })
+    progress.inc(1);
+
+    progress.set_message(format!("{}: the bare server", load.title()));
+    durable.pause()?;
+    let schedule = Schedule { duration: schedule.duration / 2, ..schedule };
+    let bare = schedule::drive(bare.address, OPEN_CONNECTIONS, &source, schedule).await?;
+    durable.resume()?;
+    progress.inc(1);
+    Ok(Row { load, rate_max, outcome, bare, fillings })
 }
 
 /// Adds an index, waits until it is filled, drops it, and again, until the time is over and the last is done.
@@ -223,7 +253,9 @@ async fn wait_for_index(connection: &mut Connection, status: Option<&str>) -> Re
 
 fn markdown(rows: &[Row]) -> String {
     let mut text = format!(
-        "## Latency at 70 % of the highest rate\n\nFrom the moment each request was due. Durable.\n\n{}\n",
+        "## Latency at 70 % of the highest rate\n\n\
+         Durable, from the moment each request was due. In parentheses: the bare server at the same rate, which \
+         shows what the machine and the generator take.\n\n{}\n",
         table_of(rows)
     );
     for row in rows.iter().filter(|row| !row.fillings.is_empty()) {
@@ -250,8 +282,12 @@ fn table_of(rows: &[Row]) -> Table {
         "errors",
     ]);
     for row in rows {
-        let latencies = &row.outcome.latencies;
-        let quantile = |quantile| number(milliseconds(latencies.value_at_quantile(quantile)));
+        let beside = |figure: &dyn Fn(&Histogram<u64>) -> u64| {
+            let [ours, bare] =
+                [&row.outcome, &row.bare].map(|outcome| number(milliseconds(figure(&outcome.latencies))));
+            format!("{ours} ({bare})")
+        };
+        let quantile = |quantile| beside(&|latencies| latencies.value_at_quantile(quantile));
         table.add_row([
             row.load.title().to_owned(),
             number(row.rate_max),
@@ -260,7 +296,7 @@ fn table_of(rows: &[Row]) -> Table {
             quantile(0.5),
             quantile(0.99),
             quantile(0.999),
-            number(milliseconds(latencies.max())),
+            beside(&Histogram::max),
             row.outcome.failures.count.to_string(),
         ]);
     }
