@@ -94,10 +94,13 @@ impl Panel<'_> {
         for (place, row) in self.rows.iter().enumerate() {
             let top = y + TITLE + place as f64 * BAR_STEP;
             draw_bar(out, x, top, scale, row);
-            if let Some(goal) = goal.filter(|_| row.contender == Contender::Durable) {
-                draw_goal(out, x + NAMES + goal * scale, top);
+            let mark = goal.filter(|_| row.contender == Contender::Durable).map(|goal| goal * scale);
+            if let Some(mark) = mark {
+                draw_goal(out, x + NAMES + mark, top);
             }
-            draw_figure(out, x, top, scale, row, bare);
+            // Behind the bar and the mark, so that neither is in its way.
+            let end = length(row, scale).max(mark.unwrap_or(0.0));
+            text(out, x + NAMES + end + 8.0, top + BASELINE, "", &figure(row, bare));
         }
     }
 }
@@ -134,14 +137,11 @@ fn draw_goal(out: &mut String, x: f64, y: f64) {
     );
 }
 
-/// A white rim keeps it legible where the goal's mark lies behind it.
-fn draw_figure(out: &mut String, x: f64, y: f64, scale: f64, row: &Measurement, bare: Option<f64>) {
-    let figure = match bare {
+fn figure(row: &Measurement, bare: Option<f64>) -> String {
+    match bare {
         Some(bare) => format!("{} ({:.1})", number(row.cpu_us()), row.cpu_us() / bare),
         None => number(row.cpu_us()),
-    };
-    let x = x + NAMES + length(row, scale) + 8.0;
-    text(out, x, y + BASELINE, r##"stroke="#ffffff" stroke-width="4" paint-order="stroke""##, &figure);
+    }
 }
 
 fn colour(contender: Contender) -> &'static str {
