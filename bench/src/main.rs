@@ -1,6 +1,8 @@
 //! The `bench` program; `cargo xtask bench` builds and runs it.
 
-#![allow(clippy::print_stdout, reason = "the ready line is on standard output")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks to its user")]
+
+use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use bench::{Arguments, Command, bare, compare, latency, scale};
@@ -14,8 +16,18 @@ struct Bench {
     arguments: Arguments,
 }
 
-fn main() -> Result<()> {
-    let Arguments { compare, command } = Bench::parse().arguments;
+fn main() -> ExitCode {
+    match run(Bench::parse().arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<()> {
+    let Arguments { compare, command } = arguments;
     match command {
         None => measure(compare::run(&compare)),
         Some(Command::Scale(scale)) => measure(scale::run(&scale)),
