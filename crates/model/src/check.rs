@@ -9,10 +9,19 @@
 
 mod collection;
 mod r01_served_only_by_scan;
+mod r02_filter_selects;
+mod r03_more_than_one_request;
+mod r04_unused_index;
 mod r05_unknown_load;
+mod r06_low_cardinality_partition_key;
 mod r07_constant_partition_key;
+mod r08_current_time_partition_key;
 mod r10_key_not_known;
+mod r13_order_not_first;
 mod r14_unpadded_number;
+mod r15_ambiguous_key;
+mod r16_ranged_attribute_not_in_sort_key;
+mod r17_read_together;
 mod subject;
 
 use crate::diagnostic::{self, Level, RuleId};
@@ -25,10 +34,19 @@ pub use subject::{PlannedRead, PlannedWrite, Subject};
 /// In the order of their numbers.
 pub const RULES: &[&Rule] = &[
     &r01_served_only_by_scan::RULE,
+    &r02_filter_selects::RULE,
+    &r03_more_than_one_request::RULE,
+    &r04_unused_index::RULE,
     &r05_unknown_load::RULE,
+    &r06_low_cardinality_partition_key::RULE,
     &r07_constant_partition_key::RULE,
+    &r08_current_time_partition_key::RULE,
     &r10_key_not_known::RULE,
+    &r13_order_not_first::RULE,
     &r14_unpadded_number::RULE,
+    &r15_ambiguous_key::RULE,
+    &r16_ranged_attribute_not_in_sort_key::RULE,
+    &r17_read_together::RULE,
 ];
 
 pub struct Rule {
