@@ -1,12 +1,15 @@
 //! Every rule, on small models that trip it and models that nearly do.
 //!
-//! `tests/rules/R14/trips-….yaml` marks each line at which R14 must find something with `#~ R14`; if one
-//! wants, with the level, a part of the message, and the underlined text: `#~ R14 error: not padded ^{rating}`.
-//! In `passes-….yaml` it must find nothing. What other rules find in the file does not matter here.
+//! `tests/rules/R14/trips-….yaml` marks each line at which R14 must find something with `#~ R14`; how, and
+//! what else a mark can say, is in `marks/mod.rs`. In `passes-….yaml` it must find nothing. What other rules
+//! find in the file does not matter here.
+
+mod marks;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use marks::{Mark, marks};
 use model::check::{RULES, check};
 use model::{Diagnostic, RuleId, Source, diagnostic, file};
 
@@ -35,44 +38,12 @@ fn found(source: &Source) -> Vec<Diagnostic> {
     check(&reading.model.unwrap_or_else(|| panic!("{shown}")))
 }
 
-/// What is expected at one line; empty parts say nothing.
-#[derive(Debug)]
-struct Mark {
-    line: usize,
-    level: String,
-    message: String,
-    underlined: String,
-}
-
-impl Mark {
-    fn parse(line: usize, text: &str, rule: RuleId) -> Option<Mark> {
-        let (text, underlined) = text.split_once(" ^").unwrap_or((text, ""));
-        let (head, message) = text.split_once(':').unwrap_or((text, ""));
-        let (id, level) = head.trim().split_once(' ').unwrap_or((head.trim(), ""));
-        let [level, message, underlined] = [level, message, underlined].map(|part| part.trim().to_owned());
-        (id.parse() == Ok(rule)).then_some(Mark { line, level, message, underlined })
-    }
-
-    fn fits(&self, source: &Source, found: &Diagnostic) -> bool {
-        self.line == source.position(found.span.start).0
-            && (self.level.is_empty() || self.level == found.level.name())
-            && found.message.contains(&self.message)
-            && (self.underlined.is_empty() || self.underlined == source.slice(found.span))
-    }
-}
-
-fn marks(source: &Source, rule: RuleId) -> Vec<Mark> {
-    let lines = source.text.lines().enumerate();
-    let marks = lines.flat_map(|(number, line)| line.split("#~").skip(1).map(move |mark| (number + 1, mark)));
-    marks.filter_map(|(line, mark)| Mark::parse(line, mark.trim(), rule)).collect()
-}
-
 /// How many marks there are, and what went wrong unless the rule finds something at the marked lines and
 /// nowhere else.
 fn check_marks(source: &Source, rule: RuleId) -> (usize, Option<String>) {
     let found: Vec<Diagnostic> =
         found(source).into_iter().filter(|one| one.rule == Some(rule) && one.allowed.is_none()).collect();
-    let marks = marks(source, rule);
+    let marks: Vec<Mark> = marks(source).into_iter().filter(|mark| mark.rule == rule).collect();
     let agree =
         found.len() == marks.len() && found.iter().zip(&marks).all(|(one, mark)| mark.fits(source, one));
     let shown = diagnostic::text(source, &found, false);

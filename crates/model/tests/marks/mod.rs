@@ -1,20 +1,34 @@
-//! Marks in model files: `#~ R14` at the end of a line says that R14 finds something there, and
-//! `#~ R14: not padded` that its message has this in it.
+//! Marks in model files: `#~ R14` at the end of a line says that R14 finds something there; if one wants,
+//! with the level, a part of the message, and the underlined text: `#~ R14 error: not padded ^{rating}`.
 
 use model::{Diagnostic, RuleId, Source};
 
+/// What is expected at one line; empty parts say nothing.
 #[derive(Debug)]
 pub struct Mark {
-    pub line: usize,
     pub rule: RuleId,
-    /// A part of the message; empty if any will do.
-    pub part: String,
+    line: usize,
+    level: String,
+    message: String,
+    underlined: String,
 }
 
 impl Mark {
+    fn parse(line: usize, text: &str) -> Mark {
+        let (text, underlined) = text.split_once(" ^").unwrap_or((text, ""));
+        let (head, message) = text.split_once(':').unwrap_or((text, ""));
+        let (rule, level) = head.trim().split_once(' ').unwrap_or((head.trim(), ""));
+        let rule = rule.parse().unwrap_or_else(|()| panic!("line {line}: `{rule}` is no rule"));
+        let [level, message, underlined] = [level, message, underlined].map(|part| part.trim().to_owned());
+        Mark { rule, line, level, message, underlined }
+    }
+
     pub fn fits(&self, source: &Source, found: &Diagnostic) -> bool {
-        let line = source.position(found.span.start).0;
-        found.rule == Some(self.rule) && line == self.line && found.message.contains(&self.part)
+        found.rule == Some(self.rule)
+            && self.line == source.position(found.span.start).0
+            && (self.level.is_empty() || self.level == found.level.name())
+            && found.message.contains(&self.message)
+            && (self.underlined.is_empty() || self.underlined == source.slice(found.span))
     }
 }
 
@@ -22,12 +36,8 @@ impl Mark {
 pub fn marks(source: &Source) -> Vec<Mark> {
     let lines = source.text.lines().enumerate();
     lines
-        .flat_map(|(number, line)| line.split("#~").skip(1).map(move |mark| read(number + 1, mark)))
+        .flat_map(|(number, line)| {
+            line.split("#~").skip(1).map(move |mark| Mark::parse(number + 1, mark.trim()))
+        })
         .collect()
-}
-
-fn read(line: usize, mark: &str) -> Mark {
-    let (rule, part) = mark.split_once(':').unwrap_or((mark, ""));
-    let rule = rule.trim().parse().unwrap_or_else(|()| panic!("line {line}: `{mark}` names no rule"));
-    Mark { line, rule, part: part.trim().to_owned() }
 }
