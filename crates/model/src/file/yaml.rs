@@ -210,12 +210,17 @@ impl Builder<'_> {
         }
     }
 
-    /// A block ends with its last element, a bracketed collection with its bracket.
+    /// A block ends with its last element, a bracketed collection with its bracket. What the parser gives as
+    /// the end of a bracketed one is the next thing behind it, which may be lines away.
     fn collection(&self, start: Span, last: Option<Span>, end: Span) -> Span {
-        let bracketed = self.source.text[start.start..].starts_with(['{', '[']);
-        match last {
-            Some(last) if !bracketed => start.to(last),
-            _ => start.to(end),
-        }
+        let text = &self.source.text;
+        let bracket = match text[start.start..].chars().next() {
+            Some('{') => '}',
+            Some('[') => ']',
+            _ => return start.to(last.unwrap_or(end)),
+        };
+        let from = last.map_or(start.start + 1, |last| last.end);
+        let closed = text.get(from..).and_then(|rest| rest.find(bracket)).map(|at| from + at + 1);
+        start.to(closed.map_or(end, |closed| Span::new(closed, closed)))
     }
 }
