@@ -1,5 +1,9 @@
 //! `patterns`.
 
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+
 use super::action::{self, VERBS};
 use super::fields::Fields;
 use super::literal;
@@ -25,6 +29,7 @@ pub fn pattern(
     let description = fields.take("description").and_then(|node| reader.text(node));
     let done = actions(reader, resolved, &mut fields, id.span);
     let has_verb = done.is_some();
+    let request = fields.take("request");
     let pattern = Pattern {
         id: Spanned::new(id.text.clone(), id.span),
         span,
@@ -39,7 +44,8 @@ pub fn pattern(
         cached: fields.take("cached").and_then(|node| reader.parse(node, quantity::percent)),
         fails: fields.take("fails").and_then(|node| reader.parse(node, quantity::percent)),
         external: fields.take("external").and_then(|node| reader.text(node)),
-        request: fields.take("request").map(|node| Spanned::new(literal::json(node), node.span)),
+        request: request.map(|node| Spanned::new(literal::json(node), node.span)),
+        request_members: request.map(members).unwrap_or_default(),
         expect: fields.take("expect").map(|node| expectations(reader, resolved, node)).unwrap_or_default(),
     };
     reader.allow(&mut fields, span);
@@ -48,6 +54,13 @@ pub fn pattern(
         fields.finish(reader);
     }
     (!pattern.actions.is_empty()).then_some(pattern)
+}
+
+/// Where the value of each member of a mapping stands.
+fn members(node: &Node) -> BTreeMap<String, Span> {
+    let NodeValue::Map(entries) = &node.value else { return BTreeMap::new() };
+    let inner = |node: &Node| node.scalar().map_or(node.span, |scalar| scalar.part(0, scalar.text.len()));
+    entries.iter().map(|(name, node)| (name.text.clone(), inner(node))).collect()
 }
 
 /// One verb with its fields, or the steps of a transaction or batch.
@@ -130,7 +143,7 @@ fn expectations(reader: &mut Reader<'_>, resolved: &Resolved, node: &Node) -> Ve
 
 fn expectation(reader: &mut Reader<'_>, resolved: &Resolved, node: &Node) -> Option<Expectation> {
     let mut fields = reader.fields(node, "an expectation")?;
-    let mut given = indexmap::IndexMap::new();
+    let mut given = IndexMap::new();
     if let Some(node) = fields.take("given") {
         for (name, node) in reader.named(node, "given") {
             if let Some(value) = literal::value(reader, node, None) {

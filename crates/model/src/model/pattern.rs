@@ -1,5 +1,7 @@
 //! Access patterns: what the application asks of the table, and how often.
 
+use std::collections::BTreeMap;
+
 use indexmap::IndexMap;
 use item::Value;
 
@@ -31,6 +33,8 @@ pub struct Pattern {
     pub external: Option<Spanned<String>>,
     /// The request as the application sends it, member by member as in the API.
     pub request: Option<Spanned<serde_json::Value>>,
+    /// Where the value of each member of `request` stands; for text without its quotes.
+    pub request_members: BTreeMap<String, Span>,
     pub expect: Vec<Expectation>,
 }
 
