@@ -8,6 +8,8 @@
 //! models in `tests/rules/R14/` that trip it and that nearly do.
 
 mod collection;
+mod figures;
+mod load;
 mod r01_served_only_by_scan;
 mod r02_filter_selects;
 mod r03_more_than_one_request;
@@ -22,6 +24,25 @@ mod r14_unpadded_number;
 mod r15_ambiguous_key;
 mod r16_ranged_attribute_not_in_sort_key;
 mod r17_read_together;
+mod r21_strong_read_of_global_index;
+mod r22_index_write_capacity;
+mod r23_item_too_large;
+mod r24_transaction;
+mod r25_batch;
+mod r26_unguarded_write;
+mod r27_time_to_live;
+mod r28_copied_attribute;
+mod r29_many_to_many;
+mod r30_hierarchy;
+mod r31_shards;
+mod r32_capacity_mode;
+mod r33_backup_and_replicas;
+mod r34_one_table;
+mod r35_index_change;
+mod r36_expression;
+mod r37_unbounded_query;
+mod r38_not_dynamodb_alone;
+mod r39_write_amplification;
 mod subject;
 
 use crate::diagnostic::{self, Level, RuleId};
@@ -47,6 +68,25 @@ pub const RULES: &[&Rule] = &[
     &r15_ambiguous_key::RULE,
     &r16_ranged_attribute_not_in_sort_key::RULE,
     &r17_read_together::RULE,
+    &r21_strong_read_of_global_index::RULE,
+    &r22_index_write_capacity::RULE,
+    &r23_item_too_large::RULE,
+    &r24_transaction::RULE,
+    &r25_batch::RULE,
+    &r26_unguarded_write::RULE,
+    &r27_time_to_live::RULE,
+    &r28_copied_attribute::RULE,
+    &r29_many_to_many::RULE,
+    &r30_hierarchy::RULE,
+    &r31_shards::RULE,
+    &r32_capacity_mode::RULE,
+    &r33_backup_and_replicas::RULE,
+    &r34_one_table::RULE,
+    &r35_index_change::RULE,
+    &r36_expression::RULE,
+    &r37_unbounded_query::RULE,
+    &r38_not_dynamodb_alone::RULE,
+    &r39_write_amplification::RULE,
 ];
 
 pub struct Rule {

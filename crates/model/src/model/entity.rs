@@ -175,6 +175,11 @@ impl Attribute {
         }
     }
 
+    /// Whether it holds text that somebody wrote.
+    pub fn is_text(&self) -> bool {
+        self.kind == AttributeKind::String && self.values.is_empty()
+    }
+
     /// The share of items that have this value, by what the file says of it.
     pub fn share_of(&self, value: &str) -> Option<f64> {
         let position = self.values.iter().position(|one| one == value)?;

@@ -1,0 +1,150 @@
+//! R24: transactions that are too large, that can't be, or that nobody needs.
+
+use api::limits::TRANSACTION_BYTES_MAX;
+
+use super::{Rule, Subject, figures};
+use crate::diagnostic::{Level, RuleId};
+use crate::model::{Action, ActionKind, Grouping, Model, Pattern, WriteVerb};
+use crate::plan::{Plan, ReadOperation, StepKind};
+use crate::{Diagnostic, Span};
+
+pub const RULE: Rule = Rule {
+    id: RuleId(24),
+    level: Level::Error,
+    title: "A transaction is too large, impossible or needless",
+    page: include_str!("../../../../docs/rules/R24.md"),
+    // All writes are transactions: said from so many on.
+    parameters: &[("writes", 3.0)],
+    check,
+};
+
+/// Items of one transaction.
+const ITEMS_MAX: u64 = 100;
+
+fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let transactions = subject.patterns().filter(|(pattern, _)| pattern.grouping == Grouping::Transaction);
+    let each = transactions.flat_map(|(pattern, plan)| {
+        let mut found: Vec<Diagnostic> = impossible(pattern, plan);
+        found.extend(too_many(pattern));
+        found.extend(too_large(subject.model, pattern));
+        found.extend(of_one(pattern));
+        found
+    });
+    each.chain(everything(subject)).collect()
+}
+
+fn too_many(pattern: &Pattern) -> Option<Diagnostic> {
+    let total: u64 = pattern.actions.iter().map(|action| action.times).sum();
+    let crossing = crossing(&pattern.actions)?;
+    Some(
+        Diagnostic::error(
+            crossing.span,
+            format!("the transaction has {} items", figures::count(total as f64)),
+        )
+        .label("here it passes 100")
+        .why("TransactWriteItems and TransactGetItems take at most 100 items")
+        .help(
+            "keep together what must change together, and write the rest before it in batches: the \
+                 transaction then makes it visible",
+        ),
+    )
+}
+
+/// The action with which the sum passes the limit.
+fn crossing(actions: &[Action]) -> Option<&Action> {
+    let mut sum = 0;
+    actions.iter().find(|action| {
+        sum += action.times;
+        sum > ITEMS_MAX
+    })
+}
+
+fn too_large(model: &Model, pattern: &Pattern) -> Option<Diagnostic> {
+    let sizes = pattern.actions.iter().map(|action| {
+        let typical = match &action.kind {
+            ActionKind::Write(write) => model.entity(write.entity.value).size.as_ref(),
+            ActionKind::Read(read) => model.entity(read.entities[0].value).size.as_ref(),
+        };
+        typical.map_or(0, |size| size.typical) * action.times
+    });
+    let bytes: u64 = sizes.sum();
+    (bytes > TRANSACTION_BYTES_MAX as u64).then(|| {
+        let message = format!("the items of the transaction are {} together", figures::bytes(bytes as f64));
+        Diagnostic::error(span_of(pattern), message)
+            .label("more than 4 MB")
+            .why("a transaction takes at most 4 MB")
+            .help("leave out what need not change together, or keep large parts in S3")
+    })
+}
+
+fn span_of(pattern: &Pattern) -> Span {
+    let spans = pattern.actions.iter().map(|action| action.span);
+    spans.reduce(Span::to).unwrap_or(pattern.id.span)
+}
+
+/// Reads beside writes, and reads that are no GetItem.
+fn impossible(pattern: &Pattern, plan: &Plan) -> Vec<Diagnostic> {
+    let writes = pattern.writes().next().is_some();
+    let steps = pattern.actions.iter().zip(&plan.steps);
+    steps
+        .filter_map(|(action, step)| match &step.kind {
+            StepKind::Read(_) if writes => Some(
+                Diagnostic::error(action.span, "a transaction that writes can't read")
+                    .label("returns nothing there")
+                    .why("TransactWriteItems has Put, Update, Delete and ConditionCheck")
+                    .help("read before it and repeat what you relied on as `check: …, if: …`"),
+            ),
+            StepKind::Read(read) if read.operation != ReadOperation::GetItem => Some(
+                Diagnostic::error(
+                    action.span,
+                    format!("a {} can't be part of a transaction", read.operation.name()),
+                )
+                .label("needs the whole key of the table")
+                .why("TransactGetItems gets items by the table's key, from no index")
+                .help("name every attribute of the key in `by`, or query outside of the transaction"),
+            ),
+            _ => None,
+        })
+        .collect()
+}
+
+fn of_one(pattern: &Pattern) -> Option<Diagnostic> {
+    let [action] = pattern.actions.as_slice() else { return None };
+    if action.times != 1 {
+        return None;
+    }
+    let (instead, why) = match &action.kind {
+        ActionKind::Write(write) if write.verb == WriteVerb::Check => return None,
+        ActionKind::Write(write) => (write.verb.name(), "a write of one item is atomic already"),
+        ActionKind::Read(read) => {
+            (read.verb.name(), "one item is read as one already, with `consistency: strong`")
+        }
+    };
+    Some(
+        Diagnostic::warning(action.span, "a transaction of one item")
+            .label("costs twice as much")
+            .why(format!("{why}; a transaction charges double"))
+            .help(format!("write `{instead}: …` alone, with `if: …` where it needs a condition")),
+    )
+}
+
+/// Every write of the model is a transaction.
+fn everything(subject: &Subject<'_>) -> Option<Diagnostic> {
+    let writing: Vec<&Pattern> = subject
+        .patterns()
+        .map(|(pattern, _)| pattern)
+        .filter(|pattern| pattern.writes().next().is_some())
+        .collect();
+    let all = writing.iter().all(|pattern| pattern.grouping == Grouping::Transaction);
+    if !all || (writing.len() as f64) < subject.parameter("writes").max(1.0) {
+        return None;
+    }
+    let rate = |pattern: &&Pattern| pattern.rate.as_ref().map_or(0.0, |rate| rate.average);
+    let busiest = writing.iter().copied().rev().max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
+    Some(
+        Diagnostic::warning(busiest.id.span, format!("all {} writes are transactions", writing.len()))
+            .label("the busiest of them")
+            .why("a transactional write costs twice the units, and is cancelled when another touches its items")
+            .help("use one where an invariant spans items; elsewhere a condition (`if: …`) or a version will do"),
+    )
+}

@@ -1,0 +1,168 @@
+//! R26: writes that overwrite what others wrote.
+
+use super::{PlannedWrite, Rule, Subject};
+use crate::Diagnostic;
+use crate::diagnostic::{Level, RuleId};
+use crate::model::{Change, Entity, Grouping, Write, WriteVerb};
+
+pub const RULE: Rule = Rule {
+    id: RuleId(26),
+    level: Level::Warning,
+    title: "A write can overwrite another's",
+    page: include_str!("../../../../docs/rules/R26.md"),
+    // Updates of one item each second that make it contended.
+    parameters: &[("per-second", 10.0)],
+    check,
+};
+
+fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    // A batch has no conditions to ask for.
+    let writers: Vec<PlannedWrite<'_>> =
+        subject.writes().filter(|one| one.pattern.grouping != Grouping::Batch).collect();
+    let found = |writer: &PlannedWrite<'_>| {
+        let others: Vec<PlannedWrite<'_>> =
+            writers.iter().copied().filter(|other| meet(writer, other)).collect();
+        let entity = subject.model.entity(writer.write.entity.value);
+        create_without_condition(writer, entity)
+            .or_else(|| put_over_others(writer, entity, &others))
+            .or_else(|| past_the_version(writer, entity, &others))
+            .or_else(|| same_attribute(writer, entity, &others))
+            .or_else(|| contended(subject, writer, entity))
+    };
+    writers.iter().filter_map(found).collect()
+}
+
+/// Two patterns that write the same entity.
+fn meet(one: &PlannedWrite<'_>, other: &PlannedWrite<'_>) -> bool {
+    one.name() != other.name() && one.plan.entity == other.plan.entity
+}
+
+fn is_guarded(write: &Write) -> bool {
+    write.condition.is_some() || write.version.is_some()
+}
+
+/// A `create` whose request has no such condition.
+fn create_without_condition(writer: &PlannedWrite<'_>, entity: &Entity) -> Option<Diagnostic> {
+    let request = writer.pattern.request.as_ref().filter(|_| writer.pattern.grouping == Grouping::Single)?;
+    let condition = request.get("ConditionExpression").and_then(|text| text.as_str()).unwrap_or_default();
+    let unguarded = writer.write.verb == WriteVerb::Create && !condition.contains("attribute_not_exists");
+    let span = writer.pattern.request_members.get("ConditionExpression").copied().unwrap_or(request.span);
+    unguarded.then(|| {
+        Diagnostic::warning(span, format!("the request does not check that `{}` is new", entity.name.value))
+            .label("no `attribute_not_exists`")
+            .why("PutItem replaces an item with the same key without a word")
+            .help("add `ConditionExpression: attribute_not_exists(PK)`, with the table's partition key")
+    })
+}
+
+fn put_over_others(
+    writer: &PlannedWrite<'_>,
+    entity: &Entity,
+    others: &[PlannedWrite<'_>],
+) -> Option<Diagnostic> {
+    if writer.write.verb != WriteVerb::Put || is_guarded(writer.write) {
+        return None;
+    }
+    let other =
+        others.iter().find(|other| matches!(other.write.verb, WriteVerb::Create | WriteVerb::Update))?;
+    let name = &entity.name.value;
+    Some(
+        Diagnostic::warning(writer.action.span, format!("`put {name}` replaces the whole item, unseen"))
+            .label("no condition")
+            .related(other.action.span, format!("`{}` is lost then", other.pattern.id.value))
+            .why("PutItem overwrites an item with the same key, also when a request is retried")
+            .help(format!(
+                "write `create: {name}` if it must be new (`attribute_not_exists`), `update: {name}` if it is a \
+                 change, or add `if: …`"
+            )),
+    )
+}
+
+/// Others lock by a version; this one neither looks at it nor raises it.
+fn past_the_version(
+    writer: &PlannedWrite<'_>,
+    entity: &Entity,
+    others: &[PlannedWrite<'_>],
+) -> Option<Diagnostic> {
+    let changes = !writer.write.set.is_empty() || !writer.write.remove.is_empty();
+    if writer.write.verb != WriteVerb::Update || writer.write.version.is_some() || !changes {
+        return None;
+    }
+    let (locking, version) = others.iter().find_map(|other| Some((other, other.write.version.as_ref()?)))?;
+    let raises = writer.write.set.iter().chain(&writer.write.add);
+    if raises.into_iter().any(|change| change.attribute.value == version.value) {
+        return None;
+    }
+    let message = format!("`{}` changes `{}` past its version", writer.pattern.id.value, entity.name.value);
+    Some(
+        Diagnostic::warning(writer.action.span, message)
+            .label(format!("`{}` stays as it is", version.value))
+            .related(version.span, format!("`{}` relies on it", locking.pattern.id.value))
+            .why("a version protects only if every writer compares and raises it")
+            .help(format!("add `version: {}`", version.value)),
+    )
+}
+
+/// Two patterns set the same attribute, and this one does not look at what it is.
+fn same_attribute(
+    writer: &PlannedWrite<'_>,
+    entity: &Entity,
+    others: &[PlannedWrite<'_>],
+) -> Option<Diagnostic> {
+    if writer.write.verb != WriteVerb::Update || is_guarded(writer.write) {
+        return None;
+    }
+    let updates = others.iter().filter(|other| other.write.verb == WriteVerb::Update);
+    let meeting = updates.flat_map(|other| other.write.set.iter().map(move |change| (other, change)));
+    let mut meeting = meeting.filter_map(|(other, theirs)| {
+        let mine = writer.write.set.iter().find(|mine| mine.attribute.value == theirs.attribute.value)?;
+        (!is_a_mark_of_time(entity, mine)).then_some((other, mine, theirs))
+    });
+    let (other, mine, theirs) = meeting.next()?;
+    let name = &mine.attribute.value;
+    Some(
+        Diagnostic::warning(mine.attribute.span, format!("`{name}` is set without looking at what it is"))
+            .label("the last writer wins")
+            .related(theirs.attribute.span, format!("`{}` sets it too", other.pattern.id.value))
+            .why("of two writers at a time one change is lost, and nobody is told")
+            .help(guard(mine)),
+    )
+}
+
+/// Every writer may note when it wrote.
+fn is_a_mark_of_time(entity: &Entity, change: &Change) -> bool {
+    let name = change.attribute.value.as_str();
+    let lower = name.to_ascii_lowercase();
+    entity.attribute(name).is_some_and(|attribute| attribute.kind.is_time())
+        || name.ends_with("At")
+        || ["updated", "modified", "last"].iter().any(|word| lower.starts_with(word))
+}
+
+fn guard(change: &Change) -> String {
+    let name = &change.attribute.value;
+    match &change.from {
+        Some(from) => format!("add `if: {name} = {from}`: the change says it comes from there"),
+        None => format!("add a condition, as in `if: {name} = :expected`, or `version: version`"),
+    }
+}
+
+/// One item that takes many updates each second.
+fn contended(subject: &Subject<'_>, writer: &PlannedWrite<'_>, entity: &Entity) -> Option<Diagnostic> {
+    let skew = writer.pattern.skew.as_ref()?;
+    let rate = writer.pattern.rate.as_ref()?.peak();
+    let items = subject.model.items(writer.write.entity.value).unwrap_or(f64::MAX);
+    let busiest = rate * skew.top_share(items);
+    let change = writer.write.set.iter().find(|change| !is_a_mark_of_time(entity, change))?;
+    let blind = writer.write.verb == WriteVerb::Update && !is_guarded(writer.write);
+    (blind && busiest >= subject.parameter("per-second")).then(|| {
+        let rate = super::figures::count(busiest);
+        Diagnostic::warning(
+            change.attribute.span,
+            format!("the busiest `{}` is updated {rate} times a second", entity.name.value),
+        )
+        .label("the last writer wins")
+        .related(skew.span, "so much falls on one key")
+        .why("updates that were computed from what was read before overwrite each other")
+        .help(format!("{}; a counter is safe as `add: {}`", guard(change), change.attribute.value))
+    })
+}

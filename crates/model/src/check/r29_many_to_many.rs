@@ -1,0 +1,138 @@
+//! R29: a many-to-many relation that can be followed in one direction only.
+
+use super::{Rule, Subject, figures};
+use crate::Diagnostic;
+use crate::diagnostic::{Level, RuleId};
+use crate::model::{Entity, EntityId, Model, Place, Relation};
+use crate::template::{Template, may_equal};
+
+pub const RULE: Rule = Rule {
+    id: RuleId(29),
+    level: Level::Error,
+    title: "A many-to-many relation leads in one direction only",
+    page: include_str!("../../../../docs/rules/R29.md"),
+    parameters: &[],
+    check,
+};
+
+fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let relations = subject.model.relations.iter().filter(|relation| relation.many_to_many);
+    relations.filter_map(|relation| in_relation(subject, relation)).collect()
+}
+
+fn in_relation(subject: &Subject<'_>, relation: &Relation) -> Option<Diagnostic> {
+    let model = subject.model;
+    if [relation.from, relation.to].iter().any(|id| model.entity(*id).key.is_none()) {
+        return None;
+    }
+    let Some(edge) = relation.via.or_else(|| edge(model, relation)) else {
+        return Some(without_edge(model, relation));
+    };
+    model.entity(edge).key.as_ref()?;
+    let ways = [(relation.from, relation.to), (relation.to, relation.from)];
+    let (from, to) = ways.into_iter().find(|(from, _)| !leads(model, edge, *from))?;
+    Some(one_way(subject, relation, edge, from, to))
+}
+
+/// The entity whose key names both sides.
+fn edge(model: &Model, relation: &Relation) -> Option<EntityId> {
+    let sides = [relation.from, relation.to];
+    let others = model.entity_ids().filter(|id| !sides.contains(id));
+    let names_both = |id: &EntityId| {
+        let keys: Vec<&str> = attributes(model.entity(*id));
+        sides.iter().all(|side| attributes(model.entity(*side)).iter().any(|name| keys.contains(name)))
+    };
+    others.into_iter().find(names_both)
+}
+
+fn attributes(entity: &Entity) -> Vec<&str> {
+    entity.key_templates().flat_map(|template| template.attributes()).collect()
+}
+
+/// Whether the edges of one `from` are one Query: some partition key of the edge is made of its key.
+fn leads(model: &Model, edge: EntityId, from: EntityId) -> bool {
+    let from = model.entity(from);
+    let known = attributes(from);
+    model.places_of(edge).into_iter().any(|place| {
+        let partition = place.partition();
+        !partition.is_empty()
+            && partition.iter().all(|(_, template)| is_made_of(template, &known, from, place))
+    })
+}
+
+/// By the attributes' names; or by what the keys begin with, if the names differ (`userId`, `memberId`).
+fn is_made_of(template: &Template, known: &[&str], from: &Entity, place: Place<'_>) -> bool {
+    let mut fields = template.fields().filter(|field| field.shards().is_none()).peekable();
+    let by_name = fields.peek().is_some()
+        && fields.all(|field| {
+            let constant =
+                |name: &str| place.entity.attribute(name).is_some_and(|one| one.cardinality() == Some(1.0));
+            field.attribute().is_some_and(|name| known.contains(&name) || constant(name))
+        });
+    let same_prefix = !template.literal_prefix().is_empty()
+        && from.key.as_ref().is_some_and(|key| may_equal(&key.partition, template));
+    by_name || same_prefix
+}
+
+fn without_edge(model: &Model, relation: &Relation) -> Diagnostic {
+    let (from, to) = (&model.entity(relation.from).name.value, &model.entity(relation.to).name.value);
+    Diagnostic::error(relation.span, format!("nothing holds which `{from}` belongs to which `{to}`"))
+        .label("an entity for each pair is missing")
+        .why("there are no joins: a pair is an item, found from either side")
+        .help(format!(
+            "add an entity with both keys, as in `{from}{to}`, and write `{from} M:N {to} via {from}{to}`"
+        ))
+}
+
+fn one_way(
+    subject: &Subject<'_>,
+    relation: &Relation,
+    edge: EntityId,
+    from: EntityId,
+    to: EntityId,
+) -> Diagnostic {
+    let name = |id: EntityId| subject.model.entity(id).name.value.as_str();
+    let asked = asks(subject, edge, from);
+    let level = if asked.is_some() { Level::Error } else { Level::Warning };
+    let message = format!("no key leads from `{}` to its `{}` items", name(from), name(to));
+    let entity = subject.model.entity(edge);
+    let mut diagnostic = Diagnostic::new(level, relation.span, message)
+        .label(format!("only `{}` finds its `{}` items", name(to), name(from)))
+        .related(entity.name.span, format!("`{}` holds the pairs", entity.name.value))
+        .why("a Query needs the whole partition key, so each direction needs a key that begins there")
+        .help(inverted(subject.model, edge, from));
+    if let Some(span) = asked {
+        diagnostic = diagnostic.related(span, "asked for here");
+    }
+    diagnostic
+}
+
+/// A pattern that asks for the pairs of one `from`.
+fn asks(subject: &Subject<'_>, edge: EntityId, from: EntityId) -> Option<crate::Span> {
+    let known = attributes(subject.model.entity(from));
+    let patterns =
+        subject.patterns().flat_map(|(pattern, _)| pattern.reads().map(move |(_, read)| (pattern, read)));
+    patterns
+        .filter(|(_, read)| read.entities.iter().any(|entity| entity.value == edge))
+        .find(|(_, read)| {
+            known.iter().any(|name| read.knows(name))
+                && !read.by.is_empty()
+                && read.by.iter().all(|by| known.contains(&by.value.as_str()))
+        })
+        .map(|(pattern, _)| pattern.id.span)
+}
+
+fn inverted(model: &Model, edge: EntityId, from: EntityId) -> String {
+    let entity = model.entity(edge);
+    let schema = model.table_of(entity).key.as_ref();
+    match schema.map(|schema| (schema.partition.as_slice(), schema.sort.as_slice())) {
+        Some(([partition], [sort])) if entity.key.is_some() => format!(
+            "add an index that turns the key round: `indexes: {{ inverted: {{ partition: {}, sort: {}, project: keys }} }}`",
+            sort.name, partition.name
+        ),
+        _ => {
+            let names = figures::names(attributes(model.entity(from)));
+            format!("add an index to `{}` whose partition key is {names}", entity.name.value)
+        }
+    }
+}

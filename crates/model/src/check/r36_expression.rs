@@ -1,0 +1,177 @@
+//! R36: expressions that DynamoDB refuses: reserved words, placeholders that stand for nothing.
+
+use std::collections::BTreeMap;
+
+use expression::{Condition, ExpressionError, Fault, KeyCondition, Kind, Placeholders, Projection, Update};
+use item::{Number, Value, ValueBuf};
+use serde_json::Value as Json;
+
+use super::{Rule, Subject, figures};
+use crate::diagnostic::{Level, RuleId};
+use crate::model::Pattern;
+use crate::{Diagnostic, Span};
+
+pub const RULE: Rule = Rule {
+    id: RuleId(36),
+    level: Level::Error,
+    title: "An expression has a reserved word or an unbound placeholder",
+    page: include_str!("../../../../docs/rules/R36.md"),
+    parameters: &[],
+    check,
+};
+
+const EXPRESSIONS: [(&str, Kind); 5] = [
+    ("KeyConditionExpression", Kind::KeyCondition),
+    ("FilterExpression", Kind::Filter),
+    ("ConditionExpression", Kind::Condition),
+    ("UpdateExpression", Kind::Update),
+    ("ProjectionExpression", Kind::Projection),
+];
+const NAMES: &str = "ExpressionAttributeNames";
+const VALUES: &str = "ExpressionAttributeValues";
+
+fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    subject.model.patterns.iter().flat_map(in_pattern).collect()
+}
+
+fn in_pattern(pattern: &Pattern) -> Vec<Diagnostic> {
+    let Some(request) = &pattern.request else { return Vec::new() };
+    let names = members(&request.value, NAMES, |name| name.as_str().map(str::to_owned));
+    let values = members(&request.value, VALUES, |value| Some(ValueBuf::from(&value_of(value))));
+    let mut placeholders = Placeholders::new(names.as_ref(), values.as_ref());
+    let mut found = Vec::new();
+    for (member, kind) in EXPRESSIONS {
+        let Some(text) = request.get(member).and_then(Json::as_str) else { continue };
+        let span = pattern.request_members.get(member).copied().unwrap_or(request.span);
+        let bound = bind(kind, text, &mut placeholders);
+        found.extend(bound.err().map(|error| of_expression(member, text, span, &error)));
+    }
+    // A text that can't be read uses nothing: what it left over says nothing.
+    if found.is_empty() {
+        found.extend(placeholders.finish().err().map(|error| unused(pattern, request.span, &error)));
+    }
+    found
+}
+
+fn members<T>(
+    request: &Json,
+    member: &str,
+    read: impl Fn(&Json) -> Option<T>,
+) -> Option<BTreeMap<String, T>> {
+    let members = request.get(member)?.as_object()?;
+    Some(members.iter().filter_map(|(name, value)| Some((name.clone(), read(value)?))).collect())
+}
+
+fn bind(kind: Kind, text: &str, placeholders: &mut Placeholders<'_>) -> Result<(), ExpressionError> {
+    match kind {
+        Kind::Condition | Kind::Filter => Condition::parse(kind, text, placeholders).map(drop),
+        Kind::KeyCondition => KeyCondition::parse(text, placeholders).map(drop),
+        Kind::Update => Update::parse(text, placeholders).map(drop),
+        Kind::Projection => Projection::parse(text, placeholders).map(drop),
+    }
+}
+
+/// `{ S: OPEN }` as DynamoDB JSON has it; a bare value as SDKs that convert have it.
+fn value_of(json: &Json) -> Value {
+    let typed = json.as_object().filter(|object| object.len() == 1).and_then(|object| object.iter().next());
+    let number = |json: &Json| {
+        let text = json.as_str().map_or_else(|| json.to_string(), str::to_owned);
+        Number::parse(&text).map_or(Value::Null, Value::N)
+    };
+    let list =
+        |json: &Json| json.as_array().map(|list| list.iter().map(value_of).collect()).unwrap_or_default();
+    let texts = |json: &Json| -> Vec<String> {
+        let list = json.as_array().into_iter().flatten();
+        list.map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned)).collect()
+    };
+    match (typed.map(|(tag, value)| (tag.as_str(), value)), json) {
+        (Some(("S", text)), _) => {
+            Value::from(text.as_str().map_or_else(|| text.to_string(), str::to_owned).as_str())
+        }
+        (Some(("N", text)), _) => number(text),
+        (Some(("BOOL", flag)), _) => Value::Bool(flag.as_bool().unwrap_or_default()),
+        (Some(("B", _)), _) => Value::B(Vec::new()),
+        (Some(("L", elements)), _) => Value::L(list(elements)),
+        (Some(("SS", elements)), _) => Value::string_set(texts(elements)),
+        (Some(("NS", elements)), _) => {
+            Value::number_set(texts(elements).iter().filter_map(|text| Number::parse(text).ok()))
+        }
+        (_, Json::String(text)) => Value::from(text.as_str()),
+        (_, Json::Number(_)) => number(json),
+        (_, Json::Bool(flag)) => Value::Bool(*flag),
+        (_, Json::Array(_)) => Value::L(list(json)),
+        _ => Value::Null,
+    }
+}
+
+fn of_expression(member: &str, text: &str, span: Span, error: &ExpressionError) -> Diagnostic {
+    let fault = match error {
+        ExpressionError::Invalid { fault, .. } => Some(fault.as_ref()),
+        _ => None,
+    };
+    match fault {
+        Some(Fault::Reserved(word)) => Diagnostic::error(
+            word_in(text, word, span),
+            format!("`{word}` is a reserved word"),
+        )
+        .label("needs a `#` name in an expression")
+        .why("573 words can't be attribute names in expressions, in whatever case; the request is refused")
+        .help(format!("write `#{0}`, and `{NAMES}: {{ \"#{0}\": {word} }}`", short(word))),
+        Some(Fault::UndefinedName(name)) => {
+            let attribute = name.trim_start_matches('#');
+            Diagnostic::error(word_in(text, name, span), format!("`{name}` stands for nothing"))
+                .label("not defined")
+                .why("every `#name` must be in ExpressionAttributeNames")
+                .help(format!("add `{NAMES}: {{ \"{name}\": {attribute} }}`"))
+        }
+        Some(Fault::UndefinedValue(name)) => {
+            Diagnostic::error(word_in(text, name, span), format!("`{name}` has no value"))
+                .label("not defined")
+                .why("every `:value` must be in ExpressionAttributeValues")
+                .help(format!("add `{VALUES}: {{ \"{name}\": {{ S: … }} }}`"))
+        }
+        Some(Fault::Syntax { near, .. }) => {
+            Diagnostic::error(word_in(text, near, span), format!("the {member} can't be read"))
+                .label("a syntax error here")
+                .why(format!("DynamoDB would say: {error}"))
+                .help("operators stand between operands, functions are written `begins_with(SK, :prefix)`")
+        }
+        _ => Diagnostic::error(span, format!("DynamoDB refuses this {member}"))
+            .label("refused")
+            .why(format!("it would say: {error}")),
+    }
+}
+
+fn short(word: &str) -> String {
+    word.to_lowercase()
+}
+
+/// Where a word stands in the file, if the text stands there as it is.
+fn word_in(text: &str, word: &str, span: Span) -> Span {
+    let boundary = |at: usize| {
+        let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '#' | ':');
+        let before = text[..at].chars().next_back().is_none_or(|c| !letter(c));
+        let after = text[at + word.len()..].chars().next().is_none_or(|c| !letter(c));
+        before && after
+    };
+    let mut places = text.match_indices(word).map(|(at, _)| at);
+    match places.find(|at| boundary(*at)) {
+        Some(at) if span.end - span.start == text.len() && !word.is_empty() => {
+            Span::new(span.start + at, span.start + at + word.len())
+        }
+        _ => span,
+    }
+}
+
+fn unused(pattern: &Pattern, request: Span, error: &ExpressionError) -> Diagnostic {
+    let (parameter, keys): (&str, &[String]) = match error {
+        ExpressionError::UnusedPlaceholders { parameter, keys } => (*parameter, keys),
+        _ => ("", &[]),
+    };
+    let span = pattern.request_members.get(parameter).copied().unwrap_or(request);
+    let names = figures::names(keys.iter().map(String::as_str));
+    Diagnostic::error(span, format!("no expression uses {names}"))
+        .label("defined, and not used")
+        .why("DynamoDB refuses requests with placeholders that no expression uses")
+        .help(format!("remove {names}, or look for the slip in the expression"))
+}
