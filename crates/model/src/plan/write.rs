@@ -74,9 +74,10 @@ fn gaps(entity: &Entity, write: &Write) -> Vec<Gap> {
     gaps
 }
 
-/// A writer that changes part of a composed index key must know the rest of it.
+/// A writer that changes part of a composed index key must know the rest of it. Attributes that key an index
+/// as they are the database keeps right.
 fn index_gap(write: &Write, entry: &IndexEntry) -> Option<Gap> {
-    if write.verb != WriteVerb::Update {
+    if write.verb != WriteVerb::Update || !entry.declared {
         return None;
     }
     let touched = entry.templates().filter(|template| changed(write).any(|name| template.uses(name)));
@@ -86,7 +87,8 @@ fn index_gap(write: &Write, entry: &IndexEntry) -> Option<Gap> {
 
 fn unknown<'a>(write: &Write, templates: impl Iterator<Item = &'a Template>) -> Vec<String> {
     let known = |name: &str| {
-        let named = write.by.iter().chain(&write.knows).any(|known| known.value == name);
+        let named =
+            write.by.iter().chain(&write.knows).chain(&write.version).any(|known| known.value == name);
         named || write.set.iter().any(|change| change.attribute.value == name)
     };
     let mut unknown: Vec<String> = Vec::new();
