@@ -5,7 +5,7 @@
 //! ([`item`]), a cost estimate knows what the file declares of them ([`typical`]). Rounding is that of the
 //! `capacity` crate, which the database charges with.
 
-mod found;
+pub mod found;
 pub mod item;
 pub mod typical;
 

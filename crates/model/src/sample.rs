@@ -86,6 +86,41 @@ impl Sample {
     }
 }
 
+/// The literal rows of the file alone, of entities and of tables.
+pub fn rows(model: &Model) -> Sample {
+    let mut maker = Maker { model, scale: Scale::default(), items: Vec::new() };
+    for id in model.entity_ids() {
+        for row in &model.entity(id).samples {
+            maker.row_of_entity(id, row);
+        }
+    }
+    for table in model.table_ids() {
+        maker.rows(table);
+    }
+    Sample { items: maker.items }
+}
+
+/// Makes the keys anew after attributes were changed, those of the table and of every index that the item
+/// is now in. A random suffix is drawn from `random`.
+pub fn rekey(model: &Model, id: EntityId, values: &mut BTreeMap<String, Value>, random: usize) {
+    let entity = model.entity(id);
+    let table = model.table_of(entity);
+    let schemas = table.key.iter().chain(table.indexes.iter().map(|index| &index.key));
+    for key in schemas.flat_map(|schema| schema.attributes()) {
+        if entity.attribute(&key.name).is_none() {
+            values.remove(&key.name);
+        }
+    }
+    let made = keys(model, entity, values, random);
+    values.extend(made);
+}
+
+/// Brings an item back to its declared size after it was changed.
+pub fn refill(entity: &Entity, values: &mut BTreeMap<String, Value>) {
+    values.remove(FILLER);
+    fill(entity, values);
+}
+
 pub fn sample(model: &Model, scale: Scale) -> Sample {
     let mut maker = Maker { model, scale, items: Vec::new() };
     for id in parents_first(model) {

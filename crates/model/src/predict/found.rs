@@ -23,6 +23,14 @@ pub fn examined(model: &Model, read: &Read, entity: EntityId, filtered: &[&str])
     Some(others.fold(found, |found, (name, literal)| found * share(model, entity, name, *literal, found)))
 }
 
+/// The same with the largest counts that the file declares.
+pub fn examined_at_most(model: &Model, read: &Read, entity: EntityId) -> Option<f64> {
+    let count = model.entity(entity).count.as_ref();
+    let growth = count.map_or(1.0, |count| count.most() / count.typical.max(1.0));
+    let found = examined(model, read, entity, &[])?;
+    Some(if found <= 1.0 { found } else { found * growth })
+}
+
 /// Attributes fixed to one value, with that value if the file tells it.
 fn known(read: &Read) -> Vec<(&str, Option<&str>)> {
     let by = read.by.iter().map(|name| (name.value.as_str(), None));
