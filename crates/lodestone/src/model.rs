@@ -5,6 +5,7 @@ mod check;
 mod explain;
 mod init;
 mod output;
+mod prove;
 mod schema;
 
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ enum Command {
     Check(check::Check),
     Explain(explain::Explain),
     Init(init::Init),
+    Prove(prove::Prove),
     Schema(schema::Schema),
 }
 
@@ -40,6 +42,7 @@ impl Model {
             Command::Check(check) => check.run(),
             Command::Explain(explain) => explain.run(),
             Command::Init(init) => init.run(),
+            Command::Prove(prove) => prove.run(),
             Command::Schema(schema) => schema.run(),
         }
     }

@@ -1,0 +1,183 @@
+//! Data that tries to break a model: numbers of all lengths in keys, texts that begin alike, and items that
+//! differ only where the key does not look.
+
+use item::Value;
+use model::Model;
+use model::model::{AttributeKind, Entity, EntityId, Write};
+use model::predict::item::Values;
+use model::sample::SampleItem;
+use model::template::{Bucket, Field, Form, Part, Template, plain_text};
+
+use crate::data::{another, later, variant, with};
+use crate::trial::key_of;
+
+/// Items to try every pattern on besides the ordinary ones. None overwrites another.
+pub fn items(model: &Model, data: &[SampleItem]) -> Vec<SampleItem> {
+    let mut added: Vec<SampleItem> = Vec::new();
+    for id in model.entity_ids() {
+        let Some(first) = data.iter().find(|item| item.entity == Some(id)) else { continue };
+        for item in numbers(model, id, first).into_iter().chain(texts(model, id, first)) {
+            let key = key_of(model, item.table, &item.values);
+            let mut all = data.iter().chain(&added);
+            if !all.any(|one| one.table == item.table && key_of(model, one.table, &one.values) == key) {
+                added.push(item);
+            }
+        }
+    }
+    added
+}
+
+fn templates(entity: &Entity) -> impl Iterator<Item = &Template> {
+    entity.key_templates().chain(entity.entries.iter().flat_map(|entry| entry.templates()))
+}
+
+/// 9 and 1000 where a key has a number: as text they sort the wrong way round unless they are padded.
+fn numbers(model: &Model, id: EntityId, first: &SampleItem) -> Vec<SampleItem> {
+    let entity = model.entity(id);
+    let mut items = Vec::new();
+    for field in templates(entity).flat_map(Template::fields) {
+        let attribute = field.attribute().and_then(|name| entity.attribute(name));
+        let Some(attribute) =
+            attribute.filter(|one| one.kind == AttributeKind::Number && one.values.is_empty())
+        else {
+            continue;
+        };
+        let digits = field.width.or(match field.form {
+            Form::Descending { digits, .. } => Some(digits),
+            _ => None,
+        });
+        let widest = digits.map_or(f64::INFINITY, |digits| 10f64.powi(digits.min(15) as i32) - 1.0);
+        let largest = attribute.max.unwrap_or(widest);
+        let candidates = [9.0, 10.0, 1000.0, largest].into_iter().filter(|value| value.is_finite());
+        let fitting =
+            candidates.filter(|value| *value <= largest && attribute.min.is_none_or(|min| *value >= min));
+        for (number, value) in fitting.enumerate() {
+            items.extend(sibling(
+                model,
+                entity,
+                first,
+                &attribute.name,
+                Value::from(value as i64),
+                900 + number,
+            ));
+        }
+    }
+    items
+}
+
+/// The item with another value of one attribute, under an identity of its own.
+fn sibling(
+    model: &Model,
+    entity: &Entity,
+    first: &SampleItem,
+    name: &str,
+    value: Value,
+    number: usize,
+) -> Option<SampleItem> {
+    let identifies = entity.key_templates().any(|template| template.uses(name));
+    let other = if identifies { first.clone() } else { variant(model, first, number)? };
+    Some(with(model, &other, [(name.to_owned(), value)], number))
+}
+
+/// Two fields with nothing between them: what ends one may begin the next.
+fn texts(model: &Model, id: EntityId, first: &SampleItem) -> Vec<SampleItem> {
+    let entity = model.entity(id);
+    let mut items = Vec::new();
+    for pair in templates(entity).flat_map(|template| template.parts.windows(2)) {
+        let [Part::Field(one), Part::Field(other)] = pair else { continue };
+        let text = |field: &Field| match (&field.form, field.width) {
+            (Form::Attribute(name), None) => match first.get(name) {
+                Some(Value::S(text)) => Some((name.clone(), text)),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let (Some((one, left)), Some((other, right))) = (text(one), text(other)) {
+            let mut characters = right.chars();
+            let moved: String = characters.next().into_iter().collect();
+            let rest = characters.as_str();
+            if !rest.is_empty() {
+                let changes = [(one, Value::S(left + &moved)), (other, Value::from(rest))];
+                items.push(with(model, first, changes, 990));
+            }
+        }
+    }
+    items
+}
+
+/// Two items of the entity that are different and have the same key, if the key lets them.
+pub fn twins(model: &Model, id: EntityId, data: &[SampleItem]) -> Option<(SampleItem, SampleItem)> {
+    let entity = model.entity(id);
+    let first = data.iter().find(|item| item.entity == Some(id))?;
+    let distinct = || same_bucket(model, entity, first).or_else(|| same_time(model, entity, first));
+    let second = same_parent(model, entity, first)
+        .or_else(|| if is_counter(model, id) { None } else { distinct() })?;
+    let key = |item: &SampleItem| -> Values { key_of(model, item.table, &item.values) };
+    (key(first) == key(&second)).then(|| (first.clone(), second))
+}
+
+/// A key that only tells whose child an item is, although there are several: two of them.
+fn same_parent(model: &Model, entity: &Entity, first: &SampleItem) -> Option<SampleItem> {
+    let count = entity.count.as_ref().filter(|count| count.most() > 1.0)?;
+    let parent = model.entity(count.per?);
+    let of_parent: Vec<&str> = parent.key_templates().flat_map(Template::attributes).collect();
+    let own = entity.key_templates().flat_map(Template::fields);
+    let tells_more = |field: &Field| field.attribute().is_none_or(|name| !of_parent.contains(&name));
+    if own.into_iter().any(tells_more) {
+        return None;
+    }
+    let in_key = |name: &str| entity.key_templates().any(|template| template.uses(name));
+    let other = entity.attributes.keys().find(|name| !in_key(name) && first.values.contains_key(*name));
+    let change = other.map(|name| (name.clone(), another(entity, name, first.values.get(name))));
+    Some(with(model, first, change, 0))
+}
+
+/// One item stands for many events if writers add to it.
+fn is_counter(model: &Model, id: EntityId) -> bool {
+    let adds = |write: &Write| write.entity.value == id && !write.add.is_empty();
+    model.patterns.iter().flat_map(|pattern| pattern.writes()).any(|(_, write)| adds(write))
+}
+
+/// A key that keeps only the hour of a time: two items within that hour.
+fn same_bucket(model: &Model, entity: &Entity, first: &SampleItem) -> Option<SampleItem> {
+    let fields: Vec<&Field> = entity.key_templates().flat_map(Template::fields).collect();
+    let whole =
+        |name: &str| fields.iter().any(|field| matches!(&field.form, Form::Attribute(own) if own == name));
+    let bucket = fields.iter().find_map(|field| match &field.form {
+        Form::Bucket { attribute, unit } if !whole(attribute) => Some((attribute.as_str(), *unit)),
+        _ => None,
+    });
+    let (name, unit) = bucket?;
+    let is_timestamp = entity.attribute(name).is_some_and(|one| one.kind == AttributeKind::Timestamp);
+    let text = plain_text(&first.get(name)?);
+    let other = within(&text, unit).filter(|_| is_timestamp)?;
+    Some(with(model, first, [(name.to_owned(), Value::S(other))], 0))
+}
+
+/// Another time of the same bucket.
+fn within(text: &str, unit: Bucket) -> Option<String> {
+    let length = match unit {
+        Bucket::Year => 4,
+        Bucket::Month => 7,
+        Bucket::Day => 10,
+        Bucket::Hour => 13,
+        Bucket::Minute => 16,
+    };
+    let other = later(text, 1)?;
+    (other.get(..length) == text.get(..length)).then_some(other)
+}
+
+/// Siblings that only their time tells apart, although they have ids: two at the same time.
+fn same_time(model: &Model, entity: &Entity, first: &SampleItem) -> Option<SampleItem> {
+    let siblings = entity.count.as_ref().is_some_and(|count| count.per.is_some() && count.most() > 1.0);
+    let attributes: Vec<&str> = entity.key_templates().flat_map(Template::attributes).collect();
+    let plain = |text: &str| text.to_lowercase().replace('_', "");
+    let own_id = entity.attributes.keys().find(|name| plain(name) == format!("{}id", plain(&entity.name)))?;
+    let by_time =
+        attributes.last().and_then(|name| entity.attribute(name)).is_some_and(|one| one.kind.is_time());
+    if !siblings || !by_time || attributes.contains(&own_id.as_str()) {
+        return None;
+    }
+    let id = plain_text(&first.get(own_id)?);
+    Some(with(model, first, [(own_id.clone(), Value::S(format!("{id}-2")))], 0))
+}

@@ -1,0 +1,102 @@
+//! The result of a proof: pattern → operation → index → capacity → verdict, and for each failure the
+//! smallest data that shows it.
+
+mod json;
+mod text;
+
+use model::Span;
+use model::predict::item::Values;
+
+use crate::fault::Fault;
+use crate::given::Given;
+
+/// What was proven of a model, and what not.
+#[derive(Clone, Debug)]
+pub struct Certificate {
+    pub model: String,
+    /// How many items every pattern was tried on.
+    pub items: usize,
+    /// What is wrong with the data itself: keys that collide, items that are refused.
+    pub findings: Vec<Finding>,
+    pub patterns: Vec<PatternProof>,
+}
+
+#[derive(Clone, Debug)]
+pub struct PatternProof {
+    pub pattern: String,
+    pub span: Span,
+    pub operation: &'static str,
+    /// The index, or the table.
+    pub source: String,
+    pub verdict: Verdict,
+    /// How often it was tried, each time with something else.
+    pub tries: usize,
+    /// The most that one try took.
+    pub requests: u64,
+    pub pages: u64,
+    pub returned: u64,
+    pub examined: u64,
+    /// Units of the dearest try, part by part.
+    pub capacity: Vec<PartCapacity>,
+    pub findings: Vec<Finding>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Proven,
+    NotProven,
+    /// Something else than the table serves it.
+    Elsewhere,
+}
+
+/// Units of a table or index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartCapacity {
+    pub part: String,
+    pub predicted: f64,
+    pub consumed: f64,
+}
+
+/// A failure.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    pub fault: Fault,
+    /// What the application knew.
+    pub given: Given,
+    /// The smallest data that shows it, if it takes data: each item with the name of its table.
+    pub data: Vec<(String, Values)>,
+    /// Further items like the last one that were left out here.
+    pub more: usize,
+}
+
+impl Finding {
+    pub fn of(fault: Fault) -> Finding {
+        Finding { fault, given: Given::default(), data: Vec::new(), more: 0 }
+    }
+}
+
+impl Certificate {
+    pub fn is_proven(&self) -> bool {
+        self.findings.is_empty() && self.patterns.iter().all(|pattern| pattern.verdict != Verdict::NotProven)
+    }
+}
+
+impl Verdict {
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Proven => "proven",
+            Verdict::NotProven => "not proven",
+            Verdict::Elsewhere => "elsewhere",
+        }
+    }
+}
+
+impl PatternProof {
+    pub fn predicted(&self) -> f64 {
+        self.capacity.iter().map(|part| part.predicted).sum()
+    }
+
+    pub fn consumed(&self) -> f64 {
+        self.capacity.iter().map(|part| part.consumed).sum()
+    }
+}

@@ -1,0 +1,137 @@
+//! Items made from items: the same under another identity, or with other attributes.
+
+use std::time::Duration;
+
+use item::{Number, Value};
+use model::Model;
+use model::model::{AttributeKind, Entity, EntityId};
+use model::sample::{SampleItem, refill, rekey};
+use model::template::{Field, Form};
+
+/// The item with other attributes. Its keys follow, its size stays.
+pub fn with(
+    model: &Model,
+    item: &SampleItem,
+    changes: impl IntoIterator<Item = (String, Value)>,
+    random: usize,
+) -> SampleItem {
+    let mut changed = item.clone();
+    changed.name = None;
+    changed.values.extend(changes);
+    if let Some(id) = item.entity {
+        rekey(model, id, &mut changed.values, random);
+        refill(model.entity(id), &mut changed.values);
+    }
+    changed
+}
+
+/// The item once more under another identity; none if the key leaves no room for one.
+pub fn variant(model: &Model, item: &SampleItem, number: usize) -> Option<SampleItem> {
+    let entity = model.entity(item.entity?);
+    let (name, value) = identity(entity).into_iter().find_map(|field| {
+        let name = field.attribute()?;
+        let value = varied(entity, field, &item.get(name)?, number)?;
+        Some((name.to_owned(), value))
+    })?;
+    Some(with(model, item, [(name, value)], number))
+}
+
+/// The fields that tell items of the entity apart, the most telling first: from the end of the key.
+fn identity(entity: &Entity) -> Vec<&Field> {
+    let mut fields: Vec<&Field> = entity.key_templates().flat_map(|template| template.fields()).collect();
+    fields.reverse();
+    fields
+}
+
+/// Another value of a key attribute; `number` says which.
+fn varied(entity: &Entity, field: &Field, value: &Value, number: usize) -> Option<Value> {
+    let attribute = entity.attribute(field.attribute()?)?;
+    if attribute.constant.is_some() || !attribute.values.is_empty() {
+        return None;
+    }
+    let step = match field.form {
+        Form::Bucket { unit, .. } => unit.seconds(),
+        Form::Shard { .. } | Form::Random { .. } => return None,
+        _ => 1,
+    };
+    match (attribute.kind, value) {
+        (AttributeKind::Timestamp, Value::S(text)) => later(text, step * number as u64).map(Value::S),
+        (AttributeKind::Date, Value::S(text)) => {
+            let start = format!("{text}T00:00:00Z");
+            later(&start, 86_400 * number as u64).map(|text| Value::S(text[..10].to_owned()))
+        }
+        (_, Value::S(text)) => Some(Value::S(format!("{text}-{number}"))),
+        (_, Value::N(old)) => {
+            let next = old.to_string().parse::<i64>().ok()? + 10 + number as i64;
+            let fits = attribute.max.is_none_or(|max| next as f64 <= max);
+            fits.then(|| Value::from(next))
+        }
+        (_, Value::B(bytes)) => Some(Value::B([bytes.as_slice(), &number.to_be_bytes()].concat())),
+        _ => None,
+    }
+}
+
+/// A timestamp so many seconds later.
+pub fn later(text: &str, seconds: u64) -> Option<String> {
+    let time = humantime::parse_rfc3339(text).ok()?.checked_add(Duration::from_secs(seconds))?;
+    Some(humantime::format_rfc3339_seconds(time).to_string())
+}
+
+/// Another value of any attribute than the one it has.
+pub fn another(entity: &Entity, name: &str, value: Option<&Value>) -> Value {
+    let Some(attribute) = entity.attribute(name) else { return Value::from("changed") };
+    if let Some(position) = value.and_then(|value| position_of(&attribute.values, value)) {
+        let next = &attribute.values[(position + 1) % attribute.values.len()];
+        return crate::expression::typed(entity, name, next);
+    }
+    match (attribute.kind, value) {
+        (AttributeKind::Timestamp, Some(Value::S(text))) => {
+            Value::S(later(text, 3_601).unwrap_or_else(|| format!("{text}Z")))
+        }
+        (AttributeKind::Date, _) => Value::from("2027-02-03"),
+        (AttributeKind::Boolean, Some(Value::Bool(flag))) => Value::Bool(!flag),
+        (_, Some(Value::S(text))) => Value::S(turned(text)),
+        (_, Some(Value::N(number))) => Value::N(other_number(attribute.max, number)),
+        (_, Some(Value::L(list))) => Value::L(list.iter().cloned().chain([Value::from("changed")]).collect()),
+        (_, Some(other)) => other.clone(),
+        (kind, None) => match kind.stored() {
+            item::Type::N => Value::from(7),
+            item::Type::Bool => Value::Bool(true),
+            _ => Value::from("changed"),
+        },
+    }
+}
+
+fn position_of(values: &[String], value: &Value) -> Option<usize> {
+    let text = model::template::plain_text(value);
+    values.iter().position(|one| *one == text)
+}
+
+/// As long as before, so that sizes stay as declared.
+fn turned(text: &str) -> String {
+    let mut characters: Vec<char> = text.chars().collect();
+    if let Some(last) = characters.last_mut() {
+        *last = if *last == 'y' { 'z' } else { 'y' };
+    }
+    characters.into_iter().collect()
+}
+
+fn other_number(max: Option<f64>, number: &Number) -> Number {
+    let old = number.to_string().parse::<f64>().unwrap_or(0.0);
+    let next = if max.is_some_and(|max| old + 1.0 > max) { old - 1.0 } else { old + 1.0 };
+    Number::parse(&format!("{}", next.trunc())).unwrap_or(*number)
+}
+
+/// As many distinct items of an entity as asked for: those of the data, then new ones.
+pub fn distinct(model: &Model, data: &[SampleItem], entity: EntityId, count: usize) -> Vec<SampleItem> {
+    let own: Vec<&SampleItem> = data.iter().filter(|item| item.entity == Some(entity)).collect();
+    let mut items: Vec<SampleItem> = own.iter().take(count).map(|item| (*item).clone()).collect();
+    let Some(first) = own.first() else { return items };
+    for number in 1..=count {
+        if items.len() == count {
+            break;
+        }
+        items.extend(variant(model, first, number + 50));
+    }
+    items
+}

@@ -1,0 +1,78 @@
+//! Something that can be tried on any data, and so on less and less of it: the smallest data set that shows
+//! a failure.
+
+use model::Model;
+use model::model::Pattern;
+use model::sample::SampleItem;
+
+use crate::database::Database;
+use crate::fault::Fault;
+use crate::given::Given;
+use crate::group_read::Group;
+use crate::read_request::PlannedRead;
+use crate::trial::Trial;
+use crate::write_case::Touch;
+use crate::{read, write};
+
+/// How often data is made smaller at most. Halving needs few; a set that stays large is not worth more.
+const TRIES_MAX: usize = 150;
+
+pub enum Experiment<'a> {
+    Read { read: PlannedRead<'a>, given: Given },
+    Group(Group),
+    Write { pattern: &'a Pattern, touches: Vec<Touch<'a>> },
+}
+
+impl Experiment<'_> {
+    /// On a database that holds the data.
+    pub async fn run_on(&self, model: &Model, database: &Database, data: &[SampleItem]) -> Trial {
+        match self {
+            Experiment::Read { read, given } => read::run(*read, database, data, given).await,
+            Experiment::Group(group) => group.run(model, database, data).await,
+            Experiment::Write { pattern, touches } => {
+                write::run(model, pattern, database, data, touches).await
+            }
+        }
+    }
+
+    /// On a new database.
+    pub async fn run(&self, model: &Model, data: &[SampleItem]) -> Trial {
+        match Database::with(model, data).await {
+            Ok(database) => self.run_on(model, &database, data).await,
+            Err(error) => Trial::failed(Fault::Refused(error.message)),
+        }
+    }
+
+    /// Leaves out what is not needed to see the same kind of failure, larger parts first.
+    pub async fn shrink(
+        &self,
+        model: &Model,
+        data: &[SampleItem],
+        fault: &Fault,
+    ) -> (Vec<SampleItem>, Fault) {
+        let mut small = data.to_vec();
+        let mut shown = fault.clone();
+        // What a write finds must be there.
+        let fixed = match self {
+            Experiment::Write { touches, .. } => touches.iter().filter(|touch| touch.old.is_some()).count(),
+            _ => 0,
+        };
+        let mut part = small.len().div_ceil(2);
+        let mut tries = 0;
+        while part > 0 {
+            let mut start = fixed;
+            while start < small.len() && tries < TRIES_MAX {
+                tries += 1;
+                let end = (start + part).min(small.len());
+                let less = [&small[..start], &small[end..]].concat();
+                let faults = self.run(model, &less).await.faults;
+                match faults.into_iter().find(|one| one.is_like(fault)) {
+                    Some(same) => (small, shown) = (less, same),
+                    _ => start = end,
+                }
+            }
+            part = if part == 1 { 0 } else { part.div_ceil(2) };
+        }
+        (small, shown)
+    }
+}

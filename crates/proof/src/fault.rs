@@ -1,0 +1,164 @@
+//! What can be wrong with a pattern that was tried.
+
+use std::fmt;
+
+/// One way in which the database did not do what the model says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// Known before anything runs.
+    Gap(String),
+    /// A value of the request is not known to who sends it.
+    Unknown(String),
+    /// DynamoDB refuses the request.
+    Refused(String),
+    /// Items that should have come back, or been there, and did not.
+    Missing {
+        items: Vec<String>,
+    },
+    /// Items that came back and are not wanted.
+    Unwanted {
+        items: Vec<String>,
+    },
+    /// Items that came back without, or with other, attributes.
+    Attributes {
+        item: String,
+        attributes: Vec<String>,
+    },
+    /// What came back stands in another order: this item before that one.
+    Order {
+        earlier: String,
+        later: String,
+    },
+    Requests {
+        planned: u64,
+        sent: u64,
+    },
+    /// More pages than the one that the reader asks for, or than predicted.
+    Pages {
+        expected: u64,
+        read: u64,
+    },
+    /// Items were read and dropped by the filter.
+    Examined {
+        examined: u64,
+        returned: u64,
+    },
+    Capacity {
+        part: String,
+        predicted: f64,
+        consumed: f64,
+    },
+    /// Two items with the same primary key: the second overwrites the first.
+    Collision {
+        key: String,
+    },
+    /// A row of an index is not what the model says.
+    IndexRows {
+        index: String,
+        missing: Vec<String>,
+        unwanted: Vec<String>,
+    },
+    /// The plan says how an item stands in an index, and it stands otherwise.
+    Membership {
+        index: String,
+        planned: String,
+        found: String,
+    },
+    /// The stored item is not what was written.
+    Stored {
+        item: String,
+    },
+    /// There is nothing to try the pattern on.
+    NoData(String),
+}
+
+impl Fault {
+    /// A request of this operation names more items than it may.
+    pub fn of_size(operation: &str, sent: usize, most: usize) -> Result<(), Fault> {
+        if sent <= most {
+            return Ok(());
+        }
+        Err(Fault::Refused(format!("{operation} takes {most} items at most, these are {sent}")))
+    }
+
+    /// Whether it is the same kind of failure, whatever the items are.
+    pub fn is_like(&self, other: &Fault) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self {
+            Fault::Gap(_) => "plan",
+            Fault::Unknown(_) => "unknown-value",
+            Fault::Refused(_) => "refused",
+            Fault::Missing { .. } => "missing-items",
+            Fault::Unwanted { .. } => "unwanted-items",
+            Fault::Attributes { .. } => "attributes",
+            Fault::Order { .. } => "order",
+            Fault::Requests { .. } => "requests",
+            Fault::Pages { .. } => "pages",
+            Fault::Examined { .. } => "filter-selects",
+            Fault::Capacity { .. } => "capacity",
+            Fault::Collision { .. } => "key-collision",
+            Fault::IndexRows { .. } => "index-rows",
+            Fault::Membership { .. } => "index-membership",
+            Fault::Stored { .. } => "stored-item",
+            Fault::NoData(_) => "no-data",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Gap(gap) => formatter.write_str(gap),
+            Fault::Unknown(what) => write!(formatter, "whoever sends the request does not know {what}"),
+            Fault::Refused(message) => write!(formatter, "DynamoDB refuses it: {message}"),
+            Fault::Missing { items } => write!(formatter, "does not come back: {}", items.join(", ")),
+            Fault::Unwanted { items } => {
+                write!(formatter, "comes back and is not wanted: {}", items.join(", "))
+            }
+            Fault::Attributes { item, attributes } => {
+                write!(formatter, "{item} comes back with other attributes: {}", attributes.join(", "))
+            }
+            Fault::Order { earlier, later } => {
+                write!(formatter, "comes back in another order than asked for: {earlier} before {later}")
+            }
+            Fault::Requests { planned, sent } => {
+                write!(formatter, "takes {sent} requests where {planned} are planned")
+            }
+            Fault::Pages { expected: 1, read } => write!(
+                formatter,
+                "takes {read} pages, since one page holds 1 MB; the reader asks for one (say `paged: true` or `limit`)"
+            ),
+            Fault::Pages { expected, read } => write!(formatter, "takes {read} pages, not {expected}"),
+            Fault::Examined { examined, returned } => {
+                write!(formatter, "reads {examined} items to return {returned}: a filter selects")
+            }
+            Fault::Capacity { part, predicted, consumed } => {
+                write!(formatter, "consumes {consumed} units of {part}, predicted were {predicted}")
+            }
+            Fault::Collision { key } => {
+                write!(formatter, "two items have the key {key}: the second overwrites the first")
+            }
+            Fault::IndexRows { index, missing, unwanted } => {
+                let list =
+                    |items: &[String]| if items.is_empty() { "none".to_owned() } else { items.join(", ") };
+                write!(
+                    formatter,
+                    "index `{index}` lacks {}, and has besides {}",
+                    list(missing),
+                    list(unwanted)
+                )
+            }
+            Fault::Membership { index, planned, found } => {
+                write!(
+                    formatter,
+                    "the item is {found} index `{index}` where it is planned to be {planned} it"
+                )
+            }
+            Fault::Stored { item } => write!(formatter, "{item} is not stored as it was written"),
+            Fault::NoData(what) => write!(formatter, "there is no {what} to try it on"),
+        }
+    }
+}

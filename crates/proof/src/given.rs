@@ -1,0 +1,184 @@
+//! What the application knows when it sends a request: values of attributes (`by`) and of parameters
+//! (`:since`). One pattern is tried with many of them, all taken from the data.
+
+use std::collections::BTreeMap;
+
+use item::{Number, Type, Value};
+use model::Model;
+use model::model::{AttributeKind, Entity, Expectation, Pattern, Read};
+use model::predicate::{Operand, Operator, Term};
+use model::sample::SampleItem;
+use model::template::plain_text;
+
+use crate::expression::typed;
+use crate::meaning;
+
+/// Tries of one pattern; more would show nothing new.
+const TRIES_MAX: usize = 40;
+/// A value that no item has.
+const ABSENT: &str = "absent";
+
+/// Attributes by name, parameters by name behind a colon.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Given(BTreeMap<String, Value>);
+
+impl Given {
+    pub fn attribute(&self, name: &str) -> Option<Value> {
+        self.0.get(name).cloned()
+    }
+
+    pub fn parameter(&self, name: &str) -> Option<Value> {
+        self.0.get(&format!(":{name}")).cloned()
+    }
+
+    pub fn set(&mut self, name: &str, value: Value) {
+        self.0.insert(name.to_owned(), value);
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// What an attribute is known to be, by itself or by an equality.
+    pub fn known(&self, read: &Read, entity: &Entity, attribute: &str) -> Option<Value> {
+        let equal = read.conditions.as_ref().and_then(|conditions| conditions.equality(attribute));
+        match equal {
+            Some(operand) => self.operand(entity, attribute, operand),
+            None => self.attribute(attribute),
+        }
+    }
+
+    /// What the file gives: parameters with or without their colon, attributes in their type.
+    pub fn of_expectation(pattern: &Pattern, model: &Model, expectation: &Expectation) -> Given {
+        let mut given = Given::default();
+        for (name, value) in &expectation.given {
+            let plain = name.trim_start_matches(':');
+            for (_, read) in pattern.reads() {
+                let entity = model.entity(read.entities[0].value);
+                if read.by.iter().any(|by| by.value == plain) {
+                    given.set(plain, typed(entity, plain, &plain_text(&value.value)));
+                }
+                for term in
+                    parameterised(read).filter(|(_, parameter)| *parameter == plain).map(|(term, _)| term)
+                {
+                    let value = typed(entity, &term.attribute, &plain_text(&value.value));
+                    given.set(&format!(":{plain}"), value);
+                }
+            }
+        }
+        given
+    }
+}
+
+/// Each parameter of a read with the term it stands in.
+fn parameterised(read: &Read) -> impl Iterator<Item = (&Term, &str)> {
+    let terms = read.conditions.iter().chain(&read.filter).flat_map(|predicate| &predicate.terms);
+    terms.flat_map(|term| {
+        term.operands.iter().filter_map(move |operand| match operand {
+            Operand::Parameter(name) => Some((term, name.as_str())),
+            Operand::Literal(_) => None,
+        })
+    })
+}
+
+/// Everything a reader could know of the data, each once, and something that is not there.
+pub fn tries(model: &Model, read: &Read, data: &[SampleItem]) -> Vec<Given> {
+    let mut tries: Vec<Given> = Vec::new();
+    let wanted = data.iter().filter(|item| read.entities.iter().any(|id| Some(id.value) == item.entity));
+    for item in wanted {
+        let given = of_item(model, read, item, data);
+        tries.extend(given.filter(|given| !tries.contains(given)));
+        if tries.len() == TRIES_MAX {
+            break;
+        }
+    }
+    tries.extend(tries.first().and_then(|first| absent(model, read, first)));
+    tries
+}
+
+/// What is known to somebody who looks for this item.
+fn of_item(model: &Model, read: &Read, item: &SampleItem, data: &[SampleItem]) -> Option<Given> {
+    let entity = model.entity(item.entity?);
+    let mut given = Given::default();
+    for name in &read.by {
+        given.set(name, item.get(name)?);
+    }
+    let terms = read.conditions.iter().flat_map(|conditions| &conditions.terms);
+    for term in terms.filter(|term| !matches!(term.operator, Operator::In) && !term.operator.is_range()) {
+        for operand in &term.operands {
+            if let Operand::Parameter(name) = operand {
+                given.set(&format!(":{name}"), item.get(&term.attribute)?);
+            }
+        }
+    }
+    let ranged = read.conditions.iter().flat_map(|conditions| &conditions.terms);
+    for term in ranged.filter(|term| matches!(term.operator, Operator::In) || term.operator.is_range()) {
+        span(model, read, term, item, data, &mut given);
+    }
+    for term in read.filter.iter().flat_map(|filter| &filter.terms) {
+        pass(entity, term, &mut given);
+    }
+    Some(given)
+}
+
+/// Bounds in the middle of what there is, so that something lies on each side.
+fn span(model: &Model, read: &Read, term: &Term, item: &SampleItem, data: &[SampleItem], given: &mut Given) {
+    let siblings =
+        data.iter().filter(|other| other.entity == item.entity && meaning::is_known(read, other, given));
+    let mut values: Vec<Value> = siblings.filter_map(|other| other.get(&term.attribute)).collect();
+    values.sort_by(meaning::compare);
+    values.dedup();
+    let own = item.get(&term.attribute);
+    let count = term.operands.len();
+    for (position, operand) in term.operands.iter().enumerate() {
+        let Operand::Parameter(name) = operand else { continue };
+        let place = (values.len() * (2 * position + 1) / (2 * count)).min(values.len().saturating_sub(1));
+        let chosen = match (term.operator, &own) {
+            (Operator::BeginsWith, Some(Value::S(text))) => Some(Value::S(beginning(text))),
+            _ => values.get(place).cloned(),
+        };
+        let _ = model;
+        if let Some(value) = chosen {
+            given.set(&format!(":{name}"), value);
+        }
+    }
+}
+
+/// More than half of a text.
+fn beginning(text: &str) -> String {
+    text.chars().take(text.chars().count().div_ceil(2).max(1)).collect()
+}
+
+/// A filter that is allowed drops nothing: the parameter is set so that everything passes.
+fn pass(entity: &Entity, term: &Term, given: &mut Given) {
+    let numeric =
+        entity.attribute(&term.attribute).is_some_and(|attribute| attribute.kind.stored() == Type::N);
+    let low = matches!(term.operator, Operator::Greater | Operator::GreaterOrEqual | Operator::NotEqual);
+    let value = match (numeric, low) {
+        (true, true) => Value::N(Number::from(0u64)),
+        (true, false) => Value::N(Number::from(u64::MAX)),
+        (false, true) => Value::from("!"),
+        (false, false) => Value::from("~"),
+    };
+    for operand in &term.operands {
+        if let Operand::Parameter(name) = operand {
+            given.set(&format!(":{name}"), value.clone());
+        }
+    }
+}
+
+/// The same question about something that is not there.
+fn absent(model: &Model, read: &Read, first: &Given) -> Option<Given> {
+    let entity = model.entity(read.entities[0].value);
+    let free = |name: &str| {
+        entity.attribute(name).is_some_and(|attribute| {
+            attribute.kind == AttributeKind::String
+                && attribute.values.is_empty()
+                && attribute.constant.is_none()
+        })
+    };
+    let name = read.by.iter().find(|name| free(name))?;
+    let mut given = first.clone();
+    given.set(name, Value::from(ABSENT));
+    Some(given)
+}

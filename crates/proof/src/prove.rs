@@ -1,0 +1,267 @@
+//! The proof of a model: data, then pattern by pattern.
+
+use model::Model;
+use model::model::{EntityId, Grouping, Pattern};
+use model::plan::{Plan, ReadPlan, StepKind, plan};
+use model::sample::{Sample, SampleItem, Scale, sample};
+
+use crate::certificate::{Certificate, Finding, PartCapacity, PatternProof, Verdict};
+use crate::database::Database;
+use crate::experiment::Experiment;
+use crate::fault::Fault;
+use crate::given::{self, Given};
+use crate::group_read::{self, mixed};
+use crate::read_request::PlannedRead;
+use crate::trial::{Trial, key_of, name_of};
+use crate::{adversary, expectation, page, write_case};
+
+/// Kinds of failure shown of one pattern.
+const FINDINGS_MAX: usize = 3;
+/// Items shown of a data set.
+const SHOWN_MAX: usize = 4;
+
+/// Proves every pattern of the model, or shows why not. The same model gives the same certificate.
+pub fn prove(model: &Model) -> Certificate {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.expect("a runtime without threads needs nothing").block_on(certify(model))
+}
+
+async fn certify(model: &Model) -> Certificate {
+    let mut findings = Vec::new();
+    let data = self::data(model, &mut findings);
+    let (database, data) = match load(model, data, &mut findings).await {
+        Ok(loaded) => loaded,
+        Err(fault) => {
+            findings.push(Finding::of(fault));
+            (None, Vec::new())
+        }
+    };
+    findings.extend(expectation::collisions(model));
+    let prover = Prover { model, database, data };
+    let mut patterns = Vec::new();
+    for pattern in &model.patterns {
+        patterns.push(prover.pattern(pattern).await);
+    }
+    Certificate { model: model.name.value.clone(), items: prover.data.len(), findings, patterns }
+}
+
+/// Ordinary items and such as try to break the model, each key once. Keys that collide are found on the way.
+fn data(model: &Model, findings: &mut Vec<Finding>) -> Vec<SampleItem> {
+    let mut data = sample(model, Scale::default()).items;
+    data.retain(|item| item.entity.is_some_and(|id| model.entity(id).key.is_some()));
+    let mut seen: Vec<[Option<EntityId>; 2]> = Vec::new();
+    let made = Sample { items: data };
+    for (one, other) in made.collisions(model) {
+        let pair = [&made.items[one], &made.items[other]];
+        let entities = pair.map(|item| item.entity);
+        if !seen.contains(&entities) {
+            seen.push(entities);
+            findings.push(collision(model, &pair.map(Clone::clone)));
+        }
+    }
+    let mut data = made.items;
+    for id in model.entity_ids().filter(|id| !seen.iter().flatten().any(|seen| *seen == Some(*id))) {
+        let twins = adversary::twins(model, id, &data);
+        findings.extend(twins.map(|(one, other)| collision(model, &[one, other])));
+    }
+    data.extend(adversary::items(model, &data));
+    data
+}
+
+pub fn collision(model: &Model, pair: &[SampleItem]) -> Finding {
+    let key = name_of(model, pair[0].table, &pair[0].values);
+    Finding { data: shown(model, pair), ..Finding::of(Fault::Collision { key }) }
+}
+
+/// The database with all the data that it takes, and that data: the later of two items with one key.
+async fn load(
+    model: &Model,
+    data: Vec<SampleItem>,
+    findings: &mut Vec<Finding>,
+) -> Result<(Option<Database>, Vec<SampleItem>), Fault> {
+    let database = Database::open(model).await?;
+    let mut loaded: Vec<SampleItem> = Vec::new();
+    for item in data {
+        if let Err(error) = database.put(&model.table(item.table).name, item.item()).await {
+            let fault = Fault::Refused(error.message);
+            if !findings.iter().any(|finding| finding.fault == fault) {
+                findings.push(Finding { data: shown(model, &[item]), ..Finding::of(fault) });
+            }
+            continue;
+        }
+        let key = key_of(model, item.table, &item.values);
+        let earlier = loaded
+            .iter()
+            .position(|one| one.table == item.table && key_of(model, one.table, &one.values) == key);
+        match earlier {
+            Some(position) => loaded[position] = item,
+            None => loaded.push(item),
+        }
+    }
+    Ok((Some(database), loaded))
+}
+
+/// Items for people, no more than they want to see.
+fn shown(model: &Model, items: &[SampleItem]) -> Vec<(String, model::predict::item::Values)> {
+    let named = |item: &SampleItem| (model.table(item.table).name.value.clone(), item.values.clone());
+    items.iter().take(SHOWN_MAX).map(named).collect()
+}
+
+struct Prover<'m> {
+    model: &'m Model,
+    /// Holds the data; none if it could not be made.
+    database: Option<Database>,
+    data: Vec<SampleItem>,
+}
+
+/// An experiment, and its own data if it needs any.
+struct Setup<'a> {
+    experiment: Experiment<'a>,
+    data: Option<Vec<SampleItem>>,
+}
+
+impl Prover<'_> {
+    async fn pattern(&self, pattern: &Pattern) -> PatternProof {
+        let plan = plan(self.model, pattern);
+        let mut proof = self.blank(pattern, &plan);
+        if pattern.external.is_some() {
+            proof.verdict = Verdict::Elsewhere;
+            return proof;
+        }
+        let gaps = plan.gaps().map(|gap| Finding::of(Fault::Gap(gap.describe(self.model))));
+        proof.findings.extend(gaps);
+        if let Some(database) = &self.database {
+            self.try_out(pattern, &plan, database, &mut proof).await;
+            proof.findings.extend(page::findings(self.model, pattern, &plan, &self.data).await);
+            proof.findings.extend(expectation::findings(self.model, pattern, &plan).await);
+        }
+        let failed = !proof.findings.is_empty() || proof.tries == 0;
+        proof.verdict = if failed { Verdict::NotProven } else { Verdict::Proven };
+        proof
+    }
+
+    fn blank(&self, pattern: &Pattern, plan: &Plan) -> PatternProof {
+        PatternProof {
+            pattern: pattern.id.value.clone(),
+            span: pattern.id.span,
+            operation: plan.operation(),
+            source: source(self.model, plan),
+            verdict: Verdict::NotProven,
+            tries: 0,
+            requests: 0,
+            pages: 0,
+            returned: 0,
+            examined: 0,
+            capacity: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    async fn try_out(&self, pattern: &Pattern, plan: &Plan, database: &Database, proof: &mut PatternProof) {
+        let setups = match self.setups(pattern, plan) {
+            Ok(setups) => setups,
+            Err(fault) => return proof.findings.push(Finding::of(fault)),
+        };
+        if setups.is_empty() {
+            let fault = Fault::NoData("item that the pattern asks for".to_owned());
+            proof.findings.push(Finding::of(fault));
+        }
+        let mut dearest = -1.0;
+        for Setup { experiment, data } in &setups {
+            let trial = match data {
+                Some(data) => experiment.run(self.model, data).await,
+                None => experiment.run_on(self.model, database, &self.data).await,
+            };
+            self.note(&trial, &mut dearest, proof);
+            let data = data.as_deref().unwrap_or(&self.data);
+            for fault in &trial.faults {
+                let known = proof.findings.iter().any(|finding| finding.fault.is_like(fault));
+                if !known && proof.findings.len() < FINDINGS_MAX {
+                    proof.findings.push(self.smallest(experiment, data, fault).await);
+                }
+            }
+        }
+    }
+
+    fn note(&self, trial: &Trial, dearest: &mut f64, proof: &mut PatternProof) {
+        proof.tries += 1;
+        proof.requests = proof.requests.max(trial.requests);
+        proof.pages = proof.pages.max(trial.pages);
+        proof.returned = proof.returned.max(trial.returned);
+        proof.examined = proof.examined.max(trial.examined);
+        if trial.faults.is_empty() && trial.consumed.total() > *dearest {
+            *dearest = trial.consumed.total();
+            let predicted = trial.predicted.parts(self.model);
+            let consumed = trial.consumed.parts(self.model);
+            let part = |((part, predicted), (_, consumed)): ((String, f64), (String, f64))| PartCapacity {
+                part,
+                predicted,
+                consumed,
+            };
+            proof.capacity = predicted.into_iter().zip(consumed).map(part).collect();
+        }
+    }
+
+    async fn smallest(&self, experiment: &Experiment<'_>, data: &[SampleItem], fault: &Fault) -> Finding {
+        let (small, fault) = experiment.shrink(self.model, data, fault).await;
+        let given = match experiment {
+            Experiment::Read { given, .. } => given.clone(),
+            _ => Given::default(),
+        };
+        let more = small.len().saturating_sub(SHOWN_MAX);
+        Finding { fault, given, data: shown(self.model, &small), more }
+    }
+
+    /// Everything to be tried of a pattern.
+    fn setups<'a>(&'a self, pattern: &'a Pattern, plan: &'a Plan) -> Result<Vec<Setup<'a>>, Fault> {
+        let (reads, writes) = (pattern.reads().next(), pattern.writes().next());
+        match (pattern.grouping, reads, writes) {
+            (_, Some(_), Some(_)) => Err(mixed()),
+            (Grouping::Single, Some((_, read)), None) => {
+                let Some(plan) = plan.reads().next().filter(|plan| self.is_keyed(plan)) else {
+                    return Err(Fault::NoData("key".to_owned()));
+                };
+                let read = PlannedRead { model: self.model, read, plan };
+                let tries = given::tries(self.model, read.read, &self.data).into_iter();
+                Ok(tries
+                    .map(|given| Setup { experiment: Experiment::Read { read, given }, data: None })
+                    .collect())
+            }
+            (_, Some(_), None) => {
+                let group = group_read::choose(self.model, pattern, plan, &self.data)?;
+                let data = group.data(self.model, &self.data);
+                Ok(vec![Setup { experiment: Experiment::Group(group), data: Some(data) }])
+            }
+            _ => {
+                let cases = write_case::cases(self.model, pattern, plan, &self.data)?.into_iter();
+                let setup = |case: write_case::Case<'a>| Setup {
+                    experiment: Experiment::Write { pattern, touches: case.touches },
+                    data: Some(case.data),
+                };
+                Ok(cases.map(setup).collect())
+            }
+        }
+    }
+
+    fn is_keyed(&self, plan: &ReadPlan) -> bool {
+        plan.entities.iter().all(|id| self.model.entity(*id).key.is_some())
+    }
+}
+
+/// What the pattern is about: an index if it reads one, else its tables.
+fn source(model: &Model, plan: &Plan) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for step in &plan.steps {
+        let name = match &step.kind {
+            StepKind::Read(read) => match read.index {
+                Some(index) => &model.table(read.table).index(index).name,
+                None => &model.table(read.table).name,
+            },
+            StepKind::Write(write) => &model.table(write.table).name,
+        };
+        if !names.contains(&name.value.as_str()) {
+            names.push(&name.value);
+        }
+    }
+    names.join(", ")
+}

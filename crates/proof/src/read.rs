@@ -1,0 +1,314 @@
+//! A read, tried: the real requests are sent and what comes back is held against what the pattern means.
+
+use std::cmp::Ordering;
+
+use api::{ConsumedCapacity, Error, QueryInput};
+use capacity::{ReadMode, read_units};
+use item::Item;
+use model::model::{AttributesRead, IndexKind, Projection};
+use model::plan::ReadOperation;
+use model::predict::item::{Values, row, size_bytes};
+use model::predict::{self, Units};
+use model::sample::SampleItem;
+
+use crate::bill::Bill;
+use crate::database::{Database, values};
+use crate::fault::Fault;
+use crate::given::Given;
+use crate::meaning;
+use crate::read_request::{PlannedRead, Unknown};
+use crate::trial::{Trial, key_of, name_of};
+
+/// Pages of one request are followed so far.
+const PAGES_MAX: u64 = 100;
+
+/// What one request gave.
+#[derive(Default)]
+struct Answer {
+    items: Vec<Item>,
+    pages: u64,
+    examined: u64,
+    returned: u64,
+    consumed: Vec<ConsumedCapacity>,
+}
+
+/// The read is sent as planned, with what is given, to a database that holds the data.
+pub async fn run(read: PlannedRead<'_>, database: &Database, data: &[SampleItem], given: &Given) -> Trial {
+    match answers(read, database, given).await {
+        Ok(answers) => judge(read, data, given, &answers),
+        Err(fault) => Trial::failed(fault),
+    }
+}
+
+/// What comes back, in order.
+pub async fn fetch(read: PlannedRead<'_>, database: &Database, given: &Given) -> Result<Vec<Values>, Fault> {
+    let answers = answers(read, database, given).await?;
+    Ok(answers.iter().flat_map(|answer| &answer.items).map(values).collect())
+}
+
+async fn answers(read: PlannedRead<'_>, database: &Database, given: &Given) -> Result<Vec<Answer>, Fault> {
+    let mut answers = Vec::new();
+    match read.plan.operation {
+        ReadOperation::GetItem => {
+            for input in read.get_items(given)? {
+                let output = database.call(input).await?;
+                let returned = u64::from(output.item.is_some());
+                answers.push(Answer {
+                    items: output.item.into_iter().collect(),
+                    pages: 1,
+                    examined: returned,
+                    returned,
+                    consumed: output.consumed_capacity.into_iter().collect(),
+                });
+            }
+        }
+        ReadOperation::Query => {
+            for input in read.queries(given)? {
+                answers.push(query(database, input).await?);
+            }
+        }
+        ReadOperation::Scan => {
+            let output = database.call(read.scan(given)?).await?;
+            answers.push(Answer {
+                items: output.items.unwrap_or_default(),
+                pages: 1,
+                examined: output.scanned_count.unwrap_or(0) as u64,
+                returned: output.count.unwrap_or(0) as u64,
+                consumed: output.consumed_capacity.into_iter().collect(),
+            });
+        }
+    }
+    Ok(answers)
+}
+
+/// A Query. If it only counts, the items it counts are asked for besides.
+async fn query(database: &Database, input: QueryInput) -> Result<Answer, Fault> {
+    let counts = input.select.is_some();
+    let answer = pages(database, input.clone()).await?;
+    if !counts {
+        return Ok(answer);
+    }
+    let listed = pages(database, QueryInput { select: None, ..input }).await?;
+    Ok(Answer { items: listed.items, ..answer })
+}
+
+/// A Query to its end, or to its limit.
+async fn pages(database: &Database, mut input: QueryInput) -> Result<Answer, Fault> {
+    let mut answer = Answer::default();
+    while answer.pages < PAGES_MAX {
+        let output = database.call(input.clone()).await?;
+        answer.pages += 1;
+        answer.examined += output.scanned_count.unwrap_or(0) as u64;
+        answer.returned += output.count.unwrap_or(0) as u64;
+        answer.items.extend(output.items.unwrap_or_default());
+        answer.consumed.extend(output.consumed_capacity);
+        let enough = input.limit.is_some_and(|limit| answer.examined >= limit as u64);
+        input.exclusive_start_key = output.last_evaluated_key;
+        if enough || input.exclusive_start_key.is_none() {
+            break;
+        }
+    }
+    Ok(answer)
+}
+
+fn judge(read: PlannedRead<'_>, data: &[SampleItem], given: &Given, answers: &[Answer]) -> Trial {
+    let sum = |of: fn(&Answer) -> u64| answers.iter().map(of).sum();
+    let mut trial = Trial {
+        requests: answers.len() as u64,
+        pages: answers.iter().map(|answer| answer.pages).max().unwrap_or(0),
+        examined: sum(|answer| answer.examined),
+        returned: sum(|answer| answer.returned),
+        ..Trial::default()
+    };
+    for consumed in answers.iter().flat_map(|answer| &answer.consumed) {
+        trial.consumed.add_consumed(read.model, consumed);
+    }
+    let found: Vec<Vec<Found>> = answers.iter().map(|answer| locate(read, data, &answer.items)).collect();
+    trial.faults = item_faults(read, data, given, &found);
+    trial.faults.extend(shape_faults(read, answers, &trial));
+    if trial.faults.is_empty() {
+        trial.predicted = predicted(read, data, &found);
+        trial.faults = Bill::faults(read.model, &trial.predicted, &trial.consumed);
+    }
+    trial
+}
+
+/// Something that came back: where it lies in the data, if it does.
+struct Found {
+    position: Option<usize>,
+    values: Values,
+}
+
+fn locate(read: PlannedRead<'_>, data: &[SampleItem], items: &[Item]) -> Vec<Found> {
+    let table = read.plan.table;
+    let locate = |item: &Item| {
+        let values = values(item);
+        let key = key_of(read.model, table, &values);
+        let is_it = |one: &SampleItem| one.table == table && key_of(read.model, table, &one.values) == key;
+        Found { position: data.iter().position(is_it), values }
+    };
+    items.iter().map(locate).collect()
+}
+
+fn item_faults(
+    read: PlannedRead<'_>,
+    data: &[SampleItem],
+    given: &Given,
+    found: &[Vec<Found>],
+) -> Vec<Fault> {
+    let wanted = meaning::wanted(read.model, read.read, data, given);
+    let name = |found: &Found| name_of(read.model, read.plan.table, &found.values);
+    let is_wanted = |found: &&Found| found.position.is_some_and(|position| wanted.contains(&position));
+    let unwanted: Vec<String> = found.iter().flatten().filter(|found| !is_wanted(found)).map(name).collect();
+    if !unwanted.is_empty() {
+        return vec![Fault::Unwanted { items: unwanted }];
+    }
+    let mut faults: Vec<Fault> = found.iter().filter_map(|found| order_fault(read, data, found)).collect();
+    faults.extend(missing_fault(read, data, &wanted, found));
+    faults.extend(found.iter().flatten().find_map(|found| attribute_fault(read, data, found)));
+    faults
+}
+
+fn limit(read: PlannedRead<'_>) -> usize {
+    read.read.limit.as_ref().map_or(usize::MAX, |limit| usize::try_from(limit.value).unwrap_or(usize::MAX))
+}
+
+/// Each request by itself must give the order asked for; a reader can merge what is sorted.
+fn order_fault(read: PlannedRead<'_>, data: &[SampleItem], found: &[Found]) -> Option<Fault> {
+    let items: Vec<&SampleItem> = found.iter().filter_map(|found| data.get(found.position?)).collect();
+    let name = |item: &SampleItem| name_of(read.model, item.table, &item.values);
+    items
+        .windows(2)
+        .find(|pair| meaning::order(read.read, pair[0], pair[1]) == Ordering::Greater)
+        .map(|pair| Fault::Order { earlier: name(pair[0]), later: name(pair[1]) })
+}
+
+/// With a limit, the first of the order must be there; which of two equal ones is not said.
+fn missing_fault(
+    read: PlannedRead<'_>,
+    data: &[SampleItem],
+    wanted: &[usize],
+    found: &[Vec<Found>],
+) -> Option<Fault> {
+    let came: Vec<usize> = found.iter().flatten().filter_map(|found| found.position).collect();
+    let last = wanted.len().min(limit(read)).checked_sub(1).map(|last| &data[wanted[last]]);
+    let first_ones = wanted.iter().take(limit(read));
+    let must = first_ones.filter(|position| {
+        let ahead = |last: &SampleItem| meaning::order(read.read, &data[**position], last) == Ordering::Less;
+        limit(read) >= wanted.len() || last.is_some_and(ahead)
+    });
+    let mut missing: Vec<String> = must
+        .filter(|position| !came.contains(position))
+        .map(|position| name_of(read.model, data[*position].table, &data[*position].values))
+        .collect();
+    let enough = wanted.len().min(limit(read));
+    if missing.is_empty() && came.len() < enough {
+        missing.push(format!("{} of {enough} items", enough - came.len()));
+    }
+    (!missing.is_empty()).then_some(Fault::Missing { items: missing })
+}
+
+/// What the table or index holds of the item, and nothing else.
+fn attribute_fault(read: PlannedRead<'_>, data: &[SampleItem], found: &Found) -> Option<Fault> {
+    let item = &data.get(found.position?)?.values;
+    let table = read.table();
+    let held = match read.plan.index {
+        Some(index) if !asks_for_more(read) => row(table, index, item)?,
+        _ => item.clone(),
+    };
+    let asked = |name: &str| match read.read.attributes.as_ref().map(|attributes| &attributes.value) {
+        None | Some(AttributesRead::All | AttributesRead::Count) => true,
+        Some(AttributesRead::Keys) => is_key(read, name),
+        Some(AttributesRead::These(names)) => is_key(read, name) || names.iter().any(|one| one.value == name),
+    };
+    let held: Values = held.into_iter().filter(|(name, _)| asked(name)).collect();
+    let names = held.keys().chain(found.values.keys());
+    let mut differing: Vec<String> =
+        names.filter(|name| held.get(*name) != found.values.get(*name)).cloned().collect();
+    differing.sort();
+    differing.dedup();
+    let item = name_of(read.model, read.plan.table, &found.values);
+    (!differing.is_empty()).then_some(Fault::Attributes { item, attributes: differing })
+}
+
+fn is_key(read: PlannedRead<'_>, name: &str) -> bool {
+    let table = read.table();
+    let of_index = read.plan.index.is_some_and(|index| table.index(index).key.names(name));
+    of_index || table.key.as_ref().is_some_and(|key| key.names(name))
+}
+
+/// A local index fetches the whole item if it is asked for attributes that it does not hold.
+fn asks_for_more(read: PlannedRead<'_>) -> bool {
+    let index = read.plan.index.map(|index| read.table().index(index));
+    let Some(index) = index.filter(|index| index.kind == IndexKind::Local) else { return false };
+    let Some(AttributesRead::These(names)) = read.read.attributes.as_ref().map(|one| &one.value) else {
+        return false;
+    };
+    let held = |name: &str| match &index.projection.value {
+        Projection::All => true,
+        Projection::Keys => false,
+        Projection::Include(held) => held.iter().any(|one| one.value == name),
+    };
+    names.iter().any(|name| !held(name) && !is_key(read, name))
+}
+
+/// Requests, pages and items examined.
+fn shape_faults(read: PlannedRead<'_>, answers: &[Answer], trial: &Trial) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if trial.requests != read.plan.fan_out {
+        faults.push(Fault::Requests { planned: read.plan.fan_out, sent: trial.requests });
+    }
+    let paged = read.read.paged.as_ref().is_some_and(|paged| paged.value);
+    if let Some(answer) = answers.iter().find(|answer| answer.pages > 1 && !paged) {
+        faults.push(Fault::Pages { expected: 1, read: answer.pages });
+    }
+    if trial.examined != trial.returned {
+        faults.push(Fault::Examined { examined: trial.examined, returned: trial.returned });
+    }
+    faults
+}
+
+fn mode(read: PlannedRead<'_>) -> ReadMode {
+    if read.plan.consistent { ReadMode::Strong } else { ReadMode::Eventual }
+}
+
+/// What it should have cost, from the sizes that the model gives the items found.
+fn predicted(read: PlannedRead<'_>, data: &[SampleItem], found: &[Vec<Found>]) -> Bill {
+    let mut bill = Bill::default();
+    for found in found {
+        let items: Vec<&Values> =
+            found.iter().filter_map(|found| Some(&data.get(found.position?)?.values)).collect();
+        bill.add(read.plan.table, predicted_request(read, &items));
+    }
+    bill
+}
+
+fn predicted_request(read: PlannedRead<'_>, items: &[&Values]) -> Units {
+    let table = read.table();
+    if read.plan.operation == ReadOperation::GetItem {
+        return Units::of_table(read_units(items.first().map_or(0, |item| size_bytes(item)), mode(read)));
+    }
+    let bytes = items.iter().map(|item| match read.plan.index {
+        Some(index) => row(table, index, item).map_or(0, |row| size_bytes(&row)),
+        None => size_bytes(item),
+    });
+    let limit = read.read.limit.as_ref().map(|limit| limit.value);
+    let mut units = Units::of(read.plan.index, predict::query(bytes, limit, mode(read)).units);
+    if asks_for_more(read) {
+        let fetched = items.iter().map(|item| read_units(size_bytes(item), mode(read)));
+        units += Units::of_table(fetched.sum());
+    }
+    units
+}
+
+impl From<Unknown> for Fault {
+    fn from(unknown: Unknown) -> Fault {
+        Fault::Unknown(format!("`{}`", unknown.0))
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        Fault::Refused(error.message)
+    }
+}

@@ -1,0 +1,229 @@
+//! A write of one item -> what is sent: the item or its key, the update, the condition.
+
+use api::{
+    BatchWriteItemInput, ConditionCheck, Delete, DeleteItemInput, DeleteRequest, Put, PutItemInput,
+    PutRequest, ReturnConsumedCapacity, TransactWriteItem, TransactWriteItemsInput, Update, UpdateItemInput,
+    WriteRequest,
+};
+use item::{Item, Value};
+use model::Model;
+use model::model::{Entity, Table, WriteVerb};
+
+use crate::database::item;
+use crate::expression::Placeholders;
+use crate::fault::Fault;
+use crate::trial::{TRANSACTION_ITEMS_MAX, key_of};
+use crate::write_case::{Touch, amount};
+
+/// One write, ready to be put into any of the operations that write.
+pub struct WriteParts {
+    pub table_name: String,
+    pub key: Item,
+    pub item: Option<Item>,
+    pub condition: Option<String>,
+    pub update: Option<String>,
+    pub placeholders: Placeholders,
+}
+
+pub fn parts(model: &Model, touch: &Touch<'_>) -> Result<WriteParts, Fault> {
+    let table = model.table(touch.table);
+    let entity = model.entity(touch.entity);
+    let mut placeholders = Placeholders::default();
+    let condition = condition(&mut placeholders, table, entity, touch)?;
+    let update = match touch.write.verb {
+        WriteVerb::Update => update(&mut placeholders, touch),
+        _ => None,
+    };
+    let any = touch.old.as_ref().or(touch.new.as_ref()).cloned().unwrap_or_default();
+    Ok(WriteParts {
+        table_name: table.name.value.clone(),
+        key: item(&key_of(model, touch.table, &any)),
+        item: touch.new.as_ref().map(item),
+        condition,
+        update,
+        placeholders,
+    })
+}
+
+/// What the model asks for: nothing there before a create, the version that was read, and its `if`.
+fn condition(
+    placeholders: &mut Placeholders,
+    table: &Table,
+    entity: &Entity,
+    touch: &Touch<'_>,
+) -> Result<Option<String>, Fault> {
+    let write = touch.write;
+    let mut terms = Vec::new();
+    let partition = table.key.as_ref().and_then(|key| key.partition.first()).map(|key| key.name.as_str());
+    if let (WriteVerb::Create, Some(partition)) = (write.verb, partition) {
+        terms.push(format!("attribute_not_exists({})", placeholders.name(partition)));
+    }
+    for term in write.condition.iter().flat_map(|condition| &condition.terms) {
+        let text = placeholders.term(entity, table, term, &touch.given);
+        terms.push(text.ok_or_else(|| Fault::Unknown(format!("`{term}`")))?);
+    }
+    let version = write.version.as_ref().and_then(|name| Some((name, touch.old.as_ref()?.get(&name.value)?)));
+    if let Some((name, value)) = version {
+        terms.push(format!("{} = {}", placeholders.name(name), placeholders.value(value)));
+    }
+    if let (true, WriteVerb::Check, Some(partition)) = (terms.is_empty(), write.verb, partition) {
+        terms.push(format!("attribute_exists({})", placeholders.name(partition)));
+    }
+    Ok((!terms.is_empty()).then(|| terms.join(" AND ")))
+}
+
+/// SET, ADD and REMOVE of all that differs between before and after, the keys of indexes among it.
+fn update(placeholders: &mut Placeholders, touch: &Touch<'_>) -> Option<String> {
+    let (old, new) = (touch.old.as_ref()?, touch.new.as_ref()?);
+    let adds = |name: &str| touch.write.add.iter().find(|change| change.attribute.value == name);
+    let asked = |name: &str| touch.write.set.iter().any(|change| change.attribute.value == name);
+    let (mut set, mut add) = (Vec::new(), Vec::new());
+    for (name, value) in new {
+        if let Some(change) = adds(name) {
+            let operand = added(&amount(change.to.as_ref()).to_string(), old.get(name), value);
+            add.push(format!("{} {}", placeholders.name(name), placeholders.value(&operand)));
+        } else if asked(name) || old.get(name) != Some(value) {
+            set.push(format!("{} = {}", placeholders.name(name), placeholders.value(value)));
+        }
+    }
+    let gone = old.keys().filter(|name| !new.contains_key(*name));
+    let remove: Vec<String> = gone.map(|name| placeholders.name(name)).collect();
+    let clause =
+        |word: &str, parts: &[String]| (!parts.is_empty()).then(|| format!("{word} {}", parts.join(", ")));
+    let clauses = [clause("SET", &set), clause("ADD", &add), clause("REMOVE", &remove)];
+    let text = clauses.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    (!text.is_empty()).then_some(text)
+}
+
+/// What ADD is given: the number, or the new members of a set.
+fn added(amount: &str, old: Option<&Value>, new: &Value) -> Value {
+    match (old, new) {
+        (Some(Value::Ss(old)), Value::Ss(new)) => Value::string_set(new.difference(old).cloned()),
+        (Some(Value::Ns(old)), Value::Ns(new)) => Value::number_set(new.difference(old).cloned()),
+        _ => item::Number::parse(amount).map_or_else(|_| new.clone(), Value::N),
+    }
+}
+
+impl WriteParts {
+    pub fn put_item(self) -> PutItemInput {
+        PutItemInput {
+            item: self.item.unwrap_or_default(),
+            condition_expression: self.condition,
+            expression_attribute_names: self.placeholders.names(),
+            expression_attribute_values: self.placeholders.values(),
+            table_name: self.table_name,
+            return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
+            ..PutItemInput::default()
+        }
+    }
+
+    pub fn update_item(self) -> UpdateItemInput {
+        UpdateItemInput {
+            key: self.key,
+            update_expression: self.update,
+            condition_expression: self.condition,
+            expression_attribute_names: self.placeholders.names(),
+            expression_attribute_values: self.placeholders.values(),
+            table_name: self.table_name,
+            return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
+            ..UpdateItemInput::default()
+        }
+    }
+
+    pub fn delete_item(self) -> DeleteItemInput {
+        DeleteItemInput {
+            key: self.key,
+            condition_expression: self.condition,
+            expression_attribute_names: self.placeholders.names(),
+            expression_attribute_values: self.placeholders.values(),
+            table_name: self.table_name,
+            return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
+            ..DeleteItemInput::default()
+        }
+    }
+
+    fn transact_item(self, verb: WriteVerb) -> TransactWriteItem {
+        let (names, values) = (self.placeholders.names(), self.placeholders.values());
+        let mut transact = TransactWriteItem::default();
+        match verb {
+            WriteVerb::Create | WriteVerb::Put => {
+                transact.put = Some(Put {
+                    item: self.item.unwrap_or_default(),
+                    condition_expression: self.condition,
+                    expression_attribute_names: names,
+                    expression_attribute_values: values,
+                    table_name: self.table_name,
+                    ..Put::default()
+                });
+            }
+            WriteVerb::Update => {
+                transact.update = Some(Update {
+                    key: self.key,
+                    update_expression: self.update.unwrap_or_default(),
+                    condition_expression: self.condition,
+                    expression_attribute_names: names,
+                    expression_attribute_values: values,
+                    table_name: self.table_name,
+                    ..Update::default()
+                });
+            }
+            WriteVerb::Delete => {
+                transact.delete = Some(Delete {
+                    key: self.key,
+                    condition_expression: self.condition,
+                    expression_attribute_names: names,
+                    expression_attribute_values: values,
+                    table_name: self.table_name,
+                    ..Delete::default()
+                });
+            }
+            WriteVerb::Check => {
+                transact.condition_check = Some(ConditionCheck {
+                    key: self.key,
+                    condition_expression: self.condition.unwrap_or_default(),
+                    expression_attribute_names: names,
+                    expression_attribute_values: values,
+                    table_name: self.table_name,
+                    ..ConditionCheck::default()
+                });
+            }
+        }
+        transact
+    }
+}
+
+pub fn transaction(model: &Model, touches: &[Touch<'_>]) -> Result<TransactWriteItemsInput, Fault> {
+    Fault::of_size("TransactWriteItems", touches.len(), TRANSACTION_ITEMS_MAX)?;
+    let items = touches.iter().map(|touch| Ok(parts(model, touch)?.transact_item(touch.write.verb)));
+    Ok(TransactWriteItemsInput {
+        transact_items: items.collect::<Result<_, Fault>>()?,
+        return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
+        ..TransactWriteItemsInput::default()
+    })
+}
+
+/// A batch puts and deletes; it knows neither updates nor conditions.
+pub fn batch(model: &Model, touches: &[Touch<'_>]) -> Result<BatchWriteItemInput, Fault> {
+    Fault::of_size("BatchWriteItem", touches.len(), api::limits::BATCH_WRITE_REQUESTS_MAX)?;
+    let mut input = BatchWriteItemInput {
+        return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
+        ..BatchWriteItemInput::default()
+    };
+    for touch in touches {
+        let parts = parts(model, touch)?;
+        let request = match (touch.write.verb, parts.item) {
+            (WriteVerb::Create | WriteVerb::Put, Some(item)) => {
+                WriteRequest { put_request: Some(PutRequest { item }), ..WriteRequest::default() }
+            }
+            (WriteVerb::Delete, _) => {
+                let delete_request = Some(DeleteRequest { key: parts.key });
+                WriteRequest { delete_request, ..WriteRequest::default() }
+            }
+            (verb, _) => {
+                return Err(Fault::Gap(format!("a batch puts and deletes; it has no {}", verb.name())));
+            }
+        };
+        input.request_items.entry(parts.table_name).or_default().push(request);
+    }
+    Ok(input)
+}

@@ -1,0 +1,232 @@
+//! Models that are wrong, each in one way: the proof fails, says why, and shows the smallest data.
+
+use item::Value;
+use model::{Model, Source, file};
+use proof::{Certificate, Finding, Verdict, prove};
+
+fn read(text: &str) -> Model {
+    let source = Source::new("model.yaml", text);
+    let reading = file::read(&source);
+    let shown = model::diagnostic::text(&source, &reading.diagnostics, false);
+    reading.model.unwrap_or_else(|| panic!("{shown}"))
+}
+
+fn shown(certificate: &Certificate) -> String {
+    format!("{}{}", certificate.summary(), certificate.failures())
+}
+
+fn proven(text: &str) {
+    let certificate = prove(&read(text));
+    assert!(certificate.is_proven(), "{}", shown(&certificate));
+}
+
+/// The finding of this kind, of the pattern `P` or of the data.
+fn finding(text: &str, kind: &str) -> Finding {
+    let certificate = prove(&read(text));
+    assert!(!certificate.is_proven(), "it is proven");
+    let of_patterns = certificate.patterns.iter().flat_map(|pattern| &pattern.findings);
+    let found = certificate.findings.iter().chain(of_patterns).find(|finding| finding.fault.name() == kind);
+    found.cloned().unwrap_or_else(|| panic!("no {kind} in\n{}", shown(&certificate)))
+}
+
+/// The values of an attribute in the smallest data, sorted.
+fn values(finding: &Finding, attribute: &str) -> Vec<String> {
+    let texts = finding.data.iter().filter_map(|(_, item)| match item.get(attribute) {
+        Some(Value::S(text)) => Some(text.clone()),
+        Some(Value::N(number)) => Some(number.to_string()),
+        _ => None,
+    });
+    let mut texts: Vec<String> = texts.collect();
+    texts.sort();
+    texts
+}
+
+fn players(rating: &str, pattern: &str) -> String {
+    format!(
+        "
+model: leaderboard
+table: {{ name: game, partition: PK, sort: SK }}
+entities:
+  Player:
+    key: {{ PK: 'PLAYER#{{playerId}}', SK: PROFILE }}
+    attributes: {{ rating: {{ type: number, min: 0, max: 5000 }}, season: [S1, S2], handle: string }}
+    count: 1K
+    size: 400 B
+    indexes: {{ GSI1: {{ GSI1PK: 'SEASON#{{season}}', GSI1SK: 'RATING#{rating}' }} }}
+indexes: {{ GSI1: {{ project: all }} }}
+patterns:
+  P: {pattern}
+"
+    )
+}
+
+#[test]
+fn numbers_that_are_not_padded_come_in_the_wrong_order() {
+    let top = "{ query: Player, by: season, order: rating desc, limit: 10 }";
+    proven(&players("{rating:04}", top));
+    proven(&players("{desc(rating, 4)}", top));
+    let finding = finding(&players("{rating}", top), "order");
+    let ratings = values(&finding, "rating");
+    assert_eq!(ratings.len(), 2, "two items show it: {ratings:?}");
+    assert_ne!(ratings[0].len(), ratings[1].len(), "{ratings:?}");
+}
+
+#[test]
+fn a_range_of_numbers_that_are_not_padded_misses_some() {
+    let above = "{ query: Player, by: season, where: rating >= :least }";
+    proven(&players("{rating:04}", above));
+    let certificate = prove(&read(&players("{rating}", above)));
+    assert!(!certificate.is_proven());
+    assert!(
+        certificate.patterns[0]
+            .findings
+            .iter()
+            .any(|one| ["missing-items", "unwanted-items"].contains(&one.fault.name()))
+    );
+}
+
+fn matches(sort: &str) -> String {
+    format!(
+        "
+model: matches
+table: {{ name: game, partition: PK, sort: SK }}
+entities:
+  Player: {{ key: {{ PK: 'PLAYER#{{playerId}}', SK: PROFILE }}, count: 1K }}
+  Match:
+    key: {{ PK: 'PLAYER#{{playerId}}', SK: 'MATCH#{sort}' }}
+    attributes: {{ playedAt: timestamp, matchId: string }}
+    count: 20 per Player
+patterns:
+  P: {{ query: Match, by: playerId, order: playedAt desc, limit: 10 }}
+"
+    )
+}
+
+#[test]
+fn a_key_without_a_unique_part_collides() {
+    proven(&matches("{playedAt}#{matchId}"));
+    let hour = finding(&matches("{hour(playedAt)}"), "key-collision");
+    let times = values(&hour, "playedAt");
+    assert_eq!(times.len(), 2);
+    assert_eq!(times[0][..13], times[1][..13], "the same hour");
+    let time = finding(&matches("{playedAt}"), "key-collision");
+    assert_eq!(values(&time, "playedAt").len(), 2);
+    let ids = values(&time, "matchId");
+    assert_ne!(ids[0], ids[1], "two matches");
+}
+
+#[test]
+fn children_whose_key_is_their_parents_collide() {
+    let text = matches("{playedAt}#{matchId}").replace("MATCH#{playedAt}#{matchId}", "MATCH");
+    let finding = finding(&text, "key-collision");
+    assert_eq!(finding.data.len(), 2);
+}
+
+#[test]
+fn a_page_holds_a_megabyte() {
+    let text = |count: &str, more: &str| {
+        format!(
+            "
+model: readings
+table: {{ name: readings, partition: PK, sort: SK }}
+entities:
+  Device: {{ key: {{ PK: 'DEVICE#{{deviceId}}', SK: META }}, count: 1K }}
+  Reading:
+    key: {{ PK: 'DEVICE#{{deviceId}}', SK: 'AT#{{at}}' }}
+    attributes: {{ at: timestamp }}
+    count: {count} per Device
+    size: 20 KB
+patterns:
+  P: {{ query: Reading, by: deviceId{more} }}
+"
+        )
+    };
+    proven(&text("20", ""));
+    proven(&text("200", ", paged: true"));
+    proven(&text("200", ", limit: 50"));
+    let finding = finding(&text("200", ""), "pages");
+    assert_eq!(finding.data.len() + finding.more, 52, "52 times 20 KB cross 1 MB");
+}
+
+fn orders(pattern: &str) -> String {
+    format!(
+        "
+model: orders
+table: {{ name: app, partition: PK, sort: SK }}
+entities:
+  Customer: {{ key: {{ PK: 'CUST#{{customerId}}', SK: PROFILE }}, attributes: {{ email: string }}, count: 1K, size: 500 B }}
+  Order:
+    key: {{ PK: 'CUST#{{customerId}}', SK: 'ORDER#{{createdAt}}#{{orderId}}' }}
+    attributes: {{ createdAt: timestamp, status: [OPEN, SHIPPED], total: {{ type: number, max: 5000 }}, note: {{ optional: true }}, version: number }}
+    count: 20 per Customer
+    size: 1.5 KB
+    indexes:
+      GSI1: {{ GSI1PK: 'CUST#{{customerId}}#{{status}}', GSI1SK: '{{createdAt}}#{{orderId}}' }}
+      GSI2: {{ when: status = OPEN, GSI2PK: 'OPEN#{{shard(orderId, 3)}}', GSI2SK: '{{createdAt}}#{{orderId}}' }}
+  Line: {{ key: {{ PK: 'ORDER#{{orderId}}', SK: 'ITEM#{{line:03}}' }}, attributes: {{ line: number }}, count: 3 per Order, size: 200 B }}
+indexes: {{ GSI1: {{ project: [total] }}, GSI2: {{ project: keys }}, byTotal: {{ type: local, sort: {{ total: number }}, project: keys }} }}
+patterns:
+  P: {pattern}
+"
+    )
+}
+
+#[test]
+fn a_filter_that_selects_reads_more_than_it_returns() {
+    proven(&orders("{ query: Order, by: customerId, where: status = OPEN }"));
+    let finding = finding(&orders("{ query: Order, by: customerId, filter: note = x }"), "filter-selects");
+    assert_eq!(finding.data.len(), 1, "one item is read and dropped");
+}
+
+#[test]
+fn an_order_that_no_key_gives_is_shown_by_two_items() {
+    let finding = finding(&orders("{ query: Order, by: customerId, order: version, read: all }"), "order");
+    assert_eq!(finding.data.len(), 2);
+}
+
+#[test]
+fn a_pattern_that_only_a_scan_serves_is_not_proven() {
+    let certificate = prove(&read(&orders("{ get: Customer, by: email }")));
+    let pattern = &certificate.patterns[0];
+    assert_eq!((pattern.verdict, pattern.operation), (Verdict::NotProven, "Scan"));
+    assert_eq!(pattern.findings[0].fault.name(), "plan");
+}
+
+#[test]
+fn requests_that_dynamodb_refuses_are_found_before_they_are_sent() {
+    for pattern in [
+        "{ batch: [create Customer × 26] }",
+        "{ batch: [get Customer × 101] }",
+        "{ transact: [create Customer × 101] }",
+    ] {
+        finding(&orders(pattern), "refused");
+    }
+    proven(&orders("{ batch: [create Customer × 25] }"));
+    proven(&orders("{ batch: [get Customer × 100] }"));
+}
+
+#[test]
+fn a_batch_does_not_update() {
+    let finding = finding(&orders("{ batch: [{ update: Order, set: [note] }] }"), "plan");
+    assert_eq!(finding.fault.to_string(), "a batch puts and deletes; it has no update");
+}
+
+#[test]
+fn a_model_without_keys_is_not_proven() {
+    let text = "
+model: keyless
+entities: { Player: { attributes: { rating: number } } }
+patterns: { P: { get: Player, by: playerId } }
+";
+    let certificate = prove(&read(text));
+    assert!(!certificate.is_proven());
+    assert_eq!(certificate.patterns[0].findings[0].fault.to_string(), "there are no keys yet");
+}
+
+#[test]
+fn the_same_model_gives_the_same_certificate() {
+    let text = players("{rating}", "{ query: Player, by: season, order: rating desc }");
+    let source = Source::new("model.yaml", text.as_str());
+    let model = read(&text);
+    assert_eq!(prove(&model).json(&source), prove(&model).json(&source));
+}
