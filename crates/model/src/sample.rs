@@ -322,7 +322,7 @@ fn is_member(entry: &IndexEntry, values: &BTreeMap<String, Value>) -> bool {
 fn fill(entity: &Entity, values: &mut BTreeMap<String, Value>) {
     let Some(size) = &entity.size else { return };
     let item: Item = values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    let missing = (size.typical as usize).saturating_sub(item.size_bytes() + FILLER.len());
+    let missing = value::at_most_an_item(size.typical).saturating_sub(item.size_bytes() + FILLER.len());
     if missing > 0 {
         values.insert(FILLER.to_owned(), Value::S("x".repeat(missing)));
     }

@@ -147,3 +147,37 @@ fn sarif_names_the_rule_the_place_and_the_reason() {
     assert_eq!(result["locations"][0]["physicalLocation"]["region"]["startLine"], 6);
     assert_eq!(result["suppressions"][0]["justification"], "only equality");
 }
+
+/// Numbers at the edge of what the file's reader accepts.
+const ABSURD: &str = r#"
+model: absurd
+table: { name: absurd, partition: PK, sort: SK, billing: provisioned, write: 0, ttl: ttl, replicas: [x] }
+entities:
+  A:
+    key: { PK: "A#{a}{b}", SK: "{random(10000)}{n:038}" }
+    attributes:
+      a: { distinct: 0, size: 800000 GB, skew: top 0% }
+      b: { type: list, growth: 0 B per day, size: { typical: 0 B, max: 900000 GB } }
+      c: { copy-of: A.a, sync: transaction }
+      ttl: { type: epoch, min: -1, max: 0 }
+      n: { type: number, min: 99999999999999999999, max: 0 }
+    count: { typical: 99999999999999999999G, max: 0 }
+    size: { typical: 900000 GB, max: 0 B }
+    expires: 99999999999999999 years
+    indexes: { G: { GPK: "{shard(a, 10000)}#{lower(b)}", GSK: "{c}" } }
+  B: { key: { PK: "B#{x}", SK: x }, count: 0 per A }
+indexes: { G: { project: all, write: 0 }, L: { type: local, sort: c, project: all } }
+relations: [A M:N A, A 1:N A, A M:N B via A]
+patterns:
+  P1: { transact: [create A × 1000000, delete A × 1000000], rate: 99999999999999999999G/s, skew: zipf 0 }
+  P2: { batch: [get A × 1000000, query A, scan B], rate: 0/s }
+  P3: { query: A, by: b, limit: 1000000000000000, returns: 99999999999999999999G, fan-out: 0 }
+  backfill: { update: A, set: [a, b], rate: { average: 0/s, peak: 99999999999999999999G/s }, skew: top 0% }
+  P4: { scan: A, filter: "a contains x", read: count, external: "" }
+  P5: { get: A, request: { UpdateExpression: "", KeyConditionExpression: 5, ExpressionAttributeValues: { a: { M: {} } } } }
+"#;
+
+#[test]
+fn no_number_ends_a_rule() {
+    found(&Source::new("absurd.yaml", ABSURD));
+}

@@ -34,19 +34,16 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 }
 
 fn too_many(pattern: &Pattern) -> Option<Diagnostic> {
-    let total: u64 = pattern.actions.iter().map(|action| action.times).sum();
+    let total: f64 = pattern.actions.iter().map(|action| action.times as f64).sum();
     let crossing = crossing(&pattern.actions)?;
     Some(
-        Diagnostic::error(
-            crossing.span,
-            format!("the transaction has {} items", figures::count(total as f64)),
-        )
-        .label("here it passes 100")
-        .why("TransactWriteItems and TransactGetItems take at most 100 items")
-        .help(
-            "keep together what must change together, and write the rest before it in batches: the \
+        Diagnostic::error(crossing.span, format!("the transaction has {} items", figures::count(total)))
+            .label("here it passes 100")
+            .why("TransactWriteItems and TransactGetItems take at most 100 items")
+            .help(
+                "keep together what must change together, and write the rest before it in batches: the \
                  transaction then makes it visible",
-        ),
+            ),
     )
 }
 
@@ -54,7 +51,7 @@ fn too_many(pattern: &Pattern) -> Option<Diagnostic> {
 fn crossing(actions: &[Action]) -> Option<&Action> {
     let mut sum = 0;
     actions.iter().find(|action| {
-        sum += action.times;
+        sum = action.times.saturating_add(sum);
         sum > ITEMS_MAX
     })
 }
@@ -65,11 +62,11 @@ fn too_large(model: &Model, pattern: &Pattern) -> Option<Diagnostic> {
             ActionKind::Write(write) => model.entity(write.entity.value).size.as_ref(),
             ActionKind::Read(read) => model.entity(read.entities[0].value).size.as_ref(),
         };
-        typical.map_or(0, |size| size.typical) * action.times
+        typical.map_or(0.0, |size| size.typical as f64) * action.times as f64
     });
-    let bytes: u64 = sizes.sum();
-    (bytes > TRANSACTION_BYTES_MAX as u64).then(|| {
-        let message = format!("the items of the transaction are {} together", figures::bytes(bytes as f64));
+    let bytes: f64 = sizes.sum();
+    (bytes > TRANSACTION_BYTES_MAX as f64).then(|| {
+        let message = format!("the items of the transaction are {} together", figures::bytes(bytes));
         Diagnostic::error(span_of(pattern), message)
             .label("more than 4 MB")
             .why("a transaction takes at most 4 MB")

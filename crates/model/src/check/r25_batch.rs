@@ -88,10 +88,10 @@ fn too_many(pattern: &Pattern, writes: bool) -> Option<Diagnostic> {
         true => ("BatchWriteItem", BATCH_WRITE_REQUESTS_MAX as u64),
         false => ("BatchGetItem", BATCH_GET_KEYS_MAX as u64),
     };
-    let total: u64 = pattern.actions.iter().map(|action| action.times).sum();
+    let total = pattern.actions.iter().map(|action| action.times).fold(0, u64::saturating_add);
     let mut sum = 0;
     let crossing = pattern.actions.iter().find(|action| {
-        sum += action.times;
+        sum = action.times.saturating_add(sum);
         sum > most
     })?;
     let requests = total.div_ceil(most);
@@ -108,15 +108,15 @@ fn too_many(pattern: &Pattern, writes: bool) -> Option<Diagnostic> {
 
 /// What does not fit comes back unprocessed.
 fn too_large(model: &Model, pattern: &Pattern, writes: bool) -> Option<Diagnostic> {
-    let bytes: u64 = pattern
+    let bytes: f64 = pattern
         .reads()
         .map(|(action, read)| {
             let entity = model.entity(read.entities[0].value);
-            entity.size.as_ref().map_or(0, |size| size.typical) * action.times
+            entity.size.as_ref().map_or(0.0, |size| size.typical as f64) * action.times as f64
         })
         .sum();
-    (!writes && bytes > BATCH_GET_BYTES_MAX as u64).then(|| {
-        let message = format!("the items of the batch are {} together", figures::bytes(bytes as f64));
+    (!writes && bytes > BATCH_GET_BYTES_MAX as f64).then(|| {
+        let message = format!("the items of the batch are {} together", figures::bytes(bytes));
         Diagnostic::error(pattern.actions[0].span, message)
             .label("more than 16 MB")
             .why("BatchGetItem answers with at most 16 MB and leaves the rest as UnprocessedKeys")

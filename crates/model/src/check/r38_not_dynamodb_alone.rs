@@ -58,7 +58,7 @@ fn analytics(one: PlannedRead<'_>) -> Option<Diagnostic> {
 /// Many rows that must agree.
 fn relations(subject: &Subject<'_>, pattern: &Pattern) -> Option<Diagnostic> {
     let checks = pattern.writes().filter(|(_, write)| write.verb == WriteVerb::Check);
-    let count: u64 = checks.map(|(action, _)| action.times).sum();
+    let count = checks.map(|(action, _)| action.times).fold(0, u64::saturating_add);
     let heavy = pattern.grouping == Grouping::Transaction && count as f64 >= subject.parameter("checks");
     heavy.then(|| {
         Diagnostic::info(pattern.id.span, format!("`{}` checks {count} other items", pattern.id.value))

@@ -55,7 +55,7 @@ fn step(reader: &mut Reader<'_>, resolved: &mut Resolved, node: &Node) -> Option
     }
     let mut fields = reader.fields(node, "a step")?;
     let verbs = verb(&mut fields);
-    let times = fields.take("times").and_then(|node| reader.parse(node, quantity::integer));
+    let times = fields.take("times").and_then(|node| reader.parse(node, times));
     let [(verb, _, names)] = verbs.as_slice() else {
         reader.error_with_help(node.span, "a step does one thing", "as in `update: Order`");
         return None;
@@ -63,13 +63,27 @@ fn step(reader: &mut Reader<'_>, resolved: &mut Resolved, node: &Node) -> Option
     let names = reader.names(names);
     let kind = action(reader, resolved, &mut fields, *verb, names, node.span)?;
     fields.finish(reader);
-    Some(Action { kind, times: times.map_or(1, |times| times.value.max(1)), span: node.span })
+    Some(Action { kind, times: times.map_or(1, |times| times.value), span: node.span })
 }
 
 struct StepText {
     verb: Verb,
     entity: (String, Span),
     times: u64,
+}
+
+/// More than any request takes, and few enough to be played through.
+const TIMES_MAX: f64 = 1e6;
+
+fn times(scalar: &Scalar) -> Parsed<u64> {
+    at_most(scalar, quantity::integer(scalar)? as f64)
+}
+
+fn at_most(scalar: &Scalar, times: f64) -> Parsed<u64> {
+    if times > TIMES_MAX {
+        return Err(Cursor::new(scalar).error("repeated more than a million times"));
+    }
+    Ok(times.max(1.0) as u64)
 }
 
 /// `create LineItem × 5`; `x` and `*` serve as well.
@@ -83,7 +97,8 @@ fn step_text(scalar: &Scalar) -> Parsed<StepText> {
     let times =
         if cursor.take("×") || cursor.take("*") || cursor.take_word("x") { cursor.number()? } else { 1.0 };
     cursor.end()?;
-    Ok(StepText { verb, entity: (entity.to_owned(), span), times: times.max(1.0) as u64 })
+    let times = at_most(scalar, times)?;
+    Ok(StepText { verb, entity: (entity.to_owned(), span), times })
 }
 
 /// The fields of one read or write.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use api::limits::ITEM_BYTES_MAX;
 use item::{Number, Value};
 
 use crate::Model;
@@ -43,7 +44,7 @@ pub fn make(model: &Model, entity: &Entity, attribute: &Attribute, place: Place<
     let ttl = model.table_of(entity).ttl.as_ref();
     if ttl.is_some_and(|ttl| ttl.value == attribute.name) {
         let lifetime = entity.expires.as_ref().map_or(LIFETIME_SECONDS, |expires| expires.value);
-        return Some(Value::from(seconds(place.order) + lifetime));
+        return Some(Value::from(seconds(place.order).saturating_add(lifetime)));
     }
     Some(of_kind(attribute, distinct(attribute, place)))
 }
@@ -90,9 +91,14 @@ fn text(name: &str, order: usize) -> String {
     format!("{}-{:04}", stem.unwrap_or(name).to_lowercase(), order + 1)
 }
 
+/// Whatever the file declares, nothing longer than an item is made.
+pub fn at_most_an_item(bytes: u64) -> usize {
+    bytes.min(ITEM_BYTES_MAX as u64) as usize
+}
+
 /// As long as the file says values are.
 fn sized(attribute: &Attribute, text: String) -> String {
-    let length = attribute.size.map_or(0, |size| size.typical as usize);
+    let length = attribute.size.map_or(0, |size| at_most_an_item(size.typical));
     let missing = length.saturating_sub(text.len());
     text + &"x".repeat(missing)
 }
@@ -104,7 +110,8 @@ fn number(attribute: &Attribute, place: Place<'_>) -> i64 {
     if place.in_key {
         let range = (most - least) as usize;
         let first = usize::from(attribute.min.is_none());
-        return least as i64 + ((place.child + first) % range.saturating_add(1)) as i64;
+        let step = (place.child + first) % range.saturating_add(1);
+        return (least as i64).saturating_add_unsigned(step as u64);
     }
     let mut chance = fastrand::Rng::with_seed(seed(&attribute.name, place.order));
     let magnitude = (most - least + 1.0).log10() * chance.f64();
@@ -112,7 +119,7 @@ fn number(attribute: &Attribute, place: Place<'_>) -> i64 {
 }
 
 fn bytes(attribute: &Attribute, place: Place<'_>) -> Vec<u8> {
-    let length = attribute.size.map_or(16, |size| size.typical.min(400 * 1024) as usize);
+    let length = attribute.size.map_or(16, |size| at_most_an_item(size.typical));
     let mut chance = fastrand::Rng::with_seed(seed(place.entity, place.order));
     (0..length).map(|_| chance.u8(..)).collect()
 }
