@@ -43,6 +43,10 @@ mod r36_expression;
 mod r37_unbounded_query;
 mod r38_not_dynamodb_alone;
 mod r39_write_amplification;
+mod r40_tenant;
+mod r41_key_length;
+mod r42_index_limits;
+mod r43_collection_size;
 mod subject;
 
 use crate::diagnostic::{self, Level, RuleId};
@@ -87,6 +91,10 @@ pub const RULES: &[&Rule] = &[
     &r37_unbounded_query::RULE,
     &r38_not_dynamodb_alone::RULE,
     &r39_write_amplification::RULE,
+    &r40_tenant::RULE,
+    &r41_key_length::RULE,
+    &r42_index_limits::RULE,
+    &r43_collection_size::RULE,
 ];
 
 pub struct Rule {
