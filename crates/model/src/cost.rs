@@ -1,4 +1,344 @@
-//! What a model costs each month.
+//! What a model costs each month: units of every pattern, priced on demand, provisioned with auto scaling,
+//! and reserved, with storage and all that is paid for beside.
+//!
+//! Every amount is a [`Line`]: factors and their product, so that a person can redo it. A way to pay is a
+//! [`Bill`] of lines. Prices come from [`Facts`]; one that is not known is said to be missing.
 
-pub mod line;
+mod bill;
+mod demand;
+mod line;
+mod on_demand;
+mod provisioned;
+mod replica;
+mod reserved;
 pub mod scaling;
+mod storage;
+
+use serde::Serialize;
+
+use crate::Model;
+use crate::facts::{Certainty, ClassPrices, Facts, Region};
+use crate::model::{Billing, IndexId, TableClass, TableId};
+use crate::plan::Plan;
+use crate::predict::typical::Footprints;
+
+pub use bill::{Bill, Mode, class_name};
+pub use line::{Factor, Line, dollars, number, sum};
+pub use provisioned::Supply;
+pub use reserved::Reservation;
+
+use bill::{Basis, bill, recovery_line};
+use demand::{Kind, Use};
+use storage::Stored;
+
+/// The Region of a model that names none.
+pub const DEFAULT_REGION: &str = "us-east-1";
+
+/// What to reckon with besides the file.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Instead of the Region of the file.
+    pub region: Option<String>,
+    /// Readers of streams that are not Lambda functions.
+    pub stream_readers: u64,
+}
+
+/// There are no prices for the Region.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnknownRegion {
+    pub region: String,
+    pub known: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Cost {
+    pub region: String,
+    pub currency: String,
+    /// How the prices are known, and since when they hold.
+    pub prices: String,
+    pub month_hours: f64,
+    pub gigabyte_bytes: f64,
+    /// By what they cost on demand, the dearest first.
+    pub patterns: Vec<PatternCost>,
+    pub indexes: Vec<IndexCost>,
+    pub tables: Vec<TableCost>,
+    pub capacity: Vec<Supply>,
+    /// As the file says; then every way that has prices.
+    pub declared: Bill,
+    pub ways: Vec<Way>,
+    pub break_even: BreakEven,
+    /// What could be had besides, and is in no sum.
+    pub optional: Vec<Line>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Way {
+    pub mode: Mode,
+    pub class: &'static str,
+    #[serde(flatten)]
+    pub bill: Bill,
+}
+
+/// One pattern, on demand in the class its table has.
+#[derive(Clone, Debug, Serialize)]
+pub struct PatternCost {
+    pub pattern: String,
+    pub operation: String,
+    /// Executions each second, over the day and in the busiest hour.
+    pub rate: f64,
+    pub peak: f64,
+    /// Units of one execution.
+    pub read_units: f64,
+    pub write_units: f64,
+    pub monthly: f64,
+    /// Of all requests.
+    pub share: f64,
+}
+
+/// What an index adds, on demand.
+#[derive(Clone, Debug, Serialize)]
+pub struct IndexCost {
+    pub table: String,
+    pub index: String,
+    /// Units each second that writes to the table cause in it, and for each unit of the table.
+    pub write_units: f64,
+    pub amplification: f64,
+    pub bytes: f64,
+    pub monthly: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct TableCost {
+    pub table: String,
+    /// With all indexes.
+    pub bytes: f64,
+    pub bytes_per_month: f64,
+    /// Units written for each unit of the table itself.
+    pub amplification: f64,
+}
+
+/// The share of provisioned units that must be used to be no dearer than on demand, and the share that is.
+#[derive(Clone, Debug, Serialize)]
+pub struct BreakEven {
+    pub write: f64,
+    pub read: f64,
+    pub write_used: Option<f64>,
+    pub read_used: Option<f64>,
+}
+
+/// `plans` are those of the model's patterns, in order.
+pub fn cost(
+    model: &Model,
+    plans: &[Plan],
+    facts: &Facts,
+    settings: &Settings,
+) -> Result<Cost, UnknownRegion> {
+    let (region_name, region) = region(model, facts, settings)?;
+    let footprints = Footprints::new(model);
+    let uses = demand::uses(model, plans, &footprints);
+    let supplies = provisioned::supplies(model, &uses);
+    let stored = storage::stored(model, &footprints, &facts.limits);
+    let basis = Basis {
+        model,
+        facts,
+        region_name: &region_name,
+        region,
+        uses: &uses,
+        supplies: &supplies,
+        stored: &stored,
+        stream_readers: settings.stream_readers,
+    };
+    Ok(Cost {
+        currency: facts.currency.clone(),
+        prices: provenance(region, facts),
+        month_hours: facts.month_hours,
+        gigabyte_bytes: facts.gigabyte_bytes,
+        patterns: patterns(&basis, plans),
+        indexes: indexes(&basis),
+        tables: model.table_ids().map(|table| table_cost(&basis, table)).collect(),
+        declared: bill(&basis, |table| declared(model, table)),
+        ways: ways(&basis),
+        break_even: break_even(&region.standard, &supplies),
+        optional: optional(&basis),
+        notes: notes(model, facts, region),
+        capacity: supplies.clone(),
+        region: region_name.clone(),
+    })
+}
+
+fn region<'f>(
+    model: &Model,
+    facts: &'f Facts,
+    settings: &Settings,
+) -> Result<(String, &'f Region), UnknownRegion> {
+    let of_model = model.region.as_ref().map(|region| region.value.clone());
+    let name = settings.region.clone().or(of_model).unwrap_or_else(|| DEFAULT_REGION.to_owned());
+    match facts.regions.get(&name) {
+        Some(region) => Ok((name, region)),
+        None => Err(UnknownRegion { region: name, known: facts.regions.keys().cloned().collect() }),
+    }
+}
+
+fn provenance(region: &Region, facts: &Facts) -> String {
+    let certainty = match region.certainty {
+        Certainty::Published => "published",
+        Certainty::Derived => "derived",
+    };
+    let sources: Vec<&str> =
+        region.sources.iter().filter_map(|source| facts.sources.get(source)).map(String::as_str).collect();
+    format!("{certainty}, as of {}; facts of {}; {}", region.as_of, facts.date, sources.join(", "))
+}
+
+fn declared(model: &Model, table: TableId) -> (Mode, TableClass) {
+    let table = model.table(table);
+    let mode = match table.billing.value {
+        Billing::OnDemand => Mode::OnDemand,
+        Billing::Provisioned => Mode::Provisioned,
+    };
+    (mode, table.class)
+}
+
+/// Each mode in each class, where the Region has prices for it.
+fn ways(basis: &Basis<'_>) -> Vec<Way> {
+    let standard = [Mode::OnDemand, Mode::Provisioned, Mode::ReservedOneYear, Mode::ReservedThreeYears];
+    let infrequent = [Mode::OnDemand, Mode::Provisioned];
+    let all = standard
+        .map(|mode| (mode, TableClass::Standard))
+        .into_iter()
+        .chain(infrequent.map(|mode| (mode, TableClass::InfrequentAccess)));
+    let offered = |(mode, class): &(Mode, TableClass)| match (mode, class) {
+        (_, TableClass::InfrequentAccess) => basis.region.infrequent_access.is_some(),
+        (Mode::ReservedOneYear | Mode::ReservedThreeYears, _) => basis.region.reserved.is_some(),
+        _ => true,
+    };
+    all.filter(offered)
+        .map(|(mode, class)| Way { mode, class: class_name(class), bill: bill(basis, |_| (mode, class)) })
+        .collect()
+}
+
+/// What a pattern's requests or an index's rows cost, on demand in the class of their table.
+fn on_demand_price(basis: &Basis<'_>, one: &Use) -> f64 {
+    let table = basis.model.table(one.place.0);
+    let prices = bill::prices(basis.region, table.class).unwrap_or(&basis.region.standard);
+    let replicated = basis.region.replicated.as_ref().filter(|_| !table.replicas.is_empty());
+    on_demand::line(basis.model, basis.facts, one, prices, replicated).amount()
+}
+
+fn patterns(basis: &Basis<'_>, plans: &[Plan]) -> Vec<PatternCost> {
+    let total: f64 = basis.uses.iter().map(|one| on_demand_price(basis, one)).sum();
+    let of = |(position, plan): (usize, &Plan)| {
+        let pattern = &basis.model.patterns[position];
+        let rate = pattern.rate.as_ref().filter(|_| pattern.external.is_none())?;
+        let uses: Vec<&Use> = basis.uses.iter().filter(|one| one.pattern == position).collect();
+        let units = |kind| uses.iter().filter(|one| one.kind == kind).map(|one| one.units).sum();
+        let monthly: f64 = uses.iter().map(|one| on_demand_price(basis, one)).sum();
+        Some(PatternCost {
+            pattern: pattern.id.value.clone(),
+            operation: plan.operation().to_owned(),
+            rate: rate.average,
+            peak: rate.peak(),
+            read_units: units(Kind::Read),
+            write_units: units(Kind::Write),
+            monthly,
+            share: if total > 0.0 { monthly / total } else { 0.0 },
+        })
+    };
+    let mut patterns: Vec<PatternCost> = plans.iter().enumerate().filter_map(of).collect();
+    patterns.sort_by(|one, other| other.monthly.total_cmp(&one.monthly));
+    patterns
+}
+
+fn indexes(basis: &Basis<'_>) -> Vec<IndexCost> {
+    let places = demand::places(basis.model).into_iter();
+    places.filter_map(|(table, index)| Some(index_cost(basis, table, index?))).collect()
+}
+
+fn index_cost(basis: &Basis<'_>, table: TableId, index: IndexId) -> IndexCost {
+    let place = (table, Some(index));
+    let writes = |place| demand::demand(basis.uses, place, Kind::Write).average();
+    let rows: Vec<&Stored> = basis.stored.iter().filter(|stored| stored.place == place).collect();
+    let prices = bill::prices(basis.region, basis.model.table(table).class);
+    let gb_month = prices.unwrap_or(&basis.region.standard).storage_gb_month;
+    let written = basis.uses.iter().filter(|one| one.place == place && one.kind == Kind::Write);
+    let requests: f64 = written.map(|one| on_demand_price(basis, one)).sum();
+    let storage: f64 = rows.iter().map(|stored| stored.line(basis.facts, gb_month).amount()).sum();
+    IndexCost {
+        table: basis.model.table(table).name.value.clone(),
+        index: basis.model.table(table).index(index).name.value.clone(),
+        write_units: writes(place),
+        amplification: ratio(writes(place), writes((table, None))),
+        bytes: rows.iter().map(|stored| stored.total_bytes()).sum(),
+        monthly: requests + storage,
+    }
+}
+
+fn table_cost(basis: &Basis<'_>, table: TableId) -> TableCost {
+    let stored: Vec<&Stored> = basis.stored.iter().filter(|stored| stored.place.0 == table).collect();
+    let places = demand::places(basis.model);
+    let here = places.iter().filter(|place| place.0 == table);
+    let written: f64 = here.map(|place| demand::demand(basis.uses, *place, Kind::Write).average()).sum();
+    let own = demand::demand(basis.uses, (table, None), Kind::Write).average();
+    let growth = |stored: &&Stored| stored.new_items_per_second * stored.bytes;
+    TableCost {
+        table: basis.model.table(table).name.value.clone(),
+        bytes: stored.iter().map(|stored| stored.total_bytes()).sum(),
+        bytes_per_month: stored.iter().map(growth).sum::<f64>() * basis.facts.month_seconds(),
+        amplification: ratio(written, own),
+    }
+}
+
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+fn break_even(prices: &ClassPrices, supplies: &[Supply]) -> BreakEven {
+    let used = |kind| {
+        let of_kind = || supplies.iter().filter(move |supply| supply.kind == kind && supply.average > 0.0);
+        let asked: f64 = of_kind().map(|supply| supply.average * 24.0).sum();
+        let there: f64 = of_kind().map(|supply| supply.provisioned.unit_hours() as f64).sum();
+        (there > 0.0).then(|| asked / there)
+    };
+    BreakEven {
+        write: prices.write_break_even(),
+        read: prices.read_break_even(),
+        write_used: used(Kind::Write),
+        read_used: used(Kind::Read),
+    }
+}
+
+/// Recovery where the file has none, a full backup, and its return.
+fn optional(basis: &Basis<'_>) -> Vec<Line> {
+    let of = |table: TableId| {
+        let has_pitr = basis.model.table(table).pitr.as_ref().is_some_and(|pitr| pitr.value);
+        let prices = [
+            ("point-in-time recovery", basis.region.pitr_gb_month.filter(|_| !has_pitr)),
+            ("a full backup, for a month,", basis.region.backup_gb_month),
+            ("a restore", basis.region.restore_gb),
+        ];
+        prices.into_iter().filter_map(move |(what, price)| Some(recovery_line(basis, table, what, price?)))
+    };
+    basis.model.table_ids().flat_map(of).collect()
+}
+
+fn notes(model: &Model, facts: &Facts, region: &Region) -> Vec<String> {
+    let mut notes: Vec<String> = facts.notes.clone();
+    notes.extend(region.note.clone());
+    let unrated =
+        model.patterns.iter().filter(|pattern| pattern.rate.is_none() && pattern.external.is_none());
+    notes
+        .extend(listed("Patterns without a rate, which cost nothing here", unrated.map(|one| &one.id.value)));
+    let uncounted = model.entity_ids().filter(|id| model.items(*id).is_none());
+    let names = uncounted.map(|id| &model.entity(id).name.value);
+    notes.extend(listed("Entities without a count, which take no storage here", names));
+    notes.push("Conditions that fail are paid for in the table, not in its indexes.".to_owned());
+    notes.push(
+        "Streams read by Lambda functions cost nothing; other readers are counted if asked for.".to_owned(),
+    );
+    notes
+}
+
+fn listed<'n>(what: &str, names: impl Iterator<Item = &'n String>) -> Option<String> {
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
+}

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-const EMBEDDED: &str = include_str!("../facts/prices.json");
+/// As it is built in.
+pub const EMBEDDED: &str = include_str!("../facts/prices.json");
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -4,14 +4,15 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// One factor, with what it counts.
+/// One factor or divisor, with what it counts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Factor {
     pub value: f64,
     pub unit: String,
+    pub divides: bool,
 }
 
-/// `A1 reads: 800 requests/s × 0.5 RCU × 2,628,000 s × $0.000000125 = $131.40`.
+/// `A1 reads: 800 requests/s × 0.5 RRU × 2,628,000 s × $0.125 ÷ 1,000,000 = $131.40`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     pub what: String,
@@ -19,21 +20,42 @@ pub struct Line {
 }
 
 impl Line {
-    pub fn new<'u>(what: impl Into<String>, factors: impl IntoIterator<Item = (f64, &'u str)>) -> Line {
-        let factors =
-            factors.into_iter().map(|(value, unit)| Factor { value, unit: unit.to_owned() }).collect();
-        Line { what: what.into(), factors }
+    pub fn new(what: impl Into<String>) -> Line {
+        Line { what: what.into(), factors: Vec::new() }
+    }
+
+    pub fn times(mut self, value: f64, unit: &str) -> Line {
+        self.factors.push(Factor { value, unit: unit.to_owned(), divides: false });
+        self
+    }
+
+    pub fn over(mut self, value: f64, unit: &str) -> Line {
+        self.factors.push(Factor { value, unit: unit.to_owned(), divides: true });
+        self
     }
 
     pub fn amount(&self) -> f64 {
-        self.factors.iter().map(|factor| factor.value).product()
+        self.factors.iter().fold(1.0, |amount, factor| match factor.divides {
+            true => amount / factor.value,
+            false => amount * factor.value,
+        })
     }
 
     /// The factors and their product, as a person would write them down.
     pub fn arithmetic(&self) -> String {
-        let factors: Vec<String> = self.factors.iter().map(Factor::to_string).collect();
-        format!("{} = {}", factors.join(" × "), dollars(self.amount()))
+        let mut text = String::new();
+        for (position, factor) in self.factors.iter().enumerate() {
+            let sign = if factor.divides { " ÷ " } else { " × " };
+            text.push_str(if position == 0 { "" } else { sign });
+            text.push_str(&factor.to_string());
+        }
+        format!("{text} = {}", dollars(self.amount()))
     }
+}
+
+/// The sum of lines.
+pub fn sum<'l>(lines: impl IntoIterator<Item = &'l Line>) -> f64 {
+    lines.into_iter().map(Line::amount).sum()
 }
 
 impl Serialize for Line {
@@ -76,8 +98,12 @@ pub fn dollars(amount: f64) -> String {
 
 /// Nine significant digits at most, thousands apart.
 pub fn number(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
+    if value == 0.0 {
+        // Not `-0`, which an empty sum is.
+        return "0".to_owned();
+    }
+    if !value.is_finite() {
+        return value.to_string();
     }
     let magnitude = value.abs().log10().floor() as i32;
     let decimals = (8 - magnitude).clamp(0, 18) as usize;

@@ -120,10 +120,11 @@ fn described<'m>(model: &'m Model, entity: &'m Entity, name: &'m str) -> impl It
 }
 
 /// How many values an attribute has: as declared; or as many as there are items of the entity it is part
-/// of the key of, the one with the fewest.
+/// of the key of, the one with the fewest; or, if nothing is said of it, one for each item.
 fn cardinality(model: &Model, entity: &Entity, name: &str) -> f64 {
     let declared = described(model, entity, name).find_map(Attribute::cardinality);
-    declared.or_else(|| items_keyed_by(model, name)).unwrap_or(1.0).max(1.0)
+    let own = || model.items(model.entity_named(&entity.name.value)?);
+    declared.or_else(|| items_keyed_by(model, name)).or_else(own).unwrap_or(1.0).max(1.0)
 }
 
 fn items_keyed_by(model: &Model, name: &str) -> Option<f64> {

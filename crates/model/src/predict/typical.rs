@@ -252,7 +252,7 @@ impl Forecast<'_> {
 
     fn effect(&self, write: &Write, plan: &WritePlan, effect: &IndexEffect, bytes: usize) -> f64 {
         let when = self.model.entity(plan.entity).entry(effect.index).and_then(|entry| entry.when.as_ref());
-        let share = when.map_or(1.0, |when| self.share(plan.entity, when));
+        let share = when.map_or(1.0, |when| share(self.model, plan.entity, when));
         let depends =
             |name: &str| when.is_some_and(|when| when.terms.iter().any(|term| term.attribute.value == name));
         let moves = write.verb != WriteVerb::Update || plan::changed(write).any(depends);
@@ -268,21 +268,21 @@ impl Forecast<'_> {
             Doubt::Worst => outcomes.iter().map(|(_, was, is)| cost(*was, *is)).fold(0.0, f64::max),
         }
     }
+}
 
-    /// The share of items for which a predicate holds; all of them where nothing is declared.
-    fn share(&self, entity: EntityId, when: &Predicate) -> f64 {
-        when.terms.iter().map(|term| self.share_of_term(entity, term)).product()
-    }
+/// The share of items for which a predicate holds; all of them where nothing is declared.
+pub fn share(model: &Model, entity: EntityId, when: &Predicate) -> f64 {
+    when.terms.iter().map(|term| share_of_term(model, entity, term)).product()
+}
 
-    fn share_of_term(&self, entity: EntityId, term: &Term) -> f64 {
-        let attribute = self.model.entity(entity).attribute(&term.attribute);
-        let of = |operand: &Operand| attribute.and_then(|attribute| attribute.share_of(operand.literal()?));
-        let all: Option<f64> = term.operands.iter().map(of).sum();
-        match (term.operator, all) {
-            (Operator::Equal | Operator::In, Some(share)) => share,
-            (Operator::NotEqual, Some(share)) => 1.0 - share,
-            _ => 1.0,
-        }
+fn share_of_term(model: &Model, entity: EntityId, term: &Term) -> f64 {
+    let attribute = model.entity(entity).attribute(&term.attribute);
+    let of = |operand: &Operand| attribute.and_then(|attribute| attribute.share_of(operand.literal()?));
+    let all: Option<f64> = term.operands.iter().map(of).sum();
+    match (term.operator, all) {
+        (Operator::Equal | Operator::In, Some(share)) => share,
+        (Operator::NotEqual, Some(share)) => 1.0 - share,
+        _ => 1.0,
     }
 }
 

@@ -1,0 +1,43 @@
+//! On demand: each unit that a request uses.
+
+use super::demand::{self, Kind, Place, Use};
+use super::line::Line;
+use crate::Model;
+use crate::facts::{ClassPrices, Facts, Replicated};
+
+/// The price of a million units.
+pub fn price(prices: &ClassPrices, kind: Kind) -> f64 {
+    match kind {
+        Kind::Read => prices.read_million,
+        Kind::Write => prices.write_million,
+    }
+}
+
+/// One line for each pattern and place it uses. Writes to the table of a global table are `replicated`.
+pub fn line(
+    model: &Model,
+    facts: &Facts,
+    one: &Use,
+    prices: &ClassPrices,
+    replicated: Option<&Replicated>,
+) -> Line {
+    let pattern = &model.patterns[one.pattern];
+    let replicated = replicated.filter(|_| is_replicated(one.place, one.kind));
+    let (verb, unit) = match (one.kind, replicated) {
+        (Kind::Read, _) => ("reads of", "RRU"),
+        (Kind::Write, None) => ("writes to", "WRU"),
+        (Kind::Write, Some(_)) => ("writes to", "rWRU"),
+    };
+    let million = replicated.map_or(price(prices, one.kind), |replicated| replicated.write_million);
+    Line::new(format!("{} {verb} {}", pattern.id.value, demand::name(model, one.place)))
+        .times(one.day.average(), "requests/s")
+        .times(one.units, unit)
+        .times(facts.month_seconds(), "s")
+        .times(million, "$")
+        .over(1e6, "")
+}
+
+/// Writes to a global table are replicated; those of its indexes are written anew in each Region.
+pub fn is_replicated(place: Place, kind: Kind) -> bool {
+    place.1.is_none() && kind == Kind::Write
+}

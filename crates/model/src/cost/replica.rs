@@ -1,0 +1,82 @@
+//! The other Regions of a global table: its writes once more in each, its storage, and the way there. Reads
+//! are taken to stay at home, for the file does not say where they come from.
+
+use super::bill::{Basis, Mode, prices};
+use super::demand::{self, Kind};
+use super::line::Line;
+use super::on_demand;
+use crate::facts::{ClassPrices, Region, Replicated};
+use crate::model::{TableClass, TableId};
+
+pub fn lines(
+    basis: &Basis<'_>,
+    table: TableId,
+    mode: Mode,
+    class: TableClass,
+    lines: &mut Vec<Line>,
+    missing: &mut Vec<String>,
+) {
+    for name in basis.model.table(table).replicas.iter().map(|replica| replica.value.as_str()) {
+        let region = basis.facts.regions.get(name);
+        let known =
+            region.and_then(|region| Some((region, prices(region, class)?, region.replicated.as_ref()?)));
+        match known {
+            Some(known) => lines.extend(Replica { basis, table, name, known }.lines(mode)),
+            None if missing.iter().any(|one| one.ends_with(name)) => {}
+            None => missing.push(format!("a replica in {name}")),
+        }
+    }
+}
+
+struct Replica<'b> {
+    basis: &'b Basis<'b>,
+    table: TableId,
+    name: &'b str,
+    known: (&'b Region, &'b ClassPrices, &'b Replicated),
+}
+
+impl Replica<'_> {
+    fn lines(&self, mode: Mode) -> Vec<Line> {
+        let mut lines = match mode {
+            Mode::OnDemand => self.requests(),
+            _ => self.capacity(),
+        };
+        lines.extend(self.storage());
+        lines.push(self.transfer());
+        lines.into_iter().map(|line| Line { what: format!("{}: {}", self.name, line.what), ..line }).collect()
+    }
+
+    fn requests(&self) -> Vec<Line> {
+        let (_, prices, replicated) = self.known;
+        let uses = self.basis.uses.iter().filter(|one| one.place.0 == self.table && one.kind == Kind::Write);
+        uses.map(|one| on_demand::line(self.basis.model, self.basis.facts, one, prices, Some(replicated)))
+            .collect()
+    }
+
+    fn capacity(&self) -> Vec<Line> {
+        let (_, prices, replicated) = self.known;
+        let supplies = self.basis.supplies.iter();
+        let writes = supplies.filter(|supply| supply.place.0 == self.table && supply.kind == Kind::Write);
+        writes.map(|supply| supply.line(self.basis.facts, prices, Some(replicated))).collect()
+    }
+
+    fn storage(&self) -> Vec<Line> {
+        let stored = self.basis.stored.iter().filter(|stored| stored.place.0 == self.table);
+        stored.map(|stored| stored.line(self.basis.facts, self.known.1.storage_gb_month)).collect()
+    }
+
+    /// A write unit carries 1 KB at most.
+    fn transfer(&self) -> Line {
+        let facts = self.basis.facts;
+        let units = demand::demand(self.basis.uses, (self.table, None), Kind::Write).average();
+        Line::new(format!("transfer of {}", self.basis.model.table(self.table).name.value))
+            .times(units, "WCU")
+            .times(capacity::WRITE_UNIT_BYTES as f64, "B")
+            .times(facts.month_seconds(), "s")
+            .over(facts.gigabyte_bytes, "B")
+            .times(
+                self.basis.region.replicated.map_or(self.known.2.transfer_gb, |home| home.transfer_gb),
+                "$ per GB",
+            )
+    }
+}

@@ -1,0 +1,97 @@
+//! Reserved: blocks of 100 provisioned units, paid for over a term whether they are used or not.
+//!
+//! A block pays as long as it is used in enough of the hours; so many are taken as make the whole cheapest.
+//! Only the Standard class can be reserved, and no replicated writes.
+
+use serde::Serialize;
+
+use super::demand::Kind;
+use super::line::{Line, sum};
+use super::provisioned::{Supply, unit_hours};
+use crate::facts::{ClassPrices, Facts, Term};
+use crate::traffic::HOURS;
+
+/// One kind of capacity, with its best number of blocks.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reservation {
+    pub unit: &'static str,
+    pub blocks: u64,
+    /// The share of hours in which a block must be used to cost no more than it saves.
+    pub break_even: f64,
+    pub lines: Vec<Line>,
+}
+
+/// What is to be reserved together: all capacity of one kind in the Region.
+pub fn reservation(
+    supplies: &[&Supply],
+    kind: Kind,
+    term: &Term,
+    prices: &ClassPrices,
+    facts: &Facts,
+) -> Reservation {
+    let mut hours = [0; HOURS];
+    for supply in supplies.iter().filter(|supply| supply.kind == kind) {
+        for (sum, units) in hours.iter_mut().zip(supply.provisioned.hours) {
+            *sum += units;
+        }
+    }
+    let offer = Offer::new(kind, term, prices, facts);
+    let most = hours.iter().max().copied().unwrap_or(0).div_ceil(offer.block);
+    let price = |blocks: u64| sum(&offer.lines(blocks, &hours));
+    // The price falls, then rises: the first that is no better than the next is the best.
+    let blocks = (0..most).find(|blocks| price(*blocks) <= price(blocks + 1)).unwrap_or(most);
+    Reservation {
+        unit: offer.unit,
+        blocks,
+        break_even: offer.block_hour / (offer.block as f64 * offer.unit_hour),
+        lines: offer.lines(blocks, &hours),
+    }
+}
+
+struct Offer<'f> {
+    unit: &'static str,
+    block: u64,
+    upfront: f64,
+    hour: f64,
+    months: f64,
+    block_hour: f64,
+    unit_hour: f64,
+    facts: &'f Facts,
+}
+
+impl<'f> Offer<'f> {
+    fn new(kind: Kind, term: &Term, prices: &ClassPrices, facts: &'f Facts) -> Offer<'f> {
+        let (unit, upfront, hour, unit_hour) = match kind {
+            Kind::Read => ("RCU", term.read_upfront, term.read_hour, prices.read_unit_hour),
+            Kind::Write => ("WCU", term.write_upfront, term.write_hour, prices.write_unit_hour),
+        };
+        let months = term.years * 12.0;
+        Offer {
+            unit,
+            block: (facts.limits.reserved_block_units as u64).max(1),
+            upfront,
+            hour,
+            months,
+            block_hour: upfront / (months * facts.month_hours) + hour,
+            unit_hour,
+            facts,
+        }
+    }
+
+    fn lines(&self, blocks: u64, hours: &[u64; HOURS]) -> Vec<Line> {
+        let mut lines = Vec::new();
+        if blocks > 0 {
+            let (count, unit) = (blocks as f64, format!("blocks of {} {}", self.block, self.unit));
+            let upfront = Line::new(format!("{} reserved, upfront", self.unit)).times(count, &unit);
+            lines.push(upfront.times(self.upfront, "$").over(self.months, "months"));
+            let hourly = Line::new(format!("{} reserved, by the hour", self.unit)).times(count, &unit);
+            lines.push(hourly.times(self.facts.month_hours, "h").times(self.hour, "$"));
+        }
+        let beyond: u64 = hours.iter().map(|units| units.saturating_sub(blocks * self.block)).sum();
+        if beyond > 0 {
+            let what = format!("{} beyond what is reserved", self.unit);
+            lines.push(unit_hours(&what, beyond as f64, self.unit, self.facts).times(self.unit_hour, "$"));
+        }
+        lines
+    }
+}
