@@ -2,9 +2,12 @@
 //! `model` crate, and print; they decide nothing about models.
 
 mod check;
+mod cost;
 mod explain;
+mod heat;
 mod init;
 mod output;
+mod prices;
 mod prove;
 mod schema;
 
@@ -12,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use model::Source;
+use model::{Source, diagnostic, file};
 
 /// Model from access patterns, and prove it.
 #[derive(Args)]
@@ -25,7 +28,9 @@ pub struct Model {
 #[derive(Subcommand)]
 enum Command {
     Check(check::Check),
+    Cost(cost::Cost),
     Explain(explain::Explain),
+    Heat(heat::Heat),
     Init(init::Init),
     Prove(prove::Prove),
     Schema(schema::Schema),
@@ -40,7 +45,9 @@ impl Model {
     pub fn run(self) -> ExitCode {
         match self.command {
             Command::Check(check) => check.run(),
+            Command::Cost(cost) => cost.run(),
             Command::Explain(explain) => explain.run(),
+            Command::Heat(heat) => heat.run(),
             Command::Init(init) => init.run(),
             Command::Prove(prove) => prove.run(),
             Command::Schema(schema) => schema.run(),
@@ -60,6 +67,16 @@ impl ModelFile {
     /// The text of the file; if it can't be had, the user is told and the status is to be returned.
     fn source(&self) -> Result<Source, ExitCode> {
         read(&self.path)
+    }
+
+    /// The model; if the file is none, its problems are shown and the status is to be returned.
+    fn model(&self) -> Result<model::Model, ExitCode> {
+        let source = self.source()?;
+        let file::Reading { model, diagnostics } = file::read(&source);
+        model.ok_or_else(|| {
+            output::print(&diagnostic::text(&source, &diagnostics, true));
+            ExitCode::from(UNREADABLE)
+        })
     }
 }
 

@@ -99,3 +99,56 @@ fn the_schema_for_editors_is_printed() {
     let schema: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(schema["title"], "Lodestone model");
 }
+
+/// The status and standard output of another command on this text.
+fn run(command: &str, text: &str, arguments: &[&str]) -> (i32, String) {
+    let folder = TempDir::new().expect("a folder");
+    write(&folder, text);
+    let output = lodestone(folder.path(), &[&["model", command, "model.yaml"], arguments].concat());
+    (output.status.code().expect("it ended by itself"), String::from_utf8(output.stdout).expect("text"))
+}
+
+/// 5 × 0.5 × 2,628,000 × 0.125 / 1M = 0.82.
+#[test]
+fn a_cost_is_shown_with_its_arithmetic() {
+    let (status, text) = run("cost", CLEAN, &["--explain"]);
+    assert_eq!(status, 0, "{text}");
+    let line = "S1 reads of settings: 5 requests/s × 0.5 RRU × 2,628,000 s × $0.125 ÷ 1,000,000 = $0.82";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("28.9 %"), "{text}");
+    let (_, json) = run("cost", CLEAN, &["--json"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["patterns"][0]["pattern"], "S1");
+}
+
+#[test]
+fn prices_can_be_replaced() {
+    let folder = TempDir::new().expect("a folder");
+    write(&folder, CLEAN);
+    let printed = lodestone(folder.path(), &["model", "cost", "--print-prices"]).stdout;
+    let doubled = String::from_utf8(printed).expect("text").replace("0.125", "0.25");
+    std::fs::write(folder.path().join("prices.json"), doubled).expect("the folder is ours");
+    let arguments = ["model", "cost", "model.yaml", "--prices", "prices.json", "--explain"];
+    let text = String::from_utf8(lodestone(folder.path(), &arguments).stdout).expect("text");
+    assert!(text.contains("$0.25 ÷ 1,000,000 = $1.64"), "{text}");
+    let arguments = ["model", "cost", "model.yaml", "--region", "mars-1"];
+    assert_eq!(lodestone(folder.path(), &arguments).status.code(), Some(2));
+}
+
+#[test]
+fn heat_is_shown_as_bars_as_json_and_as_a_picture() {
+    let hot = CLEAN.replace("{tenantId}", "ALL").replace("[tenantId, name], rate: 5/s", "name, rate: 9000/s");
+    let (status, text) = run("heat", &hot, &[]);
+    assert_eq!(status, 0, "{text}");
+    assert!(text.contains("TENANT#ALL  ████████████████████▓▓▓▓▓▓▓▓▓▓"), "{text}");
+    assert!(text.contains("150.0 %") && text.contains("needs 3 shards; from S1"), "{text}");
+    assert!(!text.contains('\u{1b}'), "no colours where nobody sees them");
+    let (_, json) = run("heat", &hot, &["--json", "--headroom", "100"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["heat"][0]["keys"][0]["shards_needed"], 2);
+    let folder = TempDir::new().expect("a folder");
+    write(&folder, &hot);
+    lodestone(folder.path(), &["model", "heat", "model.yaml", "--svg", "heat.svg"]);
+    let picture = std::fs::read_to_string(folder.path().join("heat.svg")).expect("a picture");
+    assert!(picture.starts_with("<svg") && picture.contains("TENANT#ALL"));
+}

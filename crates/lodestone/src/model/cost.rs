@@ -1,0 +1,257 @@
+//! `lodestone model cost FILE`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use model::cost::{Bill, Cost as Costs, Settings, UnknownRegion, cost, dollars, number, sum};
+use model::facts;
+use model::plan::plan;
+
+use super::prices::Prices;
+use super::{ModelFile, UNREADABLE, output};
+
+/// Price a model by the month: on demand, provisioned with auto scaling, and reserved.
+#[derive(Args)]
+pub struct Cost {
+    /// The model file.
+    #[arg(value_name = "FILE", required_unless_present = "print_prices")]
+    file: Option<std::path::PathBuf>,
+
+    #[command(flatten)]
+    prices: Prices,
+
+    /// The Region whose prices count, instead of the model's.
+    #[arg(long)]
+    region: Option<String>,
+
+    /// Readers of streams that are not Lambda functions.
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    stream_readers: u64,
+
+    /// Show the arithmetic of every line, and the capacity of every hour.
+    #[arg(long)]
+    explain: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+
+    /// Print the prices and limits that are built in, to be edited and given to `--prices`.
+    #[arg(long)]
+    print_prices: bool,
+}
+
+impl Cost {
+    pub fn run(self) -> ExitCode {
+        if self.print_prices {
+            output::print(facts::EMBEDDED);
+            return ExitCode::SUCCESS;
+        }
+        match self.costs() {
+            Ok(costs) => {
+                self.print(&costs);
+                ExitCode::SUCCESS
+            }
+            Err(status) => status,
+        }
+    }
+
+    fn costs(&self) -> Result<Costs, ExitCode> {
+        let path = self.file.clone().unwrap_or_default();
+        let model = ModelFile { path }.model()?;
+        let facts = self.prices.facts()?;
+        let plans: Vec<_> = model.patterns.iter().map(|pattern| plan(&model, pattern)).collect();
+        let settings = Settings { region: self.region.clone(), stream_readers: self.stream_readers };
+        cost(&model, &plans, &facts, &settings).map_err(|UnknownRegion { region, known }| {
+            output::complain(&format!(
+                "there are no prices for {region}; there are for {}",
+                known.join(", ")
+            ));
+            ExitCode::from(UNREADABLE)
+        })
+    }
+
+    fn print(&self, costs: &Costs) {
+        if self.json {
+            output::print_json(&serde_json::json!(costs));
+            return;
+        }
+        patterns(costs);
+        indexes(costs);
+        storage(costs);
+        ways(costs);
+        verdict(costs);
+        if self.explain {
+            explain(costs);
+        }
+        notes(costs, self.explain);
+    }
+}
+
+fn heading(text: &str) {
+    output::print(&format!("\n{text}\n"));
+}
+
+fn patterns(costs: &Costs) {
+    heading(&format!(
+        "Patterns by what they cost on demand in {}, in {} a month",
+        costs.region, costs.currency
+    ));
+    let rows = costs.patterns.iter().map(|one| {
+        vec![
+            one.pattern.clone(),
+            one.operation.clone(),
+            rounded(one.rate),
+            rounded(one.peak),
+            rounded(one.read_units),
+            rounded(one.write_units),
+            dollars(one.monthly),
+            percent(one.share),
+        ]
+    });
+    let headings = ["Pattern", "Operation", "Rate/s", "Peak/s", "RCU each", "WCU each", "Month", "Share"];
+    output::print_table(&headings, rows);
+}
+
+fn indexes(costs: &Costs) {
+    if costs.indexes.is_empty() {
+        return;
+    }
+    heading("What each index adds, on demand");
+    let rows = costs.indexes.iter().map(|one| {
+        vec![
+            format!("{}/{}", one.table, one.index),
+            rounded(one.write_units),
+            format!("{:.2}", one.amplification),
+            gigabytes(one.bytes, costs),
+            dollars(one.monthly),
+        ]
+    });
+    output::print_table(&["Index", "WCU/s", "For each WCU of the table", "Size", "Month"], rows);
+}
+
+fn storage(costs: &Costs) {
+    heading("Storage, with all indexes and 100 bytes for each row");
+    let rows = costs.tables.iter().map(|one| {
+        vec![
+            one.table.clone(),
+            gigabytes(one.bytes, costs),
+            gigabytes(one.bytes_per_month, costs),
+            format!("{:.2}", one.amplification),
+        ]
+    });
+    output::print_table(&["Table", "Size", "Growth a month", "WCU written for each WCU"], rows);
+}
+
+fn ways(costs: &Costs) {
+    heading("Ways to pay, by the month");
+    let cheapest = costs.ways.iter().map(|way| way.bill.total()).fold(f64::INFINITY, f64::min);
+    let declared = ("as the file says", "", &costs.declared);
+    let all = costs.ways.iter().map(|way| (way.mode.name(), way.class, &way.bill)).chain([declared]);
+    let rows = all.map(|(mode, class, bill)| {
+        vec![
+            mode.to_owned(),
+            class.to_owned(),
+            dollars(sum(&bill.throughput)),
+            dollars(sum(&bill.storage)),
+            dollars(sum(&bill.other)),
+            dollars(bill.total()),
+            remark(bill, cheapest),
+        ]
+    });
+    output::print_table(&["Mode", "Class", "Throughput", "Storage", "Other", "Month", ""], rows);
+}
+
+fn remark(bill: &Bill, cheapest: f64) -> String {
+    match (bill.missing.is_empty(), bill.total() <= cheapest) {
+        (false, _) => format!("without {}, of which no price is known", bill.missing.join(", ")),
+        (true, true) => "cheapest".to_owned(),
+        (true, false) => String::new(),
+    }
+}
+
+fn verdict(costs: &Costs) {
+    let even = &costs.break_even;
+    let mut lines = String::from("\n");
+    for (what, at, used) in [("Writes", even.write, even.write_used), ("Reads", even.read, even.read_used)] {
+        let Some(used) = used else { continue };
+        let cheaper = if used >= at { "provisioned is cheaper" } else { "on demand is cheaper" };
+        lines += &format!(
+            "{what}: provisioned capacity pays from {} of use; here {} is used, so {cheaper}.\n",
+            percent(at),
+            percent(used)
+        );
+    }
+    for supply in costs.capacity.iter().filter(|supply| supply.provisioned.throttled > 0.0005) {
+        lines += &format!(
+            "Provisioned, {} of the {} of {} would be throttled: the most it may have is too little, or \
+             traffic rises faster than capacity.\n",
+            percent(supply.provisioned.throttled),
+            supply.unit,
+            supply.name
+        );
+    }
+    output::print(&lines);
+}
+
+fn explain(costs: &Costs) {
+    for way in &costs.ways {
+        heading(&format!("{}, {}", way.mode.name(), way.class));
+        lines(&way.bill);
+    }
+    heading("as the file says");
+    lines(&costs.declared);
+    heading("Capacity of each hour, from midnight on");
+    for supply in costs.capacity.iter().filter(|supply| supply.average > 0.0) {
+        let target = supply.target.map_or("fixed".to_owned(), |target| format!("target {}", percent(target)));
+        output::print(&format!(
+            "  {} of {} ({target}, asked for {}/s): {} = {}\n",
+            supply.unit,
+            supply.name,
+            rounded(supply.average),
+            supply.hours(),
+            number(supply.provisioned.unit_hours() as f64)
+        ));
+    }
+    for (what, price, each, at) in
+        [("WCU", "write", "WRU", costs.break_even.write), ("RCU", "read", "RRU", costs.break_even.read)]
+    {
+        output::print(&format!(
+            "  break-even: price of a {what}-hour ÷ (price of a million {each} ÷ 1,000,000 × 3,600 s) = {} of {price}s\n",
+            percent(at)
+        ));
+    }
+    if !costs.optional.is_empty() {
+        heading("In no sum, but to be had");
+        costs.optional.iter().for_each(|line| output::print(&format!("  {line}\n")));
+    }
+}
+
+fn lines(bill: &Bill) {
+    bill.lines().for_each(|line| output::print(&format!("  {line}\n")));
+    output::print(&format!("  together = {}\n", dollars(bill.total())));
+}
+
+fn notes(costs: &Costs, all: bool) {
+    output::print(&format!("\nPrices: {}.\n", costs.prices));
+    if all {
+        costs.notes.iter().for_each(|note| output::print(&format!("{note}\n")));
+    } else {
+        output::print(
+            "A month is 730 hours unless the facts say otherwise; --explain shows every line and note.\n",
+        );
+    }
+}
+
+fn gigabytes(bytes: f64, costs: &Costs) -> String {
+    format!("{} GB", rounded(bytes / costs.gigabyte_bytes))
+}
+
+/// Three digits behind the point at most: enough to read, not to reckon with.
+fn rounded(value: f64) -> String {
+    number((value * 1_000.0).round() / 1_000.0)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}

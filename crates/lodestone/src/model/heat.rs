@@ -1,0 +1,224 @@
+//! `lodestone model heat FILE`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use clap::Args;
+use model::cost::number;
+use model::facts::{Facts, Limits};
+use model::heat::{Forecast, Growing, Heat as Heats, KeyHeat, forecasts, heat, svg};
+use model::plan::plan;
+use serde_json::json;
+
+use super::prices::Prices;
+use super::{ModelFile, UNREADABLE, output};
+
+/// Show how hot the busiest keys of a model get, what grows towards a limit, and the shards that are needed.
+#[derive(Args)]
+pub struct Heat {
+    #[command(flatten)]
+    file: ModelFile,
+
+    #[command(flatten)]
+    prices: Prices,
+
+    /// How much of a partition a key should use, in percent: what shards are counted by.
+    #[arg(long, value_name = "PERCENT", default_value_t = 70, value_parser = clap::value_parser!(u8).range(1..=100))]
+    headroom: u8,
+
+    /// Also draw keys by the hour, into this file.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+
+    /// Show every key, not only the five hottest of each table and index.
+    #[arg(long)]
+    all: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const KEYS_SHOWN: usize = 5;
+/// Characters of a bar that stand for what one partition sustains.
+const BAR_FULL: usize = 20;
+const BAR_MOST: usize = 30;
+const KEY_WIDTH_MAX: usize = 44;
+
+impl Heat {
+    pub fn run(self) -> ExitCode {
+        match self.show() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(status) => status,
+        }
+    }
+
+    fn show(&self) -> Result<(), ExitCode> {
+        let model = self.file.model()?;
+        let Facts { limits, .. } = self.prices.facts()?;
+        let plans: Vec<_> = model.patterns.iter().map(|pattern| plan(&model, pattern)).collect();
+        let headroom = f64::from(self.headroom) / 100.0;
+        let heats = heat(&model, &plans, &limits, headroom);
+        let forecasts = forecasts(&model, &limits);
+        if let Some(path) = &self.svg {
+            self.draw(path, &svg(&model.name.value, &heats, &limits))?;
+        }
+        match self.json {
+            true => {
+                output::print_json(&json!({ "headroom": headroom, "heat": heats, "forecasts": forecasts }))
+            }
+            false => self.print(&heats, &forecasts, &limits),
+        }
+        Ok(())
+    }
+
+    fn draw(&self, path: &PathBuf, picture: &str) -> Result<(), ExitCode> {
+        std::fs::write(path, picture).map_err(|error| {
+            output::complain(&format!("{}: {error}", path.display()));
+            ExitCode::from(UNREADABLE)
+        })
+    }
+
+    fn print(&self, heats: &[Heats], forecasts: &[Forecast], limits: &Limits) {
+        output::print(&format!(
+            "Busiest keys in their busiest hour, against {} WCU and {} RCU of one partition\n",
+            number(limits.partition_write_units),
+            number(limits.partition_read_units)
+        ));
+        for heat in heats.iter().filter(|heat| !heat.keys.is_empty()) {
+            self.source(heat);
+        }
+        let hot = heats.iter().flat_map(|heat| &heat.keys).filter(|key| key.is_too_hot()).count();
+        let verdict = match hot {
+            0 => "\nNo key is beyond what one partition sustains.\n".to_owned(),
+            1 => "\nOne key is beyond what one partition sustains.\n".to_owned(),
+            _ => format!("\n{hot} keys are beyond what one partition sustains.\n"),
+        };
+        output::print(&verdict);
+        grows(forecasts);
+    }
+
+    fn source(&self, heat: &Heats) {
+        output::print(&format!("\n{}\n", heat.name()));
+        let shown = if self.all { heat.keys.len() } else { KEYS_SHOWN };
+        let keys = &heat.keys[..shown.min(heat.keys.len())];
+        let width = keys.iter().map(|key| key.key.chars().count()).max().unwrap_or(0).min(KEY_WIDTH_MAX);
+        keys.iter().for_each(|key| output::print(&row(key, width)));
+        if heat.keys.len() > keys.len() {
+            output::print(&format!("  and {} cooler keys\n", heat.keys.len() - keys.len()));
+        }
+        if !heat.assumed.is_empty() {
+            let names = heat.assumed.join(", ");
+            output::print(&format!(
+                "  how many values there are of {names} is not declared: `distinct` or `skew` would tell\n"
+            ));
+        }
+    }
+}
+
+fn row(key: &KeyHeat, width: usize) -> String {
+    let name: String = match key.key.chars().count() > width {
+        true => key.key.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+        false => key.key.clone(),
+    };
+    let style = style(key.load);
+    let load = format!("{:.1} %", key.load * 100.0);
+    format!(
+        "  {name:<width$}  {style}{:<BAR_MOST$}{style:#} {load:>9}  {:>8} WCU {:>8} RCU  {}\n",
+        bar(key.load),
+        units(key.write.peak()),
+        units(key.read.peak()),
+        remark(key)
+    )
+}
+
+fn bar(load: f64) -> String {
+    let length = (load * BAR_FULL as f64).round() as usize;
+    let shown = length.min(BAR_MOST);
+    let full = shown.min(BAR_FULL);
+    let beyond = if length > BAR_MOST { shown - full - 1 } else { shown - full };
+    let end = match length {
+        0 => "·",
+        length if length > BAR_MOST => "▶",
+        _ => "",
+    };
+    format!("{}{}{end}", "█".repeat(full), "▓".repeat(beyond))
+}
+
+fn style(load: f64) -> Style {
+    let colour = match load {
+        load if load > 1.0 => AnsiColor::Red,
+        load if load > 0.7 => AnsiColor::Yellow,
+        _ => AnsiColor::Green,
+    };
+    Style::new().fg_color(Some(colour.into()))
+}
+
+fn remark(key: &KeyHeat) -> String {
+    let shards = match (key.shards, key.shards_needed) {
+        (_, 1) => String::new(),
+        (has, needed) if has >= needed => format!("{has} shards are enough"),
+        (1, needed) => format!("needs {needed} shards"),
+        (has, needed) => format!("needs {needed} shards, has {has}"),
+    };
+    let from: Vec<&str> = key.from.iter().map(|one| one.pattern.as_str()).collect();
+    let from = format!("from {}", from.join(", "));
+    if shards.is_empty() { from } else { format!("{shards}; {from}") }
+}
+
+/// Items that grow or are large already, and collections that a limit holds for or that are larger than a GB.
+fn grows(forecasts: &[Forecast]) {
+    const GIGABYTE: f64 = 1_073_741_824.0;
+    let worth = |one: &&Forecast| match one.growing {
+        Growing::Item => one.bytes_per_day > 0.0 || one.bytes > one.limit_bytes / 4.0,
+        Growing::Collection => one.enforced || one.bytes_after(365.0) > GIGABYTE,
+    };
+    let rows: Vec<Vec<String>> = forecasts.iter().filter(worth).map(forecast).collect();
+    if rows.is_empty() {
+        return;
+    }
+    output::print("\nWhat grows towards a limit\n");
+    output::print_table(&["What", "Now", "In a month", "In a year", "Limit", "Reached"], rows);
+}
+
+fn forecast(one: &Forecast) -> Vec<String> {
+    let what = match one.growing {
+        Growing::Item => format!("an item of {}", one.of),
+        Growing::Collection => format!("the collection {} of {}", one.of, one.table),
+    };
+    let limit = match one.enforced {
+        true => bytes(one.limit_bytes),
+        false => "none: no local index".to_owned(),
+    };
+    let reached = match one.days_left.filter(|_| one.enforced) {
+        None => "never".to_owned(),
+        Some(0.0) => "already".to_owned(),
+        Some(days) => format!("in {}", time(days)),
+    };
+    vec![what, bytes(one.bytes), bytes(one.bytes_after(30.0)), bytes(one.bytes_after(365.0)), limit, reached]
+}
+
+fn time(days: f64) -> String {
+    match days {
+        days if days < 2.0 => format!("{:.0} hours", days * 24.0),
+        days if days < 90.0 => format!("{days:.0} days"),
+        days if days < 730.0 => format!("{:.0} months", days / 30.4),
+        days => format!("{:.0} years", days / 365.0),
+    }
+}
+
+fn bytes(value: f64) -> String {
+    let scale = [("GB", 1_073_741_824.0), ("MB", 1_048_576.0), ("KB", 1_024.0)];
+    match scale.into_iter().find(|(_, size)| value >= *size) {
+        Some((unit, size)) => format!("{} {unit}", units(value / size)),
+        None => format!("{value:.0} B"),
+    }
+}
+
+fn units(value: f64) -> String {
+    if value > 0.0 && value < 0.05 {
+        return "<0.1".to_owned();
+    }
+    number(if value >= 100.0 { value.round() } else { (value * 10.0).round() / 10.0 })
+}
