@@ -47,6 +47,9 @@ mod r40_tenant;
 mod r41_key_length;
 mod r42_index_limits;
 mod r43_collection_size;
+mod r44_table_capacity;
+mod r45_deletion_protection;
+mod r46_cached_strong_read;
 mod subject;
 
 use crate::diagnostic::{self, Level, RuleId};
@@ -95,6 +98,9 @@ pub const RULES: &[&Rule] = &[
     &r41_key_length::RULE,
     &r42_index_limits::RULE,
     &r43_collection_size::RULE,
+    &r44_table_capacity::RULE,
+    &r45_deletion_protection::RULE,
+    &r46_cached_strong_read::RULE,
 ];
 
 pub struct Rule {

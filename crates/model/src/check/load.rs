@@ -32,6 +32,14 @@ impl<'m> Predictions<'m> {
         self.sum(|prediction| prediction.write.get(&table).map_or(0.0, |units| units.index(index)))
     }
 
+    pub fn table_reads(&self, table: TableId) -> Load {
+        self.sum(|prediction| prediction.read.get(&table).map_or(0.0, |units| units.table))
+    }
+
+    pub fn index_reads(&self, table: TableId, index: IndexId) -> Load {
+        self.sum(|prediction| prediction.read.get(&table).map_or(0.0, |units| units.index(index)))
+    }
+
     /// Of a table and its indexes.
     pub fn reads(&self, table: TableId) -> Load {
         self.sum(|prediction| prediction.read.get(&table).map_or(0.0, Units::total))

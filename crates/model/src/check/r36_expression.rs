@@ -92,6 +92,14 @@ fn value_of(json: &Json) -> Value {
         (Some(("BOOL", flag)), _) => Value::Bool(flag.as_bool().unwrap_or_default()),
         (Some(("B", _)), _) => Value::B(Vec::new()),
         (Some(("L", elements)), _) => Value::L(list(elements)),
+        (Some(("M", entries)), _) => Value::M(
+            entries
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(name, one)| (name.clone(), value_of(one)))
+                .collect(),
+        ),
         (Some(("SS", elements)), _) => Value::string_set(texts(elements)),
         (Some(("NS", elements)), _) => {
             Value::number_set(texts(elements).iter().filter_map(|text| Number::parse(text).ok()))

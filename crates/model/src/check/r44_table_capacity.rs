@@ -1,0 +1,70 @@
+//! R44: capacity that is provisioned below what the patterns need.
+
+use super::load::{Load, Predictions};
+use super::{Rule, Subject, figures};
+use crate::diagnostic::{Level, RuleId};
+use crate::model::{Billing, Capacity, Table, TableId};
+use crate::{Diagnostic, Spanned};
+
+pub const RULE: Rule = Rule {
+    id: RuleId(44),
+    level: Level::Warning,
+    title: "A table has less capacity than its patterns need",
+    page: include_str!("../../../../docs/rules/R44.md"),
+    parameters: &[],
+    check,
+};
+
+/// Units of one kind that a table or an index has, and what is asked of them.
+struct Account<'m> {
+    of: String,
+    kind: &'static str,
+    capacity: Option<&'m Spanned<Capacity>>,
+    load: Load,
+}
+
+fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let predictions = Predictions::new(subject);
+    let ids = subject.model.table_ids();
+    let provisioned = ids.filter(|id| subject.model.table(*id).billing.value == Billing::Provisioned);
+    let accounts = provisioned.flat_map(|id| accounts(&predictions, id, subject.model.table(id)));
+    accounts.filter_map(|account| finding(&account)).collect()
+}
+
+/// The writes of indexes are R22's.
+fn accounts<'m>(predictions: &Predictions<'_>, id: TableId, table: &'m Table) -> Vec<Account<'m>> {
+    let name = format!("table `{}`", table.name.value);
+    let reads = predictions.table_reads(id);
+    let writes = predictions.table_writes(id);
+    let mut accounts = vec![
+        Account { of: name.clone(), kind: "read", capacity: table.throughput.read.as_ref(), load: reads },
+        Account { of: name, kind: "write", capacity: table.throughput.write.as_ref(), load: writes },
+    ];
+    accounts.extend(table.index_ids().map(|index| {
+        let (of, capacity) = (table.index(index), table.index(index).throughput.read.as_ref());
+        let load = predictions.index_reads(id, index);
+        Account { of: format!("index `{}`", of.name.value), kind: "read", capacity, load }
+    }));
+    accounts
+}
+
+fn finding(account: &Account<'_>) -> Option<Diagnostic> {
+    let capacity = account.capacity?;
+    let most = [capacity.units, capacity.min, capacity.max].into_iter().flatten().max()? as f64;
+    let (kind, needed) = (account.kind, account.load.peak);
+    (needed > most).then(|| {
+        let message = format!(
+            "{} has {} {kind} units a second, its patterns need {}",
+            account.of,
+            figures::count(most),
+            figures::count(needed)
+        );
+        Diagnostic::warning(capacity.span, message)
+            .label(format!("{} at the peak", figures::count(needed)))
+            .why("what is not provisioned is throttled; unused capacity of the last five minutes helps for moments only")
+            .help(format!(
+                "provision `{kind}: {}`, let it scale (`{{ min: …, max: …, target: 70% }}`), or write `billing: on-demand`",
+                (needed / 0.7).ceil()
+            ))
+    })
+}
