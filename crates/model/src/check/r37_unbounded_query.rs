@@ -6,7 +6,7 @@ use super::collection::{identity, items_per_key};
 use super::{PlannedRead, Rule, Subject, figures};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
-use crate::model::{Action, Model, Pattern, Place, ReadVerb};
+use crate::model::{Action, EntityId, Model, Pattern, Place, ReadVerb};
 use crate::plan::{ReadOperation, ReadPlan};
 
 pub const RULE: Rule = Rule {
@@ -50,10 +50,25 @@ fn most_items(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<f64> {
     returns.and_then(|returns| returns.max).or(counted).or_else(|| returns.map(|returns| returns.typical))
 }
 
-/// `20 per Customer`, if the key is the customer's; one, if the whole key is known.
+/// One, if the whole key is known; `20 per Customer`, if the customer is, or if the key is the customer's.
 fn under_one_key(model: &Model, place: Place<'_>, one: PlannedRead<'_>) -> Option<f64> {
-    let known = identity(place.entity).iter().all(|name| one.read.knows(name));
-    if known { Some(1.0) } else { items_per_key(model, place) }
+    of_known_parent(model, place.entity_id, one).or_else(|| items_per_key(model, place))
+}
+
+/// Up the chain of `per` to what the reader knows.
+fn of_known_parent(model: &Model, id: EntityId, one: PlannedRead<'_>) -> Option<f64> {
+    let (mut items, mut current) = (1.0, id);
+    // A chain of `per` is no longer than there are entities.
+    for _ in 0..=model.entities.len() {
+        let identity = identity(model.entity(current));
+        if !identity.is_empty() && identity.iter().all(|name| one.read.knows(name)) {
+            return Some(items);
+        }
+        let count = model.entity(current).count.as_ref()?;
+        items *= count.most();
+        current = count.per?;
+    }
+    None
 }
 
 /// Bytes of an item, if declared for all entities.
