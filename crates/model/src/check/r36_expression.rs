@@ -36,19 +36,34 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 
 fn in_pattern(pattern: &Pattern) -> Vec<Diagnostic> {
     let Some(request) = &pattern.request else { return Vec::new() };
-    let names = members(&request.value, NAMES, |name| name.as_str().map(str::to_owned));
-    let values = members(&request.value, VALUES, |value| Some(ValueBuf::from(&value_of(value))));
+    let member = |name: &str| pattern.request_members.get(name).copied().unwrap_or(request.span);
+    let mut found = in_members(&request.value, member);
+    // What stands deep inside is shown as the transaction it stands in.
+    let transaction = member("TransactItems");
+    found.extend(transact_items(&request.value).flat_map(|one| in_members(one, |_| transaction)));
+    found
+}
+
+/// The members of each `Put`, `Update`, `Delete`, `ConditionCheck` or `Get`.
+fn transact_items(request: &Json) -> impl Iterator<Item = &Json> {
+    let items = request.get("TransactItems").and_then(Json::as_array).into_iter().flatten();
+    items.filter_map(Json::as_object).flat_map(|item| item.values())
+}
+
+/// The expressions of one request, or of one item of a transaction.
+fn in_members(request: &Json, span: impl Fn(&str) -> Span) -> Vec<Diagnostic> {
+    let names = members(request, NAMES, |name| name.as_str().map(str::to_owned));
+    let values = members(request, VALUES, |value| Some(ValueBuf::from(&value_of(value))));
     let mut placeholders = Placeholders::new(names.as_ref(), values.as_ref());
     let mut found = Vec::new();
     for (member, kind) in EXPRESSIONS {
         let Some(text) = request.get(member).and_then(Json::as_str) else { continue };
-        let span = pattern.request_members.get(member).copied().unwrap_or(request.span);
         let bound = bind(kind, text, &mut placeholders);
-        found.extend(bound.err().map(|error| of_expression(member, text, span, &error)));
+        found.extend(bound.err().map(|error| of_expression(member, text, span(member), &error)));
     }
     // A text that can't be read uses nothing: what it left over says nothing.
     if found.is_empty() {
-        found.extend(placeholders.finish().err().map(|error| unused(pattern, request.span, &error)));
+        found.extend(placeholders.finish().err().map(|error| unused(span, &error)));
     }
     found
 }
@@ -171,14 +186,13 @@ fn word_in(text: &str, word: &str, span: Span) -> Span {
     }
 }
 
-fn unused(pattern: &Pattern, request: Span, error: &ExpressionError) -> Diagnostic {
+fn unused(span: impl Fn(&str) -> Span, error: &ExpressionError) -> Diagnostic {
     let (parameter, keys): (&str, &[String]) = match error {
-        ExpressionError::UnusedPlaceholders { parameter, keys } => (*parameter, keys),
-        _ => ("", &[]),
+        ExpressionError::UnusedPlaceholders { parameter, keys } => (parameter, keys),
+        _ => (VALUES, &[]),
     };
-    let span = pattern.request_members.get(parameter).copied().unwrap_or(request);
     let names = figures::names(keys.iter().map(String::as_str));
-    Diagnostic::error(span, format!("no expression uses {names}"))
+    Diagnostic::error(span(parameter), format!("no expression uses {names}"))
         .label("defined, and not used")
         .why("DynamoDB refuses requests with placeholders that no expression uses")
         .help(format!("remove {names}, or look for the slip in the expression"))
