@@ -84,6 +84,16 @@ fn every_rule_is_explained_under_its_title() {
 }
 
 #[test]
+fn every_page_names_the_settings_of_its_rule_and_its_level() {
+    for rule in RULES {
+        assert!(rule.page.contains("\n## Level\n"), "docs/rules/{}.md must say its level", rule.id);
+        for (setting, _) in rule.parameters {
+            assert!(rule.page.contains(setting), "docs/rules/{}.md does not name `{setting}`", rule.id);
+        }
+    }
+}
+
+#[test]
 fn rules_are_in_order_and_there_once() {
     let ids: Vec<RuleId> = RULES.iter().map(|rule| rule.id).collect();
     assert!(ids.is_sorted_by(|one, other| one < other), "{ids:?}");

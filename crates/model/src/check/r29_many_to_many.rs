@@ -3,7 +3,7 @@
 use super::{Rule, Subject, figures};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
-use crate::model::{Entity, EntityId, Model, Place, Relation};
+use crate::model::{Entity, EntityId, EntityKey, Model, Place, Relation};
 use crate::template::{Template, may_equal};
 
 pub const RULE: Rule = Rule {
@@ -29,35 +29,53 @@ fn in_relation(subject: &Subject<'_>, relation: &Relation) -> Option<Diagnostic>
         return Some(without_edge(model, relation));
     };
     model.entity(edge).key.as_ref()?;
+    // A relation to itself is followed by two keys of the pair, one for each direction.
+    if relation.from == relation.to {
+        let back = leading(model, edge, relation.from) < 2;
+        return back.then(|| one_way(subject, relation, edge, relation.from, relation.to));
+    }
     let ways = [(relation.from, relation.to), (relation.to, relation.from)];
-    let (from, to) = ways.into_iter().find(|(from, _)| !leads(model, edge, *from))?;
+    let (from, to) = ways.into_iter().find(|(from, _)| leading(model, edge, *from) == 0)?;
     Some(one_way(subject, relation, edge, from, to))
 }
 
 /// The entity whose key names both sides.
 fn edge(model: &Model, relation: &Relation) -> Option<EntityId> {
-    let sides = [relation.from, relation.to];
-    let others = model.entity_ids().filter(|id| !sides.contains(id));
+    let [from, to] = [relation.from, relation.to].map(|id| model.entity(id));
+    let others = model.entity_ids().filter(|id| ![relation.from, relation.to].contains(id));
     let names_both = |id: &EntityId| {
-        let keys: Vec<&str> = attributes(model.entity(*id));
-        sides.iter().all(|side| attributes(model.entity(*side)).iter().any(|name| keys.contains(name)))
+        let Some(EntityKey { partition, sort: Some(sort), .. }) = &model.entity(*id).key else {
+            return false;
+        };
+        (names(partition, from) && names(sort, to)) || (names(partition, to) && names(sort, from))
     };
     others.into_iter().find(names_both)
+}
+
+/// By an attribute of its key, or by what its key begins with.
+fn names(template: &Template, entity: &Entity) -> bool {
+    attributes(entity).iter().any(|name| template.uses(name)) || begins_alike(template, entity)
+}
+
+fn begins_alike(template: &Template, entity: &Entity) -> bool {
+    let same = |key: &EntityKey| may_equal(&key.partition, template);
+    !template.literal_prefix().is_empty() && entity.key.as_ref().is_some_and(same)
 }
 
 fn attributes(entity: &Entity) -> Vec<&str> {
     entity.key_templates().flat_map(|template| template.attributes()).collect()
 }
 
-/// Whether the edges of one `from` are one Query: some partition key of the edge is made of its key.
-fn leads(model: &Model, edge: EntityId, from: EntityId) -> bool {
+/// In how many places the pairs of one `from` are one Query: the partition key there is made of its key.
+fn leading(model: &Model, edge: EntityId, from: EntityId) -> usize {
     let from = model.entity(from);
     let known = attributes(from);
-    model.places_of(edge).into_iter().any(|place| {
+    let places = model.places_of(edge).into_iter().filter(|place| {
         let partition = place.partition();
         !partition.is_empty()
-            && partition.iter().all(|(_, template)| is_made_of(template, &known, from, place))
-    })
+            && partition.iter().all(|(_, template)| is_made_of(template, &known, from, *place))
+    });
+    places.count()
 }
 
 /// By the attributes' names; or by what the keys begin with, if the names differ (`userId`, `memberId`).
@@ -69,9 +87,7 @@ fn is_made_of(template: &Template, known: &[&str], from: &Entity, place: Place<'
                 |name: &str| place.entity.attribute(name).is_some_and(|one| one.cardinality() == Some(1.0));
             field.attribute().is_some_and(|name| known.contains(&name) || constant(name))
         });
-    let same_prefix = !template.literal_prefix().is_empty()
-        && from.key.as_ref().is_some_and(|key| may_equal(&key.partition, template));
-    by_name || same_prefix
+    by_name || begins_alike(template, from)
 }
 
 fn without_edge(model: &Model, relation: &Relation) -> Diagnostic {
@@ -94,10 +110,19 @@ fn one_way(
     let name = |id: EntityId| subject.model.entity(id).name.value.as_str();
     let asked = asks(subject, edge, from);
     let level = if asked.is_some() { Level::Error } else { Level::Warning };
-    let message = format!("no key leads from `{}` to its `{}` items", name(from), name(to));
+    let (message, label) = match from == to {
+        true => (
+            format!("`{}` leads from one `{}` to another and not back", name(edge), name(from)),
+            "one way".to_owned(),
+        ),
+        false => (
+            format!("no key leads from `{}` to its `{}` items", name(from), name(to)),
+            format!("only `{}` finds its `{}` items", name(to), name(from)),
+        ),
+    };
     let entity = subject.model.entity(edge);
     let mut diagnostic = Diagnostic::new(level, relation.span, message)
-        .label(format!("only `{}` finds its `{}` items", name(to), name(from)))
+        .label(label)
         .related(entity.name.span, format!("`{}` holds the pairs", entity.name.value))
         .why("a Query needs the whole partition key, so each direction needs a key that begins there")
         .help(inverted(subject.model, edge, from));
