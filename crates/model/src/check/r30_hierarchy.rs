@@ -43,20 +43,25 @@ fn pathless(subject: &Subject<'_>, id: EntityId) -> Option<Diagnostic> {
             .why("with the parent alone, each level of a subtree is a query of its own")
             .help(format!(
                 "put the path into a sort key, coarse to fine, as in `SK: \"{}#{{path}}\"` with the path \
-                 `Electronics#Audio#Headphones`: `where: path begins_with :path` is then one query",
+                 `top#middle#leaf`: `where: path begins_with :path` is then one query",
                 name.to_uppercase()
             )),
     )
 }
 
-/// A relation to itself, or an attribute that names the parent.
+/// A relation to itself, or an attribute that names the parent and that patterns ask by: one level at a time.
 fn containment(subject: &Subject<'_>, id: EntityId) -> Option<(Span, &'static str)> {
     let mut relations = subject.model.relations.iter();
     let own = relations.find(|relation| relation.from == id && relation.to == id && !relation.many_to_many);
     let entity = subject.model.entity(id);
-    let parent = || entity.attributes.values().find(|attribute| names_parent(&attribute.name, entity));
+    let parents = entity.attributes.values().filter(|attribute| names_parent(&attribute.name, entity));
+    let parent = || parents.into_iter().find(|attribute| asked_by(subject, id, &attribute.name));
     own.map(|relation| (relation.span, "contains items of its own kind"))
         .or_else(|| parent().map(|attribute| (attribute.span, "names the item above")))
+}
+
+fn asked_by(subject: &Subject<'_>, id: EntityId, attribute: &str) -> bool {
+    subject.reads().any(|one| one.plan.entities.contains(&id) && one.read.knows(attribute))
 }
 
 fn names_parent(attribute: &str, entity: &Entity) -> bool {
