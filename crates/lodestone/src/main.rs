@@ -9,6 +9,11 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// The system's allocator gives pages back and faults them in again with every block that is read from disk
+/// and dropped (`docs/performance.md`).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A DynamoDB you can run, model and trust.
 #[derive(Parser)]
 #[command(name = "lodestone", version, arg_required_else_help = true)]
