@@ -34,11 +34,6 @@ pub fn duration(seconds: f64) -> String {
     if amount == "1" { format!("1 {unit}") } else { format!("{amount} {unit}s") }
 }
 
-/// `customerId`, `createdAt` -> each in backticks, joined by commas.
-pub fn names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! R21: a strong read of a global index.
 
 use super::{Rule, Subject};
-use crate::diagnostic::{Level, RuleId};
+use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::{Index, IndexId, IndexKind, Model, Pattern, Table};
 use crate::plan::{Gap, Plan, ReadPlan};
 use crate::{Diagnostic, Span};
@@ -64,7 +64,7 @@ fn way_out(model: &Model, read: &ReadPlan) -> String {
         "or make the index `type: local`: it has the table's partition key".to_owned()
     } else {
         let names: Vec<&str> = entity.key_templates().flat_map(|template| template.attributes()).collect();
-        format!("or read `{}` by the table's key: {}", entity.name.value, super::figures::names(names))
+        format!("or read `{}` by the table's key: {}", entity.name.value, listed(&names))
     };
     format!("write `consistency: eventual` if a moment does not matter, {otherwise}")
 }

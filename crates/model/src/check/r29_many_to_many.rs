@@ -1,8 +1,8 @@
 //! R29: a many-to-many relation that can be followed in one direction only.
 
-use super::{Rule, Subject, figures};
+use super::{Rule, Subject};
 use crate::Diagnostic;
-use crate::diagnostic::{Level, RuleId};
+use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::{Entity, EntityId, EntityKey, Model, Place, Relation};
 use crate::template::{Template, may_equal};
 
@@ -156,7 +156,7 @@ fn inverted(model: &Model, edge: EntityId, from: EntityId) -> String {
             sort.name, partition.name
         ),
         _ => {
-            let names = figures::names(attributes(model.entity(from)));
+            let names = listed(&attributes(model.entity(from)));
             format!("add an index to `{}` whose partition key is {names}", entity.name.value)
         }
     }

@@ -1,7 +1,7 @@
 //! R34: entities in one table that have nothing in common but the table.
 
 use super::{Rule, Subject, figures};
-use crate::diagnostic::{Level, RuleId};
+use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::{ActionKind, Consistency, Entity, EntityId, Model, Pattern, TableId};
 use crate::template::may_equal;
 use crate::{Diagnostic, Spanned};
@@ -58,13 +58,12 @@ fn strangers(subject: &Subject<'_>, id: TableId) -> Option<Diagnostic> {
     let (other, differences) = others
         .map(|group| (group, differences(subject, group, main)))
         .find(|(_, differences)| differences.len() as f64 >= subject.parameter("differences"))?;
-    let name = |id: &EntityId| subject.model.entity(*id).name.value.as_str();
+    let names = |group: &[EntityId]| {
+        let each = group.iter().map(|id| subject.model.entity(*id).name.value.as_str());
+        listed(&each.collect::<Vec<_>>())
+    };
     let entity = subject.model.entity(other[0]);
-    let message = format!(
-        "{} shares nothing with {} but the table",
-        figures::names(other.iter().map(name)),
-        figures::names(main.iter().map(name))
-    );
+    let message = format!("{} shares nothing with {} but the table", names(other), names(main));
     Some(
         Diagnostic::warning(entity.name.span, message)
             .label(differences.join("; "))

@@ -6,8 +6,8 @@ use expression::{Condition, ExpressionError, Fault, KeyCondition, Kind, Placehol
 use item::{Number, Value, ValueBuf};
 use serde_json::Value as Json;
 
-use super::{Rule, Subject, figures};
-use crate::diagnostic::{Level, RuleId};
+use super::{Rule, Subject};
+use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::Pattern;
 use crate::{Diagnostic, Span};
 
@@ -191,7 +191,7 @@ fn unused(span: impl Fn(&str) -> Span, error: &ExpressionError) -> Diagnostic {
         ExpressionError::UnusedPlaceholders { parameter, keys } => (parameter, keys),
         _ => (VALUES, &[]),
     };
-    let names = figures::names(keys.iter().map(String::as_str));
+    let names = listed(keys);
     Diagnostic::error(span(parameter), format!("no expression uses {names}"))
         .label("defined, and not used")
         .why("DynamoDB refuses requests with placeholders that no expression uses")
