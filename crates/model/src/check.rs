@@ -18,12 +18,18 @@ mod r05_unknown_load;
 mod r06_low_cardinality_partition_key;
 mod r07_constant_partition_key;
 mod r08_current_time_partition_key;
+mod r09_skewed_partition_key;
 mod r10_key_not_known;
+mod r11_busiest_key;
+mod r12_sort_key_composition;
 mod r13_order_not_first;
 mod r14_unpadded_number;
 mod r15_ambiguous_key;
 mod r16_ranged_attribute_not_in_sort_key;
 mod r17_read_together;
+mod r18_too_many_indexes;
+mod r19_wide_projection;
+mod r20_sparse_index;
 mod r21_strong_read_of_global_index;
 mod r22_index_write_capacity;
 mod r23_item_too_large;
@@ -69,12 +75,18 @@ pub const RULES: &[&Rule] = &[
     &r06_low_cardinality_partition_key::RULE,
     &r07_constant_partition_key::RULE,
     &r08_current_time_partition_key::RULE,
+    &r09_skewed_partition_key::RULE,
     &r10_key_not_known::RULE,
+    &r11_busiest_key::RULE,
+    &r12_sort_key_composition::RULE,
     &r13_order_not_first::RULE,
     &r14_unpadded_number::RULE,
     &r15_ambiguous_key::RULE,
     &r16_ranged_attribute_not_in_sort_key::RULE,
     &r17_read_together::RULE,
+    &r18_too_many_indexes::RULE,
+    &r19_wide_projection::RULE,
+    &r20_sparse_index::RULE,
     &r21_strong_read_of_global_index::RULE,
     &r22_index_write_capacity::RULE,
     &r23_item_too_large::RULE,

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::collection::identity;
+use super::figures::count;
 use super::{Rule, Subject};
-use crate::diagnostic::{Level, RuleId};
+use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::{AttributeKind, Entity, EntityId, IndexId, Place, SampleRow, TableId, WriteVerb};
 use crate::plan::Gap;
 use crate::template::{Field, Form, Template, may_equal};
@@ -105,9 +106,14 @@ fn same_key(one: Place<'_>, other: Place<'_>) -> Diagnostic {
 fn not_unique(subject: &Subject<'_>, id: EntityId) -> Option<Diagnostic> {
     let entity = subject.model.entity(id);
     let key = entity.key.as_ref()?;
-    let (span, label) = same_bucket(subject, id, entity)
-        .or_else(|| same_as_parent(subject, entity))
-        .or_else(|| fewer_keys_than_items(subject, id, entity))?;
+    // What the file says tells items apart does, if the key holds it.
+    let (span, label) = match missing_identity(entity) {
+        Some(missing) => (key.span, format!("does not hold {}", listed(&missing))),
+        None if !entity.identity.is_empty() => return None,
+        None => same_bucket(subject, id, entity)
+            .or_else(|| same_as_parent(subject, entity))
+            .or_else(|| fewer_keys_than_items(subject, id, entity))?,
+    };
     let sort = key.sort.as_ref().unwrap_or(&key.partition);
     let message = format!("nothing in the key tells two `{}` items apart", entity.name.value);
     Some(
@@ -118,8 +124,22 @@ fn not_unique(subject: &Subject<'_>, id: EntityId) -> Option<Diagnostic> {
     )
 }
 
+/// Attributes that the file says tell items apart, and that the key does not hold.
+fn missing_identity(entity: &Entity) -> Option<Vec<&str>> {
+    let fields = entity.key_templates().flat_map(|template| template.fields());
+    let whole = fields
+        .filter(|field| matches!(field.form, Form::Attribute(_) | Form::Lower(_) | Form::Descending { .. }));
+    let used: BTreeSet<&str> = whole.filter_map(|field| field.attribute()).collect();
+    let missing: Vec<&str> =
+        entity.identity.iter().map(|name| name.value.as_str()).filter(|name| !used.contains(name)).collect();
+    (!missing.is_empty()).then_some(missing)
+}
+
 /// An attribute that looks like the entity's own id.
 fn unique(entity: &Entity) -> String {
+    if let Some(missing) = missing_identity(entity).and_then(|missing| missing.first().copied()) {
+        return missing.to_owned();
+    }
     let own = format!("{}id", entity.name.value.to_lowercase());
     let used = identity(entity);
     let free = entity.attributes.values().filter(|attribute| !used.contains(attribute.name.as_str()));
@@ -171,7 +191,7 @@ fn fewer_keys_than_items(subject: &Subject<'_>, id: EntityId, entity: &Entity) -
     let keys: f64 = fields.iter().map(values).product::<Option<f64>>()?;
     let items = subject.model.items(id)?;
     (items > keys).then(|| {
-        let label = format!("{keys:.0} different keys at most, for {items:.0} items");
+        let label = format!("{} different keys at most, for {} items", count(keys), count(items));
         (entity.key.as_ref().map_or(entity.span, |key| key.span), label)
     })
 }

@@ -1,0 +1,133 @@
+//! R11: more falls on one partition key than a partition sustains.
+
+use super::figures::count;
+use super::{Rule, Subject};
+use crate::diagnostic::{Level, RuleId, listed};
+use crate::facts::Facts;
+use crate::heat::{DEFAULT_HEADROOM, Heat, KeyHeat, heat};
+use crate::model::Place;
+use crate::template::{Part, Template};
+use crate::{Diagnostic, Span};
+
+pub const RULE: Rule = Rule {
+    id: RuleId(11),
+    level: Level::Error,
+    title: "The busiest key takes more than one partition sustains",
+    page: include_str!("../../../../docs/rules/R11.md"),
+    // What share of a partition's throughput a key may use, and should.
+    parameters: &[("load", 1.0), ("headroom", DEFAULT_HEADROOM)],
+    check,
+};
+
+fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let limits = Facts::embedded().limits;
+    let heats = heat(subject.model, subject.plans, &limits, subject.parameter("headroom"));
+    let most = subject.parameter("load");
+    let hot = heats.iter().flat_map(|heat| heat.keys.iter().map(move |key| (heat, key)));
+    hot.filter(|(_, key)| key.load > most).filter_map(|(heat, key)| finding(subject, heat, key)).collect()
+}
+
+fn finding(subject: &Subject<'_>, heat: &Heat, key: &KeyHeat) -> Option<Diagnostic> {
+    let (place, template) = place_of(subject, heat, key)?;
+    let guessed: Vec<&str> =
+        template.attributes().filter(|name| heat.assumed.iter().any(|assumed| assumed == name)).collect();
+    let (write, read) = (key.write.peak(), key.read.peak());
+    let message = format!("one key of {} takes {}", place.name(), units(write, read));
+    let level = if guessed.is_empty() { Level::Error } else { Level::Warning };
+    let found = Diagnostic::new(level, template.span, message)
+        .label(format!("`{}`: {:.0}% of what one partition sustains", key.key, key.load * 100.0))
+        .why(
+            "one partition key takes at most 1,000 write units and 3,000 read units a second; adaptive \
+             capacity moves whole keys about, it does not make one larger",
+        );
+    let found =
+        contributions(subject, key).into_iter().fold(found, |found, (span, note)| found.related(span, note));
+    Some(if guessed.is_empty() {
+        found.help(remedy(place, template, key))
+    } else {
+        found.help(format!(
+            "this takes all requests to fall on one key: say how many values {} has, as in `distinct: 10K`",
+            listed(&guessed)
+        ))
+    })
+}
+
+fn units(write: f64, read: f64) -> String {
+    let (written, given) = (count(write), count(read));
+    match (write > 0.0, read > 0.0) {
+        (true, true) => format!("{written} write units and {given} read units a second"),
+        (true, false) => format!("{written} write units a second"),
+        _ => format!("{given} read units a second"),
+    }
+}
+
+fn remedy(place: Place<'_>, template: &Template, key: &KeyHeat) -> String {
+    let needed = key.shards_needed;
+    let mostly_read = key.write.peak() * 3.0 < key.read.peak();
+    match (own_id(place), key.shards) {
+        (_, shards) if shards > 1 => format!("spread it over {needed} keys instead of {shards}"),
+        (Some(id), _) => format!(
+            "spread it over {needed} keys: `{template}#{{shard({id}, {needed})}}`, and read all of them"
+        ),
+        (None, _) if mostly_read => {
+            "let a cache answer most of it (`cached: 90%`), or read one of several copies".to_owned()
+        }
+        (None, _) => format!(
+            "it is one item: keep {needed} of it, as in `{template}#{{random({needed})}}`, and add them up"
+        ),
+    }
+}
+
+/// Something that differs among the items of the key.
+fn own_id(place: Place<'_>) -> Option<&str> {
+    let sort = place.entity.key.as_ref().and_then(|key| key.sort.as_ref());
+    sort.and_then(|sort| sort.attributes().last())
+}
+
+/// Where the load comes from: the rates of the patterns that add most.
+fn contributions(subject: &Subject<'_>, key: &KeyHeat) -> Vec<(Span, String)> {
+    const SHOWN: usize = 3;
+    let patterns = key.from.iter().take(SHOWN).filter_map(|one| {
+        let pattern = subject.model.pattern_named(&one.pattern)?;
+        let span = pattern.rate.as_ref().map_or(pattern.id.span, |rate| rate.span);
+        Some((span, format!("adds {}", units(one.write, one.read))))
+    });
+    patterns.collect()
+}
+
+/// The entity whose key it is, and the template to underline.
+fn place_of<'m>(subject: &Subject<'m>, heat: &Heat, key: &KeyHeat) -> Option<(Place<'m>, &'m Template)> {
+    let places = subject.model.places().into_iter();
+    let here = places.filter(|place| place.table_id == heat.table_id && place.index_id() == heat.index_id);
+    here.into_iter().find_map(|place| {
+        let partition = place.partition();
+        let templates: Vec<&Template> = partition.iter().map(|(_, template)| *template).collect();
+        renders(&templates, &key.key).then(|| partition.first().map(|(_, template)| (place, *template)))?
+    })
+}
+
+/// Whether the templates can render to this text, in which fields may stand as they are written.
+fn renders(templates: &[&Template], text: &str) -> bool {
+    let mut parts: Vec<Part> = Vec::new();
+    for template in templates {
+        if !parts.is_empty() {
+            parts.push(Part::Literal(" + ".to_owned()));
+        }
+        parts.extend(template.parts.iter().cloned());
+    }
+    let mut rest = text;
+    let mut open = false;
+    for part in &parts {
+        match part {
+            Part::Field(_) => open = true,
+            Part::Literal(literal) => {
+                let Some(at) = rest.find(literal.as_str()).filter(|at| open || *at == 0) else {
+                    return false;
+                };
+                rest = &rest[at + literal.len()..];
+                open = false;
+            }
+        }
+    }
+    open || rest.is_empty()
+}

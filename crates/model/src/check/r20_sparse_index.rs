@@ -1,0 +1,153 @@
+//! R20: a constant that a sparse index would serve, and sparse indexes that items do not leave.
+
+use super::{PlannedRead, PlannedWrite, Rule, Subject};
+use crate::Diagnostic;
+use crate::diagnostic::{Level, RuleId, listed};
+use crate::model::{Entity, IndexEntry, Place, Table};
+use crate::plan::{Filter, Membership};
+use crate::predicate::{Operand, Operator, Term};
+
+pub const RULE: Rule = Rule {
+    id: RuleId(20),
+    level: Level::Error,
+    title: "A sparse index would serve, or does not let go",
+    page: include_str!("../../../../docs/rules/R20.md"),
+    // A sparse index pays if it leaves out this share of the items.
+    parameters: &[("left-out", 0.5)],
+    check,
+};
+
+fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let proposals = subject.reads().filter_map(|one| proposal(subject, one));
+    let stuck = subject.model.places().into_iter().filter_map(never_leaves);
+    let kept = subject.writes().flat_map(|one| keeps_its_keys(subject, one));
+    proposals.chain(stuck).chain(kept).collect()
+}
+
+/// A constant that is left for a filter.
+fn proposal(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
+    let term = one.plan.filter.iter().find_map(|filter| match filter {
+        Filter::Term(term) if is_constant(term) => Some(term),
+        _ => None,
+    })?;
+    let entity = subject.model.entity(one.plan.entities[0]);
+    let attribute = entity.attribute(&term.attribute)?;
+    let share = attribute.share_of(term.operands.first()?.literal()?);
+    if share.is_some_and(|share| share > 1.0 - subject.parameter("left-out")) {
+        return None;
+    }
+    let name = &entity.name.value;
+    let label = share.map_or_else(
+        || "a constant".to_owned(),
+        |share| format!("about {:.0}% of all `{name}` items", share * 100.0),
+    );
+    Some(
+        Diagnostic::info(
+            term.span,
+            format!("`{}` asks for a constant: a sparse index would hold just these", one.name()),
+        )
+        .label(label)
+        .why("an item is in an index only if it has the index's key attributes: the rest costs nothing there")
+        .help(format!("give `{name}` a key in an index: `{}`", sketch(one, entity, term))),
+    )
+}
+
+fn is_constant(term: &Term) -> bool {
+    matches!(term.operator, Operator::Equal) && matches!(term.operands.first(), Some(Operand::Literal(_)))
+}
+
+/// `open: { when: status = OPEN, openPK: "CUST#{customerId}", openSK: "{createdAt}" }`.
+fn sketch(one: PlannedRead<'_>, entity: &Entity, term: &Term) -> String {
+    let value = term.operands.first().map(ToString::to_string).unwrap_or_default();
+    let index = name_of(term, &value);
+    let known = one.known().into_iter().find(|name| *name != term.attribute.value);
+    let id = entity.key_templates().flat_map(|template| template.attributes()).last().unwrap_or("id");
+    let partition = match known {
+        Some(known) => format!("{{{known}}}"),
+        None => format!("{value}#{{shard({id}, 4)}}"),
+    };
+    let order = one.read.order.first().map_or(id, |order| order.attribute.value.as_str());
+    format!("{index}: {{ when: {term}, {index}PK: \"{partition}\", {index}SK: \"{{{order}}}\" }}")
+}
+
+/// `open` for `status = OPEN`, `flagged` for `flagged = true`.
+fn name_of(term: &Term, value: &str) -> String {
+    let word: String = value.to_lowercase().chars().filter(char::is_ascii_alphabetic).collect();
+    if word.is_empty() || word == "true" || word == "false" { term.attribute.value.clone() } else { word }
+}
+
+/// `when` on an index whose key attributes every item has under their own names: nothing is left out.
+fn never_leaves(place: Place<'_>) -> Option<Diagnostic> {
+    let (_, index, entry) = place.index?;
+    let when = entry.when.as_ref().filter(|_| entry.declared)?;
+    let stays = |(key, template): (&crate::model::KeyAttribute, &crate::template::Template)| {
+        let own = template.bare() == Some(key.name.as_str());
+        own && place.entity.attribute(&key.name).is_some_and(|attribute| !attribute.optional)
+    };
+    let of_table = |name: &str| place.table.key.as_ref().is_some_and(|key| key.names(name));
+    let keys = place.partition().into_iter().chain(place.sort());
+    let all_stay = keys.into_iter().all(|(key, template)| of_table(&key.name) || stays((key, template)));
+    all_stay.then(|| {
+        let names: Vec<&str> = index.key.attributes().map(|key| key.name.as_str()).collect();
+        let message = format!(
+            "every `{}` is in index `{}`, whatever `when` says",
+            place.entity.name.value, index.name.value
+        );
+        Diagnostic::error(when.span, message)
+            .label("has no effect")
+            .why(format!("an item is in an index if it has {}, and each has", listed(&names)))
+            .help("key the index by attributes of its own, which are set while the condition holds")
+    })
+}
+
+/// The request that takes an item out of its state must remove the index's keys too.
+fn keeps_its_keys(subject: &Subject<'_>, one: PlannedWrite<'_>) -> Vec<Diagnostic> {
+    let Some(request) = &one.pattern.request else { return Vec::new() };
+    let Some(update) = request.value.get("UpdateExpression").and_then(serde_json::Value::as_str) else {
+        return Vec::new();
+    };
+    let span = one.pattern.request_members.get("UpdateExpression").copied().unwrap_or(request.span);
+    let entity = subject.model.entity(one.plan.entity);
+    let table = subject.model.table_of(entity);
+    let leaves = one
+        .plan
+        .effects
+        .iter()
+        .filter(|effect| effect.after == Membership::Out && effect.before != Membership::Out);
+    let entries = leaves.filter_map(|effect| entity.entry(effect.index));
+    let kept = entries.filter(|entry| {
+        let names = own_keys(table, entity, entry);
+        !names.is_empty() && !names.iter().any(|name| removes(update, &request.value, name))
+    });
+    kept.map(|entry| {
+        let names = own_keys(table, entity, entry);
+        let index = &table.index(entry.index).name.value;
+        Diagnostic::error(span, format!("`{}` leaves the item in index `{index}`", one.name()))
+            .label(format!("does not remove {}", listed(&names)))
+            .why("an item is in an index as long as it has the index's key attributes")
+            .related(entry.span, "in the index only while this holds")
+            .help(format!("add `REMOVE {}` to the update", names.join(", ")))
+    })
+    .collect()
+}
+
+/// The key attributes that exist for the index alone.
+fn own_keys<'m>(table: &'m Table, entity: &Entity, entry: &IndexEntry) -> Vec<&'m str> {
+    let of_table = |name: &str| table.key.as_ref().is_some_and(|key| key.names(name));
+    let keys = table.index(entry.index).key.attributes().map(|key| key.name.as_str());
+    keys.filter(|name| !of_table(name) && entity.attribute(name).is_none()).collect()
+}
+
+/// Whether the `REMOVE` clause names the attribute, by itself or by a placeholder.
+fn removes(update: &str, request: &serde_json::Value, name: &str) -> bool {
+    let words: Vec<&str> =
+        update.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty()).collect();
+    let Some(start) = words.iter().position(|word| word.eq_ignore_ascii_case("remove")) else { return false };
+    let clause = words[start + 1..].iter();
+    let clause = clause.take_while(|word| !["set", "add", "delete"].contains(&word.to_lowercase().as_str()));
+    let meant = |word: &str| {
+        let names = request.get("ExpressionAttributeNames").and_then(|names| names.get(word));
+        names.and_then(serde_json::Value::as_str).unwrap_or(word) == name
+    };
+    clause.into_iter().any(|word| meant(word))
+}
