@@ -2,7 +2,7 @@
 
 use super::figures::count;
 use super::{Rule, Subject};
-use crate::diagnostic::{Level, RuleId, listed};
+use crate::diagnostic::{Level, RuleId};
 use crate::facts::Facts;
 use crate::heat::{DEFAULT_HEADROOM, Heat, KeyHeat, heat};
 use crate::model::Place;
@@ -29,27 +29,25 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 
 fn finding(subject: &Subject<'_>, heat: &Heat, key: &KeyHeat) -> Option<Diagnostic> {
     let (place, template) = place_of(subject, heat, key)?;
-    let guessed: Vec<&str> =
-        template.attributes().filter(|name| heat.assumed.iter().any(|assumed| assumed == name)).collect();
-    let (write, read) = (key.write.peak(), key.read.peak());
-    let message = format!("one key of {} takes {}", place.name(), units(write, read));
-    let level = if guessed.is_empty() { Level::Error } else { Level::Warning };
-    let found = Diagnostic::new(level, template.span, message)
+    if is_guessed(subject, heat, place, template) {
+        return None;
+    }
+    let message = format!("one key of {} takes {}", place.name(), units(key.write.peak(), key.read.peak()));
+    let found = Diagnostic::error(template.span, message)
         .label(format!("`{}`: {:.0}% of what one partition sustains", key.key, key.load * 100.0))
         .why(
             "one partition key takes at most 1,000 write units and 3,000 read units a second; adaptive \
              capacity moves whole keys about, it does not make one larger",
-        );
-    let found =
-        contributions(subject, key).into_iter().fold(found, |found, (span, note)| found.related(span, note));
-    Some(if guessed.is_empty() {
-        found.help(remedy(place, template, key))
-    } else {
-        found.help(format!(
-            "this takes all requests to fall on one key: say how many values {} has, as in `distinct: 10K`",
-            listed(&guessed)
-        ))
-    })
+        )
+        .help(remedy(place, template, key));
+    Some(contributions(subject, key).into_iter().fold(found, |found, (span, note)| found.related(span, note)))
+}
+
+/// Whether the file says neither how many values a part of the key has nor how many items there are. Then
+/// R5 asks for it, and nothing can be said before.
+fn is_guessed(subject: &Subject<'_>, heat: &Heat, place: Place<'_>, template: &Template) -> bool {
+    let mut assumed = template.attributes().filter(|name| heat.assumed.iter().any(|assumed| assumed == name));
+    subject.model.items(place.entity_id).is_none() && assumed.next().is_some()
 }
 
 fn units(write: f64, read: f64) -> String {
