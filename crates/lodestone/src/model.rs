@@ -5,6 +5,8 @@ mod check;
 mod cost;
 mod explain;
 mod heat;
+mod export;
+mod import;
 mod init;
 mod output;
 mod prices;
@@ -31,6 +33,8 @@ enum Command {
     Cost(cost::Cost),
     Explain(explain::Explain),
     Heat(heat::Heat),
+    Export(export::Export),
+    Import(import::ImportFile),
     Init(init::Init),
     Prove(prove::Prove),
     Schema(schema::Schema),
@@ -48,6 +52,8 @@ impl Model {
             Command::Cost(cost) => cost.run(),
             Command::Explain(explain) => explain.run(),
             Command::Heat(heat) => heat.run(),
+            Command::Export(export) => export.run(),
+            Command::Import(import) => import.run(),
             Command::Init(init) => init.run(),
             Command::Prove(prove) => prove.run(),
             Command::Schema(schema) => schema.run(),

@@ -40,6 +40,16 @@ pub struct Reading {
 pub fn read(source: &Source) -> Reading {
     let mut reader = Reader::new(source);
     let root = yaml::parse(source, &mut reader.diagnostics);
+    complete(reader, root)
+}
+
+/// A model whose sections are given as JSON rather than as text.
+pub fn read_json(sections: &serde_json::Value) -> Reading {
+    let source = Source::new("", "");
+    complete(Reader::new(&source), Some(yaml::from_json(sections)))
+}
+
+fn complete(mut reader: Reader<'_>, root: Option<Node>) -> Reading {
     let model = match root {
         Some(root) => model(&mut reader, &root),
         None => {
@@ -92,6 +102,7 @@ fn model(reader: &mut Reader<'_>, root: &Node) -> Option<Model> {
         fields.take("relations").map(|node| relation::relations(reader, node)).unwrap_or_default();
     let rules = fields.take("rules").map(|node| rules::settings(reader, node)).unwrap_or_default();
     reader.allow(&mut fields, Span::new(0, reader.source.text.len()));
+    let kept = fields.take("kept").map(|node| reader.named(node, "kept")).unwrap_or_default();
     fields.finish(reader);
 
     Some(Model {
@@ -105,5 +116,6 @@ fn model(reader: &mut Reader<'_>, root: &Node) -> Option<Model> {
         relations,
         rules,
         allowances: std::mem::take(&mut reader.allowances),
+        kept: kept.iter().map(|(format, node)| (format.text.clone(), literal::json(node))).collect(),
     })
 }

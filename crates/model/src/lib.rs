@@ -13,6 +13,7 @@ pub mod cost;
 pub mod diagnostic;
 pub mod facts;
 pub mod file;
+pub mod format;
 pub mod heat;
 pub mod model;
 pub mod plan;

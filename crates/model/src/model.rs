@@ -23,6 +23,8 @@ pub use table::{
     TableClass, Throughput,
 };
 
+use indexmap::IndexMap;
+
 use crate::{Span, Spanned};
 
 /// Which table of [`Model::tables`].
@@ -51,6 +53,8 @@ pub struct Model {
     pub relations: Vec<Relation>,
     pub rules: Vec<RuleSetting>,
     pub allowances: Vec<Allowance>,
+    /// What imported documents say that a model has no place for, by format: [`crate::format`] puts it back.
+    pub kept: IndexMap<String, serde_json::Value>,
 }
 
 /// `Customer 1:N Order`, `User M:N Group via Membership`.

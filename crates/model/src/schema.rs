@@ -28,6 +28,7 @@ pub fn schema() -> Value {
             ("patterns", map("What is asked, by id", reference("pattern"))),
             ("rules", map("How rules are set: a level, or a level and numbers", rule_setting())),
             ("allow", allow()),
+            ("kept", map("What imported documents said besides, by format; exports give it back", json!({}))),
         ],
     );
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");

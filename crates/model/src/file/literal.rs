@@ -128,8 +128,10 @@ pub fn json(node: &Node) -> serde_json::Value {
     }
 }
 
-fn number_json(text: &str) -> Option<serde_json::Value> {
+/// What plain JSON takes a bare text for, if not for text.
+pub fn number_json(text: &str) -> Option<serde_json::Value> {
     let looks_like_one = text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-    let integer = text.parse::<i64>().ok().map(Into::into);
+    let signed = text.parse::<i64>().ok().map(Into::into);
+    let integer = signed.or_else(|| text.parse::<u64>().ok().map(Into::into));
     integer.or_else(|| text.parse::<f64>().ok().filter(|_| looks_like_one).map(Into::into))
 }

@@ -84,6 +84,9 @@ impl Writer<'_> {
         model.rules.iter().for_each(|setting| rules.put(&setting.rule.to_string(), rule(setting)));
         root.put_map("rules", rules);
         self.allow_at_top(&mut root);
+        let mut kept = Map::open();
+        model.kept.iter().for_each(|(format, rest)| kept.put(format, value::json(rest)));
+        root.put_map("kept", kept);
         root
     }
 

@@ -64,6 +64,26 @@ impl Node {
     }
 }
 
+/// Nodes without a place in any text.
+pub fn from_json(value: &serde_json::Value) -> Node {
+    use serde_json::Value;
+    let scalar = |text: &str, quoted: bool| Scalar {
+        text: text.to_owned(),
+        quoted,
+        span: Span::default(),
+        start: None,
+    };
+    let value = match value {
+        Value::String(text) => NodeValue::Scalar(scalar(text, true)),
+        Value::Array(elements) => NodeValue::List(elements.iter().map(from_json).collect()),
+        Value::Object(members) => NodeValue::Map(
+            members.iter().map(|(name, value)| (scalar(name, true), from_json(value))).collect(),
+        ),
+        plain => NodeValue::Scalar(scalar(&plain.to_string(), false)),
+    };
+    Node { value, span: Span::default() }
+}
+
 /// The one document of the text. Repeated keys are reported beside the node, the first one standing.
 pub fn parse(source: &Source, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
     let events: Result<Vec<_>, _> = Parser::new_from_str(&source.text).collect();

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use item::{Number, Type, Value};
 
+use super::super::literal::number_json;
 use super::layout::{Map, Node, quoted, scalar};
 
 /// `kind` is what the reader takes a scalar for, if an attribute is declared.
@@ -59,7 +60,7 @@ fn untyped(text: &str) -> String {
 pub fn json(value: &serde_json::Value) -> Node {
     match value {
         serde_json::Value::String(text) => {
-            let taken = matches!(text.as_str(), "true" | "false" | "null") || text.parse::<i64>().is_ok();
+            let taken = matches!(text.as_str(), "true" | "false" | "null") || number_json(text).is_some();
             Node::Scalar(if taken { quoted(text) } else { scalar(text) })
         }
         serde_json::Value::Array(elements) => Node::List(elements.iter().map(json).collect()),

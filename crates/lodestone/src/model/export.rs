@@ -1,0 +1,88 @@
+//! `lodestone model export --to FORMAT FILE`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use model::format::{self, FORMATS, Format, Notes};
+use model::{diagnostic, file};
+use serde_json::{Value, json};
+
+use super::{ModelFile, UNREADABLE, output};
+
+/// Write a model in another tool's format. What the format can't hold is said on standard error.
+#[derive(Args)]
+#[command(after_help = formats())]
+pub struct Export {
+    #[command(flatten)]
+    file: ModelFile,
+
+    /// The format to write.
+    #[arg(long, value_name = "FORMAT", value_parser = format_named)]
+    to: &'static Format,
+
+    /// The file to write; it goes to standard output if not given.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Export {
+    pub fn run(self) -> ExitCode {
+        let source = match self.file.source() {
+            Ok(source) => source,
+            Err(status) => return status,
+        };
+        let reading = file::read(&source);
+        let Some(model) = reading.model else {
+            output::print(&diagnostic::text(&source, &reading.diagnostics, true));
+            return ExitCode::from(UNREADABLE);
+        };
+        match format::export(self.to, &model) {
+            Ok(export) => {
+                let described =
+                    json!({ "format": self.to.name, "text": export.text, "notes": export.notes.0 });
+                put(self.output.as_deref(), self.json.then_some(described), &export.text, &export.notes)
+            }
+            Err(error) => {
+                output::complain(&error.0);
+                ExitCode::from(UNREADABLE)
+            }
+        }
+    }
+}
+
+/// The text to its file or to standard output; notes beside it.
+pub fn put(path: Option<&Path>, described: Option<Value>, text: &str, notes: &Notes) -> ExitCode {
+    if let Some(path) = path
+        && let Err(error) = std::fs::write(path, text)
+    {
+        output::complain(&format!("{}: {error}", path.display()));
+        return ExitCode::from(UNREADABLE);
+    }
+    match (described, path) {
+        (Some(described), _) => output::print_json(&described),
+        (None, None) => output::print(text),
+        (None, Some(path)) => output::print(&format!("{} is written\n", path.display())),
+    }
+    notes.0.iter().for_each(|note| output::complain(note));
+    ExitCode::SUCCESS
+}
+
+pub fn format_named(name: &str) -> Result<&'static Format, String> {
+    format::format(name).ok_or_else(|| format!("there is no format `{name}`; see --help"))
+}
+
+/// The list that help shows.
+pub fn formats() -> String {
+    let uses = |format: &Format| match (format.read, format.write) {
+        (Some(_), Some(_)) => "",
+        (Some(_), None) => " (import only)",
+        _ => " (export only)",
+    };
+    let line = |format: &&Format| format!("  {:<18} {}{}\n", format.name, format.title, uses(format));
+    format!("Formats:\n{}", FORMATS.iter().map(line).collect::<String>())
+}

@@ -1,0 +1,160 @@
+//! Other tools' files: read into a model, written from one. One file a format.
+//!
+//! A reader makes a [`Draft`], the sections of a model file, which is then checked like any other model.
+//! What the document says and a model can't is kept beside the model ([`kept`]) and put back when it is
+//! written again, so that a document comes back as it was. What the model says and a format can't hold is
+//! told in notes ([`Aspect`]).
+//!
+//! To add a format: a file like `create_table.rs`, and its line in [`FORMATS`].
+
+mod aspect;
+pub mod create_table;
+mod draft;
+pub mod kept;
+
+use serde_json::Value;
+
+use crate::file::{self, Comments};
+use crate::{Model, Source, diagnostic};
+
+pub use aspect::Aspect;
+pub use draft::Draft;
+
+/// Those that are recognised by more come first.
+pub const FORMATS: &[&Format] = &[&create_table::FORMAT];
+
+pub struct Format {
+    /// As on the command line.
+    pub name: &'static str,
+    /// What it is, for lists and messages.
+    pub title: &'static str,
+    pub syntax: &'static Syntax,
+    /// Whether a document is of this format.
+    pub recognises: fn(&Value) -> bool,
+    /// None if it can only be written.
+    pub read: Option<fn(&Value, &mut Notes) -> Result<Draft, Unreadable>>,
+    /// None if it can only be read.
+    pub write: Option<fn(&Model, &mut Notes) -> Value>,
+    /// What of a model it has room for; the rest is told when it is written.
+    pub holds: &'static [Aspect],
+}
+
+/// Text <-> document.
+pub struct Syntax {
+    pub parse: fn(&str) -> Result<Value, Unreadable>,
+    pub print: fn(&Value) -> String,
+}
+
+pub const JSON: Syntax = Syntax {
+    parse: |text| {
+        serde_json::from_str(text).map_err(|error| Unreadable(format!("this is not JSON: {error}")))
+    },
+    print: |document| format!("{document:#}\n"),
+};
+
+/// For formats that are made of text; they can only be written.
+pub const TEXT: Syntax = Syntax {
+    parse: |_| Err(Unreadable("this format can only be written".to_owned())),
+    print: |document| document.as_str().unwrap_or_default().to_owned(),
+};
+
+/// Why a document gives no model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unreadable(pub String);
+
+/// What could not be taken over, each said once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Notes(pub Vec<String>);
+
+impl Notes {
+    pub fn add(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.0.contains(&note) {
+            self.0.push(note);
+        }
+    }
+}
+
+pub struct Import {
+    pub model: Model,
+    /// The model file.
+    pub text: String,
+    pub notes: Notes,
+}
+
+pub struct Export {
+    pub text: String,
+    pub notes: Notes,
+}
+
+pub fn format(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().copied().find(|format| format.name == name)
+}
+
+/// The format of a text, by what it contains.
+pub fn detect(text: &str) -> Option<&'static Format> {
+    let is_of = |format: &&Format| {
+        let document = format.read.and_then(|_| (format.syntax.parse)(text).ok());
+        document.is_some_and(|document| (format.recognises)(&document))
+    };
+    FORMATS.iter().copied().find(is_of)
+}
+
+pub fn import(format: &Format, text: &str) -> Result<Import, Unreadable> {
+    let Some(read) = format.read else {
+        return Err(Unreadable(format!("`{}` can only be written", format.name)));
+    };
+    let document = (format.syntax.parse)(text)?;
+    let mut notes = Notes::default();
+    let mut model = checked(read(&document, &mut notes)?)?;
+    if let Some(write) = format.write {
+        let written = write(&model, &mut Notes::default());
+        if let Some(rest) = kept::difference(&written, &document) {
+            model.kept.insert(format.name.to_owned(), rest);
+        }
+    }
+    finished(model, notes)
+}
+
+/// A model made from a draft alone: there is no document to give back.
+pub fn drafted(draft: Draft, notes: Notes) -> Result<Import, Unreadable> {
+    finished(checked(draft)?, notes)
+}
+
+pub fn export(format: &Format, model: &Model) -> Result<Export, Unreadable> {
+    let Some(write) = format.write else {
+        return Err(Unreadable(format!("`{}` can only be read", format.name)));
+    };
+    let mut notes = Notes::default();
+    for aspect in Aspect::ALL.iter().filter(|aspect| !format.holds.contains(aspect)) {
+        aspect.missed(model).into_iter().for_each(|note| notes.add(note));
+    }
+    let mut document = write(model, &mut notes);
+    if let Some(rest) = model.kept.get(format.name) {
+        document = kept::restore(document, rest, &mut notes);
+    }
+    Ok(Export { text: (format.syntax.print)(&document), notes })
+}
+
+fn checked(draft: Draft) -> Result<Model, Unreadable> {
+    let reading = file::read_json(&draft.sections());
+    reading.model.ok_or_else(|| {
+        let errors = reading.diagnostics.iter().filter(|one| one.level == crate::Level::Error);
+        let messages: Vec<String> = errors.map(|one| one.message.clone()).collect();
+        Unreadable(format!("it makes no sound model: {}", messages.join("; ")))
+    })
+}
+
+/// The text is read back at once: a model that its own file can't hold is never given out.
+fn finished(model: Model, notes: Notes) -> Result<Import, Unreadable> {
+    let text = file::write(&model, &Comments::new());
+    let source = Source::new("the imported model", text.as_str());
+    let reading = file::read(&source);
+    match reading.model {
+        Some(model) => Ok(Import { model, text, notes }),
+        None => {
+            let shown = diagnostic::text(&source, &reading.diagnostics, false);
+            Err(Unreadable(format!("a model file can't hold it:\n{shown}")))
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! A document through a model and back.
+
+use model::format::{self, Import};
+use model::{Source, file};
+use serde_json::Value;
+
+pub fn import(name: &str, document: &Value) -> Import {
+    let format = format::format(name).unwrap();
+    let text = document.to_string();
+    assert_eq!(format::detect(&text).map(|found| found.name), Some(name), "{document:#}");
+    format::import(format, &text).unwrap_or_else(|error| panic!("{}\n{document:#}", error.0))
+}
+
+/// What a model file becomes, and what is said to be missing.
+pub fn export(name: &str, model: &str) -> (Value, Vec<String>) {
+    let source = Source::new("model.yaml", model);
+    let reading = file::read(&source);
+    let shown = model::diagnostic::text(&source, &reading.diagnostics, false);
+    let model = reading.model.unwrap_or_else(|| panic!("{shown}"));
+    let export = format::export(format::format(name).unwrap(), &model).unwrap();
+    (serde_json::from_str(&export.text).unwrap(), export.notes.0)
+}
+
+/// The document comes back, also when its model has been through its file.
+pub fn round_trip(name: &str, document: &Value) -> Import {
+    let import = import(name, document);
+    let (again, _) = export(name, &import.text);
+    assert_eq!(&again, document, "through\n{}", import.text);
+    import
+}
