@@ -32,12 +32,14 @@ pub struct Format {
     /// Whether a document is of this format.
     pub recognises: fn(&Value) -> bool,
     /// None if it can only be written.
-    pub read: Option<fn(&Value, &mut Notes) -> Result<Draft, Unreadable>>,
+    pub read: Option<Read>,
     /// None if it can only be read.
     pub write: Option<fn(&Model, &mut Notes) -> Value>,
     /// What of a model it has room for; the rest is told when it is written.
     pub holds: &'static [Aspect],
 }
+
+pub type Read = fn(&Value, &mut Notes) -> Result<Draft, Unreadable>;
 
 /// Text <-> document.
 pub struct Syntax {
