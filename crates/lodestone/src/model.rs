@@ -4,8 +4,8 @@
 mod check;
 mod cost;
 mod explain;
-mod heat;
 mod export;
+mod heat;
 mod import;
 mod init;
 mod output;
