@@ -125,6 +125,8 @@ pub struct BreakEven {
     pub read: f64,
     pub write_used: Option<f64>,
     pub read_used: Option<f64>,
+    /// How the first two come about.
+    pub arithmetic: [String; 2],
 }
 
 /// `plans` are those of the model's patterns, in order.
@@ -304,7 +306,17 @@ fn break_even(prices: &ClassPrices, supplies: &[Supply]) -> BreakEven {
         read: prices.read_break_even(),
         write_used: used(Kind::Write),
         read_used: used(Kind::Read),
+        arithmetic: [
+            relation("a WCU-hour", prices.write_unit_hour, prices.write_million, prices.write_break_even()),
+            relation("an RCU-hour", prices.read_unit_hour, prices.read_million, prices.read_break_even()),
+        ],
     }
+}
+
+/// What an hour of one unit costs, against an hour in which it is used each second on demand.
+fn relation(what: &str, unit_hour: f64, million: f64, share: f64) -> String {
+    let (unit_hour, million, share) = (number(unit_hour), number(million), number(share * 100.0));
+    format!("{what}: ${unit_hour} ÷ (3,600 s × ${million} ÷ 1,000,000) = {share} %")
 }
 
 /// Recovery where the file has none, a full backup, and its return.

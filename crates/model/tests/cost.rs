@@ -156,8 +156,8 @@ fn a_replica_is_written_and_stored_once_more() {
     near(amount(&bill.other, "us-west-2: Add writes"), 164.25);
     near(amount(&bill.other, "us-west-2: storage"), 0.2617);
     near(amount(&bill.other, "us-west-2: transfer"), 5.0125);
-    let unknown = cost_of(&text.replace("us-west-2", "eu-central-1")).declared;
-    assert_eq!(unknown.missing, ["a replica in eu-central-1"]);
+    let unknown = cost_of(&text.replace("us-west-2", "mars-1")).declared;
+    assert_eq!(unknown.missing, ["a replica in mars-1"]);
 }
 
 /// Replicated writes can't be reserved: only reads are.
@@ -241,12 +241,20 @@ fn every_printed_line_can_be_redone_by_hand() {
     assert!(lines > 100, "{lines}");
 }
 
+/// `24 × 572 = 13,728`, or each hour that differs.
 #[test]
 fn the_hours_of_a_supply_add_up_to_its_line() {
-    let cost = cost_of(SIMPLE);
-    for supply in &cost.capacity {
-        let hours: u64 = supply.hours().split(" + ").map(|units| units.parse::<u64>().unwrap()).sum();
-        assert_eq!(hours, supply.provisioned.unit_hours());
+    let curved = SIMPLE.replace(
+        "rate: 100/s",
+        "rate: { average: 100/s, curve: [1,1,1,1,1,1,2,4,8,9,9,9,9,9,9,9,8,7,6,5,4,3,2,1] }",
+    );
+    for supply in [SIMPLE, &curved].into_iter().flat_map(|text| cost_of(text).capacity) {
+        let hours = supply.hours();
+        let (runs, printed) = hours.split_once(" = ").unwrap();
+        let number = |text: &str| text.replace(',', "").parse::<u64>().unwrap();
+        let run = |run: &str| run.split(" × ").map(number).product::<u64>();
+        assert_eq!(runs.split(" + ").map(run).sum::<u64>(), number(printed), "{hours}");
+        assert_eq!(number(printed), supply.provisioned.unit_hours());
     }
 }
 
@@ -286,4 +294,32 @@ fn a_model_without_keys_or_rates_has_a_bill_too() {
     let noted = |part: &str| cost.notes.iter().any(|note| note.contains(part));
     assert!(noted("without a rate, which cost nothing here: Get"), "{:?}", cost.notes);
     assert!(noted("without a count, which take no storage here: Thing"), "{:?}", cost.notes);
+}
+
+/// Absurd figures give absurd amounts, not a panic and not an endless search for blocks.
+#[test]
+fn nothing_a_file_says_is_too_large() {
+    let text = SIMPLE
+        .replace("rate: 800/s", "rate: { average: 99999999999999999999/s, peak: 1/s }")
+        .replace("rate: 100/s", "rate: 0/s")
+        .replace("partition: PK }", "partition: PK, read: { min: 0, max: 999999999999999, target: 0% } }");
+    let cost = cost_of(&text);
+    assert!(cost.ways.iter().all(|way| way.bill.total().is_finite()));
+}
+
+/// Each is priced, and each of its printed lines can be redone.
+#[test]
+fn every_example_has_a_bill() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let models: Vec<_> = files.filter(|path| path.extension().is_some_and(|one| one == "yaml")).collect();
+    assert!(models.len() >= 18);
+    for path in models {
+        let cost = cost_of(&std::fs::read_to_string(&path).unwrap());
+        assert!(cost.declared.total() > 0.0 && cost.declared.missing.is_empty(), "{path:?}");
+        for line in cost.ways.iter().flat_map(|way| way.bill.lines()) {
+            let (product, printed) = redone(&line.to_string());
+            assert!((product - printed).abs() <= 0.005 + 1e-6 * product, "{path:?}: {line}: {product}");
+        }
+    }
 }

@@ -77,6 +77,20 @@ fn sharding_divides_heat() {
     assert_eq!((open.shards, open.shards_needed), (3, 3));
 }
 
+/// However many shards there are, together they bear what one key would, and the need stays the same.
+#[test]
+fn any_number_of_shards_divides_heat_by_that_number() {
+    let whole = key(&heats(ORDERS), "app-main/GSI2", "OPEN");
+    for count in [2u32, 3, 5, 10, 64] {
+        let template = format!("OPEN#{{shard(orderId, {count})}}");
+        let sharded = ORDERS.replace("GSI2PK: OPEN", &format!("GSI2PK: \"{template}\""));
+        let one = key(&heats(&sharded), "app-main/GSI2", &template);
+        near(one.write.peak() * f64::from(count), whole.write.peak());
+        near(one.load * f64::from(count), whole.load);
+        assert_eq!((one.shards, one.shards_needed), (count.into(), whole.shards_needed));
+    }
+}
+
 const LEADERBOARD: &str = r#"
 model: leaderboard
 table: { name: game, partition: partitionId, sort: rangeId }
@@ -241,4 +255,17 @@ fn the_picture_has_a_row_for_each_key_and_a_cell_for_each_hour() {
     assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"));
     assert!(picture.contains("jobs &lt;heat&gt;"));
     assert_eq!(picture.matches("<title>").count(), 24 * 3);
+}
+
+/// The examples are sharded as they need to be: none has a key beyond one partition.
+#[test]
+fn no_example_is_too_hot() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
+    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        for heat in heats(&std::fs::read_to_string(&path).unwrap()) {
+            let hot = heat.keys.iter().find(|key| key.is_too_hot());
+            assert!(hot.is_none(), "{path:?} {}: {hot:?}", heat.name());
+            assert!(heat.keys.iter().all(|key| key.load.is_finite()));
+        }
+    }
 }

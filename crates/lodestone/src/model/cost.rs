@@ -205,22 +205,15 @@ fn explain(costs: &Costs) {
     for supply in costs.capacity.iter().filter(|supply| supply.average > 0.0) {
         let target = supply.target.map_or("fixed".to_owned(), |target| format!("target {}", percent(target)));
         output::print(&format!(
-            "  {} of {} ({target}, asked for {}/s): {} = {}\n",
+            "  {} of {} ({target}, asked for {}/s): {}\n",
             supply.unit,
             supply.name,
             rounded(supply.average),
-            supply.hours(),
-            number(supply.provisioned.unit_hours() as f64)
+            supply.hours()
         ));
     }
-    for (what, price, each, at) in
-        [("WCU", "write", "WRU", costs.break_even.write), ("RCU", "read", "RRU", costs.break_even.read)]
-    {
-        output::print(&format!(
-            "  break-even: price of a {what}-hour ÷ (price of a million {each} ÷ 1,000,000 × 3,600 s) = {} of {price}s\n",
-            percent(at)
-        ));
-    }
+    heading("Break-even of provisioned capacity");
+    costs.break_even.arithmetic.iter().for_each(|line| output::print(&format!("  {line}\n")));
     if !costs.optional.is_empty() {
         heading("In no sum, but to be had");
         costs.optional.iter().for_each(|line| output::print(&format!("  {line}\n")));

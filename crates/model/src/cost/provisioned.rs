@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::demand::{self, Kind, Place, Use};
-use super::line::Line;
+use super::line::{Line, number};
 use super::on_demand::is_replicated;
 use super::scaling::{Policy, Provisioned, simulate};
 use crate::Model;
@@ -96,9 +96,17 @@ impl Supply {
         .times(self.price(prices, replicated), "$")
     }
 
-    /// The capacity of each hour, from midnight on: what its line adds up.
+    /// The capacity of each hour, from midnight on, and its sum: `24 × 100 = 2,400`.
     pub fn hours(&self) -> String {
-        self.provisioned.hours.map(|units| units.to_string()).join(" + ")
+        let hours = self.provisioned.hours;
+        let runs: Vec<String> = hours
+            .chunk_by(|one, other| one == other)
+            .map(|run| match run.len() {
+                1 => run[0].to_string(),
+                length => format!("{length} × {}", run[0]),
+            })
+            .collect();
+        format!("{} = {}", runs.join(" + "), number(self.provisioned.unit_hours() as f64))
     }
 }
 

@@ -38,14 +38,26 @@ pub fn reservation(
     let offer = Offer::new(kind, term, prices, facts);
     let most = hours.iter().max().copied().unwrap_or(0).div_ceil(offer.block);
     let price = |blocks: u64| sum(&offer.lines(blocks, &hours));
-    // The price falls, then rises: the first that is no better than the next is the best.
-    let blocks = (0..most).find(|blocks| price(*blocks) <= price(blocks + 1)).unwrap_or(most);
+    let blocks = lowest(most, price);
     Reservation {
         unit: offer.unit,
         blocks,
         break_even: offer.block_hour / (offer.block as f64 * offer.unit_hour),
         lines: offer.lines(blocks, &hours),
     }
+}
+
+/// Where a price that falls and then rises is lowest, between nothing and `most`.
+fn lowest(most: u64, price: impl Fn(u64) -> f64) -> u64 {
+    let (mut low, mut high) = (0, most);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match price(middle) <= price(middle + 1) {
+            true => high = middle,
+            false => low = middle + 1,
+        }
+    }
+    low
 }
 
 struct Offer<'f> {

@@ -18,6 +18,8 @@ const DECREASES_AT_ANY_TIME: u32 = 4;
 const DEFAULT_TARGET: f64 = 0.70;
 const DEFAULT_MIN: u64 = 1;
 const COOLDOWN_MINUTES: u64 = 1;
+/// More than anybody can have; it keeps sums of hours and tables within their type.
+const UNITS_MAX: u64 = 1_000_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
@@ -33,10 +35,10 @@ impl Policy {
     pub fn of(capacity: Option<&Capacity>) -> Policy {
         let minutes = |seconds: Option<u64>| seconds.map_or(COOLDOWN_MINUTES, |seconds| seconds.div_ceil(60));
         let capacity = capacity.cloned().unwrap_or_default();
-        let min = capacity.min.unwrap_or(DEFAULT_MIN).max(1);
+        let min = capacity.min.unwrap_or(DEFAULT_MIN).clamp(1, UNITS_MAX);
         Policy {
             min,
-            max: capacity.max.unwrap_or(u64::MAX).max(min),
+            max: capacity.max.unwrap_or(UNITS_MAX).clamp(min, UNITS_MAX),
             target: capacity.target.unwrap_or(DEFAULT_TARGET).clamp(0.05, 1.0),
             out_cooldown_minutes: minutes(capacity.scale_out_seconds),
             in_cooldown_minutes: minutes(capacity.scale_in_seconds),
@@ -62,6 +64,7 @@ pub struct Provisioned {
 impl Provisioned {
     /// The same capacity all day.
     pub fn fixed(units: u64, demand: &Day) -> Provisioned {
+        let units = units.min(UNITS_MAX);
         let policy = Policy { min: units, max: units, ..Policy::of(None) };
         simulate(demand, &policy)
     }
