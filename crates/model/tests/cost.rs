@@ -1,7 +1,7 @@
 //! Costs by hand, at the prices of us-east-1: $0.625 and $0.125 for a million writes and reads, $0.00065
 //! and $0.00013 for a unit-hour, $0.25 for a GB; a month is 730 hours or 2,628,000 seconds.
 
-use model::cost::{Bill, Cost, Line, Mode, Settings, cost, sum};
+use model::cost::{Bill, Cost, Line, Mode, Settings, cost, dollars, sum};
 use model::facts::Facts;
 use model::plan::plan;
 use model::{Model, Source, diagnostic, file};
@@ -177,6 +177,13 @@ fn readers_of_a_stream_are_paid_for_unless_they_are_functions() {
     let with = cost_with(&text, &Settings { stream_readers: 1, ..Settings::default() });
     near(amount(&with.declared.other, "stream"), 0.5256);
     assert!(cost_of(&text).declared.other.is_empty());
+}
+
+#[test]
+fn amounts_are_printed_as_money() {
+    let printed = [0.0, -0.0, 0.004, 0.82, 1_234_567.891].map(dollars);
+    assert_eq!(printed, ["$0.00", "$0.00", "$0.004", "$0.82", "$1,234,567.89"]);
+    assert_eq!(dollars(sum(&[])), "$0.00");
 }
 
 #[test]

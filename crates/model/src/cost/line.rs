@@ -55,7 +55,8 @@ impl Line {
 
 /// The sum of lines.
 pub fn sum<'l>(lines: impl IntoIterator<Item = &'l Line>) -> f64 {
-    lines.into_iter().map(Line::amount).sum()
+    // The empty sum of floats is -0, which would be printed as such.
+    lines.into_iter().map(Line::amount).sum::<f64>() + 0.0
 }
 
 impl Serialize for Line {
@@ -91,7 +92,7 @@ pub fn dollars(amount: f64) -> String {
     if amount > 0.0 && amount < 0.01 {
         return format!("${}", number(amount));
     }
-    let cents = format!("{amount:.2}");
+    let cents = format!("{:.2}", amount + 0.0);
     let (whole, rest) = cents.split_once('.').unwrap_or((&cents, "00"));
     format!("${}.{rest}", grouped(whole))
 }
