@@ -4,10 +4,11 @@ use api::limits::PAGE_BYTES_MAX;
 
 use super::collection::{identity, items_per_key};
 use super::{PlannedRead, Rule, Subject, figures};
-use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
-use crate::model::{Action, EntityId, Model, Pattern, Place, ReadVerb};
-use crate::plan::{ReadOperation, ReadPlan};
+use crate::model::{EntityId, Model, Place, ReadVerb};
+use crate::plan::ReadOperation;
+use crate::predict::typical::Footprints;
+use crate::{Diagnostic, Span};
 
 pub const RULE: Rule = Rule {
     id: RuleId(37),
@@ -20,34 +21,59 @@ pub const RULE: Rule = Rule {
 
 const PAGE: f64 = PAGE_BYTES_MAX as f64;
 
-fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    subject.reads().filter_map(|read| in_read(subject, read)).collect()
+/// What a read can find.
+struct Found {
+    items: f64,
+    bytes: f64,
 }
 
-fn in_read(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
-    let PlannedRead { pattern, action, read, plan: planned } = one;
-    let model = subject.model;
-    let pages = read.paged.as_ref().is_some_and(|paged| paged.value);
-    if planned.operation != ReadOperation::Query || read.verb != ReadVerb::Query || pages {
+fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let footprints = Footprints::new(subject.model);
+    subject.reads().filter_map(|one| in_read(subject, &footprints, one)).collect()
+}
+
+fn in_read(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>) -> Option<Diagnostic> {
+    let pages = one.read.paged.as_ref().is_some_and(|paged| paged.value);
+    if one.plan.operation != ReadOperation::Query || one.read.verb != ReadVerb::Query || pages {
         return None;
     }
-    let items = most_items(subject, one);
-    if let Some(limit) = &read.limit {
-        let bytes =
-            size(model, planned)? * items.map_or(limit.value as f64, |items| items.min(limit.value as f64));
-        return (bytes > PAGE).then(|| cut_short(pattern, limit.span, bytes));
+    let found = most(subject, footprints, one);
+    if let Some(limit) = &one.read.limit {
+        let items = limit.value as f64;
+        let found = found.unwrap_or_else(|| of_mean_size(footprints, one, items));
+        let bytes = found.bytes * (items / found.items.max(1.0)).min(1.0);
+        return (bytes > PAGE).then(|| cut_short(one, limit.span, bytes));
     }
-    let Some(items) = items else { return Some(unbounded(model, pattern, action, planned)) };
-    let bytes = size(model, planned)? * items;
-    (bytes > PAGE).then(|| over_a_page(pattern, action, items, bytes))
+    match found {
+        None => Some(unbounded(subject.model, one)),
+        Some(found) => (found.bytes > PAGE).then(|| over_a_page(one, &found)),
+    }
 }
 
-/// How many items there can be for one key, if the file bounds them.
-fn most_items(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<f64> {
+/// How much there can be for one key, if the file bounds it.
+fn most(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>) -> Option<Found> {
     let returns = one.read.returns.as_ref();
-    let places = one.places(subject).into_iter();
-    let counted = places.map(|place| under_one_key(subject.model, place, one)).sum::<Option<f64>>();
-    returns.and_then(|returns| returns.max).or(counted).or_else(|| returns.map(|returns| returns.typical))
+    let declared = returns.and_then(|returns| returns.max);
+    let counted = || counted(subject, footprints, one);
+    let typical = || returns.map(|returns| of_mean_size(footprints, one, returns.typical));
+    declared.map(|items| of_mean_size(footprints, one, items)).or_else(counted).or_else(typical)
+}
+
+/// So many items, of whatever entities: nobody says how many of each.
+fn of_mean_size(footprints: &Footprints, one: PlannedRead<'_>, items: f64) -> Found {
+    let sizes = one.plan.entities.iter().map(|id| footprints.of(*id).bytes(one.plan.index) as f64);
+    Found { items, bytes: items * sizes.sum::<f64>() / one.plan.entities.len().max(1) as f64 }
+}
+
+/// By the counts of each entity.
+fn counted(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>) -> Option<Found> {
+    let mut found = Found { items: 0.0, bytes: 0.0 };
+    for place in one.places(subject) {
+        let items = under_one_key(subject.model, place, one)?;
+        found.items += items;
+        found.bytes += items * footprints.of(place.entity_id).bytes(one.plan.index) as f64;
+    }
+    Some(found)
 }
 
 /// One, if the whole key is known; `20 per Customer`, if the customer is, or if the key is the customer's.
@@ -71,39 +97,24 @@ fn of_known_parent(model: &Model, id: EntityId, one: PlannedRead<'_>) -> Option<
     None
 }
 
-/// Bytes of an item, if declared for all entities.
-fn size(model: &Model, planned: &ReadPlan) -> Option<f64> {
-    let sizes = planned.entities.iter().map(|id| Some(model.entity(*id).size.as_ref()?.typical as f64));
-    sizes.collect::<Option<Vec<f64>>>().map(|sizes| sizes.into_iter().fold(0.0, f64::max))
-}
-
-fn unbounded(model: &Model, pattern: &Pattern, action: &Action, planned: &ReadPlan) -> Diagnostic {
-    let entity = &model.entity(planned.entities[0]).name.value;
+fn unbounded(model: &Model, one: PlannedRead<'_>) -> Diagnostic {
+    let entity = &model.entity(one.plan.entities[0]).name.value;
+    let message = format!("nothing bounds how many items `{}` finds", one.name());
     paging(
-        Diagnostic::warning(
-            action.span,
-            format!("nothing bounds how many items `{}` finds", pattern.id.value),
-        )
-        .label("no `limit`, no `returns`, not `paged`"),
+        Diagnostic::warning(one.action.span, message).label("no `limit`, no `returns`, not `paged`"),
         &format!("`count: {{ typical: 20, max: 500, per: … }}` for `{entity}` if it is bounded"),
     )
 }
 
-fn over_a_page(pattern: &Pattern, action: &Action, items: f64, bytes: f64) -> Diagnostic {
-    let (items, bytes) = (figures::count(items), figures::bytes(bytes));
-    paging(
-        Diagnostic::warning(
-            action.span,
-            format!("`{}` can find {bytes}, and reads one page", pattern.id.value),
-        )
-        .label(format!("up to {items} items")),
-        "narrower keys",
-    )
+fn over_a_page(one: PlannedRead<'_>, found: &Found) -> Diagnostic {
+    let message = format!("`{}` can find {}, and reads one page", one.name(), figures::bytes(found.bytes));
+    let label = format!("up to {} items", figures::count(found.items));
+    paging(Diagnostic::warning(one.action.span, message).label(label), "narrower keys")
 }
 
-fn cut_short(pattern: &Pattern, span: crate::Span, bytes: f64) -> Diagnostic {
+fn cut_short(one: PlannedRead<'_>, span: Span, bytes: f64) -> Diagnostic {
     let message =
-        format!("the limit of `{}` is {}, and a page ends at 1 MB", pattern.id.value, figures::bytes(bytes));
+        format!("the limit of `{}` is {}, and a page ends at 1 MB", one.name(), figures::bytes(bytes));
     paging(Diagnostic::warning(span, message).label("never reached in one page"), "a smaller limit")
 }
 
