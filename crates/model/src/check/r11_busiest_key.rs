@@ -52,7 +52,7 @@ fn is_guessed(subject: &Subject<'_>, heat: &Heat, place: Place<'_>, template: &T
 
 fn units(write: f64, read: f64) -> String {
     let (written, given) = (count(write), count(read));
-    match (write > 0.0, read > 0.0) {
+    match (write >= 0.5, read >= 0.5) {
         (true, true) => format!("{written} write units and {given} read units a second"),
         (true, false) => format!("{written} write units a second"),
         _ => format!("{given} read units a second"),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::collection::identity;
+use super::collection::{identity, whole};
 use super::figures::count;
 use super::{Rule, Subject};
 use crate::diagnostic::{Level, RuleId, listed};
@@ -127,9 +127,7 @@ fn not_unique(subject: &Subject<'_>, id: EntityId) -> Option<Diagnostic> {
 /// Attributes that the file says tell items apart, and that the key does not hold.
 fn missing_identity(entity: &Entity) -> Option<Vec<&str>> {
     let fields = entity.key_templates().flat_map(|template| template.fields());
-    let whole = fields
-        .filter(|field| matches!(field.form, Form::Attribute(_) | Form::Lower(_) | Form::Descending { .. }));
-    let used: BTreeSet<&str> = whole.filter_map(|field| field.attribute()).collect();
+    let used: BTreeSet<&str> = fields.filter_map(whole).collect();
     let missing: Vec<&str> =
         entity.identity.iter().map(|name| name.value.as_str()).filter(|name| !used.contains(name)).collect();
     (!missing.is_empty()).then_some(missing)
