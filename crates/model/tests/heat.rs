@@ -269,3 +269,32 @@ fn no_example_is_too_hot() {
         }
     }
 }
+
+#[test]
+fn nothing_a_file_says_is_too_much_or_too_little() {
+    assert!(
+        heats("model: bare\nentities: { Thing: {} }\npatterns:\n  Get: { get: Thing, rate: 1/s }\n")[0]
+            .keys
+            .is_empty()
+    );
+    let absurd = r#"
+model: absurd
+table: { name: absurd, partition: PK }
+indexes: { Wide: { partition: [a, b], project: keys } }
+entities:
+  Thing:
+    key: { PK: "{thingId}" }
+    attributes: { thingId: { distinct: 0, skew: zipf 40 }, level: number }
+    count: 0
+    size: 1 KB
+    growth: 999999999999999999999 per day
+    indexes: { Wide: { a: "{shard(thingId, 10000)}", b: "{random(10000)}" } }
+patterns:
+  Add: { create: Thing, rate: 99999999999999999999/s, skew: zipf 0 }
+"#;
+    let heats = heats(absurd);
+    assert!(heats.iter().flat_map(|heat| &heat.keys).all(|key| key.load.is_finite()));
+    let limits = Facts::embedded().limits;
+    assert!(forecasts(&read(absurd), &limits).iter().all(|one| one.bytes.is_finite()));
+    assert!(svg("absurd", &heats, &limits).ends_with("</svg>\n"));
+}

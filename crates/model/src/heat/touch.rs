@@ -102,7 +102,8 @@ impl Touching<'_> {
         }
         let speaks = matches!(kind, Kind::Read) || follows_table(place);
         let skew = self.pattern.skew.as_ref().map(|skew| skew.value).filter(|_| speaks);
-        let shards = place.partition().iter().map(|(_, template)| template.shards()).product();
+        let shards =
+            place.partition().iter().map(|(_, template)| template.shards()).fold(1, u64::saturating_mul);
         for fall in falls(self.model, place, known, skew).into_iter().filter(|fall| fall.share > 0.0) {
             let load = self.day.times(units * fall.share);
             let (write, read) = match kind {
