@@ -257,7 +257,12 @@ impl Forecast<'_> {
             |name: &str| when.is_some_and(|when| when.terms.iter().any(|term| term.attribute.value == name));
         let moves = write.verb != WriteVerb::Update || plan::changed(write).any(depends);
         let outcomes = outcomes(effect, share, moves);
-        let cost = |was: bool, is: bool| row_change(effect, was, is, bytes).units();
+        // A put that finds an item may give it another index key; ordinarily it finds none.
+        let replaces = write.verb == WriteVerb::Put && self.doubt == Doubt::Worst;
+        let key_changes =
+            effect.key_changes || (replaces && has_own_key(self.model, plan.entity, effect.index));
+        let effect = IndexEffect { key_changes, ..effect.clone() };
+        let cost = |was: bool, is: bool| row_change(&effect, was, is, bytes).units();
         match self.doubt {
             // A write whose condition fails leaves the indexes alone.
             Doubt::Weighed => {
@@ -268,6 +273,14 @@ impl Forecast<'_> {
             Doubt::Worst => outcomes.iter().map(|(_, was, is)| cost(*was, *is)).fold(0.0, f64::max),
         }
     }
+}
+
+/// Whether items of one primary key can have different keys in the index.
+fn has_own_key(model: &Model, entity: EntityId, index: IndexId) -> bool {
+    let entity = model.entity(entity);
+    let fixed = |name: &str| entity.key_templates().any(|template| template.uses(name));
+    let mut templates = entity.entry(index).into_iter().flat_map(|entry| entry.templates());
+    templates.any(|template| template.attributes().any(|name| !fixed(name)))
 }
 
 /// The share of items for which a predicate holds; all of them where nothing is declared.
