@@ -3,13 +3,16 @@
 
 use item::Value;
 use model::Model;
-use model::model::{AttributeKind, Entity, EntityId, Write};
+use model::model::{AttributeKind, Entity, EntityId, Read, ReadVerb, Write};
 use model::predict::item::Values;
 use model::sample::SampleItem;
 use model::template::{Bucket, Field, Form, Part, Template, plain_text};
 
-use crate::data::{another, later, variant, with};
+use crate::data::{another, later, variant, variant_but, with};
 use crate::trial::key_of;
+
+/// Items that a query finds together with the first of its kind.
+const COMPANIONS: usize = 3;
 
 /// Items to try every pattern on besides the ordinary ones. None overwrites another.
 pub fn items(model: &Model, data: &[SampleItem]) -> Vec<SampleItem> {
@@ -17,14 +20,46 @@ pub fn items(model: &Model, data: &[SampleItem]) -> Vec<SampleItem> {
     for id in model.entity_ids() {
         let Some(first) = data.iter().find(|item| item.entity == Some(id)) else { continue };
         for item in numbers(model, id, first).into_iter().chain(texts(model, id, first)) {
-            let key = key_of(model, item.table, &item.values);
-            let mut all = data.iter().chain(&added);
-            if !all.any(|one| one.table == item.table && key_of(model, one.table, &one.values) == key) {
-                added.push(item);
-            }
+            add(model, data, &mut added, item);
+        }
+    }
+    for (_, read) in model.patterns.iter().flat_map(|pattern| pattern.reads()) {
+        for item in companions(model, read, data) {
+            add(model, data, &mut added, item);
         }
     }
     added
+}
+
+fn add(model: &Model, data: &[SampleItem], added: &mut Vec<SampleItem>, item: SampleItem) {
+    let key = key_of(model, item.table, &item.values);
+    let mut all = data.iter().chain(added.iter());
+    if !all.any(|one| one.table == item.table && key_of(model, one.table, &one.values) == key) {
+        added.push(item);
+    }
+}
+
+/// Items that a query must find together: alike in all that the reader knows, apart in what it orders by.
+fn companions(model: &Model, read: &Read, data: &[SampleItem]) -> Vec<SampleItem> {
+    let wanted = |item: &&SampleItem| read.entities.iter().any(|id| Some(id.value) == item.entity);
+    let Some(first) = data.iter().find(wanted).filter(|_| read.verb == ReadVerb::Query) else {
+        return Vec::new();
+    };
+    let terms = read.conditions.iter().flat_map(|conditions| &conditions.terms);
+    let asked = terms.map(|term| term.attribute.value.as_str());
+    let kept: Vec<&str> = read.by.iter().map(|name| name.value.as_str()).chain(asked).collect();
+    let later_by = |item: &SampleItem, name: &str, number: usize| {
+        let text = later(&plain_text(&item.get(name)?), 3_607 * number as u64)?;
+        Some((name.to_owned(), Value::S(text)))
+    };
+    let companion = |number: usize| {
+        let other = variant_but(model, first, number, &kept)?;
+        let ordered = read.order.iter().filter(|order| !kept.contains(&order.attribute.value.as_str()));
+        let changes: Vec<_> =
+            ordered.filter_map(|order| later_by(&other, &order.attribute, number)).collect();
+        Some(if changes.is_empty() { other } else { with(model, &other, changes, number) })
+    };
+    (1..=COMPANIONS).filter_map(companion).collect()
 }
 
 fn templates(entity: &Entity) -> impl Iterator<Item = &Template> {
@@ -48,7 +83,7 @@ fn numbers(model: &Model, id: EntityId, first: &SampleItem) -> Vec<SampleItem> {
         });
         let widest = digits.map_or(f64::INFINITY, |digits| 10f64.powi(digits.min(15) as i32) - 1.0);
         let largest = attribute.max.unwrap_or(widest);
-        let candidates = [9.0, 10.0, 1000.0, largest].into_iter().filter(|value| value.is_finite());
+        let candidates = [9.0, largest.min(1000.0), largest].into_iter().filter(|value| value.is_finite());
         let fitting =
             candidates.filter(|value| *value <= largest && attribute.min.is_none_or(|min| *value >= min));
         for (number, value) in fitting.enumerate() {

@@ -27,9 +27,14 @@ pub fn with(
 
 /// The item once more under another identity; none if the key leaves no room for one.
 pub fn variant(model: &Model, item: &SampleItem, number: usize) -> Option<SampleItem> {
+    variant_but(model, item, number, &[])
+}
+
+/// The same, with these attributes as they are.
+pub fn variant_but(model: &Model, item: &SampleItem, number: usize, kept: &[&str]) -> Option<SampleItem> {
     let entity = model.entity(item.entity?);
     let (name, value) = identity(entity).into_iter().find_map(|field| {
-        let name = field.attribute()?;
+        let name = field.attribute().filter(|name| !kept.contains(name))?;
         let value = varied(entity, field, &item.get(name)?, number)?;
         Some((name.to_owned(), value))
     })?;
@@ -63,7 +68,8 @@ fn varied(entity: &Entity, field: &Field, value: &Value, number: usize) -> Optio
         (_, Value::S(text)) => Some(Value::S(format!("{text}-{number}"))),
         (_, Value::N(old)) => {
             let next = old.to_string().parse::<i64>().ok()? + 10 + number as i64;
-            let fits = attribute.max.is_none_or(|max| next as f64 <= max);
+            let wide_enough = field.width.is_none_or(|width| next.to_string().len() <= width);
+            let fits = wide_enough && attribute.max.is_none_or(|max| next as f64 <= max);
             fits.then(|| Value::from(next))
         }
         (_, Value::B(bytes)) => Some(Value::B([bytes.as_slice(), &number.to_be_bytes()].concat())),

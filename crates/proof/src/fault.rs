@@ -133,7 +133,7 @@ impl fmt::Display for Fault {
             ),
             Fault::Pages { expected, read } => write!(formatter, "takes {read} pages, not {expected}"),
             Fault::Examined { examined, returned } => {
-                write!(formatter, "reads {examined} items to return {returned}: a filter selects")
+                write!(formatter, "a filter selects: of {examined} examined {returned} came back")
             }
             Fault::Capacity { part, predicted, consumed } => {
                 write!(formatter, "consumes {consumed} units of {part}, predicted were {predicted}")

@@ -113,7 +113,7 @@ fn of_item(model: &Model, read: &Read, item: &SampleItem, data: &[SampleItem]) -
     }
     let ranged = read.conditions.iter().flat_map(|conditions| &conditions.terms);
     for term in ranged.filter(|term| matches!(term.operator, Operator::In) || term.operator.is_range()) {
-        span(model, read, term, item, data, &mut given);
+        span(read, term, item, data, &mut given);
     }
     for term in read.filter.iter().flat_map(|filter| &filter.terms) {
         pass(entity, term, &mut given);
@@ -122,7 +122,7 @@ fn of_item(model: &Model, read: &Read, item: &SampleItem, data: &[SampleItem]) -
 }
 
 /// Bounds in the middle of what there is, so that something lies on each side.
-fn span(model: &Model, read: &Read, term: &Term, item: &SampleItem, data: &[SampleItem], given: &mut Given) {
+fn span(read: &Read, term: &Term, item: &SampleItem, data: &[SampleItem], given: &mut Given) {
     let siblings =
         data.iter().filter(|other| other.entity == item.entity && meaning::is_known(read, other, given));
     let mut values: Vec<Value> = siblings.filter_map(|other| other.get(&term.attribute)).collect();
@@ -137,7 +137,6 @@ fn span(model: &Model, read: &Read, term: &Term, item: &SampleItem, data: &[Samp
             (Operator::BeginsWith, Some(Value::S(text))) => Some(Value::S(beginning(text))),
             _ => values.get(place).cloned(),
         };
-        let _ = model;
         if let Some(value) = chosen {
             given.set(&format!(":{name}"), value);
         }

@@ -42,7 +42,7 @@ pub fn choose(model: &Model, pattern: &Pattern, plan: &Plan, data: &[SampleItem]
             )));
         }
         group.consistent |= plan.consistent;
-        let planned = PlannedRead { model, read, plan };
+        let planned = PlannedRead::new(model, read, plan);
         let count = usize::try_from(action.times).unwrap_or(usize::MAX).min(200);
         for target in distinct(model, data, plan.entities[0], count) {
             let mut given = Given::default();

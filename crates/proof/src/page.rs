@@ -38,7 +38,7 @@ pub async fn findings(model: &Model, pattern: &Pattern, plan: &Plan, data: &[Sam
     if needed > ITEMS_MAX {
         return Some(Finding::of(reckoned));
     }
-    let read = PlannedRead { model, read, plan };
+    let read = PlannedRead::new(model, read, plan);
     Some(shown(read, data, needed).await.unwrap_or_else(|| Finding::of(reckoned)))
 }
 

@@ -3,7 +3,7 @@
 use model::Model;
 use model::model::{EntityId, Grouping, Pattern};
 use model::plan::{Plan, ReadPlan, StepKind, plan};
-use model::sample::{Sample, SampleItem, Scale, sample};
+use model::sample::{Sample, SampleItem, Scale, rows, sample};
 
 use crate::certificate::{Certificate, Finding, PartCapacity, PatternProof, Verdict};
 use crate::database::Database;
@@ -19,6 +19,8 @@ use crate::{adversary, expectation, page, write_case};
 const FINDINGS_MAX: usize = 3;
 /// Items shown of a data set.
 const SHOWN_MAX: usize = 4;
+/// What reads with a limit are tried with besides.
+const LOWER_LIMIT: u64 = 2;
 
 /// Proves every pattern of the model, or shows why not. The same model gives the same certificate.
 pub fn prove(model: &Model) -> Certificate {
@@ -49,23 +51,35 @@ async fn certify(model: &Model) -> Certificate {
 fn data(model: &Model, findings: &mut Vec<Finding>) -> Vec<SampleItem> {
     let mut data = sample(model, Scale::default()).items;
     data.retain(|item| item.entity.is_some_and(|id| model.entity(id).key.is_some()));
-    let mut seen: Vec<[Option<EntityId>; 2]> = Vec::new();
-    let made = Sample { items: data };
-    for (one, other) in made.collisions(model) {
-        let pair = [&made.items[one], &made.items[other]];
-        let entities = pair.map(|item| item.entity);
-        if !seen.contains(&entities) {
-            seen.push(entities);
-            findings.push(collision(model, &pair.map(Clone::clone)));
-        }
-    }
-    let mut data = made.items;
-    for id in model.entity_ids().filter(|id| !seen.iter().flatten().any(|seen| *seen == Some(*id))) {
+    let collided = collisions(model, &data, findings);
+    for id in model.entity_ids().filter(|id| !collided.contains(&Some(*id))) {
         let twins = adversary::twins(model, id, &data);
         findings.extend(twins.map(|(one, other)| collision(model, &[one, other])));
     }
     data.extend(adversary::items(model, &data));
     data
+}
+
+/// One finding for each pair of entities whose items overwrite each other; the entities are returned. A row
+/// of the file may well be one that was made besides: that proves nothing.
+fn collisions(model: &Model, data: &[SampleItem], findings: &mut Vec<Finding>) -> Vec<Option<EntityId>> {
+    let literal = rows(model).items;
+    let is_literal =
+        |item: &SampleItem| literal.iter().any(|row| row.name == item.name && row.values == item.values);
+    let mut collided: Vec<Option<EntityId>> = Vec::new();
+    let mut seen: Vec<[Option<EntityId>; 2]> = Vec::new();
+    let made = Sample { items: data.to_vec() };
+    for (one, other) in made.collisions(model) {
+        let pair = [made.items[one].clone(), made.items[other].clone()];
+        let entities = [pair[0].entity, pair[1].entity];
+        if is_literal(&pair[0]) != is_literal(&pair[1]) || seen.contains(&entities) {
+            continue;
+        }
+        seen.push(entities);
+        collided.extend(entities);
+        findings.push(collision(model, &pair));
+    }
+    collided
 }
 
 pub fn collision(model: &Model, pair: &[SampleItem]) -> Finding {
@@ -205,7 +219,14 @@ impl Prover<'_> {
     async fn smallest(&self, experiment: &Experiment<'_>, data: &[SampleItem], fault: &Fault) -> Finding {
         let (small, fault) = experiment.shrink(self.model, data, fault).await;
         let given = match experiment {
-            Experiment::Read { given, .. } => given.clone(),
+            Experiment::Read { given, read } => {
+                let mut given = given.clone();
+                let declared = read.read.limit.as_ref().map(|limit| limit.value);
+                if let Some(limit) = read.limit.filter(|limit| Some(*limit) != declared) {
+                    given.set("Limit", limit.into());
+                }
+                given
+            }
             _ => Given::default(),
         };
         let more = small.len().saturating_sub(SHOWN_MAX);
@@ -221,11 +242,18 @@ impl Prover<'_> {
                 let Some(plan) = plan.reads().next().filter(|plan| self.is_keyed(plan)) else {
                     return Err(Fault::NoData("key".to_owned()));
                 };
-                let read = PlannedRead { model: self.model, read, plan };
-                let tries = given::tries(self.model, read.read, &self.data).into_iter();
-                Ok(tries
-                    .map(|given| Setup { experiment: Experiment::Read { read, given }, data: None })
-                    .collect())
+                let read = PlannedRead::new(self.model, read, plan);
+                // With a lower limit too, which cuts off even the little data there is here.
+                let lower = read.limit.filter(|limit| *limit > LOWER_LIMIT);
+                let lower = lower.map(|_| PlannedRead { limit: Some(LOWER_LIMIT), ..read });
+                let mut setups = Vec::new();
+                for given in given::tries(self.model, read.read, &self.data) {
+                    for read in std::iter::once(read).chain(lower) {
+                        let experiment = Experiment::Read { read, given: given.clone() };
+                        setups.push(Setup { experiment, data: None });
+                    }
+                }
+                Ok(setups)
             }
             (_, Some(_), None) => {
                 let group = group_read::choose(self.model, pattern, plan, &self.data)?;

@@ -9,7 +9,8 @@ use model::model::{AttributesRead, IndexKind, Projection};
 use model::plan::ReadOperation;
 use model::predict::item::{Values, row, size_bytes};
 use model::predict::{self, Units};
-use model::sample::SampleItem;
+use model::sample::{FILLER, SampleItem};
+use model::template::plain_text;
 
 use crate::bill::Bill;
 use crate::database::{Database, values};
@@ -170,13 +171,19 @@ fn item_faults(
 }
 
 fn limit(read: PlannedRead<'_>) -> usize {
-    read.read.limit.as_ref().map_or(usize::MAX, |limit| usize::try_from(limit.value).unwrap_or(usize::MAX))
+    read.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
 /// Each request by itself must give the order asked for; a reader can merge what is sorted.
 fn order_fault(read: PlannedRead<'_>, data: &[SampleItem], found: &[Found]) -> Option<Fault> {
     let items: Vec<&SampleItem> = found.iter().filter_map(|found| data.get(found.position?)).collect();
-    let name = |item: &SampleItem| name_of(read.model, item.table, &item.values);
+    let name = |item: &SampleItem| {
+        let by = read.read.order.iter().filter_map(|order| {
+            Some(format!("{} {}", order.attribute.value, plain_text(&item.get(&order.attribute)?)))
+        });
+        let by: Vec<String> = by.collect();
+        format!("{} ({})", name_of(read.model, item.table, &item.values), by.join(", "))
+    };
     items
         .windows(2)
         .find(|pair| meaning::order(read.read, pair[0], pair[1]) == Ordering::Greater)
@@ -225,6 +232,7 @@ fn attribute_fault(read: PlannedRead<'_>, data: &[SampleItem], found: &Found) ->
     let names = held.keys().chain(found.values.keys());
     let mut differing: Vec<String> =
         names.filter(|name| held.get(*name) != found.values.get(*name)).cloned().collect();
+    differing.retain(|name| name != FILLER);
     differing.sort();
     differing.dedup();
     let item = name_of(read.model, read.plan.table, &found.values);
@@ -292,8 +300,7 @@ fn predicted_request(read: PlannedRead<'_>, items: &[&Values]) -> Units {
         Some(index) => row(table, index, item).map_or(0, |row| size_bytes(&row)),
         None => size_bytes(item),
     });
-    let limit = read.read.limit.as_ref().map(|limit| limit.value);
-    let mut units = Units::of(read.plan.index, predict::query(bytes, limit, mode(read)).units);
+    let mut units = Units::of(read.plan.index, predict::query(bytes, read.limit, mode(read)).units);
     if asks_for_more(read) {
         let fetched = items.iter().map(|item| read_units(size_bytes(item), mode(read)));
         units += Units::of_table(fetched.sum());

@@ -21,6 +21,8 @@ pub struct PlannedRead<'m> {
     pub model: &'m Model,
     pub read: &'m Read,
     pub plan: &'m ReadPlan,
+    /// How many items each request asks for at most.
+    pub limit: Option<u64>,
 }
 
 /// Why a request can't be made.
@@ -28,6 +30,10 @@ pub struct PlannedRead<'m> {
 pub struct Unknown(pub String);
 
 impl<'m> PlannedRead<'m> {
+    pub fn new(model: &'m Model, read: &'m Read, plan: &'m ReadPlan) -> PlannedRead<'m> {
+        PlannedRead { model, read, plan, limit: read.limit.as_ref().map(|limit| limit.value) }
+    }
+
     pub fn table(&self) -> &'m Table {
         self.model.table(self.plan.table)
     }
@@ -115,7 +121,7 @@ impl<'m> PlannedRead<'m> {
             select: (self.attributes() == Some(&AttributesRead::Count)).then_some(Select::Count),
             scan_index_forward: Some(self.plan.forward),
             consistent_read: Some(self.plan.consistent),
-            limit: self.read.limit.as_ref().map(|limit| i32::try_from(limit.value).unwrap_or(i32::MAX)),
+            limit: self.limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX)),
             expression_attribute_names: placeholders.names(),
             expression_attribute_values: placeholders.values(),
             return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),

@@ -5,8 +5,8 @@ use model::Model;
 use model::model::{Entity, EntityId, IndexEntry, Pattern, TableId, Write, WriteVerb};
 use model::plan::{IndexEffect, Plan, StepKind, changed};
 use model::predicate::{Operand, Operator, Term};
-use model::predict::item::Values;
-use model::sample::SampleItem;
+use model::predict::item::{Values, size_bytes};
+use model::sample::{FILLER, SampleItem};
 
 use crate::data::{another, variant, with};
 use crate::expression::typed;
@@ -130,8 +130,9 @@ impl<'m> Chooser<'m, '_> {
                 touch.new = Some(self.replaced(write, &before).values);
             }
             WriteVerb::Update => {
-                touch.new = Some(self.updated(write, &before));
-                touch.old = Some(before.values);
+                let (mut old, mut new) = (before.values.clone(), self.updated(write, &before));
+                keep_size(&mut old, &mut new);
+                (touch.old, touch.new) = (Some(old), Some(new));
             }
             WriteVerb::Delete => touch.old = Some(before.values),
             WriteVerb::Check => {
@@ -262,6 +263,19 @@ impl<'m> Chooser<'m, '_> {
             })
         });
         old.chain(others.cloned()).collect()
+    }
+}
+
+/// An update may make an item larger; the declared size is that of the larger one. What fills the item up
+/// gives way.
+fn keep_size(old: &mut Values, new: &mut Values) {
+    let growth = size_bytes(new).saturating_sub(size_bytes(old));
+    for values in [old, new] {
+        if let Some(Value::S(filler)) = values.get_mut(FILLER)
+            && filler.len() > growth
+        {
+            filler.truncate(filler.len() - growth);
+        }
     }
 }
 

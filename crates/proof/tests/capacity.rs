@@ -42,7 +42,7 @@ fn reads() {
     check("{ query: Order, where: status = OPEN, fan-out: allowed, paged: true }", "GSI2 1.5");
     check("{ query: Order, by: customerId, order: version }", "byVersion 0.5");
     check("{ query: Order, by: customerId, order: version, consistency: strong }", "byVersion 1");
-    check("{ query: Order, by: customerId, read: count }", "app 1.5");
+    check("{ query: Order, by: customerId, read: count }", "app 2");
     check("{ batch: [get Customer × 4] }", "app 4");
     check("{ transact: [get Customer × 2] }", "app 8");
 }

@@ -22,6 +22,10 @@ pub struct Prove {
     format: Format,
 }
 
+const GREEN: &str = "\u{1b}[32m";
+const RED: &str = "\u{1b}[31m";
+const PLAIN: &str = "\u{1b}[0m";
+
 #[derive(Clone, Copy, ValueEnum)]
 enum Format {
     Text,
@@ -51,5 +55,6 @@ impl Prove {
 fn print(certificate: &Certificate) {
     output::print_table(&Certificate::HEADINGS, certificate.rows());
     output::print(&certificate.failures());
-    output::print(&certificate.summary());
+    let colour = if certificate.is_proven() { GREEN } else { RED };
+    output::print(&format!("{colour}{}{PLAIN}", certificate.summary()));
 }

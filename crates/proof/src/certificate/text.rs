@@ -38,8 +38,9 @@ impl Certificate {
         let elsewhere = self.patterns.iter().filter(|pattern| pattern.verdict == Verdict::Elsewhere).count();
         let rest = if elsewhere > 0 { format!(", {elsewhere} served elsewhere") } else { String::new() };
         let tries: usize = self.patterns.iter().map(|pattern| pattern.tries).sum();
+        let gap = if self.is_proven() { "" } else { "\n" };
         format!(
-            "{}: {verdict}; {proven} of {} patterns{rest}, {tries} tries on {} items\n",
+            "{gap}{}: {verdict}; {proven} of {} patterns{rest}, {tries} tries on {} items\n",
             self.model,
             self.patterns.len(),
             self.items,
