@@ -5,7 +5,7 @@ use super::{Rule, Subject};
 use crate::diagnostic::{Level, RuleId};
 use crate::facts::Facts;
 use crate::heat::{DEFAULT_HEADROOM, Heat, KeyHeat, heat};
-use crate::model::Place;
+use crate::model::{EntityId, Place};
 use crate::template::{Part, Template};
 use crate::{Diagnostic, Span};
 
@@ -93,23 +93,49 @@ fn contributions(subject: &Subject<'_>, key: &KeyHeat) -> Vec<(Span, String)> {
     patterns.collect()
 }
 
-/// The entity whose key it is, and the template to underline.
+/// The entity whose key it is, and the template to underline: one that is written so, or that can be so, of
+/// an entity that the load comes from.
 fn place_of<'m>(subject: &Subject<'m>, heat: &Heat, key: &KeyHeat) -> Option<(Place<'m>, &'m Template)> {
-    let places = subject.model.places().into_iter();
-    let here = places.filter(|place| place.table_id == heat.table_id && place.index_id() == heat.index_id);
-    here.into_iter().find_map(|place| {
-        let partition = place.partition();
-        let templates: Vec<&Template> = partition.iter().map(|(_, template)| *template).collect();
-        renders(&templates, &key.key).then(|| partition.first().map(|(_, template)| (place, *template)))?
-    })
+    let touched = entities(subject, key);
+    let places: Vec<Place<'m>> = subject
+        .model
+        .places()
+        .into_iter()
+        .filter(|place| place.table_id == heat.table_id && place.index_id() == heat.index_id)
+        .filter(|place| touched.contains(&place.entity_id))
+        .collect();
+    let templates = |place: &Place<'m>| -> Vec<&'m Template> {
+        place.partition().into_iter().map(|(_, template)| template).collect()
+    };
+    let written = |place: &&Place<'m>| {
+        let texts: Vec<String> = templates(place).iter().map(ToString::to_string).collect();
+        texts.join(SEPARATOR) == key.key
+    };
+    let found = places.iter().find(written);
+    let found = found.or_else(|| places.iter().find(|place| renders(&templates(place), &key.key)))?;
+    Some((*found, templates(found).first()?))
 }
+
+/// The entities of the patterns that the load comes from.
+fn entities(subject: &Subject<'_>, key: &KeyHeat) -> Vec<EntityId> {
+    let patterns = key.from.iter().filter_map(|one| subject.model.pattern_named(&one.pattern));
+    patterns
+        .flat_map(|pattern| {
+            let read = pattern.reads().flat_map(|(_, read)| read.entities.iter().map(|entity| entity.value));
+            read.chain(pattern.writes().map(|(_, write)| write.entity.value)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Between the attributes of a partition key that has several.
+const SEPARATOR: &str = " + ";
 
 /// Whether the templates can render to this text, in which fields may stand as they are written.
 fn renders(templates: &[&Template], text: &str) -> bool {
     let mut parts: Vec<Part> = Vec::new();
     for template in templates {
         if !parts.is_empty() {
-            parts.push(Part::Literal(" + ".to_owned()));
+            parts.push(Part::Literal(SEPARATOR.to_owned()));
         }
         parts.extend(template.parts.iter().cloned());
     }
