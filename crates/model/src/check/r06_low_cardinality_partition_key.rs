@@ -90,6 +90,6 @@ fn is_small(subject: &Subject<'_>, place: Place<'_>, values: f64) -> bool {
 }
 
 /// The last part of the primary key, which tells items apart.
-fn unique(place: Place<'_>) -> Option<&str> {
+pub fn unique(place: Place<'_>) -> Option<&str> {
     place.entity.key_templates().flat_map(|template| template.attributes()).last()
 }

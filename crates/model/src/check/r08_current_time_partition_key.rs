@@ -1,6 +1,6 @@
 //! R8: a partition key that is the current day or hour.
 
-use super::r06_low_cardinality_partition_key::values_of;
+use super::r06_low_cardinality_partition_key::{unique, values_of};
 use super::{Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
@@ -76,8 +76,4 @@ fn unit(field: &Field) -> &str {
         Form::Attribute(name) if TIMES.contains(&name.as_str()) && name != "date" => name,
         _ => "day",
     }
-}
-
-fn unique(place: Place<'_>) -> Option<&str> {
-    place.entity.key_templates().flat_map(|template| template.attributes()).last()
 }
