@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 const CLEAN: &str = "
 model: settings
-table: { name: settings, partition: PK, sort: SK, pitr: true }
+table: { name: settings, partition: PK, sort: SK, pitr: true, deletion-protection: true }
 entities:
   Setting: { key: { PK: 'TENANT#{tenantId}', SK: 'SETTING#{name}' }, count: 40, size: 200 B }
 patterns:
