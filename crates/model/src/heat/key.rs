@@ -109,8 +109,18 @@ fn apply_skew(model: &Model, place: Place<'_>, names: &[&str], choices: &mut [Ve
 }
 
 fn top_share(model: &Model, entity: &Entity, name: &str) -> f64 {
+    if is_today(model, entity, name) {
+        return 1.0;
+    }
     let skew = described(model, entity, name).find_map(|attribute| attribute.skew.as_ref());
     skew.map_or(Skew::Uniform, |skew| skew.value).top_share(cardinality(model, entity, name))
+}
+
+/// Of a date nobody says more about, the current one takes all, as of a time bucket.
+fn is_today(model: &Model, entity: &Entity, name: &str) -> bool {
+    let date = entity.attribute(name).is_some_and(|attribute| attribute.kind == AttributeKind::Date);
+    let said = |one: &Attribute| one.skew.is_some() || one.cardinality().is_some();
+    date && !described(model, entity, name).any(said)
 }
 
 /// The attribute of this entity, then those of the same name: `customerId` is one thing everywhere.

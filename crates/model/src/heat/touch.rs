@@ -83,7 +83,11 @@ impl Touching<'_> {
         let Some(units) = units else { return };
         for place in self.model.places_of(plan.entity) {
             let Some((index, _, entry)) = place.index else {
-                self.fall(place, &|name| literal(before_value(write, name)), units.table, Kind::Write);
+                // The key does not change, so what is set at a creation tells it as well.
+                let value = |name: &str| {
+                    literal(before_value(write, name)).or_else(|| literal(after_value(write, name)))
+                };
+                self.fall(place, &value, units.table, Kind::Write);
                 continue;
             };
             let when = |name: &str| named(entry.when.as_ref(), name);
