@@ -3,6 +3,7 @@
 
 mod check;
 mod cost;
+mod design;
 mod explain;
 mod export;
 mod heat;
@@ -31,6 +32,7 @@ pub struct Model {
 enum Command {
     Check(check::Check),
     Cost(cost::Cost),
+    Design(design::Design),
     Explain(explain::Explain),
     Heat(heat::Heat),
     Export(export::Export),
@@ -50,6 +52,7 @@ impl Model {
         match self.command {
             Command::Check(check) => check.run(),
             Command::Cost(cost) => cost.run(),
+            Command::Design(design) => design.run(),
             Command::Explain(explain) => explain.run(),
             Command::Heat(heat) => heat.run(),
             Command::Export(export) => export.run(),

@@ -10,6 +10,7 @@
 
 pub mod check;
 pub mod cost;
+pub mod design;
 pub mod diagnostic;
 pub mod facts;
 pub mod file;

@@ -19,7 +19,7 @@ use super::table as names;
 use crate::Span;
 use crate::diagnostic::Level;
 use crate::model::{EntityId, IndexId, Model, Relation, RuleLevel, RuleSetting, TableId};
-use layout::{Map, Node, text};
+use layout::{Map, Node, prose, text};
 
 /// What a comment can be about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +58,7 @@ impl Writer<'_> {
         let model = self.model;
         let mut root = Map::open();
         root.put("model", text(&model.name.value));
-        root.put_some("description", model.description.as_deref().map(text));
+        root.put_some("description", model.description.as_deref().map(prose));
         root.put_some("region", model.region.as_ref().map(|region| text(&region.value)));
         if !model.production {
             root.put("stage", text("development"));

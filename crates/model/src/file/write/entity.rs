@@ -1,6 +1,6 @@
 //! `entities`.
 
-use super::layout::{Map, Node, text};
+use super::layout::{Map, Node, prose, text};
 use super::table::{put_samples, size};
 use super::{SYNC, Subject, Writer, name_of, quantity, value};
 use crate::model::{Attribute, AttributeKind, Count, Entity, EntityId, IndexEntry, KeySchema, Table};
@@ -11,7 +11,7 @@ impl Writer<'_> {
         let entity = self.model.entity(id);
         let table = self.model.table_of(entity);
         let mut map = Map::new();
-        map.put_some("description", entity.description.as_deref().map(text));
+        map.put_some("description", entity.description.as_deref().map(prose));
         if self.model.tables.len() > 1 {
             map.put("table", text(&table.name.value));
         }

@@ -7,6 +7,8 @@ const WIDTH: usize = 110;
 pub enum Node {
     /// As it stands in the file, quoted if need be.
     Scalar(String),
+    /// Words of a person: outside brackets they seldom need quotes.
+    Prose(String),
     List(Vec<Node>),
     Map(Map),
 }
@@ -101,7 +103,10 @@ fn entry_lines(out: &mut String, entry: &Entry, indent: usize) {
 
 /// The value behind `name:`, on its line or on the lines below.
 fn value_lines(out: &mut String, value: &Node, indent: usize, used: usize) {
-    if let Some(line) = one_line(value).filter(|line| indent + used + 1 + line.chars().count() <= WIDTH) {
+    let prose = matches!(value, Node::Prose(_));
+    if let Some(line) =
+        one_line(value).filter(|line| !prose && indent + used + 1 + line.chars().count() <= WIDTH)
+    {
         out.push(' ');
         out.push_str(&line);
         out.push('\n');
@@ -111,6 +116,11 @@ fn value_lines(out: &mut String, value: &Node, indent: usize, used: usize) {
         Node::Scalar(text) => {
             out.push(' ');
             out.push_str(text);
+            out.push('\n');
+        }
+        Node::Prose(text) => {
+            out.push(' ');
+            out.push_str(&plain_prose(text));
             out.push('\n');
         }
         Node::List(nodes) => {
@@ -153,7 +163,7 @@ fn one_line(node: &Node) -> Option<String> {
 
 fn is_closed(node: &Node) -> bool {
     match node {
-        Node::Scalar(_) => true,
+        Node::Scalar(_) | Node::Prose(_) => true,
         Node::List(nodes) => nodes.iter().all(is_closed),
         Node::Map(map) => {
             let plain = |entry: &Entry| entry.comment.is_none() && is_closed(&entry.value);
@@ -165,6 +175,7 @@ fn is_closed(node: &Node) -> bool {
 fn bracketed(node: &Node) -> String {
     match node {
         Node::Scalar(text) => text.clone(),
+        Node::Prose(text) => scalar(text),
         Node::List(nodes) => format!("[{}]", nodes.iter().map(bracketed).collect::<Vec<_>>().join(", ")),
         Node::Map(map) if map.is_empty() => "{}".to_owned(),
         Node::Map(map) => {
@@ -210,10 +221,23 @@ pub fn scalar(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { quoted(text) }
 }
 
+pub fn prose(text: &str) -> Node {
+    Node::Prose(text.to_owned())
+}
+
+/// Behind a name, on a line of its own.
+fn plain_prose(text: &str) -> String {
+    if is_plain_with(text, ",;!?'\"&[]{}…–") { text.to_owned() } else { quoted(text) }
+}
+
 fn is_plain(text: &str) -> bool {
+    is_plain_with(text, "")
+}
+
+fn is_plain_with(text: &str, also: &str) -> bool {
     let first = text.chars().next().is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '/');
     let last = text.chars().next_back().is_some_and(|c| c != ' ' && c != ':');
-    let harmless = |c: char| c.is_alphanumeric() || "_-./#:%×+()<>=@$ ".contains(c);
+    let harmless = |c: char| c.is_alphanumeric() || "_-./#:%×+()<>=@$ ".contains(c) || also.contains(c);
     let null = matches!(text, "null" | "~");
     first && last && !null && text.chars().all(harmless) && !text.contains(": ") && !text.contains(" #")
 }

@@ -1,13 +1,13 @@
 //! `patterns`.
 
-use super::layout::{Map, Node, text};
+use super::layout::{Map, Node, prose, text};
 use super::{CONSISTENCY, Writer, name_of, quantity, value};
 use crate::model::{Expectation, FanOut, Grouping, Pattern, Rate};
 
 impl Writer<'_> {
     pub fn pattern(&self, pattern: &Pattern) -> Node {
         let mut map = Map::new();
-        map.put_some("description", pattern.description.as_deref().map(text));
+        map.put_some("description", pattern.description.as_deref().map(prose));
         self.actions(&mut map, pattern);
         map.put_some("rate", pattern.rate.as_ref().map(|rate| self::rate(&rate.value)));
         map.put_some("skew", pattern.skew.as_ref().map(|skew| text(&quantity::skew(skew.value))));

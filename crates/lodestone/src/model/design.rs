@@ -1,0 +1,147 @@
+//! `lodestone model design FILE`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use model::cost::dollars;
+use model::design::{Design as Designed, Indexes, Options, design};
+use model::{diagnostic, file};
+use serde_json::{Value, json};
+
+use super::prices::Prices;
+use super::{FOUND, ModelFile, UNREADABLE, output};
+
+/// Find keys, indexes, projections and shards for the access patterns of a model. The result is again a
+/// model file, with the reasons as comments. Keys the file has are not looked at, except to compare. The
+/// status is 1 if a pattern can't be served, 2 if the file is no model.
+#[derive(Args)]
+pub struct Design {
+    #[command(flatten)]
+    file: ModelFile,
+
+    /// Whether indexes are shared by what fits together, or each serves one purpose and is named after it.
+    #[arg(long, value_enum, default_value = "overloaded")]
+    indexes: Style,
+
+    #[command(flatten)]
+    prices: Prices,
+
+    /// How much of a partition a key should use, in percent: what is hotter is sharded.
+    #[arg(long, value_name = "PERCENT", default_value_t = 70, value_parser = clap::value_parser!(u8).range(1..=100))]
+    headroom: u8,
+
+    /// Write the model there and show the reasons here.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Style {
+    Overloaded,
+    Named,
+}
+
+impl Design {
+    pub fn run(self) -> ExitCode {
+        let source = match self.file.source() {
+            Ok(source) => source,
+            Err(status) => return status,
+        };
+        let file::Reading { model, diagnostics } = file::read(&source);
+        let Some(model) = model else {
+            output::print(&diagnostic::text(&source, &diagnostics, true));
+            return ExitCode::from(UNREADABLE);
+        };
+        let facts = match self.prices.facts() {
+            Ok(facts) => facts,
+            Err(status) => return status,
+        };
+        match design(&model, &facts, &self.options()) {
+            Ok(designed) => self.show(&designed),
+            Err(problems) if self.json => {
+                output::print_json(&diagnostic::json(&source, &problems));
+                ExitCode::from(FOUND)
+            }
+            Err(problems) => {
+                output::print(&diagnostic::text(&source, &problems, true));
+                ExitCode::from(FOUND)
+            }
+        }
+    }
+
+    fn options(&self) -> Options {
+        let indexes = match self.indexes {
+            Style::Overloaded => Indexes::Overloaded,
+            Style::Named => Indexes::Named,
+        };
+        Options { indexes, headroom: f64::from(self.headroom) / 100.0, ..Options::default() }
+    }
+
+    fn show(&self, designed: &Designed) -> ExitCode {
+        if let Some(path) = &self.output
+            && let Err(error) = std::fs::write(path, &designed.text)
+        {
+            output::complain(&format!("{}: {error}", path.display()));
+            return ExitCode::from(UNREADABLE);
+        }
+        match (self.json, &self.output) {
+            (true, _) => output::print_json(&described(designed)),
+            (false, Some(_)) => report(designed),
+            (false, None) => {
+                output::print(&designed.text);
+                designed.notes.iter().for_each(|note| output::complain(note));
+            }
+        }
+        ExitCode::SUCCESS
+    }
+}
+
+fn described(designed: &Designed) -> Value {
+    json!({
+        "model": designed.text,
+        "price": designed.price,
+        "given": designed.given,
+        "choices": designed.choices,
+        "next_best": designed.next_best,
+        "front": designed.front,
+        "notes": designed.notes,
+        "states": designed.explored,
+        "complete": designed.complete,
+    })
+}
+
+fn report(designed: &Designed) {
+    let rows = designed
+        .choices
+        .iter()
+        .map(|choice| vec![choice.about.clone(), choice.choice.clone(), choice.reason.clone()]);
+    output::print_table(&["For", "Chosen", "Because"], rows);
+    let price = &designed.price;
+    output::print(&format!(
+        "\n{} a month on demand: reads {}, writes {}, storage {}.\n",
+        dollars(price.total()),
+        dollars(price.reads),
+        dollars(price.writes),
+        dollars(price.storage)
+    ));
+    if let Some(given) = &designed.given {
+        output::print(&format!("The keys it came with: {}.\n", dollars(given.total())));
+    }
+    if let Some(next) = &designed.next_best {
+        output::print(&format!("The next best design costs {} more:\n", dollars(next.more)));
+        next.differences.iter().for_each(|one| output::print(&format!("  {one}\n")));
+    }
+    let rows =
+        designed.front.iter().map(|point| vec![point.indexes.to_string(), dollars(point.price.total())]);
+    output::print("\nCost against the number of indexes:\n");
+    output::print_table(&["Indexes", "A month"], rows);
+    if !designed.complete {
+        output::print("The search ended at its bound: a better design may exist.\n");
+    }
+    designed.notes.iter().for_each(|note| output::complain(note));
+}

@@ -1,0 +1,385 @@
+//! From entities and access patterns without keys to a design: keys of the table, indexes, projections,
+//! shards, each with its reason.
+//!
+//! 1. What identifies an item is found ([`identity`]); reads become questions ([`judge`]).
+//! 2. Each question suggests layouts ([`layout`]); [`judge`] asks plans, predictions and heat which of them
+//!    answer which questions, and what that costs.
+//! 3. [`search`] chooses by branch and bound, [`overload`] lets logical indexes share physical ones, and
+//!    [`assemble`] puts everything together and judges it as a whole.
+//! 4. [`explain`] says why. The result is again the text of a model.
+//!
+//! The same input gives the same design: nothing here depends on time or chance, and the search is bounded
+//! by the number of states.
+
+mod assemble;
+mod blueprint;
+mod explain;
+mod identity;
+mod judge;
+mod layout;
+mod overload;
+mod price;
+mod search;
+
+use serde::Serialize;
+
+use crate::facts::Facts;
+use crate::file::{self, Subject};
+use crate::model::{ActionKind, AttributesRead, EntityId, Projection};
+use crate::plan::StepKind;
+use crate::{Diagnostic, Model, Source, Span, Spanned};
+use assemble::{Assembly, assemble, open_gaps, plans};
+use judge::Judge;
+use search::{Found, Group, QUESTIONS_MAX, Solution, groups, search};
+
+pub use price::{Price, Prices};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Indexes {
+    /// Logical indexes share physical ones where they can.
+    Overloaded,
+    /// One physical index for each, named after what it finds.
+    Named,
+}
+
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub indexes: Indexes,
+    /// How much of a partition's throughput one key should use.
+    pub headroom: f64,
+    /// How many states the search may visit in each group of entities.
+    pub states_max: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { indexes: Indexes::Overloaded, headroom: crate::heat::DEFAULT_HEADROOM, states_max: 50_000 }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Design {
+    /// The model file, with the reasons as comments.
+    pub text: String,
+    /// What the text says.
+    pub model: Model,
+    pub price: Price,
+    pub choices: Vec<Choice>,
+    pub next_best: Option<Alternative>,
+    /// The cheapest design for each number of indexes, as long as more of them cost less.
+    pub front: Vec<Point>,
+    pub notes: Vec<String>,
+    /// States the search visited.
+    pub explored: u64,
+    /// Whether every state that could have been better was visited.
+    pub complete: bool,
+    /// What the keys that the model came with cost, if it had any.
+    pub given: Option<Price>,
+}
+
+/// One decision and its reason.
+#[derive(Clone, Debug, Serialize)]
+pub struct Choice {
+    pub about: String,
+    pub choice: String,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Alternative {
+    pub price: Price,
+    pub more: f64,
+    pub differences: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    pub indexes: usize,
+    pub price: Price,
+}
+
+/// What prices are told apart by.
+const CENT: f64 = 0.01;
+/// What one more index must save, as a share of everything, to be worth having.
+const INDEX_WORTH: f64 = 0.001;
+
+/// Keys that the model has are not looked at, except to compare.
+pub fn design(model: &Model, facts: &Facts, options: &Options) -> Result<Design, Vec<Diagnostic>> {
+    let given = model.has_keys().then(|| Prices::new(facts, model).of(model, &plans(model)));
+    let identities = identities(model)?;
+    let model = without_keys(model);
+    let judge = Judge::new(&model, &identities, facts, options.headroom);
+    let groups = groups(&judge);
+    let found: Vec<Found> = groups.iter().map(|group| search(&judge, group, options.states_max)).collect();
+    refuse(&judge, &groups, &found)?;
+    let (best, front) = front(&judge, &groups, &found, options);
+    let best = best.ok_or_else(|| {
+        vec![Diagnostic::error(model.name.span, "no design holds all patterns with 20 indexes a table")]
+    })?;
+    let next = next_best(&judge, &groups, &found, options, &best);
+    finish(&judge, options, best, next, front, &found, given)
+}
+
+fn identities(model: &Model) -> Result<Vec<Vec<String>>, Vec<Diagnostic>> {
+    let mut missing = Vec::new();
+    let mut identities = Vec::new();
+    for id in model.entity_ids() {
+        let entity = model.entity(id);
+        match identity::identity(model, id) {
+            Some(identity) => identities.push(identity),
+            None => missing.push(
+                Diagnostic::error(
+                    entity.name.span,
+                    format!("nothing tells one `{}` from another", entity.name.value),
+                )
+                .why("the key of a table must be unique")
+                .help("name the attributes that do, as in `id: orderId` or `id: [orderId, line]`"),
+            ),
+        }
+    }
+    if missing.is_empty() { Ok(identities) } else { Err(missing) }
+}
+
+/// What remains is what the design starts from. A read that an index served with some of the attributes
+/// goes on needing no more than those.
+fn without_keys(model: &Model) -> Model {
+    let mut bare = model.clone();
+    let keyed = model.has_keys();
+    for (at, plan) in plans(model).iter().enumerate().filter(|_| keyed) {
+        for (action, step) in bare.patterns[at].actions.iter_mut().zip(&plan.steps) {
+            let (ActionKind::Read(read), StepKind::Read(plan)) = (&mut action.kind, &step.kind) else {
+                continue;
+            };
+            let Some(index) = plan.index.filter(|_| read.attributes.is_none()) else { continue };
+            let held = match &model.table(plan.table).index(index).projection.value {
+                Projection::All => AttributesRead::All,
+                Projection::Keys => AttributesRead::Keys,
+                Projection::Include(names) => AttributesRead::These(names.clone()),
+            };
+            read.attributes = Some(Spanned::new(held, Span::default()));
+        }
+    }
+    let gone: Vec<Span> = bare
+        .tables
+        .iter()
+        .flat_map(|table| table.indexes.iter().map(|index| index.span))
+        .chain(bare.entities.iter().flat_map(|entity| entity.entries.iter().map(|entry| entry.span)))
+        .collect();
+    bare.allowances.retain(|allowance| !gone.contains(&allowance.scope));
+    for pattern in &mut bare.patterns {
+        pattern.index = None;
+        pattern.request = None;
+    }
+    for table in &mut bare.tables {
+        table.indexes.clear();
+        table.samples.clear();
+    }
+    for entity in &mut bare.entities {
+        entity.key = None;
+        entity.entries.clear();
+    }
+    bare
+}
+
+/// Everything that keeps the patterns from being served.
+fn refuse(judge: &Judge<'_>, groups: &[Group], found: &[Found]) -> Result<(), Vec<Diagnostic>> {
+    let mut problems = Vec::new();
+    for (group, found) in groups.iter().zip(found) {
+        if group.questions.len() > QUESTIONS_MAX {
+            let span = judge.model.entity(group.entities[0]).name.span;
+            let message = format!("more than {QUESTIONS_MAX} reads of entities that are read together");
+            problems.push(Diagnostic::error(span, message));
+        }
+        problems.extend(found.unkeyed.iter().map(|id| unkeyed(judge, *id)));
+        if found.unkeyed.is_empty() {
+            problems.extend(found.unanswered.iter().map(|at| unanswered(judge, *at)));
+        }
+        if problems.is_empty() && found.solutions.is_empty() {
+            let span = judge.model.entity(group.entities[0]).name.span;
+            problems.push(Diagnostic::error(span, "no design was found within the bound on states"));
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+fn unkeyed(judge: &Judge<'_>, id: EntityId) -> Diagnostic {
+    let entity = judge.model.entity(id);
+    let identity = explain::listed(&judge.identities[id.0]);
+    let message = format!("no key of `{}` is known to all its writers", entity.name.value);
+    Diagnostic::error(entity.name.span, message)
+        .why(format!("the key must contain {identity}, never change, and be known to each update and delete"))
+        .help("say what writers know (`by`, `knows`), or what identifies an item (`id`)")
+}
+
+fn unanswered(judge: &Judge<'_>, at: usize) -> Diagnostic {
+    let question = &judge.questions[at];
+    let pattern = &judge.model.patterns[question.pattern];
+    let message = format!("no key serves `{}` with one request", pattern.id.value);
+    let diagnostic = Diagnostic::error(pattern.span, message);
+    match question.table_only {
+        true => diagnostic
+            .why("a strong read, or one of a transaction or batch, can't use a global index")
+            .help("if it may lag a moment, say `consistency: eventual`; else let writers know more of the key"),
+        false => diagnostic
+            .why("known attributes, then at most one range, which also gives the order: that is what keys serve")
+            .help("split it into several patterns, or say which part is a `filter`"),
+    }
+}
+
+/// The best design, and the front of cost against the number of indexes.
+fn front(
+    judge: &Judge<'_>,
+    groups: &[Group],
+    found: &[Found],
+    options: &Options,
+) -> (Option<Assembly>, Vec<Point>) {
+    let mut front: Vec<Assembly> = Vec::new();
+    for assembly in assemblies(judge, groups, found, options) {
+        let cheaper = |one: &Assembly| assembly.price.total() < one.price.total() - CENT;
+        if front.last().is_none_or(cheaper) {
+            front.retain(|one| one.indexes() < assembly.indexes());
+            front.push(assembly);
+        }
+    }
+    let points = front.iter().map(|one| Point { indexes: one.indexes(), price: one.price }).collect();
+    let cheapest = front.last().map_or(0.0, |one| one.price.total());
+    let best = front.into_iter().find(|one| one.price.total() * (1.0 - INDEX_WORTH) <= cheapest);
+    (best, points)
+}
+
+/// Designs with ever more indexes: those that the groups' solutions need, and those that let fewer of them
+/// share one.
+fn assemblies(judge: &Judge<'_>, groups: &[Group], found: &[Found], options: &Options) -> Vec<Assembly> {
+    let most = found.iter().flat_map(|found| &found.solutions).map(|one| one.indexes.len()).max();
+    let mut all: Vec<Assembly> = Vec::new();
+    for limit in 0..=most.unwrap_or(0) {
+        let fitting = |found: &Found| found.solutions.iter().position(|one| one.indexes.len() <= limit);
+        let chosen: Option<Vec<&Solution>> =
+            found.iter().map(|found| Some(&found.solutions[fitting(found)?])).collect();
+        let Some(chosen) = chosen else { continue };
+        let counts = || chosen.iter().map(|solution| solution.indexes.len());
+        for colours in counts().max().unwrap_or(0)..=counts().sum() {
+            all.extend(assemble(judge, groups, &chosen, options.indexes, colours));
+            if options.indexes == Indexes::Named {
+                break;
+            }
+        }
+    }
+    all.sort_by(|one, other| {
+        let by_price = one.price.total().total_cmp(&other.price.total());
+        one.indexes().cmp(&other.indexes()).then(by_price)
+    });
+    all
+}
+
+/// The design that differs from the best in one group, and costs least more.
+fn next_best(
+    judge: &Judge<'_>,
+    groups: &[Group],
+    found: &[Found],
+    options: &Options,
+    best: &Assembly,
+) -> Option<(Assembly, Vec<String>)> {
+    let mut others: Vec<(Assembly, Vec<String>)> = Vec::new();
+    for (at, one) in found.iter().enumerate() {
+        for second in one.solutions.iter().skip(1).take(3) {
+            let mut chosen: Vec<&Solution> = found.iter().map(|found| &found.solutions[0]).collect();
+            chosen[at] = second;
+            let colours: usize = chosen.iter().map(|solution| solution.indexes.len()).max().unwrap_or(0);
+            let assembly = assemble(judge, groups, &chosen, options.indexes, colours.max(best.indexes()));
+            let Some(assembly) = assembly else { continue };
+            let differences = explain::difference(best, &assembly);
+            if !differences.is_empty() {
+                others.push((assembly, differences));
+            }
+        }
+    }
+    others.into_iter().min_by(|(one, _), (other, _)| one.price.total().total_cmp(&other.price.total()))
+}
+
+fn finish(
+    judge: &Judge<'_>,
+    options: &Options,
+    best: Assembly,
+    next: Option<(Assembly, Vec<String>)>,
+    front: Vec<Point>,
+    found: &[Found],
+    given: Option<Price>,
+) -> Result<Design, Vec<Diagnostic>> {
+    let more = next.as_ref().map(|(other, _)| (other.price.total() - best.price.total()).max(0.0));
+    let comments = explain::comments(judge, &best, options, explain::head(&best, more));
+    let choices = choices(&best.model, &comments);
+    let text = file::write(&best.model, &comments);
+    let model = read_back(&text)?;
+    sound(&model)?;
+    let next_best = next.zip(more).map(|((other, differences), more)| Alternative {
+        price: other.price,
+        more,
+        differences,
+    });
+    Ok(Design {
+        price: Prices::new(judge.facts, &model).of(&model, &plans(&model)),
+        text,
+        model,
+        choices,
+        next_best,
+        front,
+        notes: best.notes,
+        explored: found.iter().map(|found| found.explored).sum(),
+        complete: found.iter().all(|found| !found.cut),
+        given,
+    })
+}
+
+fn read_back(text: &str) -> Result<Model, Vec<Diagnostic>> {
+    let reading = file::read(&Source::new("design", text));
+    reading.model.ok_or(reading.diagnostics)
+}
+
+/// Each pattern is served as it should be, in the file as it is written.
+fn sound(model: &Model) -> Result<(), Vec<Diagnostic>> {
+    let mut problems = Vec::new();
+    for (at, plan) in plans(model).iter().enumerate() {
+        let pattern = &model.patterns[at];
+        for gap in open_gaps(model, at, plan) {
+            let message = format!("`{}` is not served: {}", pattern.id.value, gap.describe(model));
+            problems.push(Diagnostic::error(pattern.span, message));
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
+}
+
+/// The decisions in words, keys and indexes only.
+fn choices(model: &Model, comments: &file::Comments) -> Vec<Choice> {
+    let mut choices = Vec::new();
+    for (subject, reason) in comments {
+        let (about, choice) = match subject {
+            Subject::Key(id) => {
+                let entity = model.entity(*id);
+                let templates = entity.key_templates().map(|template| template.to_string());
+                (entity.name.value.clone(), templates.collect::<Vec<_>>().join(" / "))
+            }
+            Subject::Entry(id, index) => {
+                let entity = model.entity(*id);
+                let templates = entity.entry(*index).into_iter().flat_map(|entry| entry.templates());
+                let templates = templates.map(|template| template.to_string()).collect::<Vec<_>>();
+                let name = &model.table_of(entity).index(*index).name.value;
+                (format!("{} in {name}", entity.name.value), templates.join(" / "))
+            }
+            Subject::Index(table, index) => {
+                let index = model.table(*table).index(*index);
+                let held = match &index.projection.value {
+                    Projection::All => "all".to_owned(),
+                    Projection::Keys => "keys".to_owned(),
+                    Projection::Include(names) => {
+                        names.iter().map(|name| name.value.as_str()).collect::<Vec<_>>().join(", ")
+                    }
+                };
+                (index.name.value.clone(), format!("projects {held}"))
+            }
+            _ => continue,
+        };
+        choices.push(Choice { about, choice, reason: reason.clone() });
+    }
+    choices
+}

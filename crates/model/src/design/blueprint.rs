@@ -1,0 +1,325 @@
+//! A design before it is text: which layout each entity has in the table and in each index. Drawn as a
+//! [`Model`], so that plans, predictions and heat judge it as they judge any other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use item::Type;
+
+use super::layout::{Layout, Member};
+use crate::model::{
+    Attribute, AttributeKind, Entity, EntityId, EntityKey, Index, IndexEntry, IndexId, IndexKind,
+    KeyAttribute, KeySchema, Projection, TableId, Throughput,
+};
+use crate::predicate::{Operand, Operator, Predicate, Term};
+use crate::template::{Field, Form, Part, Template};
+use crate::{Model, Span, Spanned};
+
+/// Digits of a number whose maximum is not declared.
+const DIGITS: usize = 10;
+
+#[derive(Clone, Debug, Default)]
+pub struct Blueprint {
+    pub table: BTreeMap<EntityId, TableKey>,
+    pub indexes: Vec<PhysicalIndex>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TableKey {
+    pub layout: Layout,
+    pub shards: u64,
+    /// Whether the partition is its own, although others are keyed by the same attributes.
+    pub apart: bool,
+}
+
+impl TableKey {
+    pub fn plain(layout: Layout) -> TableKey {
+        TableKey { layout, shards: 1, apart: false }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct PhysicalIndex {
+    pub table: TableId,
+    pub name: String,
+    pub logical: Vec<LogicalIndex>,
+}
+
+/// Entities that lie in one partition of an index, for some of the reads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogicalIndex {
+    pub layouts: Vec<(EntityId, Layout)>,
+    pub shards: u64,
+    pub projection: Need,
+    /// Whether sort keys begin with the entity's name, because others lie in the same partitions.
+    pub labelled: bool,
+}
+
+/// Attributes that reads need of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Need {
+    All,
+    These(BTreeSet<String>),
+}
+
+impl Need {
+    pub fn nothing() -> Need {
+        Need::These(BTreeSet::new())
+    }
+
+    pub fn with(&self, other: &Need) -> Need {
+        match (self, other) {
+            (Need::These(one), Need::These(other)) => Need::These(one.union(other).cloned().collect()),
+            _ => Need::All,
+        }
+    }
+}
+
+impl LogicalIndex {
+    pub fn entities(&self) -> impl Iterator<Item = EntityId> {
+        self.layouts.iter().map(|(id, _)| *id)
+    }
+
+    pub fn partition(&self) -> &[String] {
+        self.layouts.first().map_or(&[], |(_, layout)| layout.partition.as_slice())
+    }
+}
+
+/// The identity of each entity, by its position.
+pub type Identities = [Vec<String>];
+
+/// The model with these keys and no others.
+pub fn draw(model: &Model, identities: &Identities, blueprint: &Blueprint) -> Model {
+    let mut drawn = model.clone();
+    for table in &mut drawn.tables {
+        table.key = Some(key_schema(table.key.take()));
+        table.indexes.clear();
+    }
+    for physical in &blueprint.indexes {
+        let index = physical_index(model, blueprint, physical);
+        drawn.tables[physical.table.0].indexes.push(index);
+    }
+    let naming = Naming { model, identities };
+    for (position, entity) in drawn.entities.iter_mut().enumerate() {
+        let id = EntityId(position);
+        entity.key = blueprint.table.get(&id).map(|key| naming.table_key(id, key));
+        entity.entries = entries(&naming, blueprint, id, entity.table);
+        entity.attributes.values_mut().for_each(|attribute| attribute.declared = true);
+    }
+    drawn
+}
+
+/// The names of the file, if it has names for a partition and a sort key of text.
+fn key_schema(given: Option<KeySchema>) -> KeySchema {
+    let text = |schema: &KeySchema| {
+        schema.partition.len() == 1
+            && schema.sort.len() == 1
+            && schema.attributes().all(|attribute| attribute.kind == Type::S)
+    };
+    given.filter(text).unwrap_or_else(|| KeySchema {
+        partition: vec![key_attribute("PK")],
+        sort: vec![key_attribute("SK")],
+    })
+}
+
+fn key_attribute(name: &str) -> KeyAttribute {
+    KeyAttribute { name: name.to_owned(), kind: Type::S, span: Span::default() }
+}
+
+/// What reads need and no key holds.
+fn need_beside_keys(model: &Model, blueprint: &Blueprint, logical: &LogicalIndex) -> Need {
+    let Need::These(names) = &logical.projection else { return Need::All };
+    let lacking = |name: &String| {
+        logical.layouts.iter().any(|(id, layout)| {
+            let in_table = blueprint.table.get(id).map(|key| key.layout.attributes()).unwrap_or_default();
+            let in_keys = in_table.contains(name.as_str()) || layout.attributes().contains(name.as_str());
+            model.entity(*id).attribute(name).is_some() && !in_keys
+        })
+    };
+    Need::These(names.iter().filter(|name| lacking(name)).cloned().collect())
+}
+
+fn physical_index(model: &Model, blueprint: &Blueprint, physical: &PhysicalIndex) -> Index {
+    let needs = physical.logical.iter().map(|logical| need_beside_keys(model, blueprint, logical));
+    let need = needs.fold(Need::nothing(), |all, one| all.with(&one));
+    let projection = match need {
+        Need::All => Projection::All,
+        Need::These(names) if names.is_empty() => Projection::Keys,
+        Need::These(names) => {
+            Projection::Include(names.into_iter().map(|name| Spanned::new(name, Span::default())).collect())
+        }
+    };
+    Index {
+        name: Spanned::new(physical.name.clone(), Span::default()),
+        span: Span::default(),
+        kind: IndexKind::Global,
+        key: KeySchema {
+            partition: vec![key_attribute(&format!("{}PK", physical.name))],
+            sort: vec![key_attribute(&format!("{}SK", physical.name))],
+        },
+        projection: Spanned::new(projection, Span::default()),
+        throughput: Throughput::default(),
+        size: None,
+    }
+}
+
+fn entries(naming: &Naming<'_>, blueprint: &Blueprint, id: EntityId, table: TableId) -> Vec<IndexEntry> {
+    let here = blueprint.indexes.iter().filter(|physical| physical.table == table);
+    let entry = |(position, physical): (usize, &PhysicalIndex)| {
+        let logical = physical.logical.iter().find(|logical| logical.entities().any(|one| one == id))?;
+        let (_, layout) = logical.layouts.iter().find(|(one, _)| *one == id)?;
+        Some(IndexEntry {
+            index: IndexId(position),
+            when: predicate(&layout.members),
+            partition: vec![naming.index_partition(id, layout, logical.shards)],
+            sort: vec![naming.index_sort(id, layout, logical.labelled || logical.layouts.len() > 1)],
+            declared: true,
+            span: place_of(id, IndexId(position)),
+        })
+    };
+    here.enumerate().filter_map(entry).collect()
+}
+
+/// What differs within a partition, to compute shards from; none if the partition holds a single item.
+pub fn spreading<'i>(identity: &'i [String], layout: &Layout) -> Option<&'i str> {
+    identity.iter().rev().find(|name| !layout.partition.contains(name)).map(String::as_str)
+}
+
+/// A place of its own, far behind any text, so that something can be allowed in this entry alone.
+pub fn place_of(id: EntityId, index: IndexId) -> Span {
+    const BEHIND_ALL_TEXT: usize = 1 << 40;
+    let start = BEHIND_ALL_TEXT + id.0 * 100 + index.0;
+    Span::new(start, start + 1)
+}
+
+fn predicate(members: &[Member]) -> Option<Predicate> {
+    let term = |member: &Member| Term {
+        attribute: Spanned::new(member.attribute.clone(), Span::default()),
+        operator: if member.value.is_some() { Operator::Equal } else { Operator::Exists },
+        operands: member.value.iter().cloned().map(Operand::Literal).collect(),
+        span: Span::default(),
+    };
+    (!members.is_empty())
+        .then(|| Predicate { terms: members.iter().map(term).collect(), span: Span::default() })
+}
+
+/// How keys are called and written.
+struct Naming<'m> {
+    model: &'m Model,
+    identities: &'m Identities,
+}
+
+impl Naming<'_> {
+    fn table_key(&self, id: EntityId, key: &TableKey) -> EntityKey {
+        let entity = self.model.entity(id);
+        let own = label(&entity.name.value);
+        let mut partition_label = self.partition_label(&key.layout.partition);
+        if key.apart {
+            partition_label = format!("{own}_{partition_label}");
+        }
+        let partition = self.partition(id, &partition_label, &key.layout, key.shards);
+        let sort = self.sort(entity, Some(own), &key.layout);
+        EntityKey { partition, sort: Some(sort), span: Span::default() }
+    }
+
+    fn index_partition(&self, id: EntityId, layout: &Layout, shards: u64) -> Template {
+        let entity = self.model.entity(id);
+        let constants = layout.members.iter().filter_map(|member| member.value.as_deref());
+        let label = match layout.partition.is_empty() {
+            true => {
+                let own = label(&entity.name.value);
+                std::iter::once(own.as_str()).chain(constants).collect::<Vec<_>>().join("#")
+            }
+            false => self.partition_label(&layout.partition),
+        };
+        self.partition(id, &label, layout, shards)
+    }
+
+    fn index_sort(&self, id: EntityId, layout: &Layout, labelled: bool) -> Template {
+        let entity = self.model.entity(id);
+        let own = (labelled || layout.sort.is_empty()).then(|| label(&entity.name.value));
+        self.sort(entity, own, layout)
+    }
+
+    /// `CUSTOMER#{customerId}`, with a shard behind it if there are several.
+    fn partition(&self, id: EntityId, label: &str, layout: &Layout, shards: u64) -> Template {
+        let fields = layout.partition.iter().map(|name| Form::Attribute(name.clone()));
+        let shard = || match spreading(&self.identities[id.0], layout) {
+            Some(attribute) => Form::Shard { attribute: attribute.to_owned(), count: shards },
+            None => Form::Random { count: shards },
+        };
+        let forms = fields.chain((shards > 1).then(shard));
+        joined(Some(label.to_owned()), forms.map(|form| (form, None)))
+    }
+
+    fn sort(&self, entity: &Entity, label: Option<String>, layout: &Layout) -> Template {
+        let fields = layout.sort.iter().map(|element| {
+            let digits = entity.attribute(&element.attribute).and_then(digits);
+            match element.inverted {
+                true => {
+                    let attribute = element.attribute.clone();
+                    (Form::Descending { attribute, digits: digits.unwrap_or(DIGITS) }, None)
+                }
+                false => (Form::Attribute(element.attribute.clone()), digits),
+            }
+        });
+        joined(label, fields)
+    }
+
+    /// The entity that the attributes identify; else the attributes themselves.
+    fn partition_label(&self, names: &[String]) -> String {
+        let named = |name: &String| {
+            let only = std::slice::from_ref(name);
+            let owner = self.identities.iter().position(|identity| identity.as_slice() == only);
+            let stem = name.strip_suffix("Id").or(name.strip_suffix("_id")).filter(|stem| !stem.is_empty());
+            let by_name =
+                self.model.entities.iter().find(|one| label(&one.name.value) == label(stem.unwrap_or(name)));
+            match (by_name, owner) {
+                (Some(entity), _) => label(&entity.name.value),
+                (None, Some(position)) => label(&self.model.entities[position].name.value),
+                (None, None) => label(stem.unwrap_or(name)),
+            }
+        };
+        names.iter().map(named).collect::<Vec<_>>().join("_")
+    }
+}
+
+/// `LINE_ITEM` for `LineItem`.
+pub fn label(name: &str) -> String {
+    let mut label = String::new();
+    let mut lower_before = false;
+    for character in name.chars() {
+        if character.is_uppercase() && lower_before {
+            label.push('_');
+        }
+        lower_before = character.is_lowercase() || character.is_numeric();
+        label.extend(if character.is_alphanumeric() { character } else { '_' }.to_uppercase());
+    }
+    label
+}
+
+/// `LABEL#{one}#{other}`.
+fn joined(label: Option<String>, fields: impl Iterator<Item = (Form, Option<usize>)>) -> Template {
+    let mut parts: Vec<Part> = label.map(Part::Literal).into_iter().collect();
+    for (form, width) in fields {
+        match parts.last_mut() {
+            Some(Part::Literal(text)) => text.push('#'),
+            Some(Part::Field(_)) => parts.push(Part::Literal("#".to_owned())),
+            None => {}
+        }
+        parts.push(Part::Field(Field { form, width, span: Span::default() }));
+    }
+    Template { parts, span: Span::default() }
+}
+
+/// Zeros that make text order the order of numbers.
+fn digits(attribute: &Attribute) -> Option<usize> {
+    match attribute.kind {
+        AttributeKind::Number => {
+            let declared = attribute.max.map(|max| format!("{:.0}", max.abs().floor()).len());
+            Some(declared.unwrap_or(DIGITS))
+        }
+        AttributeKind::Epoch => Some(10),
+        AttributeKind::EpochMillis => Some(13),
+        _ => None,
+    }
+}

@@ -1,0 +1,361 @@
+//! Whether a place serves a read, and what it costs. Proposals are drawn as small models and judged by
+//! the same plans, predictions and heat as finished ones, so the search can't believe in anything else.
+
+use std::collections::BTreeMap;
+
+use super::blueprint::{Blueprint, Identities, LogicalIndex, Need, PhysicalIndex, TableKey, draw, spreading};
+use super::identity::finds;
+use super::layout::Layout;
+use super::price::Prices;
+use crate::Model;
+use crate::facts::Facts;
+use crate::heat::heat;
+use crate::model::{
+    ActionKind, AttributesRead, EntityId, Grouping, IndexId, Pattern, Read, ReadVerb, Write, WriteVerb,
+};
+use crate::plan::{Gap, Plan, ReadOperation, ReadPlan, StepKind, plan};
+use crate::predict::typical::Footprints;
+use crate::{Span, Spanned};
+
+/// What a read that has to be fanned out without leave is said to cost, so that any other way comes first.
+const UNASKED_FAN_OUT: f64 = 1e9;
+const DRAFT: &str = "draft";
+
+/// A read of a pattern: the question that keys have to answer.
+#[derive(Clone, Debug)]
+pub struct Question {
+    pub pattern: usize,
+    pub action: usize,
+    pub entities: Vec<EntityId>,
+    pub need: Need,
+    /// A strong read, or one of a transaction or batch: no global index serves it.
+    pub table_only: bool,
+}
+
+/// An index with a set of questions it answers.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// Its writes and its storage, each month.
+    pub upkeep: f64,
+    /// What each question costs each month, in the order they were put.
+    pub reads: Vec<f64>,
+}
+
+impl Verdict {
+    pub fn total(&self) -> f64 {
+        self.upkeep + self.reads.iter().sum::<f64>()
+    }
+}
+
+pub struct Judge<'m> {
+    /// Without keys.
+    pub model: &'m Model,
+    pub identities: &'m Identities,
+    pub facts: &'m Facts,
+    pub headroom: f64,
+    pub questions: Vec<Question>,
+    prices: Prices<'m>,
+    /// Of items keyed by nothing but their identity.
+    footprints: Footprints,
+}
+
+impl<'m> Judge<'m> {
+    pub fn new(model: &'m Model, identities: &'m Identities, facts: &'m Facts, headroom: f64) -> Judge<'m> {
+        let plain = draw(model, identities, &plainest(model, identities));
+        Judge {
+            model,
+            identities,
+            facts,
+            headroom,
+            questions: questions(model),
+            prices: Prices::new(facts, model),
+            footprints: Footprints::new(&plain),
+        }
+    }
+
+    fn pattern(&self, question: &Question) -> &Pattern {
+        &self.model.patterns[question.pattern]
+    }
+
+    pub fn read(&self, question: &Question) -> &Read {
+        match &self.pattern(question).actions[question.action].kind {
+            ActionKind::Read(read) => read,
+            ActionKind::Write(_) => unreachable!("a question is a read"),
+        }
+    }
+
+    /// Whether every writer can tell this key and none changes it.
+    pub fn suits_writers(&self, id: EntityId, key: &TableKey) -> bool {
+        let layout = &key.layout;
+        let optional =
+            |name: &&str| self.model.entity(id).attribute(name).is_some_and(|attribute| attribute.optional);
+        if !layout.members.is_empty() || layout.attributes().iter().any(optional) {
+            return false;
+        }
+        let drawn = draw(self.model, self.identities, &of_table(&BTreeMap::from([(id, key.clone())])));
+        self.writing(id).all(|(position, action)| {
+            let plan = plan(&drawn, &drawn.patterns[position]);
+            match &plan.steps[action].kind {
+                StepKind::Write(write) => write.gaps.is_empty(),
+                StepKind::Read(_) => true,
+            }
+        })
+    }
+
+    /// Writes of an entity: which pattern, which of its actions.
+    fn writing(&self, id: EntityId) -> impl Iterator<Item = (usize, usize)> {
+        self.model.patterns.iter().enumerate().flat_map(move |(position, pattern)| {
+            let actions = pattern.actions.iter().enumerate();
+            actions.filter_map(move |(action, one)| match &one.kind {
+                ActionKind::Write(write) => (write.entity.value == id).then_some((position, action)),
+                ActionKind::Read(_) => None,
+            })
+        })
+    }
+
+    /// What the question costs each month if the table answers it; none if it can't.
+    pub fn on_table(&self, question: &Question, keys: &BTreeMap<EntityId, TableKey>) -> Option<f64> {
+        let drawn = draw(self.model, self.identities, &of_table(keys));
+        let pattern = &drawn.patterns[question.pattern];
+        let plan = plan(&drawn, pattern);
+        let step = &plan.steps[question.action].kind;
+        let StepKind::Read(read) = step else { return None };
+        let grouped = pattern.grouping != Grouping::Single;
+        let served = read.operation != ReadOperation::Scan
+            && (!grouped || read.operation == ReadOperation::GetItem)
+            && self.is_right(question, read);
+        let action = &pattern.actions[question.action];
+        let price = || self.prices.action(&drawn, &self.footprints, pattern, action, step).reads;
+        served.then(|| price() + penalty(read))
+    }
+
+    /// Whether shards would spread anything: the partition holds several items, or one that is only counted
+    /// up and can as well be many.
+    pub fn can_spread(&self, id: EntityId, layout: &Layout) -> bool {
+        spreading(&self.identities[id.0], layout).is_some() || is_counter(self.model, id)
+    }
+
+    /// How many keys the busiest partition of an entity must be spread over in the table, for its writes
+    /// and the questions the table answers.
+    pub fn table_shards(&self, id: EntityId, layout: &Layout, questions: &[&Question]) -> u64 {
+        if !self.can_spread(id, layout) {
+            return 1;
+        }
+        let keys = BTreeMap::from([(id, TableKey::plain(layout.clone()))]);
+        let drawn = draw(self.model, self.identities, &of_table(&keys));
+        let nothing = || Plan { grouping: Grouping::Single, steps: Vec::new() };
+        let mut plans: Vec<Plan> = drawn.patterns.iter().map(|_| nothing()).collect();
+        for (position, _) in self.writing(id) {
+            plans[position] = plan(&drawn, &drawn.patterns[position]);
+        }
+        for question in questions.iter().filter(|question| self.on_table(question, &keys).is_some()) {
+            plans[question.pattern] = plan(&drawn, &drawn.patterns[question.pattern]);
+        }
+        let heats = heat(&drawn, &plans, &self.facts.limits, self.headroom);
+        heats.iter().flat_map(|heat| &heat.keys).map(|key| key.shards_needed).max().unwrap_or(1)
+    }
+
+    /// No gap but a filter the pattern itself asks for, or requests it did not allow.
+    fn is_right(&self, question: &Question, plan: &ReadPlan) -> bool {
+        plan.gaps.iter().all(|gap| match gap {
+            Gap::FanOutUndeclared { .. } => true,
+            gap => is_asked_for(self.read(question), gap),
+        })
+    }
+
+    /// What an index costs each month that answers these questions; none if it can't, or a writer can't
+    /// keep it up.
+    pub fn on_index(&self, logical: &LogicalIndex, questions: &[&Question]) -> Option<Verdict> {
+        let need = questions.iter().fold(Need::nothing(), |all, question| all.with(&question.need));
+        let logical = LogicalIndex { projection: need, ..logical.clone() };
+        let drawn = self.draft(&logical);
+        let footprints = Footprints::new(&drawn);
+        let upkeep = self.upkeep(&drawn, &footprints, &logical)?;
+        let read = |question: &&Question| self.read_on_draft(&drawn, &footprints, question);
+        let reads = questions.iter().map(read).collect::<Option<Vec<f64>>>()?;
+        Some(Verdict { upkeep, reads })
+    }
+
+    /// One index, and a table keyed by identities.
+    fn draft(&self, logical: &LogicalIndex) -> Model {
+        let mut blueprint = plainest(self.model, self.identities);
+        let table = self.model.entity(logical.layouts[0].0).table;
+        let logical = vec![logical.clone()];
+        blueprint.indexes.push(PhysicalIndex { table, name: DRAFT.to_owned(), logical });
+        draw(self.model, self.identities, &blueprint)
+    }
+
+    fn upkeep(&self, drawn: &Model, footprints: &Footprints, logical: &LogicalIndex) -> Option<f64> {
+        let mut upkeep = 0.0;
+        for id in logical.entities() {
+            let entry = drawn.entity(id).entry(IndexId(0))?;
+            upkeep += self.prices.entry(drawn, footprints, id, entry);
+            for (position, action) in self.writing(id) {
+                let pattern = &drawn.patterns[position];
+                let plan = plan(drawn, pattern);
+                let step = &plan.steps[action].kind;
+                let StepKind::Write(write) = step else { continue };
+                if write.gaps.iter().any(|gap| matches!(gap, Gap::IndexKeyUnknown { .. })) {
+                    return None;
+                }
+                let doing = (&pattern.actions[action], step);
+                let doubt = crate::predict::typical::Doubt::Weighed;
+                let units = crate::predict::typical::action(drawn, footprints, pattern, doing, doubt);
+                let units: f64 = units.write.values().map(|units| units.index(IndexId(0))).sum();
+                upkeep += self.prices.writes(pattern, units);
+            }
+        }
+        Some(upkeep)
+    }
+
+    fn read_on_draft(&self, drawn: &Model, footprints: &Footprints, question: &Question) -> Option<f64> {
+        let (pattern, plan) = forced(drawn, question);
+        let step = &plan.steps[question.action].kind;
+        let StepKind::Read(read) = step else { return None };
+        if question.table_only || read.operation != ReadOperation::Query || !self.is_right(question, read) {
+            return None;
+        }
+        let action = &pattern.actions[question.action];
+        Some(self.prices.action(drawn, footprints, &pattern, action, step).reads + penalty(read))
+    }
+
+    /// Whether the index answers each of the questions, if it holds whatever they need.
+    pub fn answers(&self, logical: &LogicalIndex, questions: &[&Question]) -> Vec<bool> {
+        let drawn = self.draft(&LogicalIndex { projection: Need::All, ..logical.clone() });
+        let answers = |question: &Question| {
+            let all_here = question.entities.iter().all(|id| logical.entities().any(|one| one == *id));
+            if question.table_only || !all_here || !self.may_know(question, logical.partition()) {
+                return false;
+            }
+            match &forced(&drawn, question).1.steps[question.action].kind {
+                StepKind::Read(read) => {
+                    read.operation == ReadOperation::Query && self.is_right(question, read)
+                }
+                StepKind::Write(_) => false,
+            }
+        };
+        questions.iter().map(|question| answers(question)).collect()
+    }
+
+    /// Whether the read fixes these attributes to one value, or to several.
+    fn may_know(&self, question: &Question, names: &[String]) -> bool {
+        let read = self.read(question);
+        let terms = || read.conditions.iter().flat_map(|conditions| &conditions.terms);
+        names.iter().all(|name| read.knows(name) || terms().any(|term| term.attribute.value == *name))
+    }
+
+    /// Whether partitions of the index hold more than single items.
+    pub fn spreads(&self, logical: &LogicalIndex) -> bool {
+        logical.layouts.iter().all(|(id, layout)| spreading(&self.identities[id.0], layout).is_some())
+    }
+
+    /// How many keys the busiest partition of the index must be spread over, for these questions.
+    pub fn shards(&self, logical: &LogicalIndex, questions: &[&Question]) -> u64 {
+        if !self.spreads(logical) {
+            return 1;
+        }
+        let drawn = self.draft(&LogicalIndex { shards: 1, ..logical.clone() });
+        let nothing = || Plan { grouping: Grouping::Single, steps: Vec::new() };
+        let mut plans: Vec<Plan> = drawn.patterns.iter().map(|_| nothing()).collect();
+        for (position, _) in logical.entities().flat_map(|id| self.writing(id).collect::<Vec<_>>()) {
+            plans[position] = plan(&drawn, &drawn.patterns[position]);
+        }
+        for question in questions.iter().filter(|question| !question.table_only) {
+            plans[question.pattern] = forced(&drawn, question).1;
+        }
+        let heats = heat(&drawn, &plans, &self.facts.limits, self.headroom);
+        let on_index = heats.iter().filter(|heat| heat.index_id.is_some()).flat_map(|heat| &heat.keys);
+        on_index.map(|key| key.shards_needed).max().unwrap_or(1)
+    }
+}
+
+fn penalty(read: &ReadPlan) -> f64 {
+    let unasked = read.gaps.iter().any(|gap| matches!(gap, Gap::FanOutUndeclared { .. }));
+    if unasked { UNASKED_FAN_OUT } else { 0.0 }
+}
+
+/// The pattern, made to use the draft.
+fn forced(drawn: &Model, question: &Question) -> (Pattern, Plan) {
+    let mut pattern = drawn.patterns[question.pattern].clone();
+    pattern.index = Some(Spanned::new(DRAFT.to_owned(), Span::default()));
+    let plan = plan(drawn, &pattern);
+    (pattern, plan)
+}
+
+/// Every entity keyed by its identity alone.
+fn plainest(model: &Model, identities: &Identities) -> Blueprint {
+    let key = |id: EntityId| (id, TableKey::plain(Layout::of_identity(&identities[id.0])));
+    of_table(&model.entity_ids().map(key).collect())
+}
+
+fn of_table(keys: &BTreeMap<EntityId, TableKey>) -> Blueprint {
+    Blueprint { table: keys.clone(), indexes: Vec::new() }
+}
+
+/// Whether the gap is a filter that the pattern says it wants.
+pub fn is_asked_for(read: &Read, gap: &Gap) -> bool {
+    let Gap::SelectsByFilter { attributes } = gap else { return false };
+    let filters = |name: &String| {
+        read.filter.iter().flat_map(|one| &one.terms).any(|term| term.attribute.value == *name)
+    };
+    attributes.iter().all(filters)
+}
+
+fn questions(model: &Model) -> Vec<Question> {
+    let mut questions = Vec::new();
+    for (pattern, one) in model.patterns.iter().enumerate().filter(|(_, one)| one.external.is_none()) {
+        for (action, read) in one.actions.iter().enumerate().filter_map(|(at, action)| match &action.kind {
+            ActionKind::Read(read) if read.verb != ReadVerb::Scan => Some((at, read)),
+            _ => None,
+        }) {
+            questions.push(Question {
+                pattern,
+                action,
+                entities: read.entities.iter().map(|id| id.value).collect(),
+                need: need(model, read),
+                table_only: is_strong(one) || one.grouping != Grouping::Single,
+            });
+        }
+    }
+    questions
+}
+
+fn is_strong(pattern: &Pattern) -> bool {
+    pattern.consistency.as_ref().is_some_and(|one| one.value == crate::model::Consistency::Strong)
+}
+
+/// What a read needs of an index. Whoever does not say what is read gets the whole item.
+fn need(model: &Model, read: &Read) -> Need {
+    let names = match read.attributes.as_ref().map(|attributes| &attributes.value) {
+        None | Some(AttributesRead::All) => return Need::All,
+        Some(AttributesRead::Keys | AttributesRead::Count) => Vec::new(),
+        Some(AttributesRead::These(names)) => names.iter().map(|name| name.value.clone()).collect(),
+    };
+    let filtered = read.filter.iter().flat_map(|one| &one.terms).map(|term| term.attribute.value.clone());
+    let has = |name: &String| read.entities.iter().any(|id| model.entity(id.value).attribute(name).is_some());
+    Need::These(names.into_iter().chain(filtered).filter(has).collect())
+}
+
+/// Whether items of the entity are written in no other way than by adding to them.
+fn is_counter(model: &Model, id: EntityId) -> bool {
+    let mut writes = model
+        .patterns
+        .iter()
+        .flat_map(|pattern| pattern.writes())
+        .filter(|(_, write)| write.entity.value == id)
+        .peekable();
+    let adds = |write: &Write| {
+        let alone = write.set.is_empty() && write.remove.is_empty() && write.version.is_none();
+        write.verb == WriteVerb::Update && !write.add.is_empty() && alone && write.condition.is_none()
+    };
+    writes.peek().is_some() && writes.all(|(_, write)| adds(write))
+}
+
+/// Whether any write has to find an item of the entity.
+pub fn is_found_by_writers(model: &Model, id: EntityId) -> bool {
+    model
+        .patterns
+        .iter()
+        .flat_map(|pattern| pattern.writes())
+        .any(|(_, write)| write.entity.value == id && finds(write))
+}

@@ -1,0 +1,186 @@
+//! How items of an entity could be keyed, in the table or in an index: which attributes make up the
+//! partition key, which the sort key, and which items take part. What each read suggests is proposed here;
+//! whether it holds good is for [`crate::plan`] to say.
+
+use std::collections::BTreeSet;
+
+use crate::Model;
+use crate::model::{Entity, EntityId, Read};
+use crate::predicate::Operator;
+
+/// More known attributes than this are not tried in every split.
+const SPLIT_MAX: usize = 4;
+/// Nor more orders of those left for the sort key.
+const ORDERS_MAX: usize = 6;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Layout {
+    /// Empty if all items lie under one constant.
+    pub partition: Vec<String>,
+    pub sort: Vec<Element>,
+    /// Only items for which all of these hold are in the index.
+    pub members: Vec<Member>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Element {
+    pub attribute: String,
+    /// Against the direction of the key: `desc(rating, 5)`.
+    pub inverted: bool,
+}
+
+/// `status = OPEN`, or that there is an attribute at all.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Member {
+    pub attribute: String,
+    pub value: Option<String>,
+}
+
+impl Layout {
+    /// Every attribute in it, once.
+    pub fn attributes(&self) -> BTreeSet<&str> {
+        let sort = self.sort.iter().map(|element| element.attribute.as_str());
+        self.partition.iter().map(String::as_str).chain(sort).collect()
+    }
+
+    /// The plainest key of an entity: its identity, and nothing else.
+    pub fn of_identity(identity: &[String]) -> Layout {
+        Layout { partition: identity.to_vec(), sort: Vec::new(), members: Vec::new() }
+    }
+
+    /// With the identity at the end of the sort key, as far as it is not in the key yet: then no two items
+    /// have the same key, and equal ones come in one order.
+    pub fn made_unique(mut self, identity: &[String]) -> Layout {
+        for name in identity {
+            if !self.attributes().contains(name.as_str()) {
+                self.sort.push(Element { attribute: name.clone(), inverted: false });
+            }
+        }
+        self
+    }
+}
+
+/// What a read knows and wants of one entity.
+struct Wanted {
+    equal: Vec<String>,
+    /// Those of `equal` that the pattern itself fixes: `status = OPEN`.
+    constant: Vec<Member>,
+    /// What follows in the sort key: a range first, then the order.
+    tail: Vec<Element>,
+}
+
+/// Every layout that could serve the read for this entity; the first ones are the finest.
+pub fn proposals(model: &Model, read: &Read, id: EntityId) -> Vec<Layout> {
+    let entity = model.entity(id);
+    let wanted = wanted(entity, read);
+    let shared = |name: &str| read.entities.iter().all(|id| model.entity(id.value).attribute(name).is_some());
+    let mut layouts = Vec::new();
+    for members in sparse_choices(&wanted) {
+        let known: Vec<String> = wanted
+            .equal
+            .iter()
+            .filter(|name| !members.iter().any(|member| member.attribute == **name))
+            .cloned()
+            .collect();
+        for partition in splits(&known).into_iter().filter(|split| split.iter().all(|name| shared(name))) {
+            let rest: Vec<String> = known.iter().filter(|name| !partition.contains(name)).cloned().collect();
+            for order in orders(&rest) {
+                layouts.push(layout(entity, &wanted, &partition, order, &members));
+            }
+        }
+    }
+    layouts
+}
+
+fn layout(
+    entity: &Entity,
+    wanted: &Wanted,
+    partition: &[String],
+    order: Vec<String>,
+    members: &[Member],
+) -> Layout {
+    let first = order.into_iter().map(|attribute| Element { attribute, inverted: false });
+    let sort: Vec<Element> = first.chain(wanted.tail.iter().cloned()).collect();
+    let mut layout = Layout { partition: partition.to_vec(), sort, members: members.to_vec() };
+    // An item without an attribute of the key is not in the index.
+    let optional = |name: &&str| entity.attribute(name).is_some_and(|attribute| attribute.optional);
+    let absent: Vec<Member> = layout
+        .attributes()
+        .into_iter()
+        .filter(optional)
+        .map(|name| Member { attribute: name.to_owned(), value: None })
+        .collect();
+    layout.members.extend(absent);
+    layout
+}
+
+fn wanted(entity: &Entity, read: &Read) -> Wanted {
+    let own = |name: &str| entity.attribute(name).is_some();
+    let terms: Vec<_> = read.conditions.iter().flat_map(|conditions| &conditions.terms).collect();
+    let asked = terms
+        .iter()
+        .filter(|term| matches!(term.operator, Operator::Equal | Operator::In))
+        .map(|term| &term.attribute);
+    let mut equal: Vec<String> = Vec::new();
+    for name in read.by.iter().chain(asked).map(|name| &name.value).filter(|name| own(name)) {
+        if !equal.contains(name) {
+            equal.push(name.clone());
+        }
+    }
+    let constant = terms.iter().filter(|term| term.operator == Operator::Equal && own(&term.attribute));
+    let constant = constant.filter_map(|term| {
+        let value = term.operands.first()?.literal()?.to_owned();
+        Some(Member { attribute: term.attribute.value.clone(), value: Some(value) })
+    });
+    let range = terms.iter().filter(|term| term.operator.is_range()).map(|term| &term.attribute.value);
+    let mut tail: Vec<Element> = Vec::new();
+    let ordered = read.order.iter().map(|order| (&order.attribute.value, order.descending));
+    let backward = read.order.first().is_some_and(|order| order.descending);
+    for (name, descending) in range.map(|name| (name, backward)).chain(ordered) {
+        let there = equal.contains(name) || tail.iter().any(|element| element.attribute == *name);
+        if own(name) && !there {
+            tail.push(Element { attribute: name.clone(), inverted: descending != backward });
+        }
+    }
+    Wanted { equal, constant: constant.collect(), tail }
+}
+
+/// None of the constants as a condition of the index, or all of them.
+fn sparse_choices(wanted: &Wanted) -> Vec<Vec<Member>> {
+    let mut choices = vec![Vec::new()];
+    if !wanted.constant.is_empty() {
+        choices.push(wanted.constant.clone());
+    }
+    choices
+}
+
+/// Which of the known attributes make up the partition key: all first, then fewer.
+fn splits(known: &[String]) -> Vec<Vec<String>> {
+    if known.is_empty() || known.len() > SPLIT_MAX {
+        return vec![known.to_vec()];
+    }
+    let mut masks: Vec<usize> = (1..1 << known.len()).collect();
+    masks.sort_by_key(|mask| std::cmp::Reverse(mask.count_ones()));
+    let chosen = |mask: usize| {
+        known.iter().enumerate().filter(move |(at, _)| mask & (1 << at) != 0).map(|(_, name)| name.clone())
+    };
+    masks.into_iter().map(|mask| chosen(mask).collect()).collect()
+}
+
+fn orders(names: &[String]) -> Vec<Vec<String>> {
+    let mut orders: Vec<Vec<String>> = vec![Vec::new()];
+    for name in names {
+        orders = orders
+            .iter()
+            .flat_map(|order| {
+                (0..=order.len()).rev().map(|at| {
+                    let mut longer = order.clone();
+                    longer.insert(at, name.clone());
+                    longer
+                })
+            })
+            .take(ORDERS_MAX)
+            .collect();
+    }
+    orders
+}

@@ -1,0 +1,132 @@
+//! What a design costs each month on demand: what the search makes small.
+
+use serde::Serialize;
+
+use crate::Model;
+use crate::facts::{ClassPrices, Facts};
+use crate::model::{Action, EntityId, IndexEntry, Pattern};
+use crate::plan::{Plan, StepKind};
+use crate::predict::typical::{self, Doubt, Footprints, Prediction};
+
+/// Requests of a pattern without a rate: few, but not none, so that it counts.
+const RATE_UNKNOWN: f64 = 0.1;
+/// The share of items that have a value nobody says anything about.
+const SHARE_UNKNOWN: f64 = 0.5;
+const REGION: &str = "us-east-1";
+
+/// In the currency of the facts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Price {
+    pub reads: f64,
+    pub writes: f64,
+    pub storage: f64,
+}
+
+impl Price {
+    pub fn total(&self) -> f64 {
+        self.reads + self.writes + self.storage
+    }
+}
+
+/// The arithmetic of a Region.
+pub struct Prices<'f> {
+    facts: &'f Facts,
+    class: ClassPrices,
+}
+
+impl<'f> Prices<'f> {
+    /// Those of the model's Region; where they are not known, proportions are those of another.
+    pub fn new(facts: &'f Facts, model: &Model) -> Prices<'f> {
+        let wanted = model.region.as_ref().and_then(|region| facts.regions.get(&region.value));
+        let region = wanted.or_else(|| facts.regions.get(REGION)).or(facts.regions.values().next());
+        let class = region.map_or_else(proportions, |region| region.standard);
+        Prices { facts, class }
+    }
+
+    /// The whole model, with plans in the order of its patterns.
+    pub fn of(&self, model: &Model, plans: &[Plan]) -> Price {
+        let footprints = Footprints::new(model);
+        let mut price = Price::default();
+        for (pattern, plan) in model.patterns.iter().zip(plans) {
+            for (action, step) in pattern.actions.iter().zip(&plan.steps) {
+                let cost = self.action(model, &footprints, pattern, action, &step.kind);
+                price.reads += cost.reads;
+                price.writes += cost.writes;
+            }
+        }
+        for id in model.entity_ids() {
+            price.storage += self.rows(model, id, 1.0, footprints.of(id).item_bytes);
+            for entry in &model.entity(id).entries {
+                price.storage += self.entry(model, &footprints, id, entry);
+            }
+        }
+        price
+    }
+
+    pub fn action(
+        &self,
+        model: &Model,
+        footprints: &Footprints,
+        pattern: &Pattern,
+        action: &Action,
+        step: &StepKind,
+    ) -> Price {
+        if pattern.external.is_some() {
+            return Price::default();
+        }
+        let prediction = typical::action(model, footprints, pattern, (action, step), Doubt::Weighed);
+        self.requests(pattern, &prediction)
+    }
+
+    fn requests(&self, pattern: &Pattern, prediction: &Prediction) -> Price {
+        let times = rate(pattern) * self.facts.month_seconds();
+        let uncached = 1.0 - pattern.cached.as_ref().map_or(0.0, |cached| cached.value);
+        Price {
+            reads: prediction.read_units() * times * uncached * self.class.read_million / 1e6,
+            writes: self.writes(pattern, prediction.write_units()),
+            storage: 0.0,
+        }
+    }
+
+    /// So many write units at each execution of a pattern.
+    pub fn writes(&self, pattern: &Pattern, units: f64) -> f64 {
+        units * rate(pattern) * self.facts.month_seconds() * self.class.write_million / 1e6
+    }
+
+    /// The rows of an entity in one index.
+    pub fn entry(&self, model: &Model, footprints: &Footprints, id: EntityId, entry: &IndexEntry) -> f64 {
+        self.rows(model, id, share(model, id, entry), footprints.of(id).bytes(Some(entry.index)))
+    }
+
+    fn rows(&self, model: &Model, id: EntityId, share: f64, bytes: usize) -> f64 {
+        let each = bytes as f64 + self.facts.limits.row_overhead_bytes;
+        let bytes = model.items(id).unwrap_or(0.0) * share * each;
+        bytes / self.facts.gigabyte_bytes * self.class.storage_gb_month
+    }
+}
+
+pub fn rate(pattern: &Pattern) -> f64 {
+    pattern.rate.as_ref().map_or(RATE_UNKNOWN, |rate| rate.value.average)
+}
+
+/// The share of items that a sparse index holds.
+pub fn share(model: &Model, id: EntityId, entry: &IndexEntry) -> f64 {
+    let terms = entry.when.iter().flat_map(|when| &when.terms);
+    let shares = terms.map(|term| {
+        let value = term.operands.first().and_then(|operand| operand.literal());
+        let attribute = model.entity(id).attribute(&term.attribute.value);
+        value.and_then(|value| attribute?.share_of(value)).unwrap_or(SHARE_UNKNOWN)
+    });
+    shares.product()
+}
+
+/// Facts without any Region: a write costs five reads.
+fn proportions() -> ClassPrices {
+    ClassPrices {
+        write_million: 5.0,
+        read_million: 1.0,
+        write_unit_hour: 0.0,
+        read_unit_hour: 0.0,
+        storage_gb_month: 1.0,
+    }
+}

@@ -1,0 +1,483 @@
+//! Branch and bound: a table key for each entity, then a place for each question, dearest first. What is
+//! certain to cost more than designs already found with as few indexes is not followed.
+//!
+//! Entities that no question reads together don't touch each other, so each group of them is searched
+//! alone. The two best designs are kept for each number of indexes: the front, and the next best.
+
+use std::collections::BTreeMap;
+
+use super::blueprint::{LogicalIndex, Need, TableKey};
+use super::judge::{Judge, Question, Verdict};
+use super::layout::{Layout, proposals};
+use crate::model::EntityId;
+
+/// Questions of one group, as bits.
+pub type Mask = u64;
+pub const QUESTIONS_MAX: usize = Mask::BITS as usize;
+/// DynamoDB's quota of global indexes.
+const INDEXES_MAX: usize = 20;
+const KEPT: usize = 2;
+/// How many times the bound a search may take to find anything.
+const PATIENCE: u64 = 10;
+/// A verdict takes as long as so many states.
+const STATES_PER_VERDICT: u64 = 10;
+
+/// Entities that are read together, directly or by way of others, and all questions about them.
+pub struct Group {
+    pub entities: Vec<EntityId>,
+    /// By their position among the judge's.
+    pub questions: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Solution {
+    pub keys: BTreeMap<EntityId, TableKey>,
+    /// Questions the table answers.
+    pub table: Mask,
+    pub indexes: Vec<LogicalIndex>,
+    pub cost: f64,
+}
+
+pub struct Found {
+    /// The cheapest first.
+    pub solutions: Vec<Solution>,
+    pub explored: u64,
+    /// Whether the bound on states ended the search.
+    pub cut: bool,
+    /// Questions that nothing answers.
+    pub unanswered: Vec<usize>,
+    /// Entities for which there is no key that every writer knows.
+    pub unkeyed: Vec<EntityId>,
+}
+
+pub fn groups(judge: &Judge<'_>) -> Vec<Group> {
+    let mut leader: Vec<usize> = (0..judge.model.entities.len()).collect();
+    fn find(leader: &[usize], mut at: usize) -> usize {
+        while leader[at] != at {
+            at = leader[at];
+        }
+        at
+    }
+    for question in &judge.questions {
+        for pair in question.entities.windows(2) {
+            let (one, other) = (find(&leader, pair[0].0), find(&leader, pair[1].0));
+            leader[one.max(other)] = one.min(other);
+        }
+    }
+    let mut groups: BTreeMap<usize, Group> = BTreeMap::new();
+    for id in judge.model.entity_ids() {
+        let empty = || Group { entities: Vec::new(), questions: Vec::new() };
+        groups.entry(find(&leader, id.0)).or_insert_with(empty).entities.push(id);
+    }
+    for (position, question) in judge.questions.iter().enumerate() {
+        if let Some(group) = groups.get_mut(&find(&leader, question.entities[0].0)) {
+            group.questions.push(position);
+        }
+    }
+    groups.into_values().collect()
+}
+
+pub fn search(judge: &Judge<'_>, group: &Group, states_max: u64) -> Found {
+    let questions: Vec<&Question> = group.questions.iter().map(|at| &judge.questions[*at]).collect();
+    let table_keys: Vec<Vec<TableKey>> =
+        group.entities.iter().map(|id| table_keys(judge, *id, &questions)).collect();
+    let unkeyed = group.entities.iter().zip(&table_keys).filter(|(_, keys)| keys.is_empty());
+    let unkeyed: Vec<EntityId> = unkeyed.map(|(id, _)| *id).collect();
+    let mut search = Search {
+        judge,
+        group,
+        candidates: candidates(judge, &questions),
+        questions,
+        table_keys,
+        verdicts: BTreeMap::new(),
+        on_table: BTreeMap::new(),
+        best: BTreeMap::new(),
+        answered: 0,
+        explored: 0,
+        judged: 0,
+        states_max,
+    };
+    if unkeyed.is_empty() {
+        search.keys(&mut BTreeMap::new());
+    }
+    search.found(unkeyed)
+}
+
+/// An index that some question suggests.
+struct Candidate {
+    logical: LogicalIndex,
+    answers: Mask,
+}
+
+struct Search<'a, 'm> {
+    judge: &'a Judge<'m>,
+    group: &'a Group,
+    questions: Vec<&'a Question>,
+    candidates: Vec<Candidate>,
+    /// For each entity of the group.
+    table_keys: Vec<Vec<TableKey>>,
+    verdicts: BTreeMap<(usize, Mask), Option<Verdict>>,
+    on_table: BTreeMap<(usize, Vec<TableKey>), Option<f64>>,
+    /// By number of indexes, the cheapest first.
+    best: BTreeMap<usize, Vec<Solution>>,
+    /// Questions that some place answers.
+    answered: Mask,
+    explored: u64,
+    /// Verdicts asked for, which take longer than states.
+    judged: u64,
+    states_max: u64,
+}
+
+/// What is decided so far for one choice of table keys.
+struct Partial<'k> {
+    keys: &'k BTreeMap<EntityId, TableKey>,
+    on_table: Vec<Option<f64>>,
+    /// The order in which questions are decided.
+    order: Vec<usize>,
+    /// The least that the questions from a position on can cost.
+    least: Vec<f64>,
+    table: Mask,
+    open: Vec<(usize, Mask)>,
+    table_cost: f64,
+}
+
+/// Where a question can go next, and what everything would cost then.
+enum Way {
+    Table,
+    /// By its position among the open ones.
+    Open(usize),
+    New(usize),
+}
+
+impl Search<'_, '_> {
+    /// Every combination of table keys, entity by entity.
+    fn keys(&mut self, chosen: &mut BTreeMap<EntityId, TableKey>) {
+        let Some(id) = self.group.entities.get(chosen.len()).copied() else {
+            return self.with_keys(chosen);
+        };
+        for key in self.table_keys[chosen.len()].clone() {
+            chosen.insert(id, key);
+            self.keys(chosen);
+            chosen.remove(&id);
+        }
+    }
+
+    fn with_keys(&mut self, keys: &BTreeMap<EntityId, TableKey>) {
+        if self.is_tired() {
+            return;
+        }
+        let count = self.questions.len();
+        let on_table: Vec<Option<f64>> = (0..count).map(|at| self.table_price(at, keys)).collect();
+        let alone: Vec<Vec<f64>> = (0..count).map(|at| self.read_prices(at)).collect();
+        for at in (0..count).filter(|at| on_table[*at].is_some() || !alone[*at].is_empty()) {
+            self.answered |= 1 << at;
+        }
+        let ways = |at: &usize| alone[*at].len() + usize::from(on_table[*at].is_some());
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by_key(ways);
+        let cheapest =
+            |at: usize| alone[at].iter().copied().chain(on_table[at]).fold(f64::INFINITY, f64::min);
+        let mut least = vec![0.0; count + 1];
+        for position in (0..count).rev() {
+            least[position] = least[position + 1] + cheapest(order[position]);
+        }
+        let mut partial =
+            Partial { keys, on_table, order, least, table: 0, open: Vec::new(), table_cost: 0.0 };
+        self.decide(&mut partial, 0);
+    }
+
+    /// Reading alone, at every candidate that answers.
+    fn read_prices(&mut self, at: usize) -> Vec<f64> {
+        let serving: Vec<usize> = self.serving(at).collect();
+        serving.into_iter().filter_map(|one| Some(self.verdict(one, 1 << at)?.reads[0])).collect()
+    }
+
+    fn serving(&self, at: usize) -> impl Iterator<Item = usize> + use<'_> {
+        let bit = 1 << at;
+        self.candidates.iter().enumerate().filter(move |(_, one)| one.answers & bit != 0).map(|(at, _)| at)
+    }
+
+    fn table_price(&mut self, at: usize, keys: &BTreeMap<EntityId, TableKey>) -> Option<f64> {
+        let question = self.questions[at];
+        let partition = &keys[&question.entities[0]].layout.partition;
+        // Those that lie in the same partition could get in the way.
+        let near = |id: &EntityId| question.entities.contains(id) || keys[id].layout.partition == *partition;
+        let alone = question.entities.len() == 1;
+        let relevant: BTreeMap<EntityId, TableKey> = keys
+            .iter()
+            .filter(|(id, _)| if alone { question.entities.contains(id) } else { near(id) })
+            .map(|(id, key)| (*id, key.clone()))
+            .collect();
+        let memo = (at, relevant.values().cloned().collect::<Vec<_>>());
+        if let Some(price) = self.on_table.get(&memo) {
+            return *price;
+        }
+        let price = self.judge.on_table(question, &relevant);
+        self.on_table.insert(memo, price);
+        price
+    }
+
+    fn verdict(&mut self, candidate: usize, answers: Mask) -> Option<Verdict> {
+        if let Some(verdict) = self.verdicts.get(&(candidate, answers)) {
+            return verdict.clone();
+        }
+        if self.is_tired() {
+            return None;
+        }
+        self.judged += 1;
+        let questions: Vec<&Question> = chosen(&self.questions, answers).collect();
+        let verdict = self.judge.on_index(&self.candidates[candidate].logical, &questions);
+        self.verdicts.insert((candidate, answers), verdict.clone());
+        verdict
+    }
+
+    fn decide(&mut self, partial: &mut Partial<'_>, position: usize) {
+        self.explored += 1;
+        let Some(at) = partial.order.get(position).copied() else { return self.record(partial) };
+        for (cost, way) in self.ways(partial, position, at) {
+            let bound = cost + partial.least[position + 1];
+            let indexes = partial.open.len() + usize::from(matches!(way, Way::New(_)));
+            if self.is_tired() || indexes > INDEXES_MAX || self.is_beaten(indexes, bound) {
+                continue;
+            }
+            self.go(partial, position, at, &way);
+        }
+    }
+
+    fn go(&mut self, partial: &mut Partial<'_>, position: usize, at: usize, way: &Way) {
+        let bit = 1 << at;
+        match *way {
+            Way::Table => {
+                let price = partial.on_table[at].unwrap_or_default();
+                partial.table |= bit;
+                partial.table_cost += price;
+                self.decide(partial, position + 1);
+                partial.table &= !bit;
+                partial.table_cost -= price;
+            }
+            Way::Open(open) => {
+                partial.open[open].1 |= bit;
+                self.decide(partial, position + 1);
+                partial.open[open].1 &= !bit;
+            }
+            Way::New(candidate) => {
+                partial.open.push((candidate, bit));
+                self.decide(partial, position + 1);
+                partial.open.pop();
+            }
+        }
+    }
+
+    /// The most promising first: what it adds to the cost, by how many open questions it could answer.
+    fn ways(&mut self, partial: &Partial<'_>, position: usize, at: usize) -> Vec<(f64, Way)> {
+        let bit = 1 << at;
+        let open = partial.order[position..].iter().fold(0, |mask: Mask, at| mask | (1 << at));
+        let so_far = self.cost(partial);
+        let mut ways = Vec::new();
+        if let Some(price) = partial.on_table[at] {
+            ways.push((so_far + price, Way::Table));
+        }
+        for (position, (candidate, answers)) in partial.open.iter().enumerate() {
+            if self.candidates[*candidate].answers & bit == 0 {
+                continue;
+            }
+            let without = self.verdict(*candidate, *answers).map_or(0.0, |verdict| verdict.total());
+            if let Some(with) = self.verdict(*candidate, answers | bit) {
+                ways.push((so_far - without + with.total(), Way::Open(position)));
+            }
+        }
+        let serving: Vec<usize> = self.serving(at).collect();
+        for candidate in serving.into_iter().filter(|one| partial.open.iter().all(|(open, _)| open != one)) {
+            if let Some(verdict) = self.verdict(candidate, bit) {
+                ways.push((so_far + verdict.total(), Way::New(candidate)));
+            }
+        }
+        let promise = |(cost, way): &(f64, Way)| {
+            let answers = match way {
+                Way::New(candidate) => (self.candidates[*candidate].answers & open).count_ones(),
+                Way::Table | Way::Open(_) => 1,
+            };
+            (cost - so_far) / f64::from(answers.max(1))
+        };
+        ways.sort_by(|one, other| promise(one).total_cmp(&promise(other)));
+        ways
+    }
+
+    fn cost(&mut self, partial: &Partial<'_>) -> f64 {
+        let open = partial.open.iter();
+        let totals = open.map(|(candidate, answers)| {
+            self.verdict(*candidate, *answers).map_or(f64::INFINITY, |verdict| verdict.total())
+        });
+        totals.sum::<f64>() + partial.table_cost
+    }
+
+    /// Whether enough designs with no more indexes cost no more.
+    fn is_beaten(&self, indexes: usize, bound: f64) -> bool {
+        let better = self.best.range(..=indexes).flat_map(|(_, solutions)| solutions);
+        better.filter(|solution| solution.cost <= bound).count() >= KEPT
+    }
+
+    fn record(&mut self, partial: &Partial<'_>) {
+        let cost = self.cost(partial);
+        let indexes = partial.open.iter().map(|(candidate, answers)| {
+            let questions = chosen(&self.questions, *answers);
+            let need = questions.fold(Need::nothing(), |all, question| all.with(&question.need));
+            LogicalIndex { projection: need, ..self.candidates[*candidate].logical.clone() }
+        });
+        let solution =
+            Solution { keys: partial.keys.clone(), table: partial.table, indexes: indexes.collect(), cost };
+        let kept = self.best.entry(partial.open.len()).or_default();
+        kept.push(solution);
+        kept.sort_by(|one, other| one.cost.total_cmp(&other.cost));
+        kept.truncate(KEPT);
+    }
+
+    /// Whether the bound on states is reached; as long as there is no design at all, patience is greater.
+    fn is_tired(&self) -> bool {
+        let work = self.explored + self.judged * STATES_PER_VERDICT;
+        let patience = if self.best.is_empty() { PATIENCE } else { 1 };
+        work >= self.states_max * patience
+    }
+
+    fn found(self, unkeyed: Vec<EntityId>) -> Found {
+        let cut = self.is_tired();
+        let mut solutions: Vec<Solution> = self.best.into_values().flatten().collect();
+        solutions.sort_by(|one, other| {
+            one.cost.total_cmp(&other.cost).then(one.indexes.len().cmp(&other.indexes.len()))
+        });
+        let open = (0..self.questions.len()).filter(|at| self.answered & (1 << at) == 0);
+        let unanswered = open.map(|at| self.group.questions[at]).collect();
+        Found { solutions, explored: self.explored, cut, unanswered, unkeyed }
+    }
+}
+
+fn chosen<'q>(questions: &[&'q Question], mask: Mask) -> impl Iterator<Item = &'q Question> {
+    questions.iter().enumerate().filter(move |(at, _)| mask & (1 << at) != 0).map(|(_, question)| *question)
+}
+
+/// Keys of the table for one entity, one for each set of questions it answers. An entity nobody asks for
+/// is keyed by its identity.
+fn table_keys(judge: &Judge<'_>, id: EntityId, questions: &[&Question]) -> Vec<TableKey> {
+    let identity = &judge.identities[id.0];
+    let about: Vec<&Question> =
+        questions.iter().filter(|question| question.entities.contains(&id)).copied().collect();
+    let together = about.iter().any(|question| question.entities.len() > 1);
+    let suggested = about.iter().flat_map(|question| proposals(judge.model, judge.read(question), id));
+    let suggested = suggested.map(|layout| layout.made_unique(identity));
+    let mut kept: Vec<Keyed> = Vec::new();
+    let mut seen: Vec<Layout> = Vec::new();
+    for layout in identity_splits(judge, id).into_iter().chain(suggested) {
+        if layout.partition.is_empty() || seen.contains(&layout) {
+            continue;
+        }
+        seen.push(layout.clone());
+        let shards = judge.table_shards(id, &layout, &about);
+        let key = TableKey { layout, shards, apart: false };
+        if !judge.suits_writers(id, &key) {
+            continue;
+        }
+        let keyed = Keyed { answers: table_answers(judge, id, &about, &key), key };
+        if !kept.iter().any(|one| one.covers(&keyed, together)) {
+            kept.retain(|one| !keyed.covers(one, together));
+            kept.push(keyed);
+        }
+    }
+    kept.into_iter().map(|keyed| keyed.key).collect()
+}
+
+/// A key of the table, and which questions about the entity it answers.
+struct Keyed {
+    key: TableKey,
+    answers: Vec<bool>,
+}
+
+impl Keyed {
+    /// Whether the other is of no use beside this one.
+    fn covers(&self, other: &Keyed, together: bool) -> bool {
+        let all = other.answers.iter().zip(&self.answers).all(|(that, this)| !that || *this);
+        let same = self.key.layout.partition == other.key.layout.partition;
+        all && (!together || same) && self.key.shards <= other.key.shards
+    }
+}
+
+fn table_answers(judge: &Judge<'_>, id: EntityId, about: &[&Question], key: &TableKey) -> Vec<bool> {
+    let keys = BTreeMap::from([(id, key.clone())]);
+    let answers = |question: &&Question| match question.entities.len() {
+        1 => judge.on_table(question, &keys).is_some(),
+        // Whether it does depends on where the others lie.
+        _ => key.layout.partition.iter().all(|name| judge.read(question).knows(name)),
+    };
+    about.iter().map(answers).collect()
+}
+
+/// Each way to split the identity in two, where its first part is that of another entity: children lie with
+/// their parent. Then the identity as a whole, and the other ways.
+fn identity_splits(judge: &Judge<'_>, id: EntityId) -> Vec<Layout> {
+    let identity = &judge.identities[id.0];
+    let whole = Layout::of_identity(identity);
+    let first = |length: usize| Layout { partition: identity[..length].to_vec(), ..whole.clone() };
+    let splits = (1..identity.len()).map(first).map(|layout| layout.made_unique(identity));
+    let of_parent = |layout: &Layout| judge.identities.contains(&layout.partition);
+    let (with_parent, others): (Vec<Layout>, Vec<Layout>) = splits.partition(of_parent);
+    with_parent.into_iter().chain([whole.clone()]).chain(others).collect()
+}
+
+/// Every index a question suggests that writers can keep up, one for each set of questions it answers.
+fn candidates(judge: &Judge<'_>, questions: &[&Question]) -> Vec<Candidate> {
+    let mut kept: Vec<(Candidate, f64)> = Vec::new();
+    let mut seen: Vec<LogicalIndex> = Vec::new();
+    for question in questions.iter().filter(|question| !question.table_only) {
+        for logical in logical_indexes(judge, question) {
+            if seen.contains(&logical) {
+                continue;
+            }
+            seen.push(logical.clone());
+            let logical = LogicalIndex { shards: judge.shards(&logical, &[question]), ..logical };
+            let Some(verdict) = judge.on_index(&logical, &[question]) else { continue };
+            let answers = mask(&judge.answers(&logical, questions));
+            let at = kept.iter().position(|(one, _)| one.answers == answers && together(one, &logical));
+            match at {
+                Some(at) if kept[at].1 <= verdict.total() => {}
+                Some(at) => kept[at] = (Candidate { logical, answers }, verdict.total()),
+                None => kept.push((Candidate { logical, answers }, verdict.total())),
+            }
+        }
+    }
+    kept.into_iter().map(|(candidate, _)| candidate).collect()
+}
+
+fn mask(answers: &[bool]) -> Mask {
+    answers.iter().enumerate().filter(|(_, answers)| **answers).fold(0, |mask, (at, _)| mask | (1 << at))
+}
+
+fn together(candidate: &Candidate, logical: &LogicalIndex) -> bool {
+    candidate.logical.entities().eq(logical.entities())
+}
+
+/// One for each proposal for the first entity, with the others in the same partition.
+fn logical_indexes(judge: &Judge<'_>, question: &Question) -> Vec<LogicalIndex> {
+    let read = judge.read(question);
+    let unique = |id: &EntityId| -> Vec<Layout> {
+        let layouts = proposals(judge.model, read, *id).into_iter();
+        layouts.map(|layout| layout.made_unique(&judge.identities[id.0])).collect()
+    };
+    let (first, others) = match question.entities.split_first() {
+        Some(split) => split,
+        None => return Vec::new(),
+    };
+    let others: Vec<(EntityId, Vec<Layout>)> = others.iter().map(|id| (*id, unique(id))).collect();
+    let mut indexes: Vec<LogicalIndex> = Vec::new();
+    for layout in unique(first) {
+        let beside = others.iter().map(|(id, layouts)| {
+            let same = layouts.iter().find(|one| one.partition == layout.partition)?;
+            Some((*id, same.clone()))
+        });
+        let Some(beside) = beside.collect::<Option<Vec<_>>>() else { continue };
+        let layouts: Vec<(EntityId, Layout)> = std::iter::once((*first, layout)).chain(beside).collect();
+        let index = LogicalIndex { layouts, shards: 1, projection: Need::nothing(), labelled: false };
+        if !indexes.contains(&index) {
+            indexes.push(index);
+        }
+    }
+    indexes
+}

@@ -1,0 +1,314 @@
+//! From access patterns to keys: what is chosen, what it costs, and what is refused.
+
+use std::path::{Path, PathBuf};
+
+use model::design::{Design, Indexes, Options, Price, Prices, design};
+use model::facts::Facts;
+use model::plan::{Plan, plan};
+use model::{Diagnostic, Level, Model, Source, check, file};
+
+fn read(path: &str, text: &str) -> Model {
+    let source = Source::new(path, text);
+    let reading = file::read(&source);
+    let shown = model::diagnostic::text(&source, &reading.diagnostics, false);
+    reading.model.unwrap_or_else(|| panic!("{shown}"))
+}
+
+fn examples(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(folder);
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn example(path: &str) -> Model {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(path);
+    read(path, &std::fs::read_to_string(file).unwrap())
+}
+
+fn designed_with(model: &Model, options: &Options) -> Design {
+    match design(model, &Facts::embedded(), options) {
+        Ok(design) => design,
+        Err(problems) => {
+            let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+            panic!("{}: {messages:?}", model.name.value)
+        }
+    }
+}
+
+fn designed(model: &Model) -> Design {
+    designed_with(model, &Options::default())
+}
+
+fn price(model: &Model) -> Price {
+    let plans: Vec<Plan> = model.patterns.iter().map(|pattern| plan(model, pattern)).collect();
+    Prices::new(&Facts::embedded(), model).of(model, &plans)
+}
+
+fn errors(model: &Model) -> Vec<Diagnostic> {
+    check::check(model)
+        .into_iter()
+        .filter(|finding| finding.level == Level::Error && finding.allowed.is_none())
+        .collect()
+}
+
+fn keys(design: &Design, entity: &str) -> String {
+    let model = &design.model;
+    let id = model.entity_named(entity).unwrap();
+    let entity = model.entity(id);
+    let table = entity.key_templates().map(ToString::to_string).collect::<Vec<_>>().join(" / ");
+    let indexes = entity.entries.iter().map(|entry| {
+        let keys = entry.templates().map(ToString::to_string).collect::<Vec<_>>().join(" / ");
+        let when = entry.when.as_ref().map(|when| format!(" when {when}")).unwrap_or_default();
+        format!("{}: {keys}{when}", model.table_of(entity).index(entry.index).name.value)
+    });
+    std::iter::once(table).chain(indexes).collect::<Vec<_>>().join("; ")
+}
+
+const ORDERS: &str = "designs/order-management.yaml";
+const LEADERBOARD: &str = "designs/leaderboard.yaml";
+
+#[test]
+fn orders_lie_with_their_lines_and_the_queue_of_open_ones_has_three_shards() {
+    let design = designed(&example(ORDERS));
+    assert_eq!(keys(&design, "Customer"), "CUSTOMER#{customerId} / CUSTOMER");
+    assert_eq!(keys(&design, "LineItem"), "ORDER#{orderId} / LINE_ITEM#{line:03}");
+    assert_eq!(
+        keys(&design, "Order"),
+        "ORDER#{orderId} / ORDER; \
+         GSI1: CUSTOMER#{customerId} / {createdAt}#{orderId}; \
+         GSI2: CUSTOMER#{customerId} / {status}#{createdAt}#{orderId}; \
+         GSI3: ORDER#OPEN#{shard(orderId, 3)} / {createdAt}#{orderId} when status = OPEN"
+    );
+}
+
+#[test]
+fn the_ranking_of_a_season_has_four_shards_and_shares_its_index_with_handles() {
+    let design = designed(&example(LEADERBOARD));
+    assert_eq!(
+        keys(&design, "Standing"),
+        "PLAYER#{playerId} / STANDING#{season}; GSI1: SEASON#{season}#{shard(playerId, 4)} / {rating:04}#{playerId}"
+    );
+    assert_eq!(keys(&design, "Player"), "PLAYER#{playerId} / PLAYER; GSI1: HANDLE#{handle} / {playerId}");
+    assert_eq!(keys(&design, "Match"), "PLAYER#{playerId} / MATCH#{playedAt}#{matchId}");
+}
+
+/// The keys of the order-management guide, with an index that lets its A3 be one request.
+fn guide(model: &Model) -> Model {
+    let text = file::write(model, &file::Comments::new());
+    let text = text
+        .replace("table: { name: app-main,", "table: { name: app-main, partition: PK, sort: SK,")
+        .replace("    id: customerId\n", "    key: { PK: \"CUST#{customerId}\", SK: PROFILE }\n")
+        .replace(
+            "    id: orderId\n",
+            r#"    key: { PK: "CUST#{customerId}", SK: "ORDER#{createdAt}#{orderId}" }
+    indexes:
+      GSI1: { GSI1PK: "CUST#{customerId}#{status}", GSI1SK: "{createdAt}#{orderId}" }
+      GSI2: { when: status = OPEN, GSI2PK: "OPEN#{shard(orderId, 3)}", GSI2SK: "{createdAt}#{orderId}" }
+      GSI3: { GSI3PK: "ORDER#{orderId}", GSI3SK: META }
+"#,
+        )
+        .replace(
+            "    id: [orderId, line]\n",
+            r#"    key: { PK: "ORDER#{orderId}", SK: "ITEM#{line:03}" }
+    indexes:
+      GSI3: { GSI3PK: "ORDER#{orderId}", GSI3SK: "ITEM#{line:03}" }
+"#,
+        );
+    let text = format!(
+        "{text}indexes: {{ GSI1: {{ project: [total] }}, GSI2: {{ project: keys }}, GSI3: {{ project: all }} }}\n"
+    );
+    read("guide", &text)
+}
+
+#[test]
+fn the_design_of_orders_is_cheaper_than_the_guides_own_keys() {
+    let model = example(ORDERS);
+    let by_hand = guide(&model);
+    for pattern in &by_hand.patterns {
+        assert!(plan(&by_hand, pattern).is_sound(), "{}", pattern.id.value);
+    }
+    assert!(designed(&model).price.total() < price(&by_hand).total());
+}
+
+#[test]
+fn the_design_of_the_leaderboard_costs_no_more_than_keys_chosen_by_hand() {
+    let by_hand = example("models/m05-leaderboard.yaml");
+    assert!(designed(&example(LEADERBOARD)).price.total() <= price(&by_hand).total());
+}
+
+/// Labels are a few bytes longer or shorter than those a person chose.
+const LABELS: f64 = 1.0001;
+
+#[test]
+fn no_example_is_designed_dearer_than_by_hand_nor_with_an_error() {
+    for path in examples("models") {
+        let model = read("model.yaml", &std::fs::read_to_string(&path).unwrap());
+        let design = designed(&model);
+        let (mine, given) = (design.price.total(), design.given.unwrap().total());
+        assert!(mine <= given * LABELS, "{}: {mine} instead of {given}", path.display());
+        let errors = errors(&design.model);
+        assert!(errors.is_empty(), "{}: {errors:?}\n{}", path.display(), design.text);
+    }
+}
+
+#[test]
+fn designs_have_no_errors_and_give_a_reason_for_every_choice() {
+    for name in [ORDERS, LEADERBOARD] {
+        let design = designed(&example(name));
+        assert!(errors(&design.model).is_empty(), "{:?}", errors(&design.model));
+        assert!(design.notes.is_empty(), "{:?}", design.notes);
+        assert!(design.complete);
+        assert!(design.choices.iter().all(|choice| choice.reason.ends_with('.')), "{:?}", design.choices);
+        let next = design.next_best.unwrap();
+        assert!(next.more >= 0.0 && !next.differences.is_empty());
+        assert!(design.text.contains("# Serves "));
+    }
+}
+
+#[test]
+fn the_same_patterns_give_the_same_design() {
+    assert_eq!(designed(&example(ORDERS)).text, designed(&example(ORDERS)).text);
+}
+
+#[test]
+fn more_indexes_on_the_front_always_cost_less() {
+    let design = designed(&example(ORDERS));
+    let falls = design
+        .front
+        .windows(2)
+        .all(|pair| pair[0].indexes < pair[1].indexes && pair[0].price.total() > pair[1].price.total());
+    assert!(falls && !design.front.is_empty(), "{:?}", design.front);
+}
+
+#[test]
+fn named_indexes_serve_one_purpose_each() {
+    let options = Options { indexes: Indexes::Named, ..Options::default() };
+    let design = designed_with(&example(LEADERBOARD), &options);
+    let names: Vec<&str> =
+        design.model.tables[0].indexes.iter().map(|index| index.name.value.as_str()).collect();
+    assert_eq!(names, ["PlayerByHandle", "StandingBySeason"]);
+}
+
+fn small(entities: &str, patterns: &str) -> Model {
+    read("small.yaml", &format!("model: small\nentities:\n{entities}\npatterns:\n{patterns}\n"))
+}
+
+#[test]
+fn what_changes_is_no_part_of_the_tables_key() {
+    let model = small(
+        "  Ticket: { id: ticketId, attributes: { status: [NEW, DONE] }, count: 1K, size: 1 KB }",
+        "  P: { query: Ticket, by: status, rate: 900/s, returns: 5 }
+  U: { update: Ticket, by: ticketId, set: [status], rate: 1/s }",
+    );
+    assert!(
+        keys(&designed(&model), "Ticket").starts_with("TICKET#{ticketId} / TICKET; GSI1: STATUS#{status}")
+    );
+}
+
+#[test]
+fn a_key_is_made_of_what_every_writer_knows() {
+    let by = |knows: &str| {
+        let model = small(
+            "  Note: { id: noteId, attributes: { owner: string, at: timestamp }, count: 1M, size: 1 KB }",
+            &format!(
+                "  Q: {{ query: Note, by: owner, order: at, rate: 10/s, returns: 5 }}
+  U: {{ update: Note, by: noteId, set: [text]{knows}, rate: 10/s }}"
+            ),
+        );
+        keys(&designed(&model), "Note")
+    };
+    assert_eq!(by(""), "NOTE#{noteId} / NOTE; GSI1: OWNER#{owner} / {at}#{noteId}");
+    assert_eq!(by(", knows: [owner, at]"), "OWNER#{owner} / NOTE#{at}#{noteId}");
+}
+
+#[test]
+fn who_is_not_read_with_a_collection_stays_out_of_it() {
+    let model = small(
+        "  Cart: { id: cartId, count: 1M, size: 1 KB }
+  Line: { id: [cartId, line], attributes: { line: number }, count: 5 per Cart, size: 1 KB }
+  Audit: { id: [cartId, at], attributes: { at: timestamp }, count: 50 per Cart, size: 1 KB }",
+        "  whole: { query: [Cart, Line], by: cartId, rate: 100/s, returns: 6 }
+  audits: { query: Audit, by: cartId, order: at, rate: 1/s, returns: 50 }",
+    );
+    let design = designed(&model);
+    assert_eq!(keys(&design, "Line"), "CART#{cartId} / LINE#{line:010}");
+    assert_eq!(keys(&design, "Audit"), "AUDIT_CART#{cartId} / AUDIT#{at}");
+}
+
+fn refusals(model: &Model) -> Vec<String> {
+    let problems = design(model, &Facts::embedded(), &Options::default()).err().unwrap_or_default();
+    problems.into_iter().map(|problem| problem.message).collect()
+}
+
+#[test]
+fn what_can_not_be_designed_is_said_where_it_stands() {
+    let nameless = small("  Row: { attributes: [text] }", "  P: { query: Row, by: text }");
+    assert_eq!(refusals(&nameless), ["nothing tells one `Row` from another"]);
+    let unknown = small("  Row: { id: rowId }", "  U: { update: Row, by: other, set: [text] }");
+    assert_eq!(refusals(&unknown), ["no key of `Row` is known to all its writers"]);
+    let strong = small(
+        "  Row: { id: rowId, attributes: [owner] }",
+        "  P: { query: Row, by: owner, consistency: strong }
+  U: { update: Row, by: rowId, set: [text] }",
+    );
+    assert_eq!(refusals(&strong), ["no key serves `P` with one request"]);
+    let two_ranges = small("  Row: { id: rowId }", "  P: { query: Row, where: a > :a and b > :b }");
+    assert_eq!(refusals(&two_ranges), ["no key serves `P` with one request"]);
+}
+
+#[test]
+fn a_hot_key_is_sharded_even_if_the_pattern_did_not_think_of_it() {
+    let model = small(
+        "  Job: { id: jobId, attributes: { state: [WAITING, DONE], at: timestamp }, count: 1M, size: 1 KB }",
+        "  next: { query: Job, where: state = WAITING, order: at, limit: 10, returns: 10, rate: 1/s }
+  add: { create: Job, set: { state: WAITING }, rate: 1000/s }
+  end: { update: Job, by: jobId, set: { state: WAITING -> DONE }, rate: 1000/s }",
+    );
+    let design = designed(&model);
+    assert!(keys(&design, "Job").contains("JOB#WAITING#{shard(jobId, 3)}"), "{}", keys(&design, "Job"));
+    assert!(design.notes[0].contains("`next` takes 3 requests"), "{:?}", design.notes);
+    assert!(errors(&design.model).iter().all(|error| error.rule.is_some_and(|rule| rule.0 == 5)));
+}
+
+/// Ten entities, three patterns each, several of one entity with another.
+fn thirty_patterns() -> Model {
+    let (mut entities, mut patterns) = (String::new(), String::new());
+    for n in 0..10 {
+        entities += &format!(
+            "  Thing{n}: {{ id: thing{n}Id, attributes: {{ owner: {{ distinct: 100K }}, state: [A, B, C], at: timestamp, \
+             rank: {{ type: number, min: 0, max: 999 }} }}, count: 1M, size: 1 KB }}\n"
+        );
+        patterns += &format!(
+            "  R{n}a: {{ query: Thing{n}, by: [owner, state], order: at desc, limit: 20, returns: 20, rate: {n}0/s, read: [rank] }}
+  R{n}b: {{ query: Thing{n}, by: owner, where: rank > :least, limit: 20, returns: 20, rate: 5/s }}
+  W{n}: {{ update: Thing{n}, by: thing{n}Id, knows: [owner, at, rank], set: [state], rate: 50/s }}\n"
+        );
+    }
+    small(&entities, &patterns)
+}
+
+/// All thirty on one entity: the most entangled there is.
+fn thirty_patterns_of_one_entity() -> Model {
+    let mut patterns = String::new();
+    for n in 0..30 {
+        let by = match n % 3 {
+            0 => format!("a{}", n / 3),
+            1 => format!("[a{}, a{}]", n / 3, (n / 3 + 1) % 10),
+            _ => format!("[a{}, a{}, a{}]", n / 3, (n / 3 + 1) % 10, (n / 3 + 2) % 10),
+        };
+        patterns += &format!("  P{n}: {{ query: Row, by: {by}, limit: 5, returns: 5, rate: {n}/s }}\n");
+    }
+    small("  Row: { id: rowId, attributes: { at: timestamp }, count: 1M, size: 1 KB }", &patterns)
+}
+
+#[test]
+fn thirty_patterns_take_few_states() {
+    let spread = designed(&thirty_patterns());
+    assert!(spread.complete && spread.explored < 2_000, "{}", spread.explored);
+    let options = Options { states_max: 2_000, ..Options::default() };
+    let entangled = designed_with(&thirty_patterns_of_one_entity(), &options);
+    assert!(entangled.explored <= 10 * options.states_max, "{}", entangled.explored);
+    assert!(entangled.model.patterns.iter().all(|pattern| plan(&entangled.model, pattern).is_sound()));
+}
