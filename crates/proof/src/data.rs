@@ -1,12 +1,14 @@
 //! Items made from items: the same under another identity, or with other attributes.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use item::{Number, Value};
 use model::Model;
 use model::model::{AttributeKind, Entity, EntityId};
 use model::sample::{SampleItem, refill, rekey};
 use model::template::{Field, Form};
+
+const YEAR_10000_SECONDS: u64 = 253_402_300_800;
 
 /// The item with other attributes. Its keys follow, its size stays.
 pub fn with(
@@ -67,7 +69,7 @@ fn varied(entity: &Entity, field: &Field, value: &Value, number: usize) -> Optio
         }
         (_, Value::S(text)) => Some(Value::S(format!("{text}-{number}"))),
         (_, Value::N(old)) => {
-            let next = old.to_string().parse::<i64>().ok()? + 10 + number as i64;
+            let next = old.to_string().parse::<i64>().ok()?.checked_add(10 + number as i64)?;
             let wide_enough = field.width.is_none_or(|width| next.to_string().len() <= width);
             let fits = wide_enough && attribute.max.is_none_or(|max| next as f64 <= max);
             fits.then(|| Value::from(next))
@@ -80,6 +82,11 @@ fn varied(entity: &Entity, field: &Field, value: &Value, number: usize) -> Optio
 /// A timestamp so many seconds later.
 pub fn later(text: &str, seconds: u64) -> Option<String> {
     let time = humantime::parse_rfc3339(text).ok()?.checked_add(Duration::from_secs(seconds))?;
+    // Years of five digits have no such text.
+    let since_1970 = time.duration_since(UNIX_EPOCH).ok()?;
+    if since_1970.as_secs() >= YEAR_10000_SECONDS {
+        return None;
+    }
     Some(humantime::format_rfc3339_seconds(time).to_string())
 }
 

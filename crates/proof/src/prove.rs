@@ -1,5 +1,6 @@
 //! The proof of a model: data, then pattern by pattern.
 
+use api::limits;
 use model::Model;
 use model::model::{EntityId, Grouping, Pattern};
 use model::plan::{Plan, ReadPlan, StepKind, plan};
@@ -19,6 +20,8 @@ use crate::{adversary, expectation, page, write_case};
 const FINDINGS_MAX: usize = 3;
 /// Items shown of a data set.
 const SHOWN_MAX: usize = 4;
+/// Requests sent for one read pattern: a wide fan-out is tried less often.
+const REQUESTS_MAX: usize = 1_000;
 /// What reads with a limit are tried with besides.
 const LOWER_LIMIT: u64 = 2;
 
@@ -57,7 +60,17 @@ fn data(model: &Model, findings: &mut Vec<Finding>) -> Vec<SampleItem> {
         findings.extend(twins.map(|(one, other)| collision(model, &[one, other])));
     }
     data.extend(adversary::items(model, &data));
+    findings.extend(too_large(model));
     data
+}
+
+/// Items are made no larger than DynamoDB takes them; what the file declares may be.
+fn too_large(model: &Model) -> impl Iterator<Item = Finding> {
+    let declared = model.entities.iter().filter_map(|entity| Some((entity, entity.size.as_ref()?.typical)));
+    declared.filter(|(_, bytes)| *bytes > limits::ITEM_BYTES_MAX as u64).map(|(entity, bytes)| {
+        let name = &entity.name.value;
+        Finding::of(Fault::Refused(format!("an item takes 400 KB at most, `{name}` has {bytes} bytes")))
+    })
 }
 
 /// One finding for each pair of entities whose items overwrite each other; the entities are returned. A row
@@ -247,7 +260,9 @@ impl Prover<'_> {
                 let lower = read.limit.filter(|limit| *limit > LOWER_LIMIT);
                 let lower = lower.map(|_| PlannedRead { limit: Some(LOWER_LIMIT), ..read });
                 let mut setups = Vec::new();
-                for given in given::tries(self.model, read.read, &self.data) {
+                let tries =
+                    (REQUESTS_MAX / usize::try_from(plan.fan_out).unwrap_or(usize::MAX).max(1)).max(1);
+                for given in given::tries(self.model, read.read, &self.data).into_iter().take(tries) {
                     for read in std::iter::once(read).chain(lower) {
                         let experiment = Experiment::Read { read, given: given.clone() };
                         setups.push(Setup { experiment, data: None });

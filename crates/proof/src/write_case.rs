@@ -17,6 +17,8 @@ use crate::trial::key_of;
 
 /// Rounds of one pattern, each about other items.
 const ROUNDS: usize = 5;
+/// Writes that are variety enough by themselves.
+const MANY: usize = 20;
 
 /// One item that is written.
 #[derive(Clone)]
@@ -52,8 +54,12 @@ pub fn cases<'m>(
         let written = |case: &Case<'_>| -> Vec<(Option<Values>, Option<Values>)> {
             case.touches.iter().map(|touch| (touch.old.clone(), touch.new.clone())).collect()
         };
+        let many = case.touches.len() > MANY;
         if !cases.iter().any(|other| written(other) == written(&case)) {
             cases.push(case);
+        }
+        if many {
+            break;
         }
     }
     Ok(cases)

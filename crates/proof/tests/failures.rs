@@ -230,3 +230,39 @@ fn the_same_model_gives_the_same_certificate() {
     let model = read(&text);
     assert_eq!(prove(&model).json(&source), prove(&model).json(&source));
 }
+
+#[test]
+fn an_item_larger_than_dynamodb_takes_is_refused() {
+    let text = orders("{ get: Customer, by: customerId }").replace("size: 500 B", "size: 401 KB");
+    let finding = finding(&text, "refused");
+    assert!(finding.fault.to_string().contains("`Customer` has 410624 bytes"), "{}", finding.fault);
+}
+
+#[test]
+fn a_row_of_the_file_may_be_one_that_is_made_too() {
+    let text = orders("{ query: Line, by: orderId, order: line }");
+    let text = text.replace(
+        "count: 3 per Order, size: 200 B",
+        "count: 3 per Order, size: 200 B, samples: { mine: { orderId: order-0001, line: 1 } }",
+    );
+    proven(&text);
+}
+
+#[test]
+fn what_the_file_expects_must_come_back() {
+    let rows = "
+samples:
+  first: { PK: CUST#a, SK: 'ORDER#2026-01-01#1', customerId: a, createdAt: '2026-01-01', orderId: '1' }
+  second: { PK: CUST#a, SK: 'ORDER#2026-02-01#2', customerId: a, createdAt: '2026-02-01', orderId: '2' }
+  profile: { PK: CUST#a, SK: PROFILE, customerId: a }
+";
+    let newest = |expected: &str| {
+        let expect = format!("expect: {{ given: {{ customerId: a }}, rows: [{expected}] }}");
+        orders(&format!("{{ query: Order, by: customerId, order: createdAt desc, limit: 9, {expect} }}"))
+            + rows
+    };
+    proven(&newest("second, first"));
+    finding(&newest("first, second"), "order");
+    finding(&newest("second, first, profile"), "missing-items");
+    finding(&newest("second"), "unwanted-items");
+}
