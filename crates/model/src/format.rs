@@ -10,7 +10,13 @@
 mod aspect;
 pub mod create_table;
 mod draft;
+mod infer;
 pub mod kept;
+mod mcp_data_model;
+mod mcp_schema;
+mod nosql_workbench;
+mod skill;
+mod value;
 
 use serde_json::Value;
 
@@ -21,7 +27,13 @@ pub use aspect::Aspect;
 pub use draft::Draft;
 
 /// Those that are recognised by more come first.
-pub const FORMATS: &[&Format] = &[&create_table::FORMAT];
+pub const FORMATS: &[&Format] = &[
+    &nosql_workbench::FORMAT,
+    &mcp_schema::FORMAT,
+    &mcp_data_model::FORMAT,
+    &skill::FORMAT,
+    &create_table::FORMAT,
+];
 
 pub struct Format {
     /// As on the command line.

@@ -46,14 +46,14 @@ pub fn value(reader: &mut Reader<'_>, node: &Node, kind: Option<Type>) -> Option
         }
         NodeValue::Map(entries) => match entries.as_slice() {
             [(tag, node)] if Type::from_name(&tag.text).is_some() => typed(reader, &tag.text, node),
-            _ => Some(Value::M(
-                entries
-                    .iter()
-                    .filter_map(|(name, node)| Some((name.text.clone(), value(reader, node, None)?)))
-                    .collect(),
-            )),
+            _ => Some(map(reader, entries)),
         },
     }
+}
+
+fn map(reader: &mut Reader<'_>, entries: &[(Scalar, Node)]) -> Value {
+    let entry = |(name, node): &(Scalar, Node)| Some((name.text.clone(), value(reader, node, None)?));
+    Value::M(entries.iter().filter_map(entry).collect())
 }
 
 fn scalar_value(reader: &mut Reader<'_>, scalar: &Scalar, kind: Option<Type>) -> Option<Value> {
@@ -76,6 +76,12 @@ fn scalar_value(reader: &mut Reader<'_>, scalar: &Scalar, kind: Option<Type>) ->
 /// `{ N: 5 }`, `{ SS: [a, b] }`: as DynamoDB JSON writes it.
 fn typed(reader: &mut Reader<'_>, tag: &str, node: &Node) -> Option<Value> {
     let kind = Type::from_name(tag)?;
+    match (kind, &node.value) {
+        (Type::Null, _) => return Some(Value::Null),
+        // What stands under `M` are names, even if one is called like a type.
+        (Type::M, NodeValue::Map(entries)) => return Some(map(reader, entries)),
+        _ => {}
+    }
     let Some(member) = kind.member() else { return value(reader, node, Some(kind)) };
     let members: Vec<Value> =
         reader.list(node).iter().filter_map(|node| value(reader, node, Some(member))).collect();

@@ -82,6 +82,19 @@ pub struct TableSection {
 }
 
 impl TableSection {
+    /// The attributes of the table's own key.
+    pub fn key_names(&self) -> Vec<String> {
+        let sides = [self.fields.get("partition"), self.fields.get("sort")];
+        names_in(sides)
+    }
+
+    /// Each index with its key attributes.
+    pub fn index_keys(&self) -> Vec<(String, Vec<String>)> {
+        let indexes = self.fields.get("indexes").and_then(Value::as_object);
+        let indexes = indexes.into_iter().flatten();
+        indexes.map(|(name, one)| (name.clone(), names_in([one.get("partition"), one.get("sort")]))).collect()
+    }
+
     /// Every attribute that keys and projections name, with its type.
     pub fn attributes(&self) -> Vec<(String, String)> {
         let mut found: Vec<(String, String)> = Vec::new();
@@ -102,6 +115,10 @@ impl TableSection {
         }
         found
     }
+}
+
+fn names_in<const N: usize>(sides: [Option<&Value>; N]) -> Vec<String> {
+    sides.into_iter().flatten().filter_map(Value::as_object).flat_map(Map::keys).cloned().collect()
 }
 
 /// A table of CreateTable's shape -> how the model file puts it.

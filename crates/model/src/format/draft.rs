@@ -18,8 +18,37 @@ impl Draft {
         Draft { name: name.into(), ..Draft::default() }
     }
 
-    pub fn add_table(&mut self, table: TableSection) {
+    /// Adds a table whose entities have been added. Whatever an index projects becomes an attribute of one
+    /// of them at least; the table's keys are projected anyway.
+    pub fn add_table(&mut self, mut table: TableSection) {
+        let keys = table.key_names();
+        let mut projected: Vec<String> = Vec::new();
+        let indexes = table.fields.get_mut("indexes").and_then(Value::as_object_mut);
+        for index in indexes.into_iter().flat_map(|indexes| indexes.values_mut()) {
+            let Some(names) = index["project"].as_array_mut() else { continue };
+            names.retain(|name| name.as_str().is_some_and(|name| !keys.iter().any(|key| key == name)));
+            projected.extend(names.iter().filter_map(Value::as_str).map(str::to_owned));
+            if names.is_empty() {
+                index["project"] = "keys".into();
+            }
+        }
+        self.declare(&table.name, &projected);
         self.tables.insert(table.name, Value::Object(table.fields));
+    }
+
+    fn declare(&mut self, table: &str, names: &[String]) {
+        let entities = self.entities.values().filter(|entity| entity["table"] == table);
+        let known: Vec<String> = entities.flat_map(names_of).collect();
+        let first = self.entities.values_mut().find(|entity| entity["table"] == table);
+        let Some(first) = first else { return };
+        for name in names.iter().filter(|name| !known.contains(name)) {
+            first["attributes"][name.as_str()] = "string".into();
+        }
+    }
+
+    pub fn entities_of(&self, table: &str) -> Vec<&str> {
+        let entities = self.entities.iter().filter(|(_, entity)| entity["table"] == table);
+        entities.map(|(name, _)| name.as_str()).collect()
     }
 
     /// Adds an entity under its name, or under a similar one if that is taken, and returns which.
@@ -54,6 +83,26 @@ impl Draft {
         }
         sections
     }
+}
+
+/// The attributes an entity declares or names in its templates.
+fn names_of(entity: &Value) -> Vec<String> {
+    let declared = entity["attributes"].as_object().into_iter().flat_map(Map::keys).cloned();
+    let keys = entity["key"].as_object().into_iter().flat_map(Map::values);
+    let entries = entity["indexes"].as_object().into_iter().flat_map(Map::values);
+    let entries = entries.filter_map(Value::as_object).flat_map(Map::values);
+    let templates = keys.chain(entries).filter_map(Value::as_str);
+    declared.chain(templates.flat_map(fields_of)).collect()
+}
+
+/// `ORDER#{createdAt}#{orderId}` -> `createdAt`, `orderId`.
+pub fn fields_of(template: &str) -> Vec<String> {
+    let parts = template.split('{').skip(1).filter_map(|part| part.split_once('}'));
+    let name = |field: &str| {
+        let inner = field.rsplit('(').next().unwrap_or(field);
+        inner.split([',', ')', ':']).next().unwrap_or(inner).trim().to_owned()
+    };
+    parts.map(|(field, _)| name(field)).collect()
 }
 
 fn free(taken: &Map<String, Value>, name: &str) -> String {

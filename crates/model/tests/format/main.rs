@@ -2,4 +2,8 @@
 //! hold is said.
 
 mod create_table;
+mod examples;
+mod mcp;
+mod nosql_workbench;
+mod skill;
 mod support;

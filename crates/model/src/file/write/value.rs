@@ -32,7 +32,9 @@ pub fn value(value: &Value, kind: Option<Type>) -> Node {
             for (name, one) in entries {
                 map.put(name, self::value(one, None));
             }
-            Node::Map(map)
+            // Alone, a member called like a type would be taken for one.
+            let mistakable = entries.len() == 1 && entries.keys().all(|name| Type::from_name(name).is_some());
+            if mistakable { typed("M", Node::Map(map)) } else { Node::Map(map) }
         }
         Value::Ss(members) => set("SS", members.iter().map(|one| scalar(one))),
         Value::Ns(members) => set("NS", members.iter().map(Number::to_string)),

@@ -1,0 +1,340 @@
+//! `schema.json` of the awslabs DynamoDB MCP server: entities with key templates, fields and patterns.
+
+use serde_json::{Map, Value, json};
+
+use super::create_table::TableSection;
+use super::draft::Draft;
+use super::{Aspect, Format, JSON, Notes, Unreadable, skill};
+use crate::Model;
+use crate::model::{
+    ActionKind, AttributeKind, Consistency, Entity, EntityId, Index, KeyAttribute, Pattern, Projection,
+    TableId,
+};
+use crate::template::Template;
+
+pub const FORMAT: Format = Format {
+    name: "mcp-schema",
+    title: "schema.json of the awslabs DynamoDB MCP server",
+    syntax: &JSON,
+    recognises: |document| document["tables"][0]["table_config"].is_object(),
+    read: Some(read),
+    write: Some(write),
+    holds: &[
+        Aspect::Tables,
+        Aspect::WideKeys,
+        Aspect::Entities,
+        Aspect::Templates,
+        Aspect::Patterns,
+        Aspect::Consistency,
+    ],
+};
+
+fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
+    let tables = document["tables"].as_array();
+    let tables = tables.ok_or_else(|| Unreadable("there is no list `tables`".to_owned()))?;
+    let mut draft = Draft::new(tables[..].first().map_or("model", name_of));
+    for shape in tables {
+        let table = section(shape)?;
+        for (name, entity) in shape["entities"].as_object().into_iter().flatten() {
+            draft.add_entity(name, &table.name, entity_fields(&table, entity));
+        }
+        if draft.entities_of(&table.name).is_empty() {
+            draft.add_plain_entity(&table);
+        }
+        draft.add_table(table);
+    }
+    for shape in tables {
+        for (name, entity) in shape["entities"].as_object().into_iter().flatten() {
+            for pattern in list(&entity["access_patterns"]) {
+                let id = id(pattern);
+                match pattern_fields(name, entity, pattern) {
+                    Some(fields) => draft.add_pattern(&id, fields),
+                    None => notes.add(format!("pattern {id} is kept, but a model has no word for it")),
+                }
+            }
+        }
+    }
+    if list(&document["cross_table_access_patterns"]).next().is_some() {
+        notes.add("cross_table_access_patterns are kept, but not read");
+    }
+    Ok(draft)
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    value.as_str().into_iter().chain(list(value).filter_map(Value::as_str)).collect()
+}
+
+fn name_of(table: &Value) -> &str {
+    table["table_config"]["table_name"].as_str().unwrap_or("model")
+}
+
+/// Numbers in this format.
+fn id(pattern: &Value) -> String {
+    match &pattern["pattern_id"] {
+        Value::String(id) => id.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn section(shape: &Value) -> Result<TableSection, Unreadable> {
+    let config = &shape["table_config"];
+    let name = config["table_name"].as_str();
+    let name = name.ok_or_else(|| Unreadable("a table has no `table_name`".to_owned()))?;
+    let kind = |name: &str| {
+        let entities = shape["entities"].as_object().into_iter().flat_map(Map::values);
+        let mut fields = entities.flat_map(|entity| list(&entity["fields"]));
+        let declared = fields.find(|field| field["name"] == name);
+        match declared.and_then(|field| field["type"].as_str()) {
+            Some("integer" | "decimal") => "number",
+            _ => "string",
+        }
+    };
+    let key = |keys: &Value| -> Map<String, Value> {
+        let sides = [("partition", &keys["partition_key"]), ("sort", &keys["sort_key"])];
+        let side = |(side, names): (&str, &Value)| {
+            let typed: Map<String, Value> =
+                texts(names).into_iter().map(|name| (name.to_owned(), kind(name).into())).collect();
+            (!typed.is_empty()).then_some((side.to_owned(), Value::Object(typed)))
+        };
+        sides.into_iter().filter_map(side).collect()
+    };
+    let mut fields = key(config);
+    let index = |index: &Value| {
+        let mut fields = key(index);
+        let project = match index["projection"].as_str() {
+            Some("KEYS_ONLY") => "keys".into(),
+            Some("INCLUDE") => index["included_attributes"].as_array().cloned().unwrap_or_default().into(),
+            _ => Value::from("all"),
+        };
+        fields.insert("project".to_owned(), project);
+        Some((index["name"].as_str()?.to_owned(), Value::Object(fields)))
+    };
+    let indexes: Map<String, Value> = list(&shape["gsi_list"]).filter_map(index).collect();
+    if !indexes.is_empty() {
+        fields.insert("indexes".to_owned(), Value::Object(indexes));
+    }
+    Ok(TableSection { name: name.to_owned(), fields })
+}
+
+fn entity_fields(table: &TableSection, entity: &Value) -> Map<String, Value> {
+    let mut fields = Map::new();
+    let templates = [&entity["pk_template"], &entity["sk_template"]];
+    let key: Map<String, Value> = table
+        .key_names()
+        .into_iter()
+        .zip(templates)
+        .map(|(name, template)| {
+            let own = format!("{{{name}}}");
+            (name, template.as_str().filter(|text| !text.is_empty()).unwrap_or(&own).into())
+        })
+        .collect();
+    fields.insert("key".to_owned(), Value::Object(key));
+    let attribute = |field: &Value| {
+        let kind = kind(field["type"].as_str().unwrap_or("string"));
+        let described = match field["required"] == false {
+            true => json!({ "type": kind, "optional": true }),
+            false => json!(kind),
+        };
+        Some((field["name"].as_str()?.to_owned(), described))
+    };
+    let attributes: Map<String, Value> = list(&entity["fields"]).filter_map(attribute).collect();
+    fields.insert("attributes".to_owned(), Value::Object(attributes));
+    let index_keys = table.index_keys();
+    let entry = |mapping: &Value| {
+        let name = mapping["name"].as_str()?;
+        let (_, names) = index_keys.iter().find(|(index, _)| index == name)?;
+        let templates = texts(&mapping["pk_template"]).into_iter().chain(texts(&mapping["sk_template"]));
+        let entry: Map<String, Value> =
+            names.iter().zip(templates).map(|(key, template)| (key.clone(), template.into())).collect();
+        (entry.len() == names.len()).then(|| (name.to_owned(), Value::Object(entry)))
+    };
+    let entries: Map<String, Value> = list(&entity["gsi_mappings"]).filter_map(entry).collect();
+    if !entries.is_empty() {
+        fields.insert("indexes".to_owned(), Value::Object(entries));
+    }
+    fields
+}
+
+fn kind(name: &str) -> &'static str {
+    match name {
+        "integer" | "decimal" => "number",
+        "boolean" => "boolean",
+        "uuid" => "uuid",
+        "array" => "list",
+        "object" => "map",
+        _ => "string",
+    }
+}
+
+const OPERATIONS: [(&str, &str); 6] = [
+    ("GetItem", "get"),
+    ("Query", "query"),
+    ("Scan", "scan"),
+    ("PutItem", "put"),
+    ("UpdateItem", "update"),
+    ("DeleteItem", "delete"),
+];
+
+fn pattern_fields(name: &str, entity: &Value, pattern: &Value) -> Option<Map<String, Value>> {
+    let operation = pattern["operation"].as_str()?;
+    let (_, verb) = OPERATIONS.iter().find(|(name, _)| *name == operation)?;
+    let mut fields = Map::new();
+    if let Some(description) = pattern["description"].as_str() {
+        fields.insert("description".to_owned(), description.into());
+    }
+    fields.insert((*verb).to_owned(), name.into());
+    let declared = |name: &str| list(&entity["fields"]).any(|field| field["name"] == name);
+    let parameters = list(&pattern["parameters"]).filter_map(|one| one["name"].as_str());
+    let by: Vec<&str> = parameters.filter(|name| declared(name)).collect();
+    if matches!(*verb, "query" | "get" | "update" | "delete") && !by.is_empty() {
+        fields.insert("by".to_owned(), by.into());
+    }
+    if let Some(index) = pattern["index_name"].as_str() {
+        fields.insert("index".to_owned(), index.into());
+    }
+    if let Some(strong) = pattern["consistent_read"].as_bool() {
+        fields.insert("consistency".to_owned(), if strong { "strong" } else { "eventual" }.into());
+    }
+    Some(fields)
+}
+
+fn write(model: &Model, notes: &mut Notes) -> Value {
+    let tables: Vec<Value> = model.table_ids().filter_map(|id| table(model, id, notes)).collect();
+    json!({ "tables": tables })
+}
+
+fn table(model: &Model, id: TableId, notes: &mut Notes) -> Option<Value> {
+    let table = model.table(id);
+    let Some(key) = &table.key else {
+        notes.add(format!("table {} has no keys yet", table.name.value));
+        return None;
+    };
+    let mut config = json!({ "table_name": table.name.value });
+    put_key(&mut config, &key.partition, &key.sort);
+    let mut shape = json!({ "table_config": config });
+    let indexes: Vec<Value> = table.global_indexes().map(index).collect();
+    if !indexes.is_empty() {
+        shape["gsi_list"] = indexes.into();
+    }
+    let entities: Map<String, Value> = model
+        .entities_of(id)
+        .map(|(id, entity)| (entity.name.value.clone(), entity_shape(model, id, entity, notes)))
+        .collect();
+    shape["entities"] = Value::Object(entities);
+    Some(shape)
+}
+
+fn put_key(shape: &mut Value, partition: &[KeyAttribute], sort: &[KeyAttribute]) {
+    for (name, side) in [("partition_key", partition), ("sort_key", sort)] {
+        put_one_or_list(shape, name, side.iter().map(|key| key.name.clone()).collect());
+    }
+}
+
+/// A single text stands alone.
+fn put_one_or_list(shape: &mut Value, name: &str, mut texts: Vec<String>) {
+    match texts.len() {
+        0 => {}
+        1 => shape[name] = texts.remove(0).into(),
+        _ => shape[name] = texts.into(),
+    }
+}
+
+fn index(index: &Index) -> Value {
+    let mut shape = json!({ "name": index.name.value });
+    put_key(&mut shape, &index.key.partition, &index.key.sort);
+    match &index.projection.value {
+        Projection::All => shape["projection"] = "ALL".into(),
+        Projection::Keys => shape["projection"] = "KEYS_ONLY".into(),
+        Projection::Include(names) => {
+            shape["projection"] = "INCLUDE".into();
+            shape["included_attributes"] = names.iter().map(|name| name.value.clone()).collect();
+        }
+    }
+    shape
+}
+
+fn entity_shape(model: &Model, id: EntityId, entity: &Entity, notes: &mut Notes) -> Value {
+    let table = model.table_of(entity);
+    let mut shape = json!({ "entity_type": entity.name.value.to_uppercase() });
+    for (name, template) in ["pk_template", "sk_template"].into_iter().zip(entity.key_templates()) {
+        shape[name] = template.to_string().into();
+    }
+    let mapping = |entry: &crate::model::IndexEntry| {
+        let templates = |templates: &[Template]| templates.iter().map(Template::to_string).collect();
+        let mut mapping = json!({ "name": table.index(entry.index).name.value });
+        put_one_or_list(&mut mapping, "pk_template", templates(&entry.partition));
+        put_one_or_list(&mut mapping, "sk_template", templates(&entry.sort));
+        mapping
+    };
+    let mappings: Vec<Value> = entity.entries.iter().map(mapping).collect();
+    if !mappings.is_empty() {
+        shape["gsi_mappings"] = mappings.into();
+    }
+    let field = |one: &crate::model::Attribute| json!({ "name": one.name, "type": field_type(one.kind), "required": !one.optional });
+    shape["fields"] = entity.attributes.values().map(field).collect();
+    let is_of = |pattern: &&Pattern| match pattern.actions.first().map(|action| &action.kind) {
+        Some(ActionKind::Read(read)) => read.entities.first().is_some_and(|first| first.value == id),
+        Some(ActionKind::Write(write)) => write.entity.value == id,
+        None => false,
+    };
+    let patterns = model.patterns.iter().filter(is_of);
+    shape["access_patterns"] = patterns.filter_map(|one| pattern(one, entity, notes)).collect();
+    shape
+}
+
+fn field_type(kind: AttributeKind) -> &'static str {
+    match kind {
+        AttributeKind::Number => "decimal",
+        AttributeKind::Epoch | AttributeKind::EpochMillis => "integer",
+        AttributeKind::Boolean => "boolean",
+        AttributeKind::Uuid => "uuid",
+        AttributeKind::List
+        | AttributeKind::StringSet
+        | AttributeKind::NumberSet
+        | AttributeKind::BinarySet => "array",
+        AttributeKind::Map => "object",
+        _ => "string",
+    }
+}
+
+fn pattern(pattern: &Pattern, entity: &Entity, notes: &mut Notes) -> Option<Value> {
+    let Some(operation) = skill::operation(pattern).filter(|_| pattern.external.is_none()) else {
+        notes.add(format!("pattern {} is left out: it is not one request for one entity", pattern.id.value));
+        return None;
+    };
+    let id = &pattern.id.value;
+    // Numbers are ids here; other ids stay text.
+    let id: Value = id.parse::<u64>().map_or_else(|_| id.as_str().into(), Value::from);
+    let mut shape =
+        json!({ "pattern_id": id, "name": format!("pattern_{}", pattern.id.value.to_lowercase()) });
+    if let Some(description) = &pattern.description {
+        shape["description"] = description.as_str().into();
+    }
+    shape["operation"] = operation.into();
+    if let Some(index) = &pattern.index {
+        shape["index_name"] = index.value.as_str().into();
+    }
+    if let Some(consistency) = &pattern.consistency {
+        shape["consistent_read"] = (consistency.value == Consistency::Strong).into();
+    }
+    let by = match &pattern.actions.first()?.kind {
+        ActionKind::Read(read) => &read.by,
+        ActionKind::Write(write) => &write.by,
+    };
+    let parameter = |name: &str| {
+        let kind = entity.attribute(name).map_or("string", |one| field_type(one.kind));
+        json!({ "name": name, "type": kind })
+    };
+    shape["parameters"] = by.iter().map(|name| parameter(name)).collect();
+    shape["return_type"] = match operation {
+        "Query" | "Scan" => "entity_list",
+        "DeleteItem" => "success_flag",
+        _ => "single_entity",
+    }
+    .into();
+    Some(shape)
+}

@@ -1,0 +1,303 @@
+//! The data model of AWS's `amazon-dynamodb` skill. Its file has the name of the MCP server's, but writes
+//! `table_name` where that writes `TableName`. It knows loads rather than conditions.
+
+use serde_json::{Map, Value, json};
+
+use super::create_table::TableSection;
+use super::draft::Draft;
+use super::{Aspect, Format, JSON, Notes, Unreadable, infer};
+use crate::Model;
+use crate::model::{
+    ActionKind, AttributeKind, Consistency, Entity, Grouping, Index, KeyAttribute, Pattern, Projection,
+    ReadVerb, TableId, WriteVerb,
+};
+
+pub const FORMAT: Format = Format {
+    name: "skill",
+    title: "the data model of AWS's amazon-dynamodb skill",
+    syntax: &JSON,
+    recognises: |document| document["tables"][0]["table_name"].is_string(),
+    read: Some(read),
+    write: Some(write),
+    holds: &[
+        Aspect::Tables,
+        Aspect::WideKeys,
+        Aspect::Entities,
+        Aspect::Counts,
+        Aspect::Sizes,
+        Aspect::Patterns,
+        Aspect::Rates,
+        Aspect::Consistency,
+    ],
+};
+
+fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
+    let tables = document["tables"].as_array();
+    let tables = tables.ok_or_else(|| Unreadable("there is no list `tables`".to_owned()))?;
+    let mut draft = Draft::new(tables.first().and_then(|one| one["table_name"].as_str()).unwrap_or("model"));
+    for shape in tables {
+        let table = section(shape)?;
+        for entity in list(&shape["entities"]) {
+            let name = entity["entity_name"].as_str().unwrap_or("Item");
+            draft.add_entity(name, &table.name, entity_fields(&table, entity));
+        }
+        if draft.entities_of(&table.name).is_empty() {
+            draft.add_plain_entity(&table);
+        }
+        draft.add_table(table);
+    }
+    for pattern in list(&document["access_patterns"]) {
+        let id = pattern["pattern_id"].as_str().unwrap_or("P");
+        match pattern_fields(&draft, pattern) {
+            Some(fields) => draft.add_pattern(id, fields),
+            None => notes.add(format!("pattern {id} is kept, but a model has no word for it")),
+        }
+    }
+    Ok(draft)
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// One name, or several of a wide index key.
+fn names(value: &Value) -> Vec<&str> {
+    value.as_str().into_iter().chain(list(value).filter_map(Value::as_str)).collect()
+}
+
+fn section(shape: &Value) -> Result<TableSection, Unreadable> {
+    let name =
+        shape["table_name"].as_str().ok_or_else(|| Unreadable("a table has no `table_name`".to_owned()))?;
+    let kind = |name: &str| {
+        let attributes = list(&shape["entities"]).flat_map(|entity| list(&entity["attributes"]));
+        let declared = attributes.into_iter().find(|one| one["name"] == name);
+        infer::kind_of_tag(declared.and_then(|one| one["type"].as_str()).unwrap_or("S"))
+    };
+    let key = |keys: &Value| -> Map<String, Value> {
+        let side = |member: &str| {
+            let names = names(&keys[member]);
+            let typed: Map<String, Value> =
+                names.into_iter().map(|name| (name.to_owned(), kind(name).into())).collect();
+            (!typed.is_empty()).then_some(Value::Object(typed))
+        };
+        let sides = [("partition", side("partition_key")), ("sort", side("sort_key"))];
+        sides.into_iter().filter_map(|(name, side)| Some((name.to_owned(), side?))).collect()
+    };
+    let mut fields = key(&shape["key_schema"]);
+    let index = |index: &Value| {
+        let mut fields = key(index);
+        fields.insert("project".to_owned(), projection(&index["projection"]));
+        Some((index["index_name"].as_str()?.to_owned(), Value::Object(fields)))
+    };
+    let indexes: Map<String, Value> = list(&shape["gsis"]).filter_map(index).collect();
+    if !indexes.is_empty() {
+        fields.insert("indexes".to_owned(), Value::Object(indexes));
+    }
+    Ok(TableSection { name: name.to_owned(), fields })
+}
+
+fn projection(projection: &Value) -> Value {
+    match projection["type"].as_str().or_else(|| projection.as_str()) {
+        Some("KEYS_ONLY") => "keys".into(),
+        Some("INCLUDE") => projection["attributes"].as_array().cloned().unwrap_or_default().into(),
+        _ => "all".into(),
+    }
+}
+
+fn entity_fields(table: &TableSection, entity: &Value) -> Map<String, Value> {
+    let declared = list(&entity["attributes"]).filter_map(|one| {
+        let kind = infer::kind_of_tag(one["type"].as_str().unwrap_or("S"));
+        Some((one["name"].as_str()?.to_owned(), Value::from(kind)))
+    });
+    let mut attributes: Map<String, Value> = declared.collect();
+    for (name, kind) in table.attributes().into_iter().filter(|(name, _)| table.key_names().contains(name)) {
+        attributes.entry(name).or_insert_with(|| kind.into());
+    }
+    let mut fields = Map::from_iter([("attributes".to_owned(), Value::Object(attributes))]);
+    if let Some(count) = entity["estimated_item_count"].as_u64() {
+        fields.insert("count".to_owned(), count.into());
+    }
+    if let Some(size) = entity["estimated_item_size_bytes"].as_u64() {
+        fields.insert("size".to_owned(), format!("{size} B").into());
+    }
+    fields
+}
+
+const OPERATIONS: [(&str, &str); 6] = [
+    ("GetItem", "get"),
+    ("Query", "query"),
+    ("Scan", "scan"),
+    ("PutItem", "put"),
+    ("UpdateItem", "update"),
+    ("DeleteItem", "delete"),
+];
+
+/// None for operations on several items, whose steps are not told.
+fn pattern_fields(draft: &Draft, pattern: &Value) -> Option<Map<String, Value>> {
+    let operation = pattern["operation"].as_str()?;
+    let (_, verb) = OPERATIONS.iter().find(|(name, _)| *name == operation)?;
+    let written = list(&pattern["entities_written"]).find_map(Value::as_str);
+    let entities = draft.entities_of(pattern["table"].as_str()?);
+    let entity = written.filter(|name| entities.contains(name)).or_else(|| entities.first().copied())?;
+    let mut fields = Map::from_iter([((*verb).to_owned(), Value::from(entity))]);
+    let set: Vec<Value> = list(&pattern["attributes_written"]).cloned().collect();
+    if *verb == "update" && !set.is_empty() {
+        fields.insert("set".to_owned(), set.into());
+    }
+    let rates = [("average", &pattern["avg_rps"]), ("peak", &pattern["peak_rps"])];
+    let rate: Map<String, Value> = rates
+        .into_iter()
+        .filter_map(|(name, rate)| Some((name.to_owned(), format!("{}/s", rate.as_f64()?).into())))
+        .collect();
+    if !rate.is_empty() {
+        fields.insert("rate".to_owned(), Value::Object(rate));
+    }
+    if let Some(returned) =
+        pattern["items_per_request"].as_f64().filter(|_| matches!(*verb, "query" | "scan"))
+    {
+        fields.insert("returns".to_owned(), returned.into());
+    }
+    if let Some(description) = pattern["description"].as_str() {
+        fields.insert("description".to_owned(), description.into());
+    }
+    if let Some(consistency @ ("strong" | "eventual")) = pattern["consistency"].as_str() {
+        fields.insert("consistency".to_owned(), consistency.into());
+    }
+    if let Some(index) = pattern["index"].as_str() {
+        fields.insert("index".to_owned(), index.into());
+    }
+    Some(fields)
+}
+
+fn write(model: &Model, notes: &mut Notes) -> Value {
+    let tables: Vec<Value> = model.table_ids().map(|id| table(model, id)).collect();
+    let patterns: Vec<Value> = model.patterns.iter().filter_map(|one| pattern(model, one, notes)).collect();
+    json!({ "tables": tables, "access_patterns": patterns })
+}
+
+fn table(model: &Model, id: TableId) -> Value {
+    let table = model.table(id);
+    let entities: Vec<Value> = model.entities_of(id).map(|(_, entity)| entity_shape(model, entity)).collect();
+    let mut shape = json!({ "table_name": table.name.value, "key_schema": {}, "entities": entities });
+    if let Some(key) = &table.key {
+        put_key(&mut shape["key_schema"], &key.partition, &key.sort);
+    }
+    let indexes: Vec<Value> = table.global_indexes().map(index).collect();
+    if !indexes.is_empty() {
+        shape["gsis"] = indexes.into();
+    }
+    shape
+}
+
+fn put_key(shape: &mut Value, partition: &[KeyAttribute], sort: &[KeyAttribute]) {
+    for (name, side) in [("partition_key", partition), ("sort_key", sort)] {
+        let names: Vec<&str> = side.iter().map(|key| key.name.as_str()).collect();
+        match names.as_slice() {
+            [] => {}
+            [one] => shape[name] = (*one).into(),
+            several => shape[name] = several.to_vec().into(),
+        }
+    }
+}
+
+fn index(index: &Index) -> Value {
+    let mut shape = json!({ "index_name": index.name.value });
+    put_key(&mut shape, &index.key.partition, &index.key.sort);
+    shape["projection"] = match &index.projection.value {
+        Projection::All => json!({ "type": "ALL" }),
+        Projection::Keys => json!({ "type": "KEYS_ONLY" }),
+        Projection::Include(names) => {
+            let names: Vec<&str> = names.iter().map(|name| name.value.as_str()).collect();
+            json!({ "type": "INCLUDE", "attributes": names })
+        }
+    };
+    shape
+}
+
+fn entity_shape(model: &Model, entity: &Entity) -> Value {
+    let mut shape = json!({ "entity_name": entity.name.value });
+    if let Some(size) = &entity.size {
+        shape["estimated_item_size_bytes"] = size.typical.into();
+    }
+    if let Some(items) = model.entity_named(&entity.name).and_then(|id| model.items(id)) {
+        shape["estimated_item_count"] = (items as u64).into();
+    }
+    let kind = |kind: AttributeKind| kind.stored().name();
+    shape["attributes"] =
+        entity.attributes.values().map(|one| json!({ "name": one.name, "type": kind(one.kind) })).collect();
+    shape
+}
+
+fn pattern(model: &Model, pattern: &Pattern, notes: &mut Notes) -> Option<Value> {
+    let operation = operation(pattern);
+    let (Some(operation), Some(action)) = (operation, pattern.actions.first()) else {
+        notes.add(format!("pattern {} is left out: there is no word for it", pattern.id.value));
+        return None;
+    };
+    let entity = match &action.kind {
+        ActionKind::Read(read) => model.entity(read.entities.first()?.value),
+        ActionKind::Write(write) => model.entity(write.entity.value),
+    };
+    let mut shape = json!({
+        "pattern_id": pattern.id.value,
+        "operation": operation,
+        "table": model.table_of(entity).name.value,
+    });
+    if let Some(description) = &pattern.description {
+        shape["description"] = description.as_str().into();
+    }
+    if let Some(index) = &pattern.index {
+        shape["index"] = index.value.as_str().into();
+    }
+    if let Some(rate) = &pattern.rate {
+        shape["peak_rps"] = number(rate.peak());
+        shape["avg_rps"] = number(rate.average);
+    }
+    match &action.kind {
+        ActionKind::Read(read) => {
+            if let Some(returns) = &read.returns {
+                shape["items_per_request"] = number(returns.typical);
+            }
+        }
+        ActionKind::Write(write) => {
+            let names: Vec<&str> = write.set.iter().map(|change| change.attribute.value.as_str()).collect();
+            if !names.is_empty() {
+                shape["attributes_written"] = names.into();
+            }
+            shape["entities_written"] = json!([entity.name.value]);
+        }
+    }
+    if let Some(size) = &entity.size {
+        shape["estimated_item_size_bytes"] = size.typical.into();
+    }
+    if let Some(consistency) = &pattern.consistency {
+        let strong = consistency.value == Consistency::Strong;
+        shape["consistency"] = if strong { "strong" } else { "eventual" }.into();
+    }
+    Some(shape)
+}
+
+/// Whole numbers without a point, as people write them.
+fn number(value: f64) -> Value {
+    if value.fract() == 0.0 && value < 1e15 { (value as u64).into() } else { value.into() }
+}
+
+/// What a pattern of one step asks for; transactions and batches have steps that this format can't hold.
+pub fn operation(pattern: &Pattern) -> Option<&'static str> {
+    if pattern.grouping != Grouping::Single {
+        return None;
+    }
+    Some(match &pattern.actions.first()?.kind {
+        ActionKind::Read(read) => match read.verb {
+            ReadVerb::Get => "GetItem",
+            ReadVerb::Query => "Query",
+            ReadVerb::Scan => "Scan",
+        },
+        ActionKind::Write(write) => match write.verb {
+            WriteVerb::Create | WriteVerb::Put => "PutItem",
+            WriteVerb::Update => "UpdateItem",
+            WriteVerb::Delete => "DeleteItem",
+            WriteVerb::Check => return None,
+        },
+    })
+}
