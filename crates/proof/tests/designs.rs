@@ -1,0 +1,44 @@
+//! What `design` finds for patterns without keys is proven, as any model is.
+
+use std::path::Path;
+
+use model::design::{Indexes, Options, design};
+use model::facts::Facts;
+use model::{Model, Source, file};
+
+fn read(path: &Path) -> Model {
+    let text = std::fs::read_to_string(path).expect("a readable file");
+    let source = Source::new(path.display().to_string(), text);
+    let reading = file::read(&source);
+    let shown = model::diagnostic::text(&source, &reading.diagnostics, false);
+    reading.model.unwrap_or_else(|| panic!("{shown}"))
+}
+
+fn check_proven(folder: &str, indexes: Indexes) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(folder);
+    for entry in std::fs::read_dir(&folder).expect("the examples are there") {
+        let path = entry.expect("a readable folder").path();
+        let options = Options { indexes, ..Options::default() };
+        let designed = design(&read(&path), &Facts::embedded(), &options)
+            .unwrap_or_else(|problems| panic!("{}: {problems:?}", path.display()));
+        let certificate = proof::prove(&designed.model);
+        assert!(
+            certificate.is_proven(),
+            "{}: {}{}\n{}",
+            path.display(),
+            certificate.failures(),
+            certificate.summary(),
+            designed.text
+        );
+    }
+}
+
+#[test]
+fn designs_from_patterns_alone_are_proven() {
+    check_proven("designs", Indexes::Overloaded);
+}
+
+#[test]
+fn designs_with_an_index_for_each_purpose_are_proven() {
+    check_proven("designs", Indexes::Named);
+}
