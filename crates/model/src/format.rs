@@ -16,6 +16,7 @@ mod mcp_data_model;
 mod mcp_schema;
 mod nosql_workbench;
 mod skill;
+mod table_contents;
 mod value;
 
 use serde_json::Value;
@@ -33,6 +34,7 @@ pub const FORMATS: &[&Format] = &[
     &mcp_data_model::FORMAT,
     &skill::FORMAT,
     &create_table::FORMAT,
+    &table_contents::FORMAT,
 ];
 
 pub struct Format {
@@ -128,11 +130,6 @@ pub fn import(format: &Format, text: &str) -> Result<Import, Unreadable> {
         }
     }
     finished(model, notes)
-}
-
-/// A model made from a draft alone: there is no document to give back.
-pub fn drafted(draft: Draft, notes: Notes) -> Result<Import, Unreadable> {
-    finished(checked(draft)?, notes)
 }
 
 pub fn export(format: &Format, model: &Model) -> Result<Export, Unreadable> {

@@ -7,3 +7,4 @@ mod mcp;
 mod nosql_workbench;
 mod skill;
 mod support;
+mod table_contents;
