@@ -16,6 +16,8 @@ use crate::{read, write};
 
 /// How often data is made smaller at most. Halving needs few; a set that stays large is not worth more.
 const TRIES_MAX: usize = 150;
+/// Requests sent for that: a wide fan-out is tried less often.
+const REQUESTS_MAX: usize = 5_000;
 
 pub enum Experiment<'a> {
     Read { read: PlannedRead<'a>, given: Given },
@@ -58,10 +60,15 @@ impl Experiment<'_> {
             _ => 0,
         };
         let mut part = small.len().div_ceil(2);
+        let requests = match self {
+            Experiment::Read { read, .. } => usize::try_from(read.plan.fan_out).unwrap_or(usize::MAX).max(1),
+            _ => 1,
+        };
+        let tries_max = (REQUESTS_MAX / requests).clamp(1, TRIES_MAX);
         let mut tries = 0;
         while part > 0 {
             let mut start = fixed;
-            while start < small.len() && tries < TRIES_MAX {
+            while start < small.len() && tries < tries_max {
                 tries += 1;
                 let end = (start + part).min(small.len());
                 let less = [&small[..start], &small[end..]].concat();

@@ -73,14 +73,6 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// A request of this operation names more items than it may.
-    pub fn of_size(operation: &str, sent: usize, most: usize) -> Result<(), Fault> {
-        if sent <= most {
-            return Ok(());
-        }
-        Err(Fault::Refused(format!("{operation} takes {most} items at most, these are {sent}")))
-    }
-
     /// Whether it is the same kind of failure, whatever the items are.
     pub fn is_like(&self, other: &Fault) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::{
-    BatchGetItemInput, Get, KeysAndAttributes, ReturnConsumedCapacity, TransactGetItem,
-    TransactGetItemsInput, limits,
+    BatchGetItemInput, Get, KeysAndAttributes, ReturnConsumedCapacity, TransactGetItem, TransactGetItemsInput,
 };
 use capacity::{ReadMode, read_units};
 use item::Item;
@@ -21,7 +20,7 @@ use crate::database::{Database, item, values};
 use crate::fault::Fault;
 use crate::given::Given;
 use crate::read_request::PlannedRead;
-use crate::trial::{TRANSACTION_ITEMS_MAX, Trial, key_of, name_of};
+use crate::trial::{Trial, key_of, name_of};
 
 /// The items that the group reads, and the key that each read names.
 pub struct Group {
@@ -104,7 +103,6 @@ impl Group {
         database: &Database,
         trial: &mut Trial,
     ) -> Result<Vec<Values>, Fault> {
-        Fault::of_size("BatchGetItem", self.targets.len(), limits::BATCH_GET_KEYS_MAX)?;
         let mut request_items: BTreeMap<String, KeysAndAttributes> = BTreeMap::new();
         for (target, key) in &self.targets {
             let name = model.table(target.table).name.value.clone();
@@ -130,7 +128,6 @@ impl Group {
         database: &Database,
         trial: &mut Trial,
     ) -> Result<Vec<Values>, Fault> {
-        Fault::of_size("TransactGetItems", self.targets.len(), TRANSACTION_ITEMS_MAX)?;
         let get = |(target, key): &(SampleItem, Item)| TransactGetItem {
             get: Get {
                 table_name: model.table(target.table).name.value.clone(),

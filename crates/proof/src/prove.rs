@@ -20,6 +20,8 @@ use crate::{adversary, expectation, page, write_case};
 const FINDINGS_MAX: usize = 3;
 /// Items shown of a data set.
 const SHOWN_MAX: usize = 4;
+/// Items that a transaction reads or writes.
+const TRANSACTION_ITEMS_MAX: u64 = 100;
 /// Requests sent for one read pattern: a wide fan-out is tried less often.
 const REQUESTS_MAX: usize = 1_000;
 /// What reads with a limit are tried with besides.
@@ -159,7 +161,10 @@ impl Prover<'_> {
         proof.findings.extend(gaps);
         if let Some(database) = &self.database {
             self.try_out(pattern, &plan, database, &mut proof).await;
-            proof.findings.extend(page::findings(self.model, pattern, &plan, &self.data).await);
+            let paged = proof.findings.iter().any(|finding| matches!(finding.fault, Fault::Pages { .. }));
+            if !paged {
+                proof.findings.extend(page::findings(self.model, pattern, &plan, &self.data).await);
+            }
             proof.findings.extend(expectation::findings(self.model, pattern, &plan).await);
         }
         let failed = !proof.findings.is_empty() || proof.tries == 0;
@@ -248,6 +253,7 @@ impl Prover<'_> {
 
     /// Everything to be tried of a pattern.
     fn setups<'a>(&'a self, pattern: &'a Pattern, plan: &'a Plan) -> Result<Vec<Setup<'a>>, Fault> {
+        check_length(pattern, plan)?;
         let (reads, writes) = (pattern.reads().next(), pattern.writes().next());
         match (pattern.grouping, reads, writes) {
             (_, Some(_), Some(_)) => Err(mixed()),
@@ -289,6 +295,21 @@ impl Prover<'_> {
     fn is_keyed(&self, plan: &ReadPlan) -> bool {
         plan.entities.iter().all(|id| self.model.entity(*id).key.is_some())
     }
+}
+
+/// DynamoDB refuses what is too long where it reads the request's JSON, which is not done here.
+fn check_length(pattern: &Pattern, plan: &Plan) -> Result<(), Fault> {
+    let most = match (pattern.grouping, pattern.is_read()) {
+        (Grouping::Single, _) => return Ok(()),
+        (Grouping::Transaction, _) => TRANSACTION_ITEMS_MAX,
+        (Grouping::Batch, true) => limits::BATCH_GET_KEYS_MAX as u64,
+        (Grouping::Batch, false) => limits::BATCH_WRITE_REQUESTS_MAX as u64,
+    };
+    let named = pattern.actions.iter().fold(0u64, |sum, action| sum.saturating_add(action.times));
+    if named <= most {
+        return Ok(());
+    }
+    Err(Fault::Refused(format!("{} takes {most} items at most, these are {named}", plan.operation())))
 }
 
 /// What the pattern is about: an index if it reads one, else its tables.

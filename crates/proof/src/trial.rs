@@ -8,9 +8,6 @@ use model::template::plain_text;
 use crate::bill::Bill;
 use crate::fault::Fault;
 
-/// Requests are refused for their length where JSON is read, which is not done here.
-pub const TRANSACTION_ITEMS_MAX: usize = 100;
-
 /// What came of it.
 #[derive(Clone, Debug, Default)]
 pub struct Trial {

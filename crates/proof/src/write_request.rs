@@ -12,7 +12,7 @@ use model::model::{Entity, Table, WriteVerb};
 use crate::database::item;
 use crate::expression::Placeholders;
 use crate::fault::Fault;
-use crate::trial::{TRANSACTION_ITEMS_MAX, key_of};
+use crate::trial::key_of;
 use crate::write_case::{Touch, amount};
 
 /// One write, ready to be put into any of the operations that write.
@@ -193,7 +193,6 @@ impl WriteParts {
 }
 
 pub fn transaction(model: &Model, touches: &[Touch<'_>]) -> Result<TransactWriteItemsInput, Fault> {
-    Fault::of_size("TransactWriteItems", touches.len(), TRANSACTION_ITEMS_MAX)?;
     let items = touches.iter().map(|touch| Ok(parts(model, touch)?.transact_item(touch.write.verb)));
     Ok(TransactWriteItemsInput {
         transact_items: items.collect::<Result<_, Fault>>()?,
@@ -204,7 +203,6 @@ pub fn transaction(model: &Model, touches: &[Touch<'_>]) -> Result<TransactWrite
 
 /// A batch puts and deletes; it knows neither updates nor conditions.
 pub fn batch(model: &Model, touches: &[Touch<'_>]) -> Result<BatchWriteItemInput, Fault> {
-    Fault::of_size("BatchWriteItem", touches.len(), api::limits::BATCH_WRITE_REQUESTS_MAX)?;
     let mut input = BatchWriteItemInput {
         return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
         ..BatchWriteItemInput::default()
