@@ -79,8 +79,11 @@ pub fn groups(judge: &Judge<'_>) -> Vec<Group> {
 
 pub fn search(judge: &Judge<'_>, group: &Group, states_max: u64) -> Found {
     let questions: Vec<&Question> = group.questions.iter().map(|at| &judge.questions[*at]).collect();
-    let table_keys: Vec<Vec<TableKey>> =
+    let mut table_keys: Vec<Vec<TableKey>> =
         group.entities.iter().map(|id| table_keys(judge, *id, &questions)).collect();
+    if let ([id], [keys]) = (group.entities.as_slice(), table_keys.as_mut_slice()) {
+        add_plainest(judge, *id, keys);
+    }
     let unkeyed = group.entities.iter().zip(&table_keys).filter(|(_, keys)| keys.is_empty());
     let unkeyed: Vec<EntityId> = unkeyed.map(|(id, _)| *id).collect();
     let mut search = Search {
@@ -278,7 +281,7 @@ impl Search<'_, '_> {
             ways.push((so_far + price, Way::Table));
         }
         for (position, (candidate, answers)) in partial.open.iter().enumerate() {
-            if self.candidates[*candidate].answers & bit == 0 {
+            if self.candidates[*candidate].answers & bit == 0 || !self.is_worth(partial, *candidate, at) {
                 continue;
             }
             let without = self.verdict(*candidate, *answers).map_or(0.0, |verdict| verdict.total());
@@ -288,6 +291,9 @@ impl Search<'_, '_> {
         }
         let serving: Vec<usize> = self.serving(at).collect();
         for candidate in serving.into_iter().filter(|one| partial.open.iter().all(|(open, _)| open != one)) {
+            if !self.is_worth(partial, candidate, at) {
+                continue;
+            }
             if let Some(verdict) = self.verdict(candidate, bit) {
                 ways.push((so_far + verdict.total(), Way::New(candidate)));
             }
@@ -301,6 +307,12 @@ impl Search<'_, '_> {
         };
         ways.sort_by(|one, other| promise(one).total_cmp(&promise(other)));
         ways
+    }
+
+    /// Whether reading there is cheaper than reading the table: else no design gains by it.
+    fn is_worth(&mut self, partial: &Partial<'_>, candidate: usize, at: usize) -> bool {
+        let Some(table) = partial.on_table[at] else { return true };
+        self.verdict(candidate, 1 << at).is_some_and(|verdict| verdict.reads[0] < table)
     }
 
     fn cost(&mut self, partial: &Partial<'_>) -> f64 {
@@ -383,6 +395,14 @@ fn table_keys(judge: &Judge<'_>, id: EntityId, questions: &[&Question]) -> Vec<T
         }
     }
     kept.into_iter().map(|keyed| keyed.key).collect()
+}
+
+/// The identity alone answers least, but it is what other designs are compared with.
+fn add_plainest(judge: &Judge<'_>, id: EntityId, keys: &mut Vec<TableKey>) {
+    let plainest = TableKey::plain(Layout::of_identity(&judge.identities[id.0]));
+    if !keys.is_empty() && !keys.contains(&plainest) && judge.suits_writers(id, &plainest) {
+        keys.push(plainest);
+    }
 }
 
 /// A key of the table, and which questions about the entity it answers.
