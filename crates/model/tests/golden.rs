@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use marks::marks;
-use model::check::{check, rule};
-use model::{Diagnostic, Source, diagnostic, file};
+use model::check::check;
+use model::{Diagnostic, Level, Source, diagnostic, file};
 
 fn golden() -> Vec<Source> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
@@ -28,12 +28,29 @@ fn found(source: &Source) -> Vec<Diagnostic> {
 #[test]
 fn every_mistake_is_found_by_its_rule_at_its_line() {
     for source in golden() {
-        let found = found(&source);
-        let marks = marks(&source);
+        let (found, marks) = (found(&source), marks(&source));
         assert!(!marks.is_empty(), "{} marks nothing", source.path);
-        for mark in marks.iter().filter(|mark| rule(mark.rule).is_some()) {
+        for mark in &marks {
             let hit = found.iter().any(|one| mark.fits(&source, one));
             assert!(hit, "{mark:?}\n{}", diagnostic::text(&source, &found, false));
         }
     }
+}
+
+#[test]
+fn nothing_else_is_called_an_error() {
+    for source in golden() {
+        let marks = marks(&source);
+        let is_marked = |one: &Diagnostic| marks.iter().any(|mark| mark.fits(&source, one));
+        let errors = found(&source).into_iter().filter(|one| one.level == Level::Error);
+        let others: Vec<Diagnostic> = errors.filter(|one| !is_marked(one)).collect();
+        assert!(others.is_empty(), "{}", diagnostic::text(&source, &others, false));
+    }
+}
+
+#[test]
+fn all_eight_are_here() {
+    let golden = golden();
+    let numbers: Vec<&str> = golden.iter().filter_map(|source| source.path.split('-').next()).collect();
+    assert_eq!(numbers, ["t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8"]);
 }
