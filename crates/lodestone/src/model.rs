@@ -80,12 +80,19 @@ impl ModelFile {
 
     /// The model; if the file is none, its problems are shown and the status is to be returned.
     fn model(&self) -> Result<model::Model, ExitCode> {
+        self.source_and_model().map(|(_, model)| model)
+    }
+
+    fn source_and_model(&self) -> Result<(Source, model::Model), ExitCode> {
         let source = self.source()?;
         let file::Reading { model, diagnostics } = file::read(&source);
-        model.ok_or_else(|| {
-            output::print(&diagnostic::text(&source, &diagnostics, true));
-            ExitCode::from(UNREADABLE)
-        })
+        match model {
+            Some(model) => Ok((source, model)),
+            None => {
+                output::print(&diagnostic::text(&source, &diagnostics, true));
+                Err(ExitCode::from(UNREADABLE))
+            }
+        }
     }
 }
 

@@ -55,7 +55,7 @@ fn a_failure_is_shown_with_its_data_and_is_status_1() {
 
 #[test]
 fn the_certificate_is_there_as_json() {
-    let (status, text) = prove(RANKING, &["--format", "json"]);
+    let (status, text) = prove(RANKING, &["--json"]);
     let certificate: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!((status, &certificate["proven"]), (0, &Value::Bool(true)));
     let top = &certificate["patterns"][1];

@@ -15,6 +15,10 @@ pub struct Check {
 
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+
+    /// Print JSON: short for `--format json`.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -42,7 +46,8 @@ impl Check {
     }
 
     fn print(&self, source: &Source, diagnostics: &[Diagnostic]) {
-        match self.format {
+        let format = if self.json { Format::Json } else { self.format };
+        match format {
             Format::Text => output::print(&diagnostic::text(source, diagnostics, true)),
             Format::Json => output::print_json(&diagnostic::json(source, diagnostics)),
             Format::Sarif => {

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 use model::format::{self, FORMATS, Format, Notes};
-use model::{diagnostic, file};
 use serde_json::{Value, json};
 
 use super::{ModelFile, UNREADABLE, output};
@@ -32,14 +31,9 @@ pub struct Export {
 
 impl Export {
     pub fn run(self) -> ExitCode {
-        let source = match self.file.source() {
-            Ok(source) => source,
+        let model = match self.file.model() {
+            Ok(model) => model,
             Err(status) => return status,
-        };
-        let reading = file::read(&source);
-        let Some(model) = reading.model else {
-            output::print(&diagnostic::text(&source, &reading.diagnostics, true));
-            return ExitCode::from(UNREADABLE);
         };
         match format::export(self.to, &model) {
             Ok(export) => {
@@ -73,7 +67,11 @@ pub fn put(path: Option<&Path>, described: Option<Value>, text: &str, notes: &No
 }
 
 pub fn format_named(name: &str) -> Result<&'static Format, String> {
-    format::format(name).ok_or_else(|| format!("there is no format `{name}`; see --help"))
+    format::format(name).ok_or_else(|| format!("there is no format `{name}`; there are {}", names()))
+}
+
+pub fn names() -> String {
+    FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
 /// The list that help shows.

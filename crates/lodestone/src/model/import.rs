@@ -7,7 +7,7 @@ use clap::Args;
 use model::format::{self, Format, Import};
 use serde_json::json;
 
-use super::export::{format_named, formats, put};
+use super::export::{format_named, formats, names, put};
 use super::{UNREADABLE, output, read};
 
 /// Make a model of another tool's file. What can't be taken over is said on standard error.
@@ -38,7 +38,11 @@ impl ImportFile {
             Err(status) => return status,
         };
         let Some(format) = self.from.or_else(|| format::detect(&source.text)) else {
-            output::complain(&format!("{}: not known what this is: say `--from FORMAT`", source.path));
+            output::complain(&format!(
+                "{}: its content does not tell its format. Say `--from` and one of {}.",
+                source.path,
+                names()
+            ));
             return ExitCode::from(UNREADABLE);
         };
         match format::import(format, &source.text) {

@@ -2,11 +2,10 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
-use model::{diagnostic, file};
+use clap::Args;
 use proof::Certificate;
 
-use super::{FOUND, ModelFile, UNREADABLE, output};
+use super::{FOUND, ModelFile, output};
 
 /// Prove every access pattern by running it.
 ///
@@ -18,35 +17,25 @@ pub struct Prove {
     #[command(flatten)]
     file: ModelFile,
 
-    #[arg(long, value_enum, default_value = "text")]
-    format: Format,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 const GREEN: &str = "\u{1b}[32m";
 const RED: &str = "\u{1b}[31m";
 const PLAIN: &str = "\u{1b}[0m";
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Format {
-    Text,
-    Json,
-}
-
 impl Prove {
     pub fn run(self) -> ExitCode {
-        let source = match self.file.source() {
-            Ok(source) => source,
+        let (source, model) = match self.file.source_and_model() {
+            Ok(read) => read,
             Err(status) => return status,
         };
-        let reading = file::read(&source);
-        let Some(model) = reading.model else {
-            output::print(&diagnostic::text(&source, &reading.diagnostics, true));
-            return ExitCode::from(UNREADABLE);
-        };
         let certificate = proof::prove(&model);
-        match self.format {
-            Format::Text => print(&certificate),
-            Format::Json => output::print_json(&certificate.json(&source)),
+        match self.json {
+            true => output::print_json(&certificate.json(&source)),
+            false => print(&certificate),
         }
         if certificate.is_proven() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) }
     }
