@@ -152,3 +152,31 @@ fn heat_is_shown_as_bars_as_json_and_as_a_picture() {
     let picture = std::fs::read_to_string(folder.path().join("heat.svg")).expect("a picture");
     assert!(picture.starts_with("<svg") && picture.contains("TENANT#ALL"));
 }
+
+#[test]
+fn a_model_goes_out_to_a_format_and_comes_in_again() {
+    let folder = TempDir::new().expect("a folder");
+    write(&folder, CLEAN);
+    let export = ["model", "export", "--to", "create-table", "model.yaml", "-o", "table.json"];
+    let output = lodestone(folder.path(), &export);
+    let notes = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(0), "{notes}");
+    assert!(notes.contains("not in this format: patterns of `S1`"), "what is left out is said: {notes}");
+    let output = lodestone(folder.path(), &["model", "import", "table.json"]);
+    let model = String::from_utf8(output.stdout).expect("text");
+    assert!(model.contains("table: { name: settings, partition: PK, sort: SK"), "{model}");
+}
+
+#[test]
+fn an_unknown_format_is_answered_with_those_there_are() {
+    let folder = TempDir::new().expect("a folder");
+    write(&folder, CLEAN);
+    for arguments in
+        [["model", "export", "--to", "paper", "model.yaml"].as_slice(), &["model", "import", "model.yaml"]]
+    {
+        let output = lodestone(folder.path(), arguments);
+        let text = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains("nosql-workbench, mcp-schema"), "{text}");
+    }
+}
