@@ -3,7 +3,7 @@
 //!
 //! 1. Read the model's shapes.
 //! 2. Walk from the inputs and outputs of the served operations: what an input reaches is read from
-//!    JSON, what an output reaches is written to it.
+//!    JSON, and what either reaches is written to it.
 //! 3. Print one Rust type for each structure and enum, one `read_…` function for each shape that is
 //!    read, one `Encode` for each that is written, and the `Operation`, `Request` and `Response` enums.
 //! 4. Format with rustfmt, then write, or compare when asked to check.
@@ -288,7 +288,7 @@ struct Member<'m> {
     required: bool,
 }
 
-/// The shapes that the served operations read and write.
+/// The shapes that the served operations read from JSON and write to it.
 struct Reach {
     read: BTreeSet<String>,
     written: BTreeSet<String>,
@@ -302,6 +302,7 @@ impl Reach {
             let operation = model.operation(name)?;
             if let Some(input) = &operation.input {
                 model.collect(&input.shape, &mut reach.read)?;
+                model.collect(&input.shape, &mut reach.written)?;
                 reach.inputs.insert(input.shape.clone());
             }
             if let Some(output) = &operation.output {
@@ -386,7 +387,7 @@ fn print_operations(model: &Model, served: &[&str]) -> Result<String, Error> {
     let (mut names, mut texts, mut parses) = (String::new(), String::new(), String::new());
     let (mut requests, mut decodes, mut operations) = (String::new(), String::new(), String::new());
     let (mut checks, mut responses, mut encodes) = (String::new(), String::new(), String::new());
-    let (mut froms, mut imports) = (String::new(), BTreeSet::new());
+    let (mut sends, mut froms, mut imports) = (String::new(), String::new(), BTreeSet::new());
     for name in served {
         let operation = model.operation(name)?;
         let input = &operation.input.as_ref().ok_or("an operation without input")?.shape;
@@ -396,6 +397,7 @@ fn print_operations(model: &Model, served: &[&str]) -> Result<String, Error> {
         writeln!(requests, "{name}(Box<{input}>),")?;
         writeln!(operations, "Request::{name}(_) => Operation::{name},")?;
         writeln!(checks, "Request::{name}(input) => input.check(),")?;
+        writeln!(sends, "Request::{name}(input) => input.encode(out),")?;
         writeln!(
             decodes,
             "Operation::{name} => Request::{name}(Box::new(decode(body, read::{})?)),",
@@ -456,6 +458,9 @@ fn print_operations(model: &Model, served: &[&str]) -> Result<String, Error> {
 
             /// Applies the operation's rules that need neither the table nor an expression's meaning.
             pub fn check(&self) -> Result<(), Error> {{ match self {{ {checks} }} }}
+
+            /// Appends the body that [`Request::decode`] reads.
+            pub fn write_json(&self, out: &mut Vec<u8>) {{ match self {{ {sends} }} }}
         }}
 
         /// An operation's answer.

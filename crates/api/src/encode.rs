@@ -1,4 +1,4 @@
-//! Prints answers as JSON, straight to bytes: members in the model's order, absent ones left out.
+//! Prints requests and answers as JSON, straight to bytes: members in the model's order, absent ones left out.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -32,6 +32,17 @@ fn every_served_operation_is_decoded_under_its_own_name() {
 }
 
 #[test]
+fn a_request_printed_as_json_reads_as_itself() {
+    for (name, body) in BODIES {
+        let request = admit(name, body).expect("the body is correct");
+        let mut printed = Vec::new();
+        request.write_json(&mut printed);
+        let again = Request::decode(request.operation(), &printed);
+        assert_eq!(again, Ok(request), "{name}");
+    }
+}
+
+#[test]
 fn create_table() {
     let input = input!(CreateTable);
     assert_eq!(input.table_name, "app-main");

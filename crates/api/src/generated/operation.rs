@@ -352,6 +352,41 @@ impl Request {
             Request::ExecuteTransaction(input) => input.check(),
         }
     }
+
+    /// Appends the body that [`Request::decode`] reads.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        match self {
+            Request::CreateTable(input) => input.encode(out),
+            Request::DescribeTable(input) => input.encode(out),
+            Request::ListTables(input) => input.encode(out),
+            Request::UpdateTable(input) => input.encode(out),
+            Request::DeleteTable(input) => input.encode(out),
+            Request::TagResource(input) => input.encode(out),
+            Request::UntagResource(input) => input.encode(out),
+            Request::ListTagsOfResource(input) => input.encode(out),
+            Request::UpdateTimeToLive(input) => input.encode(out),
+            Request::DescribeTimeToLive(input) => input.encode(out),
+            Request::DescribeContinuousBackups(input) => input.encode(out),
+            Request::PutResourcePolicy(input) => input.encode(out),
+            Request::GetResourcePolicy(input) => input.encode(out),
+            Request::DeleteResourcePolicy(input) => input.encode(out),
+            Request::DescribeLimits(input) => input.encode(out),
+            Request::DescribeEndpoints(input) => input.encode(out),
+            Request::PutItem(input) => input.encode(out),
+            Request::GetItem(input) => input.encode(out),
+            Request::UpdateItem(input) => input.encode(out),
+            Request::DeleteItem(input) => input.encode(out),
+            Request::Query(input) => input.encode(out),
+            Request::Scan(input) => input.encode(out),
+            Request::BatchGetItem(input) => input.encode(out),
+            Request::BatchWriteItem(input) => input.encode(out),
+            Request::ExecuteStatement(input) => input.encode(out),
+            Request::BatchExecuteStatement(input) => input.encode(out),
+            Request::TransactGetItems(input) => input.encode(out),
+            Request::TransactWriteItems(input) => input.encode(out),
+            Request::ExecuteTransaction(input) => input.encode(out),
+        }
+    }
 }
 
 /// An operation's answer.
