@@ -30,4 +30,5 @@ pub use key_condition::KeyCondition;
 pub use path::{Path, Step};
 pub use placeholders::Placeholders;
 pub use projection::Projection;
+pub use reserved::is_reserved;
 pub use update::{Update, Updated};

@@ -7,6 +7,7 @@
 //! from there. Items get the size the file declares. Literal rows of the file come as they are.
 
 mod value;
+pub mod variant;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,7 @@ use item::{Item, Value};
 
 use crate::Model;
 use crate::model::{Attribute, Entity, EntityId, IndexEntry, SampleRow, TableId};
+use crate::predict::item::Values;
 use crate::template::Template;
 
 /// Fills an item up to its declared size.
@@ -52,9 +54,20 @@ pub struct SampleItem {
     pub parent: Option<usize>,
 }
 
+/// What is stored of an item by its attributes.
+pub fn item(values: &Values) -> Item {
+    values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect()
+}
+
+/// The values of the primary key.
+pub fn key_of(model: &Model, table: TableId, item: &Values) -> Values {
+    let is_key = |name: &str| model.table(table).key.as_ref().is_some_and(|key| key.names(name));
+    item.iter().filter(|(name, _)| is_key(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 impl SampleItem {
     pub fn item(&self) -> Item {
-        self.values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect()
+        item(&self.values)
     }
 
     pub fn get(&self, attribute: &str) -> Option<Value> {

@@ -5,11 +5,9 @@ use item::Value;
 use model::Model;
 use model::model::{AttributeKind, Entity, EntityId, Read, ReadVerb, Write};
 use model::predict::item::Values;
-use model::sample::SampleItem;
+use model::sample::variant::{another, later, variant, variant_but, with};
+use model::sample::{SampleItem, key_of};
 use model::template::{Bucket, Field, Form, Part, Template, plain_text};
-
-use crate::data::{another, later, variant, variant_but, with};
-use crate::trial::key_of;
 
 /// Items that a query finds together with the first of its kind.
 const COMPANIONS: usize = 3;

@@ -6,9 +6,9 @@ mod text;
 
 use model::Span;
 use model::predict::item::Values;
+use model::request::Given;
 
 use crate::fault::Fault;
-use crate::given::Given;
 
 /// What was proven of a model, and what not.
 #[derive(Clone, Debug)]

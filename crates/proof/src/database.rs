@@ -74,7 +74,3 @@ impl Database {
 pub fn values(item: &Item) -> Values {
     item.as_ref().iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
 }
-
-pub fn item(values: &Values) -> Item {
-    values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect()
-}

@@ -4,16 +4,15 @@ use model::Model;
 use model::model::{Expectation, Pattern};
 use model::plan::Plan;
 use model::predict::item::Values;
-use model::sample::{FILLER, Sample, SampleItem, rows};
+use model::request::{Given, PlannedRead};
+use model::sample::{FILLER, Sample, SampleItem, key_of, rows};
 
 use crate::certificate::Finding;
 use crate::database::Database;
 use crate::fault::Fault;
-use crate::given::Given;
 use crate::prove::collision;
 use crate::read;
-use crate::read_request::PlannedRead;
-use crate::trial::{key_of, name_of};
+use crate::trial::name_of;
 
 /// Rows of the file that overwrite each other.
 pub fn collisions(model: &Model) -> Vec<Finding> {

@@ -3,16 +3,14 @@
 
 use model::Model;
 use model::model::Pattern;
+use model::request::group::Group;
+use model::request::{Given, PlannedRead, Touch};
 use model::sample::SampleItem;
 
 use crate::database::Database;
 use crate::fault::Fault;
-use crate::given::Given;
-use crate::group_read::Group;
-use crate::read_request::PlannedRead;
 use crate::trial::Trial;
-use crate::write_case::Touch;
-use crate::{read, write};
+use crate::{group_read, read, write};
 
 /// How often data is made smaller at most. Halving needs few; a set that stays large is not worth more.
 const TRIES_MAX: usize = 150;
@@ -30,7 +28,7 @@ impl Experiment<'_> {
     pub async fn run_on(&self, model: &Model, database: &Database, data: &[SampleItem]) -> Trial {
         match self {
             Experiment::Read { read, given } => read::run(*read, database, data, given).await,
-            Experiment::Group(group) => group.run(model, database, data).await,
+            Experiment::Group(group) => group_read::run(group, model, database, data).await,
             Experiment::Write { pattern, touches } => {
                 write::run(model, pattern, database, data, touches).await
             }

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use api::Error;
+use model::request::Unsendable;
+
 /// One way in which the database did not do what the model says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
@@ -97,6 +100,22 @@ impl Fault {
             Fault::Stored { .. } => "stored-item",
             Fault::NoData(_) => "no-data",
         }
+    }
+}
+
+impl From<Unsendable> for Fault {
+    fn from(unsendable: Unsendable) -> Fault {
+        match unsendable {
+            Unsendable::Impossible(why) => Fault::Gap(why),
+            Unsendable::Unknown(what) => Fault::Unknown(what),
+            Unsendable::NoData(what) => Fault::NoData(what),
+        }
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        Fault::Refused(error.message)
     }
 }
 

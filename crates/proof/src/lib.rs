@@ -3,34 +3,27 @@
 //! `model::plan` decides which request serves a pattern and names what is wrong with it: the symbolic half.
 //! This crate is the other half. [`prove`] makes data from the key templates, adds data that tries to break
 //! them ([`adversary`]), loads both into a database in memory, and sends every pattern through the real
-//! operations, with everything a client could know. What comes back is held against what the pattern means
-//! ([`meaning`], by attributes alone), and what was charged against what the model predicts
+//! operations (`model::request`), with everything a client could know. What comes back is held against what the
+//! pattern means (`model::meaning`, by attributes alone), and what was charged against what the model predicts
 //! (`model::predict`). Failures are shown with the smallest data that shows them ([`experiment`]).
 
 mod adversary;
 mod bill;
 mod certificate;
-mod data;
 pub mod database;
 mod expectation;
 mod experiment;
-mod expression;
 mod fault;
-mod given;
 mod group_read;
-mod meaning;
+mod measured;
 mod page;
 mod prove;
 mod read;
-mod read_request;
 pub mod table;
 mod trial;
 mod write;
-mod write_case;
-mod write_request;
 
 pub use certificate::{Certificate, Finding, PartCapacity, PatternProof, Verdict};
 pub use database::Database;
 pub use fault::Fault;
-pub use given::Given;
 pub use prove::prove;

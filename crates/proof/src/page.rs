@@ -6,14 +6,13 @@ use model::model::{Pattern, Read};
 use model::plan::{Plan, ReadOperation, ReadPlan};
 use model::predict::found::examined_at_most;
 use model::predict::typical::Footprints;
+use model::request::{PlannedRead, given};
 use model::sample::SampleItem;
+use model::sample::variant::variant;
 
 use crate::certificate::Finding;
-use crate::data::variant;
 use crate::experiment::Experiment;
 use crate::fault::Fault;
-use crate::given;
-use crate::read_request::PlannedRead;
 
 /// So many items are loaded to show it; more are reckoned.
 const ITEMS_MAX: usize = 1_500;

@@ -4,17 +4,15 @@ use api::limits;
 use model::Model;
 use model::model::{EntityId, Grouping, Pattern};
 use model::plan::{Plan, ReadPlan, StepKind, plan};
-use model::sample::{Sample, SampleItem, Scale, rows, sample};
+use model::request::{Given, PlannedRead, Unsendable, given, group, write_case};
+use model::sample::{Sample, SampleItem, Scale, key_of, rows, sample};
 
 use crate::certificate::{Certificate, Finding, PartCapacity, PatternProof, Verdict};
 use crate::database::Database;
 use crate::experiment::Experiment;
 use crate::fault::Fault;
-use crate::given::{self, Given};
-use crate::group_read::{self, mixed};
-use crate::read_request::PlannedRead;
-use crate::trial::{Trial, key_of, name_of};
-use crate::{adversary, expectation, page, write_case};
+use crate::trial::{Trial, name_of};
+use crate::{adversary, expectation, group_read, page};
 
 /// Kinds of failure shown of one pattern.
 const FINDINGS_MAX: usize = 3;
@@ -256,7 +254,7 @@ impl Prover<'_> {
         check_length(pattern, plan)?;
         let (reads, writes) = (pattern.reads().next(), pattern.writes().next());
         match (pattern.grouping, reads, writes) {
-            (_, Some(_), Some(_)) => Err(mixed()),
+            (_, Some(_), Some(_)) => Err(Unsendable::mixed().into()),
             (Grouping::Single, Some((_, read)), None) => {
                 let Some(plan) = plan.reads().next().filter(|plan| self.is_keyed(plan)) else {
                     return Err(Fault::NoData("key".to_owned()));
@@ -277,8 +275,8 @@ impl Prover<'_> {
                 Ok(setups)
             }
             (_, Some(_), None) => {
-                let group = group_read::choose(self.model, pattern, plan, &self.data)?;
-                let data = group.data(self.model, &self.data);
+                let group = group::choose(self.model, pattern, plan, &self.data)?;
+                let data = group_read::data(&group, self.model, &self.data);
                 Ok(vec![Setup { experiment: Experiment::Group(group), data: Some(data) }])
             }
             _ => {

@@ -2,23 +2,23 @@
 
 use std::cmp::Ordering;
 
-use api::{ConsumedCapacity, Error, QueryInput};
+use api::{ConsumedCapacity, QueryInput};
 use capacity::{ReadMode, read_units};
 use item::Item;
+use model::meaning;
 use model::model::{AttributesRead, IndexKind, Projection};
 use model::plan::ReadOperation;
 use model::predict::item::{Values, row, size_bytes};
 use model::predict::{self, Units};
-use model::sample::{FILLER, SampleItem};
+use model::request::{Given, PlannedRead};
+use model::sample::{FILLER, SampleItem, key_of};
 use model::template::plain_text;
 
 use crate::bill::Bill;
 use crate::database::{Database, values};
 use crate::fault::Fault;
-use crate::given::Given;
-use crate::meaning;
-use crate::read_request::{PlannedRead, Unknown};
-use crate::trial::{Trial, key_of, name_of};
+use crate::measured::Measured;
+use crate::trial::{Trial, name_of};
 
 /// Pages of one request are followed so far.
 const PAGES_MAX: u64 = 100;
@@ -52,7 +52,7 @@ async fn answers(read: PlannedRead<'_>, database: &Database, given: &Given) -> R
     match read.plan.operation {
         ReadOperation::GetItem => {
             for input in read.get_items(given)? {
-                let output = database.call(input).await?;
+                let output = database.call(input.measured()).await?;
                 let returned = u64::from(output.item.is_some());
                 answers.push(Answer {
                     items: output.item.into_iter().collect(),
@@ -65,11 +65,11 @@ async fn answers(read: PlannedRead<'_>, database: &Database, given: &Given) -> R
         }
         ReadOperation::Query => {
             for input in read.queries(given)? {
-                answers.push(query(database, input).await?);
+                answers.push(query(database, input.measured()).await?);
             }
         }
         ReadOperation::Scan => {
-            let output = database.call(read.scan(given)?).await?;
+            let output = database.call(read.scan(given)?.measured()).await?;
             answers.push(Answer {
                 items: output.items.unwrap_or_default(),
                 pages: 1,
@@ -306,16 +306,4 @@ fn predicted_request(read: PlannedRead<'_>, items: &[&Values]) -> Units {
         units += Units::of_table(fetched.sum());
     }
     units
-}
-
-impl From<Unknown> for Fault {
-    fn from(unknown: Unknown) -> Fault {
-        Fault::Unknown(format!("`{}`", unknown.0))
-    }
-}
-
-impl From<Error> for Fault {
-    fn from(error: Error) -> Fault {
-        Fault::Refused(error.message)
-    }
 }

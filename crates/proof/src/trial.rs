@@ -33,9 +33,3 @@ pub fn name_of(model: &Model, table: TableId, item: &Values) -> String {
     let parts = schema.flat_map(|schema| schema.attributes()).filter_map(|key| item.get(&key.name));
     parts.map(plain_text).collect::<Vec<_>>().join(" ")
 }
-
-/// The values of the primary key.
-pub fn key_of(model: &Model, table: TableId, item: &Values) -> Values {
-    let is_key = |name: &str| model.table(table).key.as_ref().is_some_and(|key| key.names(name));
-    item.iter().filter(|(name, _)| is_key(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
-}

@@ -7,14 +7,14 @@ use model::model::{Grouping, IndexId, Pattern, TableId, WriteVerb};
 use model::plan::{IndexEffect, Membership};
 use model::predict::TRANSACTION_FACTOR;
 use model::predict::item::{self as predict, Values};
-use model::sample::SampleItem;
+use model::request::{Touch, write as write_request};
+use model::sample::{SampleItem, item, key_of};
 
 use crate::bill::Bill;
-use crate::database::{Database, item, values};
+use crate::database::{Database, values};
 use crate::fault::Fault;
-use crate::trial::{Trial, key_of, name_of};
-use crate::write_case::Touch;
-use crate::write_request;
+use crate::measured::Measured;
+use crate::trial::{Trial, name_of};
 
 /// The writes are sent to a database that holds the data.
 pub async fn run(
@@ -52,9 +52,13 @@ async fn send(
 ) -> Result<(), Fault> {
     let reported = match (grouping, touches) {
         (Grouping::Transaction, _) => {
-            database.call(write_request::transaction(model, touches)?).await?.consumed_capacity
+            let input = write_request::transaction(model, touches)?;
+            database.call(input.measured()).await?.consumed_capacity
         }
-        (Grouping::Batch, _) => database.call(write_request::batch(model, touches)?).await?.consumed_capacity,
+        (Grouping::Batch, _) => {
+            let input = write_request::batch(model, touches)?;
+            database.call(input.measured()).await?.consumed_capacity
+        }
         (Grouping::Single, [touch]) => single(model, database, touch).await?.map(|one| vec![one]),
         (Grouping::Single, _) => return Err(Fault::Gap("one request writes one item".to_owned())),
     };
@@ -69,9 +73,11 @@ async fn single(
 ) -> Result<Option<api::ConsumedCapacity>, Fault> {
     let parts = write_request::parts(model, touch)?;
     Ok(match touch.write.verb {
-        WriteVerb::Create | WriteVerb::Put => database.call(parts.put_item()).await?.consumed_capacity,
-        WriteVerb::Update => database.call(parts.update_item()).await?.consumed_capacity,
-        WriteVerb::Delete => database.call(parts.delete_item()).await?.consumed_capacity,
+        WriteVerb::Create | WriteVerb::Put => {
+            database.call(parts.put_item().measured()).await?.consumed_capacity
+        }
+        WriteVerb::Update => database.call(parts.update_item().measured()).await?.consumed_capacity,
+        WriteVerb::Delete => database.call(parts.delete_item().measured()).await?.consumed_capacity,
         WriteVerb::Check => {
             return Err(Fault::Gap("a check stands in a transaction: `transact: [check …]`".to_owned()));
         }

@@ -1,7 +1,7 @@
 //! Entities: their attributes, their keys, their places in indexes.
 
 use indexmap::IndexMap;
-use item::{Type, Value};
+use item::{Number, Type, Value};
 
 use super::quantity::{Count, Growth, Size, Skew};
 use super::{EntityId, IndexId, TableId};
@@ -138,6 +138,15 @@ impl Entity {
 
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.get(name)
+    }
+
+    /// Text of the file as a value of an attribute's type.
+    pub fn typed(&self, attribute: &str, text: &str) -> Value {
+        match self.attribute(attribute).map(|attribute| attribute.kind.stored()) {
+            Some(Type::N) => Number::parse(text).map_or_else(|_| Value::from(text), Value::N),
+            Some(Type::Bool) => Value::Bool(text == "true"),
+            _ => Value::from(text),
+        }
     }
 
     /// The key templates of the table: partition, then sort.

@@ -3,10 +3,10 @@
 use item::json::write_item;
 use model::Source;
 use model::predict::item::Values;
+use model::sample::item;
 use serde_json::{Value, json};
 
 use super::{Certificate, Finding, PatternProof};
-use crate::database::item;
 
 impl Certificate {
     /// Places are given as lines of the file.

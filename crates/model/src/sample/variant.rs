@@ -3,10 +3,11 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use item::{Number, Value};
-use model::Model;
-use model::model::{AttributeKind, Entity, EntityId};
-use model::sample::{SampleItem, refill, rekey};
-use model::template::{Field, Form};
+
+use super::{SampleItem, refill, rekey};
+use crate::Model;
+use crate::model::{AttributeKind, Entity, EntityId};
+use crate::template::{Field, Form, plain_text};
 
 const YEAR_10000_SECONDS: u64 = 253_402_300_800;
 
@@ -95,7 +96,7 @@ pub fn another(entity: &Entity, name: &str, value: Option<&Value>) -> Value {
     let Some(attribute) = entity.attribute(name) else { return Value::from("changed") };
     if let Some(position) = value.and_then(|value| position_of(&attribute.values, value)) {
         let next = &attribute.values[(position + 1) % attribute.values.len()];
-        return crate::expression::typed(entity, name, next);
+        return entity.typed(name, next);
     }
     match (attribute.kind, value) {
         (AttributeKind::Timestamp, Some(Value::S(text))) => {
@@ -116,7 +117,7 @@ pub fn another(entity: &Entity, name: &str, value: Option<&Value>) -> Value {
 }
 
 fn position_of(values: &[String], value: &Value) -> Option<usize> {
-    let text = model::template::plain_text(value);
+    let text = plain_text(value);
     values.iter().position(|one| *one == text)
 }
 

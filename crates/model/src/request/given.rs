@@ -3,15 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::{AttributeKind, Entity, Expectation, Pattern, Read};
+use crate::predicate::{Operand, Operator, Term};
+use crate::sample::SampleItem;
+use crate::template::plain_text;
+use crate::{Model, meaning};
 use item::{Number, Type, Value};
-use model::Model;
-use model::model::{AttributeKind, Entity, Expectation, Pattern, Read};
-use model::predicate::{Operand, Operator, Term};
-use model::sample::SampleItem;
-use model::template::plain_text;
-
-use crate::expression::typed;
-use crate::meaning;
 
 /// Tries of one pattern; more would show nothing new.
 const TRIES_MAX: usize = 40;
@@ -48,6 +45,13 @@ impl Given {
         }
     }
 
+    pub fn operand(&self, entity: &Entity, attribute: &str, operand: &Operand) -> Option<Value> {
+        match operand {
+            Operand::Literal(text) => Some(entity.typed(attribute, text)),
+            Operand::Parameter(name) => self.parameter(name),
+        }
+    }
+
     /// What the file gives: parameters with or without their colon, attributes in their type.
     pub fn of_expectation(pattern: &Pattern, model: &Model, expectation: &Expectation) -> Given {
         let mut given = Given::default();
@@ -56,12 +60,12 @@ impl Given {
             for (_, read) in pattern.reads() {
                 let entity = model.entity(read.entities[0].value);
                 if read.by.iter().any(|by| by.value == plain) {
-                    given.set(plain, typed(entity, plain, &plain_text(&value.value)));
+                    given.set(plain, entity.typed(plain, &plain_text(&value.value)));
                 }
                 for term in
                     parameterised(read).filter(|(_, parameter)| *parameter == plain).map(|(term, _)| term)
                 {
-                    let value = typed(entity, &term.attribute, &plain_text(&value.value));
+                    let value = entity.typed(&term.attribute, &plain_text(&value.value));
                     given.set(&format!(":{plain}"), value);
                 }
             }

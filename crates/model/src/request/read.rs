@@ -1,15 +1,15 @@
 //! A planned read and what is known -> the requests that are sent: one, or one for each shard.
 
-use api::{GetItemInput, QueryInput, ReturnConsumedCapacity, ScanInput, Select};
+use api::{GetItemInput, QueryInput, ScanInput, Select};
 use item::{Item, Type, Value};
-use model::Model;
-use model::model::{AttributesRead, Entity, KeyAttribute, KeySchema, Read, Table};
-use model::plan::{Filter, ReadPlan, SortCondition};
-use model::predicate::{Operand, Operator, Term};
-use model::template::{Field, Form, Part, Template};
 
-use crate::expression::Placeholders;
-use crate::given::Given;
+use super::expression::Placeholders;
+use super::{Given, Unsendable};
+use crate::Model;
+use crate::model::{AttributesRead, Entity, KeyAttribute, KeySchema, Read, Table};
+use crate::plan::{Filter, ReadPlan, SortCondition};
+use crate::predicate::{Operand, Operator, Term};
+use crate::template::{self, Field, Form, Part, Template};
 
 /// No key holds a larger character.
 const HIGHEST: char = '\u{10FFFF}';
@@ -24,10 +24,6 @@ pub struct PlannedRead<'m> {
     /// How many items each request asks for at most.
     pub limit: Option<u64>,
 }
-
-/// Why a request can't be made.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Unknown(pub String);
 
 impl<'m> PlannedRead<'m> {
     pub fn new(model: &'m Model, read: &'m Read, plan: &'m ReadPlan) -> PlannedRead<'m> {
@@ -55,8 +51,8 @@ impl<'m> PlannedRead<'m> {
     }
 
     /// The key of the one item.
-    pub fn keys(&self, given: &Given) -> Result<Vec<Item>, Unknown> {
-        let schema = self.schema().ok_or_else(|| Unknown("the key".to_owned()))?;
+    pub fn keys(&self, given: &Given) -> Result<Vec<Item>, Unsendable> {
+        let schema = self.schema().ok_or_else(|| Unsendable::unknown("the key"))?;
         let mut keys = Vec::new();
         for given in self.choices(given) {
             for partition in self.partitions(&given)? {
@@ -64,7 +60,7 @@ impl<'m> PlannedRead<'m> {
                     SortCondition::Equal(template) => {
                         Ok((key.name.clone(), self.render(template, key.kind, &given)?))
                     }
-                    _ => Err(Unknown(key.name.clone())),
+                    _ => Err(Unsendable::unknown(&key.name)),
                 });
                 let sort = sort.collect::<Result<Vec<_>, _>>()?;
                 let partition = schema.partition.iter().map(|key| key.name.clone()).zip(partition);
@@ -74,7 +70,7 @@ impl<'m> PlannedRead<'m> {
         Ok(keys)
     }
 
-    pub fn get_items(&self, given: &Given) -> Result<Vec<GetItemInput>, Unknown> {
+    pub fn get_items(&self, given: &Given) -> Result<Vec<GetItemInput>, Unsendable> {
         let keys = self.keys(given)?;
         let input = |key: Item| {
             let mut placeholders = Placeholders::default();
@@ -82,17 +78,16 @@ impl<'m> PlannedRead<'m> {
             GetItemInput {
                 table_name: self.table().name.value.clone(),
                 key,
-                consistent_read: Some(self.plan.consistent),
+                consistent_read: self.plan.consistent.then_some(true),
                 projection_expression: projection,
                 expression_attribute_names: placeholders.names(),
-                return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
                 ..GetItemInput::default()
             }
         };
         Ok(keys.into_iter().map(input).collect())
     }
 
-    pub fn queries(&self, given: &Given) -> Result<Vec<QueryInput>, Unknown> {
+    pub fn queries(&self, given: &Given) -> Result<Vec<QueryInput>, Unsendable> {
         let mut queries = Vec::new();
         for given in self.choices(given) {
             for partition in self.partitions(&given)? {
@@ -102,12 +97,16 @@ impl<'m> PlannedRead<'m> {
         Ok(queries)
     }
 
-    fn query(&self, given: &Given, partition: &[Value]) -> Result<QueryInput, Unknown> {
-        let schema = self.schema().ok_or_else(|| Unknown("the key".to_owned()))?;
+    fn query(&self, given: &Given, partition: &[Value]) -> Result<QueryInput, Unsendable> {
+        let schema = self.schema().ok_or_else(|| Unsendable::unknown("the key"))?;
         let mut placeholders = Placeholders::default();
         let mut conditions = Vec::new();
         for (key, value) in schema.partition.iter().zip(partition) {
-            conditions.push(format!("{} = {}", placeholders.name(&key.name), placeholders.value(value)));
+            conditions.push(format!(
+                "{} = {}",
+                placeholders.name(&key.name),
+                placeholders.value(&key.name, value)
+            ));
         }
         for (position, (key, condition)) in schema.sort.iter().zip(&self.plan.sort).enumerate() {
             conditions.push(self.sort_condition(&mut placeholders, position, key, condition, given)?);
@@ -119,38 +118,36 @@ impl<'m> PlannedRead<'m> {
             filter_expression: self.filter(&mut placeholders, given)?,
             projection_expression: placeholders.projection(self.table(), self.plan.index, self.attributes()),
             select: (self.attributes() == Some(&AttributesRead::Count)).then_some(Select::Count),
-            scan_index_forward: Some(self.plan.forward),
-            consistent_read: Some(self.plan.consistent),
+            scan_index_forward: (!self.plan.forward).then_some(false),
+            consistent_read: self.plan.consistent.then_some(true),
             limit: self.limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX)),
             expression_attribute_names: placeholders.names(),
             expression_attribute_values: placeholders.values(),
-            return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
             ..QueryInput::default()
         })
     }
 
-    pub fn scan(&self, given: &Given) -> Result<ScanInput, Unknown> {
+    pub fn scan(&self, given: &Given) -> Result<ScanInput, Unsendable> {
         let mut placeholders = Placeholders::default();
         Ok(ScanInput {
             table_name: self.table().name.value.clone(),
             filter_expression: self.filter(&mut placeholders, given)?,
             expression_attribute_names: placeholders.names(),
             expression_attribute_values: placeholders.values(),
-            return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
             ..ScanInput::default()
         })
     }
 
-    fn filter(&self, placeholders: &mut Placeholders, given: &Given) -> Result<Option<String>, Unknown> {
+    fn filter(&self, placeholders: &mut Placeholders, given: &Given) -> Result<Option<String>, Unsendable> {
         let mut terms = Vec::new();
         for filter in &self.plan.filter {
             terms.push(match filter {
                 Filter::Term(term) => placeholders
                     .term(self.entity(), self.table(), term, given)
-                    .ok_or_else(|| Unknown(term.to_string()))?,
+                    .ok_or_else(|| Unsendable::unknown(term))?,
                 Filter::Known(attribute) => {
-                    let value = given.attribute(attribute).ok_or_else(|| Unknown(attribute.clone()))?;
-                    format!("{} = {}", placeholders.name(attribute), placeholders.value(&value))
+                    let value = given.attribute(attribute).ok_or_else(|| Unsendable::unknown(attribute))?;
+                    format!("{} = {}", placeholders.name(attribute), placeholders.value(attribute, &value))
                 }
             });
         }
@@ -181,8 +178,8 @@ impl<'m> PlannedRead<'m> {
     }
 
     /// The values of the partition attributes, once for each combination of shards.
-    fn partitions(&self, given: &Given) -> Result<Vec<Vec<Value>>, Unknown> {
-        let schema = self.schema().ok_or_else(|| Unknown("the key".to_owned()))?;
+    fn partitions(&self, given: &Given) -> Result<Vec<Vec<Value>>, Unsendable> {
+        let schema = self.schema().ok_or_else(|| Unsendable::unknown("the key"))?;
         let mut partitions: Vec<Vec<Value>> = vec![Vec::new()];
         for (key, template) in schema.partition.iter().zip(&self.plan.partition) {
             let mut extended = Vec::new();
@@ -235,10 +232,10 @@ impl<'m> PlannedRead<'m> {
         Some((0..count).map(number).collect())
     }
 
-    fn render(&self, template: &Template, kind: Type, given: &Given) -> Result<Value, Unknown> {
+    fn render(&self, template: &Template, kind: Type, given: &Given) -> Result<Value, Unsendable> {
         let known =
             |name: &str| given.attribute(name).or_else(|| given.known(self.read, self.entity(), name));
-        template.render(kind, known, 0).map_err(|_| Unknown(template.to_string()))
+        template.render(kind, known, 0).map_err(|_| Unsendable::unknown(template))
     }
 
     fn sort_condition(
@@ -248,23 +245,23 @@ impl<'m> PlannedRead<'m> {
         key: &KeyAttribute,
         condition: &SortCondition,
         given: &Given,
-    ) -> Result<String, Unknown> {
+    ) -> Result<String, Unsendable> {
         let name = placeholders.name(&key.name);
         match condition {
             SortCondition::Equal(template) => {
                 let value = self.render(template, key.kind, given)?;
-                Ok(format!("{name} = {}", placeholders.value(&value)))
+                Ok(format!("{name} = {}", placeholders.value(&key.name, &value)))
             }
             SortCondition::BeginsWith(prefix) => {
                 let value = self.text(prefix, given)?;
-                Ok(format!("begins_with({name}, {})", placeholders.value(&Value::S(value))))
+                Ok(format!("begins_with({name}, {})", placeholders.value(&key.name, &Value::S(value))))
             }
             SortCondition::Range { prefix, term, .. } => {
-                let template = self.sort_template(position).ok_or_else(|| Unknown(term.to_string()))?;
+                let template = self.sort_template(position).ok_or_else(|| Unsendable::unknown(term))?;
                 let range = Range { of: self, kind: key.kind, template, prefix, term, given };
                 let bounds = range.bounds()?;
                 let values: Vec<String> =
-                    bounds.values.iter().map(|value| placeholders.value(value)).collect();
+                    bounds.values.iter().map(|value| placeholders.value(&key.name, value)).collect();
                 Ok(match bounds.operator {
                     Operator::BeginsWith => format!("begins_with({name}, {})", values[0]),
                     Operator::Between => format!("{name} BETWEEN {} AND {}", values[0], values[1]),
@@ -274,11 +271,11 @@ impl<'m> PlannedRead<'m> {
         }
     }
 
-    fn text(&self, prefix: &[Part], given: &Given) -> Result<String, Unknown> {
+    fn text(&self, prefix: &[Part], given: &Given) -> Result<String, Unsendable> {
         let template = Template { parts: prefix.to_vec(), span: Default::default() };
         match self.render(&template, Type::S, given)? {
             Value::S(text) => Ok(text),
-            _ => Err(Unknown(template.to_string())),
+            _ => Err(Unsendable::unknown(template)),
         }
     }
 
@@ -307,14 +304,14 @@ struct Bounds {
 }
 
 impl Range<'_, '_> {
-    fn bounds(&self) -> Result<Bounds, Unknown> {
+    fn bounds(&self) -> Result<Bounds, Unsendable> {
         let operands = self.operands()?;
         if self.kind != Type::S {
             return Ok(Bounds { operator: self.term.operator, values: operands });
         }
         let before = self.of.text(self.prefix, self.given)?;
         if self.term.operator == Operator::BeginsWith {
-            let text = format!("{before}{}", model::template::plain_text(&operands[0]));
+            let text = format!("{before}{}", template::plain_text(&operands[0]));
             return Ok(Bounds { operator: Operator::BeginsWith, values: vec![Value::S(text)] });
         }
         let texts =
@@ -323,21 +320,21 @@ impl Range<'_, '_> {
         Ok(Bounds { operator: Operator::Between, values: vec![Value::S(low), Value::S(high)] })
     }
 
-    fn operands(&self) -> Result<Vec<Value>, Unknown> {
+    fn operands(&self) -> Result<Vec<Value>, Unsendable> {
         let operand = |operand: &Operand| {
             let value = self.given.operand(self.of.entity(), &self.term.attribute, operand);
-            value.ok_or_else(|| Unknown(operand.to_string()))
+            value.ok_or_else(|| Unsendable::unknown(operand))
         };
         self.term.operands.iter().map(operand).collect()
     }
 
     /// The text so far, and the attribute as the key writes it: padded, turned round.
-    fn rendered(&self, before: &str, value: &Value) -> Result<String, Unknown> {
+    fn rendered(&self, before: &str, value: &Value) -> Result<String, Unsendable> {
         let field = self.template.parts.get(self.prefix.len()).cloned();
         let one = Template { parts: field.into_iter().collect(), span: self.template.span };
         match one.render(Type::S, |_| Some(value.clone()), 0) {
             Ok(Value::S(text)) => Ok(format!("{before}{text}")),
-            _ => Err(Unknown(self.term.to_string())),
+            _ => Err(Unsendable::unknown(self.term)),
         }
     }
 

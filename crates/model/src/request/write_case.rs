@@ -1,19 +1,15 @@
 //! Which items a write pattern is tried on: what is there before, what must be there after.
 
 use item::{Number, Value};
-use model::Model;
-use model::model::{Entity, EntityId, IndexEntry, Pattern, TableId, Write, WriteVerb};
-use model::plan::{IndexEffect, Plan, StepKind, changed};
-use model::predicate::{Operand, Operator, Term};
-use model::predict::item::{Values, size_bytes};
-use model::sample::{FILLER, SampleItem};
 
-use crate::data::{another, variant, with};
-use crate::expression::typed;
-use crate::fault::Fault;
-use crate::given::Given;
-use crate::group_read::mixed;
-use crate::trial::key_of;
+use super::{Given, Unsendable};
+use crate::Model;
+use crate::model::{Entity, EntityId, IndexEntry, Pattern, TableId, Write, WriteVerb};
+use crate::plan::{IndexEffect, Plan, StepKind, changed};
+use crate::predicate::{Operand, Operator, Predicate, Term};
+use crate::predict::item::{Values, size_bytes};
+use crate::sample::variant::{another, variant, with};
+use crate::sample::{FILLER, SampleItem, key_of};
 
 /// Rounds of one pattern, each about other items.
 const ROUNDS: usize = 5;
@@ -47,7 +43,7 @@ pub fn cases<'m>(
     pattern: &'m Pattern,
     plan: &'m Plan,
     data: &[SampleItem],
-) -> Result<Vec<Case<'m>>, Fault> {
+) -> Result<Vec<Case<'m>>, Unsendable> {
     let mut cases: Vec<Case<'m>> = Vec::new();
     for round in 0..ROUNDS {
         let case = Chooser { model, data, round, used: Vec::new() }.case(pattern, plan)?;
@@ -74,11 +70,11 @@ struct Chooser<'m, 'd> {
 }
 
 impl<'m> Chooser<'m, '_> {
-    fn case(mut self, pattern: &'m Pattern, plan: &'m Plan) -> Result<Case<'m>, Fault> {
+    fn case(mut self, pattern: &'m Pattern, plan: &'m Plan) -> Result<Case<'m>, Unsendable> {
         let mut touches = Vec::new();
         let mut anchor = None;
         for ((action, write), step) in pattern.writes().zip(&plan.steps) {
-            let StepKind::Write(plan) = &step.kind else { return Err(mixed()) };
+            let StepKind::Write(plan) = &step.kind else { return Err(Unsendable::mixed()) };
             for _ in 0..action.times.min(200) {
                 let item = self.item(plan.entity, anchor)?;
                 anchor = anchor.or_else(|| self.data.iter().position(|one| one.values == item.values));
@@ -90,7 +86,7 @@ impl<'m> Chooser<'m, '_> {
     }
 
     /// An item that is not taken yet: one that belongs to what was chosen first, else any, else a new one.
-    fn item(&mut self, entity: EntityId, anchor: Option<usize>) -> Result<SampleItem, Fault> {
+    fn item(&mut self, entity: EntityId, anchor: Option<usize>) -> Result<SampleItem, Unsendable> {
         let own = self.data.iter().enumerate().filter(|(_, item)| item.entity == Some(entity));
         let mut own: Vec<(usize, &SampleItem)> = own.collect();
         let turn = self.round % own.len().max(1);
@@ -105,7 +101,7 @@ impl<'m> Chooser<'m, '_> {
                 return Ok(item);
             }
         }
-        Err(Fault::NoData(format!("further {}", self.model.entity(entity).name.value)))
+        Err(Unsendable::NoData(format!("further {}", self.model.entity(entity).name.value)))
     }
 
     /// Whether one of the two items belongs to the other.
@@ -155,7 +151,7 @@ impl<'m> Chooser<'m, '_> {
         let mut values = item.values.clone();
         for change in &write.set {
             if let Some(Operand::Literal(from)) = &change.from {
-                values.insert(change.attribute.value.clone(), typed(entity, &change.attribute, from));
+                values.insert(change.attribute.value.clone(), entity.typed(&change.attribute, from));
             }
         }
         for term in write.condition.iter().flat_map(|condition| &condition.terms) {
@@ -178,7 +174,7 @@ impl<'m> Chooser<'m, '_> {
         let entity = self.model.entity(write.entity.value);
         let given = write.set.iter().filter_map(|change| {
             let text = change.to.as_ref().and_then(Operand::literal)?;
-            Some((change.attribute.value.clone(), typed(entity, &change.attribute, text)))
+            Some((change.attribute.value.clone(), entity.typed(&change.attribute, text)))
         });
         let given: Vec<(String, Value)> = given.collect();
         if given.is_empty() { item.clone() } else { with(self.model, item, given, self.round) }
@@ -208,7 +204,7 @@ impl<'m> Chooser<'m, '_> {
         for change in &write.set {
             let name = &change.attribute.value;
             let value = match change.to.as_ref().and_then(Operand::literal) {
-                Some(text) => typed(entity, name, text),
+                Some(text) => entity.typed(name, text),
                 None => another(entity, name, item.values.get(name)),
             };
             values.insert(name.clone(), value);
@@ -316,9 +312,9 @@ fn fulfil(entity: &Entity, term: &Term, values: &mut Values, given: &mut Given) 
         return;
     }
     let old = values.get(name).cloned();
-    let first = term.operands.first().and_then(Operand::literal).map(|text| typed(entity, name, text));
+    let first = term.operands.first().and_then(Operand::literal).map(|text| entity.typed(name, text));
     let holds = |value: &Value| {
-        let predicate = model::predicate::Predicate { terms: vec![term.clone()], span: term.span };
+        let predicate = Predicate { terms: vec![term.clone()], span: term.span };
         predicate.holds(|_| Some(value.clone()))
     };
     let value = match (term.operator, first) {

@@ -4,13 +4,13 @@
 use std::cmp::Ordering;
 
 use item::Value;
-use model::Model;
-use model::model::{Entity, Read};
-use model::predicate::{Operand, Predicate, Term};
-use model::sample::SampleItem;
-use model::template::plain_text;
 
-use crate::given::Given;
+use crate::Model;
+use crate::model::{Entity, Read};
+use crate::predicate::{Operand, Predicate, Term};
+use crate::request::Given;
+use crate::sample::SampleItem;
+use crate::template::plain_text;
 
 /// Positions in the data of the items wanted, in the order asked for.
 pub fn wanted(model: &Model, read: &Read, data: &[SampleItem], given: &Given) -> Vec<usize> {

@@ -1,13 +1,53 @@
-//! Terms of the model -> expressions of the API. Every name and value goes through a placeholder, so no
-//! reserved word can get in the way.
+//! Terms of the model -> expressions of the API. Every value goes through a placeholder, called as the attribute
+//! it is compared with; a name does only if it can't stand in an expression as it is.
 
 use std::collections::BTreeMap;
 
-use item::{Number, Type, Value, ValueBuf};
-use model::model::{AttributesRead, Entity, IndexId, IndexKind, KeySchema, Projection, Table};
-use model::predicate::{Operand, Operator, Term};
+use expression::is_reserved;
+use item::{Value, ValueBuf};
 
-use crate::given::Given;
+use super::Given;
+use crate::model::{AttributesRead, Entity, IndexId, IndexKind, KeySchema, Projection, Table};
+use crate::predicate::{Operator, Term};
+
+/// Why an attribute can't stand in an expression under its own name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alias {
+    ReservedWord,
+    /// It has characters that mean something there, or nothing.
+    OddCharacters,
+}
+
+impl Alias {
+    pub fn needed(attribute: &str) -> Option<Alias> {
+        let plain = attribute.starts_with(|first: char| first.is_ascii_alphabetic())
+            && attribute.chars().all(|one| one.is_ascii_alphanumeric() || one == '_');
+        if !plain {
+            return Some(Alias::OddCharacters);
+        }
+        // REMOVE is on no list, and begins a clause of an update all the same.
+        let reserved = is_reserved(attribute) || attribute.eq_ignore_ascii_case("REMOVE");
+        reserved.then_some(Alias::ReservedWord)
+    }
+}
+
+/// What of a name a placeholder can be called: letters, digits, `_`.
+fn word(attribute: &str) -> String {
+    let letters: String =
+        attribute.chars().filter(|one| one.is_ascii_alphanumeric() || *one == '_').collect();
+    if letters.is_empty() { "name".to_owned() } else { letters }
+}
+
+/// The name, or the first of `name2`, `name3`, … that is free.
+fn free(name: String, taken: impl Fn(&str) -> bool) -> String {
+    let mut chosen = name.clone();
+    let mut number = 2;
+    while taken(&chosen) {
+        chosen = format!("{name}{number}");
+        number += 1;
+    }
+    chosen
+}
 
 /// Names and values an expression refers to.
 #[derive(Default)]
@@ -17,17 +57,22 @@ pub struct Placeholders {
 }
 
 impl Placeholders {
+    /// The attribute as it stands in an expression.
     pub fn name(&mut self, attribute: &str) -> String {
+        if Alias::needed(attribute).is_none() {
+            return attribute.to_owned();
+        }
         if let Some((placeholder, _)) = self.names.iter().find(|(_, name)| *name == attribute) {
             return placeholder.clone();
         }
-        let placeholder = format!("#n{}", self.names.len());
+        let placeholder = free(format!("#{}", word(attribute)), |name| self.names.contains_key(name));
         self.names.insert(placeholder.clone(), attribute.to_owned());
         placeholder
     }
 
-    pub fn value(&mut self, value: &Value) -> String {
-        let placeholder = format!(":v{}", self.values.len());
+    /// A value that is compared with, or becomes, the attribute.
+    pub fn value(&mut self, attribute: &str, value: &Value) -> String {
+        let placeholder = free(format!(":{}", word(attribute)), |name| self.values.contains_key(name));
         self.values.insert(placeholder.clone(), value.into());
         placeholder
     }
@@ -51,7 +96,7 @@ impl Placeholders {
         let name = self.name(attribute);
         let operands: Option<Vec<Value>> =
             term.operands.iter().map(|operand| given.operand(entity, attribute, operand)).collect();
-        let operands: Vec<String> = operands?.iter().map(|value| self.value(value)).collect();
+        let operands: Vec<String> = operands?.iter().map(|value| self.value(attribute, value)).collect();
         let first = operands.first().map(String::as_str).unwrap_or_default();
         Some(match term.operator {
             Operator::Exists => format!("attribute_exists({name})"),
@@ -90,23 +135,5 @@ impl Placeholders {
         names.sort();
         names.dedup();
         Some(names.into_iter().map(|name| self.name(name)).collect::<Vec<_>>().join(", "))
-    }
-}
-
-/// Text of the file as a value of an attribute's type.
-pub fn typed(entity: &Entity, attribute: &str, text: &str) -> Value {
-    match entity.attribute(attribute).map(|attribute| attribute.kind.stored()) {
-        Some(Type::N) => Number::parse(text).map_or_else(|_| Value::from(text), Value::N),
-        Some(Type::Bool) => Value::Bool(text == "true"),
-        _ => Value::from(text),
-    }
-}
-
-impl Given {
-    pub fn operand(&self, entity: &Entity, attribute: &str, operand: &Operand) -> Option<Value> {
-        match operand {
-            Operand::Literal(text) => Some(typed(entity, attribute, text)),
-            Operand::Parameter(name) => self.parameter(name),
-        }
     }
 }

@@ -2,18 +2,16 @@
 
 use api::{
     BatchWriteItemInput, ConditionCheck, Delete, DeleteItemInput, DeleteRequest, Put, PutItemInput,
-    PutRequest, ReturnConsumedCapacity, TransactWriteItem, TransactWriteItemsInput, Update, UpdateItemInput,
-    WriteRequest,
+    PutRequest, TransactWriteItem, TransactWriteItemsInput, Update, UpdateItemInput, WriteRequest,
 };
 use item::{Item, Value};
-use model::Model;
-use model::model::{Entity, Table, WriteVerb};
 
-use crate::database::item;
-use crate::expression::Placeholders;
-use crate::fault::Fault;
-use crate::trial::key_of;
-use crate::write_case::{Touch, amount};
+use super::Unsendable;
+use super::expression::Placeholders;
+use super::write_case::{Touch, amount};
+use crate::Model;
+use crate::model::{Entity, Table, WriteVerb};
+use crate::sample::{item, key_of};
 
 /// One write, ready to be put into any of the operations that write.
 pub struct WriteParts {
@@ -25,7 +23,7 @@ pub struct WriteParts {
     pub placeholders: Placeholders,
 }
 
-pub fn parts(model: &Model, touch: &Touch<'_>) -> Result<WriteParts, Fault> {
+pub fn parts(model: &Model, touch: &Touch<'_>) -> Result<WriteParts, Unsendable> {
     let table = model.table(touch.table);
     let entity = model.entity(touch.entity);
     let mut placeholders = Placeholders::default();
@@ -51,7 +49,7 @@ fn condition(
     table: &Table,
     entity: &Entity,
     touch: &Touch<'_>,
-) -> Result<Option<String>, Fault> {
+) -> Result<Option<String>, Unsendable> {
     let write = touch.write;
     let mut terms = Vec::new();
     let partition = table.key.as_ref().and_then(|key| key.partition.first()).map(|key| key.name.as_str());
@@ -60,11 +58,11 @@ fn condition(
     }
     for term in write.condition.iter().flat_map(|condition| &condition.terms) {
         let text = placeholders.term(entity, table, term, &touch.given);
-        terms.push(text.ok_or_else(|| Fault::Unknown(format!("`{term}`")))?);
+        terms.push(text.ok_or_else(|| Unsendable::unknown(term))?);
     }
     let version = write.version.as_ref().and_then(|name| Some((name, touch.old.as_ref()?.get(&name.value)?)));
     if let Some((name, value)) = version {
-        terms.push(format!("{} = {}", placeholders.name(name), placeholders.value(value)));
+        terms.push(format!("{} = {}", placeholders.name(name), placeholders.value(name, value)));
     }
     if let (true, WriteVerb::Check, Some(partition)) = (terms.is_empty(), write.verb, partition) {
         terms.push(format!("attribute_exists({})", placeholders.name(partition)));
@@ -81,9 +79,9 @@ fn update(placeholders: &mut Placeholders, touch: &Touch<'_>) -> Option<String> 
     for (name, value) in new {
         if let Some(change) = adds(name) {
             let operand = added(&amount(change.to.as_ref()).to_string(), old.get(name), value);
-            add.push(format!("{} {}", placeholders.name(name), placeholders.value(&operand)));
+            add.push(format!("{} {}", placeholders.name(name), placeholders.value(name, &operand)));
         } else if asked(name) || old.get(name) != Some(value) {
-            set.push(format!("{} = {}", placeholders.name(name), placeholders.value(value)));
+            set.push(format!("{} = {}", placeholders.name(name), placeholders.value(name, value)));
         }
     }
     let gone = old.keys().filter(|name| !new.contains_key(*name));
@@ -112,7 +110,6 @@ impl WriteParts {
             expression_attribute_names: self.placeholders.names(),
             expression_attribute_values: self.placeholders.values(),
             table_name: self.table_name,
-            return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
             ..PutItemInput::default()
         }
     }
@@ -125,7 +122,6 @@ impl WriteParts {
             expression_attribute_names: self.placeholders.names(),
             expression_attribute_values: self.placeholders.values(),
             table_name: self.table_name,
-            return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
             ..UpdateItemInput::default()
         }
     }
@@ -137,7 +133,6 @@ impl WriteParts {
             expression_attribute_names: self.placeholders.names(),
             expression_attribute_values: self.placeholders.values(),
             table_name: self.table_name,
-            return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
             ..DeleteItemInput::default()
         }
     }
@@ -192,21 +187,17 @@ impl WriteParts {
     }
 }
 
-pub fn transaction(model: &Model, touches: &[Touch<'_>]) -> Result<TransactWriteItemsInput, Fault> {
+pub fn transaction(model: &Model, touches: &[Touch<'_>]) -> Result<TransactWriteItemsInput, Unsendable> {
     let items = touches.iter().map(|touch| Ok(parts(model, touch)?.transact_item(touch.write.verb)));
     Ok(TransactWriteItemsInput {
-        transact_items: items.collect::<Result<_, Fault>>()?,
-        return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
+        transact_items: items.collect::<Result<_, Unsendable>>()?,
         ..TransactWriteItemsInput::default()
     })
 }
 
 /// A batch puts and deletes; it knows neither updates nor conditions.
-pub fn batch(model: &Model, touches: &[Touch<'_>]) -> Result<BatchWriteItemInput, Fault> {
-    let mut input = BatchWriteItemInput {
-        return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
-        ..BatchWriteItemInput::default()
-    };
+pub fn batch(model: &Model, touches: &[Touch<'_>]) -> Result<BatchWriteItemInput, Unsendable> {
+    let mut input = BatchWriteItemInput { ..BatchWriteItemInput::default() };
     for touch in touches {
         let parts = parts(model, touch)?;
         let request = match (touch.write.verb, parts.item) {
@@ -218,7 +209,10 @@ pub fn batch(model: &Model, touches: &[Touch<'_>]) -> Result<BatchWriteItemInput
                 WriteRequest { delete_request, ..WriteRequest::default() }
             }
             (verb, _) => {
-                return Err(Fault::Gap(format!("a batch puts and deletes; it has no {}", verb.name())));
+                return Err(Unsendable::Impossible(format!(
+                    "a batch puts and deletes; it has no {}",
+                    verb.name()
+                )));
             }
         };
         input.request_items.entry(parts.table_name).or_default().push(request);
