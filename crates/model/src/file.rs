@@ -27,6 +27,7 @@ use crate::{Diagnostic, Model, Source, Span, Spanned};
 use reader::Reader;
 use yaml::Node;
 
+pub(crate) use write::layout;
 pub use write::{Comments, Subject, write};
 
 pub(crate) type Parsed<T> = Result<T, Box<Diagnostic>>;
@@ -69,6 +70,18 @@ fn complete(mut reader: Reader<'_>, root: Option<Node>) -> Reading {
 /// The text as JSON, as editors see it; none if it is not YAML.
 pub fn to_json(source: &Source) -> Option<serde_json::Value> {
     yaml::parse(source, &mut Vec::new()).map(|root| literal::json(&root))
+}
+
+/// YAML or JSON of another tool; `tagged` says what a value behind a tag (`!Ref table`) stands for.
+pub(crate) fn foreign_json(
+    text: &str,
+    tagged: impl Fn(&str, serde_json::Value) -> serde_json::Value,
+) -> Result<serde_json::Value, Vec<Diagnostic>> {
+    let mut diagnostics = Vec::new();
+    match yaml::parse(&Source::new("", text), &mut diagnostics) {
+        Some(root) if diagnostics.is_empty() => Ok(literal::tagged_json(&root, &tagged)),
+        _ => Err(diagnostics),
+    }
 }
 
 fn model(reader: &mut Reader<'_>, root: &Node) -> Option<Model> {

@@ -5,16 +5,22 @@
 //! written again, so that a document comes back as it was. What the model says and a format can't hold is
 //! told in notes ([`Aspect`]).
 //!
+//! `NAME-json` is the same document as `NAME` in another syntax, so what is kept serves both.
+//!
 //! To add a format: a file like `create_table.rs`, and its line in [`FORMATS`].
 
 mod aspect;
+mod cloudformation;
 pub mod create_table;
 mod draft;
 mod infer;
+mod interpolation;
 pub mod kept;
 mod mcp_data_model;
 mod mcp_schema;
+mod names;
 mod nosql_workbench;
+mod scaling;
 mod skill;
 mod table_contents;
 mod value;
@@ -35,6 +41,8 @@ pub const FORMATS: &[&Format] = &[
     &skill::FORMAT,
     &create_table::FORMAT,
     &table_contents::FORMAT,
+    &cloudformation::JSON_FORMAT,
+    &cloudformation::FORMAT,
 ];
 
 pub struct Format {
@@ -51,6 +59,13 @@ pub struct Format {
     pub write: Option<fn(&Model, &mut Notes) -> Value>,
     /// What of a model it has room for; the rest is told when it is written.
     pub holds: &'static [Aspect],
+}
+
+impl Format {
+    /// Under which name a model keeps what it has no place for.
+    fn kept_as(&self) -> &'static str {
+        self.name.strip_suffix("-json").unwrap_or(self.name)
+    }
 }
 
 pub type Read = fn(&Value, &mut Notes) -> Result<Draft, Unreadable>;
@@ -126,7 +141,7 @@ pub fn import(format: &Format, text: &str) -> Result<Import, Unreadable> {
     if let Some(write) = format.write {
         let written = write(&model, &mut Notes::default());
         if let Some(rest) = kept::difference(&written, &document) {
-            model.kept.insert(format.name.to_owned(), rest);
+            model.kept.insert(format.kept_as().to_owned(), rest);
         }
     }
     finished(model, notes)
@@ -141,7 +156,7 @@ pub fn export(format: &Format, model: &Model) -> Result<Export, Unreadable> {
         aspect.missed(model).into_iter().for_each(|note| notes.add(note));
     }
     let mut document = write(model, &mut notes);
-    if let Some(rest) = model.kept.get(format.name) {
+    if let Some(rest) = model.kept.get(format.kept_as()) {
         document = kept::restore(document, rest, &mut notes);
     }
     Ok(Export { text: (format.syntax.print)(&document), notes })

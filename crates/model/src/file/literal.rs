@@ -119,25 +119,47 @@ fn binary(reader: &mut Reader<'_>, scalar: &Scalar) -> Option<Value> {
 
 /// Plain JSON, for requests as they are sent.
 pub fn json(node: &Node) -> serde_json::Value {
-    match &node.value {
-        NodeValue::Scalar(scalar) if scalar.quoted => scalar.text.clone().into(),
-        NodeValue::Scalar(scalar) if scalar.is_null() => serde_json::Value::Null,
-        NodeValue::Scalar(scalar) => match scalar.text.as_str() {
-            "true" => true.into(),
-            "false" => false.into(),
-            text => number_json(text).unwrap_or_else(|| text.into()),
-        },
-        NodeValue::List(elements) => elements.iter().map(json).collect(),
+    tagged_json(node, &|_, value| value)
+}
+
+/// Plain JSON, where `tagged` says what a value behind a tag stands for.
+pub fn tagged_json(
+    node: &Node,
+    tagged: &impl Fn(&str, serde_json::Value) -> serde_json::Value,
+) -> serde_json::Value {
+    let value = match &node.value {
+        NodeValue::Scalar(scalar) => scalar_json(scalar),
+        NodeValue::List(elements) => elements.iter().map(|element| tagged_json(element, tagged)).collect(),
         NodeValue::Map(entries) => {
-            entries.iter().map(|(name, node)| (name.text.clone(), json(node))).collect()
+            entries.iter().map(|(name, node)| (name.text.clone(), tagged_json(node, tagged))).collect()
         }
+    };
+    match &node.tag {
+        Some(tag) => tagged(tag, value),
+        None => value,
     }
 }
 
-/// What plain JSON takes a bare text for, if not for text.
+fn scalar_json(scalar: &Scalar) -> serde_json::Value {
+    match scalar.text.as_str() {
+        text if scalar.quoted => text.into(),
+        _ if scalar.is_null() => serde_json::Value::Null,
+        "true" => true.into(),
+        "false" => false.into(),
+        text => number_json(text).unwrap_or_else(|| text.into()),
+    }
+}
+
+/// What plain JSON takes a bare text for, if not for text. Its numbers have no leading zeros, so the number
+/// of an account stays as it is.
 pub fn number_json(text: &str) -> Option<serde_json::Value> {
-    let looks_like_one = text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let looks_like_one = digits.starts_with(|c: char| c.is_ascii_digit());
+    let padded = digits.starts_with('0') && digits[1..].starts_with(|c: char| c.is_ascii_digit());
+    if !looks_like_one || padded {
+        return None;
+    }
     let signed = text.parse::<i64>().ok().map(Into::into);
     let integer = signed.or_else(|| text.parse::<u64>().ok().map(Into::into));
-    integer.or_else(|| text.parse::<f64>().ok().filter(|_| looks_like_one).map(Into::into))
+    integer.or_else(|| text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Into::into))
 }

@@ -5,7 +5,7 @@
 
 mod action;
 mod entity;
-mod layout;
+pub(crate) mod layout;
 mod pattern;
 mod quantity;
 mod table;

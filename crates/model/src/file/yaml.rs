@@ -1,19 +1,21 @@
 //! YAML text -> nodes with spans. Nothing here knows what a model is.
 //!
 //! Aliases are refused: a model should read the same from any line, and they are how a small file
-//! becomes an endless one.
+//! becomes an endless one. Tags mean nothing in a model, but they do in other tools' files.
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
 use crate::{Diagnostic, Source, Span};
 
-/// Deeper than any model, and far from the end of the stack.
-const DEPTH_MAX: usize = 32;
+/// Deeper than any model and what it keeps of other files, and far from the end of the stack.
+const DEPTH_MAX: usize = 64;
 
 #[derive(Clone, Debug)]
 pub struct Node {
     pub value: NodeValue,
     pub span: Span,
+    /// `Ref` of `!Ref table`.
+    pub tag: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -81,7 +83,7 @@ pub fn from_json(value: &serde_json::Value) -> Node {
         ),
         plain => NodeValue::Scalar(scalar(&plain.to_string(), false)),
     };
-    Node { value, span: Span::default() }
+    Node { value, span: Span::default(), tag: None }
 }
 
 /// The one document of the text. Repeated keys are reported beside the node, the first one standing.
@@ -98,6 +100,11 @@ pub fn parse(source: &Source, diagnostics: &mut Vec<Diagnostic>) -> Option<Node>
     };
     let mut builder = Builder { source, bytes, events: events.into_iter(), diagnostics };
     builder.document()
+}
+
+/// The name of a tag that a tool has given itself; those of YAML (`!!str`) say nothing new.
+fn name_of(tag: Option<&Tag>) -> Option<String> {
+    tag.filter(|tag| tag.handle == "!").map(|tag| tag.suffix.clone())
 }
 
 fn not_yaml(text: &str, at: usize, info: &str) -> Diagnostic {
@@ -155,9 +162,15 @@ impl Builder<'_> {
             return None;
         }
         match event {
-            Event::Scalar(text, style, ..) => Some(self.scalar_node(&text, style, span)),
-            Event::SequenceStart(..) => self.list(span, depth),
-            Event::MappingStart(..) => self.map(span, depth),
+            Event::Scalar(text, style, _, tag) => {
+                Some(Node { tag: name_of(tag.as_deref()), ..self.scalar_node(&text, style, span) })
+            }
+            Event::SequenceStart(_, tag) => {
+                Some(Node { tag: name_of(tag.as_deref()), ..self.list(span, depth)? })
+            }
+            Event::MappingStart(_, tag) => {
+                Some(Node { tag: name_of(tag.as_deref()), ..self.map(span, depth)? })
+            }
             _ => {
                 let message = "aliases are not read: write the value out";
                 self.diagnostics.push(Diagnostic::error(span, message));
@@ -168,7 +181,7 @@ impl Builder<'_> {
 
     fn scalar_node(&self, text: &str, style: ScalarStyle, span: Span) -> Node {
         let scalar = self.scalar(text, style, span);
-        Node { span: scalar.span, value: NodeValue::Scalar(scalar) }
+        Node { span: scalar.span, value: NodeValue::Scalar(scalar), tag: None }
     }
 
     fn scalar(&self, text: &str, style: ScalarStyle, span: Span) -> Scalar {
@@ -190,7 +203,7 @@ impl Builder<'_> {
             if matches!(event, Event::SequenceEnd) {
                 let last = elements.last().map(|node| node.span);
                 let span = self.collection(start, last, self.bytes.span(span));
-                return Some(Node { value: NodeValue::List(elements), span });
+                return Some(Node { value: NodeValue::List(elements), span, tag: None });
             }
             elements.push(self.node(event, span, depth + 1)?);
         }
@@ -204,7 +217,7 @@ impl Builder<'_> {
                 let first = entries.first().map_or(start, |(key, _)| key.span.to(start));
                 let last = entries.last().map(|(key, node)| key.span.to(node.span));
                 let span = self.collection(first, last, self.bytes.span(span));
-                return Some(Node { value: NodeValue::Map(entries), span });
+                return Some(Node { value: NodeValue::Map(entries), span, tag: None });
             }
             let key = self.key(event, span)?;
             let (event, span) = self.events.next()?;

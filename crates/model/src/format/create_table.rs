@@ -368,6 +368,6 @@ fn put_throughput_shape(shape: &mut Value, throughput: &Throughput, billing: Bil
 }
 
 /// What a table starts with: its units, or the least that scaling leaves it.
-fn units(capacity: Option<&Capacity>) -> u64 {
+pub fn units(capacity: Option<&Capacity>) -> u64 {
     capacity.and_then(|capacity| capacity.units.or(capacity.min)).unwrap_or(5)
 }

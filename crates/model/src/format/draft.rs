@@ -8,9 +8,11 @@ use super::create_table::TableSection;
 pub struct Draft {
     pub name: String,
     pub description: Option<String>,
+    pub region: Option<String>,
     tables: Map<String, Value>,
     entities: Map<String, Value>,
     patterns: Map<String, Value>,
+    kept: Map<String, Value>,
 }
 
 impl Draft {
@@ -64,6 +66,17 @@ impl Draft {
         self.patterns.insert(id, Value::Object(fields));
     }
 
+    /// What the format's writer has to know, and a model has no place for.
+    pub fn keep(&mut self, name: &str, value: Map<String, Value>) {
+        if !value.is_empty() {
+            self.kept.insert(name.to_owned(), Value::Object(value));
+        }
+    }
+
+    pub fn has_table(&self, name: &str) -> bool {
+        self.tables.contains_key(name)
+    }
+
     /// The only entity of a table of which nothing but its keys is known.
     pub fn add_plain_entity(&mut self, table: &TableSection) -> String {
         let attributes: Map<String, Value> =
@@ -77,7 +90,15 @@ impl Draft {
         if let Some(description) = &self.description {
             sections["description"] = description.as_str().into();
         }
-        let parts = [("tables", &self.tables), ("entities", &self.entities), ("patterns", &self.patterns)];
+        if let Some(region) = &self.region {
+            sections["region"] = region.as_str().into();
+        }
+        let parts = [
+            ("tables", &self.tables),
+            ("entities", &self.entities),
+            ("patterns", &self.patterns),
+            ("kept", &self.kept),
+        ];
         for (name, part) in parts.into_iter().filter(|(_, part)| !part.is_empty()) {
             sections[name] = Value::Object(part.clone());
         }

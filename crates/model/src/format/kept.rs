@@ -20,17 +20,20 @@ const ORDER: &str = "$order";
 const WAS: &str = "$was";
 
 /// What names an element of a list, in the formats there are; the most telling first.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 17] = [
     "TableName",
     "IndexName",
     "FacetName",
     "AttributeName",
+    "Region",
     "table_name",
     "entity_name",
     "index_name",
     "pattern_id",
     "pattern",
     "name",
+    "attribute_name",
+    "region_name",
     "field",
     "Key",
     "key",
@@ -102,7 +105,7 @@ fn common_name(ours: &[Value], theirs: &[Value]) -> Option<&'static str> {
 fn name_of(element: &Value, by: &str) -> String {
     match element.get(by) {
         Some(Value::String(name)) => name.clone(),
-        Some(Value::Number(number)) => number.to_string(),
+        Some(name @ (Value::Number(_) | Value::Object(_))) => name.to_string(),
         _ => String::new(),
     }
 }

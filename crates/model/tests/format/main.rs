@@ -1,10 +1,20 @@
 //! Other tools' formats: what they hold is taken over, what a model can't hold comes back, what they can't
 //! hold is said.
 
+mod cloudformation;
 mod create_table;
 mod examples;
+mod golden;
 mod mcp;
 mod nosql_workbench;
 mod skill;
 mod support;
 mod table_contents;
+
+#[test]
+fn every_format_is_in_the_documentation() {
+    let page = include_str!("../../../../docs/formats.md");
+    for format in model::format::FORMATS {
+        assert!(page.contains(&format!("`{}`", format.name)), "{}", format.name);
+    }
+}

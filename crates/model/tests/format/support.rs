@@ -1,7 +1,7 @@
 //! A document through a model and back.
 
 use model::format::{self, Import};
-use model::{Source, file};
+use model::{Model, Source, file};
 use serde_json::Value;
 
 pub fn import(name: &str, document: &Value) -> Import {
@@ -11,12 +11,16 @@ pub fn import(name: &str, document: &Value) -> Import {
     format::import(format, &text).unwrap_or_else(|error| panic!("{}\n{document:#}", error.0))
 }
 
-/// What a model file becomes, and what is said to be missing.
-pub fn export(name: &str, model: &str) -> (Value, Vec<String>) {
-    let source = Source::new("model.yaml", model);
+pub fn read(text: &str) -> Model {
+    let source = Source::new("model.yaml", text);
     let reading = file::read(&source);
     let shown = model::diagnostic::text(&source, &reading.diagnostics, false);
-    let model = reading.model.unwrap_or_else(|| panic!("{shown}"));
+    reading.model.unwrap_or_else(|| panic!("{shown}\n{text}"))
+}
+
+/// What a model file becomes, and what is said to be missing.
+pub fn export(name: &str, model: &str) -> (Value, Vec<String>) {
+    let model = read(model);
     let export = format::export(format::format(name).unwrap(), &model).unwrap();
     (serde_json::from_str(&export.text).unwrap(), export.notes.0)
 }
@@ -33,7 +37,7 @@ pub fn round_trip(name: &str, document: &Value) -> Import {
 pub fn with_unknown_members(document: &Value) -> Value {
     match document {
         Value::Object(members) => {
-            let free = ["TableData", "items", "entities", "PutRequest"];
+            let free = ["TableData", "items", "entities", "PutRequest", "Ref", "Fn::Sub"];
             let known = members.iter().map(|(name, value)| {
                 let value =
                     if free.contains(&name.as_str()) { value.clone() } else { with_unknown_members(value) };

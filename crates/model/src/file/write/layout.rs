@@ -52,6 +52,11 @@ impl Map {
         self.entries.push(Entry { comment, name: scalar(name), value });
     }
 
+    /// A name that is quoted already, if it has to be.
+    pub fn put_as(&mut self, name: String, value: Node) {
+        self.entries.push(Entry { comment: None, name, value });
+    }
+
     pub fn put_some(&mut self, name: &str, value: Option<Node>) {
         if let Some(value) = value {
             self.put(name, value);

@@ -1,0 +1,221 @@
+//! CloudFormation templates, as YAML or JSON. Each table is an `AWS::DynamoDB::Table`, or a `GlobalTable` if
+//! it has replicas; capacity that scales comes with its scalable targets and policies.
+//!
+//! A template may compute what it says. What follows from the defaults of parameters and from the tables of
+//! the template is read ([`known`]); the rest is kept and said. Comments, and the order of members, are not
+//! kept.
+
+mod global_table;
+mod known;
+mod scaling;
+mod table;
+mod text;
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value, json};
+
+use super::create_table::TableSection;
+use super::draft::Draft;
+use super::names::{self, Found, Names, is_table_name};
+use super::{Aspect, Format, JSON, Notes, Unreadable, create_table};
+use crate::Model;
+use crate::model::Table;
+use known::Known;
+
+pub const FORMAT: Format = Format {
+    name: "cloudformation",
+    title: "a CloudFormation template",
+    syntax: &text::YAML,
+    recognises,
+    read: Some(read),
+    write: Some(write),
+    holds: HOLDS,
+};
+
+pub const JSON_FORMAT: Format = Format {
+    name: "cloudformation-json",
+    title: "a CloudFormation template, as JSON",
+    syntax: &JSON,
+    recognises,
+    read: Some(read),
+    write: Some(write),
+    holds: HOLDS,
+};
+
+const HOLDS: &[Aspect] = &[
+    Aspect::Description,
+    Aspect::Tables,
+    Aspect::LocalIndexes,
+    Aspect::WideKeys,
+    Aspect::Throughput,
+    Aspect::Scaling,
+    Aspect::Class,
+    Aspect::Ttl,
+    Aspect::Stream,
+    Aspect::Pitr,
+    Aspect::DeletionProtection,
+    Aspect::Encryption,
+    Aspect::Replicas,
+    Aspect::Tags,
+];
+
+const TABLE: &str = "AWS::DynamoDB::Table";
+const GLOBAL_TABLE: &str = "AWS::DynamoDB::GlobalTable";
+
+/// Where the logical ids of an imported template are kept.
+const NAMES: &str = "cloudformation-names";
+
+fn recognises(document: &Value) -> bool {
+    tables_of(document).next().is_some()
+}
+
+fn resources(document: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    document["Resources"].as_object().into_iter().flatten()
+}
+
+fn tables_of(document: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    resources(document).filter(|(_, resource)| resource["Type"] == TABLE || resource["Type"] == GLOBAL_TABLE)
+}
+
+fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
+    if !recognises(document) {
+        return Err(Unreadable(format!("there is no {TABLE} under `Resources`")));
+    }
+    let known = known_tables(document, notes);
+    let mut names = Found::new(names::pascal);
+    let mut draft = Draft::default();
+    draft.description = document["Description"].as_str().map(str::to_owned);
+    let mut sections = Vec::new();
+    for (id, resource) in tables_of(document) {
+        let name = known.tables[id].as_str();
+        known.not_read(name, &resource["Properties"], notes);
+        let properties = known.resolve(&resource["Properties"]);
+        names.add(name, id);
+        sections.push(match resource["Type"] == TABLE {
+            true => table::section(name, &properties)?,
+            false => {
+                let global = global_table::section(name, &properties)?;
+                if global.home.is_some() && draft.region.is_none() {
+                    draft.region = global.home;
+                }
+                names.say(&kind(name), GLOBAL_TABLE);
+                global.section
+            }
+        });
+    }
+    scaling::read(document, &known, &mut sections, &mut names);
+    draft.name = sections.first().map_or_else(String::new, |first| first.name.clone());
+    sections.into_iter().for_each(|section| add(&mut draft, section, notes));
+    draft.keep(NAMES, names.kept);
+    Ok(draft)
+}
+
+/// What kind of table it is kept to be.
+fn kind(table: &str) -> String {
+    format!("{table}/type")
+}
+
+fn add(draft: &mut Draft, mut section: TableSection, notes: &mut Notes) {
+    super::scaling::simplify(&mut section);
+    let entity = draft.add_plain_entity(&section);
+    notes.add(format!("table {}: nothing tells its entities; `{entity}` stands for all", section.name));
+    draft.add_table(section);
+}
+
+/// The name of each table, by its logical id. A name that is made on deployment is replaced by one like it.
+fn known_tables<'d>(document: &'d Value, notes: &mut Notes) -> Known<'d> {
+    let mut known = Known { document, tables: IndexMap::new() };
+    for (id, resource) in tables_of(document) {
+        let given = &resource["Properties"]["TableName"];
+        let resolved = known.resolve(given);
+        let fallback = format!("table-{id}");
+        let taken = |name: &str| known.tables.values().any(|table| table == name);
+        let candidates = [resolved.as_str().unwrap_or_default(), id.as_str(), fallback.as_str()];
+        let free = candidates.into_iter().find(|name| is_table_name(name) && !taken(name));
+        let name = free.unwrap_or(&fallback).to_owned();
+        if *given != name.as_str() {
+            notes.add(format!("table {name}: its name is made when the template is deployed"));
+        }
+        known.tables.insert(id.clone(), name);
+    }
+    known
+}
+
+/// A template that is being written.
+struct Template<'m> {
+    names: Names<'m>,
+    parameters: Map<String, Value>,
+    resources: Map<String, Value>,
+}
+
+fn write(model: &Model, notes: &mut Notes) -> Value {
+    let mut template = Template {
+        names: Names::of(model, NAMES, names::pascal),
+        parameters: Map::new(),
+        resources: Map::new(),
+    };
+    for table in &model.tables {
+        if let Some(shape) = create_table::shape_or_note(table, notes) {
+            template.add(model, table, shape, notes);
+        }
+    }
+    let mut document = json!({ "AWSTemplateFormatVersion": "2010-09-09" });
+    if let Some(description) = &model.description {
+        if description.len() > 1024 {
+            notes.add("the description is longer than the 1,024 bytes CloudFormation takes");
+        }
+        document["Description"] = description.as_str().into();
+    }
+    if !template.parameters.is_empty() {
+        document["Parameters"] = Value::Object(template.parameters);
+    }
+    document["Resources"] = Value::Object(template.resources);
+    document
+}
+
+impl Template<'_> {
+    fn add(&mut self, model: &Model, table: &Table, shape: Value, notes: &mut Notes) {
+        let name = table.name.value.as_str();
+        let global = !table.replicas.is_empty() || self.names.kept(&kind(name)) == Some(GLOBAL_TABLE);
+        let id = self.names.give(name);
+        let properties = match global {
+            true => global_table::properties(self, model, table, shape, notes),
+            false => table::properties(self, table, shape),
+        };
+        let mut resource = json!({ "Type": if global { GLOBAL_TABLE } else { TABLE } });
+        // A stack can't delete what is protected: it leaves the table instead.
+        if table.deletion_protection.as_ref().is_some_and(|protected| protected.value) {
+            resource["DeletionPolicy"] = "Retain".into();
+            resource["UpdateReplacePolicy"] = "Retain".into();
+        }
+        resource["Properties"] = properties;
+        self.resources.insert(id.clone(), resource);
+        if !global {
+            super::scaling::of(table, notes).iter().for_each(|one| scaling::write(self, &id, one));
+        }
+    }
+
+    /// A key of one's own is not in the model: whoever deploys names it.
+    fn key_parameter(&mut self, region: Option<&str>) -> Value {
+        let name = names::pascal(&format!("encryption-key/{}", region.unwrap_or_default()));
+        let place = region.map_or(String::new(), |region| format!(" in {region}"));
+        let parameter = json!({
+            "Type": "String",
+            "Description": format!("The KMS key that tables are encrypted with{place}: its id, ARN or alias"),
+        });
+        self.parameters.insert(name.clone(), parameter);
+        json!({ "Ref": name })
+    }
+}
+
+/// Like `value[outer][inner] = …`, for documents that may have anything in these places.
+fn put(value: &mut Value, path: &[&str], what: Value) {
+    let mut place = value;
+    for name in path {
+        if !place.is_object() {
+            *place = json!({});
+        }
+        place = &mut place[*name];
+    }
+    *place = what;
+}

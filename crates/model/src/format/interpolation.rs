@@ -1,0 +1,71 @@
+//! `${…}` in the texts of templates, as far as it can be known without deploying anything.
+
+use serde_json::Value;
+
+/// The text with what is known put in. A text that is nothing but `${…}` becomes the value itself, null if
+/// that is not known; in a longer text what is not known is left out, and the joints with it.
+pub fn interpolate(text: &str, known: &impl Fn(&str) -> Option<Value>) -> Value {
+    if let Some(inner) = whole(text) {
+        return known(inner).unwrap_or(Value::Null);
+    }
+    let mut out = String::new();
+    let mut left_out = false;
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        // `$${` is how a template writes `${` itself.
+        if let Some(before) = before.strip_suffix('$') {
+            out = out + before + "${";
+            rest = after;
+            continue;
+        }
+        let Some(end) = end_of(after) else { break };
+        out.push_str(before);
+        match known(after[..end].trim()) {
+            Some(value) => out.push_str(&plain(&value)),
+            None => left_out = true,
+        }
+        rest = &after[end + 1..];
+    }
+    out.push_str(rest);
+    if left_out { out.trim_matches(['-', '_', '.', '/']).into() } else { out.into() }
+}
+
+/// `${name}` -> `name`.
+pub fn whole(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("${")?;
+    let end = end_of(rest)?;
+    (end + 1 == rest.len()).then(|| rest[..end].trim())
+}
+
+/// Where the brace closes that is open.
+fn end_of(rest: &str) -> Option<usize> {
+    let mut depth = 1;
+    for (at, character) in rest.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Numbers and truth values that a template puts in quotes.
+pub fn unquoted(value: &Value) -> Value {
+    match value.as_str() {
+        Some("true") => true.into(),
+        Some("false") => false.into(),
+        Some(text) => text.parse::<u64>().map_or_else(|_| value.clone(), Value::from),
+        None => value.clone(),
+    }
+}
