@@ -8,7 +8,7 @@
 //! models in `tests/rules/R14/` that trip it and that nearly do.
 
 mod collection;
-mod figures;
+pub(crate) mod figures;
 mod load;
 mod r01_served_only_by_scan;
 mod r02_filter_selects;

@@ -108,7 +108,7 @@ pub fn design(model: &Model, facts: &Facts, options: &Options) -> Result<Design,
     let given = model.has_keys().then(|| Prices::new(facts, model).of(model, &plans(model)));
     let identities = identities(model)?;
     let model = without_keys(model);
-    let judge = Judge::new(&model, &identities, facts, options.headroom);
+    let judge = Judge::new(&model, &identities, facts, options);
     let groups = groups(&judge);
     let found: Vec<Found> = groups.iter().map(|group| search(&judge, group, options.states_max)).collect();
     refuse(&judge, &groups, &found)?;
@@ -216,10 +216,13 @@ fn unanswered(judge: &Judge<'_>, at: usize) -> Diagnostic {
     let pattern = &judge.model.patterns[question.pattern];
     let message = format!("no key serves `{}` with one request", pattern.id.value);
     let diagnostic = Diagnostic::error(pattern.span, message);
-    match question.table_only {
+    match question.strong || question.grouped {
         true => diagnostic
-            .why("a strong read, or one of a transaction or batch, can't use a global index")
+            .why("a strong read can't use a global index, and one of a transaction or batch none at all")
             .help("if it may lag a moment, say `consistency: eventual`; else let writers know more of the key"),
+        false if question.signed => diagnostic
+            .why("keys that are composed of text don't put numbers below zero in order, and no plain attributes serve it")
+            .help("store the number with an offset that makes it positive"),
         false => diagnostic
             .why("known attributes, then at most one range, which also gives the order: that is what keys serve")
             .help("split it into several patterns, or say which part is a `filter`"),
@@ -257,7 +260,7 @@ fn assemblies(judge: &Judge<'_>, groups: &[Group], found: &[Found], options: &Op
         let chosen: Option<Vec<&Solution>> =
             found.iter().map(|found| Some(&found.solutions[fitting(found)?])).collect();
         let Some(chosen) = chosen else { continue };
-        let counts = || chosen.iter().map(|solution| solution.indexes.len());
+        let counts = || chosen.iter().map(|solution| solution.global_indexes());
         for colours in counts().max().unwrap_or(0)..=counts().sum() {
             all.extend(assemble(judge, groups, &chosen, options.indexes, colours));
             if options.indexes == Indexes::Named {

@@ -68,6 +68,7 @@ fn keys(design: &Design, entity: &str) -> String {
 
 const ORDERS: &str = "designs/order-management.yaml";
 const LEADERBOARD: &str = "designs/leaderboard.yaml";
+const SUPPORT_DESK: &str = "designs/support-desk.yaml";
 
 #[test]
 fn orders_lie_with_their_lines_and_the_queue_of_open_ones_has_three_shards() {
@@ -78,7 +79,7 @@ fn orders_lie_with_their_lines_and_the_queue_of_open_ones_has_three_shards() {
         keys(&design, "Order"),
         "ORDER#{orderId} / ORDER; \
          GSI1: CUSTOMER#{customerId} / {createdAt}#{orderId}; \
-         GSI2: CUSTOMER#{customerId} / {status}#{createdAt}#{orderId}; \
+         GSI2: CUSTOMER_STATUS#{customerId}#{status} / {createdAt}#{orderId}; \
          GSI3: ORDER#OPEN#{shard(orderId, 3)} / {createdAt}#{orderId} when status = OPEN"
     );
 }
@@ -235,6 +236,111 @@ fn who_is_not_read_with_a_collection_stays_out_of_it() {
     let design = designed(&model);
     assert_eq!(keys(&design, "Line"), "CART#{cartId} / LINE#{line:010}");
     assert_eq!(keys(&design, "Audit"), "AUDIT_CART#{cartId} / AUDIT#{at}");
+}
+
+const NOTES: &str = "  Note: { id: noteId, attributes: { owner: { distinct: 1K }, noteId: ulid, at: timestamp, title: string }, count: 1M, size: 1 KB }";
+const NOTES_IN_TWO_ORDERS: &str =
+    "  T: { query: Note, by: owner, order: title, consistency: strong, rate: 10/s, returns: 5 }
+  A: { query: Note, by: owner, order: at, consistency: strong, rate: 10/s, returns: 5 }
+  U: { update: Note, by: [owner, noteId], set: [text], rate: 10/s }";
+
+#[test]
+fn strong_reads_in_another_order_take_a_local_index() {
+    let design = designed(&small(NOTES, NOTES_IN_TWO_ORDERS));
+    assert_eq!(
+        keys(&design, "Note"),
+        "OWNER#{owner} / NOTE#{noteId}; \
+         LSI1: OWNER#{owner} / {title}#{noteId}; \
+         LSI2: OWNER#{owner} / {at}#{noteId}"
+    );
+    assert!(design.text.contains("LSI1: { type: local, sort: LSI1SK"), "{}", design.text);
+    let reason = &design.choices.iter().find(|choice| choice.about == "LSI1").unwrap().reason;
+    assert!(reason.contains("at most 10 GB; the largest has about 3.2 MB"), "{reason}");
+}
+
+#[test]
+fn a_local_index_is_not_made_for_what_any_index_serves() {
+    let design = designed(&small(NOTES, &NOTES_IN_TWO_ORDERS.replace("consistency: strong, ", "")));
+    assert_eq!(
+        keys(&design, "Note"),
+        "NOTE#{noteId} / NOTE; \
+         GSI1: OWNER#{owner} / {title}#{noteId}; \
+         GSI2: OWNER#{owner} / {at}#{noteId}"
+    );
+}
+
+#[test]
+fn no_local_index_is_made_for_more_than_ten_gigabytes_under_a_key() {
+    let large = NOTES.replace("distinct: 1K", "distinct: 10").replace("count: 1M", "count: 100M");
+    let none = "no key serves `T` with one request";
+    assert!(refusals(&small(&large, NOTES_IN_TWO_ORDERS)).contains(&none.to_owned()));
+}
+
+const TICKETS: &str = "  Ticket: { id: ticketId, attributes: { ticketId: ulid, owner: { distinct: 1K }, state: [NEW, DONE], at: timestamp }, count: 1M, size: 1 KB }";
+const TICKETS_BY_STATE: &str =
+    "  Q: { query: Ticket, by: [owner, state], order: at, rate: 10/s, returns: 5 }
+  U: { update: Ticket, by: ticketId, set: [state], rate: 10/s }";
+
+#[test]
+fn an_index_that_no_writer_can_compose_keys_for_is_keyed_by_attributes_as_they_are() {
+    let design = designed(&small(TICKETS, TICKETS_BY_STATE));
+    assert_eq!(
+        keys(&design, "Ticket"),
+        "TICKET#{ticketId} / TICKET; GSI1: {owner} / {state} / {at} / {ticketId}"
+    );
+    let declared = "GSI1: { partition: [owner, state], sort: [at, ticketId], project: all }";
+    assert!(design.text.contains(declared), "{}", design.text);
+    let reason = &design.choices.iter().find(|choice| choice.about == "GSI1").unwrap().reason;
+    assert!(reason.contains("no writer has to compose a key"), "{reason}");
+}
+
+#[test]
+fn attributes_as_they_are_key_no_index_that_others_would_be_in_too() {
+    let log = "\n  Log: { id: logId, attributes: { ticketId: ulid, owner: string, state: string, at: timestamp }, count: 1M, size: 1 KB }";
+    let composed = "GSI1: STATE#{state} / {owner}#{at}#{ticketId}";
+    let beside_others = designed(&small(&format!("{TICKETS}{log}"), TICKETS_BY_STATE));
+    assert!(keys(&beside_others, "Ticket").ends_with(composed));
+    let other_type = log.replace("logId, attributes: { ticketId: ulid", "logId, attributes: { ticketId: number");
+    let beside_numbers = designed(&small(&format!("{TICKETS}{other_type}"), TICKETS_BY_STATE));
+    assert!(keys(&beside_numbers, "Ticket").ends_with(composed));
+}
+
+#[test]
+fn numbers_below_zero_are_ordered_as_numbers() {
+    let model = small(
+        "  Reading: { id: readingId, attributes: { site: { distinct: 1K }, celsius: { type: number, min: -40, max: 60 } }, count: 1M, size: 1 KB }",
+        "  Q: { query: Reading, by: site, order: celsius, rate: 10/s, returns: 5 }
+  W: { create: Reading, rate: 10/s }",
+    );
+    let design = designed(&model);
+    assert!(keys(&design, "Reading").ends_with("GSI1: {site} / {celsius} / {readingId}"), "{}", keys(&design, "Reading"));
+    assert!(design.text.contains("celsius: number, readingId: string"), "{}", design.text);
+}
+
+#[test]
+fn named_indexes_are_keyed_by_attributes_as_they_are_where_that_serves() {
+    let options = Options { indexes: Indexes::Named, ..Options::default() };
+    let design = designed_with(&example(ORDERS), &options);
+    assert_eq!(
+        keys(&design, "Order"),
+        "ORDER#{orderId} / ORDER; \
+         OrderByCustomer: {customerId} / {createdAt} / {orderId}; \
+         OrderByCustomerStatus: {customerId} / {status} / {createdAt} / {orderId}; \
+         OrderOpen: ORDER#OPEN#{shard(orderId, 3)} / {createdAt}#{orderId} when status = OPEN"
+    );
+}
+
+#[test]
+fn a_support_desk_has_local_indexes_for_its_agents_and_plain_attributes_for_its_customers() {
+    let design = designed(&example(SUPPORT_DESK));
+    assert!(errors(&design.model).is_empty(), "{:?}", errors(&design.model));
+    assert_eq!(
+        keys(&design, "Ticket"),
+        "QUEUE#{queueId} / TICKET#{ticketId}; \
+         GSI1: {customerId} / {status} / {openedAt} / {queueId} / {ticketId}; \
+         LSI1: QUEUE#{queueId} / {openedAt}#{ticketId}; \
+         LSI2: QUEUE#{queueId} / {priority:01}#{ticketId}"
+    );
 }
 
 fn refusals(model: &Model) -> Vec<String> {

@@ -2,7 +2,7 @@
 //! of whole partitions need them, shards where keys are hot. What comes out is judged as a whole.
 
 use super::Indexes;
-use super::blueprint::{Blueprint, LogicalIndex, PhysicalIndex, draw, place_of};
+use super::blueprint::{Blueprint, IndexForm, LogicalIndex, PhysicalIndex, draw, place_of};
 use super::judge::{Judge, is_asked_for};
 use super::overload::{named, overloaded};
 use super::price::{Price, Prices};
@@ -45,7 +45,7 @@ pub fn assemble(
         solutions.iter().flat_map(|solution| solution.indexes.iter().cloned()).collect();
     let indexes = match style {
         Indexes::Overloaded => overloaded(judge.model, &logical, colours)?,
-        Indexes::Named => named(judge.model, &logical),
+        Indexes::Named => named(judge.model, &logical)?,
     };
     let mut table = std::collections::BTreeMap::new();
     for solution in solutions {
@@ -53,7 +53,8 @@ pub fn assemble(
     }
     let mut blueprint = Blueprint { table, indexes };
     set_apart(judge, groups, solutions, &mut blueprint);
-    Some(Finishing { judge, notes: Vec::new() }.finish(blueprint))
+    let assembly = Finishing { judge, notes: Vec::new() }.finish(blueprint);
+    judge.collections_fit(&assembly.model).then_some(assembly)
 }
 
 /// Who lies under the same attributes as a collection that is read whole, without being read with it,
@@ -93,6 +94,7 @@ impl Finishing<'_, '_> {
             blueprint = cooled;
             model = self.draw(&blueprint);
         }
+        self.note_hot_attributes(&model, &blueprint);
         self.cool_table(&mut blueprint);
         model = self.draw(&blueprint);
         self.allow_fan_out(&mut model);
@@ -121,10 +123,28 @@ impl Finishing<'_, '_> {
                 let prefix = entity.entry(index).map_or("", |entry| entry.partition[0].literal_prefix());
                 let keys = here.iter().flat_map(|heat| &heat.keys).filter(|key| key.key.starts_with(prefix));
                 let needed = keys.map(|key| key.shards_needed).max().unwrap_or(1);
-                logical.shards = if self.judge.spreads(logical) { needed } else { 1 };
+                let may = logical.form == IndexForm::Composed && self.judge.spreads(logical);
+                logical.shards = if may { needed } else { 1 };
             }
         }
         cooled
+    }
+
+    /// Keys that are attributes as they are can't be spread.
+    fn note_hot_attributes(&mut self, model: &Model, blueprint: &Blueprint) {
+        let plans = plans(model);
+        for heat in heat(model, &plans, &self.judge.facts.limits, self.judge.headroom) {
+            let (Some(name), Some(hot)) = (&heat.index, heat.busiest().filter(|key| key.is_too_hot())) else {
+                continue;
+            };
+            let mut named = blueprint.indexes.iter().filter(|one| one.table == heat.table_id && one.name == *name);
+            if named.any(|one| one.form() == IndexForm::Attributes) {
+                self.notes.push(format!(
+                    "the busiest key `{}` of {name} needs {} shards, which a key of plain attributes can't have",
+                    hot.key, hot.shards_needed
+                ));
+            }
+        }
     }
 
     /// Shards for hot keys of the table, where every reader and writer can still tell the key.

@@ -44,9 +44,22 @@ pub struct PhysicalIndex {
     pub logical: Vec<LogicalIndex>,
 }
 
+/// What the keys of an index are made of, and where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum IndexForm {
+    /// Global, with keys that writers compose as text. Unlike entities can share one.
+    Composed,
+    /// Global, keyed by attributes that items have anyway: the database keeps it right. Whatever has all of
+    /// them is in it.
+    Attributes,
+    /// Local: the table's own partitions in another order, open to strong reads.
+    Local,
+}
+
 /// Entities that lie in one partition of an index, for some of the reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogicalIndex {
+    pub form: IndexForm,
     pub layouts: Vec<(EntityId, Layout)>,
     pub shards: u64,
     pub projection: Need,
@@ -74,6 +87,13 @@ impl Need {
     }
 }
 
+impl PhysicalIndex {
+    /// The same for all it holds.
+    pub fn form(&self) -> IndexForm {
+        self.logical.first().map_or(IndexForm::Composed, |logical| logical.form)
+    }
+}
+
 impl LogicalIndex {
     pub fn entities(&self) -> impl Iterator<Item = EntityId> {
         self.layouts.iter().map(|(id, _)| *id)
@@ -95,7 +115,8 @@ pub fn draw(model: &Model, identities: &Identities, blueprint: &Blueprint) -> Mo
         table.indexes.clear();
     }
     for physical in &blueprint.indexes {
-        let index = physical_index(model, blueprint, physical);
+        let table = &drawn.tables[physical.table.0];
+        let index = physical_index(model, blueprint, physical, table.key.as_ref());
         drawn.tables[physical.table.0].indexes.push(index);
     }
     let naming = Naming { model, identities };
@@ -138,7 +159,12 @@ fn need_beside_keys(model: &Model, blueprint: &Blueprint, logical: &LogicalIndex
     Need::These(names.iter().filter(|name| lacking(name)).cloned().collect())
 }
 
-fn physical_index(model: &Model, blueprint: &Blueprint, physical: &PhysicalIndex) -> Index {
+fn physical_index(
+    model: &Model,
+    blueprint: &Blueprint,
+    physical: &PhysicalIndex,
+    table_key: Option<&KeySchema>,
+) -> Index {
     let needs = physical.logical.iter().map(|logical| need_beside_keys(model, blueprint, logical));
     let need = needs.fold(Need::nothing(), |all, one| all.with(&one));
     let projection = match need {
@@ -151,32 +177,78 @@ fn physical_index(model: &Model, blueprint: &Blueprint, physical: &PhysicalIndex
     Index {
         name: Spanned::new(physical.name.clone(), Span::default()),
         span: Span::default(),
-        kind: IndexKind::Global,
-        key: KeySchema {
-            partition: vec![key_attribute(&format!("{}PK", physical.name))],
-            sort: vec![key_attribute(&format!("{}SK", physical.name))],
-        },
+        kind: if physical.form() == IndexForm::Local { IndexKind::Local } else { IndexKind::Global },
+        key: index_key(model, physical, table_key),
         projection: Spanned::new(projection, Span::default()),
         throughput: Throughput::default(),
         size: None,
     }
 }
 
+fn index_key(model: &Model, physical: &PhysicalIndex, table_key: Option<&KeySchema>) -> KeySchema {
+    let own = |side: &str| vec![key_attribute(&format!("{}{side}", physical.name))];
+    match physical.form() {
+        IndexForm::Composed => KeySchema { partition: own("PK"), sort: own("SK") },
+        IndexForm::Local => KeySchema {
+            partition: table_key.map(|key| key.partition.clone()).unwrap_or_default(),
+            sort: own("SK"),
+        },
+        IndexForm::Attributes => {
+            let (id, layout) = &physical.logical[0].layouts[0];
+            let typed = |name: &String| {
+                let stored = model.entity(*id).attribute(name).map(|found| found.kind.stored());
+                KeyAttribute { kind: stored.unwrap_or(Type::S), ..key_attribute(name) }
+            };
+            KeySchema {
+                partition: layout.partition.iter().map(typed).collect(),
+                sort: layout.sort.iter().map(|element| typed(&element.attribute)).collect(),
+            }
+        }
+    }
+}
+
 fn entries(naming: &Naming<'_>, blueprint: &Blueprint, id: EntityId, table: TableId) -> Vec<IndexEntry> {
     let here = blueprint.indexes.iter().filter(|physical| physical.table == table);
     let entry = |(position, physical): (usize, &PhysicalIndex)| {
+        if physical.form() == IndexForm::Attributes {
+            return implied(naming.model.entity(id), IndexId(position), physical);
+        }
         let logical = physical.logical.iter().find(|logical| logical.entities().any(|one| one == id))?;
         let (_, layout) = logical.layouts.iter().find(|(one, _)| *one == id)?;
+        let partition = match logical.form {
+            IndexForm::Local => naming.table_key(id, blueprint.table.get(&id)?).partition,
+            _ => naming.index_partition(id, layout, logical.shards),
+        };
         Some(IndexEntry {
             index: IndexId(position),
             when: predicate(&layout.members),
-            partition: vec![naming.index_partition(id, layout, logical.shards)],
+            partition: vec![partition],
             sort: vec![naming.index_sort(id, layout, logical.labelled || logical.layouts.len() > 1)],
             declared: true,
             span: place_of(id, IndexId(position)),
         })
     };
     here.enumerate().filter_map(entry).collect()
+}
+
+/// The place of any entity that has all attributes of the index's key, asked for or not.
+fn implied(entity: &Entity, index: IndexId, physical: &PhysicalIndex) -> Option<IndexEntry> {
+    let layout = &physical.logical[0].layouts[0].1;
+    let has_all = layout.attributes().iter().all(|name| entity.attribute(name).is_some());
+    let of = |name: &str| Template::of_attribute(name, Span::default());
+    let optional = |name: &&str| entity.attribute(name).is_some_and(|attribute| attribute.optional);
+    let absent = |name: &str| Member { attribute: name.to_owned(), value: None };
+    let sort = || layout.sort.iter().map(|element| element.attribute.as_str());
+    let in_order = layout.partition.iter().map(String::as_str).chain(sort());
+    let members: Vec<Member> = in_order.filter(optional).map(absent).collect();
+    has_all.then(|| IndexEntry {
+        index,
+        when: predicate(&members),
+        partition: layout.partition.iter().map(|name| of(name)).collect(),
+        sort: sort().map(of).collect(),
+        declared: false,
+        span: Span::default(),
+    })
 }
 
 /// What differs within a partition, to compute shards from; none if the partition holds a single item.

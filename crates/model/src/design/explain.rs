@@ -1,15 +1,18 @@
 //! Why the design is as it is: a sentence or two for each key, index and pattern, which stand as comments
 //! in the file, too.
 
+use std::collections::BTreeSet;
+
 use super::Options;
 use super::assemble::Assembly;
-use super::blueprint::LogicalIndex;
+use super::blueprint::{IndexForm, LogicalIndex};
 use super::judge::{Judge, is_found_by_writers};
 use super::price::share;
 use crate::Model;
+use crate::check::figures::bytes;
 use crate::cost::dollars;
 use crate::file::{Comments, Subject};
-use crate::heat::{KeyHeat, heat};
+use crate::heat::{Growing, KeyHeat, forecasts, heat};
 use crate::model::{EntityId, IndexId, Projection, TableId};
 use crate::plan::{Plan, ReadOperation, StepKind};
 
@@ -20,12 +23,24 @@ pub fn comments(judge: &Judge<'_>, assembly: &Assembly, options: &Options, head:
         comments.insert(Subject::Key(*id), explaining.key(*id));
     }
     let mut positions: std::collections::BTreeMap<TableId, usize> = Default::default();
+    // What local indexes ask for is the same for all of a table.
+    let mut explained: BTreeSet<TableId> = BTreeSet::new();
     for physical in &assembly.blueprint.indexes {
         let position = positions.entry(physical.table).or_default();
         let index = IndexId(*position);
         *position += 1;
-        let held = &assembly.model.table(physical.table).index(index).projection.value;
-        comments.insert(Subject::Index(physical.table, index), projection(held).to_owned());
+        let held = projection(&assembly.model.table(physical.table).index(index).projection.value);
+        let about = match physical.form() {
+            IndexForm::Composed => held.to_owned(),
+            IndexForm::Local if !explained.insert(physical.table) => held.to_owned(),
+            IndexForm::Local => format!("{} {held}", explaining.local(physical.table)),
+            IndexForm::Attributes => {
+                let logical = &physical.logical[0];
+                let reason = explaining.entry(logical.layouts[0].0, index, physical.table, logical);
+                format!("{reason} {held}")
+            }
+        };
+        comments.insert(Subject::Index(physical.table, index), about);
         for logical in &physical.logical {
             for id in logical.entities() {
                 comments
@@ -101,10 +116,38 @@ impl Explaining<'_, '_> {
         if !changing.is_empty() {
             text += &format!(" A change of {} moves the row: two writes.", changing.join(", "));
         }
+        match logical.form {
+            IndexForm::Composed => {}
+            IndexForm::Local => text += " In the table's own partition, so strong reads can use it.",
+            IndexForm::Attributes => {
+                text += " Keyed by attributes as they are: no writer has to compose a key, or to know the \
+                         rest of one.";
+            }
+        }
         if logical.shards > 1 {
             text += &self.shards(table, index, entry.partition[0].literal_prefix(), logical.shards);
         }
         text
+    }
+
+    /// What a local index asks for in return.
+    fn local(&self, table: TableId) -> String {
+        let limits = &self.judge.facts.limits;
+        let name = &self.assembly.model.table(table).name.value;
+        let collections = forecasts(&self.assembly.model, limits);
+        let here = collections.iter().filter(|one| one.growing == Growing::Collection && one.table == *name);
+        let largest = here.max_by(|one, other| one.bytes.total_cmp(&other.bytes));
+        let size = largest.map_or_else(String::new, |one| {
+            let growth = match one.days_left {
+                Some(days) => format!(", and reach it in {days:.0} days"),
+                None => String::new(),
+            };
+            format!("; the largest has about {}{growth}", bytes(one.bytes))
+        });
+        format!(
+            "Made with the table, or never. With it, all items of one partition key have at most {}{size}.",
+            bytes(limits.collection_bytes)
+        )
     }
 
     /// ` Its busiest key would take 1,800 WCU …: 3 shards.`

@@ -3,15 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use super::blueprint::{Blueprint, Identities, LogicalIndex, Need, PhysicalIndex, TableKey, draw, spreading};
+use item::Type;
+
+use super::blueprint::{
+    Blueprint, Identities, IndexForm, LogicalIndex, Need, PhysicalIndex, TableKey, draw, spreading,
+};
 use super::identity::finds;
 use super::layout::Layout;
 use super::price::Prices;
+use super::{Indexes, Options};
 use crate::Model;
 use crate::facts::Facts;
-use crate::heat::heat;
+use crate::heat::{Growing, forecasts, heat};
 use crate::model::{
-    ActionKind, AttributesRead, EntityId, Grouping, IndexId, Pattern, Read, ReadVerb, Write, WriteVerb,
+    ActionKind, AttributesRead, Entity, EntityId, Grouping, IndexId, Pattern, Read, ReadVerb, Write, WriteVerb,
 };
 use crate::plan::{Gap, Plan, ReadOperation, ReadPlan, StepKind, plan};
 use crate::predict::typical::Footprints;
@@ -20,6 +25,8 @@ use crate::{Span, Spanned};
 /// What a read that has to be fanned out without leave is said to cost, so that any other way comes first.
 const UNASKED_FAN_OUT: f64 = 1e9;
 const DRAFT: &str = "draft";
+/// DynamoDB's limit on each side of a global index's key.
+const KEY_ATTRIBUTES_MAX: usize = 4;
 
 /// A read of a pattern: the question that keys have to answer.
 #[derive(Clone, Debug)]
@@ -28,8 +35,27 @@ pub struct Question {
     pub action: usize,
     pub entities: Vec<EntityId>,
     pub need: Need,
-    /// A strong read, or one of a transaction or batch: no global index serves it.
-    pub table_only: bool,
+    /// A strong read: no global index serves it.
+    pub strong: bool,
+    /// One of a transaction or batch: no index serves it.
+    pub grouped: bool,
+    /// It ranges or orders by numbers below zero, which text does not put in order.
+    pub signed: bool,
+}
+
+impl Question {
+    fn may_use(&self, form: IndexForm) -> bool {
+        match form {
+            IndexForm::Composed => !self.grouped && !self.strong && !self.signed,
+            IndexForm::Attributes => !self.grouped && !self.strong,
+            IndexForm::Local => !self.grouped && !self.signed,
+        }
+    }
+
+    /// Whether a local index can do what no global one can.
+    pub fn wants_local(&self) -> bool {
+        self.strong && self.may_use(IndexForm::Local)
+    }
 }
 
 /// An index with a set of questions it answers.
@@ -53,6 +79,7 @@ pub struct Judge<'m> {
     pub identities: &'m Identities,
     pub facts: &'m Facts,
     pub headroom: f64,
+    pub style: Indexes,
     pub questions: Vec<Question>,
     prices: Prices<'m>,
     /// Of items keyed by nothing but their identity.
@@ -60,13 +87,19 @@ pub struct Judge<'m> {
 }
 
 impl<'m> Judge<'m> {
-    pub fn new(model: &'m Model, identities: &'m Identities, facts: &'m Facts, headroom: f64) -> Judge<'m> {
+    pub fn new(
+        model: &'m Model,
+        identities: &'m Identities,
+        facts: &'m Facts,
+        options: &Options,
+    ) -> Judge<'m> {
         let plain = draw(model, identities, &plainest(model, identities));
         Judge {
             model,
             identities,
             facts,
-            headroom,
+            headroom: options.headroom,
+            style: options.indexes,
             questions: questions(model),
             prices: Prices::new(facts, model),
             footprints: Footprints::new(&plain),
@@ -122,6 +155,7 @@ impl<'m> Judge<'m> {
         let StepKind::Read(read) = step else { return None };
         let grouped = pattern.grouping != Grouping::Single;
         let served = read.operation != ReadOperation::Scan
+            && !question.signed
             && (!grouped || read.operation == ReadOperation::GetItem)
             && self.is_right(question, read);
         let action = &pattern.actions[question.action];
@@ -163,6 +197,39 @@ impl<'m> Judge<'m> {
         })
     }
 
+    /// Whether DynamoDB has such an index: attributes that can be keys, collections that are not too large.
+    pub fn is_possible(&self, logical: &LogicalIndex) -> bool {
+        match logical.form {
+            IndexForm::Composed => true,
+            IndexForm::Attributes => self.can_be_keys(logical),
+            IndexForm::Local => !logical.partition().is_empty() && self.collections_fit(&self.draft(logical)),
+        }
+    }
+
+    /// One entity, up to four attributes on each side, read in one direction, and the same type wherever an
+    /// item of the table has them.
+    fn can_be_keys(&self, logical: &LogicalIndex) -> bool {
+        let [(id, layout)] = logical.layouts.as_slice() else { return false };
+        let few = (1..=KEY_ATTRIBUTES_MAX).contains(&layout.partition.len())
+            && layout.sort.len() <= KEY_ATTRIBUTES_MAX;
+        let plain = layout.sort.iter().all(|element| !element.inverted)
+            && layout.members.iter().all(|member| member.value.is_none());
+        let kind = |entity: &Entity, name: &str| entity.attribute(name).map(|found| found.kind.stored());
+        let fits = |name: &&str| {
+            let own = kind(self.model.entity(*id), name);
+            let mut others = self.model.entities_of(self.model.entity(*id).table);
+            matches!(own, Some(Type::S | Type::N | Type::B))
+                && others.all(|(_, other)| kind(other, name).is_none_or(|one| Some(one) == own))
+        };
+        few && plain && logical.shards == 1 && layout.attributes().iter().all(fits)
+    }
+
+    /// Whether no collection under a local index is larger than it may be.
+    pub fn collections_fit(&self, drawn: &Model) -> bool {
+        let collections = forecasts(drawn, &self.facts.limits);
+        collections.iter().all(|one| !one.enforced || one.growing == Growing::Item || one.days_left != Some(0.0))
+    }
+
     /// What an index costs each month that answers these questions; none if it can't, or a writer can't
     /// keep it up.
     pub fn on_index(&self, logical: &LogicalIndex, questions: &[&Question]) -> Option<Verdict> {
@@ -171,7 +238,7 @@ impl<'m> Judge<'m> {
         let drawn = self.draft(&logical);
         let footprints = Footprints::new(&drawn);
         let upkeep = self.upkeep(&drawn, &footprints, &logical)?;
-        let read = |question: &&Question| self.read_on_draft(&drawn, &footprints, question);
+        let read = |question: &&Question| self.read_on_draft(&drawn, &footprints, logical.form, question);
         let reads = questions.iter().map(read).collect::<Option<Vec<f64>>>()?;
         Some(Verdict { upkeep, reads })
     }
@@ -180,6 +247,12 @@ impl<'m> Judge<'m> {
     fn draft(&self, logical: &LogicalIndex) -> Model {
         let mut blueprint = plainest(self.model, self.identities);
         let table = self.model.entity(logical.layouts[0].0).table;
+        if logical.form == IndexForm::Local {
+            let key = |id: EntityId, layout: &Layout| {
+                (id, TableKey::plain(Layout::of_partition(&layout.partition, &self.identities[id.0])))
+            };
+            blueprint.table.extend(logical.layouts.iter().map(|(id, layout)| key(*id, layout)));
+        }
         let logical = vec![logical.clone()];
         blueprint.indexes.push(PhysicalIndex { table, name: DRAFT.to_owned(), logical });
         draw(self.model, self.identities, &blueprint)
@@ -187,8 +260,9 @@ impl<'m> Judge<'m> {
 
     fn upkeep(&self, drawn: &Model, footprints: &Footprints, logical: &LogicalIndex) -> Option<f64> {
         let mut upkeep = 0.0;
-        for id in logical.entities() {
-            let entry = drawn.entity(id).entry(IndexId(0))?;
+        let table = drawn.entity(logical.layouts[0].0).table;
+        for (id, entity) in drawn.entities_of(table) {
+            let Some(entry) = entity.entry(IndexId(0)) else { continue };
             upkeep += self.prices.entry(drawn, footprints, id, entry);
             for (position, action) in self.writing(id) {
                 let pattern = &drawn.patterns[position];
@@ -208,11 +282,17 @@ impl<'m> Judge<'m> {
         Some(upkeep)
     }
 
-    fn read_on_draft(&self, drawn: &Model, footprints: &Footprints, question: &Question) -> Option<f64> {
+    fn read_on_draft(
+        &self,
+        drawn: &Model,
+        footprints: &Footprints,
+        form: IndexForm,
+        question: &Question,
+    ) -> Option<f64> {
         let (pattern, plan) = forced(drawn, question);
         let step = &plan.steps[question.action].kind;
         let StepKind::Read(read) = step else { return None };
-        if question.table_only || read.operation != ReadOperation::Query || !self.is_right(question, read) {
+        if !question.may_use(form) || read.operation != ReadOperation::Query || !self.is_right(question, read) {
             return None;
         }
         let action = &pattern.actions[question.action];
@@ -224,7 +304,7 @@ impl<'m> Judge<'m> {
         let drawn = self.draft(&LogicalIndex { projection: Need::All, ..logical.clone() });
         let answers = |question: &Question| {
             let all_here = question.entities.iter().all(|id| logical.entities().any(|one| one == *id));
-            if question.table_only || !all_here || !self.may_know(question, logical.partition()) {
+            if !question.may_use(logical.form) || !all_here || !self.may_know(question, logical.partition()) {
                 return false;
             }
             match &forced(&drawn, question).1.steps[question.action].kind {
@@ -251,7 +331,7 @@ impl<'m> Judge<'m> {
 
     /// How many keys the busiest partition of the index must be spread over, for these questions.
     pub fn shards(&self, logical: &LogicalIndex, questions: &[&Question]) -> u64 {
-        if !self.spreads(logical) {
+        if logical.form == IndexForm::Local || !self.spreads(logical) {
             return 1;
         }
         let drawn = self.draft(&LogicalIndex { shards: 1, ..logical.clone() });
@@ -260,7 +340,7 @@ impl<'m> Judge<'m> {
         for (position, _) in logical.entities().flat_map(|id| self.writing(id).collect::<Vec<_>>()) {
             plans[position] = plan(&drawn, &drawn.patterns[position]);
         }
-        for question in questions.iter().filter(|question| !question.table_only) {
+        for question in questions.iter().filter(|question| question.may_use(logical.form)) {
             plans[question.pattern] = forced(&drawn, question).1;
         }
         let heats = heat(&drawn, &plans, &self.facts.limits, self.headroom);
@@ -313,7 +393,9 @@ fn questions(model: &Model) -> Vec<Question> {
                 action,
                 entities: read.entities.iter().map(|id| id.value).collect(),
                 need: need(model, read),
-                table_only: is_strong(one) || one.grouping != Grouping::Single,
+                strong: is_strong(one),
+                grouped: one.grouping != Grouping::Single,
+                signed: is_signed(model, read),
             });
         }
     }
@@ -322,6 +404,17 @@ fn questions(model: &Model) -> Vec<Question> {
 
 fn is_strong(pattern: &Pattern) -> bool {
     pattern.consistency.as_ref().is_some_and(|one| one.value == crate::model::Consistency::Strong)
+}
+
+fn is_signed(model: &Model, read: &Read) -> bool {
+    let terms = read.conditions.iter().flat_map(|conditions| &conditions.terms);
+    let ranged = terms.filter(|term| term.operator.is_range()).map(|term| &term.attribute.value);
+    let mut sorted = ranged.chain(read.order.iter().map(|order| &order.attribute.value));
+    let least = |name: &String| {
+        let attributes = read.entities.iter().filter_map(|id| model.entity(id.value).attribute(name));
+        attributes.filter_map(|attribute| attribute.min).fold(0.0, f64::min)
+    };
+    sorted.any(|name| least(name) < 0.0)
 }
 
 /// What a read needs of an index. Whoever does not say what is read gets the whole item.

@@ -48,6 +48,11 @@ impl Layout {
         Layout { partition: identity.to_vec(), sort: Vec::new(), members: Vec::new() }
     }
 
+    /// All of a partition in the order of the identity.
+    pub fn of_partition(partition: &[String], identity: &[String]) -> Layout {
+        Layout { partition: partition.to_vec(), sort: Vec::new(), members: Vec::new() }.made_unique(identity)
+    }
+
     /// With the identity at the end of the sort key, as far as it is not in the key yet: then no two items
     /// have the same key, and equal ones come in one order.
     pub fn made_unique(mut self, identity: &[String]) -> Layout {

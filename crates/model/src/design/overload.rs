@@ -1,32 +1,43 @@
 //! Which logical indexes share a physical one: colouring. Two that hold the same entity can't, because an
-//! item has one value for each key attribute.
+//! item has one value for each key attribute; nor can one keyed by attributes share with any other.
 
-use super::blueprint::{LogicalIndex, Need, PhysicalIndex, label};
+use super::blueprint::{IndexForm, LogicalIndex, Need, PhysicalIndex, label};
 use crate::Model;
 use crate::model::TableId;
 
 /// More tries than any sensible number of indexes takes.
 const TRIES_MAX: u32 = 20_000;
+/// DynamoDB's limit for each table.
+const LOCAL_INDEXES_MAX: usize = 5;
 
-/// At most `colours` physical indexes for each table; none if they don't suffice.
+/// At most `colours` global indexes for each table, and as few local ones as will do; none if they don't
+/// suffice.
 pub fn overloaded(model: &Model, logical: &[LogicalIndex], colours: usize) -> Option<Vec<PhysicalIndex>> {
     let mut all = Vec::new();
     for table in model.table_ids() {
-        let here: Vec<&LogicalIndex> = logical.iter().filter(|one| table_of(model, one) == table).collect();
-        let mut painter = Painter { here: &here, colours, tries: 0, painted: Vec::new() };
-        if !painter.paint(0) {
-            return None;
-        }
-        for (position, members) in painter.painted.into_iter().enumerate() {
-            let logical = labelled(members.into_iter().map(|at| here[at].clone()).collect());
-            all.push(PhysicalIndex { table, name: format!("GSI{}", position + 1), logical });
+        let here = logical.iter().filter(|one| table_of(model, one) == table);
+        let (local, global): (Vec<&LogicalIndex>, Vec<&LogicalIndex>) =
+            here.partition(|one| one.form == IndexForm::Local);
+        let few = (0..=LOCAL_INDEXES_MAX).find_map(|colours| painted(&local, colours));
+        for (prefix, painted) in [("GSI", painted(&global, colours)?), ("LSI", few?)] {
+            for (position, logical) in painted.into_iter().enumerate() {
+                all.push(PhysicalIndex { table, name: format!("{prefix}{}", position + 1), logical });
+            }
         }
     }
     Some(all)
 }
 
-/// One physical index for each logical one, named after what it finds.
-pub fn named(model: &Model, logical: &[LogicalIndex]) -> Vec<PhysicalIndex> {
+/// Those that share each of the colours.
+fn painted(here: &[&LogicalIndex], colours: usize) -> Option<Vec<Vec<LogicalIndex>>> {
+    let mut painter = Painter { here, colours, tries: 0, painted: Vec::new() };
+    let suffices = painter.paint(0);
+    let members = |members: Vec<usize>| labelled(members.into_iter().map(|at| here[at].clone()).collect());
+    suffices.then(|| painter.painted.into_iter().map(members).collect())
+}
+
+/// One physical index for each logical one, named after what it finds; none if there are too many.
+pub fn named(model: &Model, logical: &[LogicalIndex]) -> Option<Vec<PhysicalIndex>> {
     let mut all: Vec<PhysicalIndex> = Vec::new();
     for one in logical {
         let table = table_of(model, one);
@@ -35,7 +46,10 @@ pub fn named(model: &Model, logical: &[LogicalIndex]) -> Vec<PhysicalIndex> {
         let name = if taken == 0 { plain } else { format!("{plain}{}", taken + 1) };
         all.push(PhysicalIndex { table, name, logical: vec![one.clone()] });
     }
-    all
+    let local = |table: TableId| {
+        all.iter().filter(|one| one.table == table && one.form() == IndexForm::Local).count()
+    };
+    model.table_ids().all(|table| local(table) <= LOCAL_INDEXES_MAX).then_some(all)
 }
 
 fn table_of(model: &Model, logical: &LogicalIndex) -> TableId {
@@ -111,7 +125,8 @@ impl Painter<'_> {
 fn conflict(one: &LogicalIndex, other: &LogicalIndex) -> bool {
     let shared = one.entities().any(|id| other.entities().any(|there| there == id));
     let several = one.layouts.len() > 1 || other.layouts.len() > 1;
-    shared || (several && one.partition() == other.partition())
+    let exclusive = one.form == IndexForm::Attributes || other.form == IndexForm::Attributes;
+    shared || exclusive || (several && one.partition() == other.partition())
 }
 
 fn difference(one: &Need, other: &Need) -> usize {

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use super::blueprint::{LogicalIndex, Need, TableKey};
+use super::Indexes;
+use super::blueprint::{IndexForm, LogicalIndex, Need, TableKey};
 use super::judge::{Judge, Question, Verdict};
-use super::layout::{Layout, proposals};
+use super::layout::{Layout, Member, proposals};
 use crate::model::EntityId;
 
 /// Questions of one group, as bits.
@@ -21,6 +22,8 @@ const KEPT: usize = 2;
 const PATIENCE: u64 = 10;
 /// A verdict takes as long as so many states.
 const STATES_PER_VERDICT: u64 = 10;
+/// What a coarser partition key must save, as a share, to be worth having.
+const COARSER_WORTH: f64 = 0.001;
 
 /// Entities that are read together, directly or by way of others, and all questions about them.
 pub struct Group {
@@ -36,6 +39,12 @@ pub struct Solution {
     pub table: Mask,
     pub indexes: Vec<LogicalIndex>,
     pub cost: f64,
+}
+
+impl Solution {
+    pub fn global_indexes(&self) -> usize {
+        self.indexes.iter().filter(|index| index.form != IndexForm::Local).count()
+    }
 }
 
 pub struct Found {
@@ -131,10 +140,41 @@ struct Search<'a, 'm> {
     states_max: u64,
 }
 
+impl Candidate {
+    /// Whether the two can stand for each other, if they answer the same questions.
+    fn is_like(&self, other: &LogicalIndex) -> bool {
+        let own = &self.logical;
+        let local = own.form == IndexForm::Local || other.form == IndexForm::Local;
+        let same_place = own.form == other.form && own.partition() == other.partition();
+        own.entities().eq(other.entities()) && (!local || same_place)
+    }
+
+    /// Whether the other is to take its place. The first are the finest: of the same items, a hair of
+    /// storage is no reason to take a coarser one.
+    fn is_worse(&self, cost: f64, other: &LogicalIndex, other_cost: f64) -> bool {
+        let members = |logical: &LogicalIndex| -> Vec<Vec<Member>> {
+            logical.layouts.iter().map(|(_, layout)| layout.members.clone()).collect()
+        };
+        let coarser = members(&self.logical) == members(other);
+        other_cost < cost * if coarser { 1.0 - COARSER_WORTH } else { 1.0 }
+    }
+
+    /// A local index lies in the table's partitions, so they have to be those it is for.
+    fn fits(&self, keys: &BTreeMap<EntityId, TableKey>) -> bool {
+        let in_partition = |(id, layout): &(EntityId, Layout)| {
+            let key = &keys[id];
+            key.layout.partition == layout.partition && key.shards == 1
+        };
+        self.logical.form != IndexForm::Local || self.logical.layouts.iter().all(in_partition)
+    }
+}
+
 /// What is decided so far for one choice of table keys.
 struct Partial<'k> {
     keys: &'k BTreeMap<EntityId, TableKey>,
     on_table: Vec<Option<f64>>,
+    /// Which of the candidates go with these keys.
+    fitting: Vec<bool>,
     /// The order in which questions are decided.
     order: Vec<usize>,
     /// The least that the questions from a position on can cost.
@@ -171,7 +211,8 @@ impl Search<'_, '_> {
         }
         let count = self.questions.len();
         let on_table: Vec<Option<f64>> = (0..count).map(|at| self.table_price(at, keys)).collect();
-        let alone: Vec<Vec<f64>> = (0..count).map(|at| self.read_prices(at)).collect();
+        let fitting: Vec<bool> = self.candidates.iter().map(|candidate| candidate.fits(keys)).collect();
+        let alone: Vec<Vec<f64>> = (0..count).map(|at| self.read_prices(at, &fitting)).collect();
         for at in (0..count).filter(|at| on_table[*at].is_some() || !alone[*at].is_empty()) {
             self.answered |= 1 << at;
         }
@@ -185,13 +226,13 @@ impl Search<'_, '_> {
             least[position] = least[position + 1] + cheapest(order[position]);
         }
         let mut partial =
-            Partial { keys, on_table, order, least, table: 0, open: Vec::new(), table_cost: 0.0 };
+            Partial { keys, on_table, fitting, order, least, table: 0, open: Vec::new(), table_cost: 0.0 };
         self.decide(&mut partial, 0);
     }
 
     /// Reading alone, at every candidate that answers.
-    fn read_prices(&mut self, at: usize) -> Vec<f64> {
-        let serving: Vec<usize> = self.serving(at).collect();
+    fn read_prices(&mut self, at: usize, fitting: &[bool]) -> Vec<f64> {
+        let serving: Vec<usize> = self.serving(at).filter(|one| fitting[*one]).collect();
         serving.into_iter().filter_map(|one| Some(self.verdict(one, 1 << at)?.reads[0])).collect()
     }
 
@@ -290,7 +331,8 @@ impl Search<'_, '_> {
             }
         }
         let serving: Vec<usize> = self.serving(at).collect();
-        for candidate in serving.into_iter().filter(|one| partial.open.iter().all(|(open, _)| open != one)) {
+        let new = |one: &usize| partial.fitting[*one] && partial.open.iter().all(|(open, _)| open != one);
+        for candidate in serving.into_iter().filter(new) {
             if !self.is_worth(partial, candidate, at) {
                 continue;
             }
@@ -376,9 +418,10 @@ fn table_keys(judge: &Judge<'_>, id: EntityId, questions: &[&Question]) -> Vec<T
     let together = about.iter().any(|question| question.entities.len() > 1);
     let suggested = about.iter().flat_map(|question| proposals(judge.model, judge.read(question), id));
     let suggested = suggested.map(|layout| layout.made_unique(identity));
+    let under_local_indexes = local_partitions(judge, id, &about);
     let mut kept: Vec<Keyed> = Vec::new();
     let mut seen: Vec<Layout> = Vec::new();
-    for layout in identity_splits(judge, id).into_iter().chain(suggested) {
+    for layout in identity_splits(judge, id).into_iter().chain(suggested).chain(under_local_indexes) {
         if layout.partition.is_empty() || seen.contains(&layout) {
             continue;
         }
@@ -395,6 +438,14 @@ fn table_keys(judge: &Judge<'_>, id: EntityId, questions: &[&Question]) -> Vec<T
         }
     }
     kept.into_iter().map(|keyed| keyed.key).collect()
+}
+
+/// Where a strong read could find its items by way of a local index, whatever the order of the table.
+fn local_partitions(judge: &Judge<'_>, id: EntityId, about: &[&Question]) -> Vec<Layout> {
+    let identity = &judge.identities[id.0];
+    let strong = about.iter().filter(|question| question.wants_local());
+    let layouts = strong.flat_map(|question| proposals(judge.model, judge.read(question), id));
+    layouts.map(|layout| Layout::of_partition(&layout.partition, identity)).collect()
 }
 
 /// The identity alone answers least, but it is what other designs are compared with.
@@ -427,7 +478,11 @@ fn table_answers(judge: &Judge<'_>, id: EntityId, about: &[&Question], key: &Tab
         // Whether it does depends on where the others lie.
         _ => key.layout.partition.iter().all(|name| judge.read(question).knows(name)),
     };
-    about.iter().map(answers).collect()
+    let by_local_index = |question: &&Question| {
+        let partition = &key.layout.partition;
+        question.wants_local() && partition.iter().all(|name| judge.read(question).knows(name))
+    };
+    about.iter().map(answers).chain(about.iter().map(by_local_index)).collect()
 }
 
 /// Each way to split the identity in two, where its first part is that of another entity: children lie with
@@ -446,18 +501,21 @@ fn identity_splits(judge: &Judge<'_>, id: EntityId) -> Vec<Layout> {
 fn candidates(judge: &Judge<'_>, questions: &[&Question]) -> Vec<Candidate> {
     let mut kept: Vec<(Candidate, f64)> = Vec::new();
     let mut seen: Vec<LogicalIndex> = Vec::new();
-    for question in questions.iter().filter(|question| !question.table_only) {
+    for question in questions.iter().filter(|question| !question.grouped) {
         for logical in logical_indexes(judge, question) {
             if seen.contains(&logical) {
                 continue;
             }
             seen.push(logical.clone());
-            let logical = LogicalIndex { shards: judge.shards(&logical, &[question]), ..logical };
-            let Some(verdict) = judge.on_index(&logical, &[question]) else { continue };
+            let mut forms = forms(judge, question).iter();
+            let Some((logical, verdict)) = forms.find_map(|form| judged(judge, question, &logical, *form))
+            else {
+                continue;
+            };
             let answers = mask(&judge.answers(&logical, questions));
-            let at = kept.iter().position(|(one, _)| one.answers == answers && together(one, &logical));
+            let at = kept.iter().position(|(one, _)| one.answers == answers && one.is_like(&logical));
             match at {
-                Some(at) if kept[at].1 <= verdict.total() => {}
+                Some(at) if !kept[at].0.is_worse(kept[at].1, &logical, verdict.total()) => {}
                 Some(at) => kept[at] = (Candidate { logical, answers }, verdict.total()),
                 None => kept.push((Candidate { logical, answers }, verdict.total())),
             }
@@ -470,8 +528,26 @@ fn mask(answers: &[bool]) -> Mask {
     answers.iter().enumerate().filter(|(_, answers)| **answers).fold(0, |mask, (at, _)| mask | (1 << at))
 }
 
-fn together(candidate: &Candidate, logical: &LogicalIndex) -> bool {
-    candidate.logical.entities().eq(logical.entities())
+/// What the index of a question could be made of, the best first. Keys that are composed can share an
+/// index; attributes as they are need no care by writers, and serve one purpose.
+fn forms(judge: &Judge<'_>, question: &Question) -> &'static [IndexForm] {
+    match (question.wants_local(), judge.style) {
+        (true, _) => &[IndexForm::Local],
+        (false, Indexes::Overloaded) => &[IndexForm::Composed, IndexForm::Attributes],
+        (false, Indexes::Named) => &[IndexForm::Attributes, IndexForm::Composed],
+    }
+}
+
+fn judged(
+    judge: &Judge<'_>,
+    question: &Question,
+    logical: &LogicalIndex,
+    form: IndexForm,
+) -> Option<(LogicalIndex, Verdict)> {
+    let logical = LogicalIndex { form, ..logical.clone() };
+    let logical = LogicalIndex { shards: judge.shards(&logical, &[question]), ..logical };
+    let verdict = judge.is_possible(&logical).then(|| judge.on_index(&logical, &[question])).flatten()?;
+    Some((logical, verdict))
 }
 
 /// One for each proposal for the first entity, with the others in the same partition.
@@ -494,7 +570,8 @@ fn logical_indexes(judge: &Judge<'_>, question: &Question) -> Vec<LogicalIndex> 
         });
         let Some(beside) = beside.collect::<Option<Vec<_>>>() else { continue };
         let layouts: Vec<(EntityId, Layout)> = std::iter::once((*first, layout)).chain(beside).collect();
-        let index = LogicalIndex { layouts, shards: 1, projection: Need::nothing(), labelled: false };
+        let form = IndexForm::Composed;
+        let index = LogicalIndex { form, layouts, shards: 1, projection: Need::nothing(), labelled: false };
         if !indexes.contains(&index) {
             indexes.push(index);
         }

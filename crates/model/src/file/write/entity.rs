@@ -3,7 +3,9 @@
 use super::layout::{Map, Node, prose, text};
 use super::table::{put_samples, size};
 use super::{SYNC, Subject, Writer, name_of, quantity, value};
-use crate::model::{Attribute, AttributeKind, Count, Entity, EntityId, IndexEntry, KeySchema, Table};
+use crate::model::{
+    Attribute, AttributeKind, Count, Entity, EntityId, Index, IndexEntry, IndexKind, KeySchema, Table,
+};
 use crate::template::Template;
 
 impl Writer<'_> {
@@ -108,15 +110,17 @@ impl Writer<'_> {
         for entry in self.model.entity(id).entries.iter().filter(|entry| entry.declared) {
             let index = table.index(entry.index);
             let comment = self.comment(Subject::Entry(id, entry.index));
-            entries.put_with(comment, &index.name.value, self.entry(&index.key, entry));
+            entries.put_with(comment, &index.name.value, self.entry(index, entry));
         }
         map.put_map("indexes", entries);
     }
 
-    fn entry(&self, schema: &KeySchema, entry: &IndexEntry) -> Node {
+    fn entry(&self, index: &Index, entry: &IndexEntry) -> Node {
         let mut map = Map::new();
         map.put_some("when", entry.when.as_ref().map(|when| text(&when.to_string())));
-        for (name, template) in schema.attributes().zip(entry.templates()) {
+        // A local index lies in the partition that the key already tells.
+        let told = if index.kind == IndexKind::Local { 1 } else { 0 };
+        for (name, template) in index.key.attributes().zip(entry.templates()).skip(told) {
             map.put(&name.name, text(&template.to_string()));
         }
         self.allow(&mut map, entry.span);
