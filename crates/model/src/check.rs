@@ -7,9 +7,7 @@
 //! To add a rule: a file like `r14_unpadded_number.rs`, its line in [`RULES`], `docs/rules/R14.md`, and
 //! models in `tests/rules/R14/` that trip it and that nearly do.
 
-mod collection;
 pub(crate) mod figures;
-mod load;
 mod r01_served_only_by_scan;
 mod r02_filter_selects;
 mod r03_more_than_one_request;

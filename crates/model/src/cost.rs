@@ -5,7 +5,6 @@
 //! [`Bill`] of lines. Prices come from [`Facts`]; one that is not known is said to be missing.
 
 mod bill;
-mod demand;
 mod line;
 mod on_demand;
 mod provisioned;
@@ -27,8 +26,8 @@ pub use line::{Factor, Line, dollars, number, sum};
 pub use provisioned::Supply;
 pub use reserved::Reservation;
 
+use crate::demand::{self, Kind, Use};
 use bill::{Basis, bill, recovery_line};
-use demand::{Kind, Use};
 use storage::Stored;
 
 /// The Region of a model that names none.

@@ -105,6 +105,7 @@ const INDEX_WORTH: f64 = 0.001;
 
 /// Keys that the model has are not looked at, except to compare.
 pub fn design(model: &Model, facts: &Facts, options: &Options) -> Result<Design, Vec<Diagnostic>> {
+    something_to_design(model)?;
     let given = model.has_keys().then(|| Prices::new(facts, model).of(model, &plans(model)));
     let identities = identities(model)?;
     let model = without_keys(model);
@@ -118,6 +119,22 @@ pub fn design(model: &Model, facts: &Facts, options: &Options) -> Result<Design,
     })?;
     let next = next_best(&judge, &groups, &found, options, &best);
     finish(&judge, options, best, next, front, &found, given)
+}
+
+fn something_to_design(model: &Model) -> Result<(), Vec<Diagnostic>> {
+    let (missing, help) = match (model.entities.is_empty(), model.patterns.is_empty()) {
+        (true, _) => (
+            "entities",
+            "say what there is, as in `entities: { Order: { id: orderId, count: 1M, size: 1 KB } }`",
+        ),
+        (_, true) => (
+            "access patterns",
+            "say what is asked, as in `patterns: { A1: { get: Order, by: orderId, rate: 800/s } }`",
+        ),
+        (false, false) => return Ok(()),
+    };
+    let problem = Diagnostic::error(model.name.span, format!("there are no {missing} to design keys for"));
+    Err(vec![problem.help(help)])
 }
 
 fn identities(model: &Model) -> Result<Vec<Vec<String>>, Vec<Diagnostic>> {
@@ -313,8 +330,14 @@ fn finish(
     let comments = explain::comments(judge, &best, options, explain::head(&best, more));
     let choices = choices(&best.model, &comments);
     let text = file::write(&best.model, &comments);
-    let model = read_back(&text)?;
-    sound(&model)?;
+    let given_name = judge.model.name.span;
+    let model = read_back(&text).and_then(|model| sound(&model).map(|()| model)).map_err(|problems| {
+        // Their places are in a text that nobody has seen.
+        problems
+            .into_iter()
+            .map(|problem| Diagnostic { span: given_name, related: Vec::new(), ..problem })
+            .collect::<Vec<_>>()
+    })?;
     let next_best = next.zip(more).map(|((other, differences), more)| Alternative {
         price: other.price,
         more,

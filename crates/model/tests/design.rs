@@ -277,8 +277,7 @@ fn no_local_index_is_made_for_more_than_ten_gigabytes_under_a_key() {
 }
 
 const TICKETS: &str = "  Ticket: { id: ticketId, attributes: { ticketId: ulid, owner: { distinct: 1K }, state: [NEW, DONE], at: timestamp }, count: 1M, size: 1 KB }";
-const TICKETS_BY_STATE: &str =
-    "  Q: { query: Ticket, by: [owner, state], order: at, rate: 10/s, returns: 5 }
+const TICKETS_BY_STATE: &str = "  Q: { query: Ticket, by: [owner, state], order: at, rate: 10/s, returns: 5 }
   U: { update: Ticket, by: ticketId, set: [state], rate: 10/s }";
 
 #[test]
@@ -300,7 +299,8 @@ fn attributes_as_they_are_key_no_index_that_others_would_be_in_too() {
     let composed = "GSI1: STATE#{state} / {owner}#{at}#{ticketId}";
     let beside_others = designed(&small(&format!("{TICKETS}{log}"), TICKETS_BY_STATE));
     assert!(keys(&beside_others, "Ticket").ends_with(composed));
-    let other_type = log.replace("logId, attributes: { ticketId: ulid", "logId, attributes: { ticketId: number");
+    let other_type =
+        log.replace("logId, attributes: { ticketId: ulid", "logId, attributes: { ticketId: number");
     let beside_numbers = designed(&small(&format!("{TICKETS}{other_type}"), TICKETS_BY_STATE));
     assert!(keys(&beside_numbers, "Ticket").ends_with(composed));
 }
@@ -313,7 +313,11 @@ fn numbers_below_zero_are_ordered_as_numbers() {
   W: { create: Reading, rate: 10/s }",
     );
     let design = designed(&model);
-    assert!(keys(&design, "Reading").ends_with("GSI1: {site} / {celsius} / {readingId}"), "{}", keys(&design, "Reading"));
+    assert!(
+        keys(&design, "Reading").ends_with("GSI1: {site} / {celsius} / {readingId}"),
+        "{}",
+        keys(&design, "Reading")
+    );
     assert!(design.text.contains("celsius: number, readingId: string"), "{}", design.text);
 }
 

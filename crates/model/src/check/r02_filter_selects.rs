@@ -1,12 +1,12 @@
 //! R2: a filter that drops most of what has been read and paid for.
 
-use super::collection::items_per_key;
 use super::r15_ambiguous_key::may_be_same_key;
 use super::{PlannedRead, Rule, Subject};
 use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::{Attribute, EntityId};
 use crate::plan::{Filter, Gap, ReadOperation};
 use crate::predicate::{Operand, Operator, Term};
+use crate::predict::found::items_per_key;
 use crate::{Diagnostic, Span};
 
 pub const RULE: Rule = Rule {

@@ -1,11 +1,11 @@
 //! R5: patterns that do not say how often, how many and how large; and entities without patterns.
 
-use super::collection::items_per_key;
 use super::{PlannedRead, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Entity, EntityId, Pattern, ReadVerb};
 use crate::plan::Gap;
+use crate::predict::found::items_per_key;
 
 pub const RULE: Rule = Rule {
     id: RuleId(5),

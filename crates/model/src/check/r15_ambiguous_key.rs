@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::collection::{identity, whole};
 use super::figures::count;
 use super::{Rule, Subject};
 use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::{AttributeKind, Entity, EntityId, IndexId, Place, SampleRow, TableId, WriteVerb};
 use crate::plan::Gap;
+use crate::predict::found::{identity, whole};
 use crate::template::{Field, Form, Template, may_equal};
 use crate::{Diagnostic, Span};
 

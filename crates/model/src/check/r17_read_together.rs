@@ -1,11 +1,11 @@
 //! R17: items that are read together lie apart, or lie together for nothing.
 
-use super::collection::items_per_key;
 use super::{PlannedRead, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::{EntityId, Grouping, Model, Pattern, Place};
 use crate::plan::Gap;
+use crate::predict::found::items_per_key;
 use crate::template::Template;
 
 pub const RULE: Rule = Rule {

@@ -1,9 +1,9 @@
 //! R22: a global index that is provisioned for less than its table's writes bring.
 
-use super::load::Predictions;
 use super::{Rule, Subject, figures};
 use crate::Diagnostic;
 use crate::Spanned;
+use crate::demand::{self, Kind, Use};
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Billing, Capacity, Index, IndexId, IndexKind, Model, Table, TableId};
 
@@ -17,29 +17,24 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    let predictions = Predictions::new(subject);
+    let uses = subject.uses();
     let mut found = Vec::new();
     for table_id in subject.model.table_ids() {
         let table = subject.model.table(table_id);
         if table.billing.value == Billing::Provisioned {
             let indexes = table.index_ids();
-            found.extend(indexes.filter_map(|index| in_index(subject, &predictions, table_id, index)));
+            found.extend(indexes.filter_map(|index| in_index(subject, &uses, table_id, index)));
         }
     }
     found
 }
 
-fn in_index(
-    subject: &Subject<'_>,
-    predictions: &Predictions<'_>,
-    table_id: TableId,
-    id: IndexId,
-) -> Option<Diagnostic> {
+fn in_index(subject: &Subject<'_>, uses: &[Use], table_id: TableId, id: IndexId) -> Option<Diagnostic> {
     let table = subject.model.table(table_id);
     let index = table.index(id);
     let capacity = index.throughput.write.as_ref().filter(|_| index.kind == IndexKind::Global)?;
     let units = most(capacity)?;
-    let needed = predictions.index_writes(table_id, id).peak;
+    let needed = demand::load(uses, (table_id, Some(id)), Kind::Write).peak;
     if needed > 0.0 {
         return (needed > units)
             .then(|| finding(table, index, capacity, needed, "the writes of its patterns", needed / 0.7));

@@ -1,8 +1,8 @@
 //! R32: the way of paying does not fit the traffic.
 
-use super::load::{Load, Predictions};
 use super::{Rule, Subject, figures};
 use crate::Diagnostic;
+use crate::demand::{self, Kind, Load, Use};
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Billing, Table, TableId};
 
@@ -18,13 +18,13 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    let predictions = Predictions::new(subject);
-    subject.model.table_ids().filter_map(|id| in_table(subject, &predictions, id)).collect()
+    let uses = subject.uses();
+    subject.model.table_ids().filter_map(|id| in_table(subject, &uses, id)).collect()
 }
 
-fn in_table(subject: &Subject<'_>, predictions: &Predictions<'_>, id: TableId) -> Option<Diagnostic> {
+fn in_table(subject: &Subject<'_>, uses: &[Use], id: TableId) -> Option<Diagnostic> {
     let table = subject.model.table(id);
-    let load = weighted(predictions.table_writes(id), predictions.reads(id));
+    let load = weighted(demand::load(uses, (id, None), Kind::Write), reads(subject, uses, id));
     if load.peak == 0.0 {
         return (table.billing.value == Billing::Provisioned).then(|| unknown(table));
     }
@@ -39,6 +39,15 @@ fn in_table(subject: &Subject<'_>, predictions: &Predictions<'_>, id: TableId) -
         (Billing::Provisioned, false) => Some(could_be_on_demand(subject, table, load, utilisation)),
         _ => None,
     }
+}
+
+/// Of a table and its indexes.
+fn reads(subject: &Subject<'_>, uses: &[Use], id: TableId) -> Load {
+    let places = demand::places(subject.model).into_iter().filter(|(table, _)| *table == id);
+    places.map(|place| demand::load(uses, place, Kind::Read)).fold(Load::default(), |sum, one| Load {
+        average: sum.average + one.average,
+        peak: sum.peak + one.peak,
+    })
 }
 
 /// A write unit costs five times a read unit, in both modes.

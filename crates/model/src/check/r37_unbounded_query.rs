@@ -2,11 +2,11 @@
 
 use api::limits::PAGE_BYTES_MAX;
 
-use super::collection::{identity, items_per_key};
 use super::{PlannedRead, Rule, Subject, figures};
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{EntityId, Model, Place, ReadVerb};
 use crate::plan::ReadOperation;
+use crate::predict::found::{identity, items_per_key};
 use crate::predict::typical::Footprints;
 use crate::{Diagnostic, Span};
 

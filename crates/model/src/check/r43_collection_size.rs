@@ -2,11 +2,11 @@
 
 use api::limits::ITEM_COLLECTION_BYTES_MAX;
 
-use super::collection::items_per_key;
 use super::{Rule, Subject, figures};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Index, IndexKind, Place, Projection};
+use crate::predict::found::items_per_key;
 
 pub const RULE: Rule = Rule {
     id: RuleId(43),

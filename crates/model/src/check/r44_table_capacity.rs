@@ -1,7 +1,7 @@
 //! R44: capacity that is provisioned below what the patterns need.
 
-use super::load::{Load, Predictions};
 use super::{Rule, Subject, figures};
+use crate::demand::{self, Kind, Load, Use};
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Billing, Capacity, Table, TableId};
 use crate::{Diagnostic, Spanned};
@@ -24,25 +24,25 @@ struct Account<'m> {
 }
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    let predictions = Predictions::new(subject);
+    let uses = subject.uses();
     let ids = subject.model.table_ids();
     let provisioned = ids.filter(|id| subject.model.table(*id).billing.value == Billing::Provisioned);
-    let accounts = provisioned.flat_map(|id| accounts(&predictions, id, subject.model.table(id)));
+    let accounts = provisioned.flat_map(|id| accounts(&uses, id, subject.model.table(id)));
     accounts.filter_map(|account| finding(&account)).collect()
 }
 
 /// The writes of indexes are R22's.
-fn accounts<'m>(predictions: &Predictions<'_>, id: TableId, table: &'m Table) -> Vec<Account<'m>> {
+fn accounts<'m>(uses: &[Use], id: TableId, table: &'m Table) -> Vec<Account<'m>> {
     let name = format!("table `{}`", table.name.value);
-    let reads = predictions.table_reads(id);
-    let writes = predictions.table_writes(id);
+    let reads = demand::load(uses, (id, None), Kind::Read);
+    let writes = demand::load(uses, (id, None), Kind::Write);
     let mut accounts = vec![
         Account { of: name.clone(), kind: "read", capacity: table.throughput.read.as_ref(), load: reads },
         Account { of: name, kind: "write", capacity: table.throughput.write.as_ref(), load: writes },
     ];
     accounts.extend(table.index_ids().map(|index| {
         let (of, capacity) = (table.index(index), table.index(index).throughput.read.as_ref());
-        let load = predictions.index_reads(id, index);
+        let load = demand::load(uses, (id, Some(index)), Kind::Read);
         Account { of: format!("index `{}`", of.name.value), kind: "read", capacity, load }
     }));
     accounts

@@ -2,10 +2,12 @@
 
 use super::Rule;
 use crate::Model;
+use crate::demand::{self, Use};
 use crate::model::{
     Action, ActionKind, EntityId, IndexId, Pattern, Place, Read, RuleSetting, Write, WriteVerb,
 };
 use crate::plan::{Plan, ReadPlan, StepKind, WritePlan};
+use crate::predict::typical::Footprints;
 
 pub struct Subject<'m> {
     pub model: &'m Model,
@@ -45,6 +47,11 @@ impl<'m> Subject<'m> {
     pub fn patterns(&self) -> impl Iterator<Item = (&'m Pattern, &'m Plan)> + use<'m> {
         let patterns = self.model.patterns.iter().zip(self.plans);
         patterns.filter(|(pattern, _)| pattern.external.is_none())
+    }
+
+    /// What these patterns ask of tables and global indexes.
+    pub fn uses(&self) -> Vec<Use> {
+        demand::uses(self.model, self.plans, &Footprints::new(self.model))
     }
 
     /// The reads of these patterns.

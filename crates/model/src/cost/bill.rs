@@ -2,13 +2,13 @@
 
 use serde::{Serialize, Serializer};
 
-use super::demand::{self, Kind, Use};
 use super::line::{Line, sum};
 use super::provisioned::Supply;
 use super::reserved::{Reservation, reservation};
 use super::storage::Stored;
 use super::{on_demand, replica};
 use crate::Model;
+use crate::demand::{self, Kind, Use};
 use crate::facts::{ClassPrices, Facts, Region, Replicated, Term};
 use crate::model::{TableClass, TableId};
 

@@ -1,8 +1,8 @@
 //! On demand: each unit that a request uses.
 
-use super::demand::{self, Kind, Place, Use};
 use super::line::Line;
 use crate::Model;
+use crate::demand::{self, Kind, Place, Use};
 use crate::facts::{ClassPrices, Facts, Replicated};
 
 /// The price of a million units.

@@ -3,11 +3,11 @@
 
 use serde::Serialize;
 
-use super::demand::{self, Kind, Place, Use};
 use super::line::{Line, number};
 use super::on_demand::is_replicated;
 use super::scaling::{Policy, Provisioned, simulate};
 use crate::Model;
+use crate::demand::{self, Kind, Place, Use};
 use crate::facts::{ClassPrices, Facts, Replicated};
 use crate::model::{Capacity, Throughput};
 use crate::traffic::HOURS;

@@ -2,9 +2,9 @@
 //! are taken to stay at home, for the file does not say where they come from.
 
 use super::bill::{Basis, Mode, prices};
-use super::demand::{self, Kind};
 use super::line::Line;
 use super::on_demand;
+use crate::demand::{self, Kind};
 use crate::facts::{ClassPrices, Region, Replicated};
 use crate::model::{TableClass, TableId};
 

@@ -5,9 +5,9 @@
 
 use serde::Serialize;
 
-use super::demand::Kind;
 use super::line::{Line, sum};
 use super::provisioned::{Supply, unit_hours};
+use crate::demand::Kind;
 use crate::facts::{ClassPrices, Facts, Term};
 use crate::traffic::HOURS;
 

@@ -1,8 +1,8 @@
 //! What lies in tables and indexes: items times their bytes, and 100 bytes more for each.
 
-use super::demand::{self, Place};
 use super::line::Line;
 use crate::Model;
+use crate::demand::{self, Place};
 use crate::facts::{Facts, Limits};
 use crate::model::{Entity, EntityId, IndexEntry, IndexKind};
 use crate::predict::typical::{Footprints, share};

@@ -137,7 +137,8 @@ impl Finishing<'_, '_> {
             let (Some(name), Some(hot)) = (&heat.index, heat.busiest().filter(|key| key.is_too_hot())) else {
                 continue;
             };
-            let mut named = blueprint.indexes.iter().filter(|one| one.table == heat.table_id && one.name == *name);
+            let mut named =
+                blueprint.indexes.iter().filter(|one| one.table == heat.table_id && one.name == *name);
             if named.any(|one| one.form() == IndexForm::Attributes) {
                 self.notes.push(format!(
                     "the busiest key `{}` of {name} needs {} shards, which a key of plain attributes can't have",

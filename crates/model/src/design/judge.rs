@@ -1,7 +1,7 @@
 //! Whether a place serves a read, and what it costs. Proposals are drawn as small models and judged by
 //! the same plans, predictions and heat as finished ones, so the search can't believe in anything else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use item::Type;
 
@@ -13,10 +13,12 @@ use super::layout::Layout;
 use super::price::Prices;
 use super::{Indexes, Options};
 use crate::Model;
+use crate::demand::{self, Portion};
 use crate::facts::Facts;
-use crate::heat::{Growing, forecasts, heat};
+use crate::heat::{Growing, Heat, forecasts, heat};
 use crate::model::{
-    ActionKind, AttributesRead, Entity, EntityId, Grouping, IndexId, Pattern, Read, ReadVerb, Write, WriteVerb,
+    ActionKind, AttributesRead, Entity, EntityId, Grouping, IndexId, Pattern, Read, ReadVerb, Write,
+    WriteVerb,
 };
 use crate::plan::{Gap, Plan, ReadOperation, ReadPlan, StepKind, plan};
 use crate::predict::typical::Footprints;
@@ -76,6 +78,8 @@ impl Verdict {
 pub struct Judge<'m> {
     /// Without keys.
     pub model: &'m Model,
+    /// Without patterns too: what is drawn again and again, while patterns stay what they are.
+    bare: Model,
     pub identities: &'m Identities,
     pub facts: &'m Facts,
     pub headroom: f64,
@@ -96,6 +100,7 @@ impl<'m> Judge<'m> {
         let plain = draw(model, identities, &plainest(model, identities));
         Judge {
             model,
+            bare: Model { patterns: Vec::new(), ..model.clone() },
             identities,
             facts,
             headroom: options.headroom,
@@ -125,9 +130,9 @@ impl<'m> Judge<'m> {
         if !layout.members.is_empty() || layout.attributes().iter().any(optional) {
             return false;
         }
-        let drawn = draw(self.model, self.identities, &of_table(&BTreeMap::from([(id, key.clone())])));
+        let drawn = self.draw(&of_table(&BTreeMap::from([(id, key.clone())])));
         self.writing(id).all(|(position, action)| {
-            let plan = plan(&drawn, &drawn.patterns[position]);
+            let plan = plan(&drawn, &self.model.patterns[position]);
             match &plan.steps[action].kind {
                 StepKind::Write(write) => write.gaps.is_empty(),
                 StepKind::Read(_) => true,
@@ -148,8 +153,8 @@ impl<'m> Judge<'m> {
 
     /// What the question costs each month if the table answers it; none if it can't.
     pub fn on_table(&self, question: &Question, keys: &BTreeMap<EntityId, TableKey>) -> Option<f64> {
-        let drawn = draw(self.model, self.identities, &of_table(keys));
-        let pattern = &drawn.patterns[question.pattern];
+        let drawn = self.draw(&of_table(keys));
+        let pattern = self.pattern(question);
         let plan = plan(&drawn, pattern);
         let step = &plan.steps[question.action].kind;
         let StepKind::Read(read) = step else { return None };
@@ -176,16 +181,12 @@ impl<'m> Judge<'m> {
             return 1;
         }
         let keys = BTreeMap::from([(id, TableKey::plain(layout.clone()))]);
-        let drawn = draw(self.model, self.identities, &of_table(&keys));
-        let nothing = || Plan { grouping: Grouping::Single, steps: Vec::new() };
-        let mut plans: Vec<Plan> = drawn.patterns.iter().map(|_| nothing()).collect();
-        for (position, _) in self.writing(id) {
-            plans[position] = plan(&drawn, &drawn.patterns[position]);
-        }
-        for question in questions.iter().filter(|question| self.on_table(question, &keys).is_some()) {
-            plans[question.pattern] = plan(&drawn, &drawn.patterns[question.pattern]);
-        }
-        let heats = heat(&drawn, &plans, &self.facts.limits, self.headroom);
+        let drawn = self.draw(&of_table(&keys));
+        let on_table = questions.iter().filter(|question| self.on_table(question, &keys).is_some());
+        let reading = on_table.map(|question| question.pattern);
+        let asked: BTreeSet<usize> = self.writing(id).map(|(position, _)| position).chain(reading).collect();
+        let plans = asked.into_iter().map(|at| (at, plan(&drawn, &self.model.patterns[at]))).collect();
+        let heats = self.heat(drawn, plans);
         heats.iter().flat_map(|heat| &heat.keys).map(|key| key.shards_needed).max().unwrap_or(1)
     }
 
@@ -227,7 +228,9 @@ impl<'m> Judge<'m> {
     /// Whether no collection under a local index is larger than it may be.
     pub fn collections_fit(&self, drawn: &Model) -> bool {
         let collections = forecasts(drawn, &self.facts.limits);
-        collections.iter().all(|one| !one.enforced || one.growing == Growing::Item || one.days_left != Some(0.0))
+        collections
+            .iter()
+            .all(|one| !one.enforced || one.growing == Growing::Item || one.days_left != Some(0.0))
     }
 
     /// What an index costs each month that answers these questions; none if it can't, or a writer can't
@@ -255,7 +258,18 @@ impl<'m> Judge<'m> {
         }
         let logical = vec![logical.clone()];
         blueprint.indexes.push(PhysicalIndex { table, name: DRAFT.to_owned(), logical });
-        draw(self.model, self.identities, &blueprint)
+        self.draw(&blueprint)
+    }
+
+    fn draw(&self, blueprint: &Blueprint) -> Model {
+        draw(&self.bare, self.identities, blueprint)
+    }
+
+    /// The heat that these patterns alone bring.
+    fn heat(&self, mut drawn: Model, plans: BTreeMap<usize, Plan>) -> Vec<Heat> {
+        drawn.patterns = plans.keys().map(|at| self.model.patterns[*at].clone()).collect();
+        let plans: Vec<Plan> = plans.into_values().collect();
+        heat(&drawn, &plans, &self.facts.limits, self.headroom)
     }
 
     fn upkeep(&self, drawn: &Model, footprints: &Footprints, logical: &LogicalIndex) -> Option<f64> {
@@ -265,7 +279,7 @@ impl<'m> Judge<'m> {
             let Some(entry) = entity.entry(IndexId(0)) else { continue };
             upkeep += self.prices.entry(drawn, footprints, id, entry);
             for (position, action) in self.writing(id) {
-                let pattern = &drawn.patterns[position];
+                let pattern = &self.model.patterns[position];
                 let plan = plan(drawn, pattern);
                 let step = &plan.steps[action].kind;
                 let StepKind::Write(write) = step else { continue };
@@ -273,10 +287,9 @@ impl<'m> Judge<'m> {
                     return None;
                 }
                 let doing = (&pattern.actions[action], step);
-                let doubt = crate::predict::typical::Doubt::Weighed;
-                let units = crate::predict::typical::action(drawn, footprints, pattern, doing, doubt);
-                let units: f64 = units.write.values().map(|units| units.index(IndexId(0))).sum();
-                upkeep += self.prices.writes(pattern, units);
+                let portions = demand::of_action(drawn, footprints, pattern, doing);
+                let here = portions.iter().filter(|one| one.place.1 == Some(IndexId(0)));
+                upkeep += self.prices.writes(pattern, here.map(Portion::average).sum());
             }
         }
         Some(upkeep)
@@ -289,14 +302,23 @@ impl<'m> Judge<'m> {
         form: IndexForm,
         question: &Question,
     ) -> Option<f64> {
-        let (pattern, plan) = forced(drawn, question);
+        let (pattern, plan) = self.forced(drawn, question);
         let step = &plan.steps[question.action].kind;
         let StepKind::Read(read) = step else { return None };
-        if !question.may_use(form) || read.operation != ReadOperation::Query || !self.is_right(question, read) {
+        if !question.may_use(form) || read.operation != ReadOperation::Query || !self.is_right(question, read)
+        {
             return None;
         }
         let action = &pattern.actions[question.action];
         Some(self.prices.action(drawn, footprints, &pattern, action, step).reads + penalty(read))
+    }
+
+    /// The pattern, made to use the draft.
+    fn forced(&self, drawn: &Model, question: &Question) -> (Pattern, Plan) {
+        let mut pattern = self.pattern(question).clone();
+        pattern.index = Some(Spanned::new(DRAFT.to_owned(), Span::default()));
+        let plan = plan(drawn, &pattern);
+        (pattern, plan)
     }
 
     /// Whether the index answers each of the questions, if it holds whatever they need.
@@ -307,7 +329,7 @@ impl<'m> Judge<'m> {
             if !question.may_use(logical.form) || !all_here || !self.may_know(question, logical.partition()) {
                 return false;
             }
-            match &forced(&drawn, question).1.steps[question.action].kind {
+            match &self.forced(&drawn, question).1.steps[question.action].kind {
                 StepKind::Read(read) => {
                     read.operation == ReadOperation::Query && self.is_right(question, read)
                 }
@@ -335,15 +357,13 @@ impl<'m> Judge<'m> {
             return 1;
         }
         let drawn = self.draft(&LogicalIndex { shards: 1, ..logical.clone() });
-        let nothing = || Plan { grouping: Grouping::Single, steps: Vec::new() };
-        let mut plans: Vec<Plan> = drawn.patterns.iter().map(|_| nothing()).collect();
-        for (position, _) in logical.entities().flat_map(|id| self.writing(id).collect::<Vec<_>>()) {
-            plans[position] = plan(&drawn, &drawn.patterns[position]);
-        }
+        let writing = logical.entities().flat_map(|id| self.writing(id).collect::<Vec<_>>());
+        let mut plans: BTreeMap<usize, Plan> =
+            writing.map(|(at, _)| (at, plan(&drawn, &self.model.patterns[at]))).collect();
         for question in questions.iter().filter(|question| question.may_use(logical.form)) {
-            plans[question.pattern] = forced(&drawn, question).1;
+            plans.insert(question.pattern, self.forced(&drawn, question).1);
         }
-        let heats = heat(&drawn, &plans, &self.facts.limits, self.headroom);
+        let heats = self.heat(drawn, plans);
         let on_index = heats.iter().filter(|heat| heat.index_id.is_some()).flat_map(|heat| &heat.keys);
         on_index.map(|key| key.shards_needed).max().unwrap_or(1)
     }
@@ -352,14 +372,6 @@ impl<'m> Judge<'m> {
 fn penalty(read: &ReadPlan) -> f64 {
     let unasked = read.gaps.iter().any(|gap| matches!(gap, Gap::FanOutUndeclared { .. }));
     if unasked { UNASKED_FAN_OUT } else { 0.0 }
-}
-
-/// The pattern, made to use the draft.
-fn forced(drawn: &Model, question: &Question) -> (Pattern, Plan) {
-    let mut pattern = drawn.patterns[question.pattern].clone();
-    pattern.index = Some(Spanned::new(DRAFT.to_owned(), Span::default()));
-    let plan = plan(drawn, &pattern);
-    (pattern, plan)
 }
 
 /// Every entity keyed by its identity alone.

@@ -3,10 +3,11 @@
 use serde::Serialize;
 
 use crate::Model;
+use crate::demand::{self, Kind, Portion};
 use crate::facts::{ClassPrices, Facts};
 use crate::model::{Action, EntityId, IndexEntry, Pattern};
 use crate::plan::{Plan, StepKind};
-use crate::predict::typical::{self, Doubt, Footprints, Prediction};
+use crate::predict::typical::Footprints;
 
 /// Requests of a pattern without a rate: few, but not none, so that it counts.
 const RATE_UNKNOWN: f64 = 0.1;
@@ -71,19 +72,14 @@ impl<'f> Prices<'f> {
         action: &Action,
         step: &StepKind,
     ) -> Price {
-        if pattern.external.is_some() {
-            return Price::default();
-        }
-        let prediction = typical::action(model, footprints, pattern, (action, step), Doubt::Weighed);
-        self.requests(pattern, &prediction)
-    }
-
-    fn requests(&self, pattern: &Pattern, prediction: &Prediction) -> Price {
+        let portions = demand::of_action(model, footprints, pattern, (action, step));
+        let units = |kind: Kind| -> f64 {
+            portions.iter().filter(|one| one.kind == kind).map(Portion::average).sum()
+        };
         let times = rate(pattern) * self.facts.month_seconds();
-        let uncached = 1.0 - pattern.cached.as_ref().map_or(0.0, |cached| cached.value);
         Price {
-            reads: prediction.read_units() * times * uncached * self.class.read_million / 1e6,
-            writes: self.writes(pattern, prediction.write_units()),
+            reads: units(Kind::Read) * times * self.class.read_million / 1e6,
+            writes: self.writes(pattern, units(Kind::Write)),
             storage: 0.0,
         }
     }

@@ -2,13 +2,13 @@
 
 use super::key::{Known, falls, follows_table};
 use crate::Model;
+use crate::demand::{self, Kind, Portion};
 use crate::model::{ActionKind, Index, IndexId, IndexKind, Pattern, Place, Read, Table, TableId, Write};
 use crate::plan::{
     IndexEffect, Membership, Plan, ReadOperation, ReadPlan, StepKind, WritePlan, after_value, before_value,
 };
 use crate::predicate::{Operand, Operator, Predicate};
-use crate::predict::Units;
-use crate::predict::typical::{self, Doubt, Footprints};
+use crate::predict::typical::Footprints;
 use crate::traffic::Day;
 
 /// Units each second, in each hour, on the busiest key of one form.
@@ -31,15 +31,10 @@ pub fn touches(model: &Model, plans: &[Plan]) -> Vec<Touch> {
         let Some(rate) = &pattern.rate else { continue };
         let mut touching = Touching { model, pattern, day: Day::busiest(rate), touches: &mut touches };
         for (action, step) in pattern.actions.iter().zip(&plan.steps) {
-            let prediction =
-                typical::action(model, &footprints, pattern, (action, &step.kind), Doubt::Weighed);
+            let portions = demand::of_action(model, &footprints, pattern, (action, &step.kind));
             match (&action.kind, &step.kind) {
-                (ActionKind::Read(read), StepKind::Read(plan)) => {
-                    touching.read(read, plan, prediction.read.get(&plan.table));
-                }
-                (ActionKind::Write(write), StepKind::Write(plan)) => {
-                    touching.write(write, plan, prediction.write.get(&plan.table));
-                }
+                (ActionKind::Read(read), StepKind::Read(plan)) => touching.read(read, plan, &portions),
+                (ActionKind::Write(write), StepKind::Write(plan)) => touching.write(write, plan, &portions),
                 _ => {}
             }
         }
@@ -59,40 +54,38 @@ struct Touching<'a> {
     touches: &'a mut Vec<Touch>,
 }
 
-/// Which units a touch counts.
-#[derive(Clone, Copy)]
-enum Kind {
-    Read,
-    Write,
+/// What one execution uses of a place.
+fn units_at(portions: &[Portion], place: Place<'_>) -> f64 {
+    let here = portions.iter().filter(|one| one.place == (place.table_id, place.index_id()));
+    here.map(Portion::average).sum()
 }
 
 impl Touching<'_> {
     /// A Scan walks all partitions alike and heats none.
-    fn read(&mut self, read: &Read, plan: &ReadPlan, units: Option<&Units>) {
-        let (Some(units), false) = (units, plan.operation == ReadOperation::Scan) else { return };
-        let uncached = 1.0 - self.pattern.cached.as_ref().map_or(0.0, |cached| cached.value);
+    fn read(&mut self, read: &Read, plan: &ReadPlan, portions: &[Portion]) {
+        if plan.operation == ReadOperation::Scan {
+            return;
+        }
         let known = |name: &str| named(read.conditions.as_ref(), name);
         let places = self.model.places_of(plan.entities[0]);
         for place in places {
-            let used = place.index_id().map_or(units.table, |index| units.index(index)) * uncached;
-            self.fall(place, &known, used, Kind::Read);
+            self.fall(place, &known, units_at(portions, place), Kind::Read);
         }
     }
 
-    fn write(&mut self, write: &Write, plan: &WritePlan, units: Option<&Units>) {
-        let Some(units) = units else { return };
+    fn write(&mut self, write: &Write, plan: &WritePlan, portions: &[Portion]) {
         for place in self.model.places_of(plan.entity) {
             let Some((index, _, entry)) = place.index else {
                 // The key does not change, so what is set at a creation tells it as well.
                 let value = |name: &str| {
                     literal(before_value(write, name)).or_else(|| literal(after_value(write, name)))
                 };
-                self.fall(place, &value, units.table, Kind::Write);
+                self.fall(place, &value, units_at(portions, place), Kind::Write);
                 continue;
             };
             let when = |name: &str| named(entry.when.as_ref(), name);
             let (before, after) = parts(plan.effects.iter().find(|effect| effect.index == index));
-            let used = units.index(index);
+            let used = units_at(portions, place);
             let was = |name: &str| when(name).or_else(|| literal(before_value(write, name)));
             let is = |name: &str| when(name).or_else(|| literal(after_value(write, name)));
             self.fall(place, &was, used * before, Kind::Write);

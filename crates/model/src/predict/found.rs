@@ -1,9 +1,12 @@
-//! How many items a read finds, from what the file says of counts, values and relations.
+//! How many items there are: found by a read, or under one partition key. From what the file says of
+//! counts, values and relations.
+
+use std::collections::BTreeSet;
 
 use crate::Model;
-use crate::model::{Entity, EntityId, Read};
+use crate::model::{Entity, EntityId, Place, Read};
 use crate::predicate::{Operand, Operator};
-use crate::template::Template;
+use crate::template::{Field, Form, Template};
 
 /// Items of one entity that the key condition finds: what filters drop is read, and counts. None if the
 /// file does not say how many there are.
@@ -45,8 +48,8 @@ fn known(read: &Read) -> Vec<(&str, Option<&str>)> {
 
 /// Whether they make up the whole primary key.
 fn identifies(entity: &Entity, known: &[(&str, Option<&str>)]) -> bool {
-    let mut needed = entity.key_templates().flat_map(Template::attributes);
-    entity.key.is_some() && needed.all(|name| known.iter().any(|(known, _)| *known == name))
+    let known: BTreeSet<&str> = known.iter().map(|(name, _)| *name).collect();
+    entity.key.is_some() && identity(entity).is_subset(&known)
 }
 
 /// The share of `found` items that have one value of an attribute. Of an attribute nobody said anything
@@ -65,10 +68,61 @@ fn share(model: &Model, id: EntityId, name: &str, literal: Option<&str>, found: 
 fn owner(model: &Model, attribute: &str) -> Option<EntityId> {
     let plain = |text: &str| text.to_lowercase().replace('_', "");
     let named = |id: &EntityId| plain(attribute) == format!("{}id", plain(&model.entity(*id).name));
-    let key = |id: EntityId| -> Vec<&str> {
-        model.entity(id).key_templates().flat_map(Template::attributes).collect()
-    };
+    let key = |id: &EntityId| identity(model.entity(*id));
     model.entity_ids().find(named).or_else(|| {
-        model.entity_ids().filter(|id| key(*id).contains(&attribute)).min_by_key(|id| key(*id).len())
+        model.entity_ids().filter(|id| key(id).contains(attribute)).min_by_key(|id| key(id).len())
     })
+}
+
+/// How many items of an entity lie under one partition key, at most; none if the file does not say. Rules
+/// accuse nobody on a guess, so nothing is assumed here, as it is for reads.
+///
+/// `20 per Customer` is 20 under a key made of what identifies a customer, and no more if the key has other
+/// parts besides; a line item, `5 per Order`, is 100 under it. A count of its own is divided by how many
+/// keys there can be.
+pub fn items_per_key(model: &Model, place: Place<'_>) -> Option<f64> {
+    let mut key: BTreeSet<&str> =
+        place.partition().into_iter().flat_map(|(_, template)| template.fields()).filter_map(whole).collect();
+    if key.is_empty() {
+        return model.items(place.entity_id);
+    }
+    let mut items = 1.0;
+    let mut current = place.entity_id;
+    // A chain of `per` is no longer than there are entities.
+    for _ in 0..=model.entities.len() {
+        let own = identity(model.entity(current));
+        if !own.is_empty() && own.is_subset(&key) {
+            return Some(items);
+        }
+        let count = model.entity(current).count.as_ref()?;
+        items *= count.most();
+        let Some(parent) = count.per else {
+            return Some((items / keys(model, current, &key)?).max(1.0));
+        };
+        // What the parent does not know of the key can only make the collection smaller.
+        key = key.intersection(&identity(model.entity(parent))).copied().collect();
+        if key.is_empty() {
+            return None;
+        }
+        current = parent;
+    }
+    None
+}
+
+/// The attribute that a field tells all of: a bucket or shard is shared by many values.
+pub fn whole(field: &Field) -> Option<&str> {
+    match &field.form {
+        Form::Attribute(name) | Form::Lower(name) | Form::Descending { attribute: name, .. } => Some(name),
+        Form::Bucket { .. } | Form::Shard { .. } | Form::Random { .. } => None,
+    }
+}
+
+/// The attributes that an entity's primary key is made of.
+pub fn identity(entity: &Entity) -> BTreeSet<&str> {
+    entity.key_templates().flat_map(Template::attributes).collect()
+}
+
+/// How many different keys these attributes give.
+fn keys(model: &Model, entity: EntityId, attributes: &BTreeSet<&str>) -> Option<f64> {
+    attributes.iter().map(|name| model.entity(entity).attribute(name)?.cardinality()).product()
 }

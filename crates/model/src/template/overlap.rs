@@ -20,14 +20,27 @@ enum Token {
 
 /// Whether both can render to the same text.
 pub fn may_equal(one: &Template, other: &Template) -> bool {
-    meet(&tokens(&one.parts), &tokens(&other.parts))
+    begin_alike(&one.parts, &other.parts) && meet(&tokens(&one.parts), &tokens(&other.parts))
 }
 
 /// Whether a rendering of the template can begin with a rendering of the prefix.
 pub fn may_begin_with(template: &Template, prefix: &[Part]) -> bool {
+    if !begin_alike(&template.parts, prefix) {
+        return false;
+    }
     let mut prefix = tokens(prefix);
     prefix.push(Token::Rest);
     meet(&tokens(&template.parts), &prefix)
+}
+
+/// What most pairs fail at, and quickly: the text they begin with.
+fn begin_alike(one: &[Part], other: &[Part]) -> bool {
+    match (one.first(), other.first()) {
+        (Some(Part::Literal(one)), Some(Part::Literal(other))) => {
+            one.starts_with(other.as_str()) || other.starts_with(one.as_str())
+        }
+        _ => true,
+    }
 }
 
 fn tokens(parts: &[Part]) -> Vec<Token> {
