@@ -76,8 +76,11 @@ impl Finding {
 }
 
 impl Certificate {
+    /// A model that asks nothing proves nothing.
     pub fn is_proven(&self) -> bool {
-        self.findings.is_empty() && self.patterns.iter().all(|pattern| pattern.verdict != Verdict::NotProven)
+        !self.patterns.is_empty()
+            && self.findings.is_empty()
+            && self.patterns.iter().all(|pattern| pattern.verdict != Verdict::NotProven)
     }
 }
 

@@ -33,6 +33,9 @@ impl Certificate {
     }
 
     pub fn summary(&self) -> String {
+        if self.patterns.is_empty() {
+            return format!("\n{}: nothing to prove; it has no access patterns\n", self.model);
+        }
         let proven = self.patterns.iter().filter(|pattern| pattern.verdict == Verdict::Proven).count();
         let verdict = if self.is_proven() { "proven" } else { "NOT proven" };
         let elsewhere = self.patterns.iter().filter(|pattern| pattern.verdict == Verdict::Elsewhere).count();
