@@ -16,6 +16,7 @@
 //!   are half applied.
 //! - After a failed sync nothing is written until the folder is opened again.
 
+mod compaction;
 mod folder;
 mod group_commit;
 mod journal;
@@ -31,6 +32,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use fjall::config::{PartitioningPolicy, PinningPolicy};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable, Snapshot};
 use parking_lot::{MappedRwLockReadGuard, RwLock, RwLockReadGuard};
 use store::{
@@ -40,6 +42,7 @@ use store::{
 
 pub use folder::{FORMAT_VERSION, OpenError};
 
+use compaction::Compaction;
 use folder::Folder;
 use group_commit::GroupCommit;
 use journal::{JournalSync, JournalTail};
@@ -47,10 +50,10 @@ use latch::Latches;
 use log::{Appending, LogState, Logs};
 
 /// One write buffer. At most one is filled while [`FLUSHES_WAITING_MAX`] are written out, so they
-/// take 64 MiB together, and a reopening replays about as much.
-const WRITE_BUFFER_BYTES: u64 = 16 << 20;
+/// take 96 MiB together, and a reopening replays about as much.
+const WRITE_BUFFER_BYTES: u64 = 32 << 20;
 /// From 4 full buffers on, fjall puts the writing thread to sleep, whatever it holds.
-const FLUSHES_WAITING_MAX: usize = 3;
+const FLUSHES_WAITING_MAX: usize = 2;
 /// From 20 tables on, fjall makes the writing thread spin, and from 30 on sleep.
 const FRESH_TABLES_MAX: usize = 18;
 /// How often and how many times a write looks whether the engine has caught up: 20 seconds.
@@ -62,7 +65,7 @@ const JOURNALS_BYTES_MAX: u64 = 256 << 20;
 const STEP_ROWS: usize = 1000;
 
 /// How much of what was read from disk is kept in memory, unless another size is asked for.
-pub const CACHE_BYTES: u64 = 64 << 20;
+pub const CACHE_BYTES: u64 = 128 << 20;
 
 /// What an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,6 +107,7 @@ pub struct FjallStore {
 
 /// The engine and its folder. The fields are dropped in their order: the folder is free last.
 struct Open {
+    compaction: Compaction,
     rows: Keyspace,
     database: Database,
     folder: Folder,
@@ -144,8 +148,9 @@ impl FjallStore {
         if !settled {
             group_commit.durable_soon();
         }
+        let compaction = Compaction::start(&database, &rows).map_err(failed)?;
         Ok(FjallStore {
-            open: RwLock::new(Some(Open { rows, database, folder })),
+            open: RwLock::new(Some(Open { compaction, rows, database, folder })),
             latches: Latches::new(),
             logs: Logs::default(),
             durability: options.durability,
@@ -180,10 +185,11 @@ impl FjallStore {
         for _ in 0..CATCH_UP_TRIES_MAX {
             {
                 let open = self.opened()?;
+                // Once background work has failed, as on a full disk, it never catches up.
+                open.compaction.check()?;
                 if !open.lags() {
                     return Ok(());
                 }
-                // Once its background work has failed, as on a full disk, it never catches up.
                 open.database.persist(PersistMode::Buffer).map_err(write_failure)?;
             }
             tokio::time::sleep(CATCH_UP_TIME).await;
@@ -269,12 +275,24 @@ fn open_engine(path: &Path, options: &Options) -> Result<(Database, Keyspace), f
     let database = Database::builder(path)
         .cache_size(options.cache_bytes)
         .max_journaling_size(JOURNALS_BYTES_MAX)
-        // One flushes while the other compacts.
-        .worker_threads(2)
+        // It flushes; `compaction` does the rest.
+        .worker_threads(1)
         .open()?;
-    let rows = database
-        .keyspace("rows", || KeyspaceCreateOptions::default().max_memtable_size(WRITE_BUFFER_BYTES))?;
+    let rows = database.keyspace("rows", row_options)?;
     Ok((database, rows))
+}
+
+/// What is looked for is mostly there, and where it is no filter could help: only the levels above
+/// the last one have filters, small enough to stay in memory. The block index of a large table is read
+/// by parts: as a whole, a megabyte for each table, it would push everything else out of the cache.
+fn row_options() -> KeyspaceCreateOptions {
+    KeyspaceCreateOptions::default()
+        .max_memtable_size(WRITE_BUFFER_BYTES)
+        .compaction_strategy(compaction::left_alone())
+        .expect_point_read_hits(true)
+        .filter_block_pinning_policy(PinningPolicy::all(true))
+        .filter_block_partitioning_policy(PartitioningPolicy::all(false))
+        .index_block_partitioning_policy(PartitioningPolicy::new([false, true]))
 }
 
 impl Open {
@@ -283,8 +301,9 @@ impl Open {
     }
 
     fn lags(&self) -> bool {
-        self.rows.sealed_memtable_count() >= FLUSHES_WAITING_MAX
-            || self.rows.l0_table_count() >= FRESH_TABLES_MAX
+        let fresh_tables = self.rows.l0_table_count();
+        self.compaction.fresh_tables(fresh_tables);
+        fresh_tables >= FRESH_TABLES_MAX || self.rows.sealed_memtable_count() >= FLUSHES_WAITING_MAX
     }
 
     /// A batch whose commit hands its bytes to the operating system before anybody sees it.
@@ -389,6 +408,7 @@ impl Store for FjallStore {
     async fn close(&self) -> Result<(), StoreError> {
         // Waits for the calls that are in the middle of something, then keeps all others out.
         let Some(open) = self.open.write().take() else { return Ok(()) };
+        open.compaction.stop();
         self.group_commit.stop();
         self.group_commit.check()?;
         open.database.persist(PersistMode::SyncAll).map_err(write_failure)
