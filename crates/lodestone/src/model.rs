@@ -14,6 +14,7 @@ mod prices;
 mod prove;
 mod schema;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -46,6 +47,8 @@ enum Command {
 const FOUND: u8 = 1;
 /// The file can't be read, or is not a model.
 const UNREADABLE: u8 = 2;
+/// What is read of standard input: more than any model or table description has.
+const INPUT_BYTES_MAX: u64 = 1 << 30;
 
 impl Model {
     pub fn run(self) -> ExitCode {
@@ -67,7 +70,7 @@ impl Model {
 /// The model file a command is about.
 #[derive(Args)]
 struct ModelFile {
-    /// The model file.
+    /// The model file; `-` for standard input.
     #[arg(value_name = "FILE")]
     path: PathBuf,
 }
@@ -89,7 +92,7 @@ impl ModelFile {
         match model {
             Some(model) => Ok((source, model)),
             None => {
-                output::print(&diagnostic::text(&source, &diagnostics, true));
+                output::print_problems(&diagnostic::text(&source, &diagnostics, true));
                 Err(ExitCode::from(UNREADABLE))
             }
         }
@@ -97,11 +100,21 @@ impl ModelFile {
 }
 
 fn read(path: &Path) -> Result<Source, ExitCode> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Source::new(path.display().to_string(), text)),
-        Err(error) => {
-            output::complain(&format!("{}: {error}", path.display()));
-            Err(ExitCode::from(UNREADABLE))
-        }
-    }
+    let (name, bytes) = match path == Path::new("-") {
+        true => ("standard input".to_owned(), input()),
+        false => (path.display().to_string(), std::fs::read(path)),
+    };
+    let unreadable = |reason: String| {
+        output::complain(&format!("{name}: {reason}"));
+        ExitCode::from(UNREADABLE)
+    };
+    let bytes = bytes.map_err(|error| unreadable(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| unreadable("this is not text in UTF-8".to_owned()))?;
+    Ok(Source::new(name, text))
+}
+
+fn input() -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -1,7 +1,8 @@
 //! `lodestone model` as its users meet it: what is printed, and the exit status.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -179,4 +180,47 @@ fn an_unknown_format_is_answered_with_those_there_are() {
         assert_eq!(output.status.code(), Some(2), "{text}");
         assert!(text.contains("nosql-workbench, mcp-schema"), "{text}");
     }
+}
+
+/// What goes to standard output and to standard error, and the status.
+fn piped(input: &[u8], arguments: &[&str]) -> (i32, String, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_lodestone"))
+        .args(["model"])
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    child.stdin.take().expect("a pipe").write_all(input).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (output.status.code().expect("it ended by itself"), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_model_can_come_through_a_pipe() {
+    assert_eq!(
+        piped(CLEAN.as_bytes(), &["check", "-"]),
+        (0, "standard input: no problems\n".into(), "".into())
+    );
+    let (status, _, complaint) = piped(b"\xff\xfe", &["check", "-"]);
+    assert_eq!((status, complaint.as_str()), (2, "lodestone: standard input: this is not text in UTF-8\n"));
+}
+
+#[test]
+fn problems_of_the_file_stay_out_of_what_other_programs_read() {
+    for command in ["prove", "cost", "heat", "design"] {
+        let (status, output, problems) = piped(b"model: x\ncuont: 3\n", &[command, "-", "--json"]);
+        assert_eq!((status, output.as_str()), (2, ""), "{command}");
+        assert!(problems.contains("a model has no field `cuont`"), "{problems}");
+    }
+}
+
+#[test]
+fn a_model_that_asks_nothing_is_neither_proven_nor_designed() {
+    let (status, text, _) = piped(b"model: notes", &["prove", "-"]);
+    assert!(status == 1 && text.contains("nothing to prove"), "{text}");
+    let (status, _, problems) = piped(b"model: notes", &["design", "-"]);
+    assert!(status == 1 && problems.contains("there are no entities to design keys for"), "{problems}");
 }

@@ -125,7 +125,15 @@ pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|one| one.level == Level::Error && one.allowed.is_none())
 }
 
+/// More names than this nobody reads.
+const LISTED_MAX: usize = 40;
+
 /// Names for a message: `` `a`, `b` ``.
 pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
-    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
+    let shown = names.iter().take(LISTED_MAX).map(|name| format!("`{}`", name.as_ref()));
+    let text = shown.collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(LISTED_MAX) {
+        0 => text,
+        more => format!("{text} and {more} more"),
+    }
 }

@@ -38,8 +38,15 @@ pub struct Reading {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// Longer than any model: what is larger is another file, or meant to do harm.
+const TEXT_BYTES_MAX: usize = 4 << 20;
+
 pub fn read(source: &Source) -> Reading {
     let mut reader = Reader::new(source);
+    if source.text.len() > TEXT_BYTES_MAX {
+        let message = format!("a model file has at most {} MB", TEXT_BYTES_MAX >> 20);
+        return Reading { model: None, diagnostics: vec![Diagnostic::error(Span::default(), message)] };
+    }
     let root = yaml::parse(source, &mut reader.diagnostics);
     complete(reader, root)
 }

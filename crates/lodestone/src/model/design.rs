@@ -54,7 +54,7 @@ impl Design {
         };
         let file::Reading { model, diagnostics } = file::read(&source);
         let Some(model) = model else {
-            output::print(&diagnostic::text(&source, &diagnostics, true));
+            output::print_problems(&diagnostic::text(&source, &diagnostics, true));
             return ExitCode::from(UNREADABLE);
         };
         let facts = match self.prices.facts() {
@@ -68,7 +68,7 @@ impl Design {
                 ExitCode::from(FOUND)
             }
             Err(problems) => {
-                output::print(&diagnostic::text(&source, &problems, true));
+                output::print_problems(&diagnostic::text(&source, &problems, true));
                 ExitCode::from(FOUND)
             }
         }

@@ -11,6 +11,11 @@ pub fn print_json(value: &serde_json::Value) {
     print(&format!("{value:#}\n"));
 }
 
+/// What is wrong with a file, on standard error: standard output may be somebody's input.
+pub fn print_problems(text: &str) {
+    let _ = anstream::stderr().write_all(text.as_bytes());
+}
+
 /// To standard error, as every other command of `lodestone` does.
 pub fn complain(text: &str) {
     let _ = writeln!(anstream::stderr(), "lodestone: {text}");

@@ -90,7 +90,7 @@ impl fmt::Display for Line {
 /// Two decimals, thousands apart; what is less than a cent and not nothing shows its first digits.
 pub fn dollars(amount: f64) -> String {
     if amount > 0.0 && amount < 0.01 {
-        return format!("${}", number(amount));
+        return format!("${}", significant(amount, 3));
     }
     let cents = format!("{:.2}", amount + 0.0);
     let (whole, rest) = cents.split_once('.').unwrap_or((&cents, "00"));
@@ -99,6 +99,10 @@ pub fn dollars(amount: f64) -> String {
 
 /// Nine significant digits at most, thousands apart.
 pub fn number(value: f64) -> String {
+    significant(value, 9)
+}
+
+fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 {
         // Not `-0`, which an empty sum is.
         return "0".to_owned();
@@ -107,7 +111,7 @@ pub fn number(value: f64) -> String {
         return value.to_string();
     }
     let magnitude = value.abs().log10().floor() as i32;
-    let decimals = (8 - magnitude).clamp(0, 18) as usize;
+    let decimals = (digits - 1 - magnitude).clamp(0, 18) as usize;
     let text = format!("{value:.decimals$}");
     let (whole, rest) = text.split_once('.').unwrap_or((&text, ""));
     match rest.trim_end_matches('0') {

@@ -9,6 +9,10 @@ use crate::diagnostic::listed;
 use crate::model::{Allowance, Curve, EntityId, Returns, Size, TableId};
 use crate::{Diagnostic, Source, Span, Spanned};
 
+/// More entities, patterns, attributes or steps than any model has, and as many as can be compared in pairs
+/// within a breath.
+const ELEMENTS_MAX: usize = 2_000;
+
 pub struct Reader<'s> {
     pub source: &'s Source,
     pub diagnostics: Vec<Diagnostic>,
@@ -56,7 +60,13 @@ impl<'s> Reader<'s> {
     /// The entries of a mapping whose names are the user's own.
     pub fn named<'n>(&mut self, node: &'n Node, what: &str) -> &'n [(Scalar, Node)] {
         match &node.value {
-            NodeValue::Map(entries) => entries,
+            NodeValue::Map(entries) => match entries.get(ELEMENTS_MAX) {
+                Some((name, _)) => {
+                    self.error(name.span, format!("`{what}` has more than {ELEMENTS_MAX} elements"));
+                    &entries[..ELEMENTS_MAX]
+                }
+                None => entries,
+            },
             _ => {
                 let message = format!("`{what}` is a mapping from names, not {}", node.kind());
                 self.error(node.span, message);
@@ -117,7 +127,13 @@ impl<'s> Reader<'s> {
     /// The elements of a list; a single value is a list of one.
     pub fn list<'n>(&mut self, node: &'n Node) -> &'n [Node] {
         match &node.value {
-            NodeValue::List(elements) => elements,
+            NodeValue::List(elements) => match elements.get(ELEMENTS_MAX) {
+                Some(node) => {
+                    self.error(node.span, format!("a list has at most {ELEMENTS_MAX} elements"));
+                    &elements[..ELEMENTS_MAX]
+                }
+                None => elements,
+            },
             _ => std::slice::from_ref(node),
         }
     }

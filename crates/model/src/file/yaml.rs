@@ -3,6 +3,8 @@
 //! Aliases are refused: a model should read the same from any line, and they are how a small file
 //! becomes an endless one. Tags mean nothing in a model, but they do in other tools' files.
 
+use std::collections::HashMap;
+
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
 use crate::{Diagnostic, Source, Span};
@@ -211,6 +213,7 @@ impl Builder<'_> {
 
     fn map(&mut self, start: Span, depth: usize) -> Option<Node> {
         let mut entries: Vec<(Scalar, Node)> = Vec::new();
+        let mut seen: HashMap<String, Span> = HashMap::new();
         loop {
             let (event, span) = self.events.next()?;
             if matches!(event, Event::MappingEnd) {
@@ -222,12 +225,15 @@ impl Builder<'_> {
             let key = self.key(event, span)?;
             let (event, span) = self.events.next()?;
             let value = self.node(event, span, depth + 1)?;
-            match entries.iter().find(|(earlier, _)| earlier.text == key.text) {
-                Some((earlier, _)) => self.diagnostics.push(
+            match seen.get(&key.text) {
+                Some(earlier) => self.diagnostics.push(
                     Diagnostic::error(key.span, format!("`{}` stands here twice", key.text))
-                        .related(earlier.span, "first here"),
+                        .related(*earlier, "first here"),
                 ),
-                None => entries.push((key, value)),
+                None => {
+                    seen.insert(key.text.clone(), key.span);
+                    entries.push((key, value));
+                }
             }
         }
     }

@@ -1,0 +1,61 @@
+//! Files that nobody writes by hand: they are answered, in bounded time and memory, and never with a panic.
+
+use std::fmt::Write as _;
+
+use model::{Source, diagnostic, file};
+
+/// The first problem of a text.
+fn problem(text: String) -> String {
+    let source = Source::new("hostile.yaml", text);
+    let reading = file::read(&source);
+    assert!(reading.model.is_none());
+    // Shown, it must stay readable.
+    assert!(diagnostic::text(&source, &reading.diagnostics[..1], false).len() < 4_000);
+    reading.diagnostics[0].message.clone()
+}
+
+#[test]
+fn nesting_ends() {
+    let brackets = format!("model: x\na: {}{}\n", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(problem(brackets).contains("recursion limit"));
+    let indents =
+        (0..200).fold(String::from("model: x\n"), |text, depth| text + &"  ".repeat(depth) + "a:\n");
+    assert!(problem(indents).contains("nested too deeply"));
+}
+
+#[test]
+fn a_few_aliases_do_not_become_a_billion_values() {
+    let mut text = String::from("model: x\na0: &a0 [ha, ha]\n");
+    for level in 1..40 {
+        let before = format!("*a{}", level - 1);
+        writeln!(text, "a{level}: &a{level} [{before}, {before}, {before}]").unwrap();
+    }
+    assert!(problem(text).contains("aliases are not read"));
+}
+
+#[test]
+fn no_list_is_longer_than_can_be_compared_in_pairs() {
+    let entities = (0..50_000).fold(String::from("model: x\nentities:\n"), |mut text, at| {
+        writeln!(text, "  E{at}: {{}}").unwrap();
+        text
+    });
+    assert!(problem(entities).contains("`entities` has more than 2000 elements"));
+    let names = (0..50_000).map(|at| format!("a{at}")).collect::<Vec<_>>().join(", ");
+    let attributes = format!("model: x\nentities: {{ E: {{ id: [{names}] }} }}\n");
+    assert!(problem(attributes).contains("a list has at most 2000 elements"));
+}
+
+#[test]
+fn a_text_without_end_is_not_read() {
+    assert!(problem(format!("model: {}\n", "x".repeat(5 << 20))).contains("at most 4 MB"));
+}
+
+#[test]
+fn a_name_that_is_not_there_is_answered_with_some_of_those_that_are() {
+    let mut text = String::from("model: x\nentities:\n");
+    for at in 0..1_000 {
+        writeln!(text, "  Entity{at}: {{ id: id }}").unwrap();
+    }
+    text += "patterns: { A: { get: Zzz, by: id } }\n";
+    assert_eq!(problem(text), "there is no entity `Zzz`");
+}
