@@ -8,7 +8,8 @@ use anyhow::Result;
 use crate::command::{self, program, root};
 use crate::tools;
 
-const TARGETS: [&str; 5] = ["request_decode", "expression", "statement", "number", "item_bytes"];
+const TARGETS: [&str; 6] =
+    ["request_decode", "expression", "statement", "number", "item_bytes", "model_file"];
 
 #[derive(clap::Args)]
 pub struct Options {
