@@ -7,6 +7,7 @@
 mod bill;
 mod line;
 mod on_demand;
+mod prices;
 mod provisioned;
 mod replica;
 mod reserved;
@@ -23,6 +24,7 @@ use crate::predict::typical::Footprints;
 
 pub use bill::{Bill, Mode, class_name};
 pub use line::{Factor, Line, dollars, number, sum};
+pub use prices::Prices;
 pub use provisioned::Supply;
 pub use reserved::Reservation;
 
@@ -135,7 +137,7 @@ pub fn cost(
     facts: &Facts,
     settings: &Settings,
 ) -> Result<Cost, UnknownRegion> {
-    let (region_name, region) = region(model, facts, settings)?;
+    let Prices { region_name, region, .. } = Prices::of(model, facts, settings.region.as_deref())?;
     let footprints = Footprints::new(model);
     let uses = demand::uses(model, plans, &footprints);
     let supplies = provisioned::supplies(model, &uses);
@@ -166,19 +168,6 @@ pub fn cost(
         capacity: supplies.clone(),
         region: region_name.clone(),
     })
-}
-
-fn region<'f>(
-    model: &Model,
-    facts: &'f Facts,
-    settings: &Settings,
-) -> Result<(String, &'f Region), UnknownRegion> {
-    let of_model = model.region.as_ref().map(|region| region.value.clone());
-    let name = settings.region.clone().or(of_model).unwrap_or_else(|| DEFAULT_REGION.to_owned());
-    match facts.regions.get(&name) {
-        Some(region) => Ok((name, region)),
-        None => Err(UnknownRegion { region: name, known: facts.regions.keys().cloned().collect() }),
-    }
 }
 
 fn provenance(region: &Region, facts: &Facts) -> String {

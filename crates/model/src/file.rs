@@ -28,7 +28,7 @@ use reader::Reader;
 use yaml::Node;
 
 pub(crate) use write::layout;
-pub use write::{Comments, Subject, write};
+pub use write::{Comments, Subject, members, write};
 
 pub(crate) type Parsed<T> = Result<T, Box<Diagnostic>>;
 

@@ -4,9 +4,8 @@ use capacity::{PARTITION_WRITE_UNITS, write_units};
 
 use super::{PlannedRead, Rule, Subject, figures};
 use crate::diagnostic::{Level, RuleId};
-use crate::model::{Action, Attribute, Entity, IndexEntry, Pattern, Read, Write, WriteVerb};
+use crate::model::{Action, Attribute, Pattern, Read, Write, WriteVerb};
 use crate::plan::{Membership, Plan, WritePlan};
-use crate::template::Field;
 use crate::{Diagnostic, Model};
 
 pub const RULE: Rule = Rule {
@@ -104,7 +103,7 @@ fn hot(subject: &Subject<'_>, pattern: &Pattern, write: &Write, planned: &WriteP
         planned.effects.iter().filter(|effect| effect.after != Membership::Out && effect.key_changes);
     let bytes = entity.size.as_ref().map_or(0, |size| size.typical as usize);
     let (entry, each) = entered.filter_map(|effect| entity.entry(effect.index)).find_map(|entry| {
-        let each = rate.peak() * write_units(None, Some(bytes)) / keys(entity, entry);
+        let each = rate.peak() * write_units(None, Some(bytes)) / entry.partition_keys(entity);
         (each > PARTITION_WRITE_UNITS as f64).then_some((entry, each))
     })?;
     let units = figures::count(each);
@@ -115,14 +114,4 @@ fn hot(subject: &Subject<'_>, pattern: &Pattern, write: &Write, planned: &WriteP
             .why("one partition key takes 1,000 write units a second; a throttled index throttles the table's writes")
             .help("slow it down, or shard the index key before the items are written"),
     )
-}
-
-/// How many partition keys the items of an entity have in the index; endless if the file does not say.
-fn keys(entity: &Entity, entry: &IndexEntry) -> f64 {
-    let values = |field: &Field| match field.shards() {
-        Some(shards) => Some(shards as f64),
-        None => entity.attribute(field.attribute()?)?.cardinality(),
-    };
-    let fields = entry.partition.iter().flat_map(|template| template.fields());
-    fields.map(|field| values(field).unwrap_or(f64::INFINITY)).product()
 }

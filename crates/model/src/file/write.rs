@@ -48,6 +48,20 @@ pub fn write(model: &Model, comments: &Comments) -> String {
     out
 }
 
+/// What the file says of an element, member by member: `("by", "customerId")`. Attributes and indexes of an
+/// entity are members of their own: `("attributes.status", "[OPEN, SHIPPED]")`.
+pub fn members(model: &Model, subject: Subject) -> Vec<(String, String)> {
+    let comments = Comments::new();
+    let writer = Writer { model, comments: &comments };
+    match subject {
+        Subject::Table(id) => writer.table_node(id).members(&[]),
+        Subject::Index(table, index) => writer.index(model.table(table).index(index)).members(&[]),
+        Subject::Entity(id) => writer.entity(id).members(&["attributes", "indexes"]),
+        Subject::Pattern(position) => writer.pattern(&model.patterns[position]).members(&[]),
+        Subject::Model | Subject::Key(_) | Subject::Entry(..) => Vec::new(),
+    }
+}
+
 struct Writer<'m> {
     model: &'m Model,
     comments: &'m Comments,

@@ -6,7 +6,7 @@ use item::{Number, Type, Value};
 use super::quantity::{Count, Growth, Size, Skew};
 use super::{EntityId, IndexId, TableId};
 use crate::predicate::Predicate;
-use crate::template::Template;
+use crate::template::{Field, Template};
 use crate::{Span, Spanned};
 
 #[derive(Clone, Debug)]
@@ -158,6 +158,16 @@ impl Entity {
 impl IndexEntry {
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         self.partition.iter().chain(&self.sort)
+    }
+
+    /// How many partition keys the items of the entity have in the index; endless if the file does not say.
+    pub fn partition_keys(&self, entity: &Entity) -> f64 {
+        let values = |field: &Field| match field.shards() {
+            Some(shards) => Some(shards as f64),
+            None => entity.attribute(field.attribute()?)?.cardinality(),
+        };
+        let fields = self.partition.iter().flat_map(|template| template.fields());
+        fields.map(|field| values(field).unwrap_or(f64::INFINITY)).product()
     }
 }
 

@@ -80,6 +80,24 @@ impl Map {
     }
 }
 
+impl Node {
+    /// Each member of a mapping on one line; those of the members named `opened` one by one.
+    pub fn members(&self, opened: &[&str]) -> Vec<(String, String)> {
+        let Node::Map(map) = self else { return Vec::new() };
+        let mut members = Vec::new();
+        for Entry { name, value, .. } in &map.entries {
+            match opened.contains(&name.as_str()) {
+                true => {
+                    let inner = value.members(&[]).into_iter();
+                    members.extend(inner.map(|(inner, text)| (format!("{name}.{inner}"), text)));
+                }
+                false => members.push((name.clone(), bracketed(value))),
+            }
+        }
+        members
+    }
+}
+
 /// A whole document: its sections apart from each other.
 pub fn document(root: &Map) -> String {
     let mut out = String::new();

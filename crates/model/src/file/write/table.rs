@@ -38,6 +38,12 @@ impl Writer<'_> {
         }
     }
 
+    pub fn table_node(&self, id: TableId) -> Node {
+        let mut map = Map::new();
+        self.table(&mut map, self.model.table(id));
+        Node::Map(map)
+    }
+
     fn table(&self, map: &mut Map, table: &Table) {
         if let Some(key) = &table.key {
             map.put_some("partition", key_attributes(&key.partition));
@@ -75,7 +81,7 @@ impl Writer<'_> {
         indexes
     }
 
-    fn index(&self, index: &Index) -> Node {
+    pub fn index(&self, index: &Index) -> Node {
         let mut map = Map::new();
         if index.kind == IndexKind::Local {
             map.put("type", text("local"));

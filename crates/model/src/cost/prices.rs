@@ -1,0 +1,30 @@
+//! The prices of one Region.
+
+use super::bill::prices;
+use super::{DEFAULT_REGION, UnknownRegion};
+use crate::Model;
+use crate::facts::{ClassPrices, Facts, Region};
+use crate::model::TableClass;
+
+pub struct Prices<'f> {
+    pub facts: &'f Facts,
+    pub region_name: String,
+    pub region: &'f Region,
+}
+
+impl<'f> Prices<'f> {
+    /// Those of `region`, or of the Region that the model names.
+    pub fn of(model: &Model, facts: &'f Facts, region: Option<&str>) -> Result<Prices<'f>, UnknownRegion> {
+        let of_model = model.region.as_ref().map(|region| region.value.as_str());
+        let name = region.or(of_model).unwrap_or(DEFAULT_REGION).to_owned();
+        match facts.regions.get(&name) {
+            Some(region) => Ok(Prices { facts, region_name: name, region }),
+            None => Err(UnknownRegion { region: name, known: facts.regions.keys().cloned().collect() }),
+        }
+    }
+
+    /// Of a table class; those of Standard where the Region has no others.
+    pub fn class(&self, class: TableClass) -> &'f ClassPrices {
+        prices(self.region, class).unwrap_or(&self.region.standard)
+    }
+}
