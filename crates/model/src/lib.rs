@@ -18,6 +18,7 @@ pub mod file;
 pub mod format;
 pub mod heat;
 pub mod meaning;
+pub mod migrate;
 pub mod model;
 pub mod plan;
 pub mod predicate;

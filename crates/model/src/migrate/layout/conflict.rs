@@ -1,0 +1,98 @@
+//! Whether old and new can lie side by side: patterns of either model that would find strangers.
+
+use super::{Fate, Layout};
+use crate::model::{EntityId, Model, Pattern};
+use crate::plan::plan;
+use crate::{Span, Spanned};
+
+/// Where strangers are found, by the name that both models have for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    pub table: String,
+    pub index: Option<String>,
+}
+
+impl Layout {
+    /// The first conflict there is. Entities that are new are first written when everything else is done, and
+    /// those that go can be deleted before: neither stands in the way.
+    pub fn conflict(&self) -> Option<Conflict> {
+        let added = self.fates.iter().filter_map(|fate| match fate {
+            Fate::Added { new } => Some(*new),
+            _ => None,
+        });
+        let seen_by_old = without(&self.both, added);
+        let seen_by_new = without(&self.both, self.removed());
+        let (new, old) = self.both.patterns.split_at(self.target.patterns.len());
+        let of_old = self.old.patterns.iter().zip(old);
+        let of_new = self.target.patterns.iter().zip(new);
+        let of_old =
+            of_old.filter_map(|(own, translated)| stranger(&self.old, own, &seen_by_old, translated));
+        let of_new =
+            of_new.filter_map(|(own, translated)| stranger(&self.target, own, &seen_by_new, translated));
+        of_old.chain(of_new).next().map(|conflict| self.shared_name(conflict))
+    }
+
+    /// Whether a new pattern would find items of entities that go.
+    pub fn removed_are_in_the_way(&self) -> bool {
+        let patterns = self.target.patterns.iter().zip(&self.both.patterns);
+        let without = without(&self.both, self.removed());
+        patterns.into_iter().any(|(own, translated)| {
+            stranger(&self.target, own, &self.both, translated).is_some()
+                && stranger(&self.target, own, &without, translated).is_none()
+        })
+    }
+
+    fn removed(&self) -> impl Iterator<Item = EntityId> {
+        self.fates.iter().filter_map(|fate| match fate {
+            Fate::Removed { both, .. } => Some(*both),
+            _ => None,
+        })
+    }
+
+    /// What was renamed already, by its name in the file.
+    fn shared_name(&self, conflict: Conflict) -> Conflict {
+        let from = |what: &str, name: &str| {
+            let renamed = self.renames.iter().find(|rename| rename.what == what && rename.to == name);
+            renamed.map_or_else(|| name.to_owned(), |rename| rename.from.clone())
+        };
+        let index = conflict.index.map(|index| from("index", &index));
+        Conflict { table: from("table", &conflict.table), index }
+    }
+}
+
+/// The model with entities that nobody finds.
+fn without(model: &Model, entities: impl Iterator<Item = EntityId>) -> Model {
+    let mut model = model.clone();
+    for id in entities {
+        model.entities[id.0].key = None;
+        model.entities[id.0].entries.clear();
+    }
+    model
+}
+
+/// Where the pattern, planned in its own model, has more wrong with it in the other.
+fn stranger(own: &Model, pattern: &Pattern, other: &Model, translated: &Pattern) -> Option<Conflict> {
+    if pattern.external.is_some() {
+        return None;
+    }
+    let planned = plan(own, pattern);
+    let source = planned.reads().next()?;
+    let table = own.table(source.table);
+    let index = source.index.map(|index| table.index(index).name.value.clone());
+    let found = match &index {
+        Some(index) => {
+            let index = Some(Spanned::new(index.clone(), Span::default()));
+            plan(other, &Pattern { index, ..translated.clone() })
+        }
+        None => plan(&tables_alone(other), &Pattern { index: None, ..translated.clone() }),
+    };
+    let more = found.gaps().count() > planned.gaps().count();
+    more.then(|| Conflict { table: table.name.value.clone(), index })
+}
+
+fn tables_alone(model: &Model) -> Model {
+    let mut model = model.clone();
+    model.tables.iter_mut().for_each(|table| table.indexes.clear());
+    model.entities.iter_mut().for_each(|entity| entity.entries.clear());
+    model
+}

@@ -1,0 +1,174 @@
+//! What keeps a change from being made while the application runs, and what only people can judge.
+
+use api::limits::GLOBAL_SECONDARY_INDEXES_MAX;
+use serde::Serialize;
+
+use super::layout::{Derived, Fate, Layout, table_named};
+use crate::Model;
+use crate::model::{Entity, IndexKind, Pattern};
+use crate::plan::{Gap, plan};
+use crate::template::Form;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Obstacle {
+    pub problem: String,
+    pub help: String,
+}
+
+pub fn obstacles(layout: &Layout) -> Vec<Obstacle> {
+    let mut obstacles: Vec<Obstacle> =
+        [&layout.old, &layout.target].into_iter().filter_map(keyless).collect();
+    for fate in &layout.fates {
+        if let Fate::Stays { old, new } | Fate::Moves { old, new, .. } = *fate {
+            let (was, is) = (layout.old.entity(old), layout.target.entity(new));
+            obstacles.extend(types(was, is));
+            obstacles.extend(unknown(layout, *fate, was, is));
+            obstacles.extend(drawn(*fate, is));
+        }
+    }
+    obstacles.extend(layout.target.patterns.iter().filter_map(|pattern| wanders(layout, pattern)));
+    obstacles.extend(layout.both.tables.iter().filter_map(|table| too_many(layout, &table.name.value)));
+    obstacles
+}
+
+fn keyless(model: &Model) -> Option<Obstacle> {
+    (!model.has_keys() || model.tables.iter().any(|table| table.key.is_none())).then(|| Obstacle {
+        problem: format!("`{}` has no keys yet", model.name.value),
+        help: "let `lodestone model design` find them, or write them".to_owned(),
+    })
+}
+
+/// One name, two types: readers would have to know both, and keys can hold one only.
+fn types<'e>(was: &'e Entity, is: &'e Entity) -> impl Iterator<Item = Obstacle> + 'e {
+    is.attributes.values().filter_map(move |attribute| {
+        let earlier = was.attribute(&attribute.name)?;
+        let (from, to) = (earlier.kind.stored(), attribute.kind.stored());
+        (from != to).then(|| Obstacle {
+            problem: format!(
+                "`{}` of `{}` changes its stored type from {} to {}",
+                attribute.name,
+                is.name.value,
+                from.name(),
+                to.name()
+            ),
+            help: "give the new one another name: writers write both, readers change over one by one"
+                .to_owned(),
+        })
+    })
+}
+
+/// Keys made of what existing items don't have.
+fn unknown(layout: &Layout, fate: Fate, was: &Entity, is: &Entity) -> Option<Obstacle> {
+    let gained = layout.gained(fate);
+    let of_indexes = gained.iter().flat_map(Derived::sources);
+    let moves = matches!(fate, Fate::Moves { .. });
+    let of_key = is.key_templates().flat_map(|template| template.attributes()).filter(|_| moves);
+    let lacks = |name: &&str| was.attribute(name).is_none();
+    let may_lack = |name: &&str| was.attribute(name).is_none_or(|attribute| attribute.optional);
+    let name = of_indexes.filter(lacks).chain(of_key.filter(may_lack)).next()?;
+    let entity = &is.name.value;
+    Some(Obstacle {
+        problem: format!("new keys of `{entity}` are made of `{name}`, which existing items don't have"),
+        help: format!(
+            "first a model that only adds `{name}`, and a job of yours that writes it to every item; then this one"
+        ),
+    })
+}
+
+/// A copy that is drawn a key would be drawn another the next time.
+fn drawn(fate: Fate, is: &Entity) -> Option<Obstacle> {
+    let moves = matches!(fate, Fate::Moves { .. });
+    let mut fields = is.key_templates().flat_map(|template| template.fields());
+    let random = fields.any(|field| matches!(field.form, Form::Random { .. }));
+    (moves && random).then(|| Obstacle {
+        problem: format!("the new key of `{}` is drawn by chance", is.name.value),
+        help: "a job that is run again would copy every item twice; use `shard(…)` of an attribute"
+            .to_owned(),
+    })
+}
+
+/// A write that would have to move items which are copied.
+fn wanders(layout: &Layout, pattern: &Pattern) -> Option<Obstacle> {
+    let planned = plan(&layout.target, pattern);
+    let (write, attributes) = planned.writes().find_map(|(write, _)| {
+        let changing = write.gaps.iter().find_map(|gap| match gap {
+            Gap::KeyChanges { attributes } => Some(attributes.clone()),
+            _ => None,
+        });
+        Some((write.entity, changing?))
+    })?;
+    let moves = layout.moves().any(|fate| matches!(fate, Fate::Moves { new, .. } if new == write));
+    moves.then(|| Obstacle {
+        problem: format!(
+            "`{}` changes `{}`, which the new key of `{}` is made of",
+            pattern.id.value,
+            attributes.join("`, `"),
+            layout.target.entity(write).name.value
+        ),
+        help:
+            "the key of an item can't change: put it into the key of an index, or delete and create the item \
+               in one transaction"
+                .to_owned(),
+    })
+}
+
+fn too_many(layout: &Layout, table: &str) -> Option<Obstacle> {
+    let both = table_named(&layout.both, table)?;
+    let count = both.indexes.iter().filter(|index| index.kind == IndexKind::Global).count();
+    (count > GLOBAL_SECONDARY_INDEXES_MAX).then(|| Obstacle {
+        problem: format!("`{table}` would have {count} global indexes at once, and may have 20"),
+        help: "in two migrations: first drop what no pattern needs, then add what is new".to_owned(),
+    })
+}
+
+pub fn cautions(layout: &Layout) -> Vec<String> {
+    let mut cautions = Vec::new();
+    for fate in &layout.fates {
+        match *fate {
+            Fate::Moves { old, new, .. } => {
+                cautions.extend(merged(layout.old.entity(old), layout.target.entity(new)));
+            }
+            Fate::Removed { old, .. } => {
+                let name = &layout.old.entity(old).name.value;
+                cautions.push(format!(
+                    "`{name}` is gone from the model. If it only got another name, keep the old one here: its items would be deleted."
+                ));
+            }
+            Fate::Stays { .. } | Fate::Added { .. } => {}
+        }
+    }
+    cautions.extend(unserved(layout));
+    cautions
+}
+
+/// Items that only an attribute tells apart which the new key leaves out.
+fn merged(was: &Entity, is: &Entity) -> Option<String> {
+    let whole = |name: &str| {
+        let mut fields = is.key_templates().flat_map(|template| template.fields());
+        fields.any(|field| matches!(&field.form, Form::Attribute(one) if one == name))
+    };
+    let identified = !is.identity.is_empty() && is.identity.iter().all(|name| whole(name));
+    let mut attributes = was.key_templates().flat_map(|template| template.attributes());
+    let lost = attributes.find(|name| !whole(name)).filter(|_| !identified)?;
+    Some(format!(
+        "Two items of `{}` that differ in `{lost}` alone would get the same key, and the second would not be \
+         copied. Compare the counts before the first pattern is changed over.",
+        is.name.value
+    ))
+}
+
+/// New patterns that are wrong by themselves.
+fn unserved(layout: &Layout) -> Option<String> {
+    let wrong = layout
+        .target
+        .patterns
+        .iter()
+        .filter(|pattern| pattern.external.is_none() && !plan(&layout.target, pattern).is_sound());
+    let names: Vec<&str> = wrong.map(|pattern| pattern.id.value.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "The new model does not serve {} as it should: `lodestone model check` says why.",
+            names.join(", ")
+        )
+    })
+}
