@@ -84,7 +84,7 @@ fn a_sparse_index_is_made_written_filled_and_asked() {
     let migration =
         check(ORDERS, &with_open_index(), &["create GSI2", "write both", "back-fill Order", "start A5"]);
     let StepKind::BackFill(job) = &migration.steps[2].kind else { panic!("a back-fill") };
-    assert_eq!(job.condition(), "attribute_exists(PK) AND attribute_not_exists(GSI2PK) AND status = :status");
+    assert_eq!(job.condition(), "attribute_exists(PK) AND attribute_not_exists(GSI2PK) AND #status = :status");
     let estimate = &migration.steps[2].estimate;
     assert_eq!(estimate.items, Some(2_000.0));
     assert_eq!(estimate.seconds, Some(4.0));

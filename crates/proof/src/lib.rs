@@ -6,6 +6,8 @@
 //! operations (`model::request`), with everything a client could know. What comes back is held against what the
 //! pattern means (`model::meaning`, by attributes alone), and what was charged against what the model predicts
 //! (`model::predict`). Failures are shown with the smallest data that shows them ([`experiment`]).
+//!
+//! [`rehearse()`] plays a migration between two models in the same way.
 
 mod adversary;
 mod bill;
@@ -19,6 +21,7 @@ mod measured;
 mod page;
 mod prove;
 mod read;
+pub mod rehearse;
 pub mod table;
 mod trial;
 mod write;
@@ -27,3 +30,4 @@ pub use certificate::{Certificate, Finding, PartCapacity, PatternProof, Verdict}
 pub use database::Database;
 pub use fault::Fault;
 pub use prove::prove;
+pub use rehearse::{Rehearsal, rehearse};

@@ -42,12 +42,35 @@ async fn certify(model: &Model) -> Certificate {
         }
     };
     findings.extend(expectation::collisions(model));
-    let prover = Prover { model, database, data };
-    let mut patterns = Vec::new();
-    for pattern in &model.patterns {
-        patterns.push(prover.pattern(pattern).await);
-    }
+    let prover = Prover { model, database: database.as_ref(), data };
+    let patterns = prover.patterns().await;
     Certificate { model: model.name.value.clone(), items: prover.data.len(), findings, patterns }
+}
+
+/// The same on data that is there already.
+pub async fn certify_on(model: &Model, database: &Database, data: Vec<SampleItem>) -> Certificate {
+    let prover = Prover { model, database: Some(database), data };
+    let patterns = prover.patterns().await;
+    let items = prover.data.len();
+    Certificate { model: model.name.value.clone(), items, findings: Vec::new(), patterns }
+}
+
+/// What comes of reads on data that is there, whatever the plan says of them.
+pub async fn try_reads<'m>(
+    model: &'m Model,
+    database: &Database,
+    data: Vec<SampleItem>,
+    patterns: impl Iterator<Item = &'m Pattern>,
+) -> Vec<PatternProof> {
+    let prover = Prover { model, database: Some(database), data };
+    let mut proofs = Vec::new();
+    for pattern in patterns {
+        let plan = plan(model, pattern);
+        let mut proof = prover.blank(pattern, &plan);
+        prover.try_out(pattern, &plan, database, &mut proof).await;
+        proofs.push(proof);
+    }
+    proofs
 }
 
 /// Ordinary items and such as try to break the model, each key once. Keys that collide are found on the way.
@@ -137,7 +160,7 @@ fn shown(model: &Model, items: &[SampleItem]) -> Vec<(String, model::predict::it
 struct Prover<'m> {
     model: &'m Model,
     /// Holds the data; none if it could not be made.
-    database: Option<Database>,
+    database: Option<&'m Database>,
     data: Vec<SampleItem>,
 }
 
@@ -148,6 +171,14 @@ struct Setup<'a> {
 }
 
 impl Prover<'_> {
+    async fn patterns(&self) -> Vec<PatternProof> {
+        let mut proofs = Vec::new();
+        for pattern in &self.model.patterns {
+            proofs.push(self.pattern(pattern).await);
+        }
+        proofs
+    }
+
     async fn pattern(&self, pattern: &Pattern) -> PatternProof {
         let plan = plan(self.model, pattern);
         let mut proof = self.blank(pattern, &plan);
@@ -157,7 +188,7 @@ impl Prover<'_> {
         }
         let gaps = plan.gaps().map(|gap| Finding::of(Fault::Gap(gap.describe(self.model))));
         proof.findings.extend(gaps);
-        if let Some(database) = &self.database {
+        if let Some(database) = self.database {
             self.try_out(pattern, &plan, database, &mut proof).await;
             let paged = proof.findings.iter().any(|finding| matches!(finding.fault, Fault::Pages { .. }));
             if !paged {

@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 use super::Access;
 use super::layout::Derived;
 use crate::cost::{Line, sum};
+use crate::request::expression::Placeholders;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
@@ -102,11 +103,12 @@ pub struct BackFill {
 impl BackFill {
     /// The condition of its UpdateItem: a second run, and a write in between, leave the item alone.
     pub fn condition(&self) -> String {
-        let lacking = self.attributes.first().map(|one| format!("attribute_not_exists({})", one.attribute));
-        let unchanged = self.unchanged.iter().map(|name| format!("{name} = :{name}"));
-        let terms =
-            [format!("attribute_exists({})", self.partition)].into_iter().chain(lacking).chain(unchanged);
-        terms.collect::<Vec<_>>().join(" AND ")
+        let mut names = Placeholders::default();
+        let mut terms = vec![format!("attribute_exists({})", names.name(&self.partition))];
+        let lacking = self.attributes.first().map(|one| names.name(&one.attribute));
+        terms.extend(lacking.map(|name| format!("attribute_not_exists({name})")));
+        terms.extend(self.unchanged.iter().map(|name| format!("{} = :{name}", names.name(name))));
+        terms.join(" AND ")
     }
 }
 

@@ -1,0 +1,292 @@
+//! The application that goes on meanwhile: what it believes to be stored, and how it writes.
+//!
+//! It knows items by their attributes alone. Where an item lies, in one place or in two, depends on which
+//! writers are deployed.
+
+use std::collections::BTreeMap;
+
+use item::Value;
+use model::Model;
+use model::migrate::{Fate, Layout};
+use model::model::{Entity, EntityId, KeySchema};
+use model::predict::item::Values;
+use model::sample::variant::{another, variant};
+use model::sample::{SampleItem, Scale, key_of, rekey, sample};
+
+use super::request::{Change, Condition, get, send};
+use super::stage::Stage;
+
+/// Fewer items of an entity than this are not deleted: something must be left to be found.
+const LEAST: usize = 4;
+/// New items are numbered from here, apart from those the sample has.
+const NEW_FROM: usize = 200;
+
+/// Which writers are deployed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writers {
+    Old,
+    Both,
+    New,
+}
+
+/// An item as the application knows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    pub entity: String,
+    /// Without keys that follow from it.
+    pub values: Values,
+    /// What a random suffix of its keys is drawn from.
+    pub random: usize,
+}
+
+/// A shape in which items of an entity are stored.
+#[derive(Clone, Copy)]
+pub struct Form<'m> {
+    pub model: &'m Model,
+    pub id: EntityId,
+}
+
+impl<'m> Form<'m> {
+    pub fn entity(self) -> &'m Entity {
+        self.model.entity(self.id)
+    }
+
+    pub fn table(self) -> &'m str {
+        &self.model.table_of(self.entity()).name
+    }
+
+    /// Everything that is stored of the item.
+    pub fn stored(self, record: &Record) -> Values {
+        let mut values = record.values.clone();
+        rekey(self.model, self.id, &mut values, record.random);
+        values
+    }
+
+    pub fn key(self, values: &Values) -> Values {
+        key_of(self.model, self.entity().table, values)
+    }
+
+    /// The partition attribute of the table.
+    pub fn partition(self) -> String {
+        let schema = self.model.table_of(self.entity()).key.as_ref();
+        schema.and_then(|key| key.partition.first()).map(|key| key.name.clone()).unwrap_or_default()
+    }
+
+    /// Whether a stored item is one of these: its key is what its own attributes give.
+    pub fn recognises(self, values: &Values) -> bool {
+        let schema = self.model.table_of(self.entity()).key.iter().flat_map(KeySchema::attributes);
+        schema.zip(self.entity().key_templates()).all(|(key, template)| {
+            let rendered = template.render(key.kind, |name| values.get(name).cloned(), 0).ok();
+            let random = template.fields().any(|field| field.attribute().is_none());
+            match (rendered, values.get(&key.name)) {
+                (Some(_), Some(Value::S(stored))) if random => stored.starts_with(template.literal_prefix()),
+                (Some(rendered), Some(stored)) => rendered == *stored,
+                _ => false,
+            }
+        })
+    }
+
+    /// The stored item without the keys that follow from it.
+    pub fn plain(self, values: &Values) -> Values {
+        let table = self.model.table_of(self.entity());
+        let schemas = table.key.iter().chain(table.indexes.iter().map(|index| &index.key));
+        let derived = |name: &str| {
+            schemas.clone().any(|key| key.names(name)) && self.entity().attribute(name).is_none()
+        };
+        values
+            .iter()
+            .filter(|(name, _)| !derived(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+}
+
+/// What the old model's example data are, each key once.
+pub fn records(model: &Model) -> Vec<Record> {
+    let mut by_key: BTreeMap<String, Record> = BTreeMap::new();
+    for (position, item) in sample(model, Scale::default()).items.into_iter().enumerate() {
+        let Some(id) = item.entity.filter(|id| model.entity(*id).key.is_some()) else { continue };
+        let form = Form { model, id };
+        let record = record(form, &item, position);
+        let key = format!("{} {:?}", form.table(), form.key(&form.stored(&record)));
+        by_key.insert(key, record);
+    }
+    by_key.into_values().collect()
+}
+
+fn record(form: Form<'_>, item: &SampleItem, random: usize) -> Record {
+    Record { entity: form.entity().name.value.clone(), values: form.plain(&item.values), random }
+}
+
+/// Where the writers put items of an entity: what they find first is the one that counts.
+pub fn forms<'m>(layout: &'m Layout, writers: Writers, entity: &str) -> Vec<Form<'m>> {
+    let Some(fate) = fate(layout, entity) else { return Vec::new() };
+    let old = |id| Form { model: &layout.old, id };
+    let both = |id| Form { model: &layout.both, id };
+    let new = |id| Form { model: &layout.target, id };
+    match (fate, writers) {
+        (Fate::Removed { old: id, .. }, _) => vec![old(id)],
+        (Fate::Added { new: id }, _) => vec![new(id)],
+        (Fate::Stays { old: id, .. } | Fate::Moves { old: id, .. }, Writers::Old) => vec![old(id)],
+        (Fate::Stays { new: id, .. }, Writers::Both) => vec![both(id)],
+        (Fate::Moves { new: id, both: old, .. }, Writers::Both) => vec![both(old), both(id)],
+        (Fate::Stays { new: id, .. } | Fate::Moves { new: id, .. }, Writers::New) => vec![new(id)],
+    }
+}
+
+pub fn fate(layout: &Layout, entity: &str) -> Option<Fate> {
+    let named = |model: &Model, id: EntityId| model.entity(id).name.value == entity;
+    layout.fates.iter().copied().find(|fate| match *fate {
+        Fate::Stays { new, .. } | Fate::Moves { new, .. } | Fate::Added { new } => named(&layout.target, new),
+        Fate::Removed { old, .. } => named(&layout.old, old),
+    })
+}
+
+impl<'m> Stage<'m> {
+    /// An item of every entity is created, one is changed, one is deleted, as far as there are writers.
+    pub async fn go_on(&mut self) -> Result<(), String> {
+        self.start_new_entities().await?;
+        let mut entities: Vec<String> = self.ledger.iter().map(|record| record.entity.clone()).collect();
+        entities.sort();
+        entities.dedup();
+        for entity in entities {
+            self.turn += 1;
+            self.create_another(&entity).await?;
+            let own = self.positions(&entity);
+            if let Some(position) = own.get(self.turn % own.len().max(1)) {
+                self.change(*position).await?;
+            }
+            if own.len() > LEAST {
+                self.delete(own[(self.turn * 7) % own.len()]).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Entities that are new are first written when the readers know of them.
+    async fn start_new_entities(&mut self) -> Result<(), String> {
+        if self.cut_overs_left > 0 || self.writers == Writers::Old && self.has_dual_writes {
+            return Ok(());
+        }
+        let model = &self.layout.target;
+        let made = sample(model, Scale::default()).items;
+        for fate in &self.layout.fates {
+            let Fate::Added { new } = *fate else { continue };
+            let form = Form { model, id: new };
+            if !self.positions(&form.entity().name).is_empty() {
+                continue;
+            }
+            for (position, item) in made.iter().enumerate().filter(|(_, item)| item.entity == Some(new)) {
+                self.create(record(form, item, position)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn positions(&self, entity: &str) -> Vec<usize> {
+        self.ledger.iter().enumerate().filter(|(_, one)| one.entity == entity).map(|(at, _)| at).collect()
+    }
+
+    fn is_written(&self, entity: &str) -> bool {
+        let removed = matches!(fate(self.layout, entity), Some(Fate::Removed { .. }));
+        !removed || self.writers == Writers::Old && self.over.is_empty()
+    }
+
+    pub async fn create_another(&mut self, entity: &str) -> Result<(), String> {
+        let Some(first) = self.ledger.iter().find(|record| record.entity == entity).cloned() else {
+            return Ok(());
+        };
+        let Some(form) = forms(self.layout, self.writers, entity).last().copied() else { return Ok(()) };
+        let item = SampleItem {
+            table: form.entity().table,
+            entity: Some(form.id),
+            name: None,
+            values: form.stored(&first),
+            parent: None,
+        };
+        let number = NEW_FROM + self.turn;
+        match variant(form.model, &item, number).filter(|_| self.is_written(entity)) {
+            Some(item) => {
+                let mut record = record(form, &item, number);
+                record.entity = entity.to_owned();
+                self.create(record).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    async fn create(&mut self, record: Record) -> Result<(), String> {
+        let puts = forms(self.layout, self.writers, &record.entity).into_iter().map(|form| Change::Put {
+            table: form.table().to_owned(),
+            item: form.stored(&record),
+            conditions: vec![Condition::Lacks(form.partition())],
+        });
+        if send(&self.database, puts.collect()).await? {
+            self.ledger.push(record);
+            self.written += 1;
+        }
+        Ok(())
+    }
+
+    /// Everything that is no part of a key gets another value.
+    pub async fn change(&mut self, position: usize) -> Result<(), String> {
+        let mut record = self.ledger[position].clone();
+        if !self.is_written(&record.entity) {
+            return Ok(());
+        }
+        let changes = self.changes(&record);
+        record.values.extend(changes.clone());
+        let mut updates = Vec::new();
+        for (place, form) in forms(self.layout, self.writers, &record.entity).into_iter().enumerate() {
+            let key = form.key(&form.stored(&record));
+            let Some(from) = get(&self.database, form.table(), &key).await? else {
+                if place == 0 {
+                    return Err(format!("an item of {} is gone: {key:?}", record.entity));
+                }
+                // It is not copied yet.
+                continue;
+            };
+            let mut to = from.clone();
+            to.extend(changes.clone());
+            rekey(form.model, form.id, &mut to, record.random);
+            let conditions = vec![Condition::Exists(form.partition())];
+            updates.push(Change::Update { table: form.table().to_owned(), key, from, to, conditions });
+        }
+        if !changes.is_empty() && send(&self.database, updates).await? {
+            self.ledger[position] = record;
+            self.written += 1;
+        }
+        Ok(())
+    }
+
+    fn changes(&self, record: &Record) -> Vec<(String, Value)> {
+        let all = [Writers::Old, Writers::Both, Writers::New];
+        let forms: Vec<Form<'_>> =
+            all.into_iter().flat_map(|writers| forms(self.layout, writers, &record.entity)).collect();
+        let Some(entity) = forms.first().map(|form| form.entity()) else { return Vec::new() };
+        let in_key = |name: &str| {
+            forms.iter().any(|form| form.entity().key_templates().any(|template| template.uses(name)))
+        };
+        let free = entity.attributes.values().filter(|one| one.constant.is_none() && !in_key(&one.name));
+        let changes = free.filter_map(|one| {
+            let old = record.values.get(&one.name)?;
+            let new = another(entity, &one.name, Some(old));
+            (new != *old).then(|| (one.name.clone(), new))
+        });
+        changes.collect()
+    }
+
+    pub async fn delete(&mut self, position: usize) -> Result<(), String> {
+        let record = self.ledger[position].clone();
+        if !self.is_written(&record.entity) {
+            return Ok(());
+        }
+        let deletes = forms(self.layout, self.writers, &record.entity).into_iter().map(|form| {
+            Change::Delete { table: form.table().to_owned(), key: form.key(&form.stored(&record)) }
+        });
+        send(&self.database, deletes.collect()).await?;
+        self.ledger.remove(position);
+        self.written += 1;
+        Ok(())
+    }
+}
