@@ -4,6 +4,7 @@
 mod check;
 mod cost;
 mod design;
+mod diff;
 mod explain;
 mod export;
 mod heat;
@@ -34,6 +35,7 @@ enum Command {
     Check(check::Check),
     Cost(cost::Cost),
     Design(design::Design),
+    Diff(diff::Diff),
     Explain(explain::Explain),
     Heat(heat::Heat),
     Export(export::Export),
@@ -56,6 +58,7 @@ impl Model {
             Command::Check(check) => check.run(),
             Command::Cost(cost) => cost.run(),
             Command::Design(design) => design.run(),
+            Command::Diff(diff) => diff.run(),
             Command::Explain(explain) => explain.run(),
             Command::Heat(heat) => heat.run(),
             Command::Export(export) => export.run(),

@@ -1,0 +1,109 @@
+//! `lodestone model diff OLD NEW`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use model::cost::UnknownRegion;
+use model::migrate::{Migration, Settings, migrate};
+use proof::Rehearsal;
+use serde_json::{Value, json};
+
+use super::prices::Prices;
+use super::{FOUND, ModelFile, UNREADABLE, output};
+
+/// Plan the way from one model to another while the application runs.
+///
+/// What changed, then the steps in order: indexes made and deleted one at a time, writers that write both,
+/// back-fills and copies with their conditions, each pattern changed over, and how to go back from each step;
+/// with the time and the cost of every job.
+///
+/// `--rehearse` plays it first: on a database in memory with data of the old model, step by step, while the
+/// application goes on writing. After each step the patterns that must work are tried, and the way back too.
+///
+/// The status is 0 if there is a way and its rehearsal went well, 1 if not, 2 if a file is no model.
+///
+/// Example: lodestone model diff model.yaml next.yaml --rate 1000 --rehearse
+#[derive(Args)]
+pub struct Diff {
+    /// The model as it is.
+    #[arg(value_name = "OLD")]
+    old: PathBuf,
+
+    /// The model as it shall be.
+    #[arg(value_name = "NEW")]
+    new: PathBuf,
+
+    /// Write units each second that a job may use.
+    #[arg(long, value_name = "UNITS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..))]
+    rate: u32,
+
+    #[command(flatten)]
+    prices: Prices,
+
+    /// The Region whose prices count, instead of the new model's.
+    #[arg(long)]
+    region: Option<String>,
+
+    /// Play the steps on a database in memory, and back from each.
+    #[arg(long)]
+    rehearse: bool,
+
+    /// Show the arithmetic of every cost.
+    #[arg(long)]
+    explain: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Diff {
+    pub fn run(self) -> ExitCode {
+        match self.migration() {
+            Ok(migration) => self.show(&migration),
+            Err(status) => status,
+        }
+    }
+
+    fn migration(&self) -> Result<Migration, ExitCode> {
+        let old = ModelFile { path: self.old.clone() }.model()?;
+        let new = ModelFile { path: self.new.clone() }.model()?;
+        let facts = self.prices.facts()?;
+        let settings = Settings { region: self.region.clone(), rate: f64::from(self.rate) };
+        migrate(&old, &new, &facts, &settings).map_err(|UnknownRegion { region, known }| {
+            output::complain(&format!(
+                "there are no prices for {region}; there are for {}",
+                known.join(", ")
+            ));
+            ExitCode::from(UNREADABLE)
+        })
+    }
+
+    fn show(&self, migration: &Migration) -> ExitCode {
+        let rehearsal = (self.rehearse && migration.obstacles.is_empty()).then(|| proof::rehearse(migration));
+        match self.json {
+            true => output::print_json(&described(migration, rehearsal.as_ref())),
+            false => {
+                output::print(&migration.text(self.explain));
+                rehearsal.iter().for_each(print);
+            }
+        }
+        let went_well = rehearsal.is_none_or(|rehearsal| rehearsal.succeeded());
+        if migration.obstacles.is_empty() && went_well { ExitCode::SUCCESS } else { ExitCode::from(FOUND) }
+    }
+}
+
+fn described(migration: &Migration, rehearsal: Option<&Rehearsal>) -> Value {
+    let mut described = json!(migration);
+    if let Some(rehearsal) = rehearsal {
+        described["rehearsal"] = rehearsal.json();
+    }
+    described
+}
+
+fn print(rehearsal: &Rehearsal) {
+    output::print("\nRehearsal\n");
+    output::print_table(&Rehearsal::HEADINGS, rehearsal.rows());
+    output::print(&rehearsal.text());
+}
