@@ -1,5 +1,5 @@
-//! `docs/workbench.md`: its commands are run one after the other in an empty folder, and print what the page
-//! shows. A line `…` stands for any lines.
+//! `docs/workbench.md` and `docs/migrations.md`: their commands are run one after the other in an empty folder,
+//! and print what the page shows. A line `…` stands for any lines.
 //!
 //! `UPDATE_PAGE=1 cargo test -p lodestone --test workbench_page` writes what they print now into the page.
 
@@ -21,8 +21,11 @@ struct Step {
     lines: (usize, usize),
 }
 
-fn page() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/workbench.md")
+const TOUR: &str = "workbench.md";
+const MIGRATIONS: &str = "migrations.md";
+
+fn page(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
 }
 
 /// The commands of all `console` blocks. A command goes on behind `\` and up to the end of `<<'END'`.
@@ -96,9 +99,8 @@ fn updated(page: &str, steps: &[(Step, Vec<String>)]) -> String {
     lines.join("\n") + "\n"
 }
 
-#[test]
-fn the_tour_prints_what_it_shows() {
-    let text = std::fs::read_to_string(page()).expect("the page is there");
+fn check(name: &str) {
+    let text = std::fs::read_to_string(page(name)).expect("the page is there");
     let folder = TempDir::new().expect("a folder");
     let steps: Vec<(Step, Vec<String>)> = steps(&text)
         .into_iter()
@@ -108,7 +110,7 @@ fn the_tour_prints_what_it_shows() {
         })
         .collect();
     if std::env::var_os("UPDATE_PAGE").is_some() {
-        std::fs::write(page(), updated(&text, &steps)).expect("the page is ours");
+        std::fs::write(page(name), updated(&text, &steps)).expect("the page is ours");
         return;
     }
     for (step, printed) in &steps {
@@ -118,8 +120,18 @@ fn the_tour_prints_what_it_shows() {
 }
 
 #[test]
+fn the_tour_prints_what_it_shows() {
+    check(TOUR);
+}
+
+#[test]
+fn the_page_on_migrations_prints_what_it_shows() {
+    check(MIGRATIONS);
+}
+
+#[test]
 fn the_tour_takes_fewer_than_ten_commands() {
-    let text = std::fs::read_to_string(page()).expect("the page is there");
+    let text = std::fs::read_to_string(page(TOUR)).expect("the page is there");
     let count = steps(&text).len();
     assert!((1..10).contains(&count), "{count} commands");
 }

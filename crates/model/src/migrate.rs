@@ -72,7 +72,7 @@ impl Migration {
     }
 
     pub fn seconds(&self) -> f64 {
-        self.steps.iter().filter_map(|step| step.estimate.seconds).sum()
+        self.steps.iter().filter_map(|step| step.estimate.seconds).sum::<f64>() + 0.0
     }
 
     pub fn cost(&self) -> f64 {

@@ -84,7 +84,10 @@ fn a_sparse_index_is_made_written_filled_and_asked() {
     let migration =
         check(ORDERS, &with_open_index(), &["create GSI2", "write both", "back-fill Order", "start A5"]);
     let StepKind::BackFill(job) = &migration.steps[2].kind else { panic!("a back-fill") };
-    assert_eq!(job.condition(), "attribute_exists(PK) AND attribute_not_exists(GSI2PK) AND #status = :status");
+    assert_eq!(
+        job.condition(),
+        "attribute_exists(PK) AND attribute_not_exists(GSI2PK) AND #status = :status"
+    );
     let estimate = &migration.steps[2].estimate;
     assert_eq!(estimate.items, Some(2_000.0));
     assert_eq!(estimate.seconds, Some(4.0));
@@ -272,6 +275,23 @@ fn entities_that_a_new_pattern_would_find_go_before_it_comes() {
     assert!(!migration.steps[0].optional);
 }
 
+/// The old reader of a whole partition would stumble over notes.
+#[test]
+fn new_entities_that_an_old_pattern_finds_come_last() {
+    let all = "  A8: { query: [Customer, Order], by: customerId, rate: 1/s }\n";
+    let note = "  Note: { key: { PK: \"CUST#{customerId}\", SK: \"NOTE#{noteId}\" } }\n  Order:\n";
+    let new = ORDERS.replace("  Order:\n", note) + &all.replace("Order]", "Order, Note]");
+    let migration = check(&(ORDERS.to_owned() + all), &new, &[]);
+    assert!(migration.cautions[0].contains("A8 would find it"), "{:?}", migration.cautions);
+}
+
+#[test]
+fn names_with_the_largest_numbers_get_another() {
+    let old = ORDERS.replace("GSI1", "Iv18446744073709551615");
+    let migration = diff(&old, &old.replace("project: [status, total]", "project: all"));
+    assert_eq!(migration.renames[0].to, "Iv18446744073709551615v2");
+}
+
 #[test]
 fn protection_comes_first_and_goes_last() {
     let protected = ORDERS
@@ -322,6 +342,19 @@ fn a_key_of_what_nobody_has_can_not_be_back_filled() {
         .replace("OPEN#{shard(orderId, 3)}", "OPEN#{region}")
         .replace("fan-out: allowed", "by: region");
     check_obstacle(ORDERS, &new, "`region`, which existing items don't have");
+}
+
+/// Nothing is composed, so nothing would be back-filled, and the index would stay empty.
+#[test]
+fn an_index_on_an_attribute_that_nobody_has_would_stay_empty() {
+    let index = "indexes:\n  byRegion: { partition: region, sort: createdAt, project: keys }\n  GSI1:";
+    let new = |region: &str| {
+        ORDERS
+            .replace("indexes:\n  GSI1:", index)
+            .replace("total: number", &format!("total: number\n      region: {region}"))
+    };
+    check_obstacle(ORDERS, &new("string"), "`region`, which existing items don't have");
+    check(ORDERS, &new("{ optional: true }"), &["create byRegion"]);
 }
 
 #[test]

@@ -274,16 +274,20 @@ impl Estimator<'_> {
             let meanwhile = units(self.both(), &self.footprints, &self.doubled(pattern));
             let more = (meanwhile - after) * rate.value.average;
             let table = self.layout.target.table_of(self.layout.target.entity(write.entity.value));
-            if more * seconds > 0.0 {
-                let price = self.prices.class(table.class).write_million;
-                lines.push(
-                    Line::new(format!("{} written twice", pattern.id.value))
-                        .times(more, "WRU/s")
-                        .times(seconds, "s")
-                        .times(price, "$")
-                        .over(1e6, ""),
-                );
-            }
+            let prices = self.prices.class(table.class);
+            let line = Line::new(format!("{} written twice", pattern.id.value));
+            let line = match table.billing.value {
+                Billing::OnDemand => line
+                    .times(more, "WRU/s")
+                    .times(seconds, "s")
+                    .times(prices.write_million, "$")
+                    .over(1e6, ""),
+                Billing::Provisioned => line
+                    .times(more, "WCU")
+                    .times(seconds / 3_600.0, "hours")
+                    .times(prices.write_unit_hour, "$ per WCU-hour"),
+            };
+            lines.extend((line.amount() > 0.0).then_some(line));
         }
         lines
     }

@@ -128,7 +128,8 @@ impl Derived {
     /// The attributes it is made of.
     pub fn sources(&self) -> impl Iterator<Item = &str> {
         let terms = self.when.iter().flat_map(|when| &when.terms);
-        self.template.attributes().chain(terms.map(|term| term.attribute.value.as_str()))
+        let named = terms.map(|term| term.attribute.value.as_str()).filter(|name| !name.is_empty());
+        self.template.attributes().chain(named)
     }
 }
 
@@ -424,8 +425,8 @@ fn reads_table(model: &Model, pattern: usize, table: TableId) -> bool {
 fn fresh(name: &str, taken: impl Fn(&str) -> bool) -> String {
     let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let (stem, number) = name.split_at(name.len() - digits);
-    let (stem, first) = match (stem.strip_suffix('v'), number.parse::<u64>()) {
-        (Some(stem), Ok(number)) if !stem.is_empty() => (stem, number.saturating_add(1)),
+    let (stem, first) = match (stem.strip_suffix('v'), number.parse::<u32>()) {
+        (Some(stem), Ok(number)) if !stem.is_empty() => (stem, u64::from(number) + 1),
         _ => (name, 2),
     };
     let names = (first..).map(|number| format!("{stem}v{number}"));

@@ -3,11 +3,11 @@
 use api::limits::GLOBAL_SECONDARY_INDEXES_MAX;
 use serde::Serialize;
 
-use super::layout::{Derived, Fate, Layout, table_named};
+use super::layout::{Fate, Layout, table_named};
 use crate::Model;
 use crate::model::{Entity, IndexKind, Pattern};
 use crate::plan::{Gap, plan};
-use crate::template::Form;
+use crate::template::{Form, Template};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Obstacle {
@@ -22,7 +22,7 @@ pub fn obstacles(layout: &Layout) -> Vec<Obstacle> {
         if let Fate::Stays { old, new } | Fate::Moves { old, new, .. } = *fate {
             let (was, is) = (layout.old.entity(old), layout.target.entity(new));
             obstacles.extend(types(was, is));
-            obstacles.extend(unknown(layout, *fate, was, is));
+            obstacles.extend(unknown(*fate, was, is));
             obstacles.extend(drawn(*fate, is));
         }
     }
@@ -58,14 +58,16 @@ fn types<'e>(was: &'e Entity, is: &'e Entity) -> impl Iterator<Item = Obstacle> 
 }
 
 /// Keys made of what existing items don't have.
-fn unknown(layout: &Layout, fate: Fate, was: &Entity, is: &Entity) -> Option<Obstacle> {
-    let gained = layout.gained(fate);
-    let of_indexes = gained.iter().flat_map(Derived::sources);
+fn unknown(fate: Fate, was: &Entity, is: &Entity) -> Option<Obstacle> {
+    let of_indexes = is.entries.iter().flat_map(|entry| entry.templates()).flat_map(Template::attributes);
     let moves = matches!(fate, Fate::Moves { .. });
-    let of_key = is.key_templates().flat_map(|template| template.attributes()).filter(|_| moves);
+    let of_key = is.key_templates().flat_map(Template::attributes).filter(|_| moves);
+    // What items may be without keeps them out of an index, now as later.
+    let must_have = |name: &&str| is.attribute(name).is_some_and(|attribute| !attribute.optional);
     let lacks = |name: &&str| was.attribute(name).is_none();
     let may_lack = |name: &&str| was.attribute(name).is_none_or(|attribute| attribute.optional);
-    let name = of_indexes.filter(lacks).chain(of_key.filter(may_lack)).next()?;
+    let mut names = of_indexes.filter(must_have).filter(lacks).chain(of_key.filter(may_lack));
+    let name = names.next()?;
     let entity = &is.name.value;
     Some(Obstacle {
         problem: format!("new keys of `{entity}` are made of `{name}`, which existing items don't have"),
@@ -137,6 +139,7 @@ pub fn cautions(layout: &Layout) -> Vec<String> {
             Fate::Stays { .. } | Fate::Added { .. } => {}
         }
     }
+    cautions.extend(early(layout));
     cautions.extend(unserved(layout));
     cautions
 }
@@ -155,6 +158,23 @@ fn merged(was: &Entity, is: &Entity) -> Option<String> {
          copied. Compare the counts before the first pattern is changed over.",
         is.name.value
     ))
+}
+
+/// New items that readers of before would stumble over.
+fn early(layout: &Layout) -> Option<String> {
+    let finders = layout.old_patterns_that_find_added();
+    let added = layout.fates.iter().filter_map(|fate| match fate {
+        Fate::Added { new } => Some(layout.target.entity(*new).name.value.as_str()),
+        _ => None,
+    });
+    let added: Vec<&str> = added.collect();
+    (!finders.is_empty()).then(|| {
+        format!(
+            "Write the first item of {} when every step is done: until then {} would find it.",
+            added.join(", "),
+            finders.join(", ")
+        )
+    })
 }
 
 /// New patterns that are wrong by themselves.

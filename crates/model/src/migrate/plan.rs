@@ -171,7 +171,13 @@ fn end_of_dual_writes(layout: &Layout) -> Option<StepKind> {
 /// What brings the items of an entity to where the new model wants them.
 fn fill(layout: &Layout, fate: Fate) -> Option<StepKind> {
     match fate {
-        Fate::Stays { new, .. } => back_fill(layout, new, layout.gained(fate)).map(StepKind::BackFill),
+        Fate::Stays { old, new } => {
+            // What is made of attributes that no item has yet comes with the writers alone.
+            let had = |name: &str| layout.old.entity(old).attribute(name).is_some();
+            let mut gained = layout.gained(fate);
+            gained.retain(|one| one.sources().all(had));
+            back_fill(layout, new, gained).map(StepKind::BackFill)
+        }
         Fate::Moves { old, new, .. } => {
             let (was, is) = (layout.old.entity(old), layout.target.entity(new));
             Some(StepKind::Copy(Copy {

@@ -131,7 +131,13 @@ pub fn details(layout: &Layout, kind: &StepKind) -> Vec<String> {
         StepKind::CutOver { from, to, .. } if !from.is_empty() && !to.is_empty() => {
             vec![format!("until now {}", list(from))]
         }
-        StepKind::CutOver { .. } | StepKind::DeleteIndex { .. } | StepKind::DeleteTable { .. } => Vec::new(),
+        StepKind::CutOver { .. } | StepKind::DeleteIndex { .. } => Vec::new(),
+        StepKind::DeleteTable { table } => {
+            let protection =
+                table_named(&layout.old, table).and_then(|table| table.deletion_protection.as_ref());
+            let protected = protection.is_some_and(|protection| protection.value);
+            protected.then(|| "switch its deletion protection off first".to_owned()).into_iter().collect()
+        }
         StepKind::RemoveAttributes { .. } => vec!["nothing reads them: it saves storage".to_owned()],
         StepKind::DeleteItems { .. } => vec!["take a backup first".to_owned()],
     }
@@ -195,6 +201,9 @@ pub fn rollback(kind: &StepKind) -> Rollback {
         }
         StepKind::BackFill(_) | StepKind::Copy(_) => {
             Rollback::by("stop the job; no old pattern sees what it wrote, and it goes with the dual writes")
+        }
+        StepKind::CutOver { from, .. } if from.is_empty() => {
+            Rollback::by("stop it: nothing depends on it yet")
         }
         StepKind::CutOver { .. } => {
             Rollback::by("deploy the reader of before: what it reads is still kept right")
@@ -300,12 +309,11 @@ impl Migration {
             }
             *text += &format!("       back: {}\n", step.rollback.how);
         }
-        *text += &format!(
-            "\nJobs take {}, all steps cost {} in {}",
-            figures::duration(self.seconds()),
-            dollars(self.cost()),
-            self.region,
-        );
+        let jobs = match self.seconds() {
+            0.0 => "There is no job to run".to_owned(),
+            seconds => format!("Jobs take {}", figures::duration(seconds)),
+        };
+        *text += &format!("\n{jobs}, all steps cost {} in {}", dollars(self.cost()), self.region);
         match self.steps.iter().position(|step| !step.rollback.reversible) {
             Some(last) => *text += &format!("; there is a way back up to step {}.\n", last),
             None => text.push_str("; there is a way back from every step.\n"),

@@ -101,10 +101,13 @@ impl<'m> Form<'m> {
     }
 }
 
+/// More than a proof has, so that jobs have pages enough to be disturbed in.
+const SCALE: Scale = Scale { roots: 6, children: 5 };
+
 /// What the old model's example data are, each key once.
 pub fn records(model: &Model) -> Vec<Record> {
     let mut by_key: BTreeMap<String, Record> = BTreeMap::new();
-    for (position, item) in sample(model, Scale::default()).items.into_iter().enumerate() {
+    for (position, item) in sample(model, SCALE).items.into_iter().enumerate() {
         let Some(id) = item.entity.filter(|id| model.entity(*id).key.is_some()) else { continue };
         let form = Form { model, id };
         let record = record(form, &item, position);
@@ -145,7 +148,6 @@ pub fn fate(layout: &Layout, entity: &str) -> Option<Fate> {
 impl<'m> Stage<'m> {
     /// An item of every entity is created, one is changed, one is deleted, as far as there are writers.
     pub async fn go_on(&mut self) -> Result<(), String> {
-        self.start_new_entities().await?;
         let mut entities: Vec<String> = self.ledger.iter().map(|record| record.entity.clone()).collect();
         entities.sort();
         entities.dedup();
@@ -163,19 +165,13 @@ impl<'m> Stage<'m> {
         Ok(())
     }
 
-    /// Entities that are new are first written when the readers know of them.
-    async fn start_new_entities(&mut self) -> Result<(), String> {
-        if self.cut_overs_left > 0 || self.writers == Writers::Old && self.has_dual_writes {
-            return Ok(());
-        }
+    /// Entities that are new are first written when everything is done.
+    pub async fn start_new_entities(&mut self) -> Result<(), String> {
         let model = &self.layout.target;
         let made = sample(model, Scale::default()).items;
         for fate in &self.layout.fates {
             let Fate::Added { new } = *fate else { continue };
             let form = Form { model, id: new };
-            if !self.positions(&form.entity().name).is_empty() {
-                continue;
-            }
             for (position, item) in made.iter().enumerate().filter(|(_, item)| item.entity == Some(new)) {
                 self.create(record(form, item, position)).await?;
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use model::Model;
-use model::migrate::{Layout, Step, StepKind};
+use model::migrate::{Layout, StepKind};
 use model::model::{Pattern, Table};
 use model::predict::item::Values;
 use model::sample::{SampleItem, item};
@@ -23,8 +23,6 @@ pub struct Stage<'m> {
     pub(super) writers: Writers,
     /// Patterns that were changed over.
     pub(super) over: BTreeSet<String>,
-    pub(super) cut_overs_left: usize,
-    pub(super) has_dual_writes: bool,
     /// Counts what the application did, so that it does something else each time.
     pub(super) turn: usize,
     pub(super) written: usize,
@@ -48,18 +46,10 @@ impl<'m> Stage<'m> {
             ledger,
             writers: Writers::Old,
             over: BTreeSet::new(),
-            cut_overs_left: 0,
-            has_dual_writes: false,
             turn: 0,
             written: 0,
             wrong: BTreeSet::new(),
         })
-    }
-
-    pub fn expect_cut_overs(&mut self, steps: &[Step]) {
-        let is_cut_over = |step: &&Step| matches!(step.kind, StepKind::CutOver { .. });
-        self.cut_overs_left = steps.iter().filter(is_cut_over).count();
-        self.has_dual_writes = steps.iter().any(|step| matches!(step.kind, StepKind::StartDualWrites(_)));
     }
 
     pub fn items(&self) -> usize {
@@ -88,7 +78,6 @@ impl<'m> Stage<'m> {
             StepKind::Copy(copy) => return self.copy(copy).await.map(Some),
             StepKind::CutOver { pattern, .. } => {
                 self.over.insert(pattern.clone());
-                self.cut_overs_left = self.cut_overs_left.saturating_sub(1);
             }
             StepKind::DeleteIndex { table, index } => {
                 schema::delete_index(&self.database, table, index).await?;
@@ -117,7 +106,6 @@ impl<'m> Stage<'m> {
             }
             StepKind::CutOver { pattern, .. } => {
                 self.over.remove(pattern);
-                self.cut_overs_left += 1;
                 Ok(())
             }
             StepKind::DeleteIndex { table, index } => {
@@ -165,6 +153,7 @@ impl<'m> Stage<'m> {
     pub async fn data(&self, model: &Model) -> Vec<SampleItem> {
         let mut contents: Vec<(&str, Vec<Values>)> = Vec::new();
         for table in &model.tables {
+            // A table that is not there yet holds nothing.
             let found = request::all(&self.database, &table.name).await.unwrap_or_default();
             contents.push((&table.name, found));
         }

@@ -16,11 +16,7 @@ impl Layout {
     /// The first conflict there is. Entities that are new are first written when everything else is done, and
     /// those that go can be deleted before: neither stands in the way.
     pub fn conflict(&self) -> Option<Conflict> {
-        let added = self.fates.iter().filter_map(|fate| match fate {
-            Fate::Added { new } => Some(*new),
-            _ => None,
-        });
-        let seen_by_old = without(&self.both, added);
+        let seen_by_old = without(&self.both, self.added());
         let seen_by_new = without(&self.both, self.removed());
         let (new, old) = self.both.patterns.split_at(self.target.patterns.len());
         let of_old = self.old.patterns.iter().zip(old);
@@ -39,6 +35,24 @@ impl Layout {
         patterns.into_iter().any(|(own, translated)| {
             stranger(&self.target, own, &self.both, translated).is_some()
                 && stranger(&self.target, own, &without, translated).is_none()
+        })
+    }
+
+    /// Patterns that would find items of entities that are new.
+    pub fn old_patterns_that_find_added(&self) -> Vec<String> {
+        let without = without(&self.both, self.added());
+        let translated = &self.both.patterns[self.target.patterns.len()..];
+        let patterns = self.old.patterns.iter().zip(translated).filter(|(own, translated)| {
+            stranger(&self.old, own, &self.both, translated).is_some()
+                && stranger(&self.old, own, &without, translated).is_none()
+        });
+        patterns.map(|(own, _)| own.id.value.clone()).collect()
+    }
+
+    fn added(&self) -> impl Iterator<Item = EntityId> {
+        self.fates.iter().filter_map(|fate| match fate {
+            Fate::Added { new } => Some(*new),
+            _ => None,
         })
     }
 
