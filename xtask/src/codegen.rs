@@ -2,10 +2,10 @@
 //! 1.44.0, without its prose).
 //!
 //! 1. Read the model's shapes.
-//! 2. Walk from the inputs and outputs of the served operations: what an input reaches is read from
-//!    JSON, and what either reaches is written to it.
-//! 3. Print one Rust type for each structure and enum, one `read_…` function for each shape that is
-//!    read, one `Encode` for each that is written, and the `Operation`, `Request` and `Response` enums.
+//! 2. Walk from the inputs and outputs of the served operations. A server reads inputs and writes outputs,
+//!    a client the other way round, so every shape can do both.
+//! 3. Print one Rust type for each structure and enum, one `read_…` function and one `Encode` for each
+//!    shape, and the `Operation`, `Request` and `Response` enums.
 //! 4. Format with rustfmt, then write, or compare when asked to check.
 //!
 //! The printed code holds no rule of its own: it calls `api::decode` and `api::encode`. To serve one
@@ -288,32 +288,35 @@ struct Member<'m> {
     required: bool,
 }
 
-/// The shapes that the served operations read from JSON and write to it.
+/// The shapes of the served operations.
 struct Reach {
-    read: BTreeSet<String>,
-    written: BTreeSet<String>,
+    all: BTreeSet<String>,
+    /// What inputs hold. Only that is held to the constraints of the model: a server says what it says.
+    constrained: BTreeSet<String>,
     inputs: BTreeSet<String>,
+    outputs: BTreeSet<String>,
 }
 
 impl Reach {
     fn of(model: &Model, served: &[&str]) -> Result<Reach, Error> {
-        let mut reach = Reach { read: BTreeSet::new(), written: BTreeSet::new(), inputs: BTreeSet::new() };
+        let mut reach = Reach {
+            all: BTreeSet::new(),
+            constrained: BTreeSet::new(),
+            inputs: BTreeSet::new(),
+            outputs: BTreeSet::new(),
+        };
         for name in served {
-            let operation = model.operation(name)?;
-            if let Some(input) = &operation.input {
-                model.collect(&input.shape, &mut reach.read)?;
-                model.collect(&input.shape, &mut reach.written)?;
-                reach.inputs.insert(input.shape.clone());
+            let Operation { input, output } = model.operation(name)?;
+            for shape in [input, output].into_iter().flatten().map(|reference| &reference.shape) {
+                model.collect(shape, &mut reach.all)?;
             }
-            if let Some(output) = &operation.output {
-                model.collect(&output.shape, &mut reach.written)?;
+            if let Some(input) = input {
+                model.collect(&input.shape, &mut reach.constrained)?;
             }
+            reach.inputs.extend(input.iter().map(|reference| reference.shape.clone()));
+            reach.outputs.extend(output.iter().map(|reference| reference.shape.clone()));
         }
         Ok(reach)
-    }
-
-    fn all(&self) -> BTreeSet<&String> {
-        self.read.union(&self.written).collect()
     }
 }
 
@@ -422,7 +425,7 @@ fn print_operations(model: &Model, served: &[&str]) -> Result<String, Error> {
     Ok(format!(
         "use super::decode as read;
         use super::shape::{{{imports}}};
-        use crate::decode::decode;
+        use crate::decode::{{answer, decode}};
         use crate::encode::Encode;
         use crate::{{Error, Input}};
 
@@ -506,6 +509,11 @@ fn print_conversions(
         Some(output) => (output.shape.as_str(), format!("Response::{name}(output) => Some(*output)")),
         None => ("()", format!("Response::{name} => Some(())")),
     };
+    let read = match &operation.output {
+        Some(output) => format!("answer(body, read::{})", reader_name(&output.shape)),
+        None => "Ok(())".to_owned(),
+    };
+    let body = if operation.output.is_some() { "body" } else { "_body" };
     let input = input.map(|input| {
         format!(
             "impl Input for {input} {{
@@ -514,6 +522,7 @@ fn print_conversions(
                 fn output(response: Response) -> Option<{output}> {{
                     match response {{ {pattern}, _ => None }}
                 }}
+                fn read_output({body}: &[u8]) -> Result<{output}, Error> {{ {read} }}
             }}\n\n"
         )
     });
@@ -522,7 +531,7 @@ fn print_conversions(
 
 fn print_shapes(model: &Model, reach: &Reach) -> Result<String, Error> {
     let mut types = String::new();
-    for name in reach.all() {
+    for name in &reach.all {
         if model.shape(name)?.kind != "structure" || name == "AttributeValue" {
             continue;
         }
@@ -565,8 +574,8 @@ fn mentions(text: &str, name: &str) -> bool {
 }
 
 fn enum_names<'m>(model: &'m Model, reach: &Reach) -> Result<Vec<&'m str>, Error> {
-    let all = reach.all();
-    let is_enum = |(name, shape): &(&'m String, &'m Shape)| !shape.values.is_empty() && all.contains(name);
+    let is_enum =
+        |(name, shape): &(&'m String, &'m Shape)| !shape.values.is_empty() && reach.all.contains(*name);
     Ok(model.shapes.iter().filter(is_enum).map(|(name, _)| name.as_str()).collect())
 }
 
@@ -613,11 +622,12 @@ fn reader_name(shape: &str) -> String {
 }
 
 /// The function that reads a shape: its own, or the common one if the shape sets no constraint.
-fn reader(model: &Model, name: &str) -> Result<String, Error> {
+fn reader(model: &Model, reach: &Reach, name: &str) -> Result<String, Error> {
     let shape = model.shape(name)?;
-    let free = shape.min.is_none() && shape.max.is_none() && shape.pattern.is_none();
+    let without = shape.min.is_none() && shape.max.is_none() && shape.pattern.is_none();
+    let free = without || !reach.constrained.contains(name);
     Ok(match shape.kind.as_str() {
-        _ if name == "TableArn" => "table_name".to_owned(),
+        _ if name == "TableArn" && reach.constrained.contains(name) => "table_name".to_owned(),
         _ if name == "AttributeValue" => "value".to_owned(),
         _ if model.is_item(shape) => "item".to_owned(),
         "string" if !shape.values.is_empty() => "enumeration".to_owned(),
@@ -635,9 +645,9 @@ fn print_decoders(model: &Model, reach: &Reach) -> Result<String, Error> {
     let mut body = String::new();
     let mut imported = BTreeSet::new();
     let mut types = String::new();
-    for name in &reach.read {
+    for name in &reach.all {
         let own = reader_name(name);
-        if reader(model, name)? != own {
+        if reader(model, reach, name)? != own {
             continue;
         }
         let shape = model.shape(name)?;
@@ -671,18 +681,22 @@ fn print_decoders(model: &Model, reach: &Reach) -> Result<String, Error> {
                 format!("value_list(reader, at, {})", length(shape))
             }
             "list" => {
-                format!("list(reader, at, {}, {})", length(shape), reader(model, inner(&shape.member)?)?)
+                format!(
+                    "list(reader, at, {}, {})",
+                    length(shape),
+                    reader(model, reach, inner(&shape.member)?)?
+                )
             }
             "map" if inner(&shape.value)? == "AttributeValue" => "value_map(reader, at)".to_owned(),
             "map" => {
                 let value = inner(&shape.value)?;
                 let class = java_class(model, name)?;
-                format!("map(reader, at, {}, \"{class}\", {})", length(shape), reader(model, value)?)
+                format!("map(reader, at, {}, \"{class}\", {})", length(shape), reader(model, reach, value)?)
             }
             other => return Err(format!("{name} is of an unknown type {other}").into()),
         };
         let rust = model.rust_type(name)?;
-        let named = reach.read.iter().map(String::as_str).filter(|part| mentions(&rust, part));
+        let named = reach.all.iter().map(String::as_str).filter(|part| mentions(&rust, part));
         imported.extend(named.filter(|part| model.has_own_type(part)));
         writeln!(types, "{rust}")?;
         writeln!(body, "fn {own}(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<{rust}> {{ {call} }}\n")?;
@@ -741,7 +755,7 @@ fn print_structure_decoder(model: &Model, reach: &Reach, name: &str, body: &mut 
     let wires = members.iter().map(|member| format!("\"{}\", ", member.wire)).collect::<String>();
     let mut arms = String::new();
     for (index, member) in members.iter().enumerate() {
-        let read = format!("{}(reader, &at)?", reader(model, member.shape)?);
+        let read = format!("{}(reader, &at)?", reader(model, reach, member.shape)?);
         // The reader of a value answers with an option: a value at fault leaves nothing.
         let value =
             if member.required || member.shape == "AttributeValue" { read } else { format!("Some({read})") };
@@ -750,7 +764,8 @@ fn print_structure_decoder(model: &Model, reach: &Reach, name: &str, body: &mut 
     }
     let required: Vec<String> =
         members.iter().enumerate().filter(|(_, m)| m.required).map(|(index, _)| index.to_string()).collect();
-    let public = if reach.inputs.contains(name) { "pub(super) " } else { "" };
+    let is_body = reach.inputs.contains(name) || reach.outputs.contains(name);
+    let public = if is_body { "pub(super) " } else { "" };
     let at = if members.is_empty() { "_at" } else { "at" };
     let start = format!(
         "{public}fn {}(reader: &mut Reader<'_>, {at}: &Path<'_>) -> Decoded<{name}> {{
@@ -802,7 +817,7 @@ fn print_encoders(model: &Model, reach: &Reach) -> Result<String, Error> {
     let mut body = String::new();
     let mut shapes = Vec::new();
     let mut enums = Vec::new();
-    for name in &reach.written {
+    for name in &reach.all {
         let shape = model.shape(name)?;
         if !shape.values.is_empty() {
             enums.push(name.as_str());

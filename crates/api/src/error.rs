@@ -100,6 +100,36 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    const ALL: [ErrorKind; 27] = [
+        ErrorKind::Validation,
+        ErrorKind::Serialization,
+        ErrorKind::UnknownOperation,
+        ErrorKind::MissingAuthenticationToken,
+        ErrorKind::IncompleteSignature,
+        ErrorKind::InvalidSignature,
+        ErrorKind::UnrecognizedClient,
+        ErrorKind::AccessDenied,
+        ErrorKind::ConditionalCheckFailed,
+        ErrorKind::ConditionalCheckFailedOfStatement,
+        ErrorKind::DuplicateItem,
+        ErrorKind::ResourceNotFound,
+        ErrorKind::ResourceInUse,
+        ErrorKind::TableNotFound,
+        ErrorKind::PolicyNotFound,
+        ErrorKind::LimitExceeded,
+        ErrorKind::ItemCollectionSizeLimitExceeded,
+        ErrorKind::TransactionCanceled,
+        ErrorKind::TransactionConflict,
+        ErrorKind::TransactionInProgress,
+        ErrorKind::IdempotentParameterMismatch,
+        ErrorKind::ReplicatedWriteConflict,
+        ErrorKind::ProvisionedThroughputExceeded,
+        ErrorKind::RequestLimitExceeded,
+        ErrorKind::Throttling,
+        ErrorKind::InternalServerError,
+        ErrorKind::ServiceUnavailable,
+    ];
+
     /// The body's `__type`, prefix and all.
     pub fn type_name(self) -> &'static str {
         match self {
@@ -144,6 +174,12 @@ impl ErrorKind {
             ErrorKind::InternalServerError => "com.amazonaws.dynamodb.v20120810#InternalServerError",
             ErrorKind::ServiceUnavailable => "com.amazonaws.dynamodb.v20120810#ServiceUnavailable",
         }
+    }
+
+    /// The kind of an error by its name, with or without prefix: what a client was told.
+    pub fn from_type_name(name: &str) -> Option<ErrorKind> {
+        let bare = |name: &str| name.rsplit('#').next().map(str::to_owned);
+        ErrorKind::ALL.iter().copied().find(|kind| bare(kind.type_name()) == bare(name))
     }
 
     /// How the body spells the message's name.

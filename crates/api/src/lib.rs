@@ -5,7 +5,8 @@
 //! 2. the input's `check` applies the rules that need neither the table nor the expressions' meaning;
 //! 3. the answer is a [`Response`] or an [`Error`], and both print themselves as JSON.
 //!
-//! Whoever sends a request prints it as JSON likewise: [`Request::write_json`].
+//! Whoever sends a request prints it as JSON likewise ([`Request::write_json`]), and reads the answer
+//! ([`Input::read_output`]).
 //!
 //! The shapes in `generated` come from `facts/dynamodb.json` through `cargo xtask codegen`; everything
 //! else is written by hand, the checks with one file an operation.

@@ -5,31 +5,60 @@ use std::collections::BTreeMap;
 use item::{Item, ValueBuf};
 
 use super::shape::{
-    AttributeDefinition, AttributeValueUpdate, BatchExecuteStatementInput, BatchGetItemInput,
-    BatchStatementRequest, BatchWriteItemInput, Condition, ConditionCheck, CreateGlobalSecondaryIndexAction,
-    CreateGlobalTableWitnessGroupMemberAction, CreateReplicationGroupMemberAction, CreateTableInput,
-    CreateVectorIndexAction, Delete, DeleteGlobalSecondaryIndexAction,
-    DeleteGlobalTableWitnessGroupMemberAction, DeleteItemInput, DeleteReplicationGroupMemberAction,
-    DeleteRequest, DeleteResourcePolicyInput, DeleteTableInput, DeleteVectorIndexAction,
-    DescribeContinuousBackupsInput, DescribeEndpointsRequest, DescribeLimitsInput, DescribeTableInput,
-    DescribeTimeToLiveInput, DisassociateReplicationGroupMemberAction, ExecuteStatementInput,
-    ExecuteTransactionInput, ExpectedAttributeValue, Get, GetItemInput, GetResourcePolicyInput,
-    GlobalSecondaryIndex, GlobalSecondaryIndexUpdate, GlobalTableWitnessGroupUpdate, KeySchemaElement,
-    KeysAndAttributes, ListTablesInput, ListTagsOfResourceInput, LocalSecondaryIndex, OnDemandThroughput,
-    OnDemandThroughputOverride, ParameterizedStatement, Projection, ProvisionedThroughput,
-    ProvisionedThroughputOverride, Put, PutItemInput, PutRequest, PutResourcePolicyInput, QueryInput,
-    ReplicaGlobalSecondaryIndex, ReplicationGroupUpdate, SSESpecification, ScanInput, SearchSchemaElement,
-    StreamSpecification, Tag, TagResourceInput, TimeToLiveSpecification, TransactGetItem,
-    TransactGetItemsInput, TransactWriteItem, TransactWriteItemsInput, UntagResourceInput, Update,
-    UpdateGlobalSecondaryIndexAction, UpdateItemInput, UpdateReplicationGroupMemberAction, UpdateTableInput,
-    UpdateTimeToLiveInput, VectorAttributeDefinition, VectorIndex, VectorIndexUpdate, WarmThroughput,
-    WriteRequest,
+    ArchivalSummary, AttributeDefinition, AttributeValueUpdate, BatchExecuteStatementInput,
+    BatchExecuteStatementOutput, BatchGetItemInput, BatchGetItemOutput, BatchStatementError,
+    BatchStatementRequest, BatchStatementResponse, BatchWriteItemInput, BatchWriteItemOutput,
+    BillingModeSummary, Capacity, Condition, ConditionCheck, ConsumedCapacity, ContinuousBackupsDescription,
+    CreateGlobalSecondaryIndexAction, CreateGlobalTableWitnessGroupMemberAction,
+    CreateReplicationGroupMemberAction, CreateTableInput, CreateTableOutput, CreateVectorIndexAction, Delete,
+    DeleteGlobalSecondaryIndexAction, DeleteGlobalTableWitnessGroupMemberAction, DeleteItemInput,
+    DeleteItemOutput, DeleteReplicationGroupMemberAction, DeleteRequest, DeleteResourcePolicyInput,
+    DeleteResourcePolicyOutput, DeleteTableInput, DeleteTableOutput, DeleteVectorIndexAction,
+    DescribeContinuousBackupsInput, DescribeContinuousBackupsOutput, DescribeEndpointsRequest,
+    DescribeEndpointsResponse, DescribeLimitsInput, DescribeLimitsOutput, DescribeTableInput,
+    DescribeTableOutput, DescribeTimeToLiveInput, DescribeTimeToLiveOutput,
+    DisassociateReplicationGroupMemberAction, Endpoint, ExecuteStatementInput, ExecuteStatementOutput,
+    ExecuteTransactionInput, ExecuteTransactionOutput, ExpectedAttributeValue, Get, GetItemInput,
+    GetItemOutput, GetResourcePolicyInput, GetResourcePolicyOutput, GlobalSecondaryIndex,
+    GlobalSecondaryIndexDescription, GlobalSecondaryIndexUpdate,
+    GlobalSecondaryIndexWarmThroughputDescription, GlobalTableWitnessDescription,
+    GlobalTableWitnessGroupUpdate, ItemCollectionMetrics, ItemResponse, KeySchemaElement, KeysAndAttributes,
+    ListTablesInput, ListTablesOutput, ListTagsOfResourceInput, ListTagsOfResourceOutput,
+    LocalSecondaryIndex, LocalSecondaryIndexDescription, OnDemandThroughput, OnDemandThroughputOverride,
+    ParameterizedStatement, PointInTimeRecoveryDescription, Projection, ProvisionedThroughput,
+    ProvisionedThroughputDescription, ProvisionedThroughputOverride, Put, PutItemInput, PutItemOutput,
+    PutRequest, PutResourcePolicyInput, PutResourcePolicyOutput, QueryInput, QueryOutput, ReplicaDescription,
+    ReplicaGlobalSecondaryIndex, ReplicaGlobalSecondaryIndexDescription, ReplicationGroupUpdate,
+    RestoreSummary, SSEDescription, SSESpecification, ScanInput, ScanOutput, SearchSchemaElement,
+    StreamSpecification, TableClassSummary, TableDescription, TableWarmThroughputDescription, Tag,
+    TagResourceInput, TimeToLiveDescription, TimeToLiveSpecification, TransactGetItem, TransactGetItemsInput,
+    TransactGetItemsOutput, TransactWriteItem, TransactWriteItemsInput, TransactWriteItemsOutput,
+    UntagResourceInput, Update, UpdateGlobalSecondaryIndexAction, UpdateItemInput, UpdateItemOutput,
+    UpdateReplicationGroupMemberAction, UpdateTableInput, UpdateTableOutput, UpdateTimeToLiveInput,
+    UpdateTimeToLiveOutput, VectorAttributeDefinition, VectorCapacity, VectorIndex, VectorIndexDescription,
+    VectorIndexUpdate, WarmThroughput, WriteRequest,
 };
 use crate::decode::{
-    Decoded, Path, Reader, boolean, enumeration, integer_within, item, list, long, long_within, map, string,
-    table_name, text, value, value_list, value_map,
+    Decoded, Path, Reader, boolean, double, enumeration, integer, integer_within, item, list, long,
+    long_within, map, string, table_name, text, value, value_list, value_map,
 };
 use crate::pattern;
+
+fn read_archival_summary(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ArchivalSummary> {
+    const MEMBERS: &[&str] = &["ArchivalBackupArn", "ArchivalDateTime", "ArchivalReason"];
+    let mut members = reader.structure("ArchivalSummary", MEMBERS)?;
+    let mut shape = ArchivalSummary::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.archival_backup_arn = Some(string(reader, &at)?),
+            1 => shape.archival_date_time = Some(double(reader, &at)?),
+            _ => shape.archival_reason = Some(string(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
 
 fn read_attribute_definition(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<AttributeDefinition> {
     const MEMBERS: &[&str] = &["AttributeName", "AttributeType"];
@@ -110,6 +139,24 @@ pub(super) fn read_batch_execute_statement_input(
     Ok(shape)
 }
 
+pub(super) fn read_batch_execute_statement_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BatchExecuteStatementOutput> {
+    const MEMBERS: &[&str] = &["ConsumedCapacity", "Responses"];
+    let mut members = reader.structure("BatchExecuteStatementOutput", MEMBERS)?;
+    let mut shape = BatchExecuteStatementOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.consumed_capacity = Some(read_consumed_capacity_multiple(reader, &at)?),
+            _ => shape.responses = Some(read_parti_ql_batch_response(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
 pub(super) fn read_batch_get_item_input(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -129,6 +176,25 @@ pub(super) fn read_batch_get_item_input(
     Ok(shape)
 }
 
+pub(super) fn read_batch_get_item_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BatchGetItemOutput> {
+    const MEMBERS: &[&str] = &["ConsumedCapacity", "Responses", "UnprocessedKeys"];
+    let mut members = reader.structure("BatchGetItemOutput", MEMBERS)?;
+    let mut shape = BatchGetItemOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.consumed_capacity = Some(read_consumed_capacity_multiple(reader, &at)?),
+            1 => shape.responses = Some(read_batch_get_response_map(reader, &at)?),
+            _ => shape.unprocessed_keys = Some(read_batch_get_request_map(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
 fn read_batch_get_request_map(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -140,6 +206,35 @@ fn read_batch_get_request_map(
         "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.KeysAndAttributes>",
         read_keys_and_attributes,
     )
+}
+
+fn read_batch_get_response_map(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BTreeMap<String, Vec<Item>>> {
+    map(
+        reader,
+        at,
+        0..=usize::MAX,
+        "java.util.Map<java.lang.String, java.util.List<java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>>>",
+        read_item_list,
+    )
+}
+
+fn read_batch_statement_error(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<BatchStatementError> {
+    const MEMBERS: &[&str] = &["Code", "Item", "Message"];
+    let mut members = reader.structure("BatchStatementError", MEMBERS)?;
+    let mut shape = BatchStatementError::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.code = Some(enumeration(reader, &at)?),
+            1 => shape.item = Some(item(reader, &at)?),
+            _ => shape.message = Some(string(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
 }
 
 fn read_batch_statement_request(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<BatchStatementRequest> {
@@ -157,6 +252,22 @@ fn read_batch_statement_request(reader: &mut Reader<'_>, at: &Path<'_>) -> Decod
         }
     }
     members.require(reader, at, &[3]);
+
+    Ok(shape)
+}
+
+fn read_batch_statement_response(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<BatchStatementResponse> {
+    const MEMBERS: &[&str] = &["Error", "Item", "TableName"];
+    let mut members = reader.structure("BatchStatementResponse", MEMBERS)?;
+    let mut shape = BatchStatementResponse::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.error = Some(read_batch_statement_error(reader, &at)?),
+            1 => shape.item = Some(item(reader, &at)?),
+            _ => shape.table_name = Some(read_table_name(reader, &at)?),
+        }
+    }
 
     Ok(shape)
 }
@@ -181,6 +292,25 @@ pub(super) fn read_batch_write_item_input(
     Ok(shape)
 }
 
+pub(super) fn read_batch_write_item_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BatchWriteItemOutput> {
+    const MEMBERS: &[&str] = &["ConsumedCapacity", "ItemCollectionMetrics", "UnprocessedItems"];
+    let mut members = reader.structure("BatchWriteItemOutput", MEMBERS)?;
+    let mut shape = BatchWriteItemOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.consumed_capacity = Some(read_consumed_capacity_multiple(reader, &at)?),
+            1 => shape.item_collection_metrics = Some(read_item_collection_metrics_per_table(reader, &at)?),
+            _ => shape.unprocessed_items = Some(read_batch_write_item_request_map(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
 fn read_batch_write_item_request_map(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -192,6 +322,37 @@ fn read_batch_write_item_request_map(
         "java.util.Map<java.lang.String, java.util.List<com.amazonaws.dynamodb.v20120810.WriteRequest>>",
         read_write_requests,
     )
+}
+
+fn read_billing_mode_summary(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<BillingModeSummary> {
+    const MEMBERS: &[&str] = &["BillingMode", "LastUpdateToPayPerRequestDateTime"];
+    let mut members = reader.structure("BillingModeSummary", MEMBERS)?;
+    let mut shape = BillingModeSummary::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.billing_mode = Some(enumeration(reader, &at)?),
+            _ => shape.last_update_to_pay_per_request_date_time = Some(double(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
+fn read_capacity(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Capacity> {
+    const MEMBERS: &[&str] = &["CapacityUnits", "ReadCapacityUnits", "WriteCapacityUnits"];
+    let mut members = reader.structure("Capacity", MEMBERS)?;
+    let mut shape = Capacity::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.capacity_units = Some(double(reader, &at)?),
+            1 => shape.read_capacity_units = Some(double(reader, &at)?),
+            _ => shape.write_capacity_units = Some(double(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
 }
 
 fn read_client_request_token(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
@@ -237,6 +398,62 @@ fn read_condition_check(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Condi
         }
     }
     members.require(reader, at, &[0, 3, 5]);
+
+    Ok(shape)
+}
+
+fn read_consumed_capacity(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ConsumedCapacity> {
+    const MEMBERS: &[&str] = &[
+        "CapacityUnits",
+        "GlobalSecondaryIndexes",
+        "LocalSecondaryIndexes",
+        "ReadCapacityUnits",
+        "Table",
+        "TableName",
+        "VectorIndexes",
+        "WriteCapacityUnits",
+    ];
+    let mut members = reader.structure("ConsumedCapacity", MEMBERS)?;
+    let mut shape = ConsumedCapacity::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.capacity_units = Some(double(reader, &at)?),
+            1 => shape.global_secondary_indexes = Some(read_secondary_indexes_capacity_map(reader, &at)?),
+            2 => shape.local_secondary_indexes = Some(read_secondary_indexes_capacity_map(reader, &at)?),
+            3 => shape.read_capacity_units = Some(double(reader, &at)?),
+            4 => shape.table = Some(read_capacity(reader, &at)?),
+            5 => shape.table_name = Some(table_name(reader, &at)?),
+            6 => shape.vector_indexes = Some(read_vector_indexes_capacity_map(reader, &at)?),
+            _ => shape.write_capacity_units = Some(double(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
+fn read_consumed_capacity_multiple(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<ConsumedCapacity>> {
+    list(reader, at, 0..=usize::MAX, read_consumed_capacity)
+}
+
+fn read_continuous_backups_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ContinuousBackupsDescription> {
+    const MEMBERS: &[&str] = &["ContinuousBackupsStatus", "PointInTimeRecoveryDescription"];
+    let mut members = reader.structure("ContinuousBackupsDescription", MEMBERS)?;
+    let mut shape = ContinuousBackupsDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.continuous_backups_status = enumeration(reader, &at)?,
+            _ => {
+                shape.point_in_time_recovery_description =
+                    Some(read_point_in_time_recovery_description(reader, &at)?)
+            }
+        }
+    }
+    members.require(reader, at, &[0]);
 
     Ok(shape)
 }
@@ -373,6 +590,18 @@ pub(super) fn read_create_table_input(reader: &mut Reader<'_>, at: &Path<'_>) ->
     Ok(shape)
 }
 
+pub(super) fn read_create_table_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<CreateTableOutput> {
+    const MEMBERS: &[&str] = &["TableDescription"];
+    let mut members = reader.structure("CreateTableOutput", MEMBERS)?;
+    let mut shape = CreateTableOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.table_description = Some(read_table_description(reader, &at)?);
+    }
+
+    Ok(shape)
+}
+
 fn read_create_vector_index_action(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -493,6 +722,22 @@ pub(super) fn read_delete_item_input(reader: &mut Reader<'_>, at: &Path<'_>) -> 
     Ok(shape)
 }
 
+pub(super) fn read_delete_item_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<DeleteItemOutput> {
+    const MEMBERS: &[&str] = &["Attributes", "ConsumedCapacity", "ItemCollectionMetrics"];
+    let mut members = reader.structure("DeleteItemOutput", MEMBERS)?;
+    let mut shape = DeleteItemOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.attributes = Some(item(reader, &at)?),
+            1 => shape.consumed_capacity = Some(read_consumed_capacity(reader, &at)?),
+            _ => shape.item_collection_metrics = Some(read_item_collection_metrics(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
 fn read_delete_replication_group_member_action(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -541,6 +786,21 @@ pub(super) fn read_delete_resource_policy_input(
     Ok(shape)
 }
 
+pub(super) fn read_delete_resource_policy_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DeleteResourcePolicyOutput> {
+    const MEMBERS: &[&str] = &["RevisionId"];
+    let mut members = reader.structure("DeleteResourcePolicyOutput", MEMBERS)?;
+    let mut shape = DeleteResourcePolicyOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.revision_id = Some(read_policy_revision_id(reader, &at)?);
+    }
+
+    Ok(shape)
+}
+
 pub(super) fn read_delete_table_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<DeleteTableInput> {
     const MEMBERS: &[&str] = &["TableName"];
     let mut members = reader.structure("DeleteTableInput", MEMBERS)?;
@@ -550,6 +810,18 @@ pub(super) fn read_delete_table_input(reader: &mut Reader<'_>, at: &Path<'_>) ->
         shape.table_name = table_name(reader, &at)?;
     }
     members.require(reader, at, &[0]);
+
+    Ok(shape)
+}
+
+pub(super) fn read_delete_table_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<DeleteTableOutput> {
+    const MEMBERS: &[&str] = &["TableDescription"];
+    let mut members = reader.structure("DeleteTableOutput", MEMBERS)?;
+    let mut shape = DeleteTableOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.table_description = Some(read_table_description(reader, &at)?);
+    }
 
     Ok(shape)
 }
@@ -586,6 +858,21 @@ pub(super) fn read_describe_continuous_backups_input(
     Ok(shape)
 }
 
+pub(super) fn read_describe_continuous_backups_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeContinuousBackupsOutput> {
+    const MEMBERS: &[&str] = &["ContinuousBackupsDescription"];
+    let mut members = reader.structure("DescribeContinuousBackupsOutput", MEMBERS)?;
+    let mut shape = DescribeContinuousBackupsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.continuous_backups_description = Some(read_continuous_backups_description(reader, &at)?);
+    }
+
+    Ok(shape)
+}
+
 pub(super) fn read_describe_endpoints_request(
     reader: &mut Reader<'_>,
     _at: &Path<'_>,
@@ -598,6 +885,22 @@ pub(super) fn read_describe_endpoints_request(
     Ok(shape)
 }
 
+pub(super) fn read_describe_endpoints_response(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeEndpointsResponse> {
+    const MEMBERS: &[&str] = &["Endpoints"];
+    let mut members = reader.structure("DescribeEndpointsResponse", MEMBERS)?;
+    let mut shape = DescribeEndpointsResponse::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.endpoints = read_endpoints(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+
+    Ok(shape)
+}
+
 pub(super) fn read_describe_limits_input(
     reader: &mut Reader<'_>,
     _at: &Path<'_>,
@@ -606,6 +909,31 @@ pub(super) fn read_describe_limits_input(
     let mut members = reader.structure("DescribeLimitsInput", MEMBERS)?;
     let shape = DescribeLimitsInput::default();
     while members.next(reader)?.is_some() {}
+
+    Ok(shape)
+}
+
+pub(super) fn read_describe_limits_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeLimitsOutput> {
+    const MEMBERS: &[&str] = &[
+        "AccountMaxReadCapacityUnits",
+        "AccountMaxWriteCapacityUnits",
+        "TableMaxReadCapacityUnits",
+        "TableMaxWriteCapacityUnits",
+    ];
+    let mut members = reader.structure("DescribeLimitsOutput", MEMBERS)?;
+    let mut shape = DescribeLimitsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.account_max_read_capacity_units = Some(read_positive_long_object(reader, &at)?),
+            1 => shape.account_max_write_capacity_units = Some(read_positive_long_object(reader, &at)?),
+            2 => shape.table_max_read_capacity_units = Some(read_positive_long_object(reader, &at)?),
+            _ => shape.table_max_write_capacity_units = Some(read_positive_long_object(reader, &at)?),
+        }
+    }
 
     Ok(shape)
 }
@@ -626,6 +954,21 @@ pub(super) fn read_describe_table_input(
     Ok(shape)
 }
 
+pub(super) fn read_describe_table_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeTableOutput> {
+    const MEMBERS: &[&str] = &["Table"];
+    let mut members = reader.structure("DescribeTableOutput", MEMBERS)?;
+    let mut shape = DescribeTableOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.table = Some(read_table_description(reader, &at)?);
+    }
+
+    Ok(shape)
+}
+
 pub(super) fn read_describe_time_to_live_input(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -638,6 +981,21 @@ pub(super) fn read_describe_time_to_live_input(
         shape.table_name = table_name(reader, &at)?;
     }
     members.require(reader, at, &[0]);
+
+    Ok(shape)
+}
+
+pub(super) fn read_describe_time_to_live_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeTimeToLiveOutput> {
+    const MEMBERS: &[&str] = &["TimeToLiveDescription"];
+    let mut members = reader.structure("DescribeTimeToLiveOutput", MEMBERS)?;
+    let mut shape = DescribeTimeToLiveOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.time_to_live_description = Some(read_time_to_live_description(reader, &at)?);
+    }
 
     Ok(shape)
 }
@@ -659,6 +1017,26 @@ fn read_disassociate_replication_group_member_action(
     members.require(reader, at, &[0, 1]);
 
     Ok(shape)
+}
+
+fn read_endpoint(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Endpoint> {
+    const MEMBERS: &[&str] = &["Address", "CachePeriodInMinutes"];
+    let mut members = reader.structure("Endpoint", MEMBERS)?;
+    let mut shape = Endpoint::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.address = string(reader, &at)?,
+            _ => shape.cache_period_in_minutes = long(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[0, 1]);
+
+    Ok(shape)
+}
+
+fn read_endpoints(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<Endpoint>> {
+    list(reader, at, 0..=usize::MAX, read_endpoint)
 }
 
 pub(super) fn read_execute_statement_input(
@@ -693,6 +1071,26 @@ pub(super) fn read_execute_statement_input(
     Ok(shape)
 }
 
+pub(super) fn read_execute_statement_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ExecuteStatementOutput> {
+    const MEMBERS: &[&str] = &["ConsumedCapacity", "Items", "LastEvaluatedKey", "NextToken"];
+    let mut members = reader.structure("ExecuteStatementOutput", MEMBERS)?;
+    let mut shape = ExecuteStatementOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.consumed_capacity = Some(read_consumed_capacity(reader, &at)?),
+            1 => shape.items = Some(read_item_list(reader, &at)?),
+            2 => shape.last_evaluated_key = Some(item(reader, &at)?),
+            _ => shape.next_token = Some(read_parti_ql_next_token(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
 pub(super) fn read_execute_transaction_input(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -710,6 +1108,24 @@ pub(super) fn read_execute_transaction_input(
     }
     members.require(reader, at, &[2]);
     shape.value_fault = reader.take_value_fault();
+    Ok(shape)
+}
+
+pub(super) fn read_execute_transaction_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ExecuteTransactionOutput> {
+    const MEMBERS: &[&str] = &["ConsumedCapacity", "Responses"];
+    let mut members = reader.structure("ExecuteTransactionOutput", MEMBERS)?;
+    let mut shape = ExecuteTransactionOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.consumed_capacity = Some(read_consumed_capacity_multiple(reader, &at)?),
+            _ => shape.responses = Some(read_item_response_list(reader, &at)?),
+        }
+    }
+
     Ok(shape)
 }
 
@@ -814,6 +1230,21 @@ pub(super) fn read_get_item_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Dec
     Ok(shape)
 }
 
+pub(super) fn read_get_item_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<GetItemOutput> {
+    const MEMBERS: &[&str] = &["ConsumedCapacity", "Item"];
+    let mut members = reader.structure("GetItemOutput", MEMBERS)?;
+    let mut shape = GetItemOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.consumed_capacity = Some(read_consumed_capacity(reader, &at)?),
+            _ => shape.item = Some(item(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
 pub(super) fn read_get_resource_policy_input(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -826,6 +1257,24 @@ pub(super) fn read_get_resource_policy_input(
         shape.resource_arn = read_resource_arn_string(reader, &at)?;
     }
     members.require(reader, at, &[0]);
+
+    Ok(shape)
+}
+
+pub(super) fn read_get_resource_policy_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<GetResourcePolicyOutput> {
+    const MEMBERS: &[&str] = &["Policy", "RevisionId"];
+    let mut members = reader.structure("GetResourcePolicyOutput", MEMBERS)?;
+    let mut shape = GetResourcePolicyOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.policy = Some(string(reader, &at)?),
+            _ => shape.revision_id = Some(read_policy_revision_id(reader, &at)?),
+        }
+    }
 
     Ok(shape)
 }
@@ -855,6 +1304,55 @@ fn read_global_secondary_index(reader: &mut Reader<'_>, at: &Path<'_>) -> Decode
     members.require(reader, at, &[0, 1, 3]);
 
     Ok(shape)
+}
+
+fn read_global_secondary_index_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<GlobalSecondaryIndexDescription> {
+    const MEMBERS: &[&str] = &[
+        "Backfilling",
+        "IndexArn",
+        "IndexName",
+        "IndexSizeBytes",
+        "IndexStatus",
+        "ItemCount",
+        "KeySchema",
+        "OnDemandThroughput",
+        "Projection",
+        "ProvisionedThroughput",
+        "WarmThroughput",
+    ];
+    let mut members = reader.structure("GlobalSecondaryIndexDescription", MEMBERS)?;
+    let mut shape = GlobalSecondaryIndexDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.backfilling = Some(boolean(reader, &at)?),
+            1 => shape.index_arn = Some(string(reader, &at)?),
+            2 => shape.index_name = Some(read_index_name(reader, &at)?),
+            3 => shape.index_size_bytes = Some(long(reader, &at)?),
+            4 => shape.index_status = Some(enumeration(reader, &at)?),
+            5 => shape.item_count = Some(long(reader, &at)?),
+            6 => shape.key_schema = Some(read_key_schema(reader, &at)?),
+            7 => shape.on_demand_throughput = Some(read_on_demand_throughput(reader, &at)?),
+            8 => shape.projection = Some(read_projection(reader, &at)?),
+            9 => shape.provisioned_throughput = Some(read_provisioned_throughput_description(reader, &at)?),
+            _ => {
+                shape.warm_throughput =
+                    Some(read_global_secondary_index_warm_throughput_description(reader, &at)?)
+            }
+        }
+    }
+
+    Ok(shape)
+}
+
+fn read_global_secondary_index_description_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<GlobalSecondaryIndexDescription>> {
+    list(reader, at, 0..=usize::MAX, read_global_secondary_index_description)
 }
 
 fn read_global_secondary_index_list(
@@ -890,6 +1388,50 @@ fn read_global_secondary_index_update_list(
     list(reader, at, 0..=usize::MAX, read_global_secondary_index_update)
 }
 
+fn read_global_secondary_index_warm_throughput_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<GlobalSecondaryIndexWarmThroughputDescription> {
+    const MEMBERS: &[&str] = &["ReadUnitsPerSecond", "Status", "WriteUnitsPerSecond"];
+    let mut members = reader.structure("GlobalSecondaryIndexWarmThroughputDescription", MEMBERS)?;
+    let mut shape = GlobalSecondaryIndexWarmThroughputDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.read_units_per_second = Some(read_positive_long_object(reader, &at)?),
+            1 => shape.status = Some(enumeration(reader, &at)?),
+            _ => shape.write_units_per_second = Some(read_positive_long_object(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
+fn read_global_table_witness_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<GlobalTableWitnessDescription> {
+    const MEMBERS: &[&str] = &["RegionName", "WitnessStatus"];
+    let mut members = reader.structure("GlobalTableWitnessDescription", MEMBERS)?;
+    let mut shape = GlobalTableWitnessDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.region_name = Some(string(reader, &at)?),
+            _ => shape.witness_status = Some(enumeration(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
+fn read_global_table_witness_description_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<GlobalTableWitnessDescription>> {
+    list(reader, at, 0..=usize::MAX, read_global_table_witness_description)
+}
+
 fn read_global_table_witness_group_update(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -917,6 +1459,65 @@ fn read_global_table_witness_group_update_list(
 
 fn read_index_name(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
     text(reader, at, 3..=255, Some(&pattern::NAME))
+}
+
+fn read_item_collection_metrics(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ItemCollectionMetrics> {
+    const MEMBERS: &[&str] = &["ItemCollectionKey", "SizeEstimateRangeGB"];
+    let mut members = reader.structure("ItemCollectionMetrics", MEMBERS)?;
+    let mut shape = ItemCollectionMetrics::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.item_collection_key = Some(item(reader, &at)?),
+            _ => shape.size_estimate_range_gb = Some(read_item_collection_size_estimate_range(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
+fn read_item_collection_metrics_multiple(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<ItemCollectionMetrics>> {
+    list(reader, at, 0..=usize::MAX, read_item_collection_metrics)
+}
+
+fn read_item_collection_metrics_per_table(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BTreeMap<String, Vec<ItemCollectionMetrics>>> {
+    map(
+        reader,
+        at,
+        0..=usize::MAX,
+        "java.util.Map<java.lang.String, java.util.List<com.amazonaws.dynamodb.v20120810.ItemCollectionMetrics>>",
+        read_item_collection_metrics_multiple,
+    )
+}
+
+fn read_item_collection_size_estimate_range(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<f64>> {
+    list(reader, at, 0..=usize::MAX, double)
+}
+
+fn read_item_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<Item>> {
+    list(reader, at, 0..=usize::MAX, item)
+}
+
+fn read_item_response(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ItemResponse> {
+    const MEMBERS: &[&str] = &["Item"];
+    let mut members = reader.structure("ItemResponse", MEMBERS)?;
+    let mut shape = ItemResponse::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.item = Some(item(reader, &at)?);
+    }
+
+    Ok(shape)
+}
+
+fn read_item_response_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<ItemResponse>> {
+    list(reader, at, 1..=100, read_item_response)
 }
 
 fn read_key_conditions(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<BTreeMap<String, Condition>> {
@@ -996,6 +1597,21 @@ fn read_list_tables_input_limit(reader: &mut Reader<'_>, at: &Path<'_>) -> Decod
     integer_within(reader, at, 1..=100)
 }
 
+pub(super) fn read_list_tables_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ListTablesOutput> {
+    const MEMBERS: &[&str] = &["LastEvaluatedTableName", "TableNames"];
+    let mut members = reader.structure("ListTablesOutput", MEMBERS)?;
+    let mut shape = ListTablesOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.last_evaluated_table_name = Some(read_table_name(reader, &at)?),
+            _ => shape.table_names = Some(read_table_name_list(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
 pub(super) fn read_list_tags_of_resource_input(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -1015,6 +1631,24 @@ pub(super) fn read_list_tags_of_resource_input(
     Ok(shape)
 }
 
+pub(super) fn read_list_tags_of_resource_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ListTagsOfResourceOutput> {
+    const MEMBERS: &[&str] = &["NextToken", "Tags"];
+    let mut members = reader.structure("ListTagsOfResourceOutput", MEMBERS)?;
+    let mut shape = ListTagsOfResourceOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.next_token = Some(string(reader, &at)?),
+            _ => shape.tags = Some(read_tag_list(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
 fn read_local_secondary_index(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<LocalSecondaryIndex> {
     const MEMBERS: &[&str] = &["IndexName", "KeySchema", "Projection"];
     let mut members = reader.structure("LocalSecondaryIndex", MEMBERS)?;
@@ -1030,6 +1664,36 @@ fn read_local_secondary_index(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded
     members.require(reader, at, &[0, 1, 2]);
 
     Ok(shape)
+}
+
+fn read_local_secondary_index_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<LocalSecondaryIndexDescription> {
+    const MEMBERS: &[&str] =
+        &["IndexArn", "IndexName", "IndexSizeBytes", "ItemCount", "KeySchema", "Projection"];
+    let mut members = reader.structure("LocalSecondaryIndexDescription", MEMBERS)?;
+    let mut shape = LocalSecondaryIndexDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.index_arn = Some(string(reader, &at)?),
+            1 => shape.index_name = Some(read_index_name(reader, &at)?),
+            2 => shape.index_size_bytes = Some(long(reader, &at)?),
+            3 => shape.item_count = Some(long(reader, &at)?),
+            4 => shape.key_schema = Some(read_key_schema(reader, &at)?),
+            _ => shape.projection = Some(read_projection(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
+fn read_local_secondary_index_description_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<LocalSecondaryIndexDescription>> {
+    list(reader, at, 0..=usize::MAX, read_local_secondary_index_description)
 }
 
 fn read_local_secondary_index_list(
@@ -1108,12 +1772,44 @@ fn read_parti_ql_batch_request(
     list(reader, at, 1..=25, read_batch_statement_request)
 }
 
+fn read_parti_ql_batch_response(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<BatchStatementResponse>> {
+    list(reader, at, 0..=usize::MAX, read_batch_statement_response)
+}
+
 fn read_parti_ql_next_token(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
     text(reader, at, 1..=32768, None)
 }
 
 fn read_parti_ql_statement(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
     text(reader, at, 1..=8192, None)
+}
+
+fn read_point_in_time_recovery_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<PointInTimeRecoveryDescription> {
+    const MEMBERS: &[&str] = &[
+        "EarliestRestorableDateTime",
+        "LatestRestorableDateTime",
+        "PointInTimeRecoveryStatus",
+        "RecoveryPeriodInDays",
+    ];
+    let mut members = reader.structure("PointInTimeRecoveryDescription", MEMBERS)?;
+    let mut shape = PointInTimeRecoveryDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.earliest_restorable_date_time = Some(double(reader, &at)?),
+            1 => shape.latest_restorable_date_time = Some(double(reader, &at)?),
+            2 => shape.point_in_time_recovery_status = Some(enumeration(reader, &at)?),
+            _ => shape.recovery_period_in_days = Some(integer(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
 }
 
 fn read_policy_revision_id(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
@@ -1159,6 +1855,33 @@ fn read_provisioned_throughput(reader: &mut Reader<'_>, at: &Path<'_>) -> Decode
         }
     }
     members.require(reader, at, &[0, 1]);
+
+    Ok(shape)
+}
+
+fn read_provisioned_throughput_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ProvisionedThroughputDescription> {
+    const MEMBERS: &[&str] = &[
+        "LastDecreaseDateTime",
+        "LastIncreaseDateTime",
+        "NumberOfDecreasesToday",
+        "ReadCapacityUnits",
+        "WriteCapacityUnits",
+    ];
+    let mut members = reader.structure("ProvisionedThroughputDescription", MEMBERS)?;
+    let mut shape = ProvisionedThroughputDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.last_decrease_date_time = Some(double(reader, &at)?),
+            1 => shape.last_increase_date_time = Some(double(reader, &at)?),
+            2 => shape.number_of_decreases_today = Some(read_positive_long_object(reader, &at)?),
+            3 => shape.read_capacity_units = Some(long(reader, &at)?),
+            _ => shape.write_capacity_units = Some(long(reader, &at)?),
+        }
+    }
 
     Ok(shape)
 }
@@ -1242,6 +1965,22 @@ pub(super) fn read_put_item_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Dec
     Ok(shape)
 }
 
+pub(super) fn read_put_item_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<PutItemOutput> {
+    const MEMBERS: &[&str] = &["Attributes", "ConsumedCapacity", "ItemCollectionMetrics"];
+    let mut members = reader.structure("PutItemOutput", MEMBERS)?;
+    let mut shape = PutItemOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.attributes = Some(item(reader, &at)?),
+            1 => shape.consumed_capacity = Some(read_consumed_capacity(reader, &at)?),
+            _ => shape.item_collection_metrics = Some(read_item_collection_metrics(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
 fn read_put_request(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<PutRequest> {
     const MEMBERS: &[&str] = &["Item"];
     let mut members = reader.structure("PutRequest", MEMBERS)?;
@@ -1273,6 +2012,21 @@ pub(super) fn read_put_resource_policy_input(
         }
     }
     members.require(reader, at, &[2, 3]);
+
+    Ok(shape)
+}
+
+pub(super) fn read_put_resource_policy_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<PutResourcePolicyOutput> {
+    const MEMBERS: &[&str] = &["RevisionId"];
+    let mut members = reader.structure("PutResourcePolicyOutput", MEMBERS)?;
+    let mut shape = PutResourcePolicyOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.revision_id = Some(read_policy_revision_id(reader, &at)?);
+    }
 
     Ok(shape)
 }
@@ -1326,6 +2080,74 @@ pub(super) fn read_query_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decode
     Ok(shape)
 }
 
+pub(super) fn read_query_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<QueryOutput> {
+    const MEMBERS: &[&str] = &["ConsumedCapacity", "Count", "Items", "LastEvaluatedKey", "ScannedCount"];
+    let mut members = reader.structure("QueryOutput", MEMBERS)?;
+    let mut shape = QueryOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.consumed_capacity = Some(read_consumed_capacity(reader, &at)?),
+            1 => shape.count = Some(integer(reader, &at)?),
+            2 => shape.items = Some(read_item_list(reader, &at)?),
+            3 => shape.last_evaluated_key = Some(item(reader, &at)?),
+            _ => shape.scanned_count = Some(integer(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
+fn read_replica_description(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ReplicaDescription> {
+    const MEMBERS: &[&str] = &[
+        "GlobalSecondaryIndexes",
+        "GlobalTableSettingsReplicationMode",
+        "KMSMasterKeyId",
+        "OnDemandThroughputOverride",
+        "ProvisionedThroughputOverride",
+        "RegionName",
+        "ReplicaArn",
+        "ReplicaInaccessibleDateTime",
+        "ReplicaStatus",
+        "ReplicaStatusDescription",
+        "ReplicaStatusPercentProgress",
+        "ReplicaTableClassSummary",
+        "WarmThroughput",
+    ];
+    let mut members = reader.structure("ReplicaDescription", MEMBERS)?;
+    let mut shape = ReplicaDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => {
+                shape.global_secondary_indexes =
+                    Some(read_replica_global_secondary_index_description_list(reader, &at)?)
+            }
+            1 => shape.global_table_settings_replication_mode = Some(enumeration(reader, &at)?),
+            2 => shape.kms_master_key_id = Some(string(reader, &at)?),
+            3 => shape.on_demand_throughput_override = Some(read_on_demand_throughput_override(reader, &at)?),
+            4 => {
+                shape.provisioned_throughput_override =
+                    Some(read_provisioned_throughput_override(reader, &at)?)
+            }
+            5 => shape.region_name = Some(string(reader, &at)?),
+            6 => shape.replica_arn = Some(string(reader, &at)?),
+            7 => shape.replica_inaccessible_date_time = Some(double(reader, &at)?),
+            8 => shape.replica_status = Some(enumeration(reader, &at)?),
+            9 => shape.replica_status_description = Some(string(reader, &at)?),
+            10 => shape.replica_status_percent_progress = Some(string(reader, &at)?),
+            11 => shape.replica_table_class_summary = Some(read_table_class_summary(reader, &at)?),
+            _ => shape.warm_throughput = Some(read_table_warm_throughput_description(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
+fn read_replica_description_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<ReplicaDescription>> {
+    list(reader, at, 0..=usize::MAX, read_replica_description)
+}
+
 fn read_replica_global_secondary_index(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -1347,6 +2169,40 @@ fn read_replica_global_secondary_index(
     members.require(reader, at, &[0]);
 
     Ok(shape)
+}
+
+fn read_replica_global_secondary_index_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ReplicaGlobalSecondaryIndexDescription> {
+    const MEMBERS: &[&str] =
+        &["IndexName", "OnDemandThroughputOverride", "ProvisionedThroughputOverride", "WarmThroughput"];
+    let mut members = reader.structure("ReplicaGlobalSecondaryIndexDescription", MEMBERS)?;
+    let mut shape = ReplicaGlobalSecondaryIndexDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.index_name = Some(read_index_name(reader, &at)?),
+            1 => shape.on_demand_throughput_override = Some(read_on_demand_throughput_override(reader, &at)?),
+            2 => {
+                shape.provisioned_throughput_override =
+                    Some(read_provisioned_throughput_override(reader, &at)?)
+            }
+            _ => {
+                shape.warm_throughput =
+                    Some(read_global_secondary_index_warm_throughput_description(reader, &at)?)
+            }
+        }
+    }
+
+    Ok(shape)
+}
+
+fn read_replica_global_secondary_index_description_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<ReplicaGlobalSecondaryIndexDescription>> {
+    list(reader, at, 0..=usize::MAX, read_replica_global_secondary_index_description)
 }
 
 fn read_replica_global_secondary_index_list(
@@ -1382,6 +2238,41 @@ fn read_replication_group_update_list(
 
 fn read_resource_arn_string(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
     text(reader, at, 1..=1283, None)
+}
+
+fn read_restore_summary(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<RestoreSummary> {
+    const MEMBERS: &[&str] = &["RestoreDateTime", "RestoreInProgress", "SourceBackupArn", "SourceTableArn"];
+    let mut members = reader.structure("RestoreSummary", MEMBERS)?;
+    let mut shape = RestoreSummary::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.restore_date_time = double(reader, &at)?,
+            1 => shape.restore_in_progress = boolean(reader, &at)?,
+            2 => shape.source_backup_arn = Some(string(reader, &at)?),
+            _ => shape.source_table_arn = Some(table_name(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[0, 1]);
+
+    Ok(shape)
+}
+
+fn read_sse_description(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<SSEDescription> {
+    const MEMBERS: &[&str] = &["InaccessibleEncryptionDateTime", "KMSMasterKeyArn", "SSEType", "Status"];
+    let mut members = reader.structure("SSEDescription", MEMBERS)?;
+    let mut shape = SSEDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.inaccessible_encryption_date_time = Some(double(reader, &at)?),
+            1 => shape.kms_master_key_arn = Some(string(reader, &at)?),
+            2 => shape.sse_type = Some(enumeration(reader, &at)?),
+            _ => shape.status = Some(enumeration(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
 }
 
 fn read_sse_specification(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<SSESpecification> {
@@ -1447,6 +2338,24 @@ pub(super) fn read_scan_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded
     Ok(shape)
 }
 
+pub(super) fn read_scan_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ScanOutput> {
+    const MEMBERS: &[&str] = &["ConsumedCapacity", "Count", "Items", "LastEvaluatedKey", "ScannedCount"];
+    let mut members = reader.structure("ScanOutput", MEMBERS)?;
+    let mut shape = ScanOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.consumed_capacity = Some(read_consumed_capacity(reader, &at)?),
+            1 => shape.count = Some(integer(reader, &at)?),
+            2 => shape.items = Some(read_item_list(reader, &at)?),
+            3 => shape.last_evaluated_key = Some(item(reader, &at)?),
+            _ => shape.scanned_count = Some(integer(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
 fn read_scan_segment(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<i32> {
     integer_within(reader, at, 0..=999999)
 }
@@ -1475,6 +2384,19 @@ fn read_search_schema_element(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded
     Ok(shape)
 }
 
+fn read_secondary_indexes_capacity_map(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BTreeMap<String, Capacity>> {
+    map(
+        reader,
+        at,
+        0..=usize::MAX,
+        "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.Capacity>",
+        read_capacity,
+    )
+}
+
 fn read_stream_specification(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<StreamSpecification> {
     const MEMBERS: &[&str] = &["StreamEnabled", "StreamViewType"];
     let mut members = reader.structure("StreamSpecification", MEMBERS)?;
@@ -1491,8 +2413,128 @@ fn read_stream_specification(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<
     Ok(shape)
 }
 
+fn read_table_class_summary(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<TableClassSummary> {
+    const MEMBERS: &[&str] = &["LastUpdateDateTime", "TableClass"];
+    let mut members = reader.structure("TableClassSummary", MEMBERS)?;
+    let mut shape = TableClassSummary::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.last_update_date_time = Some(double(reader, &at)?),
+            _ => shape.table_class = Some(enumeration(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
+fn read_table_description(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<TableDescription> {
+    const MEMBERS: &[&str] = &[
+        "ArchivalSummary",
+        "AttributeDefinitions",
+        "BillingModeSummary",
+        "CreationDateTime",
+        "DeletionProtectionEnabled",
+        "DisassociationProtectionEnabled",
+        "GlobalSecondaryIndexes",
+        "GlobalTableSettingsReplicationMode",
+        "GlobalTableVersion",
+        "GlobalTableWitnesses",
+        "ItemCount",
+        "KeySchema",
+        "LatestStreamArn",
+        "LatestStreamLabel",
+        "LocalSecondaryIndexes",
+        "MultiRegionConsistency",
+        "OnDemandThroughput",
+        "ProvisionedThroughput",
+        "Replicas",
+        "RestoreSummary",
+        "SSEDescription",
+        "StreamSpecification",
+        "TableArn",
+        "TableClassSummary",
+        "TableId",
+        "TableName",
+        "TableSizeBytes",
+        "TableStatus",
+        "VectorIndexes",
+        "WarmThroughput",
+    ];
+    let mut members = reader.structure("TableDescription", MEMBERS)?;
+    let mut shape = TableDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.archival_summary = Some(read_archival_summary(reader, &at)?),
+            1 => shape.attribute_definitions = Some(read_attribute_definitions(reader, &at)?),
+            2 => shape.billing_mode_summary = Some(read_billing_mode_summary(reader, &at)?),
+            3 => shape.creation_date_time = Some(double(reader, &at)?),
+            4 => shape.deletion_protection_enabled = Some(boolean(reader, &at)?),
+            5 => shape.disassociation_protection_enabled = Some(boolean(reader, &at)?),
+            6 => {
+                shape.global_secondary_indexes =
+                    Some(read_global_secondary_index_description_list(reader, &at)?)
+            }
+            7 => shape.global_table_settings_replication_mode = Some(enumeration(reader, &at)?),
+            8 => shape.global_table_version = Some(string(reader, &at)?),
+            9 => {
+                shape.global_table_witnesses = Some(read_global_table_witness_description_list(reader, &at)?)
+            }
+            10 => shape.item_count = Some(long(reader, &at)?),
+            11 => shape.key_schema = Some(read_key_schema(reader, &at)?),
+            12 => shape.latest_stream_arn = Some(string(reader, &at)?),
+            13 => shape.latest_stream_label = Some(string(reader, &at)?),
+            14 => {
+                shape.local_secondary_indexes =
+                    Some(read_local_secondary_index_description_list(reader, &at)?)
+            }
+            15 => shape.multi_region_consistency = Some(enumeration(reader, &at)?),
+            16 => shape.on_demand_throughput = Some(read_on_demand_throughput(reader, &at)?),
+            17 => shape.provisioned_throughput = Some(read_provisioned_throughput_description(reader, &at)?),
+            18 => shape.replicas = Some(read_replica_description_list(reader, &at)?),
+            19 => shape.restore_summary = Some(read_restore_summary(reader, &at)?),
+            20 => shape.sse_description = Some(read_sse_description(reader, &at)?),
+            21 => shape.stream_specification = Some(read_stream_specification(reader, &at)?),
+            22 => shape.table_arn = Some(string(reader, &at)?),
+            23 => shape.table_class_summary = Some(read_table_class_summary(reader, &at)?),
+            24 => shape.table_id = Some(string(reader, &at)?),
+            25 => shape.table_name = Some(read_table_name(reader, &at)?),
+            26 => shape.table_size_bytes = Some(long(reader, &at)?),
+            27 => shape.table_status = Some(enumeration(reader, &at)?),
+            28 => shape.vector_indexes = Some(read_vector_index_description_list(reader, &at)?),
+            _ => shape.warm_throughput = Some(read_table_warm_throughput_description(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
 fn read_table_name(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
     text(reader, at, 3..=255, Some(&pattern::NAME))
+}
+
+fn read_table_name_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<String>> {
+    list(reader, at, 0..=usize::MAX, read_table_name)
+}
+
+fn read_table_warm_throughput_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<TableWarmThroughputDescription> {
+    const MEMBERS: &[&str] = &["ReadUnitsPerSecond", "Status", "WriteUnitsPerSecond"];
+    let mut members = reader.structure("TableWarmThroughputDescription", MEMBERS)?;
+    let mut shape = TableWarmThroughputDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.read_units_per_second = Some(read_positive_long_object(reader, &at)?),
+            1 => shape.status = Some(enumeration(reader, &at)?),
+            _ => shape.write_units_per_second = Some(read_positive_long_object(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
 }
 
 fn read_tag(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Tag> {
@@ -1545,6 +2587,21 @@ fn read_tag_value_string(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Stri
 
 fn read_time_to_live_attribute_name(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
     text(reader, at, 1..=255, None)
+}
+
+fn read_time_to_live_description(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<TimeToLiveDescription> {
+    const MEMBERS: &[&str] = &["AttributeName", "TimeToLiveStatus"];
+    let mut members = reader.structure("TimeToLiveDescription", MEMBERS)?;
+    let mut shape = TimeToLiveDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.attribute_name = Some(read_time_to_live_attribute_name(reader, &at)?),
+            _ => shape.time_to_live_status = Some(enumeration(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
 }
 
 fn read_time_to_live_specification(
@@ -1602,6 +2659,24 @@ pub(super) fn read_transact_get_items_input(
     Ok(shape)
 }
 
+pub(super) fn read_transact_get_items_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<TransactGetItemsOutput> {
+    const MEMBERS: &[&str] = &["ConsumedCapacity", "Responses"];
+    let mut members = reader.structure("TransactGetItemsOutput", MEMBERS)?;
+    let mut shape = TransactGetItemsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.consumed_capacity = Some(read_consumed_capacity_multiple(reader, &at)?),
+            _ => shape.responses = Some(read_item_response_list(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
 fn read_transact_write_item(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<TransactWriteItem> {
     const MEMBERS: &[&str] = &["ConditionCheck", "Delete", "Put", "Update"];
     let mut members = reader.structure("TransactWriteItem", MEMBERS)?;
@@ -1642,6 +2717,24 @@ pub(super) fn read_transact_write_items_input(
     }
     members.require(reader, at, &[3]);
     shape.value_fault = reader.take_value_fault();
+    Ok(shape)
+}
+
+pub(super) fn read_transact_write_items_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<TransactWriteItemsOutput> {
+    const MEMBERS: &[&str] = &["ConsumedCapacity", "ItemCollectionMetrics"];
+    let mut members = reader.structure("TransactWriteItemsOutput", MEMBERS)?;
+    let mut shape = TransactWriteItemsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.consumed_capacity = Some(read_consumed_capacity_multiple(reader, &at)?),
+            _ => shape.item_collection_metrics = Some(read_item_collection_metrics_per_table(reader, &at)?),
+        }
+    }
+
     Ok(shape)
 }
 
@@ -1755,6 +2848,22 @@ pub(super) fn read_update_item_input(reader: &mut Reader<'_>, at: &Path<'_>) -> 
     Ok(shape)
 }
 
+pub(super) fn read_update_item_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<UpdateItemOutput> {
+    const MEMBERS: &[&str] = &["Attributes", "ConsumedCapacity", "ItemCollectionMetrics"];
+    let mut members = reader.structure("UpdateItemOutput", MEMBERS)?;
+    let mut shape = UpdateItemOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.attributes = Some(item(reader, &at)?),
+            1 => shape.consumed_capacity = Some(read_consumed_capacity(reader, &at)?),
+            _ => shape.item_collection_metrics = Some(read_item_collection_metrics(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
 fn read_update_replication_group_member_action(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -1845,6 +2954,18 @@ pub(super) fn read_update_table_input(reader: &mut Reader<'_>, at: &Path<'_>) ->
     Ok(shape)
 }
 
+pub(super) fn read_update_table_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<UpdateTableOutput> {
+    const MEMBERS: &[&str] = &["TableDescription"];
+    let mut members = reader.structure("UpdateTableOutput", MEMBERS)?;
+    let mut shape = UpdateTableOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.table_description = Some(read_table_description(reader, &at)?);
+    }
+
+    Ok(shape)
+}
+
 pub(super) fn read_update_time_to_live_input(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -1860,6 +2981,21 @@ pub(super) fn read_update_time_to_live_input(
         }
     }
     members.require(reader, at, &[0, 1]);
+
+    Ok(shape)
+}
+
+pub(super) fn read_update_time_to_live_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateTimeToLiveOutput> {
+    const MEMBERS: &[&str] = &["TimeToLiveSpecification"];
+    let mut members = reader.structure("UpdateTimeToLiveOutput", MEMBERS)?;
+    let mut shape = UpdateTimeToLiveOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.time_to_live_specification = Some(read_time_to_live_specification(reader, &at)?);
+    }
 
     Ok(shape)
 }
@@ -1884,6 +3020,21 @@ fn read_vector_attribute_name(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded
     text(reader, at, 1..=255, None)
 }
 
+fn read_vector_capacity(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<VectorCapacity> {
+    const MEMBERS: &[&str] = &["VectorSearchRequestBytes", "VectorWriteRequestBytes"];
+    let mut members = reader.structure("VectorCapacity", MEMBERS)?;
+    let mut shape = VectorCapacity::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.vector_search_request_bytes = Some(double(reader, &at)?),
+            _ => shape.vector_write_request_bytes = Some(double(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
 fn read_vector_index(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<VectorIndex> {
     const MEMBERS: &[&str] =
         &["Dimensions", "DistanceFunction", "IndexName", "Projection", "SearchSchema", "VectorAttribute"];
@@ -1903,6 +3054,49 @@ fn read_vector_index(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<VectorIn
     members.require(reader, at, &[0, 1, 2, 3, 5]);
 
     Ok(shape)
+}
+
+fn read_vector_index_description(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<VectorIndexDescription> {
+    const MEMBERS: &[&str] = &[
+        "Backfilling",
+        "Dimensions",
+        "DistanceFunction",
+        "IndexArn",
+        "IndexName",
+        "IndexSizeBytes",
+        "IndexStatus",
+        "ItemCount",
+        "Projection",
+        "SearchSchema",
+        "VectorAttribute",
+    ];
+    let mut members = reader.structure("VectorIndexDescription", MEMBERS)?;
+    let mut shape = VectorIndexDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.backfilling = Some(boolean(reader, &at)?),
+            1 => shape.dimensions = Some(read_positive_long_object(reader, &at)?),
+            2 => shape.distance_function = Some(enumeration(reader, &at)?),
+            3 => shape.index_arn = Some(string(reader, &at)?),
+            4 => shape.index_name = Some(read_index_name(reader, &at)?),
+            5 => shape.index_size_bytes = Some(long(reader, &at)?),
+            6 => shape.index_status = Some(enumeration(reader, &at)?),
+            7 => shape.item_count = Some(long(reader, &at)?),
+            8 => shape.projection = Some(read_projection(reader, &at)?),
+            9 => shape.search_schema = Some(read_search_schema(reader, &at)?),
+            _ => shape.vector_attribute = Some(read_vector_attribute_definition(reader, &at)?),
+        }
+    }
+
+    Ok(shape)
+}
+
+fn read_vector_index_description_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<VectorIndexDescription>> {
+    list(reader, at, 0..=usize::MAX, read_vector_index_description)
 }
 
 fn read_vector_index_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<VectorIndex>> {
@@ -1926,6 +3120,19 @@ fn read_vector_index_update(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<V
 
 fn read_vector_index_update_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<VectorIndexUpdate>> {
     list(reader, at, 0..=usize::MAX, read_vector_index_update)
+}
+
+fn read_vector_indexes_capacity_map(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BTreeMap<String, VectorCapacity>> {
+    map(
+        reader,
+        at,
+        0..=usize::MAX,
+        "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.VectorCapacity>",
+        read_vector_capacity,
+    )
 }
 
 fn read_warm_throughput(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<WarmThroughput> {

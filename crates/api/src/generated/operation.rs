@@ -16,7 +16,7 @@ use super::shape::{
     TransactWriteItemsOutput, UntagResourceInput, UpdateItemInput, UpdateItemOutput, UpdateTableInput,
     UpdateTableOutput, UpdateTimeToLiveInput, UpdateTimeToLiveOutput,
 };
-use crate::decode::decode;
+use crate::decode::{answer, decode};
 use crate::encode::Encode;
 use crate::{Error, Input};
 
@@ -477,6 +477,9 @@ impl Input for CreateTableInput {
             _ => None,
         }
     }
+    fn read_output(body: &[u8]) -> Result<CreateTableOutput, Error> {
+        answer(body, read::read_create_table_output)
+    }
 }
 
 impl From<DescribeTableOutput> for Response {
@@ -495,6 +498,9 @@ impl Input for DescribeTableInput {
             Response::DescribeTable(output) => Some(*output),
             _ => None,
         }
+    }
+    fn read_output(body: &[u8]) -> Result<DescribeTableOutput, Error> {
+        answer(body, read::read_describe_table_output)
     }
 }
 
@@ -515,6 +521,9 @@ impl Input for ListTablesInput {
             _ => None,
         }
     }
+    fn read_output(body: &[u8]) -> Result<ListTablesOutput, Error> {
+        answer(body, read::read_list_tables_output)
+    }
 }
 
 impl From<UpdateTableOutput> for Response {
@@ -533,6 +542,9 @@ impl Input for UpdateTableInput {
             Response::UpdateTable(output) => Some(*output),
             _ => None,
         }
+    }
+    fn read_output(body: &[u8]) -> Result<UpdateTableOutput, Error> {
+        answer(body, read::read_update_table_output)
     }
 }
 
@@ -553,6 +565,9 @@ impl Input for DeleteTableInput {
             _ => None,
         }
     }
+    fn read_output(body: &[u8]) -> Result<DeleteTableOutput, Error> {
+        answer(body, read::read_delete_table_output)
+    }
 }
 
 impl Input for TagResourceInput {
@@ -566,6 +581,9 @@ impl Input for TagResourceInput {
             _ => None,
         }
     }
+    fn read_output(_body: &[u8]) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 impl Input for UntagResourceInput {
@@ -578,6 +596,9 @@ impl Input for UntagResourceInput {
             Response::UntagResource => Some(()),
             _ => None,
         }
+    }
+    fn read_output(_body: &[u8]) -> Result<(), Error> {
+        Ok(())
     }
 }
 
@@ -598,6 +619,9 @@ impl Input for ListTagsOfResourceInput {
             _ => None,
         }
     }
+    fn read_output(body: &[u8]) -> Result<ListTagsOfResourceOutput, Error> {
+        answer(body, read::read_list_tags_of_resource_output)
+    }
 }
 
 impl From<UpdateTimeToLiveOutput> for Response {
@@ -616,6 +640,9 @@ impl Input for UpdateTimeToLiveInput {
             Response::UpdateTimeToLive(output) => Some(*output),
             _ => None,
         }
+    }
+    fn read_output(body: &[u8]) -> Result<UpdateTimeToLiveOutput, Error> {
+        answer(body, read::read_update_time_to_live_output)
     }
 }
 
@@ -636,6 +663,9 @@ impl Input for DescribeTimeToLiveInput {
             _ => None,
         }
     }
+    fn read_output(body: &[u8]) -> Result<DescribeTimeToLiveOutput, Error> {
+        answer(body, read::read_describe_time_to_live_output)
+    }
 }
 
 impl From<DescribeContinuousBackupsOutput> for Response {
@@ -654,6 +684,9 @@ impl Input for DescribeContinuousBackupsInput {
             Response::DescribeContinuousBackups(output) => Some(*output),
             _ => None,
         }
+    }
+    fn read_output(body: &[u8]) -> Result<DescribeContinuousBackupsOutput, Error> {
+        answer(body, read::read_describe_continuous_backups_output)
     }
 }
 
@@ -674,6 +707,9 @@ impl Input for PutResourcePolicyInput {
             _ => None,
         }
     }
+    fn read_output(body: &[u8]) -> Result<PutResourcePolicyOutput, Error> {
+        answer(body, read::read_put_resource_policy_output)
+    }
 }
 
 impl From<GetResourcePolicyOutput> for Response {
@@ -692,6 +728,9 @@ impl Input for GetResourcePolicyInput {
             Response::GetResourcePolicy(output) => Some(*output),
             _ => None,
         }
+    }
+    fn read_output(body: &[u8]) -> Result<GetResourcePolicyOutput, Error> {
+        answer(body, read::read_get_resource_policy_output)
     }
 }
 
@@ -712,6 +751,9 @@ impl Input for DeleteResourcePolicyInput {
             _ => None,
         }
     }
+    fn read_output(body: &[u8]) -> Result<DeleteResourcePolicyOutput, Error> {
+        answer(body, read::read_delete_resource_policy_output)
+    }
 }
 
 impl From<DescribeLimitsOutput> for Response {
@@ -730,6 +772,9 @@ impl Input for DescribeLimitsInput {
             Response::DescribeLimits(output) => Some(*output),
             _ => None,
         }
+    }
+    fn read_output(body: &[u8]) -> Result<DescribeLimitsOutput, Error> {
+        answer(body, read::read_describe_limits_output)
     }
 }
 
@@ -750,6 +795,9 @@ impl Input for DescribeEndpointsRequest {
             _ => None,
         }
     }
+    fn read_output(body: &[u8]) -> Result<DescribeEndpointsResponse, Error> {
+        answer(body, read::read_describe_endpoints_response)
+    }
 }
 
 impl From<PutItemOutput> for Response {
@@ -768,6 +816,9 @@ impl Input for PutItemInput {
             Response::PutItem(output) => Some(*output),
             _ => None,
         }
+    }
+    fn read_output(body: &[u8]) -> Result<PutItemOutput, Error> {
+        answer(body, read::read_put_item_output)
     }
 }
 
@@ -788,6 +839,9 @@ impl Input for GetItemInput {
             _ => None,
         }
     }
+    fn read_output(body: &[u8]) -> Result<GetItemOutput, Error> {
+        answer(body, read::read_get_item_output)
+    }
 }
 
 impl From<UpdateItemOutput> for Response {
@@ -806,6 +860,9 @@ impl Input for UpdateItemInput {
             Response::UpdateItem(output) => Some(*output),
             _ => None,
         }
+    }
+    fn read_output(body: &[u8]) -> Result<UpdateItemOutput, Error> {
+        answer(body, read::read_update_item_output)
     }
 }
 
@@ -826,6 +883,9 @@ impl Input for DeleteItemInput {
             _ => None,
         }
     }
+    fn read_output(body: &[u8]) -> Result<DeleteItemOutput, Error> {
+        answer(body, read::read_delete_item_output)
+    }
 }
 
 impl From<QueryOutput> for Response {
@@ -844,6 +904,9 @@ impl Input for QueryInput {
             Response::Query(output) => Some(*output),
             _ => None,
         }
+    }
+    fn read_output(body: &[u8]) -> Result<QueryOutput, Error> {
+        answer(body, read::read_query_output)
     }
 }
 
@@ -864,6 +927,9 @@ impl Input for ScanInput {
             _ => None,
         }
     }
+    fn read_output(body: &[u8]) -> Result<ScanOutput, Error> {
+        answer(body, read::read_scan_output)
+    }
 }
 
 impl From<BatchGetItemOutput> for Response {
@@ -882,6 +948,9 @@ impl Input for BatchGetItemInput {
             Response::BatchGetItem(output) => Some(*output),
             _ => None,
         }
+    }
+    fn read_output(body: &[u8]) -> Result<BatchGetItemOutput, Error> {
+        answer(body, read::read_batch_get_item_output)
     }
 }
 
@@ -902,6 +971,9 @@ impl Input for BatchWriteItemInput {
             _ => None,
         }
     }
+    fn read_output(body: &[u8]) -> Result<BatchWriteItemOutput, Error> {
+        answer(body, read::read_batch_write_item_output)
+    }
 }
 
 impl From<ExecuteStatementOutput> for Response {
@@ -920,6 +992,9 @@ impl Input for ExecuteStatementInput {
             Response::ExecuteStatement(output) => Some(*output),
             _ => None,
         }
+    }
+    fn read_output(body: &[u8]) -> Result<ExecuteStatementOutput, Error> {
+        answer(body, read::read_execute_statement_output)
     }
 }
 
@@ -940,6 +1015,9 @@ impl Input for BatchExecuteStatementInput {
             _ => None,
         }
     }
+    fn read_output(body: &[u8]) -> Result<BatchExecuteStatementOutput, Error> {
+        answer(body, read::read_batch_execute_statement_output)
+    }
 }
 
 impl From<TransactGetItemsOutput> for Response {
@@ -958,6 +1036,9 @@ impl Input for TransactGetItemsInput {
             Response::TransactGetItems(output) => Some(*output),
             _ => None,
         }
+    }
+    fn read_output(body: &[u8]) -> Result<TransactGetItemsOutput, Error> {
+        answer(body, read::read_transact_get_items_output)
     }
 }
 
@@ -978,6 +1059,9 @@ impl Input for TransactWriteItemsInput {
             _ => None,
         }
     }
+    fn read_output(body: &[u8]) -> Result<TransactWriteItemsOutput, Error> {
+        answer(body, read::read_transact_write_items_output)
+    }
 }
 
 impl From<ExecuteTransactionOutput> for Response {
@@ -996,5 +1080,8 @@ impl Input for ExecuteTransactionInput {
             Response::ExecuteTransaction(output) => Some(*output),
             _ => None,
         }
+    }
+    fn read_output(body: &[u8]) -> Result<ExecuteTransactionOutput, Error> {
+        answer(body, read::read_execute_transaction_output)
     }
 }

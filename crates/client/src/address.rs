@@ -1,0 +1,79 @@
+//! Where a database answers: `http://localhost:8000`, `https://dynamodb.eu-west-1.amazonaws.com`.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use hyper::Uri;
+use hyper::http::uri::Scheme;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Address {
+    uri: Uri,
+}
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum AddressError {
+    #[error("`{0}` is no address; one looks like http://localhost:8000")]
+    Malformed(String),
+    #[error("this build knows no https; build with the feature `https`")]
+    NoHttps,
+    #[error("the system's certificates can't be read: {0}")]
+    NoCertificates(String),
+}
+
+impl Address {
+    pub fn uri(&self) -> Uri {
+        self.uri.clone()
+    }
+
+    /// Host and port, as the `Host` header names them.
+    pub fn authority(&self) -> &str {
+        self.uri.authority().map_or("", |authority| authority.as_str())
+    }
+
+    fn host(&self) -> &str {
+        self.uri.host().unwrap_or_default().trim_matches(['[', ']'])
+    }
+
+    /// Whether it is on this machine.
+    pub fn is_loopback(&self) -> bool {
+        let host = self.host();
+        let named = host == "localhost" || host.ends_with(".localhost");
+        named || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
+
+    pub fn is_secure(&self) -> bool {
+        self.uri.scheme() == Some(&Scheme::HTTPS)
+    }
+
+    /// The Region that AWS's own addresses name.
+    pub fn region(&self) -> Option<&str> {
+        let (service, rest) = self.host().split_once('.')?;
+        let (region, domain) = rest.split_once('.')?;
+        let of_aws = ["amazonaws.com", "amazonaws.com.cn", "api.aws"].contains(&domain);
+        (of_aws && service.starts_with("dynamodb")).then_some(region)
+    }
+}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Address, AddressError> {
+        let malformed = || AddressError::Malformed(text.to_owned());
+        let uri: Uri = text.parse().map_err(|_| malformed())?;
+        let known = [Some(&Scheme::HTTP), Some(&Scheme::HTTPS)].contains(&uri.scheme());
+        let plain = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+        // Requests are signed for the path `/`, where DynamoDB answers.
+        if !known || !plain || uri.path() != "/" || uri.query().is_some() {
+            return Err(malformed());
+        }
+        Ok(Address { uri })
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", self.uri.scheme_str().unwrap_or_default(), self.authority())
+    }
+}
