@@ -27,11 +27,12 @@ mod value;
 
 use serde_json::Value;
 
-use crate::file::{self, Comments};
+use crate::file::{self, Comments, Subject};
 use crate::{Model, Source, diagnostic};
 
 pub use aspect::Aspect;
 pub use draft::Draft;
+pub use table_contents::FORMAT as TABLE_CONTENTS;
 
 /// Those that are recognised by more come first.
 pub const FORMATS: &[&Format] = &[
@@ -137,14 +138,16 @@ pub fn import(format: &Format, text: &str) -> Result<Import, Unreadable> {
     };
     let document = (format.syntax.parse)(text)?;
     let mut notes = Notes::default();
-    let mut model = checked(read(&document, &mut notes)?)?;
+    let draft = read(&document, &mut notes)?;
+    let comments = Comments::from_iter(draft.comment.clone().map(|comment| (Subject::Model, comment)));
+    let mut model = checked(draft)?;
     if let Some(write) = format.write {
         let written = write(&model, &mut Notes::default());
         if let Some(rest) = kept::difference(&written, &document) {
             model.kept.insert(format.kept_as().to_owned(), rest);
         }
     }
-    finished(model, notes)
+    finished(model, &comments, notes)
 }
 
 pub fn export(format: &Format, model: &Model) -> Result<Export, Unreadable> {
@@ -172,8 +175,8 @@ fn checked(draft: Draft) -> Result<Model, Unreadable> {
 }
 
 /// The text is read back at once: a model that its own file can't hold is never given out.
-fn finished(model: Model, notes: Notes) -> Result<Import, Unreadable> {
-    let text = file::write(&model, &Comments::new());
+fn finished(model: Model, comments: &Comments, notes: Notes) -> Result<Import, Unreadable> {
+    let text = file::write(&model, comments);
     let source = Source::new("the imported model", text.as_str());
     let reading = file::read(&source);
     match reading.model {

@@ -73,9 +73,27 @@ impl Finding {
     pub fn of(fault: Fault) -> Finding {
         Finding { fault, given: Given::default(), data: Vec::new(), more: 0 }
     }
+
+    fn rename(&mut self, from: &str, to: &str) {
+        self.data.iter_mut().for_each(|(table, _)| *table = table.replace(from, to));
+        match &mut self.fault {
+            Fault::Capacity { part: text, .. } | Fault::Refused(text) => *text = text.replace(from, to),
+            _ => {}
+        }
+    }
 }
 
 impl Certificate {
+    /// Calls a table by another name wherever it is shown.
+    pub fn rename(&mut self, from: &str, to: &str) {
+        for pattern in &mut self.patterns {
+            pattern.source = pattern.source.replace(from, to);
+            pattern.capacity.iter_mut().for_each(|part| part.part = part.part.replace(from, to));
+            pattern.findings.iter_mut().for_each(|finding| finding.rename(from, to));
+        }
+        self.findings.iter_mut().for_each(|finding| finding.rename(from, to));
+    }
+
     /// A model that asks nothing proves nothing.
     pub fn is_proven(&self) -> bool {
         !self.patterns.is_empty()

@@ -1,45 +1,48 @@
-//! A database in memory that has the model's tables: where proofs and rehearsals run.
+//! A database that has the model's tables and holds exactly the data that an experiment asks for.
+//!
+//! It remembers what was put into it, so that the next data set costs only the difference; whoever writes
+//! around it says so with [`Database::forget`].
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
-use api::{Error, Input, PutItemInput, Request, Response};
-use engine::{Caller, Engine, Environment, Options};
+use api::{DeleteItemInput, Error, Input, PutItemInput};
 use item::Item;
 use model::Model;
+use model::model::TableId;
 use model::predict::item::Values;
-use model::sample::SampleItem;
-use store::memory::MemoryStore;
+use model::sample::{SampleItem, item, key_of};
 
+use crate::endpoint::{Endpoint, Memory, call};
 use crate::table::create_table;
 
+/// Global indexes follow their table within a second, nearly always.
+const PAUSES_MS: [u64; 5] = [50, 200, 500, 1000, 2000];
+
 pub struct Database {
-    engine: Engine,
-    caller: Caller,
+    endpoint: Arc<dyn Endpoint>,
+    held: Mutex<BTreeMap<Place, Held>>,
 }
 
-/// Time stands still and chance counts up, so that a run is the same every time.
-#[derive(Default)]
-struct Still(AtomicU64);
+/// Where an item lies: its table and, as text, its key.
+type Place = (TableId, String);
 
-impl Environment for Still {
-    fn now_ms(&self) -> u64 {
-        1_767_225_600_000
-    }
-
-    fn random(&self) -> u128 {
-        u128::from(self.0.fetch_add(1, Ordering::Relaxed))
-    }
+struct Held {
+    key: Values,
+    /// None if it is not known what lies there.
+    values: Option<Values>,
 }
 
 impl Database {
-    /// With the model's tables, empty.
+    /// What lies behind the endpoint. Its tables are there, and empty.
+    pub fn on(endpoint: Arc<dyn Endpoint>) -> Database {
+        Database { endpoint, held: Mutex::default() }
+    }
+
+    /// In memory, with the model's tables.
     pub async fn open(model: &Model) -> Result<Database, Error> {
-        // What is proven is what requests do and cost, not how many of them a table takes each second.
-        let options = Options { throttling: false, ..Options::default() };
-        let engine = Engine::open_with(Arc::new(MemoryStore::new()), Arc::<Still>::default(), options).await;
-        let engine = engine.map_err(|_| Error::internal())?;
-        let database = Database { engine, caller: Caller::new("000000000000", "us-east-1") };
+        let database = Database::on(Arc::new(Memory::open().await?));
         for table in model.tables.iter().filter_map(create_table) {
             database.call(table).await?;
         }
@@ -48,26 +51,87 @@ impl Database {
 
     pub async fn with(model: &Model, items: &[SampleItem]) -> Result<Database, Error> {
         let database = Database::open(model).await?;
-        for item in items {
-            database.put(&model.table(item.table).name, item.item()).await?;
-        }
+        database.hold(model, items).await?;
         Ok(database)
-    }
-
-    pub async fn put(&self, table: &str, item: Item) -> Result<(), Error> {
-        let input = PutItemInput { table_name: table.to_owned(), item, ..PutItemInput::default() };
-        self.call(input).await.map(|_| ())
     }
 
     /// Carries out one operation: the input's type says which.
     pub async fn call<I: Input>(&self, input: I) -> Result<I::Output, Error> {
-        let response = self.send(input.into_request()).await?;
-        Ok(I::output(response).expect("the engine answers with the operation's own output"))
+        call(self.endpoint.as_ref(), input).await
     }
 
-    pub async fn send(&self, request: Request) -> Result<Response, Error> {
-        self.engine.call(&self.caller, request).await
+    /// Looks until it is right, or until reads that may lag behind must have caught up.
+    pub async fn patiently<T>(&self, look: impl AsyncFn() -> T, is_right: impl Fn(&T) -> bool) -> T {
+        let mut seen = look().await;
+        let pauses = if self.endpoint.is_immediate() { &[][..] } else { &PAUSES_MS };
+        for pause in pauses {
+            if is_right(&seen) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(*pause)).await;
+            seen = look().await;
+        }
+        seen
     }
+
+    pub async fn put(&self, model: &Model, item: &SampleItem) -> Result<(), Error> {
+        self.note(model, item.table, &item.values, None);
+        let table_name = model.table(item.table).name.value.clone();
+        self.call(PutItemInput { table_name, item: item.item(), ..PutItemInput::default() }).await?;
+        self.note(model, item.table, &item.values, Some(item.values.clone()));
+        Ok(())
+    }
+
+    /// Makes it hold this data and nothing else. Of two items with one key the later stays.
+    pub async fn hold(&self, model: &Model, items: &[SampleItem]) -> Result<(), Error> {
+        let wanted: BTreeMap<Place, &SampleItem> =
+            items.iter().map(|item| (place(model, item.table, &item.values).0, item)).collect();
+        for (place, key) in self.places() {
+            if !wanted.contains_key(&place) {
+                self.delete(model, place, &key).await?;
+            }
+        }
+        for (place, item) in &wanted {
+            if !self.holds(place, &item.values) {
+                self.put(model, item).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// This item may have become another.
+    pub fn forget(&self, model: &Model, table: TableId, values: &Values) {
+        self.note(model, table, values, None);
+    }
+
+    async fn delete(&self, model: &Model, place: Place, key: &Values) -> Result<(), Error> {
+        let table_name = model.table(place.0).name.value.clone();
+        self.call(DeleteItemInput { table_name, key: item(key), ..DeleteItemInput::default() }).await?;
+        self.known().remove(&place);
+        Ok(())
+    }
+
+    fn places(&self) -> Vec<(Place, Values)> {
+        self.known().iter().map(|(place, held)| (place.clone(), held.key.clone())).collect()
+    }
+
+    fn holds(&self, place: &Place, values: &Values) -> bool {
+        self.known().get(place).is_some_and(|held| held.values.as_ref() == Some(values))
+    }
+
+    fn note(&self, model: &Model, table: TableId, item: &Values, values: Option<Values>) {
+        let (place, key) = place(model, table, item);
+        self.known().insert(place, Held { key, values });
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<Place, Held>> {
+        self.held.lock().expect("nobody panics while holding it")
+    }
+}
+
+fn place(model: &Model, table: TableId, values: &Values) -> (Place, Values) {
+    let key = key_of(model, table, values);
+    ((table, format!("{key:?}")), key)
 }
 
 /// An item as attributes by name.

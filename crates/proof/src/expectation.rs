@@ -26,12 +26,12 @@ pub fn collisions(model: &Model) -> Vec<Finding> {
 }
 
 /// Each expectation of the pattern that is not met.
-pub async fn findings(model: &Model, pattern: &Pattern, plan: &Plan) -> Vec<Finding> {
+pub async fn findings(model: &Model, database: &Database, pattern: &Pattern, plan: &Plan) -> Vec<Finding> {
     let rows = rows(model);
     let mut findings = Vec::new();
     for expectation in &pattern.expect {
         let given = Given::of_expectation(pattern, model, expectation);
-        if let Err(fault) = meet(model, pattern, plan, &rows, expectation, &given).await {
+        if let Err(fault) = meet(model, database, pattern, plan, &rows, expectation, &given).await {
             let data = shown(model, &rows, expectation);
             findings.push(Finding { given, data, ..Finding::of(fault) });
         }
@@ -41,6 +41,7 @@ pub async fn findings(model: &Model, pattern: &Pattern, plan: &Plan) -> Vec<Find
 
 async fn meet(
     model: &Model,
+    database: &Database,
     pattern: &Pattern,
     plan: &Plan,
     rows: &Sample,
@@ -50,11 +51,14 @@ async fn meet(
     let (Some((_, read)), Some(plan)) = (pattern.reads().next(), plan.reads().next()) else {
         return Err(Fault::Gap("only what a read finds can be expected".to_owned()));
     };
-    let database = Database::with(model, &rows.items).await?;
+    database.hold(model, &rows.items).await?;
     let read = PlannedRead::new(model, read, plan);
-    let found = read::fetch(read, &database, given).await?;
     let expected: Vec<&SampleItem> = expectation.rows.iter().filter_map(|name| rows.named(name)).collect();
-    compare(model, &expected, &found, |values| name_of(model, plan.table, values))
+    let look = async || {
+        let found = read::fetch(read, database, given).await?;
+        compare(model, &expected, &found, |values| name_of(model, plan.table, values))
+    };
+    database.patiently(look, Result::is_ok).await
 }
 
 fn compare(

@@ -24,26 +24,33 @@ pub enum Experiment<'a> {
 }
 
 impl Experiment<'_> {
+    /// On a database, which is made to hold the data.
+    pub async fn run(&self, model: &Model, database: &Database, data: &[SampleItem]) -> Trial {
+        if let Err(error) = database.hold(model, data).await {
+            return Trial::failed(Fault::Refused(error.message));
+        }
+        self.run_on(model, database, data).await
+    }
+
     /// On a database that holds the data.
     pub async fn run_on(&self, model: &Model, database: &Database, data: &[SampleItem]) -> Trial {
+        let is_right = |trial: &Trial| trial.faults.is_empty();
         match self {
-            Experiment::Read { read, given } => read::run(*read, database, data, given).await,
-            Experiment::Group(group) => group_read::run(group, model, database, data).await,
+            Experiment::Read { read, given } => {
+                database.patiently(async || read::run(*read, database, data, given).await, is_right).await
+            }
+            Experiment::Group(group) => {
+                database
+                    .patiently(async || group_read::run(group, model, database, data).await, is_right)
+                    .await
+            }
             Experiment::Write { pattern, touches } => {
                 write::run(model, pattern, database, data, touches).await
             }
         }
     }
 
-    /// On a new database.
-    pub async fn run(&self, model: &Model, data: &[SampleItem]) -> Trial {
-        match Database::with(model, data).await {
-            Ok(database) => self.run_on(model, &database, data).await,
-            Err(error) => Trial::failed(Fault::Refused(error.message)),
-        }
-    }
-
-    /// Leaves out what is not needed to see the same kind of failure, larger parts first.
+    /// Leaves out what is not needed to see the same kind of failure in memory, larger parts first.
     pub async fn shrink(
         &self,
         model: &Model,
@@ -52,6 +59,7 @@ impl Experiment<'_> {
     ) -> (Vec<SampleItem>, Fault) {
         let mut small = data.to_vec();
         let mut shown = fault.clone();
+        let Ok(database) = Database::open(model).await else { return (small, shown) };
         // What a write finds must be there.
         let fixed = match self {
             Experiment::Write { touches, .. } => touches.iter().filter(|touch| touch.old.is_some()).count(),
@@ -70,7 +78,7 @@ impl Experiment<'_> {
                 tries += 1;
                 let end = (start + part).min(small.len());
                 let less = [&small[..start], &small[end..]].concat();
-                let faults = self.run(model, &less).await.faults;
+                let faults = self.run(model, &database, &less).await.faults;
                 match faults.into_iter().find(|one| one.is_like(fault)) {
                     Some(same) => (small, shown) = (less, same),
                     _ => start = end,

@@ -10,9 +10,11 @@
 //! [`rehearse()`] plays a migration between two models in the same way.
 
 mod adversary;
+pub mod apply;
 mod bill;
 mod certificate;
 pub mod database;
+mod endpoint;
 mod expectation;
 mod experiment;
 mod fault;
@@ -22,12 +24,15 @@ mod page;
 mod prove;
 mod read;
 pub mod rehearse;
+mod survey;
 pub mod table;
 mod trial;
 mod write;
 
 pub use certificate::{Certificate, Finding, PartCapacity, PatternProof, Verdict};
 pub use database::Database;
+pub use endpoint::{Answer, Endpoint, Memory};
 pub use fault::Fault;
-pub use prove::prove;
+pub use prove::{prove, prove_on};
 pub use rehearse::{Rehearsal, rehearse};
+pub use survey::survey;

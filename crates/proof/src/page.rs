@@ -11,6 +11,7 @@ use model::sample::SampleItem;
 use model::sample::variant::variant;
 
 use crate::certificate::Finding;
+use crate::database::Database;
 use crate::experiment::Experiment;
 use crate::fault::Fault;
 
@@ -65,7 +66,8 @@ async fn shown(read: PlannedRead<'_>, data: &[SampleItem], needed: usize) -> Opt
         std::iter::once(Some(first.clone())).chain(siblings).collect::<Option<_>>()?;
     let given = given::tries(read.model, read.read, &siblings[..1]).into_iter().next()?;
     let experiment = Experiment::Read { read, given: given.clone() };
-    let faults = experiment.run(read.model, &siblings).await.faults;
+    let database = Database::open(read.model).await.ok()?;
+    let faults = experiment.run(read.model, &database, &siblings).await.faults;
     let fault = faults.into_iter().find(|fault| matches!(fault, Fault::Pages { .. }))?;
     let table = &read.table().name.value;
     let data = siblings.iter().take(SHOWN).map(|item| (table.clone(), item.values.clone())).collect();

@@ -25,32 +25,42 @@ const REQUESTS_MAX: usize = 1_000;
 /// What reads with a limit are tried with besides.
 const LOWER_LIMIT: u64 = 2;
 
-/// Proves every pattern of the model, or shows why not. The same model gives the same certificate.
+/// Proves every pattern of the model in memory, or shows why not. The same model gives the same certificate.
 pub fn prove(model: &Model) -> Certificate {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
-    runtime.expect("a runtime without threads needs nothing").block_on(certify(model))
+    let proof = async {
+        let database = Database::open(model).await.map_err(Fault::from);
+        certify(model, database.as_ref().map_err(Fault::clone), |_| ()).await
+    };
+    runtime.expect("a runtime without threads needs nothing").block_on(proof)
 }
 
-async fn certify(model: &Model) -> Certificate {
+/// The same on a database that has the model's tables, empty. Patterns are told when their turn comes.
+pub async fn prove_on(model: &Model, database: &Database, turn: impl Fn(&str)) -> Certificate {
+    certify(model, Ok(database), turn).await
+}
+
+async fn certify(model: &Model, database: Result<&Database, Fault>, turn: impl Fn(&str)) -> Certificate {
     let mut findings = Vec::new();
     let data = self::data(model, &mut findings);
-    let (database, data) = match load(model, data, &mut findings).await {
-        Ok(loaded) => loaded,
+    let (database, data) = match database {
+        Ok(database) => (Some(database), load(model, database, data, &mut findings).await),
         Err(fault) => {
             findings.push(Finding::of(fault));
             (None, Vec::new())
         }
     };
     findings.extend(expectation::collisions(model));
-    let prover = Prover { model, database: database.as_ref(), data };
-    let patterns = prover.patterns().await;
+    let prover = Prover { model, database, beside: None, data };
+    let patterns = prover.patterns(turn).await;
     Certificate { model: model.name.value.clone(), items: prover.data.len(), findings, patterns }
 }
 
-/// The same on data that is there already.
+/// The same on data that is there already, and stays as it is.
 pub async fn certify_on(model: &Model, database: &Database, data: Vec<SampleItem>) -> Certificate {
-    let prover = Prover { model, database: Some(database), data };
-    let patterns = prover.patterns().await;
+    let beside = Database::open(model).await.ok();
+    let prover = Prover { model, database: Some(database), beside, data };
+    let patterns = prover.patterns(|_| ()).await;
     let items = prover.data.len();
     Certificate { model: model.name.value.clone(), items, findings: Vec::new(), patterns }
 }
@@ -62,7 +72,8 @@ pub async fn try_reads<'m>(
     data: Vec<SampleItem>,
     patterns: impl Iterator<Item = &'m Pattern>,
 ) -> Vec<PatternProof> {
-    let prover = Prover { model, database: Some(database), data };
+    let beside = Database::open(model).await.ok();
+    let prover = Prover { model, database: Some(database), beside, data };
     let mut proofs = Vec::new();
     for pattern in patterns {
         let plan = plan(model, pattern);
@@ -123,16 +134,16 @@ pub fn collision(model: &Model, pair: &[SampleItem]) -> Finding {
     Finding { data: shown(model, pair), ..Finding::of(Fault::Collision { key }) }
 }
 
-/// The database with all the data that it takes, and that data: the later of two items with one key.
+/// Puts the data into the database and returns what it takes: the later of two items with one key.
 async fn load(
     model: &Model,
+    database: &Database,
     data: Vec<SampleItem>,
     findings: &mut Vec<Finding>,
-) -> Result<(Option<Database>, Vec<SampleItem>), Fault> {
-    let database = Database::open(model).await?;
+) -> Vec<SampleItem> {
     let mut loaded: Vec<SampleItem> = Vec::new();
     for item in data {
-        if let Err(error) = database.put(&model.table(item.table).name, item.item()).await {
+        if let Err(error) = database.put(model, &item).await {
             let fault = Fault::Refused(error.message);
             if !findings.iter().any(|finding| finding.fault == fault) {
                 findings.push(Finding { data: shown(model, &[item]), ..Finding::of(fault) });
@@ -148,7 +159,7 @@ async fn load(
             None => loaded.push(item),
         }
     }
-    Ok((Some(database), loaded))
+    loaded
 }
 
 /// Items for people, no more than they want to see.
@@ -161,6 +172,8 @@ struct Prover<'m> {
     model: &'m Model,
     /// Holds the data; none if it could not be made.
     database: Option<&'m Database>,
+    /// Where other data is tried; none if the database itself may hold it for a while.
+    beside: Option<Database>,
     data: Vec<SampleItem>,
 }
 
@@ -171,9 +184,11 @@ struct Setup<'a> {
 }
 
 impl Prover<'_> {
-    async fn patterns(&self) -> Vec<PatternProof> {
+    /// Patterns are told when their turn comes.
+    async fn patterns(&self, turn: impl Fn(&str)) -> Vec<PatternProof> {
         let mut proofs = Vec::new();
         for pattern in &self.model.patterns {
+            turn(&pattern.id.value);
             proofs.push(self.pattern(pattern).await);
         }
         proofs
@@ -194,7 +209,8 @@ impl Prover<'_> {
             if !paged {
                 proof.findings.extend(page::findings(self.model, pattern, &plan, &self.data).await);
             }
-            proof.findings.extend(expectation::findings(self.model, pattern, &plan).await);
+            let laboratory = self.beside.as_ref().unwrap_or(database);
+            proof.findings.extend(expectation::findings(self.model, laboratory, pattern, &plan).await);
         }
         let failed = !proof.findings.is_empty() || proof.tries == 0;
         proof.verdict = if failed { Verdict::NotProven } else { Verdict::Proven };
@@ -229,18 +245,30 @@ impl Prover<'_> {
         }
         let mut dearest = -1.0;
         for Setup { experiment, data } in &setups {
-            let trial = match data {
-                Some(data) => experiment.run(self.model, data).await,
-                None => experiment.run_on(self.model, database, &self.data).await,
-            };
-            self.note(&trial, &mut dearest, proof);
+            let trial = self.trial(experiment, database, data.as_deref()).await;
             let data = data.as_deref().unwrap_or(&self.data);
+            self.note(&trial, &mut dearest, proof);
             for fault in &trial.faults {
                 let known = proof.findings.iter().any(|finding| finding.fault.is_like(fault));
                 if !known && proof.findings.len() < FINDINGS_MAX {
                     proof.findings.push(self.smallest(experiment, data, fault).await);
                 }
             }
+        }
+    }
+
+    /// On its own data, or on that of the proof.
+    async fn trial(
+        &self,
+        experiment: &Experiment<'_>,
+        database: &Database,
+        data: Option<&[SampleItem]>,
+    ) -> Trial {
+        match (data, &self.beside) {
+            (None, None) => experiment.run(self.model, database, &self.data).await,
+            (None, Some(_)) => experiment.run_on(self.model, database, &self.data).await,
+            (Some(data), None) => experiment.run(self.model, database, data).await,
+            (Some(data), Some(beside)) => experiment.run(self.model, beside, data).await,
         }
     }
 
@@ -326,7 +354,7 @@ impl Prover<'_> {
     }
 }
 
-/// DynamoDB refuses what is too long where it reads the request's JSON, which is not done here.
+/// The refusal of DynamoDB would name the member of its JSON; this says what the model has to do with it.
 fn check_length(pattern: &Pattern, plan: &Plan) -> Result<(), Fault> {
     let most = match (pattern.grouping, pattern.is_read()) {
         (Grouping::Single, _) => return Ok(()),

@@ -25,6 +25,10 @@ pub async fn run(
     touches: &[Touch<'_>],
 ) -> Trial {
     let mut trial = Trial { requests: 1, pages: 1, ..Trial::default() };
+    for touch in touches {
+        let items = [&touch.old, &touch.new].into_iter().flatten();
+        items.for_each(|values| database.forget(model, touch.table, values));
+    }
     if let Err(fault) = send(model, pattern.grouping, database, touches, &mut trial.consumed).await {
         return Trial::failed(fault);
     }
@@ -35,7 +39,8 @@ pub async fn run(
         trial.predicted.add(touch.table, units);
         trial.faults.extend(touch.effects.iter().filter_map(|effect| membership_fault(model, touch, effect)));
     }
-    match stored_faults(model, database, data, touches).await {
+    let look = async || stored_faults(model, database, data, touches).await;
+    match database.patiently(look, |found| found.as_ref().is_ok_and(Vec::is_empty)).await {
         Ok(faults) => trial.faults.extend(faults),
         Err(fault) => trial.faults.push(fault),
     }

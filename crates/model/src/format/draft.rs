@@ -9,6 +9,8 @@ pub struct Draft {
     pub name: String,
     pub description: Option<String>,
     pub region: Option<String>,
+    /// Stands above the model, for its reader.
+    pub comment: Option<String>,
     tables: Map<String, Value>,
     entities: Map<String, Value>,
     patterns: Map<String, Value>,

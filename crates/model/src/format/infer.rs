@@ -19,22 +19,25 @@ const TYPE_NAMES: [&str; 7] = ["type", "entityType", "entity_type", "_type", "__
 pub struct Found {
     pub name: String,
     pub fields: Map<String, Value>,
+    /// The rows of this kind, by position.
+    pub rows: Vec<usize>,
 }
 
 pub fn entities(table: &TableSection, rows: &[Row]) -> Vec<Found> {
     let keys = table.key_names();
-    let mut groups: Vec<(Vec<String>, Vec<&Row>)> = Vec::new();
-    for row in rows {
+    let mut groups: Vec<(Vec<String>, Vec<usize>)> = Vec::new();
+    for (position, row) in rows.iter().enumerate() {
         let shape: Vec<String> = keys.iter().map(|key| shape(row, key)).collect();
         match groups.iter_mut().find(|(known, _)| *known == shape) {
-            Some((_, group)) => group.push(row),
-            None => groups.push((shape, vec![row])),
+            Some((_, group)) => group.push(position),
+            None => groups.push((shape, vec![position])),
         }
     }
-    groups
-        .iter()
-        .map(|(shape, rows)| Found { name: name(table, shape, rows), fields: fields(table, rows) })
-        .collect()
+    let found = |(shape, positions): (Vec<String>, Vec<usize>)| {
+        let group: Vec<&Row> = positions.iter().map(|position| &rows[*position]).collect();
+        Found { name: name(table, &shape, &group), fields: fields(table, &group), rows: positions }
+    };
+    groups.into_iter().map(found).collect()
 }
 
 /// The key, attributes and index entries of rows of one kind.

@@ -1,38 +1,133 @@
-//! A table as it is: what DescribeTable and Scan answer, in one object (`Table` and `Items`). The entities are
-//! inferred from the items; the items themselves are not taken over.
+//! A table as it is: what DescribeTable and Scan answer, in one object (`Table` and `Items`), and what
+//! DescribeTimeToLive, DescribeContinuousBackups and ListTagsOfResource do, if that is there. The entities are
+//! inferred from the items, and so are their sizes and numbers; the items themselves are not taken over.
 
-use serde_json::Value;
+use item::json::{Jiter, read_item};
+use serde_json::{Value, json};
 
 use super::value::Row;
-use super::{Format, JSON, Notes, create_table, draft::Draft, infer};
+use super::{Format, JSON, Notes, Unreadable, create_table, draft::Draft, infer};
+use crate::sample::FILLER;
 
 pub const FORMAT: Format = Format {
     name: "table-contents",
     title: "the answers of DescribeTable and Scan, merged: `jq -s add describe.json scan.json`",
     syntax: &JSON,
     recognises: |document| document["Table"]["TableName"].is_string(),
-    read: Some(|document, notes| {
-        let table = create_table::section(&document["Table"])?;
-        let items = document["Items"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let rows: Vec<Row> = items.iter().filter_map(|item| item.as_object().cloned()).collect();
-        let mut draft = Draft::new(table.name.as_str());
-        for found in infer::entities(&table, &rows) {
-            draft.add_entity(&found.name, &table.name, found.fields);
-        }
-        if rows.is_empty() {
-            draft.add_plain_entity(&table);
-        }
-        tell(document, rows.len(), notes);
-        draft.add_table(table);
-        Ok(draft)
-    }),
+    read: Some(read),
     write: None,
     holds: &[],
 };
 
+const NO_PATTERNS: &str = "\
+Read out of a table, which can't tell what is asked of it. The access patterns are yours to add, each like
+patterns: { A1: { get: Customer, by: customerId, rate: 100/s } }";
+
+fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
+    let mut table = create_table::section(&as_created(document, notes))?;
+    let items: Vec<&Row> =
+        document["Items"].as_array().into_iter().flatten().filter_map(Value::as_object).collect();
+    let rows: Vec<Row> = items.iter().map(|item| without_filler(item)).collect();
+    let mut draft = Draft::new(table.name.as_str());
+    draft.comment = Some(NO_PATTERNS.to_owned());
+    for found in infer::entities(&table, &rows) {
+        let mut fields = found.fields;
+        fields.insert("size".to_owned(), size(found.rows.iter().map(|position| items[*position])));
+        fields.insert("count".to_owned(), count(document, &found.rows, rows.len()).into());
+        let name = draft.add_entity(&found.name, &table.name, fields);
+        if found.rows.iter().all(|position| *position >= sample_size(document, rows.len())) {
+            notes.add(format!("{name} was not in the sample, but found beside it: its count is a guess"));
+        }
+    }
+    if rows.is_empty() {
+        draft.add_plain_entity(&table);
+    }
+    put_settings(document, &mut table);
+    tell(document, rows.len(), notes);
+    draft.add_table(table);
+    Ok(draft)
+}
+
+/// What fills sample items up to their size says nothing else.
+fn without_filler(item: &Row) -> Row {
+    let kept = item.iter().filter(|(name, _)| *name != FILLER);
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// DescribeTable's answer with the names that CreateTable has for the same.
+fn as_created(document: &Value, notes: &mut Notes) -> Value {
+    let mut table = document["Table"].clone();
+    let described = |path: &str| document["Table"].pointer(path).filter(|value| !value.is_null()).cloned();
+    if let Some(mode) = described("/BillingModeSummary/BillingMode") {
+        table["BillingMode"] = mode;
+    }
+    if let Some(class) = described("/TableClassSummary/TableClass") {
+        table["TableClass"] = class;
+    }
+    if described("/SSEDescription/Status").is_some_and(|status| status == "ENABLED") {
+        table["SSESpecification"] = json!({ "Enabled": true });
+        notes.add("encrypted with a key of AWS KMS; whether it is your own is not told");
+    }
+    if document["Tags"].is_array() {
+        table["Tags"] = document["Tags"].clone();
+    }
+    table
+}
+
+fn put_settings(document: &Value, table: &mut create_table::TableSection) {
+    let ttl = &document["TimeToLiveDescription"];
+    let expires = matches!(ttl["TimeToLiveStatus"].as_str(), Some("ENABLED" | "ENABLING"));
+    if let Some(attribute) = ttl["AttributeName"].as_str().filter(|_| expires) {
+        table.fields.insert("ttl".to_owned(), attribute.into());
+    }
+    let recovery = &document["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+    if let Some(status) = recovery["PointInTimeRecoveryStatus"].as_str() {
+        table.fields.insert("pitr".to_owned(), (status == "ENABLED").into());
+    }
+}
+
+/// The mean, and the largest if that is far from it.
+fn size<'i>(items: impl Iterator<Item = &'i Row>) -> Value {
+    let sizes: Vec<usize> = items.filter_map(size_bytes).collect();
+    let mean = sizes.iter().sum::<usize>().div_ceil(sizes.len().max(1)).max(1);
+    let largest = sizes.into_iter().max().unwrap_or(mean);
+    match largest > 2 * mean {
+        true => json!({ "typical": format!("{mean} B"), "max": format!("{largest} B") }),
+        false => format!("{mean} B").into(),
+    }
+}
+
+fn size_bytes(item: &Row) -> Option<usize> {
+    let text = serde_json::to_vec(item).ok()?;
+    let read = read_item(&mut Jiter::new(&text));
+    read.ok()?.ok().map(|item| item.size_bytes())
+}
+
+/// Of the whole table, as far as its number of items is known. AWS counts them every six hours.
+fn count(document: &Value, of_kind: &[usize], rows: usize) -> u64 {
+    let sampled = sample_size(document, rows);
+    let all = document["Table"]["ItemCount"].as_u64().unwrap_or(0);
+    let all = if is_whole(document) { sampled as u64 } else { all.max(sampled as u64) };
+    let share = match of_kind.iter().filter(|position| **position < sampled).count() {
+        0 => of_kind.len() as f64 / rows.max(1) as f64,
+        of_kind => of_kind as f64 / sampled as f64,
+    };
+    (all as f64 * share).round().max(1.0) as u64
+}
+
+/// The first items are a fair sample; others may follow that were looked for.
+fn sample_size(document: &Value, rows: usize) -> usize {
+    let told = document["SampleSize"].as_u64().and_then(|size| usize::try_from(size).ok());
+    told.unwrap_or(rows).clamp(1.min(rows), rows)
+}
+
+fn is_whole(document: &Value) -> bool {
+    document.get("LastEvaluatedKey").is_none()
+}
+
 fn tell(document: &Value, rows: usize, notes: &mut Notes) {
     notes.add(format!("entities are inferred from {rows} items, by the words in their keys"));
-    if document.get("LastEvaluatedKey").is_some() {
+    if !is_whole(document) {
         notes.add("the scan did not reach the end of the table: there may be further entities");
     }
 }

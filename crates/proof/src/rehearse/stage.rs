@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use api::PutItemInput;
 use model::Model;
 use model::migrate::{Layout, StepKind};
 use model::model::{Pattern, Table};
@@ -38,7 +39,9 @@ impl<'m> Stage<'m> {
         for record in &ledger {
             let Some(id) = layout.old.entity_named(&record.entity) else { continue };
             let form = Form { model: &layout.old, id };
-            database.put(form.table(), item(&form.stored(record))).await.map_err(|error| error.message)?;
+            let (table_name, item) = (form.table().to_owned(), item(&form.stored(record)));
+            let input = PutItemInput { table_name, item, ..PutItemInput::default() };
+            database.call(input).await.map_err(|error| error.message)?;
         }
         Ok(Stage {
             layout,

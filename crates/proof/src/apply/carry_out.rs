@@ -1,0 +1,80 @@
+//! One change, done: the request is sent, and the table is watched until it has settled.
+
+use std::time::Duration;
+
+use api::{Error, ErrorKind};
+use serde_json::Value;
+
+use super::change::Change;
+use super::state::describe;
+use crate::endpoint::{Endpoint, ask};
+
+/// How a change ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Done,
+    /// The database has no such operation.
+    NotServed,
+    /// The database took the request, but its description does not show it.
+    NotKept,
+}
+
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+/// Looks at a table, nearly all of them five seconds apart: a day, for the largest index.
+const LOOKS_MAX: usize = 17_280;
+
+/// While it takes its time, `tell` hears how it stands.
+pub async fn carry_out(
+    endpoint: &dyn Endpoint,
+    change: &Change,
+    tell: impl Fn(&str),
+) -> Result<Outcome, Error> {
+    match ask(endpoint, change.operation, &change.input).await {
+        Ok(_) => {}
+        Err(error) if error.kind == ErrorKind::UnknownOperation => return Ok(Outcome::NotServed),
+        Err(error) => return Err(error),
+    }
+    if let Some(table) = change.input["TableName"].as_str() {
+        wait_until_active(endpoint, table, tell).await?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Until the table and all of its indexes can be used, and changed again.
+pub async fn wait_until_active(
+    endpoint: &dyn Endpoint,
+    table: &str,
+    tell: impl Fn(&str),
+) -> Result<(), Error> {
+    let mut pause = FIRST_PAUSE;
+    for _ in 0..LOOKS_MAX {
+        // A table that was only just asked for may not be seen at once.
+        let seen = describe(endpoint, table).await?;
+        match seen.as_ref().map_or(Some("CREATING".to_owned()), unsettled) {
+            None => return Ok(()),
+            Some(status) => tell(&status),
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(PAUSE_MAX);
+    }
+    Err(Error::new(ErrorKind::ResourceInUse, format!("{table} has not become active within a day")))
+}
+
+/// What is still going on: `UPDATING`, `GSI2 CREATING, filled from the table`.
+fn unsettled(table: &Value) -> Option<String> {
+    let indexes = table["GlobalSecondaryIndexes"].as_array().into_iter().flatten();
+    let busy = indexes.filter(|index| !is_active(&index["IndexStatus"])).map(|index| {
+        let filled = if index["Backfilling"] == true { ", filled from the table" } else { "" };
+        format!("{} {}{filled}", text(&index["IndexName"]), text(&index["IndexStatus"]))
+    });
+    busy.chain((!is_active(&table["TableStatus"])).then(|| text(&table["TableStatus"]).to_owned())).next()
+}
+
+fn is_active(status: &Value) -> bool {
+    matches!(status.as_str(), None | Some("ACTIVE"))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
