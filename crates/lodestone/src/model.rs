@@ -1,10 +1,12 @@
 //! `lodestone model`: the workbench, one file a command. Commands read arguments and files, call the
 //! `model` crate, and print; they decide nothing about models.
 
+mod apply;
 mod check;
 mod cost;
 mod design;
 mod diff;
+mod endpoint;
 mod explain;
 mod export;
 mod heat;
@@ -12,6 +14,7 @@ mod import;
 mod init;
 mod output;
 mod prices;
+mod progress;
 mod prove;
 mod schema;
 
@@ -32,6 +35,7 @@ pub struct Model {
 
 #[derive(Subcommand)]
 enum Command {
+    Apply(apply::Apply),
     Check(check::Check),
     Cost(cost::Cost),
     Design(design::Design),
@@ -55,6 +59,7 @@ const INPUT_BYTES_MAX: u64 = 1 << 30;
 impl Model {
     pub fn run(self) -> ExitCode {
         match self.command {
+            Command::Apply(apply) => apply.run(),
             Command::Check(check) => check.run(),
             Command::Cost(cost) => cost.run(),
             Command::Design(design) => design.run(),

@@ -1,26 +1,43 @@
-//! `lodestone model import [--from FORMAT] FILE`.
+//! `lodestone model import [--from FORMAT] FILE`, or `--from-table NAME --endpoint-url URL`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use model::format::{self, Format, Import};
+use model::Source;
+use model::format::{self, Format, Import, TABLE_CONTENTS};
+use proof::survey;
 use serde_json::json;
 
+use super::endpoint::{EndpointArguments, explained, runtime};
 use super::export::{format_named, formats, names, put};
+use super::progress::Progress;
 use super::{UNREADABLE, output, read};
 
-/// Make a model of another tool's file. What can't be taken over is said on standard error.
+/// Make a model of another tool's file, or of a running table. What can't be taken over is said on standard
+/// error.
 #[derive(Args)]
-#[command(after_help = formats())]
+#[command(after_help = after_help())]
 pub struct ImportFile {
     /// The file to read.
-    #[arg(value_name = "FILE")]
-    path: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "from_table")]
+    path: Option<PathBuf>,
 
     /// Its format; found by its content if not given.
     #[arg(long, value_name = "FORMAT", value_parser = format_named)]
     from: Option<&'static Format>,
+
+    /// Read this table of a database instead: its description and a sample of its items, from all over it and
+    /// no faster than 100 read units a second. Entities are told by the words in their keys.
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["path", "from"])]
+    from_table: Option<String>,
+
+    /// So many items of the table are looked at.
+    #[arg(long, value_name = "ITEMS", default_value_t = 1000)]
+    sample: usize,
+
+    #[command(flatten)]
+    endpoint: EndpointArguments,
 
     /// The model file to write; it goes to standard output if not given.
     #[arg(long, short, value_name = "FILE")]
@@ -33,29 +50,61 @@ pub struct ImportFile {
 
 impl ImportFile {
     pub fn run(self) -> ExitCode {
-        let source = match read(&self.path) {
-            Ok(source) => source,
+        let read = match &self.from_table {
+            Some(table) => self.of_table(table).map(|text| (&TABLE_CONTENTS, table.clone(), text)),
+            None => self.of_file(),
+        };
+        let (format, origin, text) = match read {
+            Ok(read) => read,
             Err(status) => return status,
         };
-        let Some(format) = self.from.or_else(|| format::detect(&source.text)) else {
-            output::complain(&format!(
-                "{}: its content does not tell its format. Say `--from` and one of {}.",
-                source.path,
-                names()
-            ));
-            return ExitCode::from(UNREADABLE);
-        };
-        match format::import(format, &source.text) {
+        match format::import(format, &text) {
             Ok(import) => self.print(format, &import),
             Err(error) => {
-                output::complain(&format!("{} as {}: {}", source.path, format.name, error.0));
+                output::complain(&format!("{origin} as {}: {}", format.name, error.0));
                 ExitCode::from(UNREADABLE)
             }
         }
+    }
+
+    /// The format, where it comes from, and the text.
+    fn of_file(&self) -> Result<(&'static Format, String, String), ExitCode> {
+        let Source { path, text, .. } = read(self.path.as_deref().unwrap_or(Path::new("")))?;
+        match self.from.or_else(|| format::detect(&text)) {
+            Some(format) => Ok((format, path, text)),
+            None => {
+                let names = names();
+                output::complain(&format!(
+                    "{path}: its content does not tell its format. Say `--from` and one of {names}."
+                ));
+                Err(ExitCode::from(UNREADABLE))
+            }
+        }
+    }
+
+    fn of_table(&self, table: &str) -> Result<String, ExitCode> {
+        let endpoint = self.endpoint.open()?;
+        let progress = Progress::new();
+        let tell = |items| progress.count(table, items, self.sample);
+        let problem = match runtime().block_on(survey(endpoint.as_ref(), table, self.sample, tell)) {
+            Ok(Some(document)) => return Ok(document.to_string()),
+            Ok(None) => format!("{} has no table `{table}`", endpoint.address()),
+            Err(error) => explained(&error),
+        };
+        output::complain(&problem);
+        Err(ExitCode::from(UNREADABLE))
     }
 
     fn print(&self, format: &Format, import: &Import) -> ExitCode {
         let described = json!({ "format": format.name, "model": import.text, "notes": import.notes.0 });
         put(self.output.as_deref(), self.json.then_some(described), &import.text, &import.notes)
     }
+}
+
+fn after_help() -> String {
+    format!(
+        "{}\nExamples:\n  lodestone model import data-model.json -o model.yaml\n  \
+         lodestone model import --from-table app-main --endpoint-url http://localhost:8000 -o model.yaml",
+        formats()
+    )
 }

@@ -41,7 +41,7 @@ impl Prove {
     }
 }
 
-fn print(certificate: &Certificate) {
+pub fn print(certificate: &Certificate) {
     output::print_table(&Certificate::HEADINGS, certificate.rows());
     output::print(&certificate.failures());
     let colour = if certificate.is_proven() { GREEN } else { RED };

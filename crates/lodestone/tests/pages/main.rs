@@ -1,12 +1,19 @@
-//! `docs/workbench.md` and `docs/migrations.md`: their commands are run one after the other in an empty folder,
-//! and print what the page shows. A line `…` stands for any lines.
+//! `docs/workbench.md`, `docs/migrations.md` and `docs/apply.md`: their commands are run one after the other in an
+//! empty folder, and print what the page shows. A line `…` stands for any lines.
 //!
-//! `UPDATE_PAGE=1 cargo test -p lodestone --test workbench_page` writes what they print now into the page.
+//! `UPDATE_PAGE=1 cargo test -p lodestone --test pages` writes what they print now into the pages.
+
+#[path = "../server/mod.rs"]
+mod server;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use server::Server;
 use tempfile::TempDir;
+
+/// The server's address in the pages.
+const SHOWN_URL: &str = "http://127.0.0.1:8000";
 
 const FENCE: &str = "```";
 const CONSOLE: &str = "```console";
@@ -23,6 +30,7 @@ struct Step {
 
 const TOUR: &str = "workbench.md";
 const MIGRATIONS: &str = "migrations.md";
+const APPLY: &str = "apply.md";
 
 fn page(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
@@ -65,16 +73,19 @@ fn step(lines: &[&str], at: usize) -> Step {
     Step { command, shown, lines: (from, to) }
 }
 
-/// What the command prints, on either stream, in the folder of the tour.
-fn run(folder: &Path, command: &str) -> Vec<String> {
+/// What the command prints, on either stream, in the folder of the tour. Databases are found at the address.
+fn run(folder: &Path, command: &str, url: &str) -> Vec<String> {
     let binary = Path::new(env!("CARGO_BIN_EXE_lodestone"));
     let own = binary.parent().expect("it lies in a folder").display();
     let path = format!("{own}:{}", std::env::var("PATH").unwrap_or_default());
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{command}\n")]).current_dir(folder).env("PATH", path);
+    shell.env("HOME", folder).env("AWS_ENDPOINT_URL", url).env_remove("AWS_PROFILE");
     let output = shell.output().expect("there is a shell");
     let text = [output.stdout, output.stderr].concat();
-    String::from_utf8(text).expect("text").lines().map(|line| line.trim_end().to_owned()).collect()
+    let text = String::from_utf8(text).expect("text");
+    let text = if url.is_empty() { text } else { text.replace(url, SHOWN_URL) };
+    text.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// Whether the lines are those shown, `…` being as many as it takes.
@@ -99,13 +110,14 @@ fn updated(page: &str, steps: &[(Step, Vec<String>)]) -> String {
     lines.join("\n") + "\n"
 }
 
-fn check(name: &str) {
+/// Runs the page's commands and compares.
+fn check(name: &str, url: &str) {
     let text = std::fs::read_to_string(page(name)).expect("the page is there");
     let folder = TempDir::new().expect("a folder");
     let steps: Vec<(Step, Vec<String>)> = steps(&text)
         .into_iter()
         .map(|step| {
-            let printed = run(folder.path(), &step.command);
+            let printed = run(folder.path(), &step.command, url);
             (step, printed)
         })
         .collect();
@@ -121,12 +133,12 @@ fn check(name: &str) {
 
 #[test]
 fn the_tour_prints_what_it_shows() {
-    check(TOUR);
+    check(TOUR, "");
 }
 
 #[test]
 fn the_page_on_migrations_prints_what_it_shows() {
-    check(MIGRATIONS);
+    check(MIGRATIONS, "");
 }
 
 #[test]
@@ -134,4 +146,9 @@ fn the_tour_takes_fewer_than_ten_commands() {
     let text = std::fs::read_to_string(page(TOUR)).expect("the page is there");
     let count = steps(&text).len();
     assert!((1..10).contains(&count), "{count} commands");
+}
+
+#[test]
+fn the_page_on_applying_a_model_prints_what_it_shows() {
+    check(APPLY, &Server::start(&[]).url);
 }
