@@ -36,7 +36,9 @@ pub enum Aspect {
     Counts,
     Sizes,
     Growth,
-    /// What is known of attributes besides their types.
+    /// Attributes that have one of several values, or always the same.
+    Choices,
+    /// What is known of attributes besides their types and choices.
     Values,
     Relations,
     Patterns,
@@ -74,6 +76,7 @@ impl Aspect {
         Aspect::Counts,
         Aspect::Sizes,
         Aspect::Growth,
+        Aspect::Choices,
         Aspect::Values,
         Aspect::Relations,
         Aspect::Patterns,
@@ -178,7 +181,10 @@ impl Aspect {
             Aspect::Growth => {
                 entities("growth and expiry", |entity| entity.growth.is_some() || entity.expires.is_some())
             }
-            Aspect::Values => entities("values, limits and copies of attributes", |entity| {
+            Aspect::Choices => entities("the values that attributes can have", |entity| {
+                entity.attributes.values().any(|one| !one.values.is_empty() || one.constant.is_some())
+            }),
+            Aspect::Values => entities("sizes, limits and copies of attributes", |entity| {
                 entity.attributes.values().any(says_more)
             }),
             Aspect::Relations => whole("relations", !model.relations.is_empty()),
@@ -198,9 +204,7 @@ impl Aspect {
 }
 
 fn says_more(attribute: &crate::model::Attribute) -> bool {
-    !attribute.values.is_empty()
-        || attribute.constant.is_some()
-        || attribute.min.is_some()
+    attribute.min.is_some()
         || attribute.max.is_some()
         || attribute.size.is_some()
         || attribute.distinct.is_some()
