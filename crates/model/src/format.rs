@@ -20,6 +20,7 @@ mod mcp_data_model;
 mod mcp_schema;
 mod names;
 mod nosql_workbench;
+mod sample_data;
 mod scaling;
 mod skill;
 mod table_contents;
@@ -44,6 +45,7 @@ pub const FORMATS: &[&Format] = &[
     &table_contents::FORMAT,
     &cloudformation::JSON_FORMAT,
     &cloudformation::FORMAT,
+    &sample_data::FORMAT,
 ];
 
 pub struct Format {

@@ -7,6 +7,7 @@ mod examples;
 mod golden;
 mod mcp;
 mod nosql_workbench;
+mod sample_data;
 mod skill;
 mod support;
 mod table_contents;

@@ -1,0 +1,39 @@
+//! The items that proofs run on, made from the templates: each element is an input of BatchWriteItem.
+
+use serde_json::{Map, Value, json};
+
+use super::value::typed;
+use super::{Aspect, Format, JSON};
+use crate::Model;
+use crate::sample::{SampleItem, Scale, sample};
+
+/// What one BatchWriteItem takes.
+const BATCH_MAX: usize = 25;
+
+pub const FORMAT: Format = Format {
+    name: "sample-data",
+    title: "items made from the model, as BatchWriteItem takes them",
+    syntax: &JSON,
+    recognises: |_| false,
+    read: None,
+    write: Some(|model, _| {
+        let items = sample(model, Scale::default()).items;
+        items.chunks(BATCH_MAX).map(|batch| json!({ "RequestItems": requests(model, batch) })).collect()
+    }),
+    // It shows a model, and is none.
+    holds: Aspect::ALL,
+};
+
+fn requests(model: &Model, batch: &[SampleItem]) -> Map<String, Value> {
+    let mut tables = Map::new();
+    for item in batch {
+        let values: Map<String, Value> =
+            item.values.iter().map(|(name, value)| (name.clone(), typed(value))).collect();
+        let requests = tables.entry(model.table(item.table).name.value.clone()).or_insert_with(|| json!([]));
+        requests
+            .as_array_mut()
+            .into_iter()
+            .for_each(|all| all.push(json!({ "PutRequest": { "Item": values } })));
+    }
+    tables
+}
