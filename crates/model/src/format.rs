@@ -13,13 +13,16 @@ mod aspect;
 mod cloudformation;
 pub mod create_table;
 mod draft;
+mod electrodb;
 mod infer;
 mod interpolation;
+mod javascript;
 pub mod kept;
 mod mcp_data_model;
 mod mcp_schema;
 mod names;
 mod nosql_workbench;
+mod onetable;
 mod sample_data;
 mod scaling;
 mod skill;
@@ -45,6 +48,8 @@ pub const FORMATS: &[&Format] = &[
     &table_contents::FORMAT,
     &cloudformation::JSON_FORMAT,
     &cloudformation::FORMAT,
+    &onetable::FORMAT,
+    &electrodb::FORMAT,
     &sample_data::FORMAT,
 ];
 

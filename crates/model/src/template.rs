@@ -76,7 +76,7 @@ impl Bucket {
     }
 
     /// The length of an ISO-8601 text that names the bucket: `2026-06-23T14`.
-    fn text_length(self) -> usize {
+    pub fn text_length(self) -> usize {
         match self {
             Bucket::Year => 4,
             Bucket::Month => 7,

@@ -8,7 +8,8 @@ use super::draft::Draft;
 use super::{Aspect, Format, JSON, Notes, Unreadable};
 use crate::Model;
 use crate::model::{
-    Billing, Capacity, Encryption, Index, IndexKind, KeySchema, Projection, Table, TableClass, Throughput,
+    AttributeKind, Billing, Capacity, Encryption, Index, IndexKind, KeySchema, Projection, Table, TableClass,
+    Throughput,
 };
 
 pub const FORMAT: Format = Format {
@@ -95,6 +96,21 @@ impl TableSection {
         indexes.map(|(name, one)| (name.clone(), names_in([one.get("partition"), one.get("sort")]))).collect()
     }
 
+    /// Gives attributes that are keys by themselves the type of the key, where they have another.
+    pub fn fit_types(&self, attributes: &mut Map<String, Value>) {
+        let in_indexes = self.index_keys().into_iter().flat_map(|(_, names)| names);
+        let keys: Vec<String> = self.key_names().into_iter().chain(in_indexes).collect();
+        for (name, kind) in self.attributes().into_iter().filter(|(name, _)| keys.contains(name)) {
+            let Some(attribute) = attributes.get_mut(&name) else { continue };
+            let stated = attribute["type"].as_str().or(attribute.as_str()).unwrap_or("string");
+            let stated = AttributeKind::ALL.into_iter().find(|one| one.name() == stated);
+            let stored = stated.map_or(Type::S, AttributeKind::stored);
+            if stored.name() != key_tag(&kind) {
+                *attribute = kind.into();
+            }
+        }
+    }
+
     /// Every attribute that keys and projections name, with its type.
     pub fn attributes(&self) -> Vec<(String, String)> {
         let mut found: Vec<(String, String)> = Vec::new();
@@ -114,6 +130,15 @@ impl TableSection {
             add(projected.as_str().unwrap_or_default(), "string");
         }
         found
+    }
+}
+
+/// How the API calls what the model file calls `string`, `number` or `binary`.
+fn key_tag(kind: &str) -> &'static str {
+    match kind {
+        "number" => "N",
+        "binary" => "B",
+        _ => "S",
     }
 }
 

@@ -9,6 +9,8 @@
 //! | `{ $is: value }`, or any value but a mapping | is added if there is nothing |
 //! | `{ $is: value, $was: checksum }` | replaces what is still what it was |
 //! | `{ $was: checksum }` | is removed if it still is what it was |
+//!
+//! A format wraps what only makes sense together ([`whole`]): it comes back together, or not at all.
 
 use serde_json::{Map, Value, json};
 
@@ -18,6 +20,7 @@ const BY: &str = "$by";
 const IS: &str = "$is";
 const ORDER: &str = "$order";
 const WAS: &str = "$was";
+const WHOLE: &str = "$whole";
 
 /// What names an element of a list, in the formats there are; the most telling first.
 const NAMES: [&str; 17] = [
@@ -39,6 +42,23 @@ const NAMES: [&str; 17] = [
     "key",
     "id",
 ];
+
+/// A mapping that is not looked into.
+pub fn whole(value: Value) -> Value {
+    json!({ WHOLE: value })
+}
+
+/// The value without such wrappers, all the way down.
+pub fn unwrapped(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => match members.get(WHOLE) {
+            Some(inner) => inner.clone(),
+            None => members.iter().map(|(name, member)| (name.clone(), unwrapped(member))).collect(),
+        },
+        Value::Array(elements) => elements.iter().map(unwrapped).collect(),
+        other => other.clone(),
+    }
+}
 
 /// None if the two are the same.
 pub fn difference(written: &Value, document: &Value) -> Option<Value> {

@@ -3,10 +3,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use item::{Number, Value};
+use item::{Number, Type, Value};
 use serde_json::{Map, Value as Json, json};
 
-use crate::model::{Entity, SampleRow, Table};
+use crate::model::{Attribute, Entity, SampleRow, Table};
 use crate::template::{self, Part, Template};
 
 /// Attributes by name, in DynamoDB JSON.
@@ -58,4 +58,35 @@ pub fn is_of(table: &Table, entity: &Entity, row: &SampleRow) -> bool {
         Some(_) => template.bare().is_some(),
         None => false,
     })
+}
+
+/// The values an attribute can have, as plain JSON; none if any.
+pub fn choices(attribute: &Attribute) -> Vec<Json> {
+    match &attribute.constant {
+        Some(constant) => plain(constant).into_iter().collect(),
+        None => attribute.values.iter().map(|text| choice(attribute, text)).collect(),
+    }
+}
+
+fn choice(attribute: &Attribute, text: &str) -> Json {
+    let number = || serde_json::from_str::<Json>(text).ok().filter(Json::is_number);
+    match attribute.kind.stored() {
+        Type::N => number().unwrap_or_else(|| text.into()),
+        _ => text.into(),
+    }
+}
+
+/// Text, numbers and truth values; none for anything else.
+fn plain(value: &Value) -> Option<Json> {
+    match value {
+        Value::S(text) => Some(text.as_str().into()),
+        Value::N(number) => serde_json::from_str(&number.to_string()).ok(),
+        Value::Bool(flag) => Some((*flag).into()),
+        _ => None,
+    }
+}
+
+/// Whether padding would have to mind a sign.
+pub fn may_be_negative(entity: &Entity, attribute: &str) -> bool {
+    entity.attribute(attribute).and_then(|one| one.min).is_some_and(|least| least < 0.0)
 }

@@ -3,10 +3,13 @@
 
 mod cloudformation;
 mod create_table;
+mod electrodb;
 mod examples;
 mod golden;
+mod javascript;
 mod mcp;
 mod nosql_workbench;
+mod onetable;
 mod sample_data;
 mod skill;
 mod support;

@@ -1,0 +1,428 @@
+//! Text -> data. No grammar of JavaScript: literals are read, everything else is stepped over by its brackets
+//! and quotes.
+
+use serde_json::{Map, Value};
+
+use super::super::Unreadable;
+use super::{RAW, code};
+
+/// Deeper than any schema, and far from the end of the stack.
+const DEPTH_MAX: usize = 64;
+
+/// The document if the text is a literal (JSON is one); else the literals of a module by the names of their
+/// constants: `export const Order = new Entity({…})` -> `Order`.
+pub fn parse(text: &str) -> Result<Value, Unreadable> {
+    let mut reader = Reader { text, at: 0, previous: ';' };
+    reader.skip_blank();
+    if reader.begins_literal() { reader.only_literal() } else { reader.module() }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+    /// The last character that was not blank: it tells a regular expression from a division.
+    previous: char,
+}
+
+impl<'t> Reader<'t> {
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn advance(&mut self) {
+        if let Some(c) = self.peek() {
+            self.at += c.len_utf8();
+            self.previous = c;
+        }
+    }
+
+    fn take(&mut self, text: &str) -> bool {
+        let found = self.rest().starts_with(text);
+        if found {
+            self.at += text.len();
+            self.previous = text.chars().last().unwrap_or(self.previous);
+        }
+        found
+    }
+
+    /// Past what is before the end of `text`, or to the end of everything.
+    fn skip_past(&mut self, text: &str) {
+        self.at += self.rest().find(text).map_or(self.rest().len(), |found| found + text.len());
+    }
+
+    /// White space and comments.
+    fn skip_blank(&mut self) {
+        loop {
+            let rest = self.rest();
+            self.at +=
+                rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}').len();
+            match self.rest() {
+                rest if rest.starts_with("//") => self.skip_past("\n"),
+                rest if rest.starts_with("/*") => self.skip_past("*/"),
+                _ => return,
+            }
+        }
+    }
+
+    fn word(&mut self) -> Option<&'t str> {
+        let rest = self.rest();
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+        let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let word = &rest[..length];
+        if word.is_empty() || word.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        self.at += length;
+        // A regular expression can follow these, as it follows a bracket.
+        self.previous = if matches!(word, "return" | "typeof" | "case") { '(' } else { 'a' };
+        Some(word)
+    }
+
+    fn begins_literal(&self) -> bool {
+        matches!(self.peek(), Some('{' | '['))
+    }
+
+    fn error(&self, expected: &str) -> Unreadable {
+        let line = self.text[..self.at].matches('\n').count() + 1;
+        Unreadable(format!("line {line}: expected {expected}"))
+    }
+}
+
+/// Literals.
+impl Reader<'_> {
+    fn only_literal(&mut self) -> Result<Value, Unreadable> {
+        let value = self.value(0)?;
+        self.skip_blank();
+        self.take(";");
+        self.skip_blank();
+        if self.rest().is_empty() { Ok(value) } else { Err(self.error("the end of the file")) }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, Unreadable> {
+        if depth > DEPTH_MAX {
+            return Err(self.error("less nesting"));
+        }
+        self.skip_blank();
+        let start = self.at;
+        let value = match self.peek() {
+            Some('{') => Some(self.object(depth)?),
+            Some('[') => Some(self.array(depth)?),
+            _ => self.scalar(),
+        };
+        if let Some(value) = value.filter(|_| self.value_ends()) {
+            return Ok(value);
+        }
+        self.at = start;
+        self.code().map(code).ok_or_else(|| self.error("a value"))
+    }
+
+    /// TypeScript's `as const` and `satisfies Schema` say nothing of the value.
+    fn value_ends(&mut self) -> bool {
+        self.skip_blank();
+        let before = self.at;
+        if matches!(self.word(), Some("as" | "satisfies")) {
+            self.code();
+        } else {
+            self.at = before;
+        }
+        self.skip_blank();
+        matches!(self.peek(), None | Some(',' | '}' | ']' | ')' | ';')) || self.at != before
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Value, Unreadable> {
+        self.advance();
+        let mut members = Map::new();
+        loop {
+            self.skip_blank();
+            if self.take("}") {
+                return Ok(Value::Object(members));
+            }
+            let start = self.at;
+            match self.member_name() {
+                Some(name) => {
+                    let value = self.value(depth + 1)?;
+                    members.insert(name, value);
+                }
+                None => {
+                    self.at = start;
+                    let text = self.code().ok_or_else(|| self.error("a member or `}`"))?;
+                    members.insert(format!("{RAW}{text}"), code(text));
+                }
+            }
+            self.separator('}')?;
+        }
+    }
+
+    /// `name:`, `"name":` or `["name"]:`.
+    fn member_name(&mut self) -> Option<String> {
+        let bracket = self.take("[");
+        let name = match self.peek()? {
+            '"' | '\'' => self.string()?,
+            c if c.is_ascii_digit() => self.number()?.to_string(),
+            _ => self.word().filter(|_| !bracket)?.to_owned(),
+        };
+        if bracket && !self.take("]") {
+            return None;
+        }
+        self.skip_blank();
+        self.take(":").then_some(name)
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Value, Unreadable> {
+        self.advance();
+        let mut elements = Vec::new();
+        loop {
+            self.skip_blank();
+            if self.take("]") {
+                return Ok(Value::Array(elements));
+            }
+            elements.push(self.value(depth + 1)?);
+            self.separator(']')?;
+        }
+    }
+
+    /// A comma, unless the end comes next.
+    fn separator(&mut self, end: char) -> Result<(), Unreadable> {
+        self.skip_blank();
+        if self.take(",") || self.peek() == Some(end) {
+            return Ok(());
+        }
+        Err(self.error(&format!("`,` or `{end}`")))
+    }
+
+    fn scalar(&mut self) -> Option<Value> {
+        match self.peek()? {
+            '"' | '\'' => self.string().map(Value::String),
+            '`' => self.plain_template().map(Value::String),
+            c if c.is_ascii_digit() || matches!(c, '-' | '+' | '.') => self.number(),
+            _ => match self.word()? {
+                "true" => Some(Value::Bool(true)),
+                "false" => Some(Value::Bool(false)),
+                "null" => Some(Value::Null),
+                _ => None,
+            },
+        }
+    }
+
+    fn string(&mut self) -> Option<String> {
+        let start = self.at;
+        self.skip_string();
+        json5::from_str(&self.text[start..self.at]).ok()
+    }
+
+    /// A template literal is text if nothing is put into it and nothing escaped.
+    fn plain_template(&mut self) -> Option<String> {
+        let start = self.at;
+        self.skip_group();
+        let inside = self.text[start..self.at].strip_prefix('`')?.strip_suffix('`')?;
+        (!inside.contains("${") && !inside.contains('\\')).then(|| inside.to_owned())
+    }
+
+    fn number(&mut self) -> Option<Value> {
+        let start = self.at;
+        self.take("-");
+        self.take("+");
+        let mut exponent = false;
+        while let Some(c) = self.peek() {
+            let sign = exponent && matches!(c, '+' | '-');
+            if !(c.is_ascii_alphanumeric() || c == '.' || c == '_' || sign) {
+                break;
+            }
+            exponent = matches!(c, 'e' | 'E');
+            self.advance();
+        }
+        let text = self.text[start..self.at].replace('_', "");
+        json5::from_str(&text).ok().filter(Value::is_number)
+    }
+
+    /// The text up to the end of the value; none if there is none.
+    fn code(&mut self) -> Option<String> {
+        let start = self.at;
+        self.previous = ':';
+        loop {
+            self.skip_blank();
+            match self.peek() {
+                None | Some(',' | '}' | ']' | ')' | ';') => break,
+                Some(_) => self.skip_token(),
+            }
+        }
+        let text = self.text[start..self.at].trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+}
+
+/// What is stepped over.
+impl Reader<'_> {
+    fn skip_token(&mut self) {
+        match self.peek() {
+            Some('(' | '[' | '{' | '`') => self.skip_group(),
+            _ => self.skip_simple(),
+        }
+    }
+
+    /// A string, a regular expression, a word, or one character.
+    fn skip_simple(&mut self) {
+        match self.peek() {
+            Some('"' | '\'') => self.skip_string(),
+            Some('/') if "(,=:[!&|?{};+-*%<>~^".contains(self.previous) => self.skip_regular_expression(),
+            _ => {
+                if self.word().is_none() {
+                    self.advance();
+                }
+            }
+        }
+    }
+
+    fn skip_string(&mut self) {
+        let Some(quote) = self.peek() else { return };
+        self.advance();
+        while let Some(c) = self.peek() {
+            self.advance();
+            if c == '\\' {
+                self.advance();
+            } else if c == quote || c == '\n' {
+                return;
+            }
+        }
+    }
+
+    fn skip_regular_expression(&mut self) {
+        let mut in_class = false;
+        self.advance();
+        while let Some(c) = self.peek() {
+            self.advance();
+            match c {
+                '\\' => self.advance(),
+                '[' => in_class = true,
+                ']' => in_class = false,
+                '/' if !in_class => return,
+                '\n' => return,
+                _ => {}
+            }
+        }
+    }
+
+    /// Brackets, or a template literal, to their end. What is open is a list rather than calls, so that no
+    /// nesting is too deep.
+    fn skip_group(&mut self) {
+        let mut open = Vec::new();
+        loop {
+            let in_template = open.last() == Some(&'`');
+            if !in_template {
+                self.skip_blank();
+            }
+            let Some(c) = self.peek() else { return };
+            match c {
+                '\\' if in_template => {
+                    self.advance();
+                    self.advance();
+                }
+                '`' if in_template => {
+                    self.advance();
+                    open.pop();
+                }
+                '$' if in_template && self.take("${") => open.push('{'),
+                _ if in_template => self.advance(),
+                '(' | '[' | '{' | '`' => {
+                    self.advance();
+                    open.push(c);
+                }
+                ')' | ']' | '}' => {
+                    self.advance();
+                    open.pop();
+                }
+                _ => self.skip_simple(),
+            }
+            if open.is_empty() {
+                return;
+            }
+        }
+    }
+}
+
+/// Modules.
+impl Reader<'_> {
+    fn module(&mut self) -> Result<Value, Unreadable> {
+        let mut found = Map::new();
+        let mut problem = None;
+        loop {
+            self.skip_blank();
+            if self.rest().is_empty() {
+                break;
+            }
+            let Some(name) = self.binding() else {
+                self.skip_token();
+                continue;
+            };
+            let before = self.at;
+            match self.bound_literal() {
+                Some(Ok(value)) => {
+                    found.insert(name, value);
+                }
+                Some(Err(error)) => {
+                    problem.get_or_insert(error);
+                    self.at = before;
+                }
+                None => self.at = before,
+            }
+        }
+        match (found.is_empty(), problem) {
+            (false, _) => Ok(Value::Object(found)),
+            (true, Some(problem)) => Err(problem),
+            (true, None) => Err(Unreadable("there is no object literal in this".to_owned())),
+        }
+    }
+
+    /// The name of what follows: after `const name =`, `export default` or `exports.name =`.
+    fn binding(&mut self) -> Option<String> {
+        let before = self.at;
+        let name = match self.word() {
+            Some("const" | "let" | "var") => {
+                self.skip_blank();
+                self.word()
+            }
+            Some("default") => return Some("default".to_owned()),
+            Some("exports") if self.take(".") => self.word(),
+            Some("exports") => Some("default"),
+            _ => {
+                self.at = before;
+                return None;
+            }
+        };
+        name.filter(|_| self.skip_to_assignment()).map(str::to_owned)
+    }
+
+    /// Past `=`, and past the type that may stand before it.
+    fn skip_to_assignment(&mut self) -> bool {
+        loop {
+            self.skip_blank();
+            match self.peek() {
+                None | Some(';' | ')' | '}' | ']') => return false,
+                Some('=') => {
+                    self.advance();
+                    return !matches!(self.peek(), Some('=' | '>'));
+                }
+                Some(_) => self.skip_token(),
+            }
+        }
+    }
+
+    /// The literal that is assigned, alone or as the first argument of a call: `new Entity({…})`.
+    fn bound_literal(&mut self) -> Option<Result<Value, Unreadable>> {
+        loop {
+            self.skip_blank();
+            if self.begins_literal() {
+                let literal = if self.peek() == Some('{') { self.object(0) } else { self.array(0) };
+                return Some(literal);
+            }
+            let called = self.word().is_some() || self.take(".") || self.take("(");
+            if !called {
+                return None;
+            }
+        }
+    }
+}
