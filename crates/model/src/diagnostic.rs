@@ -125,6 +125,12 @@ pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|one| one.level == Level::Error && one.allowed.is_none())
 }
 
+/// `1 item`, `2 items`.
+pub fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
 /// More names than this nobody reads.
 const LISTED_MAX: usize = 40;
 

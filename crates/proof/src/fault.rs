@@ -3,6 +3,7 @@
 use std::fmt;
 
 use api::Error;
+use model::diagnostic::counted;
 use model::request::Unsendable;
 
 /// One way in which the database did not do what the model says.
@@ -136,13 +137,16 @@ impl fmt::Display for Fault {
                 write!(formatter, "comes back in another order than asked for: {earlier} before {later}")
             }
             Fault::Requests { planned, sent } => {
-                write!(formatter, "takes {sent} requests where {planned} are planned")
+                let sent = counted(*sent, "request");
+                write!(formatter, "takes {sent}, planned {planned}")
             }
             Fault::Pages { expected: 1, read } => write!(
                 formatter,
                 "takes {read} pages, since one page holds 1 MB; the reader asks for one (say `paged: true` or `limit`)"
             ),
-            Fault::Pages { expected, read } => write!(formatter, "takes {read} pages, not {expected}"),
+            Fault::Pages { expected, read } => {
+                write!(formatter, "takes {}, not {expected}", counted(*read, "page"))
+            }
             Fault::Examined { examined, returned } => {
                 write!(formatter, "a filter selects: of {examined} examined {returned} came back")
             }

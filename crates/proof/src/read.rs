@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use api::{ConsumedCapacity, QueryInput};
 use capacity::{ReadMode, read_units};
 use item::Item;
+use model::diagnostic::counted;
 use model::meaning;
 use model::model::{AttributesRead, IndexKind, Projection};
 use model::plan::ReadOperation;
@@ -210,7 +211,8 @@ fn missing_fault(
         .collect();
     let enough = wanted.len().min(limit(read));
     if missing.is_empty() && came.len() < enough {
-        missing.push(format!("{} of {enough} items", enough - came.len()));
+        let enough_text = counted(enough as u64, "item");
+        missing.push(format!("{} of {enough_text}", enough - came.len()));
     }
     (!missing.is_empty()).then_some(Fault::Missing { items: missing })
 }

@@ -2,7 +2,7 @@
 
 use super::r15_ambiguous_key::may_be_same_key;
 use super::{PlannedRead, Rule, Subject};
-use crate::diagnostic::{Level, RuleId, listed};
+use crate::diagnostic::{Level, RuleId, counted, listed};
 use crate::model::{Attribute, EntityId};
 use crate::plan::{Filter, Gap, ReadOperation};
 use crate::predicate::{Operand, Operator, Term};
@@ -54,7 +54,8 @@ fn selects(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
 }
 
 fn label(kept: Option<f64>, collection: Option<f64>) -> String {
-    let read = collection.filter(|items| *items > 1.0).map(|items| format!("reads about {items:.0} items"));
+    let read = collection.filter(|items| *items > 1.0);
+    let read = read.map(|items| format!("reads about {}", counted(items.round() as u64, "item")));
     let kept = kept.map(|kept| format!("keeps about {:.0}% of what is read", kept * 100.0));
     match (kept, read) {
         (Some(kept), Some(read)) => format!("{read}, {kept}"),

@@ -18,7 +18,8 @@ pub const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let places = subject.model.places().into_iter();
-    places.filter(|place| is_constant(*place) && is_large(subject, *place)).map(finding).collect()
+    let places = places.filter(|place| is_constant(*place) && is_large(subject, *place));
+    places.map(|place| finding(subject, place)).collect()
 }
 
 fn is_constant(place: Place<'_>) -> bool {
@@ -39,15 +40,34 @@ fn is_large(subject: &Subject<'_>, place: Place<'_>) -> bool {
     subject.model.items(place.entity_id).is_none_or(|items| items > subject.parameter("items"))
 }
 
-fn finding(place: Place<'_>) -> Diagnostic {
+fn finding(subject: &Subject<'_>, place: Place<'_>) -> Diagnostic {
     let (_, template) = place.partition()[0];
     let message =
         format!("every `{}` in {} has the partition key `{template}`", place.entity.name.value, place.name());
     Diagnostic::error(template.span, message)
         .label("one partition takes all of them")
         .why("one partition key takes at most 1,000 writes and 3,000 reads a second, however large the table")
-        .help(format!(
-            "put what readers know into the key, as in `{template}#{{customerId}}`, or spread it: \
-             `{template}#{{shard(id, 10)}}`"
-        ))
+        .help(help(subject, place, template))
+}
+
+/// With attributes that the entity has, as far as there are any.
+fn help(subject: &Subject<'_>, place: Place<'_>, template: &Template) -> String {
+    let example = |field: Option<String>| field.map(|field| format!(", as in `{template}#{{{field}}}`"));
+    let known = example(known(subject, place)).unwrap_or_default();
+    let spread = example(telling(place).map(|name| format!("shard({name}, 10)"))).unwrap_or_default();
+    format!("put what readers know into the key{known}; or spread it over shards{spread}")
+}
+
+/// What a reader of the entity gives.
+fn known(subject: &Subject<'_>, place: Place<'_>) -> Option<String> {
+    let reads = subject.model.patterns.iter().flat_map(|pattern| pattern.reads());
+    let own = reads.filter(|(_, read)| read.entities.iter().any(|id| id.value == place.entity_id));
+    own.flat_map(|(_, read)| &read.by).map(|name| name.value.clone()).next()
+}
+
+/// What tells its items apart: the last of their key.
+fn telling(place: Place<'_>) -> Option<String> {
+    let declared = place.entity.identity.last().map(|name| name.value.clone());
+    let in_key = place.entity.key_templates().flat_map(Template::attributes).last().map(str::to_owned);
+    declared.or(in_key)
 }

@@ -1,6 +1,7 @@
 //! What people read: the rows of the table, and the failures below it.
 
 use item::Value;
+use model::diagnostic::counted;
 use model::predict::item::Values;
 use model::sample::FILLER;
 use model::template::plain_text;
@@ -41,14 +42,15 @@ impl Certificate {
         let elsewhere = self.patterns.iter().filter(|pattern| pattern.verdict == Verdict::Elsewhere).count();
         let rest = if elsewhere > 0 { format!(", {elsewhere} served elsewhere") } else { String::new() };
         let tries: usize = self.patterns.iter().map(|pattern| pattern.tries).sum();
+        let (tries, items) = (tries_text(tries), counted(self.items as u64, "item"));
+        let patterns = counted(self.patterns.len() as u64, "pattern");
         let gap = if self.is_proven() { "" } else { "\n" };
-        format!(
-            "{gap}{}: {verdict}; {proven} of {} patterns{rest}, {tries} tries on {} items\n",
-            self.model,
-            self.patterns.len(),
-            self.items,
-        )
+        format!("{gap}{}: {verdict}; {proven} of {patterns}{rest}, {tries} on {items}\n", self.model,)
     }
+}
+
+fn tries_text(tries: usize) -> String {
+    if tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") }
 }
 
 impl PatternProof {
