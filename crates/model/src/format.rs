@@ -10,6 +10,7 @@
 //! To add a format: a file like `create_table.rs`, and its line in [`FORMATS`].
 
 mod aspect;
+mod batch_write;
 mod cloudformation;
 pub mod create_table;
 mod draft;
@@ -37,6 +38,7 @@ use crate::{Model, Source, diagnostic};
 pub use aspect::Aspect;
 pub use draft::Draft;
 pub use table_contents::FORMAT as TABLE_CONTENTS;
+pub use value::typed as dynamodb_json;
 
 /// Those that are recognised by more come first.
 pub const FORMATS: &[&Format] = &[
@@ -51,6 +53,7 @@ pub const FORMATS: &[&Format] = &[
     &onetable::FORMAT,
     &electrodb::FORMAT,
     &sample_data::FORMAT,
+    &batch_write::FORMAT,
 ];
 
 pub struct Format {
