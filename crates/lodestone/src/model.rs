@@ -3,6 +3,7 @@
 
 mod apply;
 mod check;
+mod code;
 mod cost;
 mod design;
 mod diff;
@@ -37,6 +38,7 @@ pub struct Model {
 enum Command {
     Apply(apply::Apply),
     Check(check::Check),
+    Code(code::Code),
     Cost(cost::Cost),
     Design(design::Design),
     Diff(diff::Diff),
@@ -61,6 +63,7 @@ impl Model {
         match self.command {
             Command::Apply(apply) => apply.run(),
             Command::Check(check) => check.run(),
+            Command::Code(code) => code.run(),
             Command::Cost(cost) => cost.run(),
             Command::Design(design) => design.run(),
             Command::Diff(diff) => diff.run(),

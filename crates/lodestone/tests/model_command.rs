@@ -224,3 +224,23 @@ fn a_model_that_asks_nothing_is_neither_proven_nor_designed() {
     let (status, _, problems) = piped(b"model: notes", &["design", "-"]);
     assert!(status == 1 && problems.contains("there are no entities to design keys for"), "{problems}");
 }
+
+#[test]
+fn code_is_written_for_one_pattern_or_all_and_an_unknown_one_is_answered_with_those_there_are() {
+    let folder = TempDir::new().expect("a folder");
+    write(&folder, CLEAN);
+    let run = |arguments: &[&str]| {
+        lodestone(folder.path(), &[&["model", "code", "model.yaml"], arguments].concat())
+    };
+    let text = |output: &Output| String::from_utf8(output.stdout.clone()).expect("text");
+    let script = text(&run(&["--pattern", "S1"]));
+    assert!(script.contains("aws dynamodb get-item \\\n    --table-name settings"), "{script}");
+    let module = text(&run(&["--language", "boto3"]));
+    assert!(module.contains("def s1():\n    answer = table.get_item("), "{module}");
+    let requests: Value = serde_json::from_str(&text(&run(&["--json"]))).expect("JSON");
+    assert_eq!(requests["patterns"][0]["requests"][0]["TableName"], "settings");
+    let unknown = run(&["--pattern", "S9"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    let complaint = String::from_utf8(unknown.stderr).expect("text");
+    assert_eq!(complaint, "lodestone: there is no pattern `S9`; there are S1\n");
+}

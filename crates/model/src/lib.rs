@@ -9,6 +9,7 @@
 //! Pure: no input or output, no clock, no chance.
 
 pub mod check;
+pub mod code;
 pub mod cost;
 pub mod demand;
 pub mod design;

@@ -183,6 +183,24 @@ impl Plan {
         })
     }
 
+    /// What the pattern is about: an index if it reads one, else its tables.
+    pub fn source(&self, model: &Model) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for step in &self.steps {
+            let name = match &step.kind {
+                StepKind::Read(read) => match read.index {
+                    Some(index) => &model.table(read.table).index(index).name,
+                    None => &model.table(read.table).name,
+                },
+                StepKind::Write(write) => &model.table(write.table).name,
+            };
+            if !names.contains(&name.value.as_str()) {
+                names.push(&name.value);
+            }
+        }
+        names.join(", ")
+    }
+
     /// The operation of the API that the pattern calls.
     pub fn operation(&self) -> &'static str {
         let reads = self.reads().next().is_some();

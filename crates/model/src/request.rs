@@ -10,6 +10,7 @@ pub mod group;
 pub mod read;
 pub mod write;
 pub mod write_case;
+pub mod write_example;
 
 use std::fmt;
 
@@ -31,6 +32,10 @@ pub enum Unsendable {
 impl Unsendable {
     fn unknown(what: impl fmt::Display) -> Unsendable {
         Unsendable::Unknown(format!("`{what}`"))
+    }
+
+    pub fn lone_check() -> Unsendable {
+        Unsendable::Impossible("a check stands in a transaction: `transact: [check …]`".to_owned())
     }
 
     /// A transaction or batch of both kinds.

@@ -3,7 +3,7 @@
 use api::limits;
 use model::Model;
 use model::model::{EntityId, Grouping, Pattern};
-use model::plan::{Plan, ReadPlan, StepKind, plan};
+use model::plan::{Plan, ReadPlan, plan};
 use model::request::{Given, PlannedRead, Unsendable, given, group, write_case};
 use model::sample::{Sample, SampleItem, Scale, key_of, rows, sample};
 
@@ -222,7 +222,7 @@ impl Prover<'_> {
             pattern: pattern.id.value.clone(),
             span: pattern.id.span,
             operation: plan.operation(),
-            source: source(self.model, plan),
+            source: plan.source(self.model),
             verdict: Verdict::NotProven,
             tries: 0,
             requests: 0,
@@ -367,22 +367,4 @@ fn check_length(pattern: &Pattern, plan: &Plan) -> Result<(), Fault> {
         return Ok(());
     }
     Err(Fault::Refused(format!("{} takes {most} items at most, these are {named}", plan.operation())))
-}
-
-/// What the pattern is about: an index if it reads one, else its tables.
-fn source(model: &Model, plan: &Plan) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for step in &plan.steps {
-        let name = match &step.kind {
-            StepKind::Read(read) => match read.index {
-                Some(index) => &model.table(read.table).index(index).name,
-                None => &model.table(read.table).name,
-            },
-            StepKind::Write(write) => &model.table(write.table).name,
-        };
-        if !names.contains(&name.value.as_str()) {
-            names.push(&name.value);
-        }
-    }
-    names.join(", ")
 }

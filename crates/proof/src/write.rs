@@ -7,7 +7,7 @@ use model::model::{Grouping, IndexId, Pattern, TableId, WriteVerb};
 use model::plan::{IndexEffect, Membership};
 use model::predict::TRANSACTION_FACTOR;
 use model::predict::item::{self as predict, Values};
-use model::request::{Touch, write as write_request};
+use model::request::{Touch, Unsendable, write as write_request};
 use model::sample::{SampleItem, item, key_of};
 
 use crate::bill::Bill;
@@ -84,7 +84,7 @@ async fn single(
         WriteVerb::Update => database.call(parts.update_item().measured()).await?.consumed_capacity,
         WriteVerb::Delete => database.call(parts.delete_item().measured()).await?.consumed_capacity,
         WriteVerb::Check => {
-            return Err(Fault::Gap("a check stands in a transaction: `transact: [check …]`".to_owned()));
+            return Err(Unsendable::lone_check().into());
         }
     })
 }

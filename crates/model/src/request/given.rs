@@ -74,6 +74,12 @@ impl Given {
     }
 }
 
+impl<'a> FromIterator<(&'a str, &'a Value)> for Given {
+    fn from_iter<I: IntoIterator<Item = (&'a str, &'a Value)>>(known: I) -> Given {
+        Given(known.into_iter().map(|(name, value)| (name.to_owned(), value.clone())).collect())
+    }
+}
+
 /// Each parameter of a read with the term it stands in.
 fn parameterised(read: &Read) -> impl Iterator<Item = (&Term, &str)> {
     let terms = read.conditions.iter().chain(&read.filter).flat_map(|predicate| &predicate.terms);

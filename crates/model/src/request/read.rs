@@ -12,7 +12,7 @@ use crate::predicate::{Operand, Operator, Term};
 use crate::template::{self, Field, Form, Part, Template};
 
 /// No key holds a larger character.
-const HIGHEST: char = '\u{10FFFF}';
+pub const HIGHEST: char = '\u{10FFFF}';
 const LOWEST: char = '\0';
 
 /// A read of a pattern, decided.
@@ -39,11 +39,17 @@ impl<'m> PlannedRead<'m> {
         self.model.entity(self.plan.entities[0])
     }
 
-    fn schema(&self) -> Option<&'m KeySchema> {
+    /// The key of what is read.
+    pub fn schema(&self) -> Option<&'m KeySchema> {
         match self.plan.index {
             Some(index) => Some(&self.table().index(index).key),
             None => self.table().key.as_ref(),
         }
+    }
+
+    /// Whether only the number of items is asked for.
+    pub fn counts(&self) -> bool {
+        self.attributes() == Some(&AttributesRead::Count)
     }
 
     fn attributes(&self) -> Option<&'m AttributesRead> {
@@ -117,7 +123,7 @@ impl<'m> PlannedRead<'m> {
             key_condition_expression: Some(conditions.join(" AND ")),
             filter_expression: self.filter(&mut placeholders, given)?,
             projection_expression: placeholders.projection(self.table(), self.plan.index, self.attributes()),
-            select: (self.attributes() == Some(&AttributesRead::Count)).then_some(Select::Count),
+            select: self.counts().then_some(Select::Count),
             scan_index_forward: (!self.plan.forward).then_some(false),
             consistent_read: self.plan.consistent.then_some(true),
             limit: self.limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX)),

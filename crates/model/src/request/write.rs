@@ -1,8 +1,8 @@
 //! A write of one item -> what is sent: the item or its key, the update, the condition.
 
 use api::{
-    BatchWriteItemInput, ConditionCheck, Delete, DeleteItemInput, DeleteRequest, Put, PutItemInput,
-    PutRequest, TransactWriteItem, TransactWriteItemsInput, Update, UpdateItemInput, WriteRequest,
+    BatchWriteItemInput, ConditionCheck, Delete, DeleteItemInput, DeleteRequest, Input, Put, PutItemInput,
+    PutRequest, Request, TransactWriteItem, TransactWriteItemsInput, Update, UpdateItemInput, WriteRequest,
 };
 use item::{Item, Value};
 
@@ -184,6 +184,17 @@ impl WriteParts {
             }
         }
         transact
+    }
+}
+
+/// The request that writes one item.
+pub fn single(model: &Model, touch: &Touch<'_>) -> Result<Request, Unsendable> {
+    let parts = parts(model, touch)?;
+    match touch.write.verb {
+        WriteVerb::Create | WriteVerb::Put => Ok(parts.put_item().into_request()),
+        WriteVerb::Update => Ok(parts.update_item().into_request()),
+        WriteVerb::Delete => Ok(parts.delete_item().into_request()),
+        WriteVerb::Check => Err(Unsendable::lone_check()),
     }
 }
 

@@ -46,7 +46,7 @@ pub fn cases<'m>(
 ) -> Result<Vec<Case<'m>>, Unsendable> {
     let mut cases: Vec<Case<'m>> = Vec::new();
     for round in 0..ROUNDS {
-        let case = Chooser { model, data, round, used: Vec::new() }.case(pattern, plan)?;
+        let case = Chooser::new(model, data, round).case(pattern, plan)?;
         let written = |case: &Case<'_>| -> Vec<(Option<Values>, Option<Values>)> {
             case.touches.iter().map(|touch| (touch.old.clone(), touch.new.clone())).collect()
         };
@@ -61,7 +61,8 @@ pub fn cases<'m>(
     Ok(cases)
 }
 
-struct Chooser<'m, 'd> {
+/// Chooses the items of one execution.
+pub struct Chooser<'m, 'd> {
     model: &'m Model,
     data: &'d [SampleItem],
     round: usize,
@@ -69,8 +70,13 @@ struct Chooser<'m, 'd> {
     used: Vec<(TableId, Values)>,
 }
 
-impl<'m> Chooser<'m, '_> {
-    fn case(mut self, pattern: &'m Pattern, plan: &'m Plan) -> Result<Case<'m>, Unsendable> {
+impl<'m, 'd> Chooser<'m, 'd> {
+    /// Another round is about other items.
+    pub fn new(model: &'m Model, data: &'d [SampleItem], round: usize) -> Chooser<'m, 'd> {
+        Chooser { model, data, round, used: Vec::new() }
+    }
+
+    pub fn case(mut self, pattern: &'m Pattern, plan: &'m Plan) -> Result<Case<'m>, Unsendable> {
         let mut touches = Vec::new();
         let mut anchor = None;
         for ((action, write), step) in pattern.writes().zip(&plan.steps) {

@@ -68,6 +68,9 @@ fn varied(entity: &Entity, field: &Field, value: &Value, number: usize) -> Optio
             let start = format!("{text}T00:00:00Z");
             later(&start, 86_400 * number as u64).map(|text| Value::S(text[..10].to_owned()))
         }
+        (AttributeKind::Uuid | AttributeKind::Ulid, Value::S(text)) => {
+            Some(Value::S(renumbered(text, number)))
+        }
         (_, Value::S(text)) => Some(Value::S(format!("{text}-{number}"))),
         (_, Value::N(old)) => {
             let next = old.to_string().parse::<i64>().ok()?.checked_add(10 + number as i64)?;
@@ -78,6 +81,13 @@ fn varied(entity: &Entity, field: &Field, value: &Value, number: usize) -> Optio
         (_, Value::B(bytes)) => Some(Value::B([bytes.as_slice(), &number.to_be_bytes()].concat())),
         _ => None,
     }
+}
+
+/// The same with other last digits, so that it stays as long as such texts are.
+fn renumbered(text: &str, number: usize) -> String {
+    let digits = format!("{number:04}");
+    let kept = text.chars().count().saturating_sub(digits.len());
+    text.chars().take(kept).chain(digits.chars()).collect()
 }
 
 /// A timestamp so many seconds later.

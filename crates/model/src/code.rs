@@ -1,0 +1,81 @@
+//! Access patterns as code: the requests of [`crate::request`], with values of the example data, as somebody
+//! would write them in a shell, in Python, in JavaScript. One language a file.
+//!
+//! An [`Example`] is what a pattern sends and what comes of it; a `sketch` brings its requests into the form
+//! that all languages print: literals, and the loop over what several requests differ in.
+
+mod boto3;
+mod cli;
+mod example;
+mod javascript;
+mod json;
+mod layout;
+mod literal;
+mod name;
+mod sketch;
+
+use crate::Model;
+
+pub use example::{Effect, Example, Reading, Sending, Written, examples};
+pub use json::json;
+
+/// What code is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// Calls of the AWS CLI in a shell.
+    Cli,
+    /// Python, with boto3's resource.
+    Boto3,
+    /// The JavaScript SDK version 3, with its document client.
+    JavaScript,
+}
+
+impl Language {
+    pub const ALL: [Language; 3] = [Language::Cli, Language::Boto3, Language::JavaScript];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Language::Cli => "cli",
+            Language::Boto3 => "boto3",
+            Language::JavaScript => "javascript",
+        }
+    }
+}
+
+/// A script, or a module with one function for each pattern.
+pub fn code(model: &Model, examples: &[Example], language: Language) -> String {
+    match language {
+        Language::Cli => cli::script(model, examples),
+        Language::Boto3 => boto3::module(model, examples),
+        Language::JavaScript => javascript::module(model, examples),
+    }
+}
+
+/// What all languages say first.
+fn title(model: &Model) -> String {
+    one_line(&format!("The access patterns of {}. Values are those of its example data.", model.name.value))
+}
+
+/// What is said of a pattern in front of its code, line by line. `next_page` is how the language goes on.
+fn comments(example: &Example, next_page: &str) -> Vec<String> {
+    let description = example.description.as_deref().map(|text| format!(": {text}"));
+    let mut lines = vec![format!("{}{}", example.pattern, description.unwrap_or_default())];
+    match &example.sending {
+        Ok(sending) => {
+            let each = match sending.requests.len() {
+                0 | 1 => String::new(),
+                count => format!(", {count} requests"),
+            };
+            lines.push(format!("{} on {}{each}", example.operation, example.source));
+            lines.extend(sending.has_next_page().then(|| next_page.to_owned()));
+        }
+        Err(why) => lines.push(format!("No request: {why}")),
+    }
+    lines.extend(example.notes.iter().cloned());
+    lines.iter().map(|line| one_line(line)).collect()
+}
+
+/// A comment ends with its line.
+fn one_line(text: &str) -> String {
+    text.split(|one: char| one.is_whitespace() || one.is_control()).collect::<Vec<_>>().join(" ")
+}

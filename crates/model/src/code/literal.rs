@@ -1,0 +1,122 @@
+//! What stands in code: members of a request, and attribute values apart from them, since each language has
+//! its own form for those.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value as Json;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    Text(String),
+    Integer(String),
+    Bool(bool),
+    List(Vec<Literal>),
+    Map(Vec<(String, Literal)>),
+    Value(Value),
+    /// What a loop goes through.
+    Variable(&'static str),
+}
+
+/// An attribute value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Text(String),
+    /// A text with the number of a shard in it.
+    Sharded(Shards),
+    Number(String),
+    Bytes(Vec<u8>),
+    Bool(bool),
+    Null,
+    /// None empty, all of one type.
+    Set(Vec<Value>),
+    List(Vec<Value>),
+    Map(Vec<(String, Value)>),
+}
+
+/// `OPEN#{shard}` for all shards from 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shards {
+    pub before: String,
+    pub after: String,
+    pub count: usize,
+    /// Digits, if all have as many.
+    pub width: Option<usize>,
+}
+
+/// The members of a request, each by what the API says it is.
+pub fn members(json: &Json) -> Vec<(String, Literal)> {
+    let members = json.as_object().into_iter().flatten();
+    members.map(|(name, inner)| (name.clone(), member(name, inner))).collect()
+}
+
+fn member(name: &str, json: &Json) -> Literal {
+    match (name, json) {
+        ("Item" | "Key" | "ExpressionAttributeValues", json) => attributes(json),
+        ("Keys", Json::Array(keys)) => Literal::List(keys.iter().map(attributes).collect()),
+        // Below it stand names of tables.
+        ("RequestItems", Json::Object(tables)) => {
+            Literal::Map(tables.iter().map(|(table, inner)| (table.clone(), member("", inner))).collect())
+        }
+        (_, Json::Object(_)) => Literal::Map(members(json)),
+        (_, Json::Array(elements)) => Literal::List(elements.iter().map(|one| member("", one)).collect()),
+        (_, Json::String(text)) => Literal::Text(text.clone()),
+        (_, Json::Bool(flag)) => Literal::Bool(*flag),
+        (_, other) => Literal::Integer(other.to_string()),
+    }
+}
+
+fn attributes(json: &Json) -> Literal {
+    let members = json.as_object().into_iter().flatten();
+    Literal::Map(members.map(|(name, inner)| (name.clone(), Literal::Value(value(inner)))).collect())
+}
+
+/// DynamoDB JSON, as requests print themselves.
+pub fn value(json: &Json) -> Value {
+    let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
+    let bytes = |json: &Json| STANDARD.decode(text(json)).unwrap_or_default();
+    let list = |json: &Json| json.as_array().cloned().unwrap_or_default();
+    let Some((tag, inner)) = json.as_object().and_then(|members| members.iter().next()) else {
+        return Value::Null;
+    };
+    match tag.as_str() {
+        "S" => Value::Text(text(inner)),
+        "N" => Value::Number(text(inner)),
+        "B" => Value::Bytes(bytes(inner)),
+        "BOOL" => Value::Bool(inner.as_bool().unwrap_or_default()),
+        "SS" => Value::Set(list(inner).iter().map(|one| Value::Text(text(one))).collect()),
+        "NS" => Value::Set(list(inner).iter().map(|one| Value::Number(text(one))).collect()),
+        "BS" => Value::Set(list(inner).iter().map(|one| Value::Bytes(bytes(one))).collect()),
+        "L" => Value::List(list(inner).iter().map(value).collect()),
+        "M" => {
+            let entries = inner.as_object().into_iter().flatten();
+            Value::Map(entries.map(|(name, one)| (name.clone(), value(one))).collect())
+        }
+        _ => Value::Null,
+    }
+}
+
+/// A text in double quotes, escaped as JSON, Python and JavaScript have it in common; what can't be seen goes
+/// through `escape`.
+pub fn quoted(text: &str, escape: fn(char) -> String) -> String {
+    let mut quoted = String::from("\"");
+    for one in text.chars() {
+        match one {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            one if is_unseen(one) => quoted.push_str(&escape(one)),
+            one => quoted.push(one),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Controls, line separators, marks of direction, and what lies behind all scripts.
+pub fn is_unseen(one: char) -> bool {
+    one.is_control()
+        || matches!(one, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}')
+        || matches!(one, '\u{E000}'..='\u{F8FF}' | '\u{FEFF}' | '\u{FFF0}'..='\u{FFFF}' | '\u{E0000}'..)
+}

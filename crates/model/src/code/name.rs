@@ -1,0 +1,47 @@
+//! Names of functions and variables, the same in every language.
+
+use crate::Model;
+
+/// Words of Python and JavaScript, and names that modules use themselves.
+#[rustfmt::skip]
+const TAKEN: [&str; 75] = [
+    "and", "answer", "arguments", "as", "assert", "async", "await", "boto3", "break", "case", "catch", "class",
+    "const", "continue", "debugger", "def", "default", "del", "delete", "do", "documents", "dynamodb", "elif",
+    "else", "enum", "eval", "except", "export", "extends", "false", "finally", "for", "from", "function",
+    "global", "if", "implements", "import", "in", "instanceof", "interface", "is", "lambda", "let", "list",
+    "match", "new", "nonlocal", "not", "null", "or", "order", "package", "pass", "private", "protected",
+    "public", "raise", "range", "return", "static", "super", "switch", "table", "this", "throw", "true", "try",
+    "type", "typeof", "var", "void", "while", "with", "yield",
+];
+
+/// A function's name for each pattern of the model.
+pub fn functions(model: &Model) -> Vec<String> {
+    distinct(model.patterns.iter().map(|pattern| identifier(&pattern.id.value)))
+}
+
+/// A variable's name for each table of the model.
+pub fn tables(model: &Model) -> Vec<String> {
+    match model.tables.as_slice() {
+        [_] => vec!["table".to_owned()],
+        tables => distinct(tables.iter().map(|table| format!("{}_table", identifier(&table.name.value)))),
+    }
+}
+
+/// Each once, and none that is taken.
+fn distinct(wanted: impl Iterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for mut name in wanted {
+        while names.contains(&name) || TAKEN.contains(&name.as_str()) {
+            name.push('_');
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// Small letters, digits, `_`.
+fn identifier(text: &str) -> String {
+    let plain = |one: char| if one.is_ascii_alphanumeric() { one.to_ascii_lowercase() } else { '_' };
+    let name: String = text.chars().map(plain).collect();
+    if name.starts_with(|first: char| first.is_ascii_alphabetic()) { name } else { format!("pattern_{name}") }
+}

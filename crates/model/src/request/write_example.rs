@@ -1,0 +1,99 @@
+//! A write pattern on the example data as it is: what it needs is there, what it creates is not.
+
+use item::Value;
+
+use super::Unsendable;
+use super::write_case::{Chooser, Touch};
+use crate::Model;
+use crate::model::{Pattern, WriteVerb};
+use crate::plan::Plan;
+use crate::predict::item::Values;
+use crate::sample::variant::{variant, with};
+use crate::sample::{FILLER, SampleItem, key_of};
+
+/// So many items are looked at for one that fulfils the conditions.
+const ROUNDS_MAX: usize = 40;
+/// So many new identities are tried.
+const IDENTITIES_MAX: usize = 200;
+
+pub struct WriteExample<'m> {
+    pub touches: Vec<Touch<'m>>,
+    /// Whether the example data has all that the conditions ask for.
+    pub fits: bool,
+}
+
+pub fn choose<'m>(
+    model: &'m Model,
+    pattern: &'m Pattern,
+    plan: &'m Plan,
+    data: &[SampleItem],
+) -> Result<WriteExample<'m>, Unsendable> {
+    let mut best: Option<(usize, Vec<Touch<'m>>)> = None;
+    for round in 0..data.len().clamp(1, ROUNDS_MAX) {
+        let touches = Chooser::new(model, data, round).case(pattern, plan)?.touches;
+        let missing = touches.iter().filter(|touch| !is_there(touch, data)).count();
+        if best.as_ref().is_none_or(|(fewest, _)| missing < *fewest) {
+            best = Some((missing, touches));
+        }
+        if missing == 0 {
+            break;
+        }
+    }
+    let (missing, touches) = best.unwrap_or_default();
+    Ok(WriteExample { touches: new_identities(model, data, touches), fits: missing == 0 })
+}
+
+/// Whether what the write finds lies in the data as it is.
+fn is_there(touch: &Touch<'_>, data: &[SampleItem]) -> bool {
+    let Some(old) = touch.old.as_ref().map(unfilled) else { return true };
+    data.iter().any(|item| item.table == touch.table && unfilled(&item.values) == old)
+}
+
+fn unfilled(values: &Values) -> Values {
+    let mut values = values.clone();
+    values.remove(FILLER);
+    values
+}
+
+/// What is created gets an identity that no item has. What belongs together keeps belonging together: an
+/// order's new id is that of its lines too.
+fn new_identities<'m>(model: &Model, data: &[SampleItem], touches: Vec<Touch<'m>>) -> Vec<Touch<'m>> {
+    let mut renamed: Vec<(String, Value, Value)> = Vec::new();
+    let create = |mut touch: Touch<'m>| {
+        let Some(values) = touch.new.clone().filter(|_| touch.write.verb == WriteVerb::Create) else {
+            return touch;
+        };
+        let item =
+            SampleItem { table: touch.table, entity: Some(touch.entity), name: None, values, parent: None };
+        let item = follow(model, item, &renamed);
+        let new = unused(model, data, &item);
+        for (name, value) in &item.values {
+            let attribute = model.entity(touch.entity).attribute(name);
+            if let Some(other) = new.values.get(name).filter(|other| *other != value && attribute.is_some()) {
+                renamed.push((name.clone(), value.clone(), other.clone()));
+            }
+        }
+        touch.new = Some(new.values);
+        touch
+    };
+    touches.into_iter().map(create).collect()
+}
+
+/// The item with the values that others of the request have been given.
+fn follow(model: &Model, item: SampleItem, renamed: &[(String, Value, Value)]) -> SampleItem {
+    let changes: Vec<(String, Value)> = renamed
+        .iter()
+        .filter(|(name, old, _)| item.values.get(name) == Some(old))
+        .map(|(name, _, new)| (name.clone(), new.clone()))
+        .collect();
+    if changes.is_empty() { item } else { with(model, &item, changes, 0) }
+}
+
+/// The item if its key is free, else under another identity.
+fn unused(model: &Model, data: &[SampleItem], item: &SampleItem) -> SampleItem {
+    let key = |item: &SampleItem| key_of(model, item.table, &item.values);
+    let is_free =
+        |item: &SampleItem| !data.iter().any(|stored| stored.table == item.table && key(stored) == key(item));
+    let others = (1..=IDENTITIES_MAX).filter_map(|number| variant(model, item, number));
+    std::iter::once(item.clone()).chain(others).find(is_free).unwrap_or_else(|| item.clone())
+}

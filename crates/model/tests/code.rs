@@ -1,0 +1,251 @@
+//! Patterns as code: what is sent, and how each language writes it.
+
+use std::fs;
+use std::path::Path;
+
+use model::code::{Effect, Example, Language, code, examples};
+use model::{Model, Source, file};
+
+const MODEL: &str = r#"
+model: orders
+table: { name: app-main, partition: PK, sort: SK }
+entities:
+  Customer:
+    key: { PK: "CUST#{customerId}", SK: PROFILE }
+    attributes: { name: string, tags: string-set, photo: binary, points: number, born-on: date }
+    samples: [{ customerId: c-1, name: "O'Brien \"Bo\"", points: 1.5, tags: { SS: [a, b] }, photo: { B: AP8= } }]
+  Order:
+    key: { PK: "CUST#{customerId}", SK: "ORDER#{createdAt}#{orderId}" }
+    attributes: { createdAt: timestamp, status: [OPEN, SHIPPED], total: number, version: number }
+    count: 3 per Customer
+    indexes:
+      GSI1: { GSI1PK: "CUST#{customerId}#{status}", GSI1SK: "{createdAt}#{orderId}" }
+      GSI2: { when: status = OPEN, GSI2PK: "OPEN#{shard(orderId, 3)}", GSI2SK: "{createdAt}#{orderId}" }
+indexes: { GSI1: { project: [status, total] }, GSI2: { project: keys } }
+patterns:
+  P: "#;
+
+fn model(pattern: &str) -> Model {
+    let source = Source::new("model.yaml", format!("{MODEL}{pattern}\n"));
+    let reading = file::read(&source);
+    let shown = model::diagnostic::text(&source, &reading.diagnostics, false);
+    reading.model.unwrap_or_else(|| panic!("{shown}"))
+}
+
+fn written(pattern: &str, language: Language) -> String {
+    let model = model(pattern);
+    code(&model, &examples(&model, None), language)
+}
+
+#[track_caller]
+fn check(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no {part} in\n{text}");
+    }
+}
+
+const BY_STATUS: &str =
+    "{ query: Order, by: [customerId, status], order: createdAt desc, read: [status, total] }";
+const OPEN: &str =
+    "{ query: Order, where: status = OPEN, order: createdAt, limit: 10, read: keys, fan-out: allowed }";
+const ALL: &str = "{ query: Order, by: customerId, paged: true }";
+
+#[test]
+fn only_names_that_must_be_are_aliased_and_a_comment_says_why() {
+    let text = written(BY_STATUS, Language::Cli);
+    check(
+        &text,
+        &[
+            "# `status` is a reserved word, so it goes by `#status`\n",
+            "--key-condition-expression 'GSI1PK = :GSI1PK'",
+            "--projection-expression 'GSI1PK, GSI1SK, PK, SK, #status, #total'",
+            r##"--expression-attribute-names '{"#status": "status", "#total": "total"}'"##,
+            "--no-scan-index-forward",
+        ],
+    );
+    let text = written("{ update: Customer, by: customerId, set: [born-on] }", Language::Boto3);
+    check(
+        &text,
+        &[
+            "# `born-on` has characters that expressions do not take, so it goes by `#bornon`\n",
+            "UpdateExpression=\"SET #bornon = :bornon\"",
+        ],
+    );
+}
+
+#[test]
+fn quotes_do_not_end_an_argument_of_the_shell() {
+    let text = written("{ put: Customer }", Language::Cli);
+    check(&text, &[r#"aws dynamodb put-item \"#, r#""photo": {"B": "AP8="}"#, r#"{"SS": ["a", "b"]}"#]);
+    check(&text, &[r#""name": {"S": "O'\''Brien"#]);
+}
+
+#[test]
+fn python_has_literals_of_its_own() {
+    let text = written("{ create: Customer }", Language::Boto3);
+    check(
+        &text,
+        &[
+            "from decimal import Decimal\n",
+            "def p():\n    table.put_item(\n        Item={\n",
+            "            \"photo\": b\"\\x00\\xff\",\n",
+            "            \"points\": Decimal(\"1.5\"),\n",
+            "            \"tags\": {\"a\", \"b\"},\n",
+            "            \"name\": \"O'Brien \\\"Bo\\\"\",\n",
+            "        ConditionExpression=\"attribute_not_exists(PK)\",\n",
+        ],
+    );
+}
+
+#[test]
+fn javascript_has_literals_of_its_own() {
+    let text = written("{ create: Customer }", Language::JavaScript);
+    check(
+        &text,
+        &[
+            "import { DynamoDBDocumentClient, PutCommand } from \"@aws-sdk/lib-dynamodb\";\n",
+            "photo: Buffer.from(\"AP8=\", \"base64\"),\n",
+            "points: 1.5,\n",
+            "tags: new Set([\"a\", \"b\"]),\n",
+            "\"born-on\": ",
+        ],
+    );
+    let exact = MODEL.replace("points: 1.5", "points: 12345678901234567890.5");
+    let source = Source::new("model.yaml", format!("{exact}{{ create: Customer }}\n"));
+    let model = file::read(&source).model.expect("a model");
+    let text = code(&model, &examples(&model, None), Language::JavaScript);
+    check(&text, &["points: NumberValue.from(\"12345678901234567890.5\")", "NumberValue, PutCommand"]);
+}
+
+#[test]
+fn shards_are_a_loop_and_their_answers_are_put_in_order() {
+    check(
+        &written(OPEN, Language::Cli),
+        &[
+            "# Query on GSI2, 3 requests\n",
+            "# Each answer is in order; together they are merged by GSI2SK\n",
+            "for shard in 0 1 2; do\n    aws dynamodb query",
+            r#"'{":GSI2PK": {"S": "OPEN#'"$shard"'"}}'"#,
+            "--page-size 10 \\\n        --max-items 10\ndone\n",
+        ],
+    );
+    check(
+        &written(OPEN, Language::Boto3),
+        &[
+            "    for shard in range(3):\n",
+            "{\":GSI2PK\": f\"OPEN#{shard}\"}",
+            "    items.sort(key=lambda item: item[\"GSI2SK\"])\n    return items[:10]\n",
+        ],
+    );
+    check(
+        &written(OPEN, Language::JavaScript),
+        &[
+            "  for (let shard = 0; shard < 3; shard++) {\n",
+            "{ \":GSI2PK\": `OPEN#${shard}` }",
+            "  items.sort((a, b) => order(a.GSI2SK, b.GSI2SK));\n  return items.slice(0, 10);\n",
+        ],
+    );
+}
+
+#[test]
+fn values_that_a_key_is_chosen_by_are_a_loop_too() {
+    let pattern = "{ query: Order, by: customerId, where: 'status in (OPEN, SHIPPED)', fan-out: allowed }";
+    check(
+        &written(pattern, Language::Cli),
+        &["for values in \\\n    '{\"", "--expression-attribute-values \"$values\""],
+    );
+    check(&written(pattern, Language::Boto3), &["    for values in [", "ExpressionAttributeValues=values"]);
+    check(
+        &written(pattern, Language::JavaScript),
+        &["  for (const values of [", "ExpressionAttributeValues: values"],
+    );
+}
+
+#[test]
+fn pages_are_a_loop() {
+    check(
+        &written(ALL, Language::Boto3),
+        &[
+            "    while True:\n",
+            "answer = table.query(**request)\n",
+            "request[\"ExclusiveStartKey\"] = answer[\"LastEvaluatedKey\"]\n",
+        ],
+    );
+    let text = written(ALL, Language::JavaScript);
+    check(
+        &text,
+        &["for await (const { Items } of paginateQuery(", "items.push(...Items);", "paginateQuery } from"],
+    );
+    assert!(!written(ALL, Language::Cli).contains("for "), "the CLI pages by itself");
+}
+
+#[test]
+fn what_is_created_is_new_and_stays_together() {
+    let model = model("{ transact: [create Order × 2, { update: Customer, by: customerId, set: [name] }] }");
+    let examples = examples(&model, None);
+    let Ok(sending) = &examples[0].sending else { panic!("it can be sent") };
+    let Effect::Leaves { items } = &sending.effect else { panic!("it writes") };
+    let loaded: Vec<_> = model::sample::sample(&model, Default::default())
+        .items
+        .into_iter()
+        .map(|item| model::sample::key_of(&model, item.table, &item.values))
+        .collect();
+    assert!(!loaded.contains(&items[0].key) && !loaded.contains(&items[1].key));
+    assert!(loaded.contains(&items[2].key), "what is changed is there");
+    assert_ne!(items[0].key, items[1].key);
+}
+
+#[test]
+fn what_can_not_be_sent_is_said() {
+    let text = written("{ query: Order, by: customerId, external: OpenSearch }", Language::Boto3);
+    check(&text, &["# No request: OpenSearch serves it, not the table\n"]);
+    let text = written("{ scan: Order }", Language::Cli);
+    check(&text, &["# Not one good request: it reads the whole table\n", "aws dynamodb scan"]);
+}
+
+fn all_examples() -> Vec<(String, Model)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
+    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let read = |path: std::path::PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let source = Source::new(name.clone(), fs::read_to_string(path).unwrap());
+        (name, file::read(&source).model.unwrap())
+    };
+    paths.into_iter().map(read).collect()
+}
+
+#[test]
+fn every_pattern_of_every_example_is_a_request_that_the_api_takes() {
+    for (name, model) in all_examples() {
+        for Example { pattern, sending, notes, .. } in examples(&model, None) {
+            match sending {
+                Ok(sending) => {
+                    assert!(!sending.requests.is_empty(), "{name} {pattern}");
+                    for request in &sending.requests {
+                        assert_eq!(request.check(), Ok(()), "{name} {pattern}");
+                    }
+                    assert!(
+                        !notes.iter().any(|note| note.contains("refused")),
+                        "{name} {pattern}: {notes:?}"
+                    );
+                }
+                Err(why) => assert!(why.contains("serves it"), "{name} {pattern}: {why}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn names_of_functions_are_names() {
+    let text = MODEL.replace(
+        "  P: ",
+        "  by-id: { get: Customer, by: customerId }\n  by_id: { get: Customer, by: customerId }\n  return: ",
+    );
+    let source = Source::new("model.yaml", format!("{text}{ALL}\n"));
+    let model = file::read(&source).model.expect("a model");
+    let text = code(&model, &examples(&model, None), Language::Boto3);
+    check(&text, &["def by_id():\n", "def by_id_():\n", "def return_():\n"]);
+    let text = code(&model, &examples(&model, Some("return")), Language::JavaScript);
+    check(&text, &["export async function return_() {\n"]);
+}
