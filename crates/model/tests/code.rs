@@ -196,6 +196,15 @@ fn what_is_created_is_new_and_stays_together() {
 }
 
 #[test]
+fn what_only_fills_items_up_is_left_out() {
+    let sized = MODEL.replace("name: string,", "name: { size: 900 B },").replace("    count: 3 per", "    size: 2 KB\n    count: 3 per");
+    let source = Source::new("model.yaml", format!("{sized}{{ transact: [create Customer, create Order] }}\n"));
+    let model = file::read(&source).model.expect("a model");
+    let text = code(&model, &examples(&model, None), Language::Boto3);
+    assert!(!text.contains("xxxx") && !text.contains("_filler"), "{text}");
+}
+
+#[test]
 fn what_can_not_be_sent_is_said() {
     let text = written("{ query: Order, by: customerId, external: OpenSearch }", Language::Boto3);
     check(&text, &["# No request: OpenSearch serves it, not the table\n"]);

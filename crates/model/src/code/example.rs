@@ -1,13 +1,14 @@
 //! A pattern on the example data: what is sent, and what comes of it.
 
 use api::{Input, Request};
+use item::Value;
 use serde_json::Value as Json;
 
 use super::name;
 use super::sketch::body;
 use crate::Model;
 use crate::meaning;
-use crate::model::{Grouping, Pattern, Read, WriteVerb};
+use crate::model::{Grouping, IndexEntry, Pattern, Read, WriteVerb};
 use crate::plan::{Plan, ReadOperation, ReadPlan, plan};
 use crate::predict::item::Values;
 use crate::request::expression::Alias;
@@ -15,6 +16,7 @@ use crate::request::read::HIGHEST;
 use crate::request::{Given, PlannedRead, Touch, Unsendable, given, group, write, write_example};
 use crate::sample::{FILLER, SampleItem, Scale, key_of, sample};
 
+const BYTES_SHOWN: usize = 16;
 /// Nobody writes a loop over more requests.
 const FAN_OUT_MAX: u64 = 10_000;
 
@@ -229,7 +231,8 @@ fn writing(
     if !example.fits {
         notes.push("On the example data it is refused: no item there fulfils its condition".to_owned());
     }
-    let touches: Vec<Touch<'_>> = example.touches.into_iter().map(unfilled).collect();
+    let touches: Vec<Touch<'_>> =
+        example.touches.into_iter().map(|touch| shortened(model, unfilled(touch))).collect();
     let request = match (pattern.grouping, touches.as_slice()) {
         (Grouping::Transaction, _) => write::transaction(model, &touches)?.into_request(),
         (Grouping::Batch, _) => {
@@ -252,6 +255,35 @@ fn unfilled(mut touch: Touch<'_>) -> Touch<'_> {
         values.remove(FILLER);
     }
     touch
+}
+
+/// What is written is no longer than it takes to see what it is, unless a key is made of it.
+fn shortened<'m>(model: &Model, mut touch: Touch<'m>) -> Touch<'m> {
+    let entity = model.entity(touch.entity);
+    let templates = || entity.key_templates().chain(entity.entries.iter().flat_map(IndexEntry::templates));
+    for (name, value) in touch.new.iter_mut().flatten() {
+        let sized = entity.attribute(name).is_some_and(|attribute| attribute.size.is_some());
+        let written = touch.old.as_ref().is_none_or(|old| old.get(name) != Some(&*value));
+        if sized && written && !templates().any(|template| template.uses(name)) {
+            shorten(value);
+        }
+    }
+    touch
+}
+
+fn shorten(value: &mut Value) {
+    match value {
+        Value::S(text) => {
+            let stem = text.trim_end_matches(['x', 'y', 'z']).len();
+            if stem > 0 {
+                text.truncate(stem);
+            }
+        }
+        Value::B(bytes) => bytes.truncate(BYTES_SHOWN),
+        Value::L(elements) => elements.iter_mut().for_each(shorten),
+        Value::M(entries) => entries.values_mut().for_each(shorten),
+        _ => {}
+    }
 }
 
 fn left(model: &Model, touch: &Touch<'_>) -> Option<Written> {
