@@ -197,8 +197,11 @@ fn what_is_created_is_new_and_stays_together() {
 
 #[test]
 fn what_only_fills_items_up_is_left_out() {
-    let sized = MODEL.replace("name: string,", "name: { size: 900 B },").replace("    count: 3 per", "    size: 2 KB\n    count: 3 per");
-    let source = Source::new("model.yaml", format!("{sized}{{ transact: [create Customer, create Order] }}\n"));
+    let sized = MODEL
+        .replace("name: string,", "name: { size: 900 B },")
+        .replace("    count: 3 per", "    size: 2 KB\n    count: 3 per");
+    let source =
+        Source::new("model.yaml", format!("{sized}{{ transact: [create Customer, create Order] }}\n"));
     let model = file::read(&source).model.expect("a model");
     let text = code(&model, &examples(&model, None), Language::Boto3);
     assert!(!text.contains("xxxx") && !text.contains("_filler"), "{text}");
