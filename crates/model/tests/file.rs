@@ -325,3 +325,16 @@ fn expected_rows_must_exist() {
         + "samples: { one: { PK: CUST#a, SK: ORDER#1 }, two: { PK: CUST#a, SK: ORDER#2 } }\n";
     assert_eq!(problems(&text), ["18: tow: there is no sample row `tow`"]);
 }
+
+#[test]
+fn a_table_without_a_name_is_called_after_its_model() {
+    let name = |model: &str| {
+        let reading =
+            file::read(&Source::new("model.yaml", format!("model: {model}\ntable: {{ partition: PK }}\n")));
+        reading.model.map(|model| model.tables[0].name.value.clone())
+    };
+    assert_eq!(name("order-management").as_deref(), Some("order-management"));
+    assert_eq!(name("The shop").as_deref(), Some("The-shop"));
+    assert_eq!(name("x").as_deref(), Some("x-table"));
+    assert_eq!(name("магазин").as_deref(), Some("-------"));
+}

@@ -20,6 +20,8 @@ pub struct RawTable {
     pub indexes: Vec<RawIndex>,
 }
 
+const NAME_BYTES: std::ops::RangeInclusive<usize> = 3..=255;
+
 pub const BILLING: [(&str, Billing); 2] =
     [("on-demand", Billing::OnDemand), ("provisioned", Billing::Provisioned)];
 pub const CLASSES: [(&str, TableClass); 2] =
@@ -52,8 +54,8 @@ pub fn tables(reader: &mut Reader<'_>, fields: &mut Fields<'_>, model: &Spanned<
         return entries.iter().filter_map(|(name, node)| named_table(reader, name, node)).collect();
     }
     let mut raw = match single {
-        Some((_, node)) => single_table(reader, node, model),
-        None => RawTable { table: empty(model.clone(), model.span), indexes: Vec::new() },
+        Some((_, node)) => single_table(reader, node, name_for(model)),
+        None => RawTable { table: empty(name_for(model), model.span), indexes: Vec::new() },
     };
     raw.indexes.extend(indexes(reader, fields));
     raw.table.samples.extend(samples(reader, fields, raw.table.key.as_ref()));
@@ -61,15 +63,16 @@ pub fn tables(reader: &mut Reader<'_>, fields: &mut Fields<'_>, model: &Spanned<
     vec![raw]
 }
 
-fn single_table(reader: &mut Reader<'_>, node: &Node, model: &Spanned<String>) -> RawTable {
+fn single_table(reader: &mut Reader<'_>, node: &Node, default: Spanned<String>) -> RawTable {
     if let Some(scalar) = node.scalar() {
         let name = Spanned::new(scalar.text.clone(), scalar.span);
+        check_name(reader, &name);
         return RawTable { table: empty(name, scalar.span), indexes: Vec::new() };
     }
     let Some(mut fields) = reader.fields(node, "a table") else {
-        return RawTable { table: empty(model.clone(), node.span), indexes: Vec::new() };
+        return RawTable { table: empty(default, node.span), indexes: Vec::new() };
     };
-    let name = fields.take("name").and_then(|node| reader.text(node)).unwrap_or_else(|| model.clone());
+    let name = fields.take("name").and_then(|node| reader.text(node)).unwrap_or(default);
     table(reader, fields, name, node.span)
 }
 
@@ -129,9 +132,22 @@ fn empty(name: Spanned<String>, span: Span) -> Table {
     }
 }
 
+/// The model's name, as far as a table can have it: a model may be called `The shop`.
+fn name_for(model: &Spanned<String>) -> Spanned<String> {
+    let fit = |c: char| if is_allowed(c) { c } else { '-' };
+    let mut name: String = model.chars().map(fit).take(NAME_BYTES.end() - "-table".len()).collect();
+    if name.len() < *NAME_BYTES.start() {
+        name.push_str("-table");
+    }
+    Spanned::new(name, model.span)
+}
+
+fn is_allowed(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
 fn check_name(reader: &mut Reader<'_>, name: &Spanned<String>) {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if !(3..=255).contains(&name.len()) || !name.chars().all(allowed) {
+    if !NAME_BYTES.contains(&name.len()) || !name.chars().all(is_allowed) {
         let help = "3 to 255 letters, digits, `_`, `-` or `.`";
         reader.error_with_help(name.span, format!("`{}` can't be the name of a table", name.value), help);
     }
