@@ -108,8 +108,7 @@ fn model(reader: &mut Reader<'_>, root: &Node) -> Option<Model> {
     let tables = table::tables(reader, &mut fields, &name);
     let entity_nodes = fields.take("entities").map(|node| reader.named(node, "entities")).unwrap_or_default();
     reader.entities = entity_nodes.iter().map(|(name, _)| name.text.clone()).collect();
-    let entities =
-        entity_nodes.iter().filter_map(|(name, node)| entity::entity(reader, name, node)).collect();
+    let entities = entity_nodes.iter().map(|(name, node)| entity::entity(reader, name, node)).collect();
     let mut resolved = resolve::resolve(reader, tables, entities);
 
     let pattern_nodes =

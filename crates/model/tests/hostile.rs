@@ -59,3 +59,21 @@ fn a_name_that_is_not_there_is_answered_with_some_of_those_that_are() {
     text += "patterns: { A: { get: Zzz, by: id } }\n";
     assert_eq!(problem(text), "there is no entity `Zzz`");
 }
+
+#[test]
+fn an_entity_or_table_that_is_none_leaves_the_others_in_their_places() {
+    let text = "model: x
+tables: { one: 5, two: { partition: PK } }
+entities: { A: key, B: { table: two, key: { PK: \"B#{b}\" } } }
+patterns: { P: { get: B }, Q: { create: A } }
+";
+    let source = Source::new("hostile.yaml", text);
+    let messages: Vec<String> =
+        file::read(&source).diagnostics.into_iter().map(|problem| problem.message).collect();
+    let first = [
+        "a table is a mapping of fields, not a single value",
+        "an entity is a mapping of fields, not a single value",
+    ];
+    assert!(first.iter().all(|message| messages.iter().any(|one| one == message)), "{messages:?}");
+    assert!(!messages.iter().any(|message| message.contains("`B`")), "{messages:?}");
+}

@@ -42,11 +42,12 @@ pub struct RawEntry {
     pub span: Span,
 }
 
-pub fn entity(reader: &mut Reader<'_>, name: &Scalar, node: &Node) -> Option<RawEntity> {
+/// One for each name, whatever stands behind it: ids are positions among the names.
+pub fn entity(reader: &mut Reader<'_>, name: &Scalar, node: &Node) -> RawEntity {
     let span = name.span.to(node.span);
     let nothing = node.scalar().is_some_and(Scalar::is_null);
-    let mut fields =
-        if nothing { Fields::new("an entity", &[]) } else { reader.fields(node, "an entity")? };
+    let fields = if nothing { None } else { reader.fields(node, "an entity") };
+    let mut fields = fields.unwrap_or_else(|| Fields::new("an entity", &[]));
     let table = table_of(reader, &mut fields, name);
     let attributes = fields.take("attributes").map(|node| attributes(reader, node)).unwrap_or_default();
     let kind = |name: &str| attributes.get(name).map(|attribute: &Attribute| attribute.kind.stored());
@@ -68,7 +69,7 @@ pub fn entity(reader: &mut Reader<'_>, name: &Scalar, node: &Node) -> Option<Raw
     };
     reader.allow(&mut fields, span);
     fields.finish(reader);
-    Some(entity)
+    entity
 }
 
 fn table_of(reader: &mut Reader<'_>, fields: &mut Fields<'_>, entity: &Scalar) -> TableId {

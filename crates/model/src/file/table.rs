@@ -51,7 +51,7 @@ pub fn tables(reader: &mut Reader<'_>, fields: &mut Fields<'_>, model: &Spanned<
         }
         let entries = reader.named(node, "tables");
         reader.tables = entries.iter().map(|(name, _)| name.text.clone()).collect();
-        return entries.iter().filter_map(|(name, node)| named_table(reader, name, node)).collect();
+        return entries.iter().map(|(name, node)| named_table(reader, name, node)).collect();
     }
     let mut raw = match single {
         Some((_, node)) => single_table(reader, node, name_for(model)),
@@ -76,11 +76,12 @@ fn single_table(reader: &mut Reader<'_>, node: &Node, default: Spanned<String>) 
     table(reader, fields, name, node.span)
 }
 
-fn named_table(reader: &mut Reader<'_>, name: &Scalar, node: &Node) -> Option<RawTable> {
-    let fields = reader.fields(node, "a table")?;
+/// One for each name, whatever stands behind it: ids are positions among the names.
+fn named_table(reader: &mut Reader<'_>, name: &Scalar, node: &Node) -> RawTable {
+    let fields = reader.fields(node, "a table").unwrap_or_else(|| Fields::new("a table", &[]));
     let name = Spanned::new(name.text.clone(), name.span);
     let span = name.span.to(node.span);
-    Some(table(reader, fields, name, span))
+    table(reader, fields, name, span)
 }
 
 fn table(reader: &mut Reader<'_>, mut fields: Fields<'_>, name: Spanned<String>, span: Span) -> RawTable {
