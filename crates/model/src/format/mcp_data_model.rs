@@ -4,9 +4,11 @@
 use serde_json::{Map, Value, json};
 
 use super::create_table::{self, TableSection};
+use super::document::{id, list};
 use super::draft::Draft;
+use super::operation::{operation, verb};
 use super::value::{self, Row};
-use super::{Aspect, Format, JSON, Notes, Unreadable, infer, skill};
+use super::{Aspect, Format, JSON, Notes, Unreadable, infer};
 use crate::Model;
 use crate::model::{ActionKind, Pattern};
 
@@ -53,7 +55,7 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
         draft.add_table(table);
     }
     for pattern in list(&document["access_patterns"]) {
-        let id = id(pattern);
+        let id = id(&pattern["pattern"]);
         match pattern_fields(&draft, pattern) {
             Some(fields) => draft.add_pattern(&id, fields),
             None => {
@@ -64,43 +66,23 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
     Ok(draft)
 }
 
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
-}
-
-fn id(pattern: &Value) -> String {
-    match &pattern["pattern"] {
-        Value::String(id) => id.clone(),
-        other => other.to_string(),
-    }
-}
-
-const OPERATIONS: [(&str, &str); 6] = [
-    ("GetItem", "get"),
-    ("Query", "query"),
-    ("Scan", "scan"),
-    ("PutItem", "put"),
-    ("UpdateItem", "update"),
-    ("DeleteItem", "delete"),
-];
-
 /// Where a table has one entity, it is what the pattern is about.
 fn pattern_fields(draft: &Draft, pattern: &Value) -> Option<Map<String, Value>> {
     let operation = pattern["dynamodb_operation"].as_str()?;
-    let (_, verb) = OPERATIONS.iter().find(|(name, _)| *name == operation)?;
+    let verb = verb(operation)?;
     let entities = draft.entities_of(pattern["table"].as_str()?);
     let [entity] = entities.as_slice() else { return None };
     let mut fields = Map::new();
     if let Some(description) = pattern["description"].as_str() {
         fields.insert("description".to_owned(), description.into());
     }
-    fields.insert((*verb).to_owned(), (*entity).into());
+    fields.insert(verb.to_owned(), (*entity).into());
     let index = pattern["index"].as_str();
     if let Some(index) = index {
         fields.insert("index".to_owned(), index.into());
     }
     let known = equalities(pattern["implementation"].as_str().unwrap_or_default());
-    if *verb == "query" && !known.is_empty() {
+    if verb == "query" && !known.is_empty() {
         fields.insert("by".to_owned(), known.into());
     }
     Some(fields)
@@ -159,7 +141,7 @@ fn pattern(model: &Model, pattern: &Pattern, notes: &mut Notes) -> Option<Value>
         let reason = format!("Delegated to {}", external.value);
         return Some(json!({ "pattern": pattern.id.value, "description": description, "reason": reason }));
     }
-    let Some(operation) = skill::operation(pattern) else {
+    let Some(operation) = operation(pattern) else {
         notes.add(format!("pattern {} is left out: it has several steps", pattern.id.value));
         return None;
     };

@@ -3,12 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::create_table::TableSection;
+use super::document::{id, key_sides, list, put_key_sides, put_texts, texts};
 use super::draft::Draft;
-use super::{Aspect, Format, JSON, Notes, Unreadable, skill};
+use super::operation::{operation, verb};
+use super::{Aspect, Format, JSON, Notes, Unreadable};
 use crate::Model;
 use crate::model::{
-    ActionKind, AttributeKind, Consistency, Entity, EntityId, Index, KeyAttribute, Pattern, Projection,
-    TableId,
+    ActionKind, AttributeKind, Consistency, Entity, EntityId, Index, Pattern, Projection, TableId,
 };
 use crate::template::Template;
 
@@ -46,7 +47,7 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
     for shape in tables {
         for (name, entity) in shape["entities"].as_object().into_iter().flatten() {
             for pattern in list(&entity["access_patterns"]) {
-                let id = id(pattern);
+                let id = id(&pattern["pattern_id"]);
                 match pattern_fields(name, entity, pattern) {
                     Some(fields) => draft.add_pattern(&id, fields),
                     None => notes.add(format!("pattern {id} is kept, but a model has no word for it")),
@@ -60,24 +61,8 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
     Ok(draft)
 }
 
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
-}
-
-fn texts(value: &Value) -> Vec<&str> {
-    value.as_str().into_iter().chain(list(value).filter_map(Value::as_str)).collect()
-}
-
 fn name_of(table: &Value) -> &str {
     table["table_config"]["table_name"].as_str().unwrap_or("model")
-}
-
-/// Numbers in this format.
-fn id(pattern: &Value) -> String {
-    match &pattern["pattern_id"] {
-        Value::String(id) => id.clone(),
-        other => other.to_string(),
-    }
 }
 
 fn section(shape: &Value) -> Result<TableSection, Unreadable> {
@@ -93,18 +78,9 @@ fn section(shape: &Value) -> Result<TableSection, Unreadable> {
             _ => "string",
         }
     };
-    let key = |keys: &Value| -> Map<String, Value> {
-        let sides = [("partition", &keys["partition_key"]), ("sort", &keys["sort_key"])];
-        let side = |(side, names): (&str, &Value)| {
-            let typed: Map<String, Value> =
-                texts(names).into_iter().map(|name| (name.to_owned(), kind(name).into())).collect();
-            (!typed.is_empty()).then_some((side.to_owned(), Value::Object(typed)))
-        };
-        sides.into_iter().filter_map(side).collect()
-    };
-    let mut fields = key(config);
+    let mut fields = key_sides(config, kind);
     let index = |index: &Value| {
-        let mut fields = key(index);
+        let mut fields = key_sides(index, kind);
         let project = match index["projection"].as_str() {
             Some("KEYS_ONLY") => "keys".into(),
             Some("INCLUDE") => index["included_attributes"].as_array().cloned().unwrap_or_default().into(),
@@ -170,27 +146,18 @@ fn kind(name: &str) -> &'static str {
     }
 }
 
-const OPERATIONS: [(&str, &str); 6] = [
-    ("GetItem", "get"),
-    ("Query", "query"),
-    ("Scan", "scan"),
-    ("PutItem", "put"),
-    ("UpdateItem", "update"),
-    ("DeleteItem", "delete"),
-];
-
 fn pattern_fields(name: &str, entity: &Value, pattern: &Value) -> Option<Map<String, Value>> {
     let operation = pattern["operation"].as_str()?;
-    let (_, verb) = OPERATIONS.iter().find(|(name, _)| *name == operation)?;
+    let verb = verb(operation)?;
     let mut fields = Map::new();
     if let Some(description) = pattern["description"].as_str() {
         fields.insert("description".to_owned(), description.into());
     }
-    fields.insert((*verb).to_owned(), name.into());
+    fields.insert(verb.to_owned(), name.into());
     let declared = |name: &str| list(&entity["fields"]).any(|field| field["name"] == name);
     let parameters = list(&pattern["parameters"]).filter_map(|one| one["name"].as_str());
     let by: Vec<&str> = parameters.filter(|name| declared(name)).collect();
-    if matches!(*verb, "query" | "get" | "update" | "delete") && !by.is_empty() {
+    if matches!(verb, "query" | "get" | "update" | "delete") && !by.is_empty() {
         fields.insert("by".to_owned(), by.into());
     }
     if let Some(index) = pattern["index_name"].as_str() {
@@ -214,7 +181,7 @@ fn table(model: &Model, id: TableId, notes: &mut Notes) -> Option<Value> {
         return None;
     };
     let mut config = json!({ "table_name": table.name.value });
-    put_key(&mut config, &key.partition, &key.sort);
+    put_key_sides(&mut config, &key.partition, &key.sort);
     let mut shape = json!({ "table_config": config });
     let indexes: Vec<Value> = table.global_indexes().map(index).collect();
     if !indexes.is_empty() {
@@ -228,24 +195,9 @@ fn table(model: &Model, id: TableId, notes: &mut Notes) -> Option<Value> {
     Some(shape)
 }
 
-fn put_key(shape: &mut Value, partition: &[KeyAttribute], sort: &[KeyAttribute]) {
-    for (name, side) in [("partition_key", partition), ("sort_key", sort)] {
-        put_one_or_list(shape, name, side.iter().map(|key| key.name.clone()).collect());
-    }
-}
-
-/// A single text stands alone.
-fn put_one_or_list(shape: &mut Value, name: &str, mut texts: Vec<String>) {
-    match texts.len() {
-        0 => {}
-        1 => shape[name] = texts.remove(0).into(),
-        _ => shape[name] = texts.into(),
-    }
-}
-
 fn index(index: &Index) -> Value {
     let mut shape = json!({ "name": index.name.value });
-    put_key(&mut shape, &index.key.partition, &index.key.sort);
+    put_key_sides(&mut shape, &index.key.partition, &index.key.sort);
     match &index.projection.value {
         Projection::All => shape["projection"] = "ALL".into(),
         Projection::Keys => shape["projection"] = "KEYS_ONLY".into(),
@@ -266,8 +218,8 @@ fn entity_shape(model: &Model, id: EntityId, entity: &Entity, notes: &mut Notes)
     let mapping = |entry: &crate::model::IndexEntry| {
         let templates = |templates: &[Template]| templates.iter().map(Template::to_string).collect();
         let mut mapping = json!({ "name": table.index(entry.index).name.value });
-        put_one_or_list(&mut mapping, "pk_template", templates(&entry.partition));
-        put_one_or_list(&mut mapping, "sk_template", templates(&entry.sort));
+        put_texts(&mut mapping, "pk_template", templates(&entry.partition));
+        put_texts(&mut mapping, "sk_template", templates(&entry.sort));
         mapping
     };
     let mappings: Vec<Value> = entity.entries.iter().map(mapping).collect();
@@ -302,7 +254,7 @@ fn field_type(kind: AttributeKind) -> &'static str {
 }
 
 fn pattern(pattern: &Pattern, entity: &Entity, notes: &mut Notes) -> Option<Value> {
-    let Some(operation) = skill::operation(pattern).filter(|_| pattern.external.is_none()) else {
+    let Some(operation) = operation(pattern).filter(|_| pattern.external.is_none()) else {
         notes.add(format!("pattern {} is left out: it is not one request for one entity", pattern.id.value));
         return None;
     };

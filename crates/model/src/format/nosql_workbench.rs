@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::create_table::{TableSection, projection, projection_shape};
+use super::document::list;
 use super::draft::Draft;
 use super::value::{self, Row};
 use super::{Aspect, Format, JSON, Notes, Unreadable, infer};
@@ -66,10 +67,6 @@ fn section(shape: &Value) -> Result<TableSection, Unreadable> {
         fields.insert("indexes".to_owned(), Value::Object(indexes));
     }
     Ok(TableSection { name: name.to_owned(), fields })
-}
-
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
 }
 
 fn key_fields(keys: &Value) -> Map<String, Value> {

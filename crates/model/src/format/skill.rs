@@ -4,13 +4,12 @@
 use serde_json::{Map, Value, json};
 
 use super::create_table::TableSection;
+use super::document::{key_sides, list, put_key_sides};
 use super::draft::Draft;
+use super::operation::{operation, verb};
 use super::{Aspect, Format, JSON, Notes, Unreadable, infer};
 use crate::Model;
-use crate::model::{
-    ActionKind, AttributeKind, Consistency, Entity, Grouping, Index, KeyAttribute, Pattern, Projection,
-    ReadVerb, TableId, WriteVerb,
-};
+use crate::model::{ActionKind, AttributeKind, Consistency, Entity, Index, Pattern, Projection, TableId};
 
 pub const FORMAT: Format = Format {
     name: "skill",
@@ -56,15 +55,6 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
     Ok(draft)
 }
 
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
-}
-
-/// One name, or several of a wide index key.
-fn names(value: &Value) -> Vec<&str> {
-    value.as_str().into_iter().chain(list(value).filter_map(Value::as_str)).collect()
-}
-
 fn section(shape: &Value) -> Result<TableSection, Unreadable> {
     let name =
         shape["table_name"].as_str().ok_or_else(|| Unreadable("a table has no `table_name`".to_owned()))?;
@@ -73,19 +63,9 @@ fn section(shape: &Value) -> Result<TableSection, Unreadable> {
         let declared = attributes.into_iter().find(|one| one["name"] == name);
         infer::kind_of_tag(declared.and_then(|one| one["type"].as_str()).unwrap_or("S"))
     };
-    let key = |keys: &Value| -> Map<String, Value> {
-        let side = |member: &str| {
-            let names = names(&keys[member]);
-            let typed: Map<String, Value> =
-                names.into_iter().map(|name| (name.to_owned(), kind(name).into())).collect();
-            (!typed.is_empty()).then_some(Value::Object(typed))
-        };
-        let sides = [("partition", side("partition_key")), ("sort", side("sort_key"))];
-        sides.into_iter().filter_map(|(name, side)| Some((name.to_owned(), side?))).collect()
-    };
-    let mut fields = key(&shape["key_schema"]);
+    let mut fields = key_sides(&shape["key_schema"], kind);
     let index = |index: &Value| {
-        let mut fields = key(index);
+        let mut fields = key_sides(index, kind);
         fields.insert("project".to_owned(), projection(&index["projection"]));
         Some((index["index_name"].as_str()?.to_owned(), Value::Object(fields)))
     };
@@ -123,25 +103,16 @@ fn entity_fields(table: &TableSection, entity: &Value) -> Map<String, Value> {
     fields
 }
 
-const OPERATIONS: [(&str, &str); 6] = [
-    ("GetItem", "get"),
-    ("Query", "query"),
-    ("Scan", "scan"),
-    ("PutItem", "put"),
-    ("UpdateItem", "update"),
-    ("DeleteItem", "delete"),
-];
-
 /// None for operations on several items, whose steps are not told.
 fn pattern_fields(draft: &Draft, pattern: &Value) -> Option<Map<String, Value>> {
     let operation = pattern["operation"].as_str()?;
-    let (_, verb) = OPERATIONS.iter().find(|(name, _)| *name == operation)?;
+    let verb = verb(operation)?;
     let written = list(&pattern["entities_written"]).find_map(Value::as_str);
     let entities = draft.entities_of(pattern["table"].as_str()?);
     let entity = written.filter(|name| entities.contains(name)).or_else(|| entities.first().copied())?;
-    let mut fields = Map::from_iter([((*verb).to_owned(), Value::from(entity))]);
+    let mut fields = Map::from_iter([(verb.to_owned(), Value::from(entity))]);
     let set: Vec<Value> = list(&pattern["attributes_written"]).cloned().collect();
-    if *verb == "update" && !set.is_empty() {
+    if verb == "update" && !set.is_empty() {
         fields.insert("set".to_owned(), set.into());
     }
     let rates = [("average", &pattern["avg_rps"]), ("peak", &pattern["peak_rps"])];
@@ -152,8 +123,7 @@ fn pattern_fields(draft: &Draft, pattern: &Value) -> Option<Map<String, Value>> 
     if !rate.is_empty() {
         fields.insert("rate".to_owned(), Value::Object(rate));
     }
-    if let Some(returned) =
-        pattern["items_per_request"].as_f64().filter(|_| matches!(*verb, "query" | "scan"))
+    if let Some(returned) = pattern["items_per_request"].as_f64().filter(|_| matches!(verb, "query" | "scan"))
     {
         fields.insert("returns".to_owned(), returned.into());
     }
@@ -180,7 +150,7 @@ fn table(model: &Model, id: TableId) -> Value {
     let entities: Vec<Value> = model.entities_of(id).map(|(_, entity)| entity_shape(model, entity)).collect();
     let mut shape = json!({ "table_name": table.name.value, "key_schema": {}, "entities": entities });
     if let Some(key) = &table.key {
-        put_key(&mut shape["key_schema"], &key.partition, &key.sort);
+        put_key_sides(&mut shape["key_schema"], &key.partition, &key.sort);
     }
     let indexes: Vec<Value> = table.global_indexes().map(index).collect();
     if !indexes.is_empty() {
@@ -189,20 +159,9 @@ fn table(model: &Model, id: TableId) -> Value {
     shape
 }
 
-fn put_key(shape: &mut Value, partition: &[KeyAttribute], sort: &[KeyAttribute]) {
-    for (name, side) in [("partition_key", partition), ("sort_key", sort)] {
-        let names: Vec<&str> = side.iter().map(|key| key.name.as_str()).collect();
-        match names.as_slice() {
-            [] => {}
-            [one] => shape[name] = (*one).into(),
-            several => shape[name] = several.to_vec().into(),
-        }
-    }
-}
-
 fn index(index: &Index) -> Value {
     let mut shape = json!({ "index_name": index.name.value });
-    put_key(&mut shape, &index.key.partition, &index.key.sort);
+    put_key_sides(&mut shape, &index.key.partition, &index.key.sort);
     shape["projection"] = match &index.projection.value {
         Projection::All => json!({ "type": "ALL" }),
         Projection::Keys => json!({ "type": "KEYS_ONLY" }),
@@ -229,8 +188,7 @@ fn entity_shape(model: &Model, entity: &Entity) -> Value {
 }
 
 fn pattern(model: &Model, pattern: &Pattern, notes: &mut Notes) -> Option<Value> {
-    let operation = operation(pattern);
-    let (Some(operation), Some(action)) = (operation, pattern.actions.first()) else {
+    let (Some(operation), Some(action)) = (operation(pattern), pattern.actions.first()) else {
         notes.add(format!("pattern {} is left out: there is no word for it", pattern.id.value));
         return None;
     };
@@ -280,24 +238,4 @@ fn pattern(model: &Model, pattern: &Pattern, notes: &mut Notes) -> Option<Value>
 /// Whole numbers without a point, as people write them.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value < 1e15 { (value as u64).into() } else { value.into() }
-}
-
-/// What a pattern of one step asks for; transactions and batches have steps that this format can't hold.
-pub fn operation(pattern: &Pattern) -> Option<&'static str> {
-    if pattern.grouping != Grouping::Single {
-        return None;
-    }
-    Some(match &pattern.actions.first()?.kind {
-        ActionKind::Read(read) => match read.verb {
-            ReadVerb::Get => "GetItem",
-            ReadVerb::Query => "Query",
-            ReadVerb::Scan => "Scan",
-        },
-        ActionKind::Write(write) => match write.verb {
-            WriteVerb::Create | WriteVerb::Put => "PutItem",
-            WriteVerb::Update => "UpdateItem",
-            WriteVerb::Delete => "DeleteItem",
-            WriteVerb::Check => return None,
-        },
-    })
 }

@@ -4,6 +4,7 @@ use serde_json::map::Entry;
 use serde_json::{Map, Value, json};
 
 use super::super::create_table::TableSection;
+use super::super::document::texts;
 use super::super::draft::Draft;
 use super::super::javascript::{as_code, pattern, tell_code};
 use super::super::{Notes, Unreadable};
@@ -209,8 +210,7 @@ impl<'d> Entity<'d> {
     fn collect(self, called: &str, collections: &mut Vec<Collection>) {
         for access in self.accesses() {
             let collection = &access.shape["collection"];
-            let names = collection.as_str().into_iter().chain(texts(collection));
-            for name in names {
+            for name in texts(collection) {
                 if let Some(known) = collections.iter_mut().find(|one| one.name == name) {
                     known.entities.push(called.to_owned());
                     continue;
@@ -238,10 +238,6 @@ impl<'d> Entity<'d> {
     }
 }
 
-fn texts(value: &Value) -> impl Iterator<Item = &str> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str)
-}
-
 impl<'d> Access<'d> {
     fn index(&self) -> Option<&'d str> {
         self.shape["index"].as_str()
@@ -258,7 +254,7 @@ impl<'d> Access<'d> {
             Some(template) => {
                 template.split("${").skip(1).filter_map(|one| Some(one.split_once('}')?.0)).collect()
             }
-            None => texts(&key["composite"]).chain(texts(&key["facets"])).collect(),
+            None => texts(key.get("composite").unwrap_or(&key["facets"])),
         }
     }
 
@@ -368,8 +364,7 @@ impl<'d> Access<'d> {
     fn affixes(&self, side: &str) -> (String, String) {
         let model = &self.entity.schema["model"];
         let text = |name: &str| model[name].as_str().unwrap_or_default();
-        let mut collections: Vec<&str> = texts(&self.shape["collection"]).collect();
-        collections.extend(self.shape["collection"].as_str());
+        let collections = texts(&self.shape["collection"]);
         let mark = if collections.is_empty() { "$" } else { "#" };
         let entity = format!("{mark}{}_{}", text("entity"), text("version"));
         let collection = match collections.is_empty() {
