@@ -7,6 +7,7 @@
 pub mod expression;
 pub mod given;
 pub mod group;
+pub mod literal;
 pub mod read;
 pub mod write;
 pub mod write_case;

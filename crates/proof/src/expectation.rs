@@ -1,7 +1,7 @@
 //! The file's own examples: its literal rows, and the rows a pattern is expected to find among them.
 
 use model::Model;
-use model::model::{Expectation, Pattern};
+use model::model::{Expectation, Pattern, TableId};
 use model::plan::Plan;
 use model::predict::item::Values;
 use model::request::{Given, PlannedRead};
@@ -59,6 +59,18 @@ async fn meet(
         compare(model, &expected, &found, |values| name_of(model, plan.table, values))
     };
     database.patiently(look, Result::is_ok).await
+}
+
+/// Whether these are the rows expected, in order.
+pub fn compare_rows(
+    model: &Model,
+    table: TableId,
+    expectation: &Expectation,
+    found: &[Values],
+) -> Result<(), Fault> {
+    let rows = rows(model);
+    let expected: Vec<&SampleItem> = expectation.rows.iter().filter_map(|name| rows.named(name)).collect();
+    compare(model, &expected, found, |values| name_of(model, table, values))
 }
 
 fn compare(

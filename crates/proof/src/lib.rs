@@ -19,6 +19,7 @@ mod expectation;
 mod experiment;
 mod fault;
 mod group_read;
+mod literal;
 mod measured;
 mod page;
 mod prove;

@@ -12,7 +12,7 @@ use crate::database::Database;
 use crate::experiment::Experiment;
 use crate::fault::Fault;
 use crate::trial::{Trial, name_of};
-use crate::{adversary, expectation, group_read, page};
+use crate::{adversary, expectation, group_read, literal, page};
 
 /// Kinds of failure shown of one pattern.
 const FINDINGS_MAX: usize = 3;
@@ -211,6 +211,7 @@ impl Prover<'_> {
             }
             let laboratory = self.beside.as_ref().unwrap_or(database);
             proof.findings.extend(expectation::findings(self.model, laboratory, pattern, &plan).await);
+            proof.findings.extend(literal::findings(self.model, pattern, &plan, &self.data).await);
         }
         let failed = !proof.findings.is_empty() || proof.tries == 0;
         proof.verdict = if failed { Verdict::NotProven } else { Verdict::Proven };

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use expression::{Condition, ExpressionError, Fault, KeyCondition, Kind, Placeholders, Projection, Update};
-use item::{Number, Value, ValueBuf};
+use item::ValueBuf;
 use serde_json::Value as Json;
 
 use super::{Rule, Subject};
 use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::Pattern;
+use crate::request::literal::value_of;
 use crate::{Diagnostic, Span};
 
 pub const RULE: Rule = Rule {
@@ -83,47 +84,6 @@ fn bind(kind: Kind, text: &str, placeholders: &mut Placeholders<'_>) -> Result<(
         Kind::KeyCondition => KeyCondition::parse(text, placeholders).map(drop),
         Kind::Update => Update::parse(text, placeholders).map(drop),
         Kind::Projection => Projection::parse(text, placeholders).map(drop),
-    }
-}
-
-/// `{ S: OPEN }` as DynamoDB JSON has it; a bare value as SDKs that convert have it.
-fn value_of(json: &Json) -> Value {
-    let typed = json.as_object().filter(|object| object.len() == 1).and_then(|object| object.iter().next());
-    let number = |json: &Json| {
-        let text = json.as_str().map_or_else(|| json.to_string(), str::to_owned);
-        Number::parse(&text).map_or(Value::Null, Value::N)
-    };
-    let list =
-        |json: &Json| json.as_array().map(|list| list.iter().map(value_of).collect()).unwrap_or_default();
-    let texts = |json: &Json| -> Vec<String> {
-        let list = json.as_array().into_iter().flatten();
-        list.map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned)).collect()
-    };
-    match (typed.map(|(tag, value)| (tag.as_str(), value)), json) {
-        (Some(("S", text)), _) => {
-            Value::from(text.as_str().map_or_else(|| text.to_string(), str::to_owned).as_str())
-        }
-        (Some(("N", text)), _) => number(text),
-        (Some(("BOOL", flag)), _) => Value::Bool(flag.as_bool().unwrap_or_default()),
-        (Some(("B", _)), _) => Value::B(Vec::new()),
-        (Some(("L", elements)), _) => Value::L(list(elements)),
-        (Some(("M", entries)), _) => Value::M(
-            entries
-                .as_object()
-                .into_iter()
-                .flatten()
-                .map(|(name, one)| (name.clone(), value_of(one)))
-                .collect(),
-        ),
-        (Some(("SS", elements)), _) => Value::string_set(texts(elements)),
-        (Some(("NS", elements)), _) => {
-            Value::number_set(texts(elements).iter().filter_map(|text| Number::parse(text).ok()))
-        }
-        (_, Json::String(text)) => Value::from(text.as_str()),
-        (_, Json::Number(_)) => number(json),
-        (_, Json::Bool(flag)) => Value::Bool(*flag),
-        (_, Json::Array(_)) => Value::L(list(json)),
-        _ => Value::Null,
     }
 }
 
