@@ -30,7 +30,7 @@ def model(command, path, *options):
 
 
 def load(client, path):
-    for batch in json.loads(model("export", path, "--to", "batch-write")):
+    for batch in json.loads(model("export", path, "--to", "sample-data")):
         assert not client.batch_write_item(**batch)["UnprocessedItems"]
 
 

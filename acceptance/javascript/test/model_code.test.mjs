@@ -37,7 +37,7 @@ const model = (command, path, ...options) =>
   });
 
 async function load(path) {
-  for (const batch of JSON.parse(model("export", path, "--to", "batch-write"))) {
+  for (const batch of JSON.parse(model("export", path, "--to", "sample-data"))) {
     await send(new BatchWriteItemCommand(batch));
   }
 }

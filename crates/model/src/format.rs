@@ -10,7 +10,6 @@
 //! To add a format: a file like `create_table.rs`, and its line in [`FORMATS`].
 
 mod aspect;
-mod batch_write;
 mod cloudformation;
 pub mod create_table;
 mod document;
@@ -55,7 +54,6 @@ pub const FORMATS: &[&Format] = &[
     &onetable::FORMAT,
     &electrodb::FORMAT,
     &sample_data::FORMAT,
-    &batch_write::FORMAT,
 ];
 
 pub struct Format {

@@ -11,7 +11,7 @@ use super::{ModelFile, UNREADABLE, output};
 /// Show each access pattern as code.
 ///
 /// The requests are those that `prove` sends, with keys, expressions, names and values filled in from the
-/// example data (`lodestone model export --to batch-write` has it). Only names that can't stand in an expression
+/// example data (`lodestone model export --to sample-data` has it). Only names that can't stand in an expression
 /// as they are get an alias. Several shards, and pages, are shown as the loop over them.
 #[derive(Args)]
 #[command(after_help = "Example:\n  lodestone model code model.yaml --pattern A2 --language boto3")]

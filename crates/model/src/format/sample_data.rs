@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::value::typed;
 use super::{Aspect, Format, JSON};
 use crate::Model;
-use crate::sample::{SampleItem, Scale, sample};
+use crate::sample::{SampleItem, Scale, key_of, sample};
 
 /// What one BatchWriteItem takes.
 const BATCH_MAX: usize = 25;
@@ -17,12 +17,26 @@ pub const FORMAT: Format = Format {
     recognises: |_| false,
     read: None,
     write: Some(|model, _| {
-        let items = sample(model, Scale::default()).items;
+        let items = stored(model);
         items.chunks(BATCH_MAX).map(|batch| json!({ "RequestItems": requests(model, batch) })).collect()
     }),
     // It shows a model, and is none.
     holds: Aspect::ALL,
 };
+
+/// Each key once, for a batch must not name one twice: of two items with one key the later stays, as in a table.
+/// A table without keys stores nothing.
+fn stored(model: &Model) -> Vec<SampleItem> {
+    let key = |item: &SampleItem| (item.table, key_of(model, item.table, &item.values));
+    let mut stored: Vec<SampleItem> = Vec::new();
+    for item in sample(model, Scale::default()).items {
+        if model.table(item.table).key.is_some() {
+            stored.retain(|earlier| key(earlier) != key(&item));
+            stored.push(item);
+        }
+    }
+    stored
+}
 
 fn requests(model: &Model, batch: &[SampleItem]) -> Map<String, Value> {
     let mut tables = Map::new();
