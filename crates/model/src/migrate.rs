@@ -17,6 +17,7 @@ mod obstacle;
 mod plan;
 mod step;
 mod text;
+mod wording;
 
 use serde::Serialize;
 

@@ -136,6 +136,28 @@ fn status_in_an_index_key_is_another_index_under_another_name() {
     assert!(dual.cost() > 0.0, "two indexes are written as long as the back-fill takes");
 }
 
+/// GSI2 shares a key attribute with GSI1, which has to be made anew.
+#[test]
+fn an_index_that_shares_a_changed_key_is_made_anew_too() {
+    let shared = ORDERS
+        .replace("indexes:\n  GSI1:", "      GSI2: { GSI2PK: \"DAY#{day(createdAt)}\", GSI1SK: \"{createdAt}#{orderId}\" }\nindexes:\n  GSI2: { partition: GSI2PK, sort: GSI1SK }\n  GSI1:")
+        + "  A9: { query: Order, by: day, index: GSI2, rate: 1/s }\n";
+    let shared = shared.replace("by: day,", "where: createdAt = :at,");
+    let new = shared.replace("GSI1SK: \"{createdAt}#{orderId}\"", "GSI1SK: \"AT#{createdAt}#{orderId}\"");
+    let list = steps(&diff(&shared, &new));
+    assert_eq!(list[..2], ["create GSI2v2", "create GSI1v2"], "{list:?}");
+}
+
+/// `tag` is data of a customer, and composed for an order.
+#[test]
+fn a_key_that_is_data_elsewhere_can_not_change() {
+    let shared = ORDERS
+        .replace("attributes: { name: string }", "attributes: { name: string, tag: string }")
+        .replace("indexes:\n  GSI1:", "      byTag: { tag: \"ORDER#{status}\", SK: \"ORDER#{createdAt}#{orderId}\" }\nindexes:\n  byTag: { partition: tag, sort: SK }\n  GSI1:");
+    let new = shared.replace("tag: \"ORDER#{status}\"", "tag: \"ORDERS#{status}\"");
+    check_obstacle(&shared, &new, "would have to hold two keys at once");
+}
+
 #[test]
 fn another_projection_takes_a_new_index_and_no_back_fill() {
     let new = ORDERS.replace("project: [status, total]", "project: [status]");

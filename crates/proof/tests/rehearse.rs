@@ -215,6 +215,21 @@ fn examples_get_other_projections() {
     }
 }
 
+/// Every item of a model gets another partition key.
+fn with_other_keys(model: &Model) -> Model {
+    let mut model = model.clone();
+    let keys = model.entities.iter_mut().filter_map(|entity| entity.key.as_mut());
+    keys.for_each(|key| prefix(&mut key.partition));
+    model
+}
+
+#[test]
+fn examples_get_other_table_keys() {
+    for name in ["m07-users-groups.yaml", "m11-sessions.yaml", "m16-comments.yaml"] {
+        check_example(name, with_other_keys);
+    }
+}
+
 /// The plan without what `drop` finds.
 fn tampered(old: &str, new: &str, drop: impl Fn(&StepKind) -> bool) -> Rehearsal {
     let mut migration = between(&read(old), &read(new));
@@ -260,9 +275,7 @@ fn an_index_that_is_deleted_too_early_breaks_an_old_pattern() {
 }
 
 #[test]
-fn two_indexes_at_once_are_refused_as_dynamodb_does() {
-    // The second create begins before the first is waited for only if somebody changes the order of things:
-    // here the same index is made twice.
+fn an_index_that_is_made_twice_is_refused_as_dynamodb_does() {
     let mut migration = between(&read(ORDERS), &read(&with_open_index(ORDERS)));
     let create = migration.steps[0].clone();
     migration.steps.insert(1, create);

@@ -3,7 +3,7 @@
 use api::limits::GLOBAL_SECONDARY_INDEXES_MAX;
 use serde::Serialize;
 
-use super::layout::{Fate, Layout, table_named};
+use super::layout::{Fate, Layout, composed, table_named};
 use crate::Model;
 use crate::model::{Entity, IndexKind, Pattern};
 use crate::plan::{Gap, plan};
@@ -22,6 +22,7 @@ pub fn obstacles(layout: &Layout) -> Vec<Obstacle> {
         if let Fate::Stays { old, new } | Fate::Moves { old, new, .. } = *fate {
             let (was, is) = (layout.old.entity(old), layout.target.entity(new));
             obstacles.extend(types(was, is));
+            obstacles.extend(two_forms(layout, *fate, was, is));
             obstacles.extend(unknown(*fate, was, is));
             obstacles.extend(drawn(*fate, is));
         }
@@ -54,6 +55,19 @@ fn types<'e>(was: &'e Entity, is: &'e Entity) -> impl Iterator<Item = Obstacle> 
             help: "give the new one another name: writers write both, readers change over one by one"
                 .to_owned(),
         })
+    })
+}
+
+/// An index key that can't get another name, because it is data of another entity.
+fn two_forms(layout: &Layout, fate: Fate, was: &Entity, is: &Entity) -> Option<Obstacle> {
+    let had = composed(&layout.old, was);
+    let stays = matches!(fate, Fate::Stays { .. });
+    let has = composed(&layout.target, is).into_values().filter(|_| stays);
+    let both =
+        has.into_iter().find(|one| had.get(&one.attribute).is_some_and(|other| !other.is_like(one)))?;
+    Some(Obstacle {
+        problem: format!("`{}` of `{}` would have to hold two keys at once", both.attribute, is.name.value),
+        help: "give the index a key attribute that is no data of any entity".to_owned(),
     })
 }
 

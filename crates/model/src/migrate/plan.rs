@@ -5,7 +5,7 @@ use super::access::accesses;
 use super::change::{Change, Section, changes};
 use super::layout::{Derived, Fate, Layout, table_named};
 use super::step::{BackFill, Copy, DualWrites, EntityAttributes, Estimate, Setting, Step, StepKind};
-use super::text;
+use super::wording;
 use crate::model::{Entity, EntityId, Model, Pattern, Table};
 
 pub fn steps(layout: &Layout) -> Vec<Step> {
@@ -40,9 +40,9 @@ fn step(layout: &Layout, kind: StepKind) -> Step {
         _ => false,
     };
     Step {
-        title: text::title(layout, &kind),
-        details: text::details(layout, &kind),
-        rollback: text::rollback(&kind),
+        title: wording::title(layout, &kind),
+        details: wording::details(layout, &kind),
+        rollback: wording::rollback(&kind),
         estimate: Estimate::default(),
         optional,
         kind,
