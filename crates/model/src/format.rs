@@ -10,6 +10,7 @@
 //! To add a format: a file like `create_table.rs`, and its line in [`FORMATS`].
 
 mod aspect;
+mod cdk;
 mod cloudformation;
 pub mod create_table;
 mod document;
@@ -29,6 +30,7 @@ mod sample_data;
 mod scaling;
 mod skill;
 mod table_contents;
+mod terraform;
 mod value;
 
 use serde_json::Value;
@@ -54,6 +56,10 @@ pub const FORMATS: &[&Format] = &[
     &onetable::FORMAT,
     &electrodb::FORMAT,
     &sample_data::FORMAT,
+    &terraform::JSON_FORMAT,
+    &terraform::PLAN_FORMAT,
+    &terraform::FORMAT,
+    &cdk::FORMAT,
 ];
 
 pub struct Format {

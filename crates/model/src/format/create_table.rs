@@ -60,6 +60,7 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
 
 fn write(model: &Model, notes: &mut Notes) -> Value {
     let shapes: Vec<Value> = model.tables.iter().filter_map(|table| shape_or_note(table, notes)).collect();
+    note_keys(model, notes);
     match <[Value; 1]>::try_from(shapes) {
         Ok([shape]) => shape,
         Err(shapes) => Value::Array(shapes),
@@ -73,6 +74,13 @@ pub fn shape_or_note(table: &Table, notes: &mut Notes) -> Option<Value> {
         notes.add(format!("table {} has no keys yet: `lodestone model design` finds them", table.name.value));
     }
     shape
+}
+
+/// The id of a key of one's own is not in a model.
+pub fn note_keys(model: &Model, notes: &mut Notes) {
+    for table in model.tables.iter().filter(|table| table.encryption == Encryption::CustomerManaged) {
+        notes.add(format!("table {}: add your key as `KMSMasterKeyId`", table.name.value));
+    }
 }
 
 /// A table as it stands in the model file, with its indexes.

@@ -114,6 +114,7 @@ fn equalities(command: &str) -> Vec<String> {
 fn write(model: &Model, notes: &mut Notes) -> Value {
     let tables: Vec<Value> =
         model.tables.iter().filter_map(|table| create_table::shape_or_note(table, notes)).collect();
+    create_table::note_keys(model, notes);
     let patterns: Vec<Value> = model.patterns.iter().filter_map(|one| pattern(model, one, notes)).collect();
     json!({ "tables": tables, "items": items(model), "access_patterns": patterns })
 }

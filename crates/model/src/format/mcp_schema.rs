@@ -1,5 +1,6 @@
 //! `schema.json` of the awslabs DynamoDB MCP server: entities with key templates, fields and patterns.
 
+use item::Type;
 use serde_json::{Map, Value, json};
 
 use super::create_table::TableSection;
@@ -9,7 +10,7 @@ use super::operation::{operation, verb};
 use super::{Aspect, Format, JSON, Notes, Unreadable};
 use crate::Model;
 use crate::model::{
-    ActionKind, AttributeKind, Consistency, Entity, EntityId, Index, Pattern, Projection, TableId,
+    ActionKind, AttributeKind, Consistency, Entity, EntityId, Index, KeySchema, Pattern, Projection, TableId,
 };
 use crate::template::Template;
 
@@ -180,6 +181,10 @@ fn table(model: &Model, id: TableId, notes: &mut Notes) -> Option<Value> {
         notes.add(format!("table {} has no keys yet", table.name.value));
         return None;
     };
+    let keys = table.indexes.iter().map(|index| &index.key).chain([key]).flat_map(KeySchema::attributes);
+    for binary in keys.filter(|key| key.kind == Type::B) {
+        notes.add(format!("key {} is binary, for which this format has no word", binary.name));
+    }
     let mut config = json!({ "table_name": table.name.value });
     put_key_sides(&mut config, &key.partition, &key.sort);
     let mut shape = json!({ "table_config": config });

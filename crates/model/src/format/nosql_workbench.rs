@@ -9,7 +9,7 @@ use super::draft::Draft;
 use super::value::{self, Row};
 use super::{Aspect, Format, JSON, Notes, Unreadable, infer};
 use crate::Model;
-use crate::model::{Billing, Capacity, Entity, Index, IndexKind, KeySchema, Table, TableId};
+use crate::model::{Billing, Capacity, Entity, Index, IndexKind, KeySchema, Table, TableId, Throughput};
 use crate::template::Template;
 
 pub const FORMAT: Format = Format {
@@ -163,12 +163,17 @@ fn made(part: Option<&Value>) -> Vec<String> {
 fn by_alias(table: &TableSection, facet: &Value) -> Map<String, Value> {
     let alias = &facet["KeyAttributeAlias"];
     let aliases = [&alias["PartitionKeyAlias"], &alias["SortKeyAlias"]];
+    let kinds = table.attributes();
+    let kind = |name: &str| {
+        let found = kinds.iter().find(|(key, _)| key == name);
+        found.map_or("string", |(_, kind)| kind.as_str()).to_owned()
+    };
     let mut key = Map::new();
     let mut attributes = Map::new();
     for (name, alias) in table.key_names().into_iter().zip(aliases) {
         match alias.as_str().filter(|alias| alias.contains('<') || alias.contains('#')) {
             Some(alias) => key.insert(name, template_of(alias).into()),
-            None => attributes.insert(name, "string".into()),
+            None => attributes.insert(name.clone(), kind(&name).into()),
         };
     }
     let mut fields = Map::from_iter([("attributes".to_owned(), Value::Object(attributes))]);
@@ -235,6 +240,7 @@ fn table(model: &Model, id: TableId, notes: &mut Notes) -> Option<Value> {
         .iter()
         .filter_map(|one| if is_held(one, notes) { Some(index(one)) } else { None })
         .collect();
+    note_throughput(table, notes);
     let mut shape = json!({
         "TableName": table.name.value,
         "KeyAttributes": key_attributes(key),
@@ -249,6 +255,17 @@ fn table(model: &Model, id: TableId, notes: &mut Notes) -> Option<Value> {
         shape["ProvisionedCapacitySettings"] = capacity_settings(table);
     }
     Some(shape)
+}
+
+/// Only what a table has provisioned has a place.
+fn note_throughput(table: &Table, notes: &mut Notes) {
+    let name = &table.name.value;
+    if table.indexes.iter().any(|index| index.throughput != Throughput::default()) {
+        notes.add(format!("table {name}: the throughput of indexes is left out"));
+    }
+    if table.billing.value == Billing::OnDemand && table.throughput != Throughput::default() {
+        notes.add(format!("table {name}: limits of on-demand throughput are left out"));
+    }
 }
 
 fn key_attributes(key: &KeySchema) -> Value {

@@ -27,3 +27,13 @@ fn check(format: &str, file: &str) {
 fn the_cloudformation_template_is_as_it_was() {
     check("cloudformation", "shop.template.yaml");
 }
+
+#[test]
+fn the_terraform_configuration_is_as_it_was() {
+    check("terraform", "shop.tf");
+}
+
+#[test]
+fn the_cdk_stack_is_as_it_was() {
+    check("cdk", "shop-stack.ts");
+}

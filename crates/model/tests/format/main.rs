@@ -1,6 +1,7 @@
 //! Other tools' formats: what they hold is taken over, what a model can't hold comes back, what they can't
 //! hold is said.
 
+mod any_model;
 mod cloudformation;
 mod create_table;
 mod electrodb;
@@ -14,6 +15,7 @@ mod sample_data;
 mod skill;
 mod support;
 mod table_contents;
+mod terraform;
 
 #[test]
 fn every_format_is_in_the_documentation() {
