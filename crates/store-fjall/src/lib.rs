@@ -45,7 +45,7 @@ pub use folder::{FORMAT_VERSION, OpenError};
 use compaction::Compaction;
 use folder::Folder;
 use group_commit::GroupCommit;
-use journal::{JournalSync, JournalTail};
+use journal::{JournalSync, JournalTail, JournalWriters};
 use latch::Latches;
 use log::{Appending, LogState, Logs};
 
@@ -110,6 +110,7 @@ struct Open {
     compaction: Compaction,
     rows: Keyspace,
     database: Database,
+    journal_writers: Arc<JournalWriters>,
     folder: Folder,
 }
 
@@ -136,7 +137,8 @@ impl FjallStore {
                 path.display()
             );
         }
-        let mut journal = JournalSync::new(&engine).map_err(failed)?;
+        let journal_writers = Arc::<JournalWriters>::default();
+        let mut journal = JournalSync::new(&engine, Arc::clone(&journal_writers)).map_err(failed)?;
         let settled = making.is_none();
         let sync = move || {
             if let Some(making) = making.take() {
@@ -150,7 +152,7 @@ impl FjallStore {
         }
         let compaction = Compaction::start(&database, &rows).map_err(failed)?;
         Ok(FjallStore {
-            open: RwLock::new(Some(Open { compaction, rows, database, folder })),
+            open: RwLock::new(Some(Open { compaction, rows, database, journal_writers, folder })),
             latches: Latches::new(),
             logs: Logs::default(),
             durability: options.durability,
@@ -235,13 +237,15 @@ impl FjallStore {
         let (first, end) = layout::row_bounds(&Range::all(space));
         let start = after.map_or(first, Bound::Excluded);
         let mut batch = open.batch(STEP_ROWS);
+        let mut bytes = 0;
         let mut last = None;
         for row in open.database.snapshot().range(&open.rows, (start, end)).take(STEP_ROWS) {
             let key = row.key().map_err(read_failure)?;
             last = Some(key.to_vec());
+            bytes += key.len();
             batch.remove(&open.rows, key);
         }
-        batch.commit().map_err(write_failure)?;
+        open.write(batch, bytes)?;
         Ok(last)
     }
 
@@ -255,16 +259,18 @@ impl FjallStore {
             return Ok(false);
         }
         let mut batch = open.batch(STEP_ROWS + 1);
+        let mut bytes = 0;
         let mut last = None;
         let bounds = layout::record_bounds(log, trimmed, through);
         for record in open.database.snapshot().range(&open.rows, bounds).take(STEP_ROWS) {
             let key = record.key().map_err(read_failure)?;
             last = Some(layout::record_position(&key)?.0);
+            bytes += key.len();
             batch.remove(&open.rows, key);
         }
         let Some(last) = last else { return Ok(false) };
         batch.insert(&open.rows, layout::trimmed_key(log), last.to_be_bytes().to_vec());
-        batch.commit().map_err(write_failure)?;
+        open.write(batch, bytes)?;
         LogState::raise(&state.trimmed, last);
         Ok(true)
     }
@@ -316,18 +322,29 @@ impl Open {
         write_set.debug_assert_distinct();
         let WriteSet { puts, deletes, appends } = write_set;
         let mut batch = self.batch(puts.len() + deletes.len() + appends.len());
+        let mut bytes = 0;
         for (key, value) in puts {
-            batch.insert(&self.rows, layout::row_key(&key), value);
+            let key = layout::row_key(&key);
+            bytes += key.len() + value.len();
+            batch.insert(&self.rows, key, value);
         }
         for key in deletes {
-            batch.remove(&self.rows, layout::row_key(&key));
+            let key = layout::row_key(&key);
+            bytes += key.len();
+            batch.remove(&self.rows, key);
         }
         for (log, record) in appends {
             if let Some(position) = appending.next(log) {
+                bytes += record.len();
                 batch.insert(&self.rows, layout::record_key(log, position), record);
             }
         }
-        batch.commit().map_err(write_failure)
+        self.write(batch, bytes)
+    }
+
+    /// Commits a batch of about so many bytes.
+    fn write(&self, batch: fjall::OwnedWriteBatch, bytes: usize) -> Result<(), StoreError> {
+        self.journal_writers.write(bytes, || batch.commit()).map_err(write_failure)
     }
 }
 
