@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use item::{Item, Value};
 
 use crate::Model;
-use crate::model::{Attribute, Entity, EntityId, IndexEntry, SampleRow, TableId};
+use crate::model::{Attribute, Entity, EntityId, SampleRow, TableId};
 use crate::predict::item::Values;
 use crate::template::Template;
 
@@ -316,7 +316,7 @@ fn keys(
     let of_indexes = entity
         .entries
         .iter()
-        .filter(|entry| is_member(entry, values))
+        .filter(|entry| entry.has(values))
         .flat_map(|entry| table.index(entry.index).key.attributes().zip(entry.templates()));
     of_table
         .chain(of_indexes)
@@ -325,10 +325,6 @@ fn keys(
             Some((key.name.clone(), rendered.ok()?))
         })
         .collect()
-}
-
-fn is_member(entry: &IndexEntry, values: &BTreeMap<String, Value>) -> bool {
-    entry.when.as_ref().is_none_or(|when| when.holds(|name| values.get(name).cloned()))
 }
 
 /// Up to the declared size, exactly, unless the rest is shorter than the filler's name.

@@ -187,11 +187,11 @@ impl FjallStore {
         for _ in 0..CATCH_UP_TRIES_MAX {
             {
                 let open = self.opened()?;
-                // Once background work has failed, as on a full disk, it never catches up.
                 open.compaction.check()?;
                 if !open.lags() {
                     return Ok(());
                 }
+                // Fails if flushes have failed, as on a full disk: they never catch up then.
                 open.database.persist(PersistMode::Buffer).map_err(write_failure)?;
             }
             tokio::time::sleep(CATCH_UP_TIME).await;

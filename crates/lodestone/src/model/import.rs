@@ -88,7 +88,12 @@ impl ImportFile {
         let tell = |items| progress.count(table, items, self.sample);
         let problem = match runtime().block_on(survey(endpoint.as_ref(), table, self.sample, tell)) {
             Ok(Some(document)) => return Ok(document.to_string()),
-            Ok(None) => format!("{} has no table `{table}`", endpoint.address()),
+            Ok(None) => {
+                let address = endpoint.address();
+                format!(
+                    "{address} has no table `{table}`. `aws dynamodb list-tables --endpoint-url {address}` tells which it has"
+                )
+            }
             Err(error) => explained(&error),
         };
         output::complain(&problem);

@@ -1,5 +1,7 @@
 //! Entities: their attributes, their keys, their places in indexes.
 
+use std::collections::BTreeMap;
+
 use indexmap::IndexMap;
 use item::{Number, Type, Value};
 
@@ -158,6 +160,11 @@ impl Entity {
 impl IndexEntry {
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         self.partition.iter().chain(&self.sort)
+    }
+
+    /// Whether an item with these values is in the index.
+    pub fn has(&self, values: &BTreeMap<String, Value>) -> bool {
+        self.when.as_ref().is_none_or(|when| when.holds(|name| values.get(name).cloned()))
     }
 
     /// How many partition keys the items of the entity have in the index; endless if the file does not say.

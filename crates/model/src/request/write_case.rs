@@ -4,7 +4,7 @@ use item::{Number, Value};
 
 use super::{Given, Unsendable};
 use crate::Model;
-use crate::model::{Entity, EntityId, IndexEntry, Pattern, TableId, Write, WriteVerb};
+use crate::model::{Entity, EntityId, Pattern, TableId, Write, WriteVerb};
 use crate::plan::{IndexEffect, Plan, StepKind, changed};
 use crate::predicate::{Operand, Operator, Predicate, Term};
 use crate::predict::item::{Values, size_bytes};
@@ -234,7 +234,7 @@ impl<'m, 'd> Chooser<'m, 'd> {
     fn move_keys(&self, write: &Write, entity: &Entity, values: &mut Values) {
         let table = self.model.table_of(entity);
         for entry in &entity.entries {
-            let member = is_member(entry, values);
+            let member = entry.has(values);
             for (key, template) in table.index(entry.index).key.attributes().zip(entry.templates()) {
                 let own = entity.attribute(&key.name).is_some()
                     || table.key.as_ref().is_some_and(|schema| schema.names(&key.name));
@@ -289,10 +289,6 @@ fn keep_size(old: &mut Values, new: &mut Values) {
 
 fn pair((name, value): (&String, &Value)) -> (String, Value) {
     (name.clone(), value.clone())
-}
-
-fn is_member(entry: &IndexEntry, values: &Values) -> bool {
-    entry.when.as_ref().is_none_or(|when| when.holds(|name| values.get(name).cloned()))
 }
 
 /// `+1` and `-1` count, as does a bare name.
