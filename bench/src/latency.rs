@@ -43,7 +43,7 @@ pub struct Options {
     /// Measure these loads only
     #[arg(long, value_delimiter = ',', value_name = "LOAD")]
     pub only: Vec<Load>,
-    /// How long each row is measured; the highest rate is looked for half as long
+    /// How long each row is measured; and how long the highest rate is looked for
     #[arg(long, default_value_t = 20.0)]
     pub seconds: f64,
     /// How many items of about 500 bytes the table holds
@@ -130,6 +130,9 @@ pub async fn run(options: &Options) -> Result<()> {
     let bare = places.start(Contender::Bare).await?;
     let durable = places.start(Contender::Durable).await?;
     fill(&durable, options.data()).await?;
+    if !options.quick {
+        durable.come_to_rest().await?;
+    }
 
     let loads = options.loads();
     let progress = progress::bar(3 * loads.len() as u64);
@@ -160,13 +163,18 @@ async fn fill(server: &Server, data: Data) -> Result<()> {
     Ok(())
 }
 
-/// What a closed loop sustains. Before puts during which an index is filled, of puts alone: the clients don't ask
+/// What a closed loop sustains: what it does in the second half of its time, when the first has left as much to be
+/// merged as there will ever be. Then the server may come to rest. Before puts during which an index is filled, of puts alone: the clients don't ask
 /// for less because the table has more to do.
 async fn rate_max(load: Load, server: &Server, options: &Options) -> Result<f64> {
     let mut clients = Clients::connect(server.address, CLOSED_CONNECTIONS).await?;
-    let duration = options.duration() / 2;
-    let outcome = clients.drive(&load.source(options.data()), Until::Passed(duration)).await?;
+    let (source, half) = (load.source(options.data()), Until::Passed(options.duration() / 2));
+    clients.drive(&source, half).await?;
+    let outcome = clients.drive(&source, half).await?;
     ensure!(outcome.failures.count == 0, "{}: {:?}", load.title(), outcome.failures.first);
+    if !options.quick {
+        server.come_to_rest().await?;
+    }
     Ok(outcome.succeeded() as f64 / outcome.elapsed.as_secs_f64())
 }
 

@@ -28,11 +28,9 @@ use crate::workload::{Requests, Source, Workload};
 
 const WORKLOADS: [Workload; 3] = [Workload::Get, Workload::Query, Workload::Put];
 /// How many times a row goes round the sizes.
-const ROUNDS: u32 = 3;
+const ROUNDS: u32 = 9;
 /// An item lies in the table and in its index, and once more while either is compacted.
 const DISK_BYTES_AN_ITEM: u64 = 2_000;
-/// How long a server may still be busy after its load before it is measured all the same.
-const SETTLE_WITHIN: Duration = Duration::from_secs(120);
 
 /// Load tables of several sizes and see what grows
 #[derive(clap::Args, Clone, Debug)]
@@ -46,6 +44,9 @@ pub struct Options {
     /// How many connections at once
     #[arg(long, default_value_t = 32)]
     pub connections: usize,
+    /// Keep the tables in this folder, and load only those that are not there yet
+    #[arg(long, value_name = "DIR")]
+    pub tables: Option<PathBuf>,
     /// See only that everything works: small tables and short rows
     #[arg(long)]
     pub quick: bool,
@@ -70,18 +71,30 @@ impl Options {
 pub async fn run(options: &Options) -> Result<()> {
     ensure!(options.seconds > 0.0 && options.seconds.is_finite(), "--seconds must be more than 0");
     ensure!(options.connections > 0, "--connections must be more than 0");
-    let folder = options.place.scratch()?;
-    let sizes = options.sizes();
-    ensure_room(folder.path(), sizes.iter().map(|data| data.items()).sum())?;
+    let scratch = options.place.scratch()?;
+    let folder = options.tables.as_deref().unwrap_or(scratch.path());
+    std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     let lodestone = options.place.lodestone()?;
 
-    let mut subjects = Vec::new();
-    for data in sizes {
-        subjects.push(Subject::load(options, &lodestone, folder.path(), data).await?);
+    let mut subjects: Vec<Subject> = Vec::new();
+    for data in options.sizes() {
+        subjects.push(Subject::new(options, &lodestone, folder, data)?);
+    }
+    let missing = subjects.iter().filter(|subject| !subject.folder.exists());
+    ensure_room(folder, missing.map(|subject| subject.data.items()).sum())?;
+    for subject in subjects.iter_mut().filter(|subject| !subject.folder.exists()) {
+        subject.loading = Some(subject.load().await?);
+    }
+    for subject in &mut subjects {
+        subject.disk_bytes = disk_bytes(&subject.folder)?;
     }
     for subject in &mut subjects {
         let (server, took) = subject.open().await?;
         subject.opened_after_stop = took;
+        if !options.quick {
+            server.come_to_rest().await?;
+            read_once(&subject.folder)?;
+        }
         server.pause()?;
         subject.server = Some(server);
     }
@@ -119,11 +132,11 @@ struct Subject {
     lodestone: PathBuf,
     folder: PathBuf,
     connections: usize,
+    kept: bool,
     /// While it runs.
     server: Option<Server>,
-    items_per_second: f64,
-    retries: u64,
-    resident_bytes_max_loading: u64,
+    /// Unless it was there already.
+    loading: Option<Loading>,
     disk_bytes: u64,
     opened_after_stop: Duration,
     opened_after_kill: Duration,
@@ -131,39 +144,49 @@ struct Subject {
     rows: Vec<Measurement>,
 }
 
+struct Loading {
+    items_per_second: f64,
+    retries: u64,
+    resident_bytes_max: u64,
+}
+
 impl Subject {
-    async fn load(options: &Options, lodestone: &Path, folder: &Path, data: Data) -> Result<Subject> {
-        let folder = folder.join(data.items().to_string());
-        let server = serve(lodestone, ["--data".into(), folder.clone()]).await?;
-        table::create(&mut Connection::open(server.address).await?, &data::table()).await?;
-        let mut clients = Clients::connect(server.address, options.connections).await?;
-        let requests = Requests::of(Workload::Load, data);
-        let loaded =
-            progress::of_items(&requests, data.items(), clients.drive(&requests, Until::Walked)).await?;
-        let failures = &loaded.failures;
-        ensure!(failures.count == 0, "{} batches failed, the first: {:?}", failures.count, failures.first);
-        settle(&server).await?;
-        let resident_bytes_max_loading = server.resident_bytes_max()?;
-        drop(clients);
-        server.stop().await?;
+    fn new(options: &Options, lodestone: &Path, folder: &Path, data: Data) -> Result<Subject> {
+        let row = |&workload| Measurement::new(Contender::Durable, workload, options.connections);
         Ok(Subject {
             data,
             lodestone: lodestone.to_owned(),
+            folder: folder.join(data.items().to_string()),
             connections: options.connections,
+            kept: options.tables.is_some(),
             server: None,
-            items_per_second: data.items() as f64 / loaded.elapsed.as_secs_f64(),
-            retries: loaded.retries,
-            resident_bytes_max_loading,
-            disk_bytes: disk_bytes(&folder)?,
-            folder,
+            loading: None,
+            disk_bytes: 0,
             opened_after_stop: Duration::ZERO,
             opened_after_kill: Duration::ZERO,
             resident_bytes_max: 0,
-            rows: WORKLOADS
-                .iter()
-                .map(|&workload| Measurement::new(Contender::Durable, workload, options.connections))
-                .collect::<Result<_>>()?,
+            rows: WORKLOADS.iter().map(row).collect::<Result<_>>()?,
         })
+    }
+
+    /// The folder has its name when everything is in it.
+    async fn load(&self) -> Result<Loading> {
+        let folder = self.folder.with_extension("loading");
+        let server = serve(&self.lodestone, ["--data".into(), folder.clone()]).await?;
+        table::create(&mut Connection::open(server.address).await?, &data::table()).await?;
+        let mut clients = Clients::connect(server.address, self.connections).await?;
+        let requests = Requests::of(Workload::Load, self.data);
+        let loaded =
+            progress::of_items(&requests, self.data.items(), clients.drive(&requests, Until::Walked)).await?;
+        let failures = &loaded.failures;
+        ensure!(failures.count == 0, "{} batches failed, the first: {:?}", failures.count, failures.first);
+        server.come_to_rest().await?;
+        let resident_bytes_max = server.resident_bytes_max()?;
+        drop(clients);
+        server.stop().await?;
+        std::fs::rename(&folder, &self.folder).context("naming a loaded folder")?;
+        let items_per_second = self.data.items() as f64 / loaded.elapsed.as_secs_f64();
+        Ok(Loading { items_per_second, retries: loaded.retries, resident_bytes_max })
     }
 
     /// Starts the server and says how long it took to the answer of a first get.
@@ -187,26 +210,16 @@ impl Subject {
         clients.drive(&requests, Until::Passed(Duration::from_millis(500))).await?;
         server.kill().await?;
         let (server, took) = self.open().await?;
-        server.kill().await?;
+        if self.kept {
+            // The next run finds the table as after a load: counted and tidy.
+            server.come_to_rest().await?;
+            server.stop().await?;
+        }
         Ok(took)
     }
 
     fn row(&self, workload: Workload) -> Option<&Measurement> {
         self.rows.iter().find(|row| row.workload == workload)
-    }
-}
-
-/// Waits until what the load left to do in the background is done: until a second takes hardly any CPU.
-async fn settle(server: &Server) -> Result<()> {
-    let spinner = progress::spinner("waiting for the server to come to rest");
-    let deadline = Instant::now() + SETTLE_WITHIN;
-    loop {
-        let before = server.cpu_time()?;
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        if server.cpu_time()? - before < Duration::from_millis(30) || Instant::now() > deadline {
-            spinner.finish_and_clear();
-            return Ok(());
-        }
     }
 }
 
@@ -228,6 +241,20 @@ async fn measure(options: &Options, subjects: &mut [Subject]) -> Result<()> {
         }
     }
     progress.finish_and_clear();
+    Ok(())
+}
+
+/// Brings the files of a folder into the system's page cache, as far as there is memory: what is measured is the
+/// server, not the disk.
+fn read_once(folder: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.metadata()?.is_dir() {
+            read_once(&entry.path())?;
+        } else {
+            std::io::copy(&mut std::fs::File::open(entry.path())?, &mut std::io::sink())?;
+        }
+    }
     Ok(())
 }
 
@@ -296,11 +323,14 @@ fn sizes(subjects: &[Subject]) -> Table {
         "first answer after a kill, s",
     ]);
     for subject in subjects {
+        let loading = |figure: fn(&Loading) -> f64| {
+            subject.loading.as_ref().map_or("–".to_owned(), |loading| number(figure(loading)))
+        };
         table.add_row([
             number(subject.data.items() as f64),
-            number(subject.items_per_second),
-            subject.retries.to_string(),
-            number(subject.resident_bytes_max_loading as f64 / 1e6),
+            loading(|loading| loading.items_per_second),
+            loading(|loading| loading.retries as f64),
+            loading(|loading| loading.resident_bytes_max as f64 / 1e6),
             number(subject.resident_bytes_max as f64 / 1e6),
             number(subject.disk_bytes as f64 / 1e6),
             number(subject.opened_after_stop.as_secs_f64()),
@@ -322,7 +352,8 @@ fn reached(subjects: &[Subject]) -> Vec<Goal> {
     let most = |what: &str, measured: f64, most: f64| {
         Some(Goal { what: what.to_owned(), measured, bound: Bound::AtMost(most) })
     };
-    let memory = largest.resident_bytes_max.max(largest.resident_bytes_max_loading) as f64 / 1e6;
+    let loading = largest.loading.as_ref().map_or(0, |loading| loading.resident_bytes_max);
+    let memory = largest.resident_bytes_max.max(loading) as f64 / 1e6;
     [
         growth(Workload::Get),
         growth(Workload::Query),

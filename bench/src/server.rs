@@ -15,8 +15,12 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdout, Command};
 
+use crate::progress;
+
 /// Far beyond any healthy start, recovery after a crash included.
 const READY_WITHIN: Duration = Duration::from_secs(120);
+/// How long a server may be busy with nothing asked of it before it is measured all the same.
+const AT_REST_WITHIN: Duration = Duration::from_secs(300);
 
 pub struct Server {
     process: Child,
@@ -75,6 +79,20 @@ impl Server {
 
     pub fn resume(&self) -> Result<()> {
         self.signal(Signal::SIGCONT)
+    }
+
+    /// Waits until what was left to do in the background is done: until a second takes hardly any CPU.
+    pub async fn come_to_rest(&self) -> Result<()> {
+        let spinner = progress::spinner("waiting for the server to come to rest");
+        let deadline = Instant::now() + AT_REST_WITHIN;
+        loop {
+            let before = self.cpu_time()?;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if self.cpu_time()? - before < Duration::from_millis(30) || Instant::now() > deadline {
+                spinner.finish_and_clear();
+                return Ok(());
+            }
+        }
     }
 
     fn signal(&self, signal: Signal) -> Result<()> {
