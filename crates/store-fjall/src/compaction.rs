@@ -9,14 +9,14 @@
 //! folder is opened again.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
 
 use fjall::compaction::Leveled;
-use fjall::{AbstractTree, Database, Keyspace};
-use parking_lot::Mutex;
+use fjall::{AbstractTree, Database, Keyspace, LsmError};
 use store::StoreError;
+
+use crate::background::{Background, Signals};
+use crate::pace::Pace;
 
 /// So many fresh tables are merged at once into the first level. A query has to look into each of them.
 const FRESH_TABLES: u8 = 2;
@@ -27,16 +27,9 @@ const TABLE_BYTES: u64 = 64 << 20;
 const ENDLESS_TABLE_BYTES: u64 = 1 << 50;
 
 pub(crate) struct Compaction {
-    shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-#[derive(Default)]
-struct Shared {
-    /// Somebody has asked since the last look.
-    wanted: AtomicBool,
-    stopping: AtomicBool,
-    failure: OnceLock<String>,
+    pace: Pace,
+    failure: Arc<OnceLock<String>>,
+    thread: Background,
 }
 
 /// The strategy for fjall's own worker.
@@ -46,82 +39,68 @@ pub(crate) fn left_alone() -> Arc<Leveled> {
 
 impl Compaction {
     /// Starts the thread, which first merges what an earlier process has left.
-    pub(crate) fn start(database: &Database, rows: &Keyspace) -> io::Result<Self> {
-        let shared = Arc::new(Shared { wanted: AtomicBool::new(true), ..Shared::default() });
-        let thread = std::thread::Builder::new().name("compaction".to_owned()).spawn({
-            let (shared, database, rows) = (Arc::clone(&shared), database.clone(), rows.clone());
-            move || shared.run(&database, &rows)
+    pub(crate) fn start(database: &Database, rows: &Keyspace, pace: Pace) -> io::Result<Self> {
+        let failure = Arc::<OnceLock<String>>::default();
+        pace.watch(rows.path().join("tables"));
+        let thread = Background::start("compaction", {
+            let (database, rows) = (database.clone(), rows.clone());
+            let (pace, failure) = (pace.clone(), Arc::clone(&failure));
+            move |signals| run(signals, &database, &rows, &pace, &failure)
         })?;
-        Ok(Compaction { shared, thread: Mutex::new(Some(thread)) })
+        thread.wake();
+        Ok(Compaction { pace, failure, thread })
     }
 
-    /// Tells how many fresh tables there are now.
+    /// Tells that somebody writes, and how many fresh tables there are now.
     pub(crate) fn fresh_tables(&self, count: usize) {
-        if count >= usize::from(FRESH_TABLES) && !self.shared.wanted.swap(true, Ordering::AcqRel) {
-            self.wake();
+        self.pace.written(count);
+        if count >= usize::from(FRESH_TABLES) {
+            self.thread.wake();
         }
     }
 
     /// Fails once a compaction has failed: from then on nothing may be written.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        match self.shared.failure.get() {
+        match self.failure.get() {
             None => Ok(()),
             Some(failure) => Err(StoreError::Poisoned(failure.clone())),
         }
     }
 
-    /// Ends the thread after the merge that it is in the middle of.
+    /// Ends the thread. What it is in the middle of is given up; the next opening begins it again.
     pub(crate) fn stop(&self) {
-        self.shared.stopping.store(true, Ordering::Release);
-        self.wake();
-        if let Some(thread) = self.thread.lock().take() {
-            // A panic on that thread has been told on standard error.
-            let _ = thread.join();
-        }
-    }
-
-    fn wake(&self) {
-        if let Some(thread) = &*self.thread.lock() {
-            thread.thread().unpark();
-        }
+        self.pace.stop();
+        self.thread.stop();
     }
 }
 
-impl Drop for Compaction {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
-
-impl Shared {
-    fn run(&self, database: &Database, rows: &Keyspace) {
-        while !self.stopping.load(Ordering::Acquire) {
-            if !self.wanted.swap(false, Ordering::AcqRel) {
-                std::thread::park();
-                continue;
-            }
-            if let Err(failure) = self.tidy(database, rows) {
-                tracing::error!("tables could not be merged, refusing further writes: {failure}");
-                let _ = self.failure.set(failure.to_string());
+fn run(signals: &Signals, database: &Database, rows: &Keyspace, pace: &Pace, failure: &OnceLock<String>) {
+    while signals.wait() {
+        match tidy(signals, database, rows) {
+            Err(_) if pace.stopping() => return,
+            Err(error) => {
+                tracing::error!("tables could not be merged, refusing further writes: {error}");
+                let _ = failure.set(error.to_string());
                 return;
             }
+            Ok(()) => {}
         }
     }
+}
 
-    /// Merges until a merge has changed nothing.
-    fn tidy(&self, database: &Database, rows: &Keyspace) -> Result<(), fjall::LsmError> {
-        let strategy =
-            Arc::new(Leveled::default().with_l0_threshold(FRESH_TABLES).with_table_target_size(TABLE_BYTES));
-        while !self.stopping.load(Ordering::Acquire) {
-            let before = rows.tree.current_version().id();
-            let unseen = database.supervisor.snapshot_tracker.get_seqno_safe_to_gc();
-            rows.tree.compact(Arc::clone(&strategy) as _, unseen)?;
-            if rows.tree.current_version().id() == before {
-                break;
-            }
+/// Merges until a merge has changed nothing.
+fn tidy(signals: &Signals, database: &Database, rows: &Keyspace) -> Result<(), LsmError> {
+    let strategy =
+        Arc::new(Leveled::default().with_l0_threshold(FRESH_TABLES).with_table_target_size(TABLE_BYTES));
+    while !signals.stopping() {
+        let before = rows.tree.current_version().id();
+        let unseen = database.supervisor.snapshot_tracker.get_seqno_safe_to_gc();
+        rows.tree.compact(Arc::clone(&strategy) as _, unseen)?;
+        if rows.tree.current_version().id() == before {
+            break;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -149,7 +128,7 @@ mod tests {
         (0..7).for_each(write_table);
         assert!(rows.l0_table_count() >= 6, "{} fresh tables", rows.l0_table_count());
 
-        let compaction = Compaction::start(&database, &rows).expect("the thread starts");
+        let compaction = Compaction::start(&database, &rows, Pace::default()).expect("the thread starts");
         let merged = || rows.l0_table_count() < usize::from(FRESH_TABLES);
         let until_merged = || {
             let deadline = Instant::now() + Duration::from_secs(20);
@@ -165,5 +144,41 @@ mod tests {
         until_merged();
         compaction.check().expect("nothing has failed");
         assert_eq!(rows.get([99]).expect("a row").as_deref(), Some(&[11][..]));
+    }
+
+    #[test]
+    fn a_merge_that_is_given_up_when_the_store_closes_loses_nothing_and_is_no_failure() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = || KeyspaceCreateOptions::default().compaction_strategy(left_alone());
+        let open = |pace: &Pace| {
+            let pace = pace.clone();
+            let database = Database::builder(folder.path())
+                .worker_threads(1)
+                .with_compaction_filter_factories(Arc::new(move |_| Some(Arc::new(pace.clone()) as _)))
+                .open()
+                .expect("a database");
+            let rows = database.keyspace("rows", options).expect("a keyspace");
+            (database, rows)
+        };
+        let key = |number: u32| number.to_be_bytes();
+        let files = |rows: &Keyspace| std::fs::read_dir(rows.path().join("tables")).expect("tables").count();
+        {
+            let pace = Pace::default();
+            let (database, rows) = open(&pace);
+            for round in 0..5_u8 {
+                (0..1000).for_each(|number| rows.insert(key(number), [round]).expect("a row"));
+                rows.rotate_memtable_and_wait().expect("a table");
+            }
+            pace.stop();
+            let before = rows.tree.current_version().id();
+            let failure = OnceLock::new();
+            run(&Signals::woken(), &database, &rows, &pace, &failure);
+            assert_eq!(failure.get(), None);
+            assert_eq!(rows.tree.current_version().id(), before, "nothing was merged");
+            assert!(files(&rows) > rows.table_count(), "something was begun");
+        }
+        let (_database, rows) = open(&Pace::default());
+        assert_eq!(files(&rows), rows.table_count(), "what had been begun is gone");
+        assert!((0..1000).all(|number| rows.get(key(number)).expect("a row").as_deref() == Some(&[4])));
     }
 }

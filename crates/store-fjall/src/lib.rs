@@ -16,6 +16,7 @@
 //!   are half applied.
 //! - After a failed sync nothing is written until the folder is opened again.
 
+mod background;
 mod compaction;
 mod folder;
 mod group_commit;
@@ -23,6 +24,8 @@ mod journal;
 mod latch;
 mod layout;
 mod log;
+mod pace;
+mod retirement;
 
 use std::ops::Bound;
 use std::path::Path;
@@ -42,12 +45,14 @@ use store::{
 
 pub use folder::{FORMAT_VERSION, OpenError};
 
+use background::{Background, at_low_priority};
 use compaction::Compaction;
 use folder::Folder;
 use group_commit::GroupCommit;
 use journal::{JournalSync, JournalTail, JournalWriters};
 use latch::Latches;
 use log::{Appending, LogState, Logs};
+use pace::Pace;
 
 /// One write buffer. At most one is filled while [`FLUSHES_WAITING_MAX`] are written out, so they
 /// take 96 MiB together, and a reopening replays about as much.
@@ -108,6 +113,7 @@ pub struct FjallStore {
 /// The engine and its folder. The fields are dropped in their order: the folder is free last.
 struct Open {
     compaction: Compaction,
+    retirement: Background,
     rows: Keyspace,
     database: Database,
     journal_writers: Arc<JournalWriters>,
@@ -123,13 +129,15 @@ impl FjallStore {
         if let Some(address) = &options.address {
             folder.name_holder(Some(address)).map_err(failed)?;
         }
-        let (engine, mut making) = folder.engine(|new| open_engine(new, &options).map(drop))?;
+        let (engine, mut making) =
+            folder.engine(|new| open_engine(new, &options, Pace::default()).map(drop))?;
         let tail = JournalTail::find(&engine).map_err(|error| OpenError::Corrupt {
             folder: path.to_owned(),
             reason: format!("its journal: {error}"),
         })?;
-        let (database, rows) =
-            open_engine(&engine, &options).map_err(|error| OpenError::engine(path, error))?;
+        let pace = Pace::default();
+        let (database, rows) = at_low_priority(|| open_engine(&engine, &options, pace.clone()))
+            .map_err(|error| OpenError::engine(path, error))?;
         let lost = tail.lost_bytes().map_err(failed)?;
         if lost > 0 {
             tracing::warn!(
@@ -150,9 +158,10 @@ impl FjallStore {
         if !settled {
             group_commit.durable_soon();
         }
-        let compaction = Compaction::start(&database, &rows).map_err(failed)?;
+        let compaction = Compaction::start(&database, &rows, pace).map_err(failed)?;
+        let retirement = retirement::start(&database, &rows).map_err(failed)?;
         Ok(FjallStore {
-            open: RwLock::new(Some(Open { compaction, rows, database, journal_writers, folder })),
+            open: RwLock::new(Some(Open { compaction, retirement, rows, database, journal_writers, folder })),
             latches: Latches::new(),
             logs: Logs::default(),
             durability: options.durability,
@@ -277,12 +286,13 @@ impl FjallStore {
 }
 
 /// Opens or makes the engine's files with what we expect of them.
-fn open_engine(path: &Path, options: &Options) -> Result<(Database, Keyspace), fjall::Error> {
+fn open_engine(path: &Path, options: &Options, pace: Pace) -> Result<(Database, Keyspace), fjall::Error> {
     let database = Database::builder(path)
         .cache_size(options.cache_bytes)
         .max_journaling_size(JOURNALS_BYTES_MAX)
         // It flushes; `compaction` does the rest.
         .worker_threads(1)
+        .with_compaction_filter_factories(Arc::new(move |_| Some(Arc::new(pace.clone()) as _)))
         .open()?;
     let rows = database.keyspace("rows", row_options)?;
     Ok((database, rows))
@@ -307,9 +317,10 @@ impl Open {
     }
 
     fn lags(&self) -> bool {
-        let fresh_tables = self.rows.l0_table_count();
+        let (fresh_tables, flushes) = (self.rows.l0_table_count(), self.rows.sealed_memtable_count());
         self.compaction.fresh_tables(fresh_tables);
-        fresh_tables >= FRESH_TABLES_MAX || self.rows.sealed_memtable_count() >= FLUSHES_WAITING_MAX
+        self.retirement.wake();
+        fresh_tables >= FRESH_TABLES_MAX || flushes >= FLUSHES_WAITING_MAX
     }
 
     /// A batch whose commit hands its bytes to the operating system before anybody sees it.
@@ -426,6 +437,7 @@ impl Store for FjallStore {
         // Waits for the calls that are in the middle of something, then keeps all others out.
         let Some(open) = self.open.write().take() else { return Ok(()) };
         open.compaction.stop();
+        open.retirement.stop();
         self.group_commit.stop();
         self.group_commit.check()?;
         open.database.persist(PersistMode::SyncAll).map_err(write_failure)
