@@ -329,7 +329,7 @@ fn sizes(subjects: &[Subject]) -> Table {
         table.add_row([
             number(subject.data.items() as f64),
             loading(|loading| loading.items_per_second),
-            loading(|loading| loading.retries as f64),
+            subject.loading.as_ref().map_or("–".to_owned(), |loading| loading.retries.to_string()),
             loading(|loading| loading.resident_bytes_max as f64 / 1e6),
             number(subject.resident_bytes_max as f64 / 1e6),
             number(subject.disk_bytes as f64 / 1e6),

@@ -45,7 +45,7 @@ use store::{
 
 pub use folder::{FORMAT_VERSION, OpenError};
 
-use background::{Background, at_low_priority};
+use background::Background;
 use compaction::Compaction;
 use folder::Folder;
 use group_commit::GroupCommit;
@@ -69,8 +69,9 @@ const JOURNALS_BYTES_MAX: u64 = 256 << 20;
 /// Rows or records that one step of clearing or trimming removes.
 const STEP_ROWS: usize = 1000;
 
-/// How much of what was read from disk is kept in memory, unless another size is asked for.
-pub const CACHE_BYTES: u64 = 128 << 20;
+/// How much of what was read from disk is kept in memory, unless another size is asked for. With the
+/// write buffers, and twice as much again for what is being merged and freed, the process stays below 400 MB.
+pub const CACHE_BYTES: u64 = 64 << 20;
 
 /// What an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,8 +137,8 @@ impl FjallStore {
             reason: format!("its journal: {error}"),
         })?;
         let pace = Pace::default();
-        let (database, rows) = at_low_priority(|| open_engine(&engine, &options, pace.clone()))
-            .map_err(|error| OpenError::engine(path, error))?;
+        let (database, rows) =
+            open_engine(&engine, &options, pace.clone()).map_err(|error| OpenError::engine(path, error))?;
         let lost = tail.lost_bytes().map_err(failed)?;
         if lost > 0 {
             tracing::warn!(
