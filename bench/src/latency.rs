@@ -43,7 +43,7 @@ pub struct Options {
     /// Measure these loads only
     #[arg(long, value_delimiter = ',', value_name = "LOAD")]
     pub only: Vec<Load>,
-    /// How long each row is measured; and how long the highest rate is looked for
+    /// How long each row is measured, and before it the highest rate looked for
     #[arg(long, default_value_t = 20.0)]
     pub seconds: f64,
     /// How many items of about 500 bytes the table holds
@@ -164,8 +164,10 @@ async fn fill(server: &Server, data: Data) -> Result<()> {
 }
 
 /// What a closed loop sustains: what it does in the second half of its time, when the first has left as much to be
-/// merged as there will ever be. Then the server may come to rest. Before puts during which an index is filled, of puts alone: the clients don't ask
-/// for less because the table has more to do.
+/// merged as there will ever be. Then the server may come to rest.
+///
+/// Before puts during which an index is filled, it is that of puts alone: clients don't ask for less because the table
+/// has more to do.
 async fn rate_max(load: Load, server: &Server, options: &Options) -> Result<f64> {
     let mut clients = Clients::connect(server.address, CLOSED_CONNECTIONS).await?;
     let (source, half) = (load.source(options.data()), Until::Passed(options.duration() / 2));

@@ -172,6 +172,9 @@ impl Subject {
     /// The folder has its name when everything is in it.
     async fn load(&self) -> Result<Loading> {
         let folder = self.folder.with_extension("loading");
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).context("removing what an earlier run did not finish")?;
+        }
         let server = serve(&self.lodestone, ["--data".into(), folder.clone()]).await?;
         table::create(&mut Connection::open(server.address).await?, &data::table()).await?;
         let mut clients = Clients::connect(server.address, self.connections).await?;

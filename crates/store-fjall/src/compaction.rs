@@ -74,6 +74,12 @@ impl Compaction {
     }
 }
 
+impl Drop for Compaction {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
 fn run(signals: &Signals, database: &Database, rows: &Keyspace, pace: &Pace, failure: &OnceLock<String>) {
     while signals.wait() {
         match tidy(signals, database, rows) {

