@@ -24,7 +24,7 @@ use crate::load::{Clients, Failures, Outcome, Until};
 use crate::place::Place;
 use crate::progress;
 use crate::report::{self, number};
-use crate::schedule::{self, Schedule};
+use crate::schedule::Schedule;
 use crate::server::Server;
 use crate::table;
 use crate::workload::{Mix, Requests, Workload};
@@ -194,7 +194,8 @@ async fn measure(
     progress.set_message(format!("{}: 70 % of it", load.title()));
     let schedule = Schedule { per_second: rate_max * LOAD, duration: options.duration() };
     let source = load.source(options.data());
-    let driven = schedule::drive(durable.address, OPEN_CONNECTIONS, &source, schedule);
+    let mut clients = Clients::connect(durable.address, OPEN_CONNECTIONS).await?;
+    let driven = clients.keep_to(schedule, &source);
     let (outcome, fillings) = if load == Load::PutWhileFilling {
         let (outcome, fillings) = tokio::join!(driven, fill_indexes(durable, schedule.duration));
         (outcome?, fillings?)
@@ -206,7 +207,8 @@ async fn measure(
     progress.set_message(format!("{}: the bare server", load.title()));
     durable.pause()?;
     let schedule = Schedule { duration: schedule.duration / 2, ..schedule };
-    let bare = schedule::drive(bare.address, OPEN_CONNECTIONS, &source, schedule).await?;
+    let mut clients = Clients::connect(bare.address, OPEN_CONNECTIONS).await?;
+    let bare = clients.keep_to(schedule, &source).await?;
     durable.resume()?;
     progress.inc(1);
     Ok(Row { load, rate_max, outcome, bare, fillings })

@@ -104,9 +104,17 @@ impl Clients {
 
     /// Drives requests over all connections.
     pub async fn drive(&mut self, source: &impl Source, until: Until) -> Result<Outcome> {
+        self.each(|connection| drive_one(connection, source.clone(), until)).await
+    }
+
+    /// Has each connection do its part, and adds up what all of them did.
+    pub(crate) async fn each<P>(&mut self, part: impl Fn(Connection) -> P) -> Result<Outcome>
+    where
+        P: Future<Output = Result<(Option<Connection>, Outcome)>> + Send + 'static,
+    {
         let mut tasks = JoinSet::new();
         for connection in self.connections.drain(..) {
-            tasks.spawn(drive_one(connection, source.clone(), until));
+            tasks.spawn(part(connection));
         }
         let mut outcome = Outcome::empty()?;
         while let Some(finished) = tasks.join_next().await {

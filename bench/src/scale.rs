@@ -1,7 +1,7 @@
 //! `bench scale`: what grows when the table grows.
 //!
 //! 1. Each size is loaded into a durable server of its own, which is then stopped in good order.
-//! 2. Each is opened again, timed to its first answer.
+//! 2. Each is opened again, timed to its first answer, and asked for a while until its caches are filled.
 //! 3. Get, query and put are measured in turns round the sizes, so that whatever else the machine does hits
 //!    them alike. The requests go to all of the table, evenly: no cache holds what is asked for next.
 //! 4. Each is killed and opened again, timed to its first answer.
@@ -29,6 +29,8 @@ use crate::workload::{Requests, Source, Workload};
 const WORKLOADS: [Workload; 3] = [Workload::Get, Workload::Query, Workload::Put];
 /// How many times a row goes round the sizes.
 const ROUNDS: u32 = 9;
+/// How long a server is asked before it is measured: until its caches are filled, and hold what is asked for most.
+const WARM_UP: Duration = Duration::from_secs(4);
 /// An item lies in the table and in its index, and once more while either is compacted.
 const DISK_BYTES_AN_ITEM: u64 = 2_000;
 
@@ -94,6 +96,9 @@ pub async fn run(options: &Options) -> Result<()> {
         if !options.quick {
             server.come_to_rest().await?;
             read_once(&subject.folder)?;
+            let mut clients = Clients::connect(server.address, subject.connections).await?;
+            let gets = Requests::of(Workload::Get, subject.data);
+            clients.drive(&gets, Until::Passed(WARM_UP)).await?;
         }
         server.pause()?;
         subject.server = Some(server);
