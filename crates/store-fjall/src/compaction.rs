@@ -41,7 +41,6 @@ impl Compaction {
     /// Starts the thread, which first merges what an earlier process has left.
     pub(crate) fn start(database: &Database, rows: &Keyspace, pace: Pace) -> io::Result<Self> {
         let failure = Arc::<OnceLock<String>>::default();
-        pace.watch(rows.path().join("tables"));
         let thread = Background::start("compaction", {
             let (database, rows) = (database.clone(), rows.clone());
             let (pace, failure) = (pace.clone(), Arc::clone(&failure));

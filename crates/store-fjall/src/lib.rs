@@ -26,6 +26,7 @@ mod layout;
 mod log;
 mod pace;
 mod retirement;
+mod write_back;
 
 use std::ops::Bound;
 use std::path::Path;
@@ -115,6 +116,7 @@ pub struct FjallStore {
 struct Open {
     compaction: Compaction,
     retirement: Background,
+    write_back: Background,
     rows: Keyspace,
     database: Database,
     journal_writers: Arc<JournalWriters>,
@@ -161,8 +163,10 @@ impl FjallStore {
         }
         let compaction = Compaction::start(&database, &rows, pace).map_err(failed)?;
         let retirement = retirement::start(&database, &rows).map_err(failed)?;
+        let write_back = write_back::start(&rows).map_err(failed)?;
+        let open = Open { compaction, retirement, write_back, rows, database, journal_writers, folder };
         Ok(FjallStore {
-            open: RwLock::new(Some(Open { compaction, retirement, rows, database, journal_writers, folder })),
+            open: RwLock::new(Some(open)),
             latches: Latches::new(),
             logs: Logs::default(),
             durability: options.durability,
@@ -321,6 +325,7 @@ impl Open {
         let (fresh_tables, flushes) = (self.rows.l0_table_count(), self.rows.sealed_memtable_count());
         self.compaction.fresh_tables(fresh_tables);
         self.retirement.wake();
+        self.write_back.wake();
         fresh_tables >= FRESH_TABLES_MAX || flushes >= FLUSHES_WAITING_MAX
     }
 
@@ -439,6 +444,7 @@ impl Store for FjallStore {
         let Some(open) = self.open.write().take() else { return Ok(()) };
         open.compaction.stop();
         open.retirement.stop();
+        open.write_back.stop();
         self.group_commit.stop();
         self.group_commit.check()?;
         open.database.persist(PersistMode::SyncAll).map_err(write_failure)
