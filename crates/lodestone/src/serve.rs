@@ -9,6 +9,9 @@ use clap::{Args, ValueEnum};
 use lodestone::{Database, Durability, Options, Storage};
 use server::Server;
 use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::advice;
 
@@ -68,7 +71,10 @@ enum DurabilityArgument {
 
 impl Serve {
     pub fn run(self) -> Result<(), String> {
-        tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).init();
+        tracing_subscriber::registry()
+            .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr))
+            .with(told())
+            .init();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
@@ -133,6 +139,12 @@ impl Serve {
     }
 }
 
+/// What the log tells: warnings and errors. What the engine says about merges is left out: it calls it an error when
+/// one is given up because the server is stopped, and of those that fail our store tells what that means.
+fn told() -> Targets {
+    Targets::new().with_default(LevelFilter::WARN).with_target("lsm_tree::compaction", LevelFilter::OFF)
+}
+
 /// Where clients on this machine reach the server, also if it listens on every address.
 fn endpoint(address: SocketAddr) -> String {
     if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() }
@@ -155,4 +167,20 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
             _ = interrupt.recv() => {}
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_tells_warnings_but_not_that_a_stop_gave_up_a_merge() {
+        use tracing::Level;
+
+        let told = told();
+        assert!(told.would_enable("store_fjall::compaction", &Level::ERROR));
+        assert!(told.would_enable("lsm_tree::tree", &Level::WARN));
+        assert!(!told.would_enable("lsm_tree::compaction::worker", &Level::ERROR));
+        assert!(!told.would_enable("engine", &Level::INFO));
+    }
 }
