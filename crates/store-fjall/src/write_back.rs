@@ -20,6 +20,9 @@ const LOOK_TIME: Duration = Duration::from_millis(2);
 /// How many times in a row a table has not grown before it counts as complete, and all together before it waits to be
 /// woken by a write: a second, longer than a merge ever rests.
 const LOOKS_IN_VAIN_MAX: u32 = 500;
+/// How often it looks whether a number was left out: a table to which nothing was written is removed at once. A tenth
+/// of a second.
+const LOOKS_FOR_GAPS: u32 = 50;
 
 pub(crate) fn start(rows: &Keyspace) -> io::Result<Background> {
     let mut tables = NewTables::from_now_on(rows.path().join("tables"))?;
@@ -49,6 +52,7 @@ struct NewTables {
     /// The number of the next table. They are numbered in the order in which they are begun.
     next: u64,
     growing: Vec<Growing>,
+    looks: u32,
 }
 
 struct Growing {
@@ -60,16 +64,18 @@ struct Growing {
 
 impl NewTables {
     fn from_now_on(folder: PathBuf) -> io::Result<Self> {
-        let mut next = 0;
-        for entry in std::fs::read_dir(&folder)? {
-            let number = entry?.file_name().to_str().and_then(|name| name.parse::<u64>().ok());
-            next = next.max(number.map_or(0, |number| number + 1));
-        }
-        Ok(NewTables { folder, next, growing: Vec::new() })
+        let next = numbers(&folder)?.max().map_or(0, |last| last + 1);
+        Ok(NewTables { folder, next, growing: Vec::new(), looks: 0 })
     }
 
     /// Has the disk begin to take what was written since the last time. False when no table has grown.
     fn begin(&mut self) -> io::Result<bool> {
+        self.looks += 1;
+        if self.looks.is_multiple_of(LOOKS_FOR_GAPS)
+            && let Some(there) = numbers(&self.folder)?.filter(|number| *number >= self.next).min()
+        {
+            self.next = there;
+        }
         while let Ok(table) = File::open(path(&self.folder, self.next)) {
             self.growing.push(Growing { table, length: 0, begun: 0, looks_in_vain: 0 });
             self.next += 1;
@@ -81,6 +87,10 @@ impl NewTables {
         self.growing.retain(|table| table.looks_in_vain < LOOKS_IN_VAIN_MAX);
         Ok(grown)
     }
+}
+
+fn numbers(folder: &Path) -> io::Result<impl Iterator<Item = u64>> {
+    Ok(std::fs::read_dir(folder)?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
 }
 
 fn path(folder: &Path, table: u64) -> PathBuf {
@@ -140,6 +150,15 @@ mod tests {
         let begun: Vec<u64> = tables.growing.iter().map(|table| table.begun).collect();
         assert_eq!(begun, [2 * PART_BYTES, 0]);
         assert_eq!(std::fs::read(path(folder.path(), 8)).expect("a table is read"), bytes);
+    }
+
+    #[test]
+    fn a_number_that_was_left_out_holds_nothing_up() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut tables = NewTables::from_now_on(folder.path().to_owned()).expect("a folder of tables");
+        std::fs::write(path(folder.path(), 3), "rows").expect("a table");
+        assert!((0..LOOKS_FOR_GAPS).any(|_| tables.begin().expect("a look")));
+        assert_eq!(tables.next, 4);
     }
 
     #[test]
