@@ -49,6 +49,11 @@ impl Outcome {
         self.latencies.len()
     }
 
+    /// Requests that succeeded in a second.
+    pub fn rate(&self) -> f64 {
+        self.succeeded() as f64 / self.elapsed.as_secs_f64()
+    }
+
     /// Adds what happened at the same time, on another connection.
     pub fn add_beside(&mut self, other: Outcome) -> Result<()> {
         let elapsed = self.elapsed.max(other.elapsed);

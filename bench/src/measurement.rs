@@ -52,7 +52,7 @@ impl Measurement {
     }
 
     pub fn rate(&self) -> f64 {
-        self.outcome.succeeded() as f64 / self.outcome.elapsed.as_secs_f64()
+        self.outcome.rate()
     }
 
     pub fn cpu_us(&self) -> f64 {
