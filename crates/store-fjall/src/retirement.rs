@@ -36,27 +36,32 @@ fn run(signals: &Signals, database: &Database, rows: &Keyspace) {
         let mut looks_in_vain = 0;
         while looks_in_vain < LOOKS_IN_VAIN_MAX && !signals.stopping() {
             leaving.clear();
-            let unseen = database.supervisor.snapshot_tracker.get_seqno_safe_to_gc();
-            let (version, remembered) = {
-                let mut history = rows.tree.get_version_history_lock();
-                if let Err(error) = history.maintenance(rows.path(), unseen) {
-                    tracing::debug!("old versions are kept for now: {error}");
-                }
-                (history.latest_version(), history.len())
-            };
             looks_in_vain += 1;
-            let name = Some((version.active_memtable.id(), rows.tree.current_version().id()));
+            let name = Some((rows.tree.active_memtable().id(), rows.tree.current_version().id()));
             if newest != name {
                 newest = name;
-                held.push_back(version);
                 looks_in_vain = 0;
+                held.push_back(rows.tree.get_version_history_lock().latest_version());
             }
-            // The history remembers the newest ones.
-            let forgotten = held.len().saturating_sub(remembered);
-            leaving.extend(held.drain(..forgotten));
+            // To forget, it keeps all readers out: not while there is nothing but the newest.
+            if held.len() > 1 {
+                // The history remembers the newest ones.
+                let forgotten = held.len().saturating_sub(remembered(database, rows));
+                leaving.extend(held.drain(..forgotten));
+            }
             std::thread::sleep(LOOK_TIME);
         }
     }
+}
+
+/// Has the engine forget what nobody can see any more, and tells how many versions it remembers then.
+fn remembered(database: &Database, rows: &Keyspace) -> usize {
+    let unseen = database.supervisor.snapshot_tracker.get_seqno_safe_to_gc();
+    let mut history = rows.tree.get_version_history_lock();
+    if let Err(error) = history.maintenance(rows.path(), unseen) {
+        tracing::debug!("old versions are kept for now: {error}");
+    }
+    history.len()
 }
 
 #[cfg(test)]
