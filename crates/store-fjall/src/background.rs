@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -84,6 +85,23 @@ impl Signals {
         }
     }
 
+    /// Sleeps for so long, whoever wakes it. False when it is time to end.
+    pub(crate) fn pause(&self, time: Duration) -> bool {
+        let end = Instant::now() + time;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if self.stopping() || left.is_zero() {
+                return !self.stopping();
+            }
+            std::thread::park_timeout(left);
+        }
+    }
+
+    /// Whether it was woken since it last waited.
+    pub(crate) fn wanted(&self) -> bool {
+        self.wanted.load(Ordering::Acquire)
+    }
+
     /// As given to a thread that was woken.
     #[cfg(test)]
     pub(crate) fn woken() -> Signals {
@@ -130,6 +148,22 @@ mod tests {
         }
         background.stop();
         told.recv().expect_err("it has ended");
+    }
+
+    #[test]
+    fn a_pause_goes_on_when_it_is_woken_and_ends_when_it_is_stopped() {
+        let (tell, told) = mpsc::channel();
+        let background = Background::start("test", move |signals| {
+            let moment = Duration::from_millis(20);
+            tell.send(signals.pause(moment)).expect("somebody listens");
+            tell.send(signals.pause(Duration::from_secs(600))).expect("somebody listens");
+        })
+        .expect("a thread");
+        assert_eq!(told.recv(), Ok(true));
+        background.wake();
+        assert_eq!(told.recv_timeout(Duration::from_millis(20)), Err(mpsc::RecvTimeoutError::Timeout));
+        background.stop();
+        assert_eq!(told.recv(), Ok(false));
     }
 
     #[cfg(target_os = "linux")]

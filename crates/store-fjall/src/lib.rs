@@ -20,6 +20,8 @@ mod background;
 mod compaction;
 mod folder;
 mod group_commit;
+mod housekeeping;
+mod idle_flush;
 mod journal;
 mod latch;
 mod layout;
@@ -47,9 +49,9 @@ use store::{
 pub use folder::{FORMAT_VERSION, OpenError};
 
 use background::Background;
-use compaction::Compaction;
 use folder::Folder;
 use group_commit::GroupCommit;
+use housekeeping::Housekeeping;
 use journal::{JournalSync, JournalTail, JournalWriters};
 use latch::Latches;
 use log::{Appending, LogState, Logs};
@@ -114,9 +116,8 @@ pub struct FjallStore {
 
 /// The engine and its folder. The fields are dropped in their order: the folder is free last.
 struct Open {
-    compaction: Compaction,
-    retirement: Background,
-    write_back: Background,
+    idle_flush: Background,
+    housekeeping: Arc<Housekeeping>,
     rows: Keyspace,
     database: Database,
     journal_writers: Arc<JournalWriters>,
@@ -161,10 +162,9 @@ impl FjallStore {
         if !settled {
             group_commit.durable_soon();
         }
-        let compaction = Compaction::start(&database, &rows, pace).map_err(failed)?;
-        let retirement = retirement::start(&database, &rows).map_err(failed)?;
-        let write_back = write_back::start(&rows).map_err(failed)?;
-        let open = Open { compaction, retirement, write_back, rows, database, journal_writers, folder };
+        let housekeeping = Arc::new(Housekeeping::start(&database, &rows, pace).map_err(failed)?);
+        let idle_flush = idle_flush::start(&rows, Arc::clone(&housekeeping)).map_err(failed)?;
+        let open = Open { idle_flush, housekeeping, rows, database, journal_writers, folder };
         Ok(FjallStore {
             open: RwLock::new(Some(open)),
             latches: Latches::new(),
@@ -201,7 +201,7 @@ impl FjallStore {
         for _ in 0..CATCH_UP_TRIES_MAX {
             {
                 let open = self.opened()?;
-                open.compaction.check()?;
+                open.housekeeping.compaction.check()?;
                 if !open.lags() {
                     return Ok(());
                 }
@@ -323,9 +323,8 @@ impl Open {
 
     fn lags(&self) -> bool {
         let (fresh_tables, flushes) = (self.rows.l0_table_count(), self.rows.sealed_memtable_count());
-        self.compaction.fresh_tables(fresh_tables);
-        self.retirement.wake();
-        self.write_back.wake();
+        self.housekeeping.wake(fresh_tables);
+        self.idle_flush.wake();
         fresh_tables >= FRESH_TABLES_MAX || flushes >= FLUSHES_WAITING_MAX
     }
 
@@ -442,9 +441,8 @@ impl Store for FjallStore {
     async fn close(&self) -> Result<(), StoreError> {
         // Waits for the calls that are in the middle of something, then keeps all others out.
         let Some(open) = self.open.write().take() else { return Ok(()) };
-        open.compaction.stop();
-        open.retirement.stop();
-        open.write_back.stop();
+        open.idle_flush.stop();
+        open.housekeeping.stop();
         self.group_commit.stop();
         self.group_commit.check()?;
         open.database.persist(PersistMode::SyncAll).map_err(write_failure)
