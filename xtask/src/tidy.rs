@@ -1,7 +1,10 @@
 //! `cargo xtask tidy`: rules that no compiler knows.
 //!
-//! A rule looks at one file and returns what is wrong with it. Generated files, lock files and the service
-//! models are not ours to tidy.
+//! A rule looks at one file and returns what is wrong with it; `layers` looks at the crates as a whole.
+//! Generated files, lock files and the service models are left out.
+
+mod layers;
+mod source;
 
 use std::path::Path;
 
@@ -12,12 +15,21 @@ use crate::command::{program, root};
 /// The complaint, if the file breaks the rule.
 type Rule = fn(path: &str, text: &str) -> Option<String>;
 
-const RULES: [Rule; 5] =
-    [no_tab, clean_line_ends, nothing_left_to_do, crate_opens_with_an_account, no_machine_path];
+const RULES: [Rule; 8] = [
+    no_tab,
+    clean_line_ends,
+    nothing_left_to_do,
+    crate_opens_with_an_account,
+    no_machine_path,
+    source::engine_has_one_clock_and_one_spawner,
+    source::nothing_below_imports_operations,
+    source::public_items_are_documented,
+];
 
 pub fn run() -> Result<()> {
     let files = files()?;
-    let complaints: Vec<String> = files.iter().flat_map(|path| complaints(path)).collect();
+    let mut complaints: Vec<String> = files.iter().flat_map(|path| complaints(path)).collect();
+    complaints.extend(layers::complaints()?);
     complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
     ensure!(complaints.is_empty(), "{} untidy places in {} files", complaints.len(), files.len());
     println!("{} files are tidy", files.len());

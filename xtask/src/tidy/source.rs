@@ -1,0 +1,109 @@
+//! Rules for our Rust sources: what the engine may not do by itself, and what must be documented.
+
+/// What only one file of the engine may do: the words in the source, the file, and what to do instead.
+const ENGINE_BANS: [(&[&str], &[&str], &str); 2] = [
+    (
+        &["::spawn(", "spawn_blocking(", "spawn_local("],
+        &["background.rs"],
+        "start tasks through `background.rs`",
+    ),
+    (
+        &["time::sleep(", "thread::sleep(", "Instant::now(", "SystemTime::now(", "time::interval("],
+        &["environment.rs", "background.rs"],
+        "take time from the environment",
+    ),
+];
+
+/// Crates whose public items must say what they are.
+const DOCUMENTED: [&str; 3] = ["crates/engine/src/", "crates/store/src/", "crates/api/src/"];
+
+/// Functions whose name says it all: `run` is the operation that its file is named after.
+const SELF_EXPLAINED: [&str; 4] = ["run", "new", "is_empty", "len"];
+
+/// The engine starts no task and asks no clock outside the files that are there for it.
+pub fn engine_has_one_clock_and_one_spawner(path: &str, text: &str) -> Option<String> {
+    let file = path.strip_prefix("crates/engine/src/")?;
+    ENGINE_BANS.iter().filter(|(_, allowed, _)| !allowed.contains(&file)).find_map(|(words, _, instead)| {
+        let line = code_line(text, |line| words.iter().any(|word| line.contains(word)))?;
+        Some(format!("line {line}: {instead}"))
+    })
+}
+
+/// `operation/` stands on top of the engine: what lies below does not use it.
+pub fn nothing_below_imports_operations(path: &str, text: &str) -> Option<String> {
+    let file = path.strip_prefix("crates/engine/src/")?;
+    if file == "lib.rs" || file.starts_with("operation/") || file == "operation.rs" {
+        return None;
+    }
+    code_line(text, |line| line.contains("operation::"))
+        .map(|line| format!("line {line} uses `operation::`, which lies above this file"))
+}
+
+/// A public item has a doc comment.
+pub fn public_items_are_documented(path: &str, text: &str) -> Option<String> {
+    let covered = path.ends_with(".rs") && DOCUMENTED.iter().any(|folder| path.starts_with(folder));
+    // The names of conformance checks are sentences.
+    if !covered || path.contains("/conformance/") {
+        return None;
+    }
+    let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+    let is_bare = |index: &usize| {
+        let before = lines[..*index].iter().rev().find(|line| !is_attribute(line));
+        is_public_item(lines[*index]) && !before.is_some_and(|line| line.starts_with("///"))
+    };
+    let bare = (0..lines.len()).find(is_bare)?;
+    Some(format!("line {} is public and has no doc comment: {}", bare + 1, lines[bare]))
+}
+
+/// Attributes may stand between an item and its comment.
+fn is_attribute(line: &str) -> bool {
+    line.starts_with("#[") || line.ends_with(")]")
+}
+
+fn is_public_item(line: &str) -> bool {
+    let kinds = ["fn ", "async fn ", "const fn ", "struct ", "enum ", "trait ", "const ", "type ", "static "];
+    let Some(rest) = line.strip_prefix("pub ") else { return false };
+    let name = kinds.iter().find_map(|kind| rest.strip_prefix(kind));
+    let says_it_all =
+        |name: &str| SELF_EXPLAINED.contains(&name.split(['(', '<']).next().unwrap_or_default());
+    name.is_some_and(|name| !says_it_all(name))
+}
+
+/// The number of the first line outside comments and unit tests that a test finds.
+fn code_line(text: &str, found: impl Fn(&str) -> bool) -> Option<usize> {
+    let code = text.lines().enumerate().take_while(|(_, line)| line.trim() != "#[cfg(test)]");
+    let mut code = code.filter(|(_, line)| !line.trim_start().starts_with("//"));
+    code.find(|(_, line)| found(line)).map(|(index, _)| index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_engine_spawns_and_sleeps_only_where_it_may() {
+        let rule = engine_has_one_clock_and_one_spawner;
+        assert!(rule("crates/engine/src/write.rs", "tokio::spawn(work);\n").is_some());
+        assert!(rule("crates/engine/src/write.rs", "let now = Instant::now();\n").is_some());
+        assert_eq!(rule("crates/engine/src/background.rs", "tokio::spawn(work);\n"), None);
+        assert_eq!(rule("crates/engine/src/write.rs", "// not tokio::spawn(work)\n"), None);
+        assert_eq!(rule("crates/server/src/lib.rs", "tokio::spawn(work);\n"), None);
+    }
+
+    #[test]
+    fn only_what_lies_on_top_uses_operations() {
+        let rule = nothing_below_imports_operations;
+        assert!(rule("crates/engine/src/sizes.rs", "use crate::operation::scan;\n").is_some());
+        assert_eq!(rule("crates/engine/src/operation/query.rs", "use crate::operation::scan;\n"), None);
+    }
+
+    #[test]
+    fn a_public_item_without_a_comment_is_found() {
+        let rule = public_items_are_documented;
+        let path = "crates/store/src/lib.rs";
+        assert!(rule(path, "pub fn get() {}\n").is_some());
+        assert!(rule(path, "#[derive(Debug)]\npub struct Key;\n").is_some());
+        assert_eq!(rule(path, "/// A key.\n#[derive(Debug)]\npub struct Key;\n"), None);
+        assert_eq!(rule(path, "pub(crate) fn get() {}\n"), None);
+    }
+}
