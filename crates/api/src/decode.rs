@@ -1,14 +1,17 @@
-//! Reads a request's JSON into its structures, in one pass. The generated readers are lists of members
-//! that call the functions here.
+//! Reads JSON into structures, in one pass. Generated functions name the members; the functions here do the
+//! reading.
 //!
 //! Three kinds of fault are kept apart, because DynamoDB reports them at different times:
 //! - JSON that does not parse or has the wrong type ends the reading at once: SerializationException;
-//! - a broken constraint is noted, and reading goes on: all are reported together;
-//! - a value that breaks a rule of its type is left out and the first is kept in the input's
-//!   `value_fault`: the operation's check reports it at its turn.
+//! - a broken constraint is noted and reading goes on: all of them are reported together;
+//! - an AttributeValue that breaks a rule of its type is left out. The first such fault is kept in the
+//!   input's `value_fault`, and the operation's check reports it when its turn comes.
 //!
-//! A member that is `null` counts as absent; unknown members are ignored; of two members with one name
+//! A member that is `null` counts as absent. Unknown members are ignored. Of two members with the same name
 //! the later wins.
+//!
+//! Generated code calls these functions hundreds of times, so loops are not generic: a list or map of any
+//! type is read by the same one.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -19,23 +22,23 @@ use item::json::{Jiter, ShapeError, read_boolean, read_item, read_text, read_val
 use item::{Item, ValueBuf, ValueError};
 use jiter::Peek;
 
-use crate::check::Refuse;
-use crate::name::TableName;
+use crate::dynamodb::TableName;
+use crate::enumeration::Enumeration;
 use crate::pattern::Pattern;
-use crate::violation::{Constraint, Violation, Violations};
+use crate::violation::{Constraint, Refuse, Violation, Violations};
 use crate::{Error, ErrorKind};
 
 pub(crate) type Decoded<T> = Result<T, Error>;
 
+/// A function that reads one shape.
+pub(crate) type Read<T> = fn(&mut Reader<'_>, &Path<'_>) -> Decoded<T>;
+
 /// Reads the body of a request and applies the constraints of its shape.
-pub(crate) fn decode<T: Refuse>(
-    body: &[u8],
-    read: impl Fn(&mut Reader<'_>, &Path<'_>) -> Decoded<T>,
-) -> Result<T, Error> {
-    let mut reader = Reader { json: Jiter::new(body), violations: Violations::default(), value_fault: None };
+pub(crate) fn decode<T: Refuse>(body: &[u8], read: Read<T>) -> Result<T, Error> {
+    let mut reader = Reader::new(body);
     let input = match read(&mut reader, &Path::ROOT).and_then(|input| reader.finish().map(|()| input)) {
         Ok(input) => input,
-        // Text that is not JSON is refused as such, wherever in it the wrong type stands.
+        // That the text is not JSON counts for more than a wrong type in front of the broken place.
         Err(_) if !is_json(body) => return Err(unreadable()),
         Err(error) => return Err(error),
     };
@@ -46,12 +49,10 @@ pub(crate) fn decode<T: Refuse>(
     Err(input.refuse(reader.violations))
 }
 
-/// Reads the body of an answer. A server is not held to the constraints of the shapes: what it says counts.
-pub(crate) fn answer<T>(
-    body: &[u8],
-    read: impl Fn(&mut Reader<'_>, &Path<'_>) -> Decoded<T>,
-) -> Result<T, Error> {
-    let mut reader = Reader { json: Jiter::new(body), violations: Violations::default(), value_fault: None };
+/// Reads the body of an answer. A client does not check the constraints of the shapes: it takes what the
+/// server sends.
+pub(crate) fn answer<T>(body: &[u8], read: Read<T>) -> Result<T, Error> {
+    let mut reader = Reader::new(body);
     let output = read(&mut reader, &Path::ROOT)?;
     match reader.value_fault {
         None => Ok(output),
@@ -60,7 +61,7 @@ pub(crate) fn answer<T>(
 }
 
 /// Whether the whole text is one JSON value.
-fn is_json(body: &[u8]) -> bool {
+pub fn is_json(body: &[u8]) -> bool {
     let mut json = Jiter::new(body);
     skip(&mut json).is_ok() && json.finish().is_ok()
 }
@@ -69,16 +70,15 @@ fn serialization(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Serialization, message)
 }
 
-/// Text that is not JSON gets no explanation.
 fn unreadable() -> Error {
-    serialization("")
+    Error::unreadable()
 }
 
 fn wrong_shape(error: ShapeError) -> Error {
     serialization(error.0)
 }
 
-/// Where in the request the reader stands.
+/// The reader's position in the request, as a chain up to the root.
 #[derive(Clone, Copy)]
 pub(crate) struct Path<'p> {
     parent: Option<&'p Path<'p>>,
@@ -139,7 +139,7 @@ impl<'p> Path<'p> {
     }
 }
 
-/// The JSON being read, and the faults that wait for their turn.
+/// The JSON being read, and the faults to report later.
 pub(crate) struct Reader<'j> {
     json: Jiter<'j>,
     violations: Violations,
@@ -147,13 +147,15 @@ pub(crate) struct Reader<'j> {
 }
 
 impl<'j> Reader<'j> {
-    /// Begins a structure; its members follow with [`Members::next`].
-    pub fn structure(&mut self, name: &str, members: &'static [&'static str]) -> Decoded<Members> {
+    fn new(body: &'j [u8]) -> Reader<'j> {
+        Reader { json: Jiter::new(body), violations: Violations::default(), value_fault: None }
+    }
+
+    /// Begins a structure; its members follow with [`Members::next`]. `class` is its name in Java.
+    pub fn structure(&mut self, class: &str, members: &'static [&'static str]) -> Decoded<Members> {
         match self.peek()? {
             Peek::Object => Ok(Members { members, seen: 0, begun: false }),
-            Peek::Array => Err(serialization(format!(
-                "Unrecognized collection type class com.amazonaws.dynamodb.v20120810.{name}"
-            ))),
+            Peek::Array => Err(serialization(format!("Unrecognized collection type class {class}"))),
             _ => Err(serialization("Unexpected value type in payload")),
         }
     }
@@ -170,7 +172,7 @@ impl<'j> Reader<'j> {
         self.json.peek().map_err(|_| unreadable())
     }
 
-    /// DynamoDB's words for a JSON value that cannot become the number class `target` of Java.
+    /// The error for a JSON value that cannot become the Java number class `target`.
     fn mismatch(&mut self, found: Peek, target: &str) -> Error {
         let found = match found {
             Peek::True => "TRUE_VALUE",
@@ -204,10 +206,10 @@ impl<'j> Reader<'j> {
     }
 }
 
-/// A structure's members, one after another.
+/// The members of a structure being read.
 pub(crate) struct Members {
     members: &'static [&'static str],
-    /// One bit for each member that was present; the model's largest structure has 30 members.
+    /// One bit for each member that was present; the largest structure has 30 members.
     seen: u64,
     begun: bool,
 }
@@ -247,7 +249,7 @@ pub(crate) fn string(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<String>
     read_text(&mut reader.json).map(str::to_owned).map_err(wrong_shape)
 }
 
-/// A string with constraints. Lengths count letters, not bytes.
+/// A string with constraints. Its length is counted in characters, not bytes.
 pub(crate) fn text(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -278,7 +280,7 @@ fn note_length(
     }
 }
 
-/// A table's name or ARN. The model bounds the ARN; the name inside has bounds of its own.
+/// A table's name or ARN. The facts bound the ARN; the name inside has bounds of its own.
 pub(crate) fn table_name(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
     let text = string(reader, at)?;
     if let Err(constraints) = TableName::parse(&text) {
@@ -290,12 +292,6 @@ pub(crate) fn table_name(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Stri
 }
 
 /// A string out of a fixed set.
-pub(crate) trait Enumeration: Default {
-    /// All of them, as messages list them.
-    const VALUES: &'static str;
-    fn from_name(name: &str) -> Option<Self>;
-}
-
 pub(crate) fn enumeration<T: Enumeration>(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<T> {
     let name = read_text(&mut reader.json).map_err(wrong_shape)?;
     if let Some(value) = T::from_name(name) {
@@ -306,12 +302,12 @@ pub(crate) fn enumeration<T: Enumeration>(reader: &mut Reader<'_>, at: &Path<'_>
     Ok(T::default())
 }
 
-/// Also takes the words that DynamoDB takes.
+/// A boolean, or one of the strings that DynamoDB takes for one.
 pub(crate) fn boolean(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<bool> {
     read_boolean(&mut reader.json).map_err(wrong_shape)
 }
 
-/// A whole number: a fraction is dropped, and what is too large becomes the largest.
+/// A whole number: a fraction is dropped, and a number out of range becomes the nearest in range.
 fn whole(reader: &mut Reader<'_>, target: &str) -> Decoded<i64> {
     let peek = reader.peek()?;
     if !peek.is_num() {
@@ -381,13 +377,18 @@ pub(crate) fn blob(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<Vec<u8>> 
     STANDARD.decode(text).map_err(|_| serialization(refusal))
 }
 
-pub(crate) fn list<T: Default>(
+pub(crate) fn list<T>(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
     length: RangeInclusive<usize>,
-    read: impl Fn(&mut Reader<'_>, &Path<'_>) -> Decoded<T>,
+    read: Read<T>,
 ) -> Decoded<Vec<T>> {
-    optional_list(reader, at, length, |reader, at| read(reader, at).map(Some))
+    let mut elements = Vec::new();
+    each_element(reader, at, length, &mut |reader, at| {
+        elements.push(read(reader, at)?);
+        Ok(())
+    })?;
+    Ok(elements)
 }
 
 pub(crate) fn value_list(
@@ -395,23 +396,27 @@ pub(crate) fn value_list(
     at: &Path<'_>,
     length: RangeInclusive<usize>,
 ) -> Decoded<Vec<ValueBuf>> {
-    optional_list(reader, at, length, value)
+    let mut elements = Vec::new();
+    each_element(reader, at, length, &mut |reader, at| {
+        elements.extend(value(reader, at)?);
+        Ok(())
+    })?;
+    Ok(elements)
 }
 
-/// A list whose element reader may leave an element out.
-fn optional_list<T>(
+/// Reads a list, element by element.
+fn each_element(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
     length: RangeInclusive<usize>,
-    read: impl Fn(&mut Reader<'_>, &Path<'_>) -> Decoded<Option<T>>,
-) -> Decoded<Vec<T>> {
+    read: &mut dyn FnMut(&mut Reader<'_>, &Path<'_>) -> Decoded<()>,
+) -> Decoded<()> {
     match reader.peek()? {
         Peek::Array => {}
         Peek::Object => return Err(serialization("Start of structure or map found where not expected")),
         _ => return Err(serialization("Unexpected field type")),
     }
     let start = reader.json.current_index();
-    let mut elements = Vec::new();
     let mut count = 0;
     let mut next = reader.json.known_array().map_err(|_| unreadable())?;
     while let Some(peek) = next {
@@ -420,14 +425,14 @@ fn optional_list<T>(
         if peek == Peek::Null {
             reader.json.known_null().map_err(|_| unreadable())?;
             reader.note_absent(&at);
-        } else if let Some(element) = read(reader, &at)? {
-            elements.push(element);
+        } else {
+            read(reader, &at)?;
         }
         next = reader.json.array_step().map_err(|_| unreadable())?;
     }
     let sent = reader.json.slice_to_current(start);
     note_length(reader, at, count, length, || String::from_utf8_lossy(sent).into_owned());
-    Ok(elements)
+    Ok(())
 }
 
 pub(crate) fn map<T>(
@@ -435,41 +440,54 @@ pub(crate) fn map<T>(
     at: &Path<'_>,
     length: RangeInclusive<usize>,
     class: &str,
-    read: impl Fn(&mut Reader<'_>, &Path<'_>) -> Decoded<T>,
+    read: Read<T>,
 ) -> Decoded<BTreeMap<String, T>> {
-    optional_map(reader, at, length, class, |reader, at| read(reader, at).map(Some))
+    let mut entries = BTreeMap::new();
+    each_entry(reader, at, length, class, &mut |reader, key| {
+        let value = read(reader, &at.entry(&key))?;
+        entries.insert(key, value);
+        Ok(entries.len())
+    })?;
+    Ok(entries)
 }
 
 const VALUE_MAP_CLASS: &str =
     "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.AttributeValue>";
 
 pub(crate) fn value_map(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<BTreeMap<String, ValueBuf>> {
-    optional_map(reader, at, 0..=usize::MAX, VALUE_MAP_CLASS, value)
+    let mut entries = BTreeMap::new();
+    each_entry(reader, at, 0..=usize::MAX, VALUE_MAP_CLASS, &mut |reader, key| {
+        if let Some(value) = value(reader, &at.entry(&key))? {
+            entries.insert(key, value);
+        }
+        Ok(entries.len())
+    })?;
+    Ok(entries)
 }
 
-/// A map whose value reader may leave an entry out; `null` leaves one out too.
-fn optional_map<T>(
+/// Reads a map, entry by entry. `read` returns how many entries there are now. `null` leaves an entry out.
+fn each_entry(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
     length: RangeInclusive<usize>,
     class: &str,
-    read: impl Fn(&mut Reader<'_>, &Path<'_>) -> Decoded<Option<T>>,
-) -> Decoded<BTreeMap<String, T>> {
+    read: &mut dyn FnMut(&mut Reader<'_>, String) -> Decoded<usize>,
+) -> Decoded<()> {
     expect_map(reader, class)?;
     let start = reader.json.current_index();
-    let mut entries = BTreeMap::new();
+    let mut count = 0;
     let mut name = reader.json.known_object().map_err(|_| unreadable())?.map(str::to_owned);
     while let Some(key) = name {
         if reader.peek()? == Peek::Null {
             reader.json.known_null().map_err(|_| unreadable())?;
-        } else if let Some(value) = read(reader, &at.entry(&key))? {
-            entries.insert(key, value);
+        } else {
+            count = read(reader, key)?;
         }
         name = reader.json.next_key().map_err(|_| unreadable())?.map(str::to_owned);
     }
     let sent = reader.json.slice_to_current(start);
-    note_length(reader, at, entries.len(), length, || String::from_utf8_lossy(sent).into_owned());
-    Ok(entries)
+    note_length(reader, at, count, length, || String::from_utf8_lossy(sent).into_owned());
+    Ok(())
 }
 
 fn expect_map(reader: &mut Reader<'_>, class: &str) -> Decoded<()> {
@@ -480,7 +498,7 @@ fn expect_map(reader: &mut Reader<'_>, class: &str) -> Decoded<()> {
     }
 }
 
-/// An AttributeValue; nothing if it breaks a rule of its type, which is kept for later.
+/// An AttributeValue; none if it breaks a rule of its type, which is kept for later.
 pub(crate) fn value(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<Option<ValueBuf>> {
     match read_value(&mut reader.json).map_err(wrong_shape)? {
         Ok(value) => Ok(Some(value)),
@@ -491,7 +509,7 @@ pub(crate) fn value(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<Option<V
     }
 }
 
-/// Names and their values; empty if one of them is at fault, which is kept for later.
+/// An item; empty if one of its values breaks a rule of its type, which is kept for later.
 pub(crate) fn item(reader: &mut Reader<'_>, _at: &Path<'_>) -> Decoded<Item> {
     expect_map(reader, VALUE_MAP_CLASS)?;
     match read_item(&mut reader.json).map_err(wrong_shape)? {

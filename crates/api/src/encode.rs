@@ -1,15 +1,15 @@
-//! Prints requests and answers as JSON, straight to bytes: members in the model's order, absent ones left out.
+//! Prints requests and answers as JSON, straight to bytes. Absent members are left out.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use item::{Item, ValueBuf};
 
-/// A thing that prints itself as one JSON value.
+/// A type that prints itself as one JSON value.
 pub(crate) trait Encode {
     fn encode(&self, out: &mut Vec<u8>);
 
-    /// Whether there is anything to print; a member that is absent is left out with its name.
+    /// Whether an object leaves out a member with this value.
     fn is_absent(&self) -> bool {
         false
     }
@@ -27,16 +27,35 @@ impl<'o> Object<'o> {
         Object { out, first: true }
     }
 
-    pub fn member<T: Encode + ?Sized>(&mut self, name: &str, value: &T) {
-        if value.is_absent() {
-            return;
+    /// A member of a structure, unless it is absent.
+    pub fn member<T: Encode + ?Sized>(&mut self, name: &'static str, value: &T) {
+        if !value.is_absent() {
+            self.begin_member(name);
+            value.encode(self.out);
         }
+    }
+
+    /// The service's own names have no character that JSON escapes.
+    fn begin_member(&mut self, name: &'static str) {
+        debug_assert!(name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'), "{name}");
+        self.separate();
+        self.out.push(b'"');
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b"\":");
+    }
+
+    /// An entry of a map: its key is the client's.
+    fn entry<T: Encode>(&mut self, key: &str, value: &T) {
+        self.separate();
+        key.encode(self.out);
+        self.out.push(b':');
+        value.encode(self.out);
+    }
+
+    fn separate(&mut self) {
         if !std::mem::replace(&mut self.first, false) {
             self.out.push(b',');
         }
-        name.encode(self.out);
-        self.out.push(b':');
-        value.encode(self.out);
     }
 
     pub fn end(self) {
@@ -44,7 +63,7 @@ impl<'o> Object<'o> {
     }
 }
 
-/// Seconds since 1970.
+/// A time, in seconds since 1970.
 pub(crate) struct Timestamp(pub f64);
 
 impl<T: Encode> Encode for Option<T> {
@@ -76,8 +95,8 @@ impl<T: Encode> Encode for Vec<T> {
 impl<T: Encode> Encode for BTreeMap<String, T> {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
-        for (name, value) in self {
-            object.member(name, value);
+        for (key, value) in self {
+            object.entry(key, value);
         }
         object.end();
     }
@@ -101,7 +120,7 @@ impl Encode for i64 {
     }
 }
 
-/// Capacity units and the like: always with a fraction, `1.0`.
+/// Capacity units and other numbers with a fraction, even if it is zero: `1.0`.
 impl Encode for f64 {
     fn encode(&self, out: &mut Vec<u8>) {
         debug_assert!(self.is_finite(), "JSON has no infinity");

@@ -1,15 +1,21 @@
-//! The tie between an operation's input and its output, for callers in this process and for clients.
+//! What ties an operation's input to its output, for callers in this process and for clients.
 
-use crate::{Error, Request, Response};
+use crate::Error;
 
 /// The input of one operation.
 pub trait Input: Sized + Send {
+    /// What the operation answers with.
     type Output;
+    /// The requests of the operation's service.
+    type Request;
+    /// The answers of the operation's service.
+    type Response;
 
-    fn into_request(self) -> Request;
+    /// The input as a request to its service.
+    fn into_request(self) -> Self::Request;
 
-    /// The operation's own output; nothing if the response is another operation's.
-    fn output(response: Response) -> Option<Self::Output>;
+    /// The operation's own output; none if the response is another operation's.
+    fn output(response: Self::Response) -> Option<Self::Output>;
 
     /// Reads the body of an answer to this input, as a client gets it.
     fn read_output(body: &[u8]) -> Result<Self::Output, Error>;

@@ -1,33 +1,41 @@
-//! The DynamoDB API as data: operation names, inputs, outputs, errors, limits, messages.
+//! The services' APIs as data: operations, inputs, outputs, errors, limits and messages.
 //!
-//! A request goes through three steps here, in DynamoDB's own order:
-//! 1. [`Request::decode`] reads its JSON: wrong types and broken constraints are refused;
-//! 2. the input's `check` applies the rules that need neither the table nor the expressions' meaning;
+//! A request takes three steps here, in the order in which DynamoDB takes them:
+//! 1. [`Request::decode`] reads its JSON and refuses wrong types and broken constraints;
+//! 2. the input's `check` applies the rules that need neither a table nor the meaning of an expression;
 //! 3. the answer is a [`Response`] or an [`Error`], and both print themselves as JSON.
 //!
-//! Whoever sends a request prints it as JSON likewise ([`Request::write_json`]), and reads the answer
+//! A client goes the other way: it prints a request ([`Request::write_json`]) and reads the answer
 //! ([`Input::read_output`]).
 //!
-//! The shapes in `generated` come from `facts/dynamodb.json` through `cargo xtask codegen`; everything
-//! else is written by hand, the checks with one file an operation.
+//! Each service is a module of its own, all built alike:
+//! - `generated`: shapes and operations, written by `cargo xtask codegen` from `facts/<service>.json`;
+//! - `check`: the rules, written by hand, one file an operation;
+//! - `error` and `limits`: the service's messages and fixed numbers.
+//!
+//! DynamoDB is the main service: its names are also those of this crate. Use the others by their module.
+//! [`Service`] and [`Target`] say which service and operation a request is aimed at.
 
-mod action;
-mod check;
+#![warn(missing_docs)]
+
 mod decode;
+pub mod dynamodb;
 mod encode;
+mod enumeration;
 mod error;
-mod generated;
 mod input;
-pub mod limits;
-mod name;
 mod pattern;
+mod service;
+pub mod streams;
+mod target;
 mod violation;
 
-pub use action::{Act, Action};
+pub use decode::is_json;
+pub use dynamodb::*;
 pub use error::{
     Access, CancellationCode, CancellationReason, Error, ErrorKind, ThrottlingCause, ThrottlingReason,
 };
-pub use generated::*;
 pub use input::Input;
-pub use name::{TableHome, TableName};
+pub use service::{Protocol, Service};
+pub use target::Target;
 pub use violation::Constraint;

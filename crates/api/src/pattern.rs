@@ -1,7 +1,8 @@
-//! The model's regular expressions, each as the text that messages show and a plain test.
+//! The regular expressions of the facts, each as the text that messages show and as a function.
 
 /// What a constrained string must look like.
 pub(crate) struct Pattern {
+    /// The regular expression.
     pub text: &'static str,
     pub matches: fn(&str) -> bool,
 }

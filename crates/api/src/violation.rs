@@ -2,16 +2,23 @@
 
 use std::fmt;
 
-use crate::{Error, limits};
+use crate::Error;
+
+/// The most violations that one answer lists.
+const REPORTED_MAX: usize = 10;
+
+/// The most violations that are kept. Only some are reported; the rest make the choice independent of the
+/// order of the JSON's members, except in hostile requests.
+const KEPT_MAX: usize = 100;
 
 /// One broken constraint of one member.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// Where the member stands among all members, so that reports do not depend on the JSON's order.
-    pub(crate) order: Vec<usize>,
-    /// As DynamoDB writes it: `keySchema.1.member.attributeName`.
+pub(crate) struct Violation {
+    /// The member's position in the shapes, level by level. Reports are sorted by it.
+    pub order: Vec<usize>,
+    /// The path as DynamoDB writes it: `keySchema.1.member.attributeName`.
     pub member: String,
-    /// What was sent; nothing if the member is missing.
+    /// What was sent; none if the member is missing.
     pub value: Option<String>,
     pub constraint: Constraint,
 }
@@ -19,14 +26,28 @@ pub struct Violation {
 /// What a member must satisfy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Constraint {
+    /// The member must be present.
     NotNull,
+    /// Shortest string, list or map.
     LengthMin(usize),
+    /// Longest string, list or map.
     LengthMax(usize),
+    /// Smallest number.
     ValueMin(i64),
+    /// Largest number.
     ValueMax(i64),
+    /// The regular expression that a string must match.
     Pattern(&'static str),
-    /// The values in the order in which the service lists them.
+    /// The values of an enumeration, in the order in which the service lists them.
     OneOf(&'static str),
+}
+
+/// How an operation reports broken constraints.
+pub(crate) trait Refuse {
+    /// `violations` is not empty, and in the order in which its members are reported.
+    fn refuse(&self, violations: Violations) -> Error {
+        violations.into_error()
+    }
 }
 
 impl fmt::Display for Violation {
@@ -54,6 +75,11 @@ impl fmt::Display for Constraint {
 }
 
 impl Violation {
+    /// A constraint on a member of the input itself, found after decoding.
+    pub(crate) fn of_value(member: &str, value: impl ToString, constraint: Constraint) -> Violation {
+        Violation { order: Vec::new(), member: member.to_owned(), value: Some(value.to_string()), constraint }
+    }
+
     /// The newer of DynamoDB's wordings: the member's own name, and no value.
     pub(crate) fn named_only(&self) -> String {
         let mut member = self.member.clone();
@@ -69,12 +95,8 @@ impl Violation {
 pub(crate) struct Violations(Vec<Violation>);
 
 impl Violations {
-    /// Ten are reported; the few more that are kept make the choice among them independent of the
-    /// order of the JSON's members in all but hostile requests.
-    const KEPT_MAX: usize = 100;
-
     pub fn push(&mut self, violation: Violation) {
-        if self.0.len() < Violations::KEPT_MAX {
+        if self.0.len() < KEPT_MAX {
             self.0.push(violation);
         }
     }
@@ -91,7 +113,7 @@ impl Violations {
         self.0.iter()
     }
 
-    /// Only those of the first group that has any; all of them if none has.
+    /// The violations of the first group that has any; all violations if no group has.
     pub fn first_group(mut self, groups: &[fn(&Violation) -> bool]) -> Violations {
         if let Some(group) = groups.iter().find(|group| self.0.iter().any(group)) {
             self.0.retain(group);
@@ -105,9 +127,9 @@ impl Violations {
 }
 
 impl Error {
-    /// Broken constraints, as many as DynamoDB reports at once.
+    /// Broken constraints, each in words. The answer lists only the first few.
     pub(crate) fn violations(texts: impl Iterator<Item = String>) -> Error {
-        let texts: Vec<String> = texts.take(limits::VIOLATIONS_REPORTED_MAX).collect();
+        let texts: Vec<String> = texts.take(REPORTED_MAX).collect();
         let plural = if texts.len() == 1 { "" } else { "s" };
         Error::validation(format!("{} validation error{plural} detected: {}", texts.len(), texts.join("; ")))
     }

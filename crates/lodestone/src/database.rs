@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use api::Input;
+use api::{Input, Request, Response};
 use engine::{Caller, Engine, Options, Verification};
 use store::memory::MemoryStore;
 use store::{Store, StoreError};
@@ -74,7 +74,10 @@ impl Database {
     }
 
     /// Carries out one operation: the input's type says which.
-    pub async fn call<I: Input>(&self, input: I) -> Result<I::Output, api::Error> {
+    pub async fn call<I>(&self, input: I) -> Result<I::Output, api::Error>
+    where
+        I: Input<Request = Request, Response = Response>,
+    {
         let response = self.engine.call(&self.caller, input.into_request()).await?;
         Ok(I::output(response).expect("the engine answers with the operation's own output"))
     }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use api::{ErrorKind, Operation, Request};
+use api::{ErrorKind, Operation, Request, Service};
 use engine::Caller;
 use fastrand::Rng;
 use lodestone::Database;
@@ -565,7 +565,7 @@ async fn check(database: &Database, operation: Operation, seed: u64) -> usize {
                 let faults = [ErrorKind::InternalServerError, ErrorKind::ServiceUnavailable];
                 assert!(!faults.contains(&error.kind), "{told}: {error}");
                 let mut printed = Vec::new();
-                error.write_json(&mut printed);
+                error.write_json(Service::DynamoDb, &mut printed);
                 let printed: Value = serde_json::from_slice(&printed).expect("an error is JSON");
                 assert!(
                     printed["__type"].as_str().is_some_and(|name| name.contains('#')),

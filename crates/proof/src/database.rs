@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use api::{DeleteItemInput, Error, Input, PutItemInput};
+use api::{DeleteItemInput, Error, Input, PutItemInput, Request};
 use item::Item;
 use model::Model;
 use model::model::TableId;
@@ -56,7 +56,7 @@ impl Database {
     }
 
     /// Carries out one operation: the input's type says which.
-    pub async fn call<I: Input>(&self, input: I) -> Result<I::Output, Error> {
+    pub async fn call<I: Input<Request = Request>>(&self, input: I) -> Result<I::Output, Error> {
         call(self.endpoint.as_ref(), input).await
     }
 

@@ -5,7 +5,7 @@ use crate::compression::Coding;
 use crate::request::ContentType;
 use crate::request_id;
 use crate::share::Share;
-use api::{Error, ErrorKind};
+use api::{Error, ErrorKind, Service};
 use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, SERVER};
@@ -75,7 +75,7 @@ impl Reply {
 
     pub(crate) fn error(content_type: ContentType, error: &Error) -> Reply {
         let mut body = Vec::with_capacity(256);
-        error.write_json(&mut body);
+        error.write_json(Service::DynamoDb, &mut body);
         Reply::new(status(error.kind), Some(content_type.value()), body)
     }
 

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
-use api::{Error, Operation, Request};
+use api::{Error, Operation, Request, Service};
 
 pub fn operation(name: &str) -> Operation {
     Operation::from_target_name(name).expect("a served operation")
@@ -39,7 +39,7 @@ pub fn check_unreadable(name: &str, body: &str, message: &str) {
 
 pub fn error_body(error: &Error) -> String {
     let mut out = Vec::new();
-    error.write_json(&mut out);
+    error.write_json(Service::DynamoDb, &mut out);
     String::from_utf8(out).expect("JSON is UTF-8")
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use api::{Operation, Request};
+use api::{Operation, Request, Service};
 use async_trait::async_trait;
 use bytes::Bytes;
 use engine::{Caller, Engine, Environment, Options};
@@ -205,7 +205,7 @@ impl Database {
                 Ok(if json.is_empty() { Value::Null } else { serde_json::from_slice(&json).unwrap() })
             }
             Err(error) => {
-                error.write_json(&mut json);
+                error.write_json(Service::DynamoDb, &mut json);
                 let body: Value = serde_json::from_slice(&json).unwrap();
                 let name = body["__type"].as_str().unwrap();
                 Err(Failure {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use api::{Operation, Request};
+use api::{Operation, Request, Service};
 use engine::{Caller, Engine};
 use serde_json::{Map, Value, json};
 use simulation::{
@@ -129,8 +129,8 @@ impl Connection {
                 Ok(serde_json::from_slice(&body).expect("an answer is JSON"))
             }
             Err(error) => {
-                error.write_json(&mut body);
-                let name = error.type_name().rsplit('#').next().unwrap_or_default().to_owned();
+                error.write_json(Service::DynamoDb, &mut body);
+                let name = error.kind.name().to_owned();
                 Err(Failure { name, body: serde_json::from_slice(&body).expect("an error is JSON") })
             }
         }

@@ -1,0 +1,12 @@
+use super::Refuse;
+use super::resource::check_table_arn;
+use crate::{DeleteResourcePolicyInput, Error};
+
+impl Refuse for DeleteResourcePolicyInput {}
+
+impl DeleteResourcePolicyInput {
+    /// Checks that the ARN is a table's.
+    pub fn check(&self) -> Result<(), Error> {
+        check_table_arn(&self.resource_arn)
+    }
+}

@@ -1,0 +1,10 @@
+//! DynamoDB's messages, by what they are about. Each text is made in one place: here if the engine needs it,
+//! in `check` if only a check does.
+
+mod index;
+mod item;
+mod page;
+mod resource;
+mod statement;
+mod table;
+mod transaction;
