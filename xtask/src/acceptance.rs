@@ -9,7 +9,7 @@ use crate::tools;
 
 #[derive(clap::Args, Default)]
 pub struct Options {
-    /// Another binary than this tree's
+    /// Test this binary instead of building one
     #[arg(long, value_name = "BINARY")]
     lodestone: Option<PathBuf>,
     /// Passed to pytest, e.g. `-k paging`; the JavaScript tests are then left out
@@ -22,7 +22,7 @@ pub fn run(options: &Options, tally: &mut Tally) -> Result<()> {
     let folder = root().join("acceptance");
 
     let python = tools::python(&folder.join("requirements.txt"))?;
-    // The AWS CLI of the environment, and its own Python, come first in the search path.
+    // The environment's AWS CLI and Python must be found before the system's.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(python.clone()).chain(std::env::split_paths(&path)))?;
     let mut pytest = program(python.join("pytest"));

@@ -10,7 +10,7 @@ mod peers;
 
 pub use ::bench::Arguments;
 
-/// Measures with the arguments of this process, of which `parsed` is what they mean.
+/// Passes the arguments of this process on to the `bench` program. `parsed` is the same arguments, checked.
 pub fn run(parsed: &Arguments) -> Result<()> {
     let mut arguments: Vec<OsString> =
         std::env::args_os().skip_while(|argument| argument != "bench").skip(1).collect();
@@ -21,7 +21,7 @@ pub fn run(parsed: &Arguments) -> Result<()> {
     run_with(arguments)
 }
 
-/// Sees that measuring works; says nothing about speed.
+/// Runs every measurement for a moment, to see that it works. The figures mean nothing.
 pub fn smoke() -> Result<()> {
     for arguments in [&["--quick"][..], &["scale", "--quick"], &["latency", "--quick"]] {
         run_with(arguments.iter().map(OsString::from))?;
@@ -31,6 +31,6 @@ pub fn smoke() -> Result<()> {
 
 fn run_with(arguments: impl IntoIterator<Item = OsString>) -> Result<()> {
     let mut bench = program(command::build_release()?.join("bench"));
-    // Folders that are given are meant from where the user stands.
+    // Paths in the arguments are relative to the user's folder, not to the workspace.
     command::run(bench.args(arguments).current_dir(std::env::current_dir()?))
 }

@@ -25,14 +25,14 @@ pub fn cargo<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Command {
     command
 }
 
-/// Runs a program to its end; anything but success is an error that shows the command.
+/// Runs a program to its end. If it fails, the error shows the command.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("starting {}", shown(command)))?;
     ensure!(status.success(), "{status}: {}", shown(command));
     Ok(())
 }
 
-/// Whether a program can be started and succeeds; its output is dropped.
+/// Whether a program can be started and succeeds. Its output is dropped.
 pub fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
@@ -74,14 +74,14 @@ fn shown(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Builds the binary and the load generator in release mode and says in which folder they lie. Always both: with
-/// one alone their dependencies would get other features, and be built again.
+/// Builds the binary and the load generator in release mode and returns their folder. It always builds both: each
+/// alone would select other features of their dependencies and build those again.
 pub fn build_release() -> Result<PathBuf> {
     run(&mut cargo(["build", "--release", "--package", "lodestone", "--package", "bench"]))?;
     Ok(target_folder()?.join("release"))
 }
 
-/// The binary that was asked for, or the one of this tree.
+/// The given binary, or the one that is built from this tree.
 pub fn lodestone(given: Option<&PathBuf>) -> Result<PathBuf> {
     match given {
         Some(path) => path.canonicalize().with_context(|| format!("finding {}", path.display())),

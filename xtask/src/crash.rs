@@ -1,15 +1,15 @@
-//! `cargo xtask crash`: kill the binary under load, again and again, and compare what is left with what
-//! was promised.
+//! `cargo xtask crash`: kill the binary under load, again and again, and compare the data with the writes
+//! that it acknowledged.
 //!
 //! A round:
 //! 1. Start the binary on the folder of the rounds before; the first write must be acknowledged within a
 //!    second of the start.
 //! 2. Read the whole table and compare it with the [`ledger`]: no acknowledged write lost, none invented,
-//!    none half applied. What was in doubt is now known.
+//!    none half applied. A write without an answer is found to have happened or not.
 //! 3. Let the [`writer`]s write for a random moment, then SIGKILL.
 //!
-//! The choices come from a seed, which is printed. The moment a signal arrives does not, so a repeated seed
-//! repeats the load, not the cut.
+//! The load comes from a seed, which is printed. The moment of the kill does not, so the same seed repeats
+//! the load but not the crash.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -46,16 +46,16 @@ pub struct Options {
     /// Repeats the load of an earlier run
     #[arg(long)]
     seed: Option<u64>,
-    /// The longest a round writes before the kill
+    /// The longest time that a round writes before the kill
     #[arg(long, default_value_t = 500)]
     milliseconds: u64,
-    /// Another binary than this tree's
+    /// Test this binary instead of building one
     #[arg(long, value_name = "BINARY")]
     lodestone: Option<PathBuf>,
 }
 
 impl Options {
-    /// A few rounds, to see that the loop itself works.
+    /// A few rounds, to see that the test itself works.
     pub fn brief() -> Options {
         Options { rounds: 5, writers: 32, seed: None, milliseconds: 300, lodestone: None }
     }
@@ -137,7 +137,7 @@ async fn one_round(
     Ok(())
 }
 
-/// Starts the binary, times its first write, and settles the ledger with what is there.
+/// Starts the binary, times its first write, and compares the ledger with the table.
 async fn reopen(
     binary: &Path,
     folder: &Path,
@@ -166,7 +166,7 @@ async fn reopen(
     Ok(server)
 }
 
-/// Every item but the pulse, by key.
+/// Every item by key, except the one that times the first write.
 async fn read_all(connection: &mut Connection) -> Result<BTreeMap<(String, u64), Value>> {
     let mut found = BTreeMap::new();
     let mut request = json!({"TableName": TABLE, "ConsistentRead": true});

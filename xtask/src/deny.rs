@@ -1,7 +1,7 @@
 //! `cargo xtask deny`: licences, bans and sources of everything in Cargo.lock, by the rules of deny.toml.
 //!
-//! Advisories are left to the day's own check: their database lives outside the package registries, and
-//! this command must give the same answer on a machine that reaches nothing else.
+//! It does not look for security advisories: their database is outside the package registries, and this
+//! command must also work on a machine that reaches only those.
 
 use anyhow::Result;
 

@@ -1,6 +1,6 @@
-//! `cargo xtask fuzz`: each target of `fuzz/` for a while, from the seeds in the tree.
+//! `cargo xtask fuzz`: run each target of `fuzz/` for a while, starting from the seeds in the tree.
 //!
-//! No sanitizer is asked for, since the fuzzed crates hold no unsafe code; so the stable compiler will do. Debug
+//! The fuzzed crates have no unsafe code, so no sanitizer is used and the stable compiler is enough. Debug
 //! assertions and overflow checks are on.
 
 use anyhow::Result;
@@ -33,7 +33,7 @@ pub fn run(options: &Options) -> Result<()> {
         let mut run = program(&fuzz);
         run.args(["run", "--sanitizer", "none", target]).arg(corpus).arg(folder.join("seeds").join(target));
         run.arg("--").arg(format!("-max_total_time={}", options.seconds));
-        // A single input that takes this long is a finding too.
+        // An input that takes longer than the timeout is a finding too.
         run.args(["-timeout=10", "-rss_limit_mb=2048", "-max_len=8192", "-print_final_stats=1"]);
         command::run(&mut run)?;
     }

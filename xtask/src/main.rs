@@ -29,13 +29,13 @@ struct Arguments {
 enum Chore {
     /// Check everything; installs what it needs
     Test(test::Options),
-    /// Write the generated code of `api` from the service model
+    /// Write the generated code of `api` from the services' facts
     Codegen {
-        /// Only say whether the code in the tree is what would be written
+        /// Only check that the code in the tree is what would be written
         #[arg(long)]
         check: bool,
     },
-    /// Check the rules that no compiler knows
+    /// Check the rules that the compiler does not
     Tidy,
     /// Check the dependencies: licences, duplicates, sources
     Deny,
@@ -43,7 +43,7 @@ enum Chore {
     Acceptance(acceptance::Options),
     /// Kill the binary under load, again and again, and look for lost or invented writes
     Crash(crash::Options),
-    /// Feed the parsers with anything
+    /// Feed the parsers with random input
     Fuzz(fuzz::Options),
     /// Measure the binary beside a bare server
     Bench(Box<bench::Arguments>),

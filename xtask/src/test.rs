@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that must hold, cheapest first, stopping at the first failure.
+//! `cargo xtask test`: every check, cheapest first, up to the first failure.
 //!
 //! It installs what it needs, so that it runs on a fresh clone and in CI alike. The clients, the crash loop
 //! and the benchmark share one release build.
@@ -73,8 +73,8 @@ impl Step {
     }
 }
 
-/// Unit, integration and documentation tests. One process a crate, so that the tests of a crate can share what is
-/// slow to start, such as PostgreSQL.
+/// Unit, integration and documentation tests. The tests of one file share a process, and so the PostgreSQL server
+/// that is slow to start.
 fn rust(tally: &mut Tally) -> Result<()> {
     tools::postgres()?;
     run_counting(&mut cargo(["test", "--quiet", "--workspace", "--no-fail-fast"]), tally)

@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: rules that no compiler knows.
+//! `cargo xtask tidy`: rules that the compiler does not check.
 //!
 //! A rule looks at one file and returns what is wrong with it; `layers` looks at the crates as a whole.
-//! Generated files, lock files and the service models are left out.
+//! Generated files, lock files and the services' facts are not checked.
 
 mod layers;
 mod source;
@@ -36,7 +36,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// What is in the tree or would be with the next commit.
+/// The files of the tree, also those that are not committed yet.
 fn files() -> Result<Vec<String>> {
     let output = program("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
@@ -65,7 +65,7 @@ fn complaints(path: &str) -> Vec<String> {
         .collect()
 }
 
-/// The number of the first line that a test finds.
+/// The number of the first line for which `found` is true.
 fn first_line(text: &str, found: impl Fn(&str) -> bool) -> Option<usize> {
     text.lines().position(found).map(|index| index + 1)
 }

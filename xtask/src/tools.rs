@@ -1,5 +1,5 @@
-//! What chores need beyond Rust itself. Everything is installed on first use into a cache folder outside
-//! the clone; Debian's packages into the system, when that is allowed.
+//! Programs that chores need besides Rust. They are installed on first use: into a cache folder outside the
+//! clone, and Debian's packages into the system if the user may do that.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::command::{cargo, program, root, run, succeeds};
 
-/// `lodestone` in the user's cache folder.
+/// The folder `lodestone` in the user's cache folder.
 pub fn cache() -> Result<PathBuf> {
     let folder = match std::env::var_os("XDG_CACHE_HOME").filter(|path| !path.is_empty()) {
         Some(folder) => PathBuf::from(folder),
@@ -23,8 +23,8 @@ pub fn cargo_tool(name: &str, version: &str) -> Result<PathBuf> {
     let path = folder.join("bin").join(name);
     if !path.exists() {
         println!("Installing {name} {version}");
-        // Its build folder is its own, not the workspace's. It runs for seconds: optimising it takes
-        // longer than it saves.
+        // The tool has a build folder of its own. It runs for seconds, so optimising it would take longer
+        // than it saves.
         let mut install =
             cargo(["install", "--quiet", "--locked", "--debug", name, "--version", version, "--root"]);
         run(install.arg(&folder).env_remove("CARGO_TARGET_DIR"))?;
@@ -70,7 +70,7 @@ pub fn postgres() -> Result<()> {
     }
 }
 
-/// What libFuzzer is compiled with.
+/// The C++ compiler that builds libFuzzer.
 pub fn cxx_compiler() -> Result<()> {
     if succeeds(program("c++").arg("--version")) { Ok(()) } else { debian(&["g++"]) }
 }

@@ -151,7 +151,7 @@ fn a_failed_condition_of_a_statement_spells_its_message_differently() {
 }
 
 #[test]
-fn a_canceled_transaction_tells_a_reason_for_each_action() {
+fn a_canceled_transaction_gives_a_reason_for_each_action() {
     let failed = Error::conditional_check_failed(Some(item("pk", "a")));
     let reasons = vec![CancellationReason::default(), failed.try_into().expect("a failed condition cancels")];
     check_error(

@@ -1,4 +1,4 @@
-//! Whatever a client sends, the answer is a request or one of DynamoDB's errors, printable as JSON.
+//! Whatever a client sends, decoding returns a request or one of DynamoDB's errors, printable as JSON.
 
 mod common;
 
@@ -7,14 +7,14 @@ use common::{BODIES, error_body, operation};
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// The body may be anything; the answer must be an error of the right kind, or nothing wrong.
+/// The body may be anything. It is admitted, or refused with an error of the right kind.
 fn survives(operation: Operation, body: &[u8]) {
     let outcome = Request::decode(operation, body).and_then(|request| request.check());
     if let Err(error) = outcome {
         let expected = [ErrorKind::Validation, ErrorKind::Serialization, ErrorKind::LimitExceeded];
         assert!(expected.contains(&error.kind), "{error}");
-        // Only text that is not JSON is refused without a word. (Bytes that are not UTF-8 may lie unseen in
-        // members that are ignored.)
+        // The error for text that is not JSON is the only one without a message. (Decoding does not see bytes
+        // that are not UTF-8 if they are inside ignored members.)
         if std::str::from_utf8(body).is_ok() {
             assert_eq!(error.message.is_empty(), !is_json(body), "{error}");
         }
@@ -46,7 +46,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every place in the document, by the steps that lead to it.
+/// The path to every value in the document.
 fn places(value: &Value, at: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
     found.push(at.clone());
     let children: Vec<(String, &Value)> = match value {

@@ -15,7 +15,7 @@ fn with(name: &str, members: &str) -> String {
     format!("{{{required}, {members}}}")
 }
 
-/// Writes put their refusals behind a count, reads leave them bare.
+/// The messages of writes begin with a count of errors, those of reads don't.
 #[track_caller]
 fn check(name: &str, members: &str, message: &str) {
     let counted = matches!(name, "PutItem" | "UpdateItem" | "DeleteItem");
@@ -130,7 +130,7 @@ fn faults_of_values_wait_for_the_other_parameters() {
         r#""UpdateExpression": "SET a = :a", "ExpressionAttributeValues": {":a": {"SS": []}}"#,
         "One or more parameter values were invalid: An string set  may not be empty",
     );
-    // A number that is none is a fault of the data: bare.
+    // A number that cannot be parsed is a fault in the data: no count.
     let number = r#"{"TableName": "abc", "Item": {"a": {"N": "x"}}}"#;
     check_refused("PutItem", number, "The parameter cannot be converted to a numeric value: x");
     // Constraints come before all of them.
@@ -140,7 +140,7 @@ fn faults_of_values_wait_for_the_other_parameters() {
 }
 
 #[test]
-fn puts_and_deletes_return_only_what_was() {
+fn puts_and_deletes_return_only_the_old_item() {
     for name in ["PutItem", "DeleteItem"] {
         for value in ["ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"] {
             check(name, &format!(r#""ReturnValues": "{value}""#), "ReturnValues can only be ALL_OLD or NONE");

@@ -4,7 +4,7 @@ mod common;
 
 use common::check_unreadable;
 
-/// A PutItem that is right but for one member.
+/// A PutItem in which one member has the wrong type.
 #[track_caller]
 fn check_member(member: &str, message: &str) {
     let body = format!(r#"{{"TableName": "a!", "ReturnValues": "X", {member}}}"#);
@@ -18,7 +18,7 @@ fn text_that_is_not_json_gets_no_explanation() {
     {
         check_unreadable("DescribeTable", body, "");
     }
-    // Wherever the wrong type stands: the text as a whole is not JSON.
+    // A wrong type in front of the broken place makes no difference.
     check_unreadable("DescribeTable", r#"{"TableName": 1, "#, "");
 }
 

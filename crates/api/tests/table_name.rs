@@ -19,7 +19,7 @@ fn arns() {
 }
 
 #[test]
-fn what_only_resembles_an_arn_is_a_bad_name() {
+fn text_that_only_resembles_an_arn_is_a_bad_name() {
     let pattern = Constraint::Pattern("[a-zA-Z0-9_.-]+");
     for text in [
         "arn:aws:dynamodb:eu-west-1:123456789012:table/a!b",
@@ -34,7 +34,7 @@ fn what_only_resembles_an_arn_is_a_bad_name() {
 }
 
 #[test]
-fn all_broken_constraints_are_told() {
+fn all_broken_constraints_are_reported() {
     let pattern = Constraint::Pattern("[a-zA-Z0-9_.-]+");
     assert_eq!(TableName::parse(""), Err(vec![Constraint::LengthMin(1)]));
     assert_eq!(TableName::parse("é"), Err(vec![pattern.clone(), Constraint::LengthMin(3)]));

@@ -18,7 +18,10 @@ pub trait Endpoint: Send + Sync {
 }
 
 /// Carries out one operation: the input's type says which.
-pub async fn call<I: Input<Request = Request>>(endpoint: &dyn Endpoint, input: I) -> Result<I::Output, Error> {
+pub async fn call<I: Input<Request = Request>>(
+    endpoint: &dyn Endpoint,
+    input: I,
+) -> Result<I::Output, Error> {
     let request = input.into_request();
     let mut body = Vec::new();
     request.write_json(&mut body);

@@ -19,7 +19,7 @@ const FINDINGS_MAX: usize = 3;
 /// Items shown of a data set.
 const SHOWN_MAX: usize = 4;
 /// Items that a transaction reads or writes.
-const TRANSACTION_ITEMS_MAX: u64 = 100;
+const TRANSACTION_ITEMS_MAX: u64 = api::limits::TRANSACTION_ACTIONS_MAX as u64;
 /// Requests sent for one read pattern: a wide fan-out is tried less often.
 const REQUESTS_MAX: usize = 1_000;
 /// What reads with a limit are tried with besides.

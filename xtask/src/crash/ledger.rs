@@ -1,15 +1,15 @@
-//! What was promised: which states the table may be in after the binary was killed.
+//! Which states the table may be in after the binary was killed.
 //!
 //! Three kinds of items:
-//! - A *slot* belongs to one writer, which has at most one write under way. So a slot is in the state last
-//!   acknowledged, or in the one that was under way.
-//! - A *counter* is raised by all writers. It holds at least the acknowledged raises and at most the sent
-//!   ones; no two writers are told the same count.
-//! - A *race* is replaced by all writers, each on the condition that nobody else was faster. Each version
-//!   has one winner, and nobody who was refused wins.
+//! - A *slot* belongs to one writer, which has at most one write in flight. So a slot is in the state of the
+//!   last acknowledged write or of the one in flight.
+//! - A *counter* is incremented by all writers. It is at least the number of acknowledged increments and at
+//!   most the number of sent ones. No two increments return the same count.
+//! - A *race* is replaced by all writers, each on the condition that the version is unchanged. Exactly one
+//!   writer wins a version, and a writer whose condition failed never does.
 //!
-//! Every write changes several attributes that must agree with each other: an item's content follows from
-//! its version (and, in a race, its owner), so a write that is half applied shows.
+//! Every write changes several attributes that must agree with each other. An item's content is a function of
+//! its version (and, in a race, its owner), so a half-applied write is found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ impl Ledger {
         &mut self.races[race]
     }
 
-    /// Compares everything found with everything promised; what was in doubt is then certain.
+    /// Compares the table with the ledger. Afterwards the ledger knows the outcome of every write.
     pub fn settle(&mut self, mut found: BTreeMap<(String, u64), Value>) -> Result<()> {
         for (writer, slots) in self.slots.iter_mut().enumerate() {
             for (number, slot) in slots.iter_mut().enumerate() {
@@ -70,13 +70,13 @@ impl Ledger {
     }
 }
 
-/// `None` stands for no item, a version for the item of that version.
+/// The version of the item; none if there is no item.
 type State = Option<u64>;
 
 #[derive(Default)]
 pub struct Slot {
     certain: State,
-    under_way: Option<State>,
+    in_flight: Option<State>,
     version_last: u64,
 }
 
@@ -85,28 +85,33 @@ impl Slot {
         self.certain
     }
 
-    /// A version that this slot never had.
+    /// A version that no write of this slot used before.
     pub fn next_version(&mut self) -> u64 {
         self.version_last += 1;
         self.version_last
     }
 
     pub fn sent(&mut self, state: State) {
-        self.under_way = Some(state);
+        self.in_flight = Some(state);
     }
 
     pub fn acknowledged(&mut self) {
-        self.certain = self.under_way.take().unwrap_or(self.certain);
+        self.certain = self.in_flight.take().unwrap_or(self.certain);
     }
 
     fn settle(&mut self, found: Option<&Value>, item: impl Fn(u64) -> Value) -> Result<()> {
         let state = found.map(version_of).transpose()?;
-        let allowed = state == self.certain || Some(state) == self.under_way;
-        ensure!(allowed, "holds {state:?}; certain is {:?}, under way {:?}", self.certain, self.under_way);
+        let allowed = state == self.certain || Some(state) == self.in_flight;
+        ensure!(
+            allowed,
+            "holds {state:?}; acknowledged is {:?}, in flight {:?}",
+            self.certain,
+            self.in_flight
+        );
         if let (Some(found), Some(version)) = (found, state) {
             ensure!(*found == item(version), "half applied: {found}");
         }
-        (self.certain, self.under_way) = (state, None);
+        (self.certain, self.in_flight) = (state, None);
         Ok(())
     }
 }
@@ -116,7 +121,7 @@ pub struct Counter {
     /// The count at the last settlement.
     base: u64,
     sent: u64,
-    told: BTreeSet<u64>,
+    returned: BTreeSet<u64>,
 }
 
 impl Counter {
@@ -126,13 +131,13 @@ impl Counter {
 
     pub fn acknowledged(&mut self, item: &Value) -> Result<()> {
         let count = count_of(item)?;
-        ensure!(count > self.base && self.told.insert(count), "the count {count} was reached twice");
+        ensure!(count > self.base && self.returned.insert(count), "the count {count} was reached twice");
         Ok(())
     }
 
     fn settle(&mut self, found: Option<&Value>) -> Result<()> {
         let count = found.map_or(Ok(0), count_of)?;
-        let least = (self.base + self.told.len() as u64).max(self.told.last().copied().unwrap_or(0));
+        let least = (self.base + self.returned.len() as u64).max(self.returned.last().copied().unwrap_or(0));
         let most = self.base + self.sent;
         ensure!((least..=most).contains(&count), "counts {count}, promised is {least} to {most}");
         *self = Counter { base: count, ..Counter::default() };
@@ -144,7 +149,7 @@ impl Counter {
 pub struct Race {
     /// The version at the last settlement, and its owner.
     base: Option<(u64, usize)>,
-    /// Who tried to write each version, and was not refused.
+    /// The writers that tried to write each version and were not refused.
     runners: BTreeMap<u64, BTreeSet<usize>>,
     winners: BTreeMap<u64, usize>,
 }
@@ -192,7 +197,7 @@ pub fn slot_group(writer: usize) -> String {
     format!("slot#{writer}")
 }
 
-/// The item of a slot in a version. The payload is mostly small, now and then large.
+/// The item of a slot in a version. Most payloads are small, some are large.
 pub fn slot_item(writer: usize, slot: usize, version: u64) -> Value {
     let mut item = json!({"group": {"S": slot_group(writer)}, "number": {"N": slot.to_string()}});
     for (name, value) in slot_content(writer, slot, version) {
@@ -201,7 +206,7 @@ pub fn slot_item(writer: usize, slot: usize, version: u64) -> Value {
     item
 }
 
-/// The attributes of a slot beside its key, all following from the version.
+/// The attributes of a slot besides its key, all computed from the version.
 pub fn slot_content(writer: usize, slot: usize, version: u64) -> [(&'static str, Value); 5] {
     let text = version.to_string();
     let mut random = fastrand::Rng::with_seed(version ^ ((writer as u64) << 32) ^ ((slot as u64) << 48));
@@ -237,7 +242,7 @@ fn owner_of(item: &Value) -> Result<usize> {
     Ok(number(item, "owner")? as usize)
 }
 
-/// A counter is kept twice; both must agree.
+/// A counter is stored in two attributes, which must agree.
 fn count_of(item: &Value) -> Result<u64> {
     let (raised, mirror) = (number(item, "raised")?, number(item, "mirror")?);
     ensure!(raised == mirror, "half applied: {item}");
@@ -256,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_is_as_acknowledged_or_as_under_way() {
+    fn a_slot_is_as_acknowledged_or_as_in_flight() {
         let acknowledged = |slot: &mut Slot| {
             slot.sent(Some(1));
             slot.acknowledged();

@@ -1,5 +1,5 @@
-//! A client that writes until its connection is cut, telling the ledger before each write what it asks for
-//! and after each reply what it was told.
+//! A client that writes until its connection is cut. It notes each write in the ledger before it is sent, and
+//! each reply after it has come.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use super::ledger::{
     COUNTERS, Ledger, RACES, SLOTS_PER_WRITER, race_item, slot_content, slot_group, slot_item,
 };
 
-/// What a writer came to before the cut.
+/// What a writer did before its connection was cut.
 #[derive(Default)]
 pub struct Written {
     pub acknowledged: u64,
@@ -160,8 +160,8 @@ fn guarded(item: Value, before: Option<u64>) -> Value {
     body
 }
 
-/// One update that moves every attribute to the new version: deep inside where the item is there, as whole
-/// attributes where it is not.
+/// One update that takes every attribute to the new version. It sets nested values if the item exists, whole
+/// attributes if not.
 fn update(writer: usize, slot: usize, version: u64, before: Option<u64>) -> Value {
     let mut sets = Vec::new();
     let mut values = Map::new();

@@ -1,4 +1,4 @@
-//! One way to send a body through decoding and checks, and to say what came of it.
+//! Decodes and checks a body, and asserts the outcome.
 
 #![allow(dead_code, reason = "each test uses its part")]
 

@@ -19,7 +19,7 @@ pub const RULE: Rule = Rule {
 };
 
 /// Items of one transaction.
-const ITEMS_MAX: u64 = 100;
+const ITEMS_MAX: u64 = api::limits::TRANSACTION_ACTIONS_MAX as u64;
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let transactions = subject.patterns().filter(|(pattern, _)| pattern.grouping == Grouping::Transaction);

@@ -28,7 +28,7 @@ use crate::{Span, Spanned};
 const UNASKED_FAN_OUT: f64 = 1e9;
 const DRAFT: &str = "draft";
 /// DynamoDB's limit on each side of a global index's key.
-const KEY_ATTRIBUTES_MAX: usize = 4;
+const KEY_ATTRIBUTES_MAX: usize = api::limits::INDEX_KEY_ATTRIBUTES_MAX;
 
 /// A read of a pattern: the question that keys have to answer.
 #[derive(Clone, Debug)]

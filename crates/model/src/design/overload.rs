@@ -8,7 +8,7 @@ use crate::model::TableId;
 /// More tries than any sensible number of indexes takes.
 const TRIES_MAX: u32 = 20_000;
 /// DynamoDB's limit for each table.
-const LOCAL_INDEXES_MAX: usize = 5;
+const LOCAL_INDEXES_MAX: usize = api::limits::LOCAL_SECONDARY_INDEXES_MAX;
 
 /// At most `colours` global indexes for each table, and as few local ones as will do; none if they don't
 /// suffice.

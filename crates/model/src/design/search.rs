@@ -16,7 +16,7 @@ use crate::model::EntityId;
 pub type Mask = u64;
 pub const QUESTIONS_MAX: usize = Mask::BITS as usize;
 /// DynamoDB's quota of global indexes.
-const INDEXES_MAX: usize = 20;
+const INDEXES_MAX: usize = api::limits::GLOBAL_SECONDARY_INDEXES_MAX;
 const KEPT: usize = 2;
 /// How many times the bound a search may take to find anything.
 const PATIENCE: u64 = 10;

@@ -8,7 +8,7 @@ use crate::Model;
 use crate::sample::{SampleItem, Scale, key_of, sample};
 
 /// What one BatchWriteItem takes.
-const BATCH_MAX: usize = 25;
+const BATCH_MAX: usize = api::limits::BATCH_WRITE_REQUESTS_MAX;
 
 pub const FORMAT: Format = Format {
     name: "sample-data",

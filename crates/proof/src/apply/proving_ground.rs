@@ -15,7 +15,7 @@ use crate::prove::prove_on;
 use crate::table::create_table;
 
 /// A table's name has so many characters at most.
-const NAME_MAX: usize = 255;
+const NAME_MAX: usize = api::limits::TABLE_NAME_LENGTH_MAX;
 
 /// `mark` makes the names of the tables their own; `tell` hears what is going on.
 pub async fn prove_beside(
