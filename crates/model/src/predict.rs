@@ -14,11 +14,9 @@ use std::ops::AddAssign;
 
 use api::limits;
 use capacity::{ReadMode, read_units, write_units};
+pub use capacity::{RowChange, TRANSACTION_FACTOR};
 
 use crate::model::IndexId;
-
-/// What a transaction pays for each unit of a table. Indexes are written once.
-pub const TRANSACTION_FACTOR: f64 = 2.0;
 
 /// Units of one table, by where they are used.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,25 +24,6 @@ pub struct Units {
     pub table: f64,
     /// An index that is not touched is not there.
     pub indexes: BTreeMap<IndexId, f64>,
-}
-
-/// What a write does to an item's row in one index. Sizes are those of rows, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowChange {
-    /// There is no row, or it stays as it is.
-    None,
-    Enter(usize),
-    Leave(usize),
-    /// In place: only projected attributes change.
-    Replace {
-        old: usize,
-        new: usize,
-    },
-    /// The key changes: the old row is deleted and a new one put.
-    Move {
-        old: usize,
-        new: usize,
-    },
 }
 
 /// What reading a range of rows takes.
@@ -89,27 +68,6 @@ impl AddAssign for Units {
         self.table += other.table;
         for (index, units) in other.indexes {
             *self.indexes.entry(index).or_default() += units;
-        }
-    }
-}
-
-impl RowChange {
-    pub fn units(self) -> f64 {
-        match self {
-            RowChange::None => 0.0,
-            RowChange::Enter(bytes) => write_units(None, Some(bytes)),
-            RowChange::Leave(bytes) => write_units(Some(bytes), None),
-            RowChange::Replace { old, new } => write_units(Some(old), Some(new)),
-            RowChange::Move { old, new } => write_units(Some(old), None) + write_units(None, Some(new)),
-        }
-    }
-
-    /// How many rows of the index are written.
-    pub fn writes(self) -> u64 {
-        match self {
-            RowChange::None => 0,
-            RowChange::Enter(_) | RowChange::Leave(_) | RowChange::Replace { .. } => 1,
-            RowChange::Move { .. } => 2,
         }
     }
 }

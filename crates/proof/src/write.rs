@@ -2,10 +2,10 @@
 //! model says they must hold.
 
 use api::{GetItemInput, ScanInput};
+use capacity::TRANSACTION_FACTOR;
 use model::Model;
 use model::model::{Grouping, IndexId, Pattern, TableId, WriteVerb};
 use model::plan::{IndexEffect, Membership};
-use model::predict::TRANSACTION_FACTOR;
 use model::predict::item::{self as predict, Values};
 use model::request::{Touch, Unsendable, write as write_request};
 use model::sample::{SampleItem, item, key_of};

@@ -13,8 +13,8 @@ use crate::predict::typical::{self, Doubt, Footprints, share};
 
 /// The part of a partition that a job may use; the rest is for the application.
 const SHARE_OF_PARTITION: f64 = 0.5;
-/// A Scan that is eventually consistent reads so much for a unit.
-const SCANNED_BYTES_A_UNIT: f64 = 8_192.0;
+/// What an eventually consistent Scan reads for one unit.
+const SCANNED_BYTES_A_UNIT: f64 = 2.0 * capacity::READ_UNIT_BYTES as f64;
 
 pub fn estimate(layout: &Layout, prices: &Prices<'_>, rate: f64, steps: &mut [Step]) {
     let estimator = Estimator { layout, prices, rate, footprints: Footprints::new(&layout.both) };
