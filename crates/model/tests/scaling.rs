@@ -1,17 +1,13 @@
 //! Auto scaling over a day, on figures that can be worked out by hand.
 
-use model::cost::scaling::{Policy, Provisioned, simulate};
+use model::cost::scaling::{Provisioned, policy, simulate};
 use model::model::{Capacity, Curve, Rate};
 use model::traffic::Day;
-
-fn policy() -> Policy {
-    Policy::of(None)
-}
 
 /// 70 units each second at 70 % take 100 units, in each of 24 hours.
 #[test]
 fn a_flat_day_is_provisioned_at_the_target() {
-    let provisioned = simulate(&Day::flat(70.0), &policy());
+    let provisioned = simulate(&Day::flat(70.0), &policy(None));
     assert_eq!(provisioned.hours, [100; 24]);
     assert_eq!(provisioned.unit_hours(), 2_400);
     assert!((provisioned.utilisation - 0.7).abs() < 1e-9);
@@ -23,7 +19,7 @@ fn a_flat_day_is_provisioned_at_the_target() {
 fn capacity_follows_the_curve_up_and_down() {
     let mut hours = [70.0; 24];
     hours[12] = 700.0;
-    let provisioned = simulate(&Day(hours), &policy());
+    let provisioned = simulate(&Day(hours), &policy(None));
     assert!((900..=1_000).contains(&provisioned.hours[12]), "{:?}", provisioned.hours);
     assert!((100..=140).contains(&provisioned.hours[0]), "{:?}", provisioned.hours);
     assert!(provisioned.hours[12] > provisioned.hours[16]);
@@ -34,7 +30,7 @@ fn capacity_follows_the_curve_up_and_down() {
 #[test]
 fn a_maximum_throttles() {
     let capacity = Capacity { max: Some(50), ..Capacity::default() };
-    let provisioned = simulate(&Day::flat(100.0), &Policy::of(Some(&capacity)));
+    let provisioned = simulate(&Day::flat(100.0), &policy(Some(&capacity)));
     assert_eq!(provisioned.hours, [50; 24]);
     assert!((provisioned.throttled - 0.5).abs() < 0.01, "{}", provisioned.throttled);
 }
@@ -48,7 +44,7 @@ fn fixed_capacity_is_what_it_is() {
 
 #[test]
 fn nothing_asked_for_is_the_minimum() {
-    assert_eq!(simulate(&Day::NOTHING, &policy()).hours, [1; 24]);
+    assert_eq!(simulate(&Day::NOTHING, &policy(None)).hours, [1; 24]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::line::{Line, number};
 use super::on_demand::is_replicated;
-use super::scaling::{Policy, Provisioned, simulate};
+use super::scaling::{Provisioned, policy, simulate};
 use crate::Model;
 use crate::demand::{self, Kind, Place, Use};
 use crate::facts::{ClassPrices, Facts, Replicated};
@@ -39,7 +39,7 @@ fn supply(model: &Model, uses: &[Use], place: Place, kind: Kind) -> Supply {
     let demand = demand::demand(uses, place, kind);
     let capacity = capacity(model, place, kind);
     let fixed = capacity.and_then(|capacity| capacity.units.filter(|_| !scales(capacity)));
-    let policy = Policy::of(capacity);
+    let policy = policy(capacity);
     Supply {
         place,
         kind,

@@ -1,52 +1,38 @@
-//! Auto scaling, played minute by minute over a day.
+//! Auto scaling, played minute by minute over a day with the steps of [`capacity::scaling`] and the quota of
+//! decreases that a table has.
 //!
-//! Capacity goes up when more than the target was used for two minutes, to what makes the use the target
-//! again; it goes down when less than 20 points below the target was used for fifteen minutes. It may go
-//! down four times a day, and beyond that once in each hour. The second of two days is what counts, so that
-//! the day begins as it ends. An hour is billed by its highest capacity.
+//! The second of two days is what counts, so that the day begins as it ends. An hour is billed by its highest
+//! capacity. Reads and writes of a table are played apart, each with the whole quota of decreases.
 
+use capacity::scaling::{Scaler, Step};
+use capacity::{BURST_SECONDS, Decreases};
 use serde::Serialize;
 
 use crate::model::Capacity;
 use crate::traffic::{Day, HOURS};
 
+pub use capacity::scaling::Policy;
+
 const MINUTES: usize = HOURS * 60;
-const OUT_AFTER_MINUTES: u32 = 2;
-const IN_AFTER_MINUTES: u32 = 15;
-const IN_BELOW_TARGET: f64 = 0.20;
-const DECREASES_AT_ANY_TIME: u32 = 4;
+const MINUTE_SECONDS: f64 = 60.0;
+const MINUTE_MS: u64 = 60_000;
 const DEFAULT_TARGET: f64 = 0.70;
 const DEFAULT_MIN: u64 = 1;
-const COOLDOWN_MINUTES: u64 = 1;
 /// More than anybody can have; it keeps sums of hours and tables within their type.
 const UNITS_MAX: u64 = 1_000_000_000_000;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Policy {
-    pub min: u64,
-    pub max: u64,
-    pub target: f64,
-    pub out_cooldown_minutes: u64,
-    pub in_cooldown_minutes: u64,
-}
-
-impl Policy {
-    /// As the file sets it, or 70 % of whatever it takes.
-    pub fn of(capacity: Option<&Capacity>) -> Policy {
-        let minutes = |seconds: Option<u64>| seconds.map_or(COOLDOWN_MINUTES, |seconds| seconds.div_ceil(60));
-        let capacity = capacity.cloned().unwrap_or_default();
-        let min = capacity.min.unwrap_or(DEFAULT_MIN).clamp(1, UNITS_MAX);
-        Policy {
-            min,
-            max: capacity.max.unwrap_or(UNITS_MAX).clamp(min, UNITS_MAX),
-            target: capacity.target.unwrap_or(DEFAULT_TARGET).clamp(0.05, 1.0),
-            out_cooldown_minutes: minutes(capacity.scale_out_seconds),
-            in_cooldown_minutes: minutes(capacity.scale_in_seconds),
-        }
-    }
-
-    fn fit(&self, used: f64) -> u64 {
-        ((used / self.target).ceil() as u64).clamp(self.min, self.max)
+/// The policy that the file sets, or one that aims at 70 % of whatever it takes.
+pub fn policy(capacity: Option<&Capacity>) -> Policy {
+    let cooldown_ms = |seconds: Option<u64>| seconds.unwrap_or(0).saturating_mul(1_000);
+    let capacity = capacity.cloned().unwrap_or_default();
+    let min_units = capacity.min.unwrap_or(DEFAULT_MIN).clamp(1, UNITS_MAX);
+    Policy {
+        min_units,
+        max_units: capacity.max.unwrap_or(UNITS_MAX).clamp(min_units, UNITS_MAX),
+        target: capacity.target.unwrap_or(DEFAULT_TARGET).clamp(0.05, 1.0),
+        out_cooldown_ms: cooldown_ms(capacity.scale_out_seconds),
+        in_cooldown_ms: cooldown_ms(capacity.scale_in_seconds),
+        scale_in_disabled: false,
     }
 }
 
@@ -65,8 +51,7 @@ impl Provisioned {
     /// The same capacity all day.
     pub fn fixed(units: u64, demand: &Day) -> Provisioned {
         let units = units.min(UNITS_MAX);
-        let policy = Policy { min: units, max: units, ..Policy::of(None) };
-        simulate(demand, &policy)
+        simulate(demand, &Policy { min_units: units, max_units: units, ..policy(None) })
     }
 
     /// Unit-hours of a day.
@@ -77,23 +62,21 @@ impl Provisioned {
 
 /// Plays a demand of units each second.
 pub fn simulate(demand: &Day, policy: &Policy) -> Provisioned {
-    let mut scaler = Scaler::new(demand, policy);
-    scaler.day(demand);
-    scaler.tally = Tally::default();
-    scaler.day(demand);
-    scaler.tally.provisioned()
+    let mut player = Player::new(demand, policy);
+    player.day(demand);
+    player.tally = Tally::default();
+    player.day(demand);
+    player.tally.provisioned()
 }
 
-struct Scaler<'p> {
+struct Player<'p> {
     policy: &'p Policy,
+    scaler: Scaler,
+    decreases: Decreases,
     capacity: u64,
-    /// Saved up units, at most 300 seconds of capacity.
+    /// Units saved up, at most 300 seconds of capacity.
     saved: f64,
-    minutes_above: u32,
-    minutes_below: u32,
-    since_change: u64,
-    since_decrease: u64,
-    decreases: u32,
+    minute: u64,
     tally: Tally,
 }
 
@@ -116,23 +99,21 @@ impl Tally {
     }
 }
 
-impl<'p> Scaler<'p> {
-    fn new(demand: &Day, policy: &'p Policy) -> Scaler<'p> {
-        Scaler {
+impl<'p> Player<'p> {
+    fn new(demand: &Day, policy: &'p Policy) -> Player<'p> {
+        let fitting = policy.fitting(demand.at_minute(0) * MINUTE_SECONDS);
+        Player {
             policy,
-            capacity: policy.fit(demand.at_minute(0)),
+            scaler: Scaler::new(),
+            decreases: Decreases::default(),
+            capacity: fitting.clamp(policy.min_units, policy.max_units),
             saved: 0.0,
-            minutes_above: 0,
-            minutes_below: 0,
-            since_change: u64::MAX / 2,
-            since_decrease: u64::MAX / 2,
-            decreases: 0,
+            minute: 0,
             tally: Tally::default(),
         }
     }
 
     fn day(&mut self, demand: &Day) {
-        self.decreases = 0;
         for minute in 0..MINUTES {
             self.minute(minute / 60, demand.at_minute(minute));
         }
@@ -140,40 +121,27 @@ impl<'p> Scaler<'p> {
 
     fn minute(&mut self, hour: usize, demand: f64) {
         let capacity = self.capacity as f64;
-        let used = demand.min(capacity + self.saved / 60.0);
-        self.saved = (self.saved + (capacity - used) * 60.0).clamp(0.0, capacity * 300.0);
+        let used = demand.min(capacity + self.saved / MINUTE_SECONDS);
+        let saved = self.saved + (capacity - used) * MINUTE_SECONDS;
+        self.saved = saved.clamp(0.0, capacity * BURST_SECONDS);
         self.tally.used += used;
         self.tally.asked += demand;
         self.tally.there += capacity;
         self.tally.hours[hour] = self.tally.hours[hour].max(self.capacity);
-        self.watch(used, capacity);
-        self.decide(used);
+        self.scale(used);
     }
 
-    fn watch(&mut self, used: f64, capacity: f64) {
-        let (target, low) = (self.policy.target, (self.policy.target - IN_BELOW_TARGET).max(0.0));
-        self.minutes_above = if used > capacity * target { self.minutes_above + 1 } else { 0 };
-        self.minutes_below = if used < capacity * low { self.minutes_below + 1 } else { 0 };
-        self.since_change += 1;
-        self.since_decrease += 1;
-    }
-
-    fn decide(&mut self, used: f64) {
-        let wanted = self.policy.fit(used);
-        let up = self.minutes_above >= OUT_AFTER_MINUTES
-            && wanted > self.capacity
-            && self.since_change >= self.policy.out_cooldown_minutes;
-        let down = self.minutes_below >= IN_AFTER_MINUTES
-            && wanted < self.capacity
-            && self.since_change >= self.policy.in_cooldown_minutes
-            && (self.decreases < DECREASES_AT_ANY_TIME || self.since_decrease >= 60);
-        if up || down {
-            self.capacity = wanted;
-            (self.since_change, self.minutes_above, self.minutes_below) = (0, 0, 0);
-        }
-        if down {
-            self.decreases += 1;
-            self.since_decrease = 0;
-        }
+    fn scale(&mut self, used: f64) {
+        self.scaler.record(used * MINUTE_SECONDS);
+        self.minute += 1;
+        let now_ms = self.minute * MINUTE_MS;
+        let step = self.scaler.decide(self.policy, self.capacity, now_ms);
+        let units = match step {
+            Step::Out(units) => units,
+            Step::In(units) if self.decreases.try_take(now_ms) => units,
+            Step::In(_) | Step::Quiet | Step::NotScaled(_) => return,
+        };
+        self.capacity = units;
+        self.scaler.applied(step, now_ms);
     }
 }

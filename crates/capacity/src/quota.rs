@@ -1,0 +1,176 @@
+//! How often a table may be changed: decreases of provisioned throughput, and switches to on-demand. And how
+//! much throughput a table and an account may have.
+
+const MINUTE_MS: u64 = 60_000;
+const HOUR_MS: u64 = 60 * MINUTE_MS;
+const DAY_MS: u64 = 24 * HOUR_MS;
+
+/// Decreases that may be made within an hour of the first of a day.
+const DECREASES_AT_FIRST: u32 = 4;
+/// Switches from provisioned to on-demand in any 24 hours.
+const SWITCHES_MAX: usize = 4;
+
+/// The most throughput that an account's tables may have, in units each second, until AWS raises it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quotas {
+    /// Reads of one table, and of each of its global indexes.
+    pub table_read_units: u64,
+    /// Writes of one table, and of each of its global indexes.
+    pub table_write_units: u64,
+    /// Reads provisioned for all tables and indexes of an account in one Region.
+    pub account_read_units: u64,
+    /// Writes provisioned for all tables and indexes of an account in one Region.
+    pub account_write_units: u64,
+}
+
+impl Default for Quotas {
+    fn default() -> Quotas {
+        Quotas {
+            table_read_units: 40_000,
+            table_write_units: 40_000,
+            account_read_units: 80_000,
+            account_write_units: 80_000,
+        }
+    }
+}
+
+/// The decreases of one table, or of one global index, today.
+///
+/// Four may be made within one hour as long as they are the first of the day. After that one is allowed
+/// whenever there was none in the preceding 60 minutes. A day begins at midnight UTC, and has at most 27.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decreases {
+    /// How many there were on the day of the latest one.
+    pub count: u32,
+    /// When the first of that day was made.
+    pub first_ms: u64,
+    /// When the latest was made.
+    pub last_ms: u64,
+}
+
+impl Decreases {
+    /// How many were made on the day of `now_ms`: `NumberOfDecreasesToday`.
+    pub fn today(&self, now_ms: u64) -> u32 {
+        if self.last_ms / DAY_MS == now_ms / DAY_MS { self.count } else { 0 }
+    }
+
+    /// Whether one more is allowed now.
+    pub fn is_allowed(&self, now_ms: u64) -> bool {
+        let today = self.today(now_ms);
+        let since = |then_ms: u64| now_ms.saturating_sub(then_ms);
+        today == 0
+            || (today < DECREASES_AT_FIRST && since(self.first_ms) < HOUR_MS)
+            || since(self.last_ms) >= HOUR_MS
+    }
+
+    /// Makes one if it is allowed, and says whether it was.
+    pub fn try_take(&mut self, now_ms: u64) -> bool {
+        let allowed = self.is_allowed(now_ms);
+        if allowed {
+            let today = self.today(now_ms);
+            let first_ms = if today == 0 { now_ms } else { self.first_ms };
+            *self = Decreases { count: today + 1, first_ms, last_ms: now_ms };
+        }
+        allowed
+    }
+}
+
+/// The latest switches of a table from provisioned to on-demand. Switches back are free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// When they were made; none before the first.
+    pub at_ms: [Option<u64>; SWITCHES_MAX],
+}
+
+impl Switches {
+    /// Whether one more is allowed now: four in any 24 hours are.
+    pub fn is_allowed(&self, now_ms: u64) -> bool {
+        self.at_ms.iter().any(|at_ms| Switches::is_over(*at_ms, now_ms))
+    }
+
+    /// Makes one if it is allowed, and says whether it was.
+    pub fn try_take(&mut self, now_ms: u64) -> bool {
+        let over = self.at_ms.iter_mut().find(|at_ms| Switches::is_over(**at_ms, now_ms));
+        over.map(|at_ms| *at_ms = Some(now_ms)).is_some()
+    }
+
+    fn is_over(at_ms: Option<u64>, now_ms: u64) -> bool {
+        at_ms.is_none_or(|at_ms| now_ms.saturating_sub(at_ms) >= DAY_MS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Midnight UTC of some day.
+    const MIDNIGHT_MS: u64 = 20_000 * DAY_MS;
+
+    #[test]
+    fn four_decreases_come_first_and_then_one_an_hour() {
+        let mut decreases = Decreases::default();
+        let at = |minute: u64| MIDNIGHT_MS + minute * MINUTE_MS;
+        for minute in [10, 11, 12, 13] {
+            assert!(decreases.try_take(at(minute)), "minute {minute}");
+        }
+        assert!(!decreases.try_take(at(14)));
+        assert!(!decreases.try_take(at(72)));
+        assert!(decreases.try_take(at(73)));
+        assert!(!decreases.try_take(at(132)));
+        assert_eq!(decreases.today(at(132)), 5);
+        assert_eq!(decreases.today(at(24 * 60)), 0);
+        assert!(decreases.try_take(at(24 * 60)));
+    }
+
+    #[test]
+    fn the_four_must_be_within_an_hour_of_the_first() {
+        let mut decreases = Decreases::default();
+        assert!(decreases.try_take(MIDNIGHT_MS));
+        assert!(decreases.try_take(MIDNIGHT_MS + 59 * MINUTE_MS));
+        assert!(!decreases.try_take(MIDNIGHT_MS + 61 * MINUTE_MS));
+        assert!(decreases.try_take(MIDNIGHT_MS + 119 * MINUTE_MS));
+    }
+
+    #[test]
+    fn a_table_may_be_switched_to_on_demand_four_times_in_24_hours() {
+        let mut switches = Switches::default();
+        for hour in 0..4 {
+            assert!(switches.try_take(MIDNIGHT_MS + hour * HOUR_MS));
+        }
+        assert!(!switches.try_take(MIDNIGHT_MS + 23 * HOUR_MS));
+        assert!(switches.try_take(MIDNIGHT_MS + 24 * HOUR_MS));
+        assert!(!switches.try_take(MIDNIGHT_MS + 24 * HOUR_MS));
+        assert!(switches.try_take(MIDNIGHT_MS + 25 * HOUR_MS));
+    }
+
+    proptest! {
+        #[test]
+        fn no_day_has_more_than_27_decreases(
+            waits_ms in prop::collection::vec(0..2 * HOUR_MS, 1..400),
+        ) {
+            let (mut decreases, mut now_ms) = (Decreases::default(), MIDNIGHT_MS);
+            let mut made: Vec<u64> = Vec::new();
+            for wait_ms in waits_ms {
+                now_ms += wait_ms;
+                if decreases.try_take(now_ms) {
+                    made.push(now_ms);
+                }
+            }
+            for day in made.chunk_by(|one, other| one / DAY_MS == other / DAY_MS) {
+                prop_assert!(day.len() <= 27);
+                prop_assert!(day.windows(5).all(|five| five[4] - five[0] >= HOUR_MS));
+            }
+        }
+    }
+
+    #[test]
+    fn somebody_who_always_tries_gets_27_a_day() {
+        let mut decreases = Decreases::default();
+        let minutes = 0..24 * 60;
+        let made = minutes.filter(|minute| decreases.try_take(MIDNIGHT_MS + minute * MINUTE_MS)).count();
+        // Four in the first four minutes; the next is 60 minutes after the last of them.
+        assert_eq!(made, 4 + 23);
+    }
+}
