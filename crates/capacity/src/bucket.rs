@@ -1,8 +1,8 @@
 //! Throughput over time: how much of it is left, of a whole table or index and of each of its partition
 //! keys. Pure: whoever asks says what time it is.
 //!
-//! A request is admitted while anything is left, and pays what it really cost; so the last one may leave a
-//! debt, which later ones wait for. A bucket starts full, as if it had been idle before.
+//! A request is admitted while anything is left, and pays what it really cost. So the last one may leave a
+//! debt, which is paid before the next one is admitted. A bucket starts full, as if it had been idle before.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,6 +11,10 @@ use std::hash::Hash;
 pub const BURST_SECONDS: f64 = 300.0;
 /// The same for one partition key, which may go beyond what a partition sustains only for a moment.
 pub const KEY_BURST_SECONDS: f64 = 10.0;
+/// The longest time that a debt takes to be paid. What costs more than that is forgiven.
+const DEBT_SECONDS: f64 = 300.0;
+/// What floating point may leave of an empty bucket.
+const ROUNDING: f64 = 1e-9;
 
 /// What may be used now, and how it grows.
 #[derive(Clone, Debug)]
@@ -32,20 +36,24 @@ impl Bucket {
     /// Whether a request may use it now.
     pub fn is_open(&mut self, now_ms: u64) -> bool {
         self.refill(now_ms);
-        self.balance > 0.0
+        self.balance > ROUNDING
     }
 
-    /// Pays for a request; a negative amount is given back. No debt lasts longer than saving up does.
+    /// Pays for a request; a negative amount is given back.
     pub fn take(&mut self, units: f64, now_ms: u64) {
         self.refill(now_ms);
-        self.balance = (self.balance - units).clamp(-self.capacity(), self.capacity());
+        self.set_balance(self.balance - units);
     }
 
     /// Goes on at another rate with what is left, and no more than that rate saves up. The time since the
     /// last request counts at the new rate.
     pub fn set_rate(&mut self, units_a_second: u64) {
         self.units_a_second = units_a_second as f64;
-        self.balance = self.balance.clamp(-self.capacity(), self.capacity());
+        self.set_balance(self.balance);
+    }
+
+    fn set_balance(&mut self, balance: f64) {
+        self.balance = balance.clamp(-self.units_a_second * DEBT_SECONDS, self.capacity());
     }
 
     fn capacity(&self) -> f64 {
@@ -54,8 +62,11 @@ impl Bucket {
 
     /// A clock that goes back adds nothing.
     fn refill(&mut self, now_ms: u64) {
-        let passed_ms = now_ms.saturating_sub(self.at_ms);
-        self.at_ms = self.at_ms.max(now_ms);
+        if now_ms <= self.at_ms {
+            return;
+        }
+        let passed_ms = now_ms - self.at_ms;
+        self.at_ms = now_ms;
         let grown = self.balance + self.units_a_second * passed_ms as f64 / 1000.0;
         self.balance = grown.min(self.capacity());
     }
