@@ -11,8 +11,10 @@
 //! | how does an on-demand table grow? | `on_demand.rs` |
 //! | how often may a table be changed, and how large may it be? | `quota.rs` |
 //! | what does auto scaling do? | `scaling.rs` |
+//! | which keys are used or throttled most? | `contributors.rs` |
 
 mod bucket;
+pub mod contributors;
 mod on_demand;
 mod partition;
 mod quota;
