@@ -12,9 +12,13 @@
 //! | how often may a table be changed, and how large may it be? | `quota.rs` |
 //! | what does auto scaling do? | `scaling.rs` |
 //! | which keys are used or throttled most? | `contributors.rs` |
+//! | which metrics are there, and how are they kept? | `metric.rs`, `metric/` |
+//! | which parts of a table were hot, and when? | `heat.rs` |
 
 mod bucket;
 pub mod contributors;
+pub mod heat;
+pub mod metric;
 mod on_demand;
 mod partition;
 mod quota;

@@ -1,0 +1,298 @@
+//! The metrics of namespace AWS/DynamoDB: their names, units and dimensions ([`Metric`]), the figures of a
+//! minute ([`Cell`], [`Cells`]), how they are kept ([`Cells::encode`]) and how a question for a longer period is
+//! answered from them ([`buckets`]). CloudWatch's API, Prometheus and the studio all read these cells.
+//!
+//! What keeping costs: a cell takes 5 to 39 bytes, most of them 8. A minute in which nothing happened takes
+//! nothing. A busy table has some 6 cells a minute, 50 bytes, which makes 1 MB in 15 days. With every metric
+//! of a table in every minute it is 17 MB.
+
+mod bytes;
+mod cell;
+mod time;
+
+pub use bytes::Unreadable;
+pub use cell::{Cell, Cells, Recorder};
+pub use time::{Point, buckets, kept_period_seconds};
+
+use crate::throttle::{Access, Cause};
+
+/// One metric. The order is part of what is stored: new ones come last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[allow(missing_docs)] // The names are AWS's.
+pub enum Metric {
+    ConsumedReadCapacityUnits,
+    ConsumedWriteCapacityUnits,
+    ProvisionedReadCapacityUnits,
+    ProvisionedWriteCapacityUnits,
+    OnDemandMaxReadRequestUnits,
+    OnDemandMaxWriteRequestUnits,
+    ReadThrottleEvents,
+    WriteThrottleEvents,
+    ReadProvisionedThroughputThrottleEvents,
+    WriteProvisionedThroughputThrottleEvents,
+    ReadKeyRangeThroughputThrottleEvents,
+    WriteKeyRangeThroughputThrottleEvents,
+    ReadMaxOnDemandThroughputThrottleEvents,
+    WriteMaxOnDemandThroughputThrottleEvents,
+    ReadAccountLimitThrottleEvents,
+    WriteAccountLimitThrottleEvents,
+    ThrottledRequests,
+    SuccessfulRequestLatency,
+    ReturnedItemCount,
+    SystemErrors,
+    FaultInjectionServiceInducedErrors,
+    ConditionalCheckFailedRequests,
+    TransactionConflict,
+    TimeToLiveDeletedItemCount,
+    UserErrors,
+    ReturnedBytes,
+    ReturnedRecordsCount,
+    OnlineIndexPercentageProgress,
+    OnlineIndexConsumedWriteCapacity,
+    OnlineIndexThrottleEvents,
+    ReplicationLatency,
+    AccountMaxReads,
+    AccountMaxWrites,
+    AccountMaxTableLevelReads,
+    AccountMaxTableLevelWrites,
+    AccountProvisionedReadCapacityUtilization,
+    AccountProvisionedWriteCapacityUtilization,
+    MaxProvisionedTableReadCapacityUtilization,
+    MaxProvisionedTableWriteCapacityUtilization,
+}
+
+/// What a metric's values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A number of things.
+    Count,
+    /// A time.
+    Milliseconds,
+    /// A size.
+    Bytes,
+    /// A share of 100.
+    Percent,
+}
+
+impl Unit {
+    /// As CloudWatch writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Unit::Count => "Count",
+            Unit::Milliseconds => "Milliseconds",
+            Unit::Bytes => "Bytes",
+            Unit::Percent => "Percent",
+        }
+    }
+}
+
+/// The dimensions that a metric has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// `TableName`, or `TableName` and `GlobalSecondaryIndexName`. The table's figures never include its
+    /// indexes'.
+    Resource,
+    /// `TableName`.
+    Table,
+    /// `TableName` and `GlobalSecondaryIndexName`.
+    Index,
+    /// `TableName` and `Operation`.
+    Operation,
+    /// `TableName`, `StreamLabel` and `Operation`.
+    Stream,
+    /// `TableName` and `ReceivingRegion`.
+    Replica,
+    /// None: the account and Region.
+    Account,
+}
+
+use Metric::*;
+
+/// All metrics in the order of their numbers.
+const FACTS: [(Metric, &str, Unit, Scope); 39] = [
+    (ConsumedReadCapacityUnits, "ConsumedReadCapacityUnits", Unit::Count, Scope::Resource),
+    (ConsumedWriteCapacityUnits, "ConsumedWriteCapacityUnits", Unit::Count, Scope::Resource),
+    (ProvisionedReadCapacityUnits, "ProvisionedReadCapacityUnits", Unit::Count, Scope::Resource),
+    (ProvisionedWriteCapacityUnits, "ProvisionedWriteCapacityUnits", Unit::Count, Scope::Resource),
+    (OnDemandMaxReadRequestUnits, "OnDemandMaxReadRequestUnits", Unit::Count, Scope::Resource),
+    (OnDemandMaxWriteRequestUnits, "OnDemandMaxWriteRequestUnits", Unit::Count, Scope::Resource),
+    (ReadThrottleEvents, "ReadThrottleEvents", Unit::Count, Scope::Resource),
+    (WriteThrottleEvents, "WriteThrottleEvents", Unit::Count, Scope::Resource),
+    (
+        ReadProvisionedThroughputThrottleEvents,
+        "ReadProvisionedThroughputThrottleEvents",
+        Unit::Count,
+        Scope::Resource,
+    ),
+    (
+        WriteProvisionedThroughputThrottleEvents,
+        "WriteProvisionedThroughputThrottleEvents",
+        Unit::Count,
+        Scope::Resource,
+    ),
+    (
+        ReadKeyRangeThroughputThrottleEvents,
+        "ReadKeyRangeThroughputThrottleEvents",
+        Unit::Count,
+        Scope::Resource,
+    ),
+    (
+        WriteKeyRangeThroughputThrottleEvents,
+        "WriteKeyRangeThroughputThrottleEvents",
+        Unit::Count,
+        Scope::Resource,
+    ),
+    (
+        ReadMaxOnDemandThroughputThrottleEvents,
+        "ReadMaxOnDemandThroughputThrottleEvents",
+        Unit::Count,
+        Scope::Resource,
+    ),
+    (
+        WriteMaxOnDemandThroughputThrottleEvents,
+        "WriteMaxOnDemandThroughputThrottleEvents",
+        Unit::Count,
+        Scope::Resource,
+    ),
+    (ReadAccountLimitThrottleEvents, "ReadAccountLimitThrottleEvents", Unit::Count, Scope::Resource),
+    (WriteAccountLimitThrottleEvents, "WriteAccountLimitThrottleEvents", Unit::Count, Scope::Resource),
+    (ThrottledRequests, "ThrottledRequests", Unit::Count, Scope::Operation),
+    (SuccessfulRequestLatency, "SuccessfulRequestLatency", Unit::Milliseconds, Scope::Operation),
+    (ReturnedItemCount, "ReturnedItemCount", Unit::Count, Scope::Operation),
+    (SystemErrors, "SystemErrors", Unit::Count, Scope::Operation),
+    (FaultInjectionServiceInducedErrors, "FaultInjectionServiceInducedErrors", Unit::Count, Scope::Operation),
+    (ConditionalCheckFailedRequests, "ConditionalCheckFailedRequests", Unit::Count, Scope::Table),
+    (TransactionConflict, "TransactionConflict", Unit::Count, Scope::Table),
+    (TimeToLiveDeletedItemCount, "TimeToLiveDeletedItemCount", Unit::Count, Scope::Table),
+    (UserErrors, "UserErrors", Unit::Count, Scope::Account),
+    (ReturnedBytes, "ReturnedBytes", Unit::Bytes, Scope::Stream),
+    (ReturnedRecordsCount, "ReturnedRecordsCount", Unit::Count, Scope::Stream),
+    (OnlineIndexPercentageProgress, "OnlineIndexPercentageProgress", Unit::Count, Scope::Index),
+    (OnlineIndexConsumedWriteCapacity, "OnlineIndexConsumedWriteCapacity", Unit::Count, Scope::Index),
+    (OnlineIndexThrottleEvents, "OnlineIndexThrottleEvents", Unit::Count, Scope::Index),
+    (ReplicationLatency, "ReplicationLatency", Unit::Milliseconds, Scope::Replica),
+    (AccountMaxReads, "AccountMaxReads", Unit::Count, Scope::Account),
+    (AccountMaxWrites, "AccountMaxWrites", Unit::Count, Scope::Account),
+    (AccountMaxTableLevelReads, "AccountMaxTableLevelReads", Unit::Count, Scope::Account),
+    (AccountMaxTableLevelWrites, "AccountMaxTableLevelWrites", Unit::Count, Scope::Account),
+    (
+        AccountProvisionedReadCapacityUtilization,
+        "AccountProvisionedReadCapacityUtilization",
+        Unit::Percent,
+        Scope::Account,
+    ),
+    (
+        AccountProvisionedWriteCapacityUtilization,
+        "AccountProvisionedWriteCapacityUtilization",
+        Unit::Percent,
+        Scope::Account,
+    ),
+    (
+        MaxProvisionedTableReadCapacityUtilization,
+        "MaxProvisionedTableReadCapacityUtilization",
+        Unit::Percent,
+        Scope::Account,
+    ),
+    (
+        MaxProvisionedTableWriteCapacityUtilization,
+        "MaxProvisionedTableWriteCapacityUtilization",
+        Unit::Percent,
+        Scope::Account,
+    ),
+];
+
+impl Metric {
+    /// All of them, in order.
+    pub fn all() -> impl Iterator<Item = Metric> {
+        FACTS.iter().map(|(metric, ..)| *metric)
+    }
+
+    /// The metric of this name.
+    pub fn named(name: &str) -> Option<Metric> {
+        FACTS.iter().find(|(_, known, ..)| *known == name).map(|(metric, ..)| *metric)
+    }
+
+    /// `MetricName`.
+    pub fn name(self) -> &'static str {
+        FACTS[self as usize].1
+    }
+
+    /// What its values are.
+    pub fn unit(self) -> Unit {
+        FACTS[self as usize].2
+    }
+
+    /// The dimensions that it has. `ThrottledRequests` also has `TableName` alone.
+    pub fn scope(self) -> Scope {
+        FACTS[self as usize].3
+    }
+
+    /// The units that a request used.
+    pub fn consumed(access: Access) -> Metric {
+        match access {
+            Access::Read => ConsumedReadCapacityUnits,
+            Access::Write => ConsumedWriteCapacityUnits,
+        }
+    }
+
+    /// Every throttled part of a request.
+    pub fn throttle_events(access: Access) -> Metric {
+        match access {
+            Access::Read => ReadThrottleEvents,
+            Access::Write => WriteThrottleEvents,
+        }
+    }
+
+    /// Every part of a request that was throttled for this cause. It counts beside [`Metric::throttle_events`].
+    pub fn throttle_events_for(access: Access, cause: Cause) -> Metric {
+        match (access, cause) {
+            (Access::Read, Cause::ProvisionedThroughputExceeded) => ReadProvisionedThroughputThrottleEvents,
+            (Access::Write, Cause::ProvisionedThroughputExceeded) => WriteProvisionedThroughputThrottleEvents,
+            (Access::Read, Cause::KeyRangeThroughputExceeded) => ReadKeyRangeThroughputThrottleEvents,
+            (Access::Write, Cause::KeyRangeThroughputExceeded) => WriteKeyRangeThroughputThrottleEvents,
+            (Access::Read, Cause::MaxOnDemandThroughputExceeded) => ReadMaxOnDemandThroughputThrottleEvents,
+            (Access::Write, Cause::MaxOnDemandThroughputExceeded) => WriteMaxOnDemandThroughputThrottleEvents,
+            (Access::Read, Cause::AccountLimitExceeded) => ReadAccountLimitThrottleEvents,
+            (Access::Write, Cause::AccountLimitExceeded) => WriteAccountLimitThrottleEvents,
+        }
+    }
+
+    fn from_number(number: u8) -> Option<Metric> {
+        FACTS.get(usize::from(number)).map(|(metric, ..)| *metric)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_facts_stand_in_the_order_of_the_numbers() {
+        for (number, (metric, name, ..)) in FACTS.iter().enumerate() {
+            assert_eq!(*metric as usize, number, "{name}");
+            assert_eq!(format!("{metric:?}"), *name);
+            assert_eq!(Metric::named(name), Some(*metric));
+        }
+    }
+
+    /// Stored minutes hold these numbers.
+    #[test]
+    fn numbers_never_change() {
+        assert_eq!(ConsumedReadCapacityUnits as u8, 0);
+        assert_eq!(ThrottledRequests as u8, 16);
+        assert_eq!(UserErrors as u8, 24);
+        assert_eq!(MaxProvisionedTableWriteCapacityUtilization as u8, 38);
+    }
+
+    #[test]
+    fn a_cause_has_the_metric_of_its_name() {
+        for access in Access::BOTH {
+            for cause in Cause::ALL {
+                let cause_name = cause.as_str().strip_suffix("Exceeded").unwrap();
+                let name = format!("{}{cause_name}ThrottleEvents", access.as_str());
+                assert_eq!(Metric::throttle_events_for(access, cause).name(), name);
+            }
+        }
+    }
+}
