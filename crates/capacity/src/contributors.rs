@@ -8,11 +8,16 @@
 //! each count is known up to its own error, and a key that is always among the first has none. No key with
 //! more than `2 / KEYS_MAX` of all units is missed.
 //!
+//! A minute is kept as bytes ([`Minute::encode`]): 100 keys of 30 bytes take 4 KB, and a day of them 6 MB for
+//! each of the four.
+//!
 //! Memory of one sketch: [`BYTES_MAX`], keys included, however long they are. A table with a sort key has
 //! four (accessed and throttled, by partition key and by both keys): 3.6 MB.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::bytes::{Reader, Unreadable, halves, write_bytes, write_value, write_varint};
 
 /// The keys of one sketch.
 pub const KEYS_MAX: usize = 4096;
@@ -20,6 +25,8 @@ pub const KEYS_MAX: usize = 4096;
 pub const BYTES_MAX: usize = 900_000;
 /// The keys that are kept of a minute.
 pub const MINUTE_KEYS_MAX: usize = 100;
+/// The format of a minute's bytes.
+const FORMAT: u8 = 1;
 /// One entry: its part of a hash map that is at least 7/16 full, and what an allocation adds to a key.
 const ENTRY_BYTES: usize = 41 * 16 / 7 + 16;
 
@@ -185,6 +192,53 @@ impl Rolling {
     /// The minute that is not over yet.
     pub fn open_minute(&self) -> Minute {
         self.sketch.end_minute(self.minute)
+    }
+}
+
+impl Minute {
+    /// The bytes to keep.
+    ///
+    /// ```text
+    /// format (1) | minute | total | distinct | for each key: its bytes | value | error
+    /// ```
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![FORMAT];
+        write_varint(&mut out, self.minute);
+        write_marked(&mut out, self.total);
+        write_varint(&mut out, self.distinct);
+        for contributor in &self.contributors {
+            write_bytes(&mut out, &contributor.key);
+            write_marked(&mut out, contributor.value);
+            write_marked(&mut out, contributor.error);
+        }
+        out
+    }
+
+    /// The minute that was kept.
+    pub fn decode(bytes: &[u8]) -> Result<Minute, Unreadable> {
+        let mut reader = Reader::new(bytes, FORMAT)?;
+        let (minute, total) = (reader.varint()?, read_marked(&mut reader)?);
+        let mut kept = Minute { minute, total, distinct: reader.varint()?, contributors: Vec::new() };
+        while !reader.is_at_end() {
+            let key = reader.bytes()?.into();
+            let (value, error) = (read_marked(&mut reader)?, read_marked(&mut reader)?);
+            kept.contributors.push(Contributor { key, value, error });
+        }
+        Ok(kept)
+    }
+}
+
+/// A value behind a byte that says whether it takes eight bytes.
+fn write_marked(out: &mut Vec<u8>, value: f64) {
+    out.push(u8::from(halves(value).is_none()));
+    write_value(out, value);
+}
+
+fn read_marked(reader: &mut Reader<'_>) -> Result<f64, Unreadable> {
+    match reader.byte()? {
+        0 => reader.value(false),
+        1 => reader.value(true),
+        other => Err(Unreadable::Form(other)),
     }
 }
 

@@ -14,8 +14,10 @@
 //! | which keys are used or throttled most? | `contributors.rs` |
 //! | which metrics are there, and how are they kept? | `metric.rs`, `metric/` |
 //! | which parts of a table were hot, and when? | `heat.rs` |
+//! | how are numbers kept as bytes? | `bytes.rs` |
 
 mod bucket;
+mod bytes;
 pub mod contributors;
 pub mod heat;
 pub mod metric;
@@ -29,6 +31,7 @@ mod throughput;
 mod units;
 
 pub use bucket::{BURST_SECONDS, Bucket, KEY_BURST_SECONDS, KeyBuckets};
+pub use bytes::Unreadable;
 pub use on_demand::PEAK_AGE_MINUTES;
 pub use partition::{HOT_MINUTES, PARTITION_BYTES, PARTITIONS_MAX};
 pub use quota::{Decreases, Quotas, Switches};

@@ -10,7 +10,6 @@ mod bytes;
 mod cell;
 mod time;
 
-pub use bytes::Unreadable;
 pub use cell::{Cell, Cells, Recorder};
 pub use time::{Point, buckets, kept_period_seconds};
 

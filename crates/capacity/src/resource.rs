@@ -14,6 +14,7 @@
 //! partition, so 2 KB for most tables and 201 KB at the most.
 
 use crate::bucket::{BURST_SECONDS, Bucket};
+use crate::bytes::{Reader, Unreadable, write_varint};
 use crate::on_demand::Growth;
 use crate::partition::Partitions;
 use crate::quota::Quotas;
@@ -21,6 +22,8 @@ use crate::throttle::{Access, Cause};
 use crate::units::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, partitions_provisioned};
 
 const MINUTE_MS: u64 = 60_000;
+/// The format of [`Learned`] as bytes.
+const LEARNED_FORMAT: u8 = 1;
 /// What an on-demand table may use ahead of its rate.
 const ON_DEMAND_BURST_SECONDS: f64 = 1.0;
 /// Idle minutes after which nothing is remembered that a further one would change.
@@ -91,6 +94,37 @@ pub struct Learned {
     pub warm: Rate,
     /// Where each partition begins.
     pub partitions: Vec<u64>,
+}
+
+impl Learned {
+    /// The bytes to keep.
+    ///
+    /// ```text
+    /// format (1) | read units | write units | for each partition: how far behind the one before it begins
+    /// ```
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![LEARNED_FORMAT];
+        write_varint(&mut out, self.warm.read);
+        write_varint(&mut out, self.warm.write);
+        let mut before = 0;
+        for first in &self.partitions {
+            write_varint(&mut out, first - before);
+            before = *first;
+        }
+        out
+    }
+
+    /// What was kept.
+    pub fn decode(bytes: &[u8]) -> Result<Learned, Unreadable> {
+        let mut reader = Reader::new(bytes, LEARNED_FORMAT)?;
+        let warm = Rate { read: reader.varint()?, write: reader.varint()? };
+        let (mut partitions, mut first) = (Vec::new(), 0_u64);
+        while !reader.is_at_end() {
+            first = first.checked_add(reader.varint()?).ok_or(Unreadable::Number)?;
+            partitions.push(first);
+        }
+        Ok(Learned { warm, partitions })
+    }
 }
 
 /// The throughput of one table or global index.

@@ -4,6 +4,7 @@ mod support;
 
 use std::collections::HashMap;
 
+use capacity::Unreadable;
 use capacity::contributors::{
     BYTES_MAX, KEYS_MAX, MINUTE_KEYS_MAX, Minute, Rolling, Sketch, consumed_throughput_units, report,
 };
@@ -143,6 +144,24 @@ fn minutes_without_requests_leave_nothing() {
     let ended = rolling.end_minute(9 * MINUTE_MS).unwrap();
     assert_eq!((ended.minute, ended.total), (5, 2.0));
     assert_eq!(rolling.end_minute(10 * MINUTE_MS), None);
+}
+
+#[test]
+fn a_minute_comes_back_as_it_was_kept() {
+    let mut sketch = Sketch::new();
+    for number in 0..20_000_u64 {
+        sketch.add(hash(number % 9_000), 0.5 + (number % 7) as f64 * 0.3, || name(number % 9_000));
+    }
+    let minute = sketch.end_minute(29_000_000);
+    let bytes = minute.encode();
+    assert_eq!(Minute::decode(&bytes), Ok(minute));
+    assert!(bytes.len() < 5_000, "{}", bytes.len());
+    assert_eq!(Minute::decode(&bytes[..bytes.len() - 1]), Err(Unreadable::End));
+    assert_eq!(Minute::decode(&[]), Err(Unreadable::End));
+    assert_eq!(Minute::decode(&[2]), Err(Unreadable::Format(2)));
+    // A key that is said to be longer than all that follows.
+    assert_eq!(Minute::decode(&[1, 0, 0, 0, 0, 0xff, 0xff, 0x7f]), Err(Unreadable::End));
+    assert_eq!(Minute::decode(&[1, 0, 7, 0]), Err(Unreadable::Form(7)));
 }
 
 proptest! {

@@ -1,6 +1,7 @@
 //! Cells of metrics: adding up, keeping, and answering for longer periods.
 
-use capacity::metric::{Cell, Cells, Metric, Recorder, Unreadable, buckets, kept_period_seconds};
+use capacity::Unreadable;
+use capacity::metric::{Cell, Cells, Metric, Recorder, buckets, kept_period_seconds};
 use proptest::prelude::*;
 
 fn cells(values: &[(Metric, f64)]) -> Cells {

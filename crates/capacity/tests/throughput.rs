@@ -3,7 +3,8 @@
 mod support;
 
 use capacity::{
-    Access, Billing, Cause, Decision, Enforcement, HOT_MINUTES, Part, Place, Quotas, Rate, Resource, Settings,
+    Access, Billing, Cause, Decision, Enforcement, HOT_MINUTES, Learned, Part, Place, Quotas, Rate, Resource,
+    Settings, Unreadable,
 };
 use support::{INDEX, Table, causes, hash, part};
 
@@ -300,8 +301,11 @@ fn what_was_learned_outlives_a_restart() {
     let learned = table.throughput.resource(Place::Table).learned();
     assert_eq!(learned.warm.write, 7_200);
     let mut again = Resource::new(on_demand(), true, table.now_ms);
-    again.resume(&learned);
+    again.resume(&Learned::decode(&learned.encode()).unwrap());
     assert_eq!(again.learned(), learned);
+    assert_eq!(Learned::decode(&[7, 0, 0]), Err(Unreadable::Format(7)));
+    let beyond = [&[1, 0, 0][..], &[0xff; 9], &[1, 1]].concat();
+    assert_eq!(Learned::decode(&beyond), Err(Unreadable::Number));
 }
 
 #[test]
