@@ -8,7 +8,7 @@ mod bill;
 mod line;
 mod on_demand;
 mod prices;
-mod provisioned;
+pub(crate) mod provisioned;
 mod replica;
 mod reserved;
 pub mod scaling;

@@ -8,7 +8,7 @@
 mod forecast;
 pub mod key;
 mod svg;
-mod touch;
+pub(crate) mod touch;
 
 use serde::Serialize;
 

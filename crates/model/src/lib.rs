@@ -27,6 +27,7 @@ pub mod predict;
 pub mod request;
 pub mod sample;
 pub mod schema;
+pub mod simulate;
 mod span;
 pub mod template;
 pub mod traffic;

@@ -59,7 +59,7 @@ fn supply(model: &Model, uses: &[Use], place: Place, kind: Kind) -> Supply {
 }
 
 /// Of the index; one without its own scales as its table does.
-fn capacity(model: &Model, (table, index): Place, kind: Kind) -> Option<&Capacity> {
+pub fn capacity(model: &Model, (table, index): Place, kind: Kind) -> Option<&Capacity> {
     let table = model.table(table);
     let own = index.and_then(|index| of_kind(&table.index(index).throughput, kind));
     own.or_else(|| of_kind(&table.throughput, kind))
@@ -73,7 +73,8 @@ fn of_kind(throughput: &Throughput, kind: Kind) -> Option<&Capacity> {
     capacity.map(|capacity| &capacity.value)
 }
 
-fn scales(capacity: &Capacity) -> bool {
+/// Whether auto scaling moves the units.
+pub fn scales(capacity: &Capacity) -> bool {
     capacity.min.is_some() || capacity.max.is_some() || capacity.target.is_some()
 }
 

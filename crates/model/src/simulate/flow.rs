@@ -1,0 +1,198 @@
+//! The requests that a pattern sends, second by second.
+//!
+//! The share of a pattern's requests that fall on a key is what the heat forecast says of it. All others are
+//! spread evenly over all hashes.
+
+use capacity::{Access, Place as CapacityPlace};
+
+use crate::Model;
+use crate::demand::{self, Kind, Place, Use};
+use crate::heat::touch::{Touch, touches};
+use crate::model::TableId;
+use crate::plan::Plan;
+use crate::predict::typical::Footprints;
+use crate::traffic::Day;
+
+/// The most units of one request here, a tenth of what a partition sustains in a second. So a request that
+/// stands for many fills no partition by itself.
+const WRITE_UNITS_MAX: f64 = 100.0;
+const READ_UNITS_MAX: f64 = 300.0;
+/// The keys of one pattern in one place that are told apart.
+const KEYS_MAX: usize = 64;
+/// Steps of this size visit everything evenly: the golden ratio of all hashes.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What one pattern asks of one table and its indexes, reads or writes.
+pub struct Flow {
+    pub table: TableId,
+    pub access: Access,
+    /// Requests each second.
+    day: Day,
+    parts: Vec<FlowPart>,
+    /// The part of a request that is due.
+    due: f64,
+    sent: u64,
+}
+
+struct FlowPart {
+    place: Place,
+    /// Of one request.
+    units: f64,
+    keys: Vec<Key>,
+}
+
+/// A key with a share of the requests.
+struct Key {
+    /// Which of [`Flows::keys`].
+    id: usize,
+    hash: u64,
+    /// The share of this key and of all before it.
+    up_to: f64,
+}
+
+/// All requests, and the keys that the model tells apart.
+pub struct Flows {
+    pub flows: Vec<Flow>,
+    pub keys: Vec<KeyName>,
+}
+
+/// A key of one place, for reads or for writes.
+#[derive(Clone, PartialEq)]
+pub struct KeyName {
+    pub place: Place,
+    pub access: Access,
+    pub name: String,
+}
+
+/// One part of a request.
+pub struct Part {
+    pub place: Place,
+    pub part: capacity::Part,
+    /// Which of [`Flows::keys`], if the model tells it apart.
+    pub key: Option<usize>,
+}
+
+/// Of every pattern that has a rate and that the table serves.
+pub fn flows(model: &Model, plans: &[Plan]) -> Flows {
+    let footprints = Footprints::new(model);
+    let uses = demand::uses(model, plans, &footprints);
+    let touches = touches(model, plans);
+    let mut names: Vec<KeyName> = Vec::new();
+    let mut flows: Vec<((usize, Kind, TableId), Flow)> = Vec::new();
+    for one in &uses {
+        let part = FlowPart {
+            place: one.place,
+            units: one.units,
+            keys: keys(&touches, &model.patterns[one.pattern].id.value, one, &mut names),
+        };
+        let at = (one.pattern, one.kind, one.place.0);
+        match flows.iter_mut().find(|(known, _)| *known == at) {
+            Some((_, flow)) => flow.parts.push(part),
+            None => flows.push((at, Flow::new(one, part))),
+        }
+    }
+    Flows { flows: flows.into_iter().map(|(_, flow)| flow).collect(), keys: names }
+}
+
+/// The keys that a use falls on. A touch is of the busiest hour.
+fn keys(touches: &[Touch], pattern: &str, one: &Use, names: &mut Vec<KeyName>) -> Vec<Key> {
+    let peak = one.peak * one.units;
+    let here =
+        touches.iter().filter(|touch| touch.pattern == pattern && (touch.table, touch.index) == one.place);
+    let mut keys: Vec<Key> = Vec::new();
+    let mut up_to = 0.0;
+    for touch in here {
+        let load = match one.kind {
+            Kind::Read => touch.read.peak(),
+            Kind::Write => touch.write.peak(),
+        };
+        let share = if peak > 0.0 { load / peak } else { 0.0 };
+        // Each shard of a key takes as much as the busiest.
+        for shard in (0..touch.shards).take_while(|_| share > 0.0) {
+            up_to += share;
+            if keys.len() == KEYS_MAX || up_to > 1.0 + 1e-9 {
+                return keys;
+            }
+            let name = if touch.shards > 1 { format!("{} ({shard})", touch.key) } else { touch.key.clone() };
+            let hash = hash_of(&name);
+            let name = KeyName { place: one.place, access: access(one.kind), name };
+            let id = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+                names.push(name);
+                names.len() - 1
+            });
+            keys.push(Key { id, hash, up_to });
+        }
+    }
+    keys
+}
+
+impl Flow {
+    fn new(one: &Use, part: FlowPart) -> Flow {
+        Flow {
+            table: one.place.0,
+            access: access(one.kind),
+            day: one.day,
+            parts: vec![part],
+            due: 0.0,
+            sent: 0,
+        }
+    }
+
+    /// The units each second that it asks of a place at a minute of the day.
+    pub fn units_at(&self, place: Place, minute: usize) -> f64 {
+        let here = self.parts.iter().filter(|part| part.place == place);
+        here.map(|part| part.units).sum::<f64>() * self.day.at_minute(minute)
+    }
+
+    /// The requests of a second, some of them several in one.
+    pub fn second(&mut self, minute: usize, factor: f64) -> Vec<Vec<Part>> {
+        self.due += self.day.at_minute(minute) * factor;
+        let whole = self.due.floor();
+        self.due -= whole;
+        let largest = self.parts.iter().map(|part| part.units).fold(0.0, f64::max);
+        let units_max = match self.access {
+            Access::Read => READ_UNITS_MAX,
+            Access::Write => WRITE_UNITS_MAX,
+        };
+        let count = (whole * largest / units_max).ceil().max(1.0).min(whole);
+        (0..count as u64).map(|_| self.request(whole / count)).collect()
+    }
+
+    fn request(&mut self, weight: f64) -> Vec<Part> {
+        self.sent += 1;
+        let number = self.sent;
+        let parts = self.parts.iter().enumerate();
+        parts.map(|(position, part)| part.request(number, position as u64, weight)).collect()
+    }
+}
+
+impl FlowPart {
+    fn request(&self, number: u64, position: u64, weight: f64) -> Part {
+        // Two sequences, so that which key and where among the others are not the same question.
+        let chance = number.wrapping_mul(GOLDEN).wrapping_add(position << 60) as f64 / 2f64.powi(64);
+        let found = self.keys.get(self.keys.partition_point(|key| key.up_to <= chance));
+        let elsewhere = number.wrapping_add(position << 32).wrapping_mul(GOLDEN.rotate_left(17) | 1);
+        let place = match self.place.1 {
+            Some(index) => CapacityPlace::Index(index.0 as u64),
+            None => CapacityPlace::Table,
+        };
+        let key_hash = Some(found.map_or(elsewhere, |key| key.hash));
+        let part = capacity::Part { place, key_hash, units: self.units * weight };
+        Part { place: self.place, part, key: found.map(|key| key.id) }
+    }
+}
+
+fn access(kind: Kind) -> Access {
+    match kind {
+        Kind::Read => Access::Read,
+        Kind::Write => Access::Write,
+    }
+}
+
+/// FNV-1a, and then mixed: names that differ in their end lie far apart.
+fn hash_of(name: &str) -> u64 {
+    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, fold);
+    let mixed = (hash ^ (hash >> 32)).wrapping_mul(GOLDEN);
+    mixed ^ (mixed >> 29)
+}

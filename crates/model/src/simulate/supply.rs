@@ -1,0 +1,141 @@
+//! The throughput of one table and its indexes, with auto scaling.
+
+use std::collections::BTreeMap;
+
+use capacity::scaling::{Policy, Scaler, Step};
+use capacity::{Access, Decreases, Rate, Settings, Throughput};
+
+use super::flow::Flow;
+use super::{ENFORCEMENT, Way};
+use crate::Model;
+use crate::cost::provisioned::{capacity, scales};
+use crate::cost::scaling::policy;
+use crate::demand::{self, Kind, Place};
+use crate::model::{Billing, Capacity, TableId};
+
+/// What one table has.
+pub struct Supply {
+    pub table: TableId,
+    pub throughput: Throughput,
+    places: BTreeMap<Place, Resource>,
+}
+
+/// A table or one index.
+struct Resource {
+    settings: Settings,
+    /// Reads and writes; none that the file fixes, or on demand.
+    scaled: [Option<(Policy, Scaler)>; 2],
+    /// Reads and writes have one quota together.
+    decreases: Decreases,
+}
+
+impl Supply {
+    pub fn new(model: &Model, table: TableId, way: Way, flows: &[Flow], factor: f64) -> Supply {
+        let places = demand::places(model).into_iter().filter(|place| place.0 == table);
+        let places: BTreeMap<Place, Resource> =
+            places.map(|place| (place, Resource::new(model, place, way, flows, factor))).collect();
+        let own = places[&(table, None)].settings;
+        let mut supply = Supply { table, throughput: Throughput::new(ENFORCEMENT, own, 0), places };
+        let all: Vec<Place> = supply.places.keys().copied().collect();
+        all.into_iter().for_each(|place| supply.apply(place, 0));
+        supply
+    }
+
+    /// The units that a place has each second; none on demand, or if it is another table's.
+    pub fn provisioned(&self, place: Place, access: Access) -> Option<u64> {
+        match self.places.get(&place)?.settings.billing {
+            capacity::Billing::Provisioned(rate) => Some(rate.of(access)),
+            capacity::Billing::OnDemand { .. } => None,
+        }
+    }
+
+    /// Ends a minute: auto scaling sees what was consumed.
+    pub fn scale(&mut self, consumed: impl Fn(Place, Access) -> f64, now_ms: u64) {
+        let mut changed = Vec::new();
+        for (place, resource) in &mut self.places {
+            for access in Access::BOTH {
+                if resource.scale(access, consumed(*place, access), now_ms) {
+                    changed.push(*place);
+                }
+            }
+        }
+        changed.into_iter().for_each(|place| self.apply(place, now_ms));
+    }
+
+    fn apply(&mut self, place: Place, now_ms: u64) {
+        let settings = self.places[&place].settings;
+        match place.1 {
+            Some(index) => self.throughput.set_index(index.0 as u64, settings, now_ms),
+            None => self.throughput.set_table(settings, now_ms),
+        }
+    }
+}
+
+impl Resource {
+    fn new(model: &Model, place: Place, way: Way, flows: &[Flow], factor: f64) -> Resource {
+        let declared = [Kind::Read, Kind::Write].map(|kind| capacity(model, place, kind));
+        let table = model.table(place.0);
+        let provisioned = match way {
+            Way::Declared => table.billing.value == Billing::Provisioned,
+            Way::Provisioned => true,
+            Way::OnDemand => false,
+        };
+        if !provisioned {
+            return Resource::on_demand(declared);
+        }
+        let demand = |access: Access| {
+            let here = flows.iter().filter(|flow| flow.access == access && flow.table == place.0);
+            here.map(|flow| flow.units_at(place, 0)).sum::<f64>() * factor
+        };
+        let [read, write] = Access::BOTH.map(|access| {
+            let declared = declared[access.position()];
+            (start(declared, demand(access)), is_scaled(declared).then(|| (policy(declared), Scaler::new())))
+        });
+        let rate = Rate { read: read.0, write: write.0 };
+        // Tables with a stream do not isolate keys when they are provisioned.
+        let isolates_keys = table.stream.is_none();
+        let settings = Settings { isolates_keys, ..Settings::new(capacity::Billing::Provisioned(rate)) };
+        Resource { settings, scaled: [read.1, write.1], decreases: Decreases::default() }
+    }
+
+    /// A maximum alone is the one of on-demand; together with others it is auto scaling's.
+    fn on_demand(declared: [Option<&Capacity>; 2]) -> Resource {
+        let [max_read, max_write] = declared.map(|declared| {
+            let alone = declared.filter(|declared| declared.min.is_none() && declared.units.is_none());
+            alone.and_then(|declared| declared.max)
+        });
+        let billing = capacity::Billing::OnDemand { max_read, max_write };
+        Resource { settings: Settings::new(billing), scaled: [None, None], decreases: Decreases::default() }
+    }
+
+    /// Whether the units changed.
+    fn scale(&mut self, access: Access, consumed: f64, now_ms: u64) -> bool {
+        let Some((policy, scaler)) = &mut self.scaled[access.position()] else { return false };
+        let capacity::Billing::Provisioned(rate) = &mut self.settings.billing else { return false };
+        scaler.record(consumed);
+        let step = scaler.decide(policy, rate.of(access), now_ms);
+        let units = match step {
+            Step::Out(units) => units,
+            Step::In(units) if self.decreases.try_take(now_ms) => units,
+            Step::In(_) | Step::Quiet | Step::NotScaled(_) => return false,
+        };
+        scaler.applied(step, now_ms);
+        match access {
+            Access::Read => rate.read = units,
+            Access::Write => rate.write = units,
+        }
+        true
+    }
+}
+
+/// Units that the file does not fix are scaled.
+fn is_scaled(declared: Option<&Capacity>) -> bool {
+    declared.is_none_or(|declared| declared.units.is_none() || scales(declared))
+}
+
+/// What a place starts with: the declared units, or what fits the first minute.
+fn start(declared: Option<&Capacity>, demand: f64) -> u64 {
+    let policy = policy(declared);
+    let fitting = policy.fitting(demand * 60.0).clamp(policy.min_units, policy.max_units);
+    declared.and_then(|declared| declared.units).unwrap_or(fitting).max(1)
+}
