@@ -381,6 +381,38 @@ impl Read for FjallStore {
         let view = self.view()?;
         view.scan(range, direction, consistency, visit).await
     }
+
+    /// Shows a record only when it is durable: a position that a reader remembers must not be given
+    /// to another record after a crash.
+    async fn read_log(
+        &self,
+        log: Log,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
+        let (records, state) = {
+            let open = self.opened()?;
+            let state = self.log_state(&open, log)?;
+            let after = after.max(LogPosition(state.trimmed()));
+            (open.view().records(log, after, limit)?, state)
+        };
+        if let Some((LogPosition(last), _)) = records.last()
+            && *last > state.durable.load(Ordering::Acquire)
+        {
+            self.durable().await?;
+            LogState::raise(&state.durable, *last);
+        }
+        Ok(records)
+    }
+
+    async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError> {
+        let end = {
+            let open = self.opened()?;
+            LogState::end(log, &open.rows, &open.database.snapshot())?
+        };
+        self.durable().await?;
+        Ok(end)
+    }
 }
 
 #[async_trait]
@@ -404,31 +436,11 @@ impl Store for FjallStore {
         }
     }
 
+    /// What a snapshot shows is durable, for the same reason as what a log shows.
     async fn snapshot(&self) -> Result<Arc<dyn Read>, StoreError> {
-        Ok(Arc::new(self.view()?))
-    }
-
-    /// Shows a record only when it is durable: a position that a reader remembers must not be given
-    /// to another record after a crash.
-    async fn read_log(
-        &self,
-        log: Log,
-        after: LogPosition,
-        limit: usize,
-    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
-        let (records, state) = {
-            let open = self.opened()?;
-            let state = self.log_state(&open, log)?;
-            let after = after.max(LogPosition(state.trimmed()));
-            (open.view().read_log(log, after, limit)?, state)
-        };
-        if let Some((LogPosition(last), _)) = records.last()
-            && *last > state.durable.load(Ordering::Acquire)
-        {
-            self.durable().await?;
-            LogState::raise(&state.durable, *last);
-        }
-        Ok(records)
+        let view = self.view()?;
+        self.durable().await?;
+        Ok(Arc::new(view))
     }
 
     async fn trim_log(&self, log: Log, through: LogPosition) -> Result<(), StoreError> {
@@ -436,6 +448,12 @@ impl Store for FjallStore {
             self.catch_up().await?;
         }
         self.durable().await
+    }
+
+    fn health(&self) -> Result<(), StoreError> {
+        let open = self.opened()?;
+        open.housekeeping.compaction.check()?;
+        self.group_commit.check()
     }
 
     async fn close(&self) -> Result<(), StoreError> {
@@ -456,7 +474,7 @@ struct View {
 }
 
 impl View {
-    fn read_log(
+    fn records(
         &self,
         log: Log,
         after: LogPosition,
@@ -508,6 +526,19 @@ impl Read for View {
             }
         }
         Ok(())
+    }
+
+    async fn read_log(
+        &self,
+        log: Log,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
+        self.records(log, after, limit)
+    }
+
+    async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError> {
+        LogState::end(log, &self.rows, &self.snapshot)
     }
 }
 

@@ -46,16 +46,19 @@ impl Logs {
 
 impl LogState {
     fn read(log: Log, rows: &Keyspace, snapshot: &Snapshot) -> Result<Self, StoreError> {
-        let trimmed = match snapshot.get(rows, layout::trimmed_key(log)).map_err(read_failure)? {
-            Some(position) => layout::number(&position)?,
-            None => 0,
-        };
-        let kept = layout::record_bounds(log, LogPosition(trimmed), LogPosition(u64::MAX));
-        let last = match snapshot.range(rows, kept).next_back() {
-            Some(record) => layout::record_position(&record.key().map_err(read_failure)?)?.0,
-            None => trimmed,
-        };
+        let trimmed = trimmed(log, rows, snapshot)?;
+        let LogPosition(last) = LogState::end(log, rows, snapshot)?;
         Ok(LogState { last: Arc::new(Mutex::new(last)), trimmed: trimmed.into(), durable: AtomicU64::new(0) })
+    }
+
+    /// The position of the last record that was ever appended.
+    pub(crate) fn end(log: Log, rows: &Keyspace, snapshot: &Snapshot) -> Result<LogPosition, StoreError> {
+        let trimmed = LogPosition(trimmed(log, rows, snapshot)?);
+        let kept = layout::record_bounds(log, trimmed, LogPosition(u64::MAX));
+        match snapshot.range(rows, kept).next_back() {
+            Some(record) => layout::record_position(&record.key().map_err(read_failure)?),
+            None => Ok(trimmed),
+        }
     }
 
     pub(crate) fn raise(value: &AtomicU64, position: u64) {
@@ -65,6 +68,12 @@ impl LogState {
     pub(crate) fn trimmed(&self) -> u64 {
         self.trimmed.load(Ordering::Acquire)
     }
+}
+
+/// Everything up to here is trimmed, as the snapshot has it.
+fn trimmed(log: Log, rows: &Keyspace, snapshot: &Snapshot) -> Result<u64, StoreError> {
+    let trimmed = snapshot.get(rows, layout::trimmed_key(log)).map_err(read_failure)?;
+    trimmed.map_or(Ok(0), |position| layout::number(&position))
 }
 
 /// The logs that one commit appends to, locked in the order of their names.

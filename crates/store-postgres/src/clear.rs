@@ -1,4 +1,4 @@
-//! Removing all rows of a space, a bounded step at a time.
+//! Removing all rows of a space, in bounded steps.
 
 use store::{Space, StoreError};
 
@@ -8,8 +8,8 @@ use crate::failure::Failure;
 use crate::key_columns::space_number;
 use crate::window::Edge;
 
-/// Rows to a step: a transaction of some milliseconds, or of some hundred if all rows are of the
-/// largest kind.
+/// Rows that one step removes: a transaction of some milliseconds, or of some hundred if all rows have
+/// the largest size.
 const STEP_ROWS: i64 = 1000;
 
 const CLEAR_STEP: &str = "
@@ -22,7 +22,7 @@ const CLEAR_STEP: &str = "
 
 impl PostgresStore {
     pub(crate) async fn clear_space(&self, space: Space) -> Result<(), StoreError> {
-        // Each step begins where the last one ended, so none walks over what is already gone.
+        // Each step begins where the last one ended, so that none scans removed rows.
         let mut from = Some(Edge::before_all());
         while let Some(begin) = from {
             let connection = self.calls.lease().await?;
@@ -34,7 +34,7 @@ impl PostgresStore {
     }
 }
 
-/// Removes the rows of one step and says where the next one begins, if this one was full.
+/// Removes the rows of one step. Returns where the next one begins, if this one was full.
 async fn clear_step(connection: &Lease, space: Space, from: Edge) -> Result<Option<Edge>, Failure> {
     let statement = connection.prepare_cached(CLEAR_STEP).await?;
     let space = space_number(space);

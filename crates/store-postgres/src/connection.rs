@@ -1,9 +1,8 @@
-//! Bounded pools of connections, and the promise that a connection with a transaction still open on
-//! it never goes back to one.
+//! Bounded pools of connections. A connection with an open transaction never returns to its pool.
 //!
-//! A [`Lease`] is given back by [`Lease::settle`] when its work came to an end that the server
-//! knows of. Dropped any other way (an answer that never came, a caller that lost interest in the
-//! middle) it closes its connection, and the server rolls back.
+//! [`Lease::settle`] returns a connection to its pool when the server has answered. A lease that is
+//! dropped in any other way (no answer came, the caller was cancelled) closes its connection, and the
+//! server rolls back.
 
 use std::ops::Deref;
 use std::str::FromStr;
@@ -19,12 +18,12 @@ use tokio_postgres::{Config, NoTls};
 use crate::Options;
 use crate::failure::{Failure, with_causes};
 
-/// Plans: every statement of this store is a probe or a range of a primary key, also while the
-/// tables are too young to have statistics; so other plans are ruled out and the one that remains
-/// is made once.
+/// Every statement of this store is a lookup or a range of a primary key, but new tables have no
+/// statistics that would tell the planner. So other plans are ruled out, and the remaining one is
+/// made once.
 ///
-/// There is deliberately no `statement_timeout`: should it strike while COMMIT waits for a
-/// synchronous replica, PostgreSQL would report success without the replica.
+/// There is deliberately no `statement_timeout`: if it fired while COMMIT waits for a synchronous
+/// replica, PostgreSQL would report success without the replica.
 const PLAN_SETTINGS: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off; \
      SET enable_hashjoin = off; SET enable_mergejoin = off; \
      SET plan_cache_mode = force_generic_plan; SET jit = off";
@@ -32,11 +31,12 @@ const PLAN_SETTINGS: &str = "SET enable_seqscan = off; SET enable_bitmapscan = o
 const BEGIN_UPDATE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// A peer that vanished without a word is noticed after 15 s + 3 × 5 s of silence.
+/// A lost peer is noticed after 15 s + 3 × 5 s of silence.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_RETRIES: u32 = 3;
 
+/// A pool of connections to one database.
 #[derive(Clone)]
 pub(crate) struct Connections {
     pool: Pool,
@@ -44,7 +44,7 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// For calls: a server that stalls inside a transaction must not hold its locks for ever.
+    /// For calls: PostgreSQL ends a transaction that stalls, so it cannot hold its locks for ever.
     pub(crate) fn of_calls(url: &str, options: &Options) -> Result<Connections, StoreError> {
         let settings = format!(
             "{PLAN_SETTINGS}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",
@@ -54,18 +54,18 @@ impl Connections {
         Self::new(url, options, options.connections, settings)
     }
 
-    /// For snapshots, which may well sit idle in their transaction.
+    /// For snapshots, which may be idle in their transaction.
     pub(crate) fn of_snapshots(url: &str, options: &Options) -> Result<Connections, StoreError> {
         let settings = format!("{PLAN_SETTINGS}; SET idle_in_transaction_session_timeout = 0");
         Self::new(url, options, options.snapshots, settings)
     }
 
     fn new(url: &str, options: &Options, size: usize, settings: String) -> Result<Connections, StoreError> {
-        // The message names the setting that is wrong and never quotes the URL, which may hold a password.
+        // The message names the wrong setting and never quotes the URL, which may hold a password.
         let mut config = Config::from_str(url).map_err(|error| {
             StoreError::Unavailable(format!("the PostgreSQL URL: {}", with_causes(&error)))
         })?;
-        // A host that swallows packets must leave time for those behind it in the list.
+        // A host that drops packets must leave time for the next ones in the list.
         let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX).max(1);
         config
             .application_name("lodestone")
@@ -92,7 +92,7 @@ impl Connections {
         Ok(Lease { connection: Some(self.pool.get().await?) })
     }
 
-    /// Waits for one round trip, though not for ever.
+    /// Waits for one round trip, at most `Options::reply`.
     pub(crate) async fn answered<T>(
         &self,
         work: impl Future<Output = Result<T, Failure>>,
@@ -108,7 +108,7 @@ impl Connections {
     }
 }
 
-/// The pool bounds the making of a connection, but not what follows it.
+/// Applies the settings to a new connection. The pool's time limit does not include this.
 fn applying(settings: String, wait: Duration) -> Hook {
     Hook::async_fn(move |client: &mut ClientWrapper, _| {
         let settings = settings.clone();
@@ -123,7 +123,7 @@ fn applying(settings: String, wait: Duration) -> Hook {
 
 /// A connection in use.
 pub(crate) struct Lease {
-    /// Always there until the lease is settled or dropped.
+    /// `None` once the lease is settled or dropped.
     connection: Option<Object>,
 }
 
@@ -132,21 +132,21 @@ impl Lease {
         Ok(self.batch_execute(BEGIN_UPDATE).await?)
     }
 
-    /// The view of the data is fixed by the first statement that follows.
+    /// The next statement fixes the moment that the transaction sees.
     pub(crate) async fn begin_snapshot(&self) -> Result<(), Failure> {
         Ok(self.batch_execute(BEGIN_SNAPSHOT).await?)
     }
 
-    /// Gives the connection back, with no transaction open on it, if it came through.
+    /// Returns the connection, which has no open transaction, to the pool if it is still usable.
     pub(crate) fn settle<T>(mut self, outcome: &Result<T, Failure>) {
         if outcome.as_ref().err().is_none_or(Failure::spares_connection) {
             drop(self.connection.take());
         }
     }
 
-    /// Like [`Lease::settle`], with a transaction to be rolled back before.
+    /// Like [`Lease::settle`], after a rollback of the open transaction.
     pub(crate) fn settle_with_rollback<T>(self, outcome: &Result<T, Failure>) {
-        // One poll hands the request over; whoever gets the connection next comes behind it.
+        // One poll sends the request; later statements on the connection queue after it.
         let _ = self.batch_execute("ROLLBACK").now_or_never();
         self.settle(outcome);
     }
@@ -156,7 +156,7 @@ impl Deref for Lease {
     type Target = ClientWrapper;
 
     fn deref(&self) -> &ClientWrapper {
-        self.connection.as_ref().expect("a lease has its connection until it is settled")
+        self.connection.as_ref().expect("a lease has a connection until it is settled")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Why a piece of work on a connection failed, sorted by what may be done about it.
+//! Why work on a connection failed, by what can be done about it.
 
 use std::error::Error;
 
@@ -15,21 +15,22 @@ pub(crate) enum Failure {
     Lost(String),
     /// No answer came to COMMIT.
     CommitLost(String),
-    /// The server holds what this store cannot have written.
+    /// The database holds something that this store cannot have written.
     Unreadable(String),
-    /// The database cannot hold what was to be written.
+    /// The write is larger than the database allows.
     Unstorable(String),
+    /// The store was closed.
     Closed,
 }
 
 impl Failure {
-    /// Whether the server broke off the transaction in favour of another one.
+    /// Whether the server aborted the transaction in favour of another one.
     pub(crate) fn is_conflict(&self) -> bool {
         let conflicts = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
         self.code().is_some_and(|code| conflicts.contains(code))
     }
 
-    /// The same failure once COMMIT may have reached the server: silence now leaves the outcome open.
+    /// The same failure once COMMIT may have reached the server: without an answer the outcome is unknown.
     pub(crate) fn after_commit_was_sent(self) -> Failure {
         match self {
             Failure::Lost(reason) => Failure::CommitLost(reason),
@@ -40,7 +41,7 @@ impl Failure {
         }
     }
 
-    /// Whether the connection is still good for other work.
+    /// Whether the connection is still usable.
     pub(crate) fn spares_connection(&self) -> bool {
         match self {
             Failure::Refused(_) | Failure::Unreadable(_) | Failure::Unstorable(_) => true,
@@ -59,7 +60,7 @@ impl Failure {
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
         match error.as_db_error() {
-            // After FATAL or PANIC the server hangs up.
+            // After FATAL or PANIC the server closes the connection.
             Some(answer) if answer.parsed_severity() == Some(Severity::Error) => {
                 Failure::Refused(Box::new(answer.clone()))
             }
@@ -96,7 +97,7 @@ fn is_corruption(code: &SqlState) -> bool {
     [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED].contains(code)
 }
 
-/// An error with its causes: the outermost alone says little more than "error connecting to server".
+/// An error with its causes: the outermost alone says only "error connecting to server".
 pub(crate) fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

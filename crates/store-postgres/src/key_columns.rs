@@ -1,4 +1,4 @@
-//! Keys as the arrays that `unnest` turns back into rows, and the numbers of the contract as SQL's.
+//! Keys as arrays for `unnest`, and the contract's numbers as SQL integers.
 
 use store::{Key, Log, LogPosition, Partition, Space};
 
@@ -24,17 +24,17 @@ impl<'a> FromIterator<&'a Key> for KeyColumns<'a> {
     }
 }
 
-/// Spaces are only ever compared for equality, so the bits may stay as they are.
+/// Spaces are only compared for equality, so the sign does not matter.
 pub(crate) fn space_number(space: Space) -> i64 {
     space.0.cast_signed()
 }
 
-/// As for spaces: one number for each log, in any order that is always the same.
+/// Logs need one number each and a fixed order, so the sign does not matter.
 pub(crate) fn log_number(log: Log) -> i64 {
     log.0.cast_signed()
 }
 
-/// Positions are counted up from 1, so what exceeds SQL's range lies beyond every record.
+/// Positions count from 1, so a number outside SQL's range lies after every record.
 pub(crate) fn position_number(position: LogPosition) -> i64 {
     i64::try_from(position.0).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Reading and trimming the change logs. Appending is part of an update.
+//! Reading and trimming the change logs. Records are appended by updates.
 
 use bytes::Bytes;
 use store::{Log, LogPosition, StoreError};
@@ -8,12 +8,14 @@ use crate::connection::Lease;
 use crate::failure::Failure;
 use crate::key_columns::{log_number, position_number};
 
-/// Records to a step of trimming: a transaction of some milliseconds.
+/// Records that one step of trimming removes: a transaction of some milliseconds.
 const STEP_RECORDS: i64 = 1000;
 
 const READ: &str = "
     SELECT position, record FROM lodestone_record
     WHERE log = $1 AND position > $2 ORDER BY position LIMIT $3";
+
+const END: &str = "SELECT last FROM lodestone_log WHERE log = $1";
 
 const STEP_END: &str = "
     SELECT position FROM lodestone_record
@@ -35,7 +37,14 @@ impl PostgresStore {
         Ok(records?)
     }
 
-    /// The counter of the log stays, so positions go on where they were.
+    pub(crate) async fn read_end(&self, log: Log) -> Result<LogPosition, StoreError> {
+        let connection = self.calls.lease().await?;
+        let end = self.calls.answered(end(&connection, log)).await;
+        connection.settle(&end);
+        Ok(end?)
+    }
+
+    /// The log's counter row stays, so its positions are never given out again.
     pub(crate) async fn trim_records(&self, log: Log, through: LogPosition) -> Result<(), StoreError> {
         let mut from = Some(0);
         while let Some(after) = from {
@@ -48,7 +57,8 @@ impl PostgresStore {
     }
 }
 
-async fn read(
+/// Up to `limit` records after position `after`.
+pub(crate) async fn read(
     connection: &Lease,
     log: Log,
     after: LogPosition,
@@ -60,14 +70,21 @@ async fn read(
     rows.iter().map(|row| Ok((position(row.try_get(0)?)?, Bytes::copy_from_slice(row.try_get(1)?)))).collect()
 }
 
+/// The position of the last record that was ever appended.
+pub(crate) async fn end(connection: &Lease, log: Log) -> Result<LogPosition, Failure> {
+    let statement = connection.prepare_cached(END).await?;
+    let row = connection.query_opt(&statement, &[&log_number(log)]).await?;
+    row.map_or(Ok(LogPosition(0)), |row| position(row.try_get(0)?))
+}
+
 fn position(number: i64) -> Result<LogPosition, Failure> {
-    let number = u64::try_from(number)
-        .map_err(|_| Failure::Unreadable(format!("position {number} in lodestone_record")))?;
+    let number =
+        u64::try_from(number).map_err(|_| Failure::Unreadable(format!("a log position {number}")))?;
     Ok(LogPosition(number))
 }
 
-/// Removes the records of one step behind `after` and says behind which position the next one
-/// begins, if there is one.
+/// Removes the records of one step after position `after`. Returns the last position it removed if there
+/// may be more.
 async fn trim_step(
     connection: &Lease,
     log: Log,

@@ -1,4 +1,4 @@
-//! Reading rows: by key in one statement, by range in chunks, and from a fixed moment.
+//! Reading rows: by key in one statement, by range in chunks, and from a snapshot.
 
 use std::ops::ControlFlow;
 use std::pin::pin;
@@ -6,19 +6,22 @@ use std::pin::pin;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::TryStreamExt;
-use store::{Consistency, Direction, Key, KeyRef, Partition, Range, Read, StoreError, Visit};
+use store::{
+    Consistency, Direction, Key, KeyRef, Log, LogPosition, Partition, Range, Read, StoreError, Visit,
+};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, RowStream, Statement};
 
 use crate::connection::{Connections, Lease};
 use crate::failure::Failure;
 use crate::key_columns::{KeyColumns, partition, space_number};
+use crate::log;
 use crate::window::{Edge, Piece, pieces};
 
 pub(crate) const GET: &str = "
-    SELECT wanted.place, found.value
+    SELECT wanted.number, found.value
     FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) WITH ORDINALITY
-        AS wanted(space, partition, sort, place)
+        AS wanted(space, partition, sort, number)
     JOIN lodestone_row AS found
         ON found.space = wanted.space AND found.partition = wanted.partition AND found.sort = wanted.sort";
 
@@ -42,23 +45,23 @@ const ACROSS_BACKWARD: &str = "
     WHERE space = $1 AND partition >= $2 AND (partition, sort) < ($3, $4)
     ORDER BY partition DESC, sort DESC LIMIT $5";
 
-/// A chunk aims at this many bytes, DynamoDB's page. Rows are visited as they arrive and the socket
-/// is read no faster than that, so memory is bound by the largest row and not by the chunk; what
-/// the aim limits is how much the server sends in vain when `visit` breaks.
+/// The size of chunk to aim at: one page of DynamoDB. Rows are visited as they arrive, and the socket
+/// is read no faster than that, so the largest row bounds the memory and not the chunk. The chunk
+/// bounds how much the server sends for nothing when `visit` breaks.
 const CHUNK_BYTES: usize = 1 << 20;
 const CHUNK_ROWS_FIRST: usize = 64;
 const CHUNK_ROWS_MAX: usize = 1024;
 /// How much larger a chunk may be than the one before.
 const CHUNK_GROWTH: usize = 4;
 
-/// The rows of `keys`, in their order. One statement, hence one moment.
+/// The rows of `keys`, in their order. One statement reads them all at the same moment.
 pub(crate) async fn get(connection: &Lease, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Failure> {
     let statement = connection.prepare_cached(GET).await?;
     let found = find(connection, &statement, &keys.iter().collect()).await?;
     in_order(&found, keys.len())
 }
 
-/// Runs [`GET`], which says nothing of keys without a row.
+/// Runs [`GET`], which returns nothing for keys without a row.
 pub(crate) async fn find(
     connection: &Lease,
     get: &Statement,
@@ -67,19 +70,20 @@ pub(crate) async fn find(
     Ok(connection.query(get, &[&keys.spaces, &keys.partitions, &keys.sorts]).await?)
 }
 
-/// What [`GET`] found, put where it was asked for.
+/// The rows that [`GET`] found, in the order of the keys.
 pub(crate) fn in_order(found: &[Row], count: usize) -> Result<Vec<Option<Bytes>>, Failure> {
     let mut rows = vec![None; count];
     for row in found {
-        let place: i64 = row.try_get(0)?;
-        let slot = usize::try_from(place - 1).ok().and_then(|place| rows.get_mut(place));
-        let slot = slot.ok_or_else(|| Failure::Unreadable(format!("a row for key {place} of {count}")))?;
+        let number: i64 = row.try_get(0)?;
+        let slot = usize::try_from(number - 1).ok().and_then(|index| rows.get_mut(index));
+        let slot = slot.ok_or_else(|| Failure::Unreadable(format!("a row for key {number} of {count}")))?;
         *slot = Some(bytes_of(row, 1)?);
     }
     Ok(rows)
 }
 
-/// Walks `range` chunk by chunk. The caller holds it in one transaction if chunks must agree.
+/// Visits the rows of `range`, chunk by chunk. The caller opens one transaction around it if all chunks
+/// must show the same moment.
 pub(crate) async fn scan(
     connection: &Lease,
     connections: &Connections,
@@ -90,7 +94,7 @@ pub(crate) async fn scan(
     let space = space_number(range.space);
     let mut limit = CHUNK_ROWS_FIRST;
     for mut piece in pieces(range, direction) {
-        // Ends: each full chunk leaves a piece that is smaller by the rows it walked.
+        // The loop ends: each full chunk leaves a smaller piece.
         loop {
             let chunk = walk_chunk(connection, space, &piece, direction, limit, visit);
             match connections.answered(chunk).await? {
@@ -106,12 +110,13 @@ pub(crate) async fn scan(
     Ok(())
 }
 
+/// How a chunk ended.
 enum Chunk {
-    /// There may be more rows behind these.
+    /// At its limit: there may be more rows.
     Full { last: Edge, bytes: usize },
-    /// There are none behind these.
+    /// At the end of the piece.
     Last,
-    /// The visitor has seen enough.
+    /// The visitor broke off the scan.
     Enough,
 }
 
@@ -169,7 +174,7 @@ async fn select(
     Ok(connection.query_raw(&statement, parameters).await?)
 }
 
-/// So many rows like those just seen make a chunk of the size aimed at.
+/// How many rows like those of the last chunk make a chunk of [`CHUNK_BYTES`].
 fn next_limit(limit: usize, bytes: usize) -> usize {
     (limit * CHUNK_BYTES / bytes.max(1)).clamp(1, CHUNK_ROWS_MAX.min(limit * CHUNK_GROWTH))
 }
@@ -178,7 +183,7 @@ fn bytes_of(row: &Row, column: usize) -> Result<Bytes, Failure> {
     Ok(Bytes::copy_from_slice(row.try_get(column)?))
 }
 
-/// The rows of one moment: a transaction on a connection of its own, closed with it on drop.
+/// A view of one moment: a read-only transaction on its own connection, which is closed on drop.
 pub(crate) struct Snapshot {
     connection: Lease,
     connections: Connections,
@@ -187,7 +192,7 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     pub(crate) async fn take(connections: &Connections) -> Result<Snapshot, Failure> {
         let connection = connections.lease().await?;
-        // PostgreSQL fixes the moment at the first statement, which may not be left to the first read.
+        // PostgreSQL fixes the moment at the first statement, so one is sent at once.
         let fix = async {
             connection.begin_snapshot().await?;
             Ok(connection.batch_execute("SELECT 1").await?)
@@ -211,5 +216,18 @@ impl Read for Snapshot {
         visit: &mut Visit<'_>,
     ) -> Result<(), StoreError> {
         Ok(scan(&self.connection, &self.connections, range, direction, visit).await?)
+    }
+
+    async fn read_log(
+        &self,
+        log: Log,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
+        Ok(self.connections.answered(log::read(&self.connection, log, after, limit)).await?)
+    }
+
+    async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError> {
+        Ok(self.connections.answered(log::end(&self.connection, log)).await?)
     }
 }

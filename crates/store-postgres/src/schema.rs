@@ -1,7 +1,7 @@
-//! The tables, how they come to be, and the format version that guards them.
+//! The tables, their creation, and their format version.
 //!
-//! All tables and the version row are made in one transaction. Servers that start at the same moment
-//! on an empty database all try; one commits, the others fail on a duplicate name and look again.
+//! All tables and the version row are created in one transaction. Servers that start at the same moment
+//! on an empty database all try; one commits, the others fail on a duplicate name and read again.
 
 use store::StoreError;
 use tokio_postgres::error::SqlState;
@@ -10,11 +10,11 @@ use crate::connection::{Connections, Lease};
 use crate::failure::Failure;
 use crate::stripe;
 
-/// Raised whenever an older program must no longer touch the tables.
+/// To be raised when an older program must no longer use the tables.
 const FORMAT: i32 = 1;
 
-/// One to find nothing, one to lose the race, one to find what the winner made; the rest is for
-/// winners that were themselves cut short.
+/// Three are enough unless a server that won the race was interrupted: one finds nothing, one loses the
+/// race, one finds the winner's tables.
 const ATTEMPTS_MAX: u32 = 10;
 
 const READ_FORMAT: &str = "SELECT version FROM lodestone_format";
@@ -30,7 +30,7 @@ const TABLES: &str = "
         log bigint NOT NULL, position bigint NOT NULL, record bytea NOT NULL,
         PRIMARY KEY (log, position));";
 
-/// Leaves the database ready for use, or says why it is not.
+/// Creates the tables if they are missing and checks their format.
 pub(crate) async fn prepare(connections: &Connections) -> Result<(), StoreError> {
     let connection = connections.lease().await?;
     let warned = connections.answered(warn_if_not_durable(&connection)).await;
@@ -49,8 +49,7 @@ pub(crate) async fn prepare(connections: &Connections) -> Result<(), StoreError>
     }
 }
 
-/// How durable a commit is, the operator decides; that it is less than this store promises should not
-/// go unseen.
+/// The operator decides how durable a commit is. A warning says that it is less than this store promises.
 async fn warn_if_not_durable(connection: &Lease) -> Result<(), Failure> {
     const SETTINGS: &str = "SELECT current_setting('fsync'), current_setting('synchronous_commit')";
     let row = connection.query_one(SETTINGS, &[]).await?;
@@ -84,8 +83,8 @@ async fn create(connection: &Lease) -> Result<i32, Failure> {
     Ok(FORMAT)
 }
 
-/// Two that create the same name meet in PostgreSQL's own catalogs: as a duplicate table when the
-/// other has committed, as a duplicate catalog row when it was faster by less.
+/// Two servers that create the same table collide in PostgreSQL's own catalogs: with a duplicate table
+/// if the other has committed, with a duplicate catalog row if it is about to.
 fn lost_the_race(failure: &Failure) -> bool {
     let races = [SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT, SqlState::UNIQUE_VIOLATION];
     failure.is_conflict() || failure.code().is_some_and(|code| races.contains(code))
@@ -94,7 +93,7 @@ fn lost_the_race(failure: &Failure) -> bool {
 fn check_format(version: i32) -> Result<(), StoreError> {
     match version {
         FORMAT => Ok(()),
-        other => Err(StoreError::Corrupt(format!(
+        other => Err(StoreError::Format(format!(
             "the database has format {other} and this program knows format {FORMAT}; \
              use the program that wrote it, or a newer one"
         ))),

@@ -1,9 +1,9 @@
-//! Which lock row stands for a key, and the queue for it inside this server.
+//! Which lock row guards a key, and the queue for it inside this server.
 
 use store::Key;
 use tokio::sync::{Mutex, MutexGuard};
 
-/// How many lock rows there are. Part of the database's format: servers that count differently would
+/// The number of lock rows. It is part of the database's format: servers with different numbers would
 /// not exclude each other.
 ///
 /// With 64 single-row updates in flight, one in 260 waits for an unrelated one (63 / 16384); with 32
@@ -11,7 +11,7 @@ use tokio::sync::{Mutex, MutexGuard};
 /// which is why it is not 1024. The rows and their index are about 1 MB, the latches about 0.7 MB.
 pub(crate) const COUNT: u32 = 16384;
 
-/// The stripes of `keys`, ascending and each once: the order in which everyone locks them.
+/// The stripes of `keys` without duplicates, in ascending order: the order of locking.
 pub(crate) fn of_keys(keys: &[Key]) -> Vec<i32> {
     let mut stripes: Vec<i32> = keys.iter().map(of_key).collect();
     stripes.sort_unstable();
@@ -19,8 +19,8 @@ pub(crate) fn of_keys(keys: &[Key]) -> Vec<i32> {
     stripes
 }
 
-/// CRC-32 spreads well enough and is the same on every machine and in every version. The sort bytes
-/// take part: the rows of a busy partition do not wait for each other.
+/// CRC-32 spreads well enough and is the same on every machine and in every version. It includes the
+/// sort bytes, so that the rows of a busy partition do not wait for each other.
 fn of_key(key: &Key) -> i32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&key.space.0.to_be_bytes());
@@ -29,9 +29,8 @@ fn of_key(key: &Key) -> i32 {
     (hasher.finalize() % COUNT).cast_signed()
 }
 
-/// One latch for each stripe, so that those who wait for the same row in the same server wait
-/// here, in order of arrival and without a connection. The lock row is what excludes; a latch only
-/// orders.
+/// One latch for each stripe. Updates of the same row in the same server wait here, in order of arrival
+/// and without a connection. The lock row excludes other updates; a latch only orders the waiters.
 pub(crate) struct Latches(Vec<Mutex<()>>);
 
 impl Latches {
@@ -60,7 +59,7 @@ mod tests {
         Key { space: Space(space), position: Position { partition, sort: sort.to_vec() } }
     }
 
-    /// Servers of different versions must agree, so these numbers may never change.
+    /// Servers of different versions must agree, so these numbers must never change.
     #[test]
     fn the_stripe_of_a_key_is_part_of_the_format() {
         let check = |key: Key, stripe: i32| assert_eq!(of_keys(&[key]), [stripe]);

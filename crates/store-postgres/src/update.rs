@@ -1,13 +1,13 @@
-//! The one way in which rows change: lock, read, decide, commit.
+//! Updates, the only way to change rows: lock, read, decide, commit.
 //!
 //! 1. Queue for the latches of the stripes, then for a connection.
 //! 2. BEGIN, lock the stripes, read the rows: one round trip.
 //! 3. `decide`.
-//! 4. Put, delete, append, COMMIT: one round trip. If a statement fails, the server fails those
-//!    behind it and turns COMMIT into a rollback.
+//! 4. Put, delete, append, COMMIT: one round trip. If a statement fails, the server fails the later
+//!    ones and turns COMMIT into a rollback.
 //!
-//! A transaction that PostgreSQL breaks off in favour of another (40001, 40P01) starts over at 2.
-//! Updates never do that to each other; other programs and other servers of the protocol may.
+//! A transaction that PostgreSQL aborts in favour of another (40001, 40P01) starts over at 2. Updates
+//! never cause that; other programs, and other databases that speak the protocol, may.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::key_columns::{KeyColumns, log_number};
 use crate::{PostgresStore, SORT_LENGTH_MAX, read, stripe};
 
-/// Rows under ORDER BY are locked in that order.
+/// ORDER BY also determines the order of locking.
 const LOCK: &str = "SELECT stripe FROM lodestone_lock WHERE stripe = ANY($1) ORDER BY stripe FOR UPDATE";
 
 const PUT: &str = "
@@ -34,8 +34,8 @@ const DELETE: &str = "
     USING unnest($1::bigint[], $2::bytea[], $3::bytea[]) AS named(space, partition, sort)
     WHERE gone.space = named.space AND gone.partition = named.partition AND gone.sort = named.sort";
 
-/// Raises the counters of the logs ($1) by the number of their new records ($2), which locks them,
-/// and stores each record ($5) of a log ($3) at so many positions below the new end ($4).
+/// Adds the number of new records ($2) to the counters of the logs ($1), which locks the counters, and
+/// stores each record ($5) of a log ($3) at the new end minus $4.
 const APPEND: &str = "
     WITH counter AS (
         INSERT INTO lodestone_log (log, last) SELECT * FROM unnest($1::bigint[], $2::bigint[])
@@ -53,7 +53,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(250);
 
 /// PostgreSQL takes messages of 1 GiB; half of that is far above any write set of DynamoDB (4 MB).
 const WRITE_SET_BYTES_MAX: usize = 512 << 20;
-/// What an entry takes besides its own bytes: space, partition and the lengths of four array elements.
+/// The overhead of an entry: space, partition and the lengths of four array elements.
 const ENTRY_BYTES: usize = 64;
 
 enum Outcome {
@@ -106,7 +106,7 @@ impl PostgresStore {
             return Ok(Outcome::NothingToWrite);
         }
         check_sizes(&write_set)?;
-        // A connection known to be dead never saw the COMMIT.
+        // A connection that is already closed cannot have seen the COMMIT.
         if connection.is_closed() {
             return Err(Failure::Lost("the connection was closed before COMMIT".to_owned()));
         }
@@ -115,7 +115,8 @@ impl PostgresStore {
         Ok(Outcome::Committed)
     }
 
-    /// Doubles with each attempt; a random half of it is left away, so that two who met do not meet again.
+    /// Doubles with each attempt. Half of it is random, so that two updates that collided do not collide
+    /// again.
     fn pause(&self, attempt: u32) -> Duration {
         let whole = PAUSE_FIRST.saturating_mul(1 << (attempt - 1).min(16)).min(PAUSE_MAX);
         let draw = self.jitter.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
@@ -130,8 +131,8 @@ fn unit(state: u64) -> f64 {
     ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Nothing that passes here can fail to be encoded: a statement that stayed behind while its COMMIT
-/// went out would be half a write set.
+/// After these checks no statement can fail to be encoded. If one did, COMMIT would be sent without it,
+/// and half a write set would be committed.
 fn check_sizes(write_set: &WriteSet) -> Result<(), Failure> {
     let puts = write_set.puts.iter().map(|(key, value)| key.position.sort.len() + value.len());
     let deletes = write_set.deletes.iter().map(|key| key.position.sort.len());
@@ -151,8 +152,8 @@ fn check_sizes(write_set: &WriteSet) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The statements of an update, prepared before it begins: statements sent together leave in order
-/// only if none of them has to be prepared first.
+/// The statements of an update, prepared beforehand: pipelined statements keep their order only if none
+/// of them has to be prepared first.
 struct Statements {
     lock: Statement,
     get: Statement,
@@ -246,7 +247,7 @@ impl Statements {
 
 /// The appends of a write set as the parameters of [`APPEND`].
 struct AppendColumns<'a> {
-    /// Ascending: everyone locks counters in this order.
+    /// Ascending: every update locks counters in this order.
     counters: Vec<i64>,
     counts: Vec<i64>,
     logs: Vec<i64>,

@@ -1,9 +1,9 @@
-//! A range of rows, cut into pieces whose ends the index finds by itself.
+//! Splits a range of rows into pieces that an index scan reads without waste.
 //!
-//! PostgreSQL finds the beginning of a walk through `(partition, sort) >= (…)` exactly, but at the
-//! far end of a row comparison it goes on to the end of that partition, looking at every row
-//! (seen in 15: ten rows out of the middle of 50000 read 176 pages). So the far end of a piece is
-//! never a row comparison: either the whole piece lies in one partition, or it ends between two.
+//! PostgreSQL finds the start of `(partition, sort) >= (…)` exactly. At the far end of a row comparison
+//! it reads on to the end of that partition and checks every row (seen in 15: ten rows out of the
+//! middle of 50000 read 176 pages). So the far end of a piece is never a row comparison: either the
+//! whole piece lies in one partition, or it ends between two.
 
 use std::ops::Bound;
 
@@ -16,21 +16,20 @@ use crate::SORT_LENGTH_MAX;
 pub(crate) enum Piece {
     /// Sort bytes inside one partition.
     Within { partition: Vec<u8>, from: Vec<u8>, until: Vec<u8> },
-    /// Across partitions. The edge at the far end of the walk has no sort bytes.
+    /// Across partitions. The edge at the far end of the scan has no sort bytes.
     Across { from: Edge, until: Edge },
 }
 
-/// A place between rows. Its partition may have more bytes than any partition of a row.
+/// A boundary between rows. Its partition may be longer than that of any row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Edge {
     pub(crate) partition: Vec<u8>,
     pub(crate) sort: Vec<u8>,
 }
 
-/// The pieces of `range`, two at most, in the order of the walk.
+/// The pieces of `range`, two at most, in the order of the scan.
 ///
-/// Byte strings have a next one (itself and a zero byte) but none before, so every bound can be
-/// brought to the half-open form.
+/// Every byte string has a successor (itself and a zero byte), so every bound has a half-open form.
 pub(crate) fn pieces(range: &Range, direction: Direction) -> Vec<Piece> {
     let from = match &range.start {
         Bound::Included(position) => Edge::at(position),
@@ -79,7 +78,7 @@ impl Piece {
         Piece::Within { partition, from, until: vec![0xff; SORT_LENGTH_MAX + 1] }
     }
 
-    /// Leaves what lies behind a row in the order of the walk.
+    /// Shrinks the piece to the part after a row, in the order of the scan.
     pub(crate) fn move_past(&mut self, last: Edge, direction: Direction) {
         match (self, direction) {
             (Piece::Within { from, .. }, Direction::Forward) => *from = last.next().sort,
@@ -110,7 +109,7 @@ impl Edge {
     }
 }
 
-/// Whether `later` follows `earlier` with no partition between: how callers name the end of one.
+/// Whether no partition lies between `earlier` and `later`: a range of one partition ends so.
 fn is_next(earlier: &[u8], later: &[u8]) -> bool {
     let kept = earlier.iter().rposition(|byte| *byte != 0xff).unwrap_or(0);
     let Some(raised) = earlier.get(kept).and_then(|byte| byte.checked_add(1)) else { return false };

@@ -1,6 +1,6 @@
-//! Seeded chance: SplitMix64, a few lines, the same everywhere, so a failing run can be replayed.
+//! Seeded random numbers (SplitMix64): the same on every machine, so a failing run can be replayed.
 
-/// A stream of numbers that its seed determines.
+/// A sequence of random numbers that the seed determines.
 #[derive(Clone, Debug)]
 pub(crate) struct Chance(u64);
 

@@ -1,14 +1,15 @@
-//! What can go wrong below the contract. The engine turns any of these into a 500-class answer;
+//! What can go wrong below the contract. The engine answers any of these with a status of 500;
 //! the text is for the operator.
 
-/// A fault of the store, never of the request.
+/// A failure of the store. A bad request is never the cause.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The disk or the connection failed; the same call may succeed later.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
-    /// A write could not be made durable. Nothing more is written until the store is opened again.
-    #[error("the store refuses writes since a write could not be made durable: {0}")]
+    /// A failure left the store or the engine in a state that further writes could damage. Nothing is
+    /// written until the database is opened again.
+    #[error("writes are refused until the database is opened again: {0}")]
     Poisoned(String),
     /// What was read is not what was written.
     #[error("stored data cannot be read: {0}")]
@@ -16,9 +17,20 @@ pub enum StoreError {
     /// The commit was sent but its outcome is not known.
     #[error("the outcome of a commit is unknown: {0}")]
     Ambiguous(String),
+    /// A newer program wrote the data, in a format that this one does not know.
+    #[error("{0}")]
+    Format(String),
 }
 
 impl StoreError {
+    /// Whether the same call may succeed later.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            StoreError::Unavailable(_) | StoreError::Ambiguous(_) => true,
+            StoreError::Poisoned(_) | StoreError::Corrupt(_) | StoreError::Format(_) => false,
+        }
+    }
+
     /// The answer of a store that was closed.
     pub fn closed() -> Self {
         StoreError::Unavailable("it is closed".to_owned())

@@ -1,9 +1,9 @@
-//! A store that fails on purpose: wraps any other, so that what is built on the contract can be
-//! tested against its failures.
+//! A store that fails on purpose. It wraps another store, so that code above the contract can be
+//! tested against failures.
 //!
-//! Each changing call (`update`, `clear`, `trim_log`) takes one step of a plan, which is a script
-//! or a seed; the same plan gives the same faults in the same order. Reads fail only while they are
-//! told to.
+//! Each changing call (`update`, `clear`, `trim_log`) takes its fault from a script or from seeded
+//! chance: the same script or seed gives the same faults in the same order. Reads fail only while
+//! [`FaultStore::fail_reads`] says so.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,55 +23,83 @@ use crate::{
 /// What happens to one changing call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing is changed, and the caller is told [`StoreError::Unavailable`]. An update has decided
-    /// by then, as it has when a disk fills up.
+    /// Nothing is changed, and the call fails with [`StoreError::Unavailable`]. An update has called
+    /// `decide` by then, as when the disk turns out to be full at the commit.
     BeforeCommit,
-    /// Everything is changed, yet the caller is told [`StoreError::Ambiguous`].
+    /// Everything is changed, yet the call fails with [`StoreError::Ambiguous`].
     AfterCommit,
-    /// An update decides, loses against another, and decides again. Other calls are left alone.
+    /// An update calls `decide`, loses against another update, and calls `decide` again. Other calls
+    /// proceed as usual.
     Conflict,
     /// The call succeeds after this time.
     Delay(Duration),
+    /// Nothing is changed. This call and all later changing calls fail with [`StoreError::Poisoned`].
+    Poison,
+    /// The call panics before it changes anything.
+    Panic,
 }
 
 /// Where the faults come from.
-enum Plan {
+enum Faults {
     Script(VecDeque<Option<Fault>>),
     Seed { chance: Chance, one_in: u64 },
 }
 
-/// Wraps a store and injects the faults of a plan.
+/// Wraps a store and injects faults.
 pub struct FaultStore {
     store: Arc<dyn Store>,
-    plan: Mutex<Plan>,
+    faults: Mutex<Faults>,
     reads_fail: AtomicBool,
+    is_poisoned: AtomicBool,
 }
 
 impl FaultStore {
-    /// Call by call what the script says; `None` leaves a call alone, as does the end of the script.
+    /// The script has one entry for each changing call; `None` and the end of the script mean no fault.
     pub fn scripted(store: Arc<dyn Store>, script: impl IntoIterator<Item = Option<Fault>>) -> Self {
-        Self::new(store, Plan::Script(script.into_iter().collect()))
+        Self::new(store, Faults::Script(script.into_iter().collect()))
     }
 
-    /// A fault in one of `one_in` calls on average (at least 1), of any kind, delays up to 1 ms.
+    /// One of `one_in` calls on average (at least 1) fails before or after its commit, meets a
+    /// conflict, or is delayed by up to 1 ms.
     pub fn seeded(store: Arc<dyn Store>, seed: u64, one_in: u64) -> Self {
-        Self::new(store, Plan::Seed { chance: Chance::new(seed), one_in: one_in.max(1) })
+        Self::new(store, Faults::Seed { chance: Chance::new(seed), one_in: one_in.max(1) })
     }
 
-    fn new(store: Arc<dyn Store>, plan: Plan) -> Self {
-        FaultStore { store, plan: Mutex::new(plan), reads_fail: AtomicBool::new(false) }
+    fn new(store: Arc<dyn Store>, faults: Faults) -> Self {
+        let (reads_fail, is_poisoned) = (AtomicBool::new(false), AtomicBool::new(false));
+        FaultStore { store, faults: Mutex::new(faults), reads_fail, is_poisoned }
     }
 
-    /// From now on reads are answered with [`StoreError::Unavailable`], or no longer.
+    /// Replaces the script, or the seed, by this script from the next changing call on.
+    pub fn follow(&self, script: impl IntoIterator<Item = Option<Fault>>) {
+        *self.faults.lock() = Faults::Script(script.into_iter().collect());
+    }
+
+    /// Whether reads fail with [`StoreError::Unavailable`] from now on.
     pub fn fail_reads(&self, fail: bool) {
         self.reads_fail.store(fail, Ordering::SeqCst);
     }
 
-    fn next_fault(&self) -> Option<Fault> {
-        match &mut *self.plan.lock() {
-            Plan::Script(script) => script.pop_front().flatten(),
-            Plan::Seed { chance, one_in } => chance.once_in(*one_in).then(|| any_fault(chance)),
+    /// The fault of this changing call. A poisoned store lets no call proceed.
+    fn next_fault(&self) -> Result<Option<Fault>, StoreError> {
+        let fault = match &mut *self.faults.lock() {
+            Faults::Script(script) => script.pop_front().flatten(),
+            Faults::Seed { chance, one_in } => chance.once_in(*one_in).then(|| any_fault(chance)),
+        };
+        match fault {
+            Some(Fault::Panic) => panic!("an injected panic"),
+            Some(Fault::Poison) => self.is_poisoned.store(true, Ordering::SeqCst),
+            _ => {}
         }
+        self.check_poison()?;
+        Ok(fault)
+    }
+
+    fn check_poison(&self) -> Result<(), StoreError> {
+        if self.is_poisoned.load(Ordering::SeqCst) {
+            return Err(StoreError::Poisoned("an injected fault".to_owned()));
+        }
+        Ok(())
     }
 
     fn check_reads(&self) -> Result<(), StoreError> {
@@ -92,7 +120,7 @@ fn unavailable() -> StoreError {
     StoreError::Unavailable("an injected fault".to_owned())
 }
 
-/// A change that does not decide anything, under a fault.
+/// Runs a changing call under a fault.
 async fn change(
     fault: Option<Fault>,
     change: impl Future<Output = Result<(), StoreError>>,
@@ -100,7 +128,7 @@ async fn change(
     match fault {
         Some(Fault::BeforeCommit) => return Err(unavailable()),
         Some(Fault::Delay(time)) => tokio::time::sleep(time).await,
-        Some(Fault::AfterCommit | Fault::Conflict) | None => {}
+        Some(_) | None => {}
     }
     change.await?;
     match fault {
@@ -126,12 +154,27 @@ impl Read for FaultStore {
         self.check_reads()?;
         self.store.scan(range, direction, consistency, visit).await
     }
+
+    async fn read_log(
+        &self,
+        log: Log,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
+        self.check_reads()?;
+        self.store.read_log(log, after, limit).await
+    }
+
+    async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError> {
+        self.check_reads()?;
+        self.store.log_end(log).await
+    }
 }
 
 #[async_trait]
 impl Store for FaultStore {
     async fn update(&self, keys: &[Key], decide: &mut Decide<'_>) -> Result<(), StoreError> {
-        let fault = self.next_fault();
+        let fault = self.next_fault()?;
         match fault {
             Some(Fault::BeforeCommit) => {
                 let mut forget = |rows: &[Option<Bytes>]| {
@@ -148,14 +191,12 @@ impl Store for FaultStore {
                 };
                 self.store.update(keys, &mut decide_again).await
             }
-            Some(Fault::AfterCommit | Fault::Delay(_)) | None => {
-                change(fault, self.store.update(keys, decide)).await
-            }
+            Some(_) | None => change(fault, self.store.update(keys, decide)).await,
         }
     }
 
     async fn clear(&self, space: Space) -> Result<(), StoreError> {
-        change(self.next_fault(), self.store.clear(space)).await
+        change(self.next_fault()?, self.store.clear(space)).await
     }
 
     async fn snapshot(&self) -> Result<Arc<dyn Read>, StoreError> {
@@ -163,18 +204,13 @@ impl Store for FaultStore {
         self.store.snapshot().await
     }
 
-    async fn read_log(
-        &self,
-        log: Log,
-        after: LogPosition,
-        limit: usize,
-    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
-        self.check_reads()?;
-        self.store.read_log(log, after, limit).await
+    async fn trim_log(&self, log: Log, through: LogPosition) -> Result<(), StoreError> {
+        change(self.next_fault()?, self.store.trim_log(log, through)).await
     }
 
-    async fn trim_log(&self, log: Log, through: LogPosition) -> Result<(), StoreError> {
-        change(self.next_fault(), self.store.trim_log(log, through)).await
+    fn health(&self) -> Result<(), StoreError> {
+        self.check_poison()?;
+        self.store.health()
     }
 
     async fn close(&self) -> Result<(), StoreError> {

@@ -1,4 +1,4 @@
-//! Where a row lives: (space, partition, sort), never one flat string.
+//! The address of a row: (space, partition, sort), never one flat string.
 
 use std::ops::Bound;
 
@@ -12,15 +12,19 @@ pub struct Space(pub u64);
 pub struct Partition(pub [u8; Partition::LENGTH]);
 
 impl Partition {
+    /// The number of bytes.
     pub const LENGTH: usize = 24;
+    /// The first partition in order.
     pub const FIRST: Partition = Partition([0; Partition::LENGTH]);
+    /// The last partition in order.
     pub const LAST: Partition = Partition([0xff; Partition::LENGTH]);
 }
 
-/// A place inside a space.
+/// The address of a row inside its space.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     pub partition: Partition,
+    /// Ordered as bytes.
     pub sort: Vec<u8>,
 }
 
@@ -31,14 +35,21 @@ pub struct Key {
     pub position: Position,
 }
 
-/// A row's place as a scan shows it, borrowed from the store.
+/// The position of a row that a scan visits, borrowed from the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyRef<'a> {
     pub partition: &'a Partition,
     pub sort: &'a [u8],
 }
 
-/// A run of rows of one space, ordered by (partition, sort).
+impl KeyRef<'_> {
+    /// An owned copy.
+    pub fn to_position(self) -> Position {
+        Position { partition: *self.partition, sort: self.sort.to_vec() }
+    }
+}
+
+/// The rows of one space between two positions, ordered by (partition, sort).
 #[derive(Clone, Debug)]
 pub struct Range {
     pub space: Space,
@@ -52,8 +63,8 @@ impl Range {
         Range { space, start: Bound::Unbounded, end: Bound::Unbounded }
     }
 
-    /// Whether the bounds leave room for no row at all, as when the start is behind the end.
-    /// Ordered maps and engines treat such bounds differently, some by panicking: a store asks first.
+    /// Whether no row can lie between the bounds, as when the start is after the end. Ordered maps
+    /// treat such bounds differently, some by panicking: a store asks first.
     pub fn is_empty(&self) -> bool {
         match (&self.start, &self.end) {
             (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,

@@ -7,12 +7,14 @@
 //!
 //! What always holds, for every store (the suite behind the feature `conformance` checks it):
 //! - [`Store::update`] is atomic and serializable over the keys it names, also for keys without a
-//!   row yet; contenders wait for each other, they do not starve.
+//!   row yet. Updates of the same key wait for each other, and none starves.
 //! - When `update` returns `Ok`, its writes are as durable as the store promises and visible to every
 //!   later read with [`Consistency::Latest`].
 //! - Rows, deletes and log records of one [`WriteSet`] become visible together or not at all.
-//! - Positions in a log follow commit order: who has read up to position `n` never sees a record
-//!   appear at or below `n` later.
+//! - Positions in a log follow commit order: once a reader has read up to position `n`, no record
+//!   appears at or below `n`.
+//! - A snapshot holds rows and logs of the same moment: it has the changes of exactly those log
+//!   records that lie at or below its [`Read::log_end`].
 
 mod chance;
 #[cfg(feature = "conformance")]
@@ -35,40 +37,46 @@ pub use key::{Key, KeyRef, Partition, Position, Range, Space};
 /// `Eventual` from a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consistency {
+    /// The answer may miss the latest writes.
     Eventual,
+    /// The answer holds every write that was acknowledged before the read began.
     Latest,
 }
 
-/// Which way a range is walked.
+/// The order in which a scan visits rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Forward,
     Backward,
 }
 
-/// Called for each row of a scan, in order. `Break` ends the scan: page limits belong to the caller.
+/// Called for each row of a scan, in order. `Break` ends the scan: page limits are the caller's.
 pub type Visit<'a> = dyn FnMut(KeyRef<'_>, Bytes) -> ControlFlow<()> + Send + 'a;
 
 /// Called by [`Store::update`] with the current rows of its keys, in the order of the keys.
-/// It must be free of side effects beyond its own captures: a store may call it again when
-/// a conflict made it start over, and only what the last call returned is committed.
+/// It changes nothing but its own captures: after a conflict a store calls it again, and commits
+/// what the last call returned.
 pub type Decide<'a> = dyn FnMut(&[Option<Bytes>]) -> WriteSet + Send + 'a;
 
-/// What one commit changes. An empty set commits nothing. A key stands in it at most once, as a put
-/// or as a delete; deleting a row that is not there is no error. Appends keep their order.
+/// What one commit changes. An empty set commits nothing. A key occurs at most once, as a put or as
+/// a delete; deleting a row that does not exist is no error.
 #[derive(Debug, Default)]
 pub struct WriteSet {
+    /// Rows to insert or replace.
     pub puts: Vec<(Key, Bytes)>,
+    /// Rows to remove.
     pub deletes: Vec<Key>,
+    /// Records for the ends of logs. Records of one log keep this order.
     pub appends: Vec<(Log, Bytes)>,
 }
 
 impl WriteSet {
+    /// Whether the set changes nothing.
     pub fn is_empty(&self) -> bool {
         self.puts.is_empty() && self.deletes.is_empty() && self.appends.is_empty()
     }
 
-    /// Stops a debug build when a key stands in the set twice: stores differ in what they make of it.
+    /// Panics in a debug build when a key occurs twice: stores differ in how they treat such a set.
     pub fn debug_assert_distinct(&self) {
         if cfg!(debug_assertions) {
             let mut seen = std::collections::HashSet::new();
@@ -79,7 +87,7 @@ impl WriteSet {
     }
 }
 
-/// Names one change log.
+/// The number of a change log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Log(pub u64);
 
@@ -87,10 +95,10 @@ pub struct Log(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogPosition(pub u64);
 
-/// Reading rows: the live store and its snapshots alike.
+/// Reading rows and logs, from the live store or from a snapshot.
 #[async_trait]
 pub trait Read: Send + Sync {
-    /// The rows of `keys`, in their order and all of one moment.
+    /// The rows of `keys`, in the order of the keys. All are read at the same moment.
     async fn get(&self, keys: &[Key], consistency: Consistency) -> Result<Vec<Option<Bytes>>, StoreError>;
 
     /// Walks the rows of `range` until its end or until `visit` breaks.
@@ -101,25 +109,8 @@ pub trait Read: Send + Sync {
         consistency: Consistency,
         visit: &mut Visit<'_>,
     ) -> Result<(), StoreError>;
-}
 
-/// A store of rows and logs.
-#[async_trait]
-pub trait Store: Read {
-    /// Locks `keys`, hands their rows to `decide`, and commits what it returns.
-    ///
-    /// The write set may name other keys too (the rows of an index): whoever writes those must hold
-    /// the lock of the row they derive from. Keys may come in any order; the store sorts them.
-    async fn update(&self, keys: &[Key], decide: &mut Decide<'_>) -> Result<(), StoreError>;
-
-    /// Removes every row of a space, in bounded steps. A space that is being cleared must no longer
-    /// be written; a clear that was cut short is simply called again.
-    async fn clear(&self, space: Space) -> Result<(), StoreError>;
-
-    /// The rows as they are now, for long consistent reads. Dropping it frees what it holds.
-    async fn snapshot(&self) -> Result<Arc<dyn Read>, StoreError>;
-
-    /// Up to `limit` records behind `after`, oldest first, each with its position.
+    /// Up to `limit` records after position `after`, oldest first, each with its position.
     async fn read_log(
         &self,
         log: Log,
@@ -127,9 +118,39 @@ pub trait Store: Read {
         limit: usize,
     ) -> Result<Vec<(LogPosition, Bytes)>, StoreError>;
 
-    /// Forgets the records up to and including `through`. Positions are never used again.
+    /// The position of the last record that was appended to the log, trimmed or not; 0 if there never
+    /// was one. On a snapshot, this is the position that the snapshot's rows cover.
+    async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError>;
+}
+
+/// A store of rows and logs.
+#[async_trait]
+pub trait Store: Read {
+    /// Locks `keys`, calls `decide` with their rows, and commits the write set that it returns.
+    ///
+    /// The write set may name other keys too (the rows of an index). Such a row must be derived from
+    /// one of `keys`, so that its lock excludes other writers. Keys may come in any order; the store
+    /// sorts them.
+    async fn update(&self, keys: &[Key], decide: &mut Decide<'_>) -> Result<(), StoreError>;
+
+    /// Removes every row of a space, in bounded steps. Nobody may write to the space meanwhile. A
+    /// clear that was interrupted is called again.
+    async fn clear(&self, space: Space) -> Result<(), StoreError>;
+
+    /// A view of rows and logs as they are now, for long consistent reads. Dropping it frees what it
+    /// holds. Records that are trimmed later may disappear from it: a reader that needs them must
+    /// hold back the trimming.
+    async fn snapshot(&self) -> Result<Arc<dyn Read>, StoreError>;
+
+    /// Removes the records up to and including `through`. Their positions are never used again.
     async fn trim_log(&self, log: Log, through: LogPosition) -> Result<(), StoreError>;
 
-    /// Makes everything durable and ends background work. Calls after it fail.
+    /// Whether the store still takes writes, from memory: the reason why not if a failure made it
+    /// refuse them. It does not try anything, so `Ok` is no promise that the next write succeeds.
+    fn health(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Makes everything durable and ends background work. Later calls fail.
     async fn close(&self) -> Result<(), StoreError>;
 }

@@ -1,21 +1,19 @@
 //! The reference store: everything in memory, one writer at a time, nothing clever.
 //!
-//! Rows live in persistent maps, one for each space, so copying all of them is a matter of one
-//! reference count. That gives the three properties asked of it:
-//! - A scan or a snapshot copies the map under a short lock and walks its copy: it never waits for
+//! Rows and log records live in persistent maps, so a copy of all of them costs one reference count.
+//! Three properties follow:
+//! - A scan or a snapshot copies the maps under a short lock and walks its copy: it never waits for
 //!   a writer longer than that, and never sees a later write.
-//! - A writer holds `writing` from reading its rows until its changes are in, so updates are serial;
-//!   readers are kept out only while the finished write set is put in place.
-//! - Nothing awaits: every future is done at its first poll.
+//! - A writer holds `writing` from reading its rows until its changes are applied, so updates are
+//!   serial; readers wait only while the finished write set is applied.
+//! - Nothing awaits: every future is ready at its first poll.
 
-use std::collections::BTreeMap;
-use std::collections::vec_deque::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use imbl::OrdMap;
+use imbl::{OrdMap, Vector};
 use parking_lot::{Mutex, RwLock};
 
 use crate::{
@@ -26,55 +24,62 @@ use crate::{
 /// Keeps rows and logs in memory until it is dropped.
 #[derive(Default)]
 pub struct MemoryStore {
-    /// Held for the whole of an update. Fair after half a millisecond, so nobody starves.
+    /// Held for the whole of an update. The mutex is fair after half a millisecond, so no update starves.
     writing: Mutex<()>,
-    contents: RwLock<Contents>,
+    state: RwLock<State>,
 }
 
 #[derive(Default)]
+struct State {
+    contents: Contents,
+    closed: bool,
+}
+
+/// All rows and logs at one moment: also what a snapshot is.
+#[derive(Clone, Default)]
 struct Contents {
     rows: Rows,
-    logs: BTreeMap<Log, Records>,
-    closed: bool,
+    logs: OrdMap<Log, Records>,
 }
 
 /// The rows of all spaces. A space without rows may be absent.
 #[derive(Clone, Default)]
-struct Rows(OrdMap<Space, OrdMap<Place, Bytes>>);
+struct Rows(OrdMap<Space, OrdMap<SharedPosition, Bytes>>);
 
 /// A [`Position`] that is cheap to copy: the maps copy whole nodes of them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct SharedPosition {
     partition: Partition,
     sort: Bytes,
 }
 
-/// The kept records of one log. The front one is at position `trimmed` + 1.
-#[derive(Default)]
+/// The records of one log that were not trimmed. The first is at position `trimmed` + 1.
+#[derive(Clone, Default)]
 struct Records {
     trimmed: u64,
-    kept: VecDeque<Bytes>,
+    kept: Vector<Bytes>,
 }
 
 impl MemoryStore {
+    /// An empty store.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The rows as they are now; the copy costs the same whatever their number.
-    fn rows(&self) -> Result<Rows, StoreError> {
-        let contents = self.contents.read();
-        contents.check_open()?;
-        Ok(contents.rows.clone())
+    /// A copy of everything; it costs the same whatever the number of rows.
+    fn contents(&self) -> Result<Contents, StoreError> {
+        let state = self.state.read();
+        state.check_open()?;
+        Ok(state.contents.clone())
     }
 }
 
 #[async_trait]
 impl Read for MemoryStore {
     async fn get(&self, keys: &[Key], _: Consistency) -> Result<Vec<Option<Bytes>>, StoreError> {
-        let contents = self.contents.read();
-        contents.check_open()?;
-        Ok(contents.rows.get(keys))
+        let state = self.state.read();
+        state.check_open()?;
+        Ok(state.contents.rows.get(keys))
     }
 
     async fn scan(
@@ -84,38 +89,8 @@ impl Read for MemoryStore {
         _: Consistency,
         visit: &mut Visit<'_>,
     ) -> Result<(), StoreError> {
-        self.rows()?.scan(range, direction, visit);
+        self.contents()?.rows.scan(range, direction, visit);
         Ok(())
-    }
-}
-
-#[async_trait]
-impl Store for MemoryStore {
-    async fn update(&self, keys: &[Key], decide: &mut Decide<'_>) -> Result<(), StoreError> {
-        let _writing = self.writing.lock();
-        let rows = {
-            let contents = self.contents.read();
-            contents.check_open()?;
-            contents.rows.get(keys)
-        };
-        let write_set = decide(&rows);
-        self.contents.write().apply(write_set)
-    }
-
-    async fn clear(&self, space: Space) -> Result<(), StoreError> {
-        let _writing = self.writing.lock();
-        let removed = {
-            let mut contents = self.contents.write();
-            contents.check_open()?;
-            contents.rows.0.remove(&space)
-        };
-        // Freeing a large space takes a while; by now no reader waits for it.
-        drop(removed);
-        Ok(())
-    }
-
-    async fn snapshot(&self) -> Result<Arc<dyn Read>, StoreError> {
-        Ok(Arc::new(self.rows()?))
     }
 
     async fn read_log(
@@ -124,15 +99,54 @@ impl Store for MemoryStore {
         after: LogPosition,
         limit: usize,
     ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
-        let contents = self.contents.read();
-        contents.check_open()?;
-        Ok(contents.logs.get(&log).map(|records| records.read(after, limit)).unwrap_or_default())
+        let state = self.state.read();
+        state.check_open()?;
+        Ok(state.contents.read_log(log, after, limit))
+    }
+
+    async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError> {
+        let state = self.state.read();
+        state.check_open()?;
+        Ok(state.contents.log_end(log))
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn update(&self, keys: &[Key], decide: &mut Decide<'_>) -> Result<(), StoreError> {
+        let _writing = self.writing.lock();
+        let rows = {
+            let state = self.state.read();
+            state.check_open()?;
+            state.contents.rows.get(keys)
+        };
+        let write_set = decide(&rows);
+        let mut state = self.state.write();
+        state.check_open()?;
+        state.contents.apply(write_set);
+        Ok(())
+    }
+
+    async fn clear(&self, space: Space) -> Result<(), StoreError> {
+        let _writing = self.writing.lock();
+        let removed = {
+            let mut state = self.state.write();
+            state.check_open()?;
+            state.contents.rows.0.remove(&space)
+        };
+        // Freeing a large space takes a while: no reader waits for it here.
+        drop(removed);
+        Ok(())
+    }
+
+    async fn snapshot(&self) -> Result<Arc<dyn Read>, StoreError> {
+        Ok(Arc::new(self.contents()?))
     }
 
     async fn trim_log(&self, log: Log, through: LogPosition) -> Result<(), StoreError> {
-        let mut contents = self.contents.write();
-        contents.check_open()?;
-        if let Some(records) = contents.logs.get_mut(&log) {
+        let mut state = self.state.write();
+        state.check_open()?;
+        if let Some(records) = state.contents.logs.get_mut(&log) {
             records.trim(through);
         }
         Ok(())
@@ -140,16 +154,15 @@ impl Store for MemoryStore {
 
     async fn close(&self) -> Result<(), StoreError> {
         let _writing = self.writing.lock();
-        self.contents.write().closed = true;
+        self.state.write().closed = true;
         Ok(())
     }
 }
 
-/// A snapshot: the rows of the moment it was taken.
 #[async_trait]
-impl Read for Rows {
+impl Read for Contents {
     async fn get(&self, keys: &[Key], _: Consistency) -> Result<Vec<Option<Bytes>>, StoreError> {
-        Ok(Rows::get(self, keys))
+        Ok(self.rows.get(keys))
     }
 
     async fn scan(
@@ -159,37 +172,58 @@ impl Read for Rows {
         _: Consistency,
         visit: &mut Visit<'_>,
     ) -> Result<(), StoreError> {
-        Rows::scan(self, range, direction, visit);
+        self.rows.scan(range, direction, visit);
         Ok(())
+    }
+
+    async fn read_log(
+        &self,
+        log: Log,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
+        Ok(Contents::read_log(self, log, after, limit))
+    }
+
+    async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError> {
+        Ok(Contents::log_end(self, log))
+    }
+}
+
+impl State {
+    fn check_open(&self) -> Result<(), StoreError> {
+        if self.closed { Err(StoreError::closed()) } else { Ok(()) }
     }
 }
 
 impl Contents {
-    fn check_open(&self) -> Result<(), StoreError> {
-        if self.closed { Err(StoreError::closed()) } else { Ok(()) }
-    }
-
-    fn apply(&mut self, write_set: WriteSet) -> Result<(), StoreError> {
-        self.check_open()?;
+    fn apply(&mut self, write_set: WriteSet) {
         write_set.debug_assert_distinct();
         for (key, value) in write_set.puts {
-            self.rows.0.entry(key.space).or_default().insert(Place::from(key.position), value);
+            self.rows.0.entry(key.space).or_default().insert(SharedPosition::from(key.position), value);
         }
         for key in write_set.deletes {
             if let Some(rows) = self.rows.0.get_mut(&key.space) {
-                rows.remove(&Place::from(key.position));
+                rows.remove(&SharedPosition::from(key.position));
             }
         }
         for (log, record) in write_set.appends {
             self.logs.entry(log).or_default().kept.push_back(record);
         }
-        Ok(())
+    }
+
+    fn read_log(&self, log: Log, after: LogPosition, limit: usize) -> Vec<(LogPosition, Bytes)> {
+        self.logs.get(&log).map(|records| records.read(after, limit)).unwrap_or_default()
+    }
+
+    fn log_end(&self, log: Log) -> LogPosition {
+        self.logs.get(&log).map_or(LogPosition(0), Records::end)
     }
 }
 
 impl Rows {
     fn get(&self, keys: &[Key]) -> Vec<Option<Bytes>> {
-        let row = |key: &Key| self.0.get(&key.space)?.get(&Place::of(&key.position)).cloned();
+        let row = |key: &Key| self.0.get(&key.space)?.get(&SharedPosition::of(&key.position)).cloned();
         keys.iter().map(row).collect()
     }
 
@@ -198,14 +232,14 @@ impl Rows {
         if range.is_empty() {
             return;
         }
-        let place = |bound: &Bound<Position>| bound.as_ref().map(Place::of);
-        let mut found = rows.range((place(&range.start), place(&range.end)));
+        let shared = |bound: &Bound<Position>| bound.as_ref().map(SharedPosition::of);
+        let mut found = rows.range((shared(&range.start), shared(&range.end)));
         let next = || match direction {
             Direction::Forward => found.next(),
             Direction::Backward => found.next_back(),
         };
-        for (place, value) in std::iter::from_fn(next) {
-            let key = KeyRef { partition: &place.partition, sort: &place.sort };
+        for (position, value) in std::iter::from_fn(next) {
+            let key = KeyRef { partition: &position.partition, sort: &position.sort };
             if visit(key, value.clone()).is_break() {
                 return;
             }
@@ -213,15 +247,15 @@ impl Rows {
     }
 }
 
-impl Place {
+impl SharedPosition {
     fn of(position: &Position) -> Self {
-        Place { partition: position.partition, sort: Bytes::copy_from_slice(&position.sort) }
+        SharedPosition { partition: position.partition, sort: Bytes::copy_from_slice(&position.sort) }
     }
 }
 
-impl From<Position> for Place {
+impl From<Position> for SharedPosition {
     fn from(position: Position) -> Self {
-        Place { partition: position.partition, sort: Bytes::from(position.sort) }
+        SharedPosition { partition: position.partition, sort: Bytes::from(position.sort) }
     }
 }
 
@@ -229,15 +263,19 @@ impl Records {
     fn read(&self, after: LogPosition, limit: usize) -> Vec<(LogPosition, Bytes)> {
         let skipped = usize::try_from(after.0.saturating_sub(self.trimmed)).unwrap_or(usize::MAX);
         let first = self.trimmed.max(after.0).saturating_add(1);
-        let records = self.kept.iter().skip(skipped).take(limit);
-        (first..).zip(records).map(|(position, record)| (LogPosition(position), record.clone())).collect()
+        let records = self.kept.skip(skipped.min(self.kept.len()));
+        (first..).zip(records).take(limit).map(|(position, record)| (LogPosition(position), record)).collect()
     }
 
-    /// Trimming further than the last record leaves the positions of records to come as they were.
+    fn end(&self) -> LogPosition {
+        LogPosition(self.trimmed + self.kept.len() as u64)
+    }
+
+    /// Trimming past the last record does not move the position of the next one.
     fn trim(&mut self, through: LogPosition) {
         let reached = usize::try_from(through.0.saturating_sub(self.trimmed)).unwrap_or(usize::MAX);
         let count = reached.min(self.kept.len());
-        self.kept.drain(..count);
+        self.kept = self.kept.split_off(count);
         self.trimmed += count as u64;
     }
 }

@@ -1,4 +1,4 @@
-//! Injected faults do what they say, and without a plan the wrapper changes nothing.
+//! Each fault does what its name says, and without faults the wrapper changes nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ fn row() -> Key {
     Key { space: Space(1), position: Position { partition: Partition::FIRST, sort: vec![] } }
 }
 
-/// Makes the row one byte longer. Tells how the store answered and how often it asked.
+/// Makes the row one byte longer. Returns the store's answer and how often it called `decide`.
 async fn lengthen(store: &dyn Store) -> (Result<(), StoreError>, u32) {
     let mut asked = 0;
     let mut decide = |rows: &[Option<Bytes>]| {
@@ -82,6 +82,31 @@ async fn clearing_and_reading_fail_too() {
     assert!(matches!(answer, Err(StoreError::Unavailable(_))));
     store.fail_reads(false);
     assert_eq!(length(&store).await, 0);
+}
+
+#[tokio::test]
+async fn a_poisoned_store_refuses_every_later_write_and_says_so() {
+    let store = scripted(&[None, Some(Fault::Poison)]);
+    assert!(lengthen(&store).await.0.is_ok());
+    assert!(store.health().is_ok());
+    for _ in 0..2 {
+        assert!(matches!(lengthen(&store).await.0, Err(StoreError::Poisoned(_))));
+        assert!(matches!(store.health(), Err(StoreError::Poisoned(_))));
+    }
+    assert_eq!(length(&store).await, 1, "reads still work");
+}
+
+#[tokio::test]
+async fn an_injected_panic_changes_nothing_and_leaves_the_store_usable() {
+    let store = Arc::new(scripted(&[]));
+    store.follow([Some(Fault::Panic)]);
+    let panicking = tokio::spawn({
+        let store = Arc::clone(&store);
+        async move { lengthen(&*store).await.0 }
+    });
+    assert!(panicking.await.expect_err("the call panics").is_panic());
+    assert!(lengthen(&*store).await.0.is_ok());
+    assert_eq!(length(&*store).await, 1);
 }
 
 #[tokio::test]

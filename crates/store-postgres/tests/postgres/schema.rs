@@ -38,7 +38,7 @@ async fn a_database_of_another_format_is_refused_by_name() {
     open(&url).await;
     session(&url).await.batch_execute("UPDATE lodestone_format SET version = 99").await.expect("an update");
     match PostgresStore::open(&url, Options::default()).await.err() {
-        Some(StoreError::Corrupt(reason)) => assert!(reason.contains("format 99"), "{reason}"),
+        Some(StoreError::Format(reason)) => assert!(reason.contains("format 99"), "{reason}"),
         other => panic!("{other:?}"),
     }
 }

@@ -1,4 +1,4 @@
-//! Concurrency: updates of the same keys are one after the other, and everybody gets through.
+//! Concurrency: updates of the same keys run one after the other, and none starves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -71,8 +71,8 @@ pub async fn increments_are_never_lost_and_nobody_starves(store: Arc<dyn Store>)
     assert_eq!(total, TASKS * INCREMENTS);
 }
 
-/// Money moves between accounts that are named in any order, one of them twice: a store that took
-/// locks in the order given would deadlock, one that reads before it locks would make or lose money.
+/// Each update names two accounts in any order, one of them twice. A store that locks in the given
+/// order would deadlock; one that reads before it locks would create or lose money.
 pub async fn transfers_between_keys_in_any_order_do_not_deadlock(store: Arc<dyn Store>) {
     const ACCOUNTS: u64 = 5;
     const START: u64 = 1000;
@@ -108,13 +108,13 @@ pub async fn transfers_between_keys_in_any_order_do_not_deadlock(store: Arc<dyn 
 }
 
 pub async fn readers_see_a_write_set_whole_or_not_at_all(store: Arc<dyn Store>) {
-    // Each write set sets every row to the same number and moves one more row to another place.
+    // Each write set sets every row to the same number and moves one more row to another key.
     let rows: Vec<Key> = (0..16_u8).map(|index| key(index * 16, "row")).collect();
-    let places = [key(8, "wanderer"), key(248, "wanderer")];
+    let homes = [key(8, "wanderer"), key(248, "wanderer")];
     let state = |round: u64| {
         let mut puts: Vec<(Key, Bytes)> = rows.iter().map(|row| (row.clone(), number_bytes(round))).collect();
-        puts.push((places[(round % 2) as usize].clone(), number_bytes(round)));
-        (puts, [places[((round + 1) % 2) as usize].clone()])
+        puts.push((homes[(round % 2) as usize].clone(), number_bytes(round)));
+        (puts, [homes[((round + 1) % 2) as usize].clone()])
     };
     let (puts, deletes) = state(0);
     write(&*store, &puts, &deletes).await;
@@ -138,7 +138,7 @@ pub async fn readers_see_a_write_set_whole_or_not_at_all(store: Arc<dyn Store>) 
     });
     let getter = tokio::spawn({
         let (store, finished) = (Arc::clone(&store), Arc::clone(&finished));
-        let keys: Vec<Key> = rows.iter().chain(&places).cloned().collect();
+        let keys: Vec<Key> = rows.iter().chain(&homes).cloned().collect();
         async move {
             while !finished.load(Ordering::SeqCst) {
                 let rows = get(&*store, &keys).await;
@@ -163,11 +163,11 @@ pub async fn rows_and_log_records_of_a_write_set_appear_together(store: Arc<dyn 
         let (store, finished, row) = (Arc::clone(&store), Arc::clone(&finished), row.clone());
         async move {
             while !finished.load(Ordering::SeqCst) {
-                // The row first, then the log: the log is at least as far as the row was.
+                // The row is read before the log, so the log has at least as many records.
                 let count = number(&get(&*store, std::slice::from_ref(&row)).await[0]);
                 let records = store.read_log(log, LogPosition(0), usize::MAX).await.expect("a log is read");
                 assert!(records.len() as u64 >= count, "{} records, the row says {count}", records.len());
-                // And the other way round: the row is at least as far as the log was.
+                // The row is read after the log, so it counts at least as many.
                 let count = number(&get(&*store, std::slice::from_ref(&row)).await[0]);
                 assert!(count >= records.len() as u64, "{} records, the row says {count}", records.len());
                 tokio::task::yield_now().await;

@@ -5,17 +5,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 
-use super::{key, number, number_bytes, value};
-use crate::{Log, LogPosition, Store, WriteSet};
+use super::{get, key, number, number_bytes, value};
+use crate::{Log, LogPosition, Read, Store, WriteSet};
 
 async fn append(store: &dyn Store, records: &[(Log, Bytes)]) {
     let mut decide = |_: &[Option<Bytes>]| WriteSet { appends: records.to_vec(), ..WriteSet::default() };
     store.update(&[], &mut decide).await.expect("an append succeeds");
 }
 
-async fn read(store: &dyn Store, log: Log, after: u64, limit: usize) -> Vec<(u64, Bytes)> {
+async fn read(store: &(impl Read + ?Sized), log: Log, after: u64, limit: usize) -> Vec<(u64, Bytes)> {
     let records = store.read_log(log, LogPosition(after), limit).await.expect("a log is read");
     records.into_iter().map(|(position, record)| (position.0, record)).collect()
+}
+
+async fn end(store: &(impl Read + ?Sized), log: Log) -> u64 {
+    store.log_end(log).await.expect("a log has an end").0
 }
 
 pub async fn records_are_read_in_the_order_of_their_commits(store: Arc<dyn Store>) {
@@ -67,7 +71,7 @@ pub async fn trimming_forgets_records_but_never_reuses_positions(store: Arc<dyn 
     trim(positions[0]).await;
     assert_eq!(read(&*store, log, 0, 10).await, [(positions[2], value("c"))]);
 
-    // Further than the last record: all are forgotten, those to come are not.
+    // Past the last record: every record is removed, later ones are not.
     trim(positions[2] + 100).await;
     assert_eq!(read(&*store, log, 0, 10).await, []);
     append(&*store, &[(log, value("d"))]).await;
@@ -82,6 +86,52 @@ pub async fn trimming_forgets_records_but_never_reuses_positions(store: Arc<dyn 
     store.trim_log(Log(99), LogPosition(5)).await.expect("an empty log is trimmed");
     append(&*store, &[(Log(99), value("first"))]).await;
     assert_eq!(read(&*store, Log(99), 0, 10).await, [(1, value("first"))]);
+}
+
+pub async fn a_log_ends_at_its_last_record_even_if_that_was_trimmed(store: Arc<dyn Store>) {
+    let log = Log(4);
+    assert_eq!(end(&*store, log).await, 0, "a log without records ends before all records");
+    append(&*store, &[(log, value("a")), (log, value("b"))]).await;
+    let last = read(&*store, log, 0, 10).await[1].0;
+    assert_eq!(end(&*store, log).await, last);
+    assert_eq!(end(&*store, Log(5)).await, 0, "another log has its own end");
+
+    store.trim_log(log, LogPosition(last)).await.expect("a log is trimmed");
+    assert_eq!(end(&*store, log).await, last);
+    append(&*store, &[(log, value("c"))]).await;
+    assert_eq!(read(&*store, log, last, 10).await, [(end(&*store, log).await, value("c"))]);
+}
+
+pub async fn a_snapshot_reads_the_log_of_its_moment(store: Arc<dyn Store>) {
+    let log = Log(4);
+    let empty = store.snapshot().await.expect("a snapshot is taken");
+    append(&*store, &[(log, value("a")), (log, value("b"))]).await;
+    let before = read(&*store, log, 0, 10).await;
+    let snapshot = store.snapshot().await.expect("a snapshot is taken");
+    append(&*store, &[(log, value("later"))]).await;
+
+    assert_eq!((read(&*empty, log, 0, 10).await, end(&*empty, log).await), (vec![], 0));
+    assert_eq!(read(&*snapshot, log, 0, 10).await, before);
+    assert_eq!(read(&*snapshot, log, 0, 1).await, before[..1]);
+    assert_eq!(read(&*snapshot, log, before[0].0, 10).await, before[1..]);
+    assert_eq!(read(&*snapshot, log, before[1].0, 10).await, []);
+    assert_eq!(end(&*snapshot, log).await, before[1].0);
+    assert!(end(&*store, log).await > before[1].0);
+}
+
+/// Each commit adds one to a row and appends the new number. A copy of a snapshot's rows together with
+/// the records after its end is then complete, and holds no change twice.
+pub async fn a_snapshot_has_exactly_the_changes_up_to_its_log_end(store: Arc<dyn Store>) {
+    let counter = tokio::spawn(count_up(Arc::clone(&store), 1));
+    for _ in 0..20 {
+        let snapshot = store.snapshot().await.expect("a snapshot is taken");
+        let count = number(&get(&*snapshot, &[key(1, "count")]).await[0]);
+        let records = read(&*snapshot, TAILED, 0, usize::MAX).await;
+        assert_eq!(records.len() as u64, count);
+        assert_eq!(records.last().map_or(0, |(position, _)| *position), end(&*snapshot, TAILED).await);
+        tokio::task::yield_now().await;
+    }
+    counter.await.expect("the writer finishes");
 }
 
 const TAILED: Log = Log(5);
@@ -104,8 +154,8 @@ async fn count_up(store: Arc<dyn Store>, writer: u8) {
 }
 
 /// Writers append to one log under different locks; each record counts up a row of its writer. The
-/// tailer remembers the last position it has seen and reads on from there, so whatever appeared at
-/// or below that position later would be missing at the end.
+/// tailer reads on from the last position it has seen, so it would miss a record that appeared at or
+/// below that position later.
 pub async fn a_tailer_of_concurrent_appends_misses_nothing(store: Arc<dyn Store>) {
     const WRITERS: u8 = 8;
     let log = TAILED;

@@ -1,4 +1,4 @@
-//! What every store promises, as tests that any store can run.
+//! The promises of the contract, as tests that every store runs.
 //!
 //! A store's own test file holds one line:
 //!
@@ -6,12 +6,12 @@
 //! store::conformance_tests!(|| async { (Arc::new(MyStore::open(…).await) as Arc<dyn Store>, guard) });
 //! ```
 //!
-//! It expands to one test for each promise. The function makes a fresh, empty store and a guard that
+//! It expands to one test for each promise. The function makes a new, empty store and a guard that
 //! lives as long as the test (a temporary folder, or `()`). The crate needs `tokio` among its
 //! dev-dependencies with `rt-multi-thread` and `macros`.
 //!
-//! The promises are sorted by what they are about: [`rows`], [`ranges`], [`concurrency`], [`logs`],
-//! and [`model`], which compares a random history with an ordered map.
+//! The promises are grouped by topic: [`rows`], [`ranges`], [`concurrency`], [`logs`], and [`model`],
+//! which compares a random history with an ordered map.
 
 pub mod concurrency;
 pub mod logs;
@@ -26,7 +26,7 @@ use bytes::Bytes;
 
 use crate::{Consistency, Direction, Key, Partition, Position, Range, Read, Space, Store, WriteSet};
 
-/// No promise takes longer than this, also on a slow machine and a remote store: a test that does
+/// The longest that a test may take, even on a slow machine with a remote store. A longer one has
 /// found a deadlock or a starving task.
 pub const TIME_MAX: Duration = Duration::from_secs(60);
 
@@ -58,6 +58,9 @@ macro_rules! conformance_tests {
             logs::logs_do_not_see_each_other;
             logs::reading_starts_behind_a_position_and_ends_at_the_limit;
             logs::trimming_forgets_records_but_never_reuses_positions;
+            logs::a_log_ends_at_its_last_record_even_if_that_was_trimmed;
+            logs::a_snapshot_reads_the_log_of_its_moment;
+            logs::a_snapshot_has_exactly_the_changes_up_to_its_log_end;
             logs::a_tailer_of_concurrent_appends_misses_nothing;
             model::a_random_history_agrees_with_an_ordered_map;
         }
@@ -74,16 +77,16 @@ macro_rules! conformance_tests {
     };
 }
 
-/// Ends the test run when the answer is still held after [`TIME_MAX`]. A store that deadlocks blocks
-/// the threads of the runtime, its timers included, so the watch is kept from outside.
+/// Aborts the test run unless the returned guard is dropped within [`TIME_MAX`]. A store that deadlocks
+/// blocks the runtime's threads and timers, so a thread of its own watches the time.
 #[must_use]
 pub fn watch(promise: &'static str) -> Watch {
     let (held, released) = std::sync::mpsc::channel::<()>();
     std::thread::spawn(move || {
         if released.recv_timeout(TIME_MAX) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-            #[allow(clippy::print_stderr, reason = "nothing else is left to say it")]
+            #[allow(clippy::print_stderr, reason = "the process aborts: no other output is left")]
             {
-                eprintln!("{promise} is not kept after {TIME_MAX:?}: a deadlock, or somebody starves");
+                eprintln!("{promise} still runs after {TIME_MAX:?}: a deadlock, or a starving task");
             }
             std::process::abort();
         }
@@ -91,12 +94,12 @@ pub fn watch(promise: &'static str) -> Watch {
     Watch { _held: held }
 }
 
-/// Held while a promise is tried.
+/// The guard of [`watch`].
 pub struct Watch {
     _held: std::sync::mpsc::Sender<()>,
 }
 
-/// The space that most promises play in.
+/// The space that most tests use.
 const SPACE: Space = Space(7);
 
 fn partition(byte: u8) -> Partition {
@@ -153,7 +156,7 @@ async fn get(store: &(impl Read + ?Sized), keys: &[Key]) -> Vec<Option<Bytes>> {
 async fn scan(store: &(impl Read + ?Sized), range: &Range, direction: Direction) -> Vec<(Position, Bytes)> {
     let mut rows = Vec::new();
     let mut visit = |key: crate::KeyRef<'_>, value: Bytes| {
-        rows.push((Position { partition: *key.partition, sort: key.sort.to_vec() }, value));
+        rows.push((key.to_position(), value));
         ControlFlow::Continue(())
     };
     store.scan(range, direction, Consistency::Latest, &mut visit).await.expect("a scan succeeds");

@@ -1,4 +1,4 @@
-//! A random history, step by step the same in the store and in an ordered map.
+//! A random history: after each step the store agrees with an ordered map.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, RangeBounds};

@@ -18,7 +18,7 @@ fn rows_of(space: Space) -> Vec<(Key, Bytes)> {
 
 pub async fn rows_are_ordered_by_partition_then_sort_bytes(store: Arc<dyn Store>) {
     let rows = rows_of(SPACE);
-    // Written in an order that has nothing to do with theirs.
+    // Written in another order than theirs.
     for index in 0..rows.len() {
         write(&*store, std::slice::from_ref(&rows[index * 17 % rows.len()]), &[]).await;
     }
@@ -35,8 +35,8 @@ pub async fn every_kind_of_bounds_holds_in_both_directions(store: Arc<dyn Store>
     write(&*store, &rows, &[]).await;
     let rows: Vec<(Position, Bytes)> = rows.into_iter().map(|(key, value)| (key.position, value)).collect();
 
-    // Places with a row, places between rows, and the two ends of everything.
-    let places = [
+    // Positions with a row, positions between rows, and both ends of the space.
+    let positions = [
         Position { partition: Partition::FIRST, sort: vec![] },
         position(1, ""),
         position(1, b"\0"),
@@ -48,9 +48,8 @@ pub async fn every_kind_of_bounds_holds_in_both_directions(store: Arc<dyn Store>
         Position { partition: Partition::LAST, sort: vec![0xff; 3000] },
     ];
     let mut bounds = vec![Bound::Unbounded];
-    bounds.extend(
-        places.iter().cloned().flat_map(|place| [Bound::Included(place.clone()), Bound::Excluded(place)]),
-    );
+    bounds
+        .extend(positions.iter().cloned().flat_map(|at| [Bound::Included(at.clone()), Bound::Excluded(at)]));
     for start in &bounds {
         for end in &bounds {
             check(&*store, &rows, start, end).await;
@@ -58,8 +57,8 @@ pub async fn every_kind_of_bounds_holds_in_both_directions(store: Arc<dyn Store>
     }
 }
 
-/// Both directions of a range show exactly the rows that lie between its bounds; a range whose end
-/// is before its start is simply empty.
+/// A scan in either direction visits exactly the rows between the bounds; a range whose end is before
+/// its start is empty.
 async fn check(
     store: &dyn Store,
     rows: &[(Position, Bytes)],
@@ -68,7 +67,8 @@ async fn check(
 ) {
     let range = Range { space: SPACE, start: start.clone(), end: end.clone() };
     let bounds = (start.as_ref(), end.as_ref());
-    let mut expected: Vec<_> = rows.iter().filter(|(place, _)| bounds.contains(place)).cloned().collect();
+    let mut expected: Vec<_> =
+        rows.iter().filter(|(position, _)| bounds.contains(position)).cloned().collect();
     assert_eq!(scan(store, &range, Direction::Forward).await, expected, "{range:?}");
     expected.reverse();
     assert_eq!(scan(store, &range, Direction::Backward).await, expected, "{range:?} backward");
