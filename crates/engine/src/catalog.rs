@@ -1,58 +1,68 @@
-//! The catalog: which tables there are. It lives in the store, one row a table, and is held in
-//! memory as immutable snapshots, so that a request finds its table without a read.
+//! The catalog: which tables there are. It is stored as one row for each table, and held in memory as
+//! immutable snapshots, so that a request finds its table without a read.
 //!
-//! Changes go through one lock, are committed first and shown afterwards. A dropped table's rows are
-//! cleared in the background; its space stays on record until that is done, so that a restart can
-//! take it up again.
+//! One lock serializes all changes. A change decides from the table's stored row, which it locks, is
+//! committed first and shown in memory afterwards. The rows of a dropped table are cleared in the
+//! background; its spaces stay on record until that is done, so that a restart can go on with it.
+//!
+//! What always holds:
+//! - The spaces of a table are distinct, and no other table has them, now or later.
+//! - A table that replaces another in memory has the same name, id and space.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use parking_lot::RwLock;
-use store::{Consistency, Direction, Key, Partition, Position, Range, Space, Store, StoreError, WriteSet};
+use store::{Consistency, Direction, Key, Range, Space, Store, StoreError, WriteSet};
 
-use crate::Caller;
+use crate::Namespace;
 use crate::admission::Admission;
+use crate::background::Background;
 use crate::sizes::{Size, Sizes, Tally};
+use crate::space;
 use crate::table::Table;
 
-/// One row a table, grouped by namespace.
-const TABLES: Space = Space(0);
-/// The number of the next space, and one row for each space that is being cleared. While the database is
-/// closed, the size of each space too.
-const SPACES: Space = Space(1);
-/// Sizes kept or taken out in one commit: 26 a table (5 local and 20 global indexes), so a hundred tables
-/// are 3 commits.
-const SIZES_A_COMMIT: usize = 1000;
-/// Lower numbers are the catalog's own.
-const FIRST_TABLE_SPACE: u64 = 16;
+/// Sizes that one commit stores or removes. A table has at most 26 (its own, 5 of local and 20 of global
+/// indexes), so a hundred tables need 3 commits.
+const SIZES_PER_COMMIT: usize = 1000;
 
+type Tables = HashMap<Namespace, BTreeMap<String, Arc<LiveTable>>>;
+
+/// All tables of all namespaces.
 pub struct Catalog {
     store: Arc<dyn Store>,
-    tables: RwLock<HashMap<Caller, BTreeMap<String, Arc<LiveTable>>>>,
+    background: Background,
+    tables: RwLock<Tables>,
+    /// Held by every change.
     changing: tokio::sync::Mutex<()>,
 }
 
-/// A table that is being served.
+/// A table in memory.
 pub struct LiveTable {
     pub table: Table,
-    /// Writers hold it shared. Who has changed what writes must do (dropped the table, made an index)
-    /// takes it whole once: after that no write goes by the old table.
+    /// Every write holds it shared. See [`LiveTable::wait_for_writes`].
     pub gate: Arc<tokio::sync::RwLock<()>>,
     /// How much the table and its indexes hold.
     pub sizes: Sizes,
-    /// What its throughput has room for, if that is provisioned.
+    /// The throughput that is left, if it is provisioned.
     pub admission: Option<Admission>,
-    /// Whether another table, or none, now stands in its place.
+    /// Whether the catalog has replaced or removed it.
     retired: AtomicBool,
 }
 
 impl LiveTable {
+    /// Whether the catalog has replaced or removed this table. A write that finds so takes the successor.
     pub fn is_retired(&self) -> bool {
         self.retired.load(Ordering::Acquire)
+    }
+
+    /// Waits for the writes that are under way. If the table was replaced before (it was dropped, say, or has
+    /// another index), no later write goes by the old one.
+    pub async fn wait_for_writes(&self) {
+        drop(self.gate.write().await);
     }
 
     fn retire(&self) {
@@ -68,75 +78,100 @@ impl std::ops::Deref for LiveTable {
     }
 }
 
-/// Why a table was not made.
+/// Why a table was not created.
 pub enum CreateError {
+    /// The name is taken.
     Exists,
     Store(StoreError),
 }
 
+/// What a change makes of the stored row of its table.
+enum Replacement<E> {
+    /// There is no such table any more.
+    Gone,
+    /// The change itself refuses.
+    Refused(E),
+    Changed(Table),
+}
+
 impl Catalog {
-    /// Reads the catalog. The spaces whose clearing was cut short come with it.
-    pub async fn load(store: Arc<dyn Store>) -> Result<(Catalog, Vec<Space>), StoreError> {
-        let mut tables: HashMap<Caller, BTreeMap<String, Arc<LiveTable>>> = HashMap::new();
+    /// Reads the catalog, and the dropped spaces that were not cleared yet.
+    pub async fn load(
+        store: Arc<dyn Store>,
+        background: Background,
+    ) -> Result<(Catalog, Vec<Space>), StoreError> {
+        let mut tables = Tables::new();
         let sizes = take_sizes(&*store).await?;
         let tally = |space| sizes.get(&space).map_or_else(Tally::uncertain, |size| Tally::certain(*size));
-        for row in rows(&*store, TABLES).await? {
-            let table: Table = serde_json::from_slice(&row.1)
-                .map_err(|error| StoreError::Corrupt(format!("a table of the catalog: {error}")))?;
-            let live = live(table, None, tally);
-            tables.entry(live.caller()).or_default().insert(live.name.clone(), live);
-        }
-        let mut dropped = Vec::new();
-        for (sort, _) in rows(&*store, SPACES).await? {
-            if let Some(number) = sort.strip_prefix(b"drop:") {
-                dropped.push(Space(number_of(number)?));
+        let mut known = HashSet::new();
+        for (_, row) in rows(&*store, space::TABLES).await? {
+            let table = decode_table(&row)?;
+            if let Some(shared) = table.spaces().find(|space| !known.insert(*space)) {
+                let name = table.full_name();
+                return Err(StoreError::Corrupt(format!("{name} shares space {} with another", shared.0)));
             }
+            let live = live(table, None, tally);
+            tables.entry(live.namespace.clone()).or_default().insert(live.name.clone(), live);
         }
-        Ok((Catalog { store, tables: RwLock::new(tables), changing: tokio::sync::Mutex::new(()) }, dropped))
+        let rows = rows(&*store, space::SPACES).await?;
+        let dropped = rows.iter().filter_map(|(sort, _)| space::dropped_by(sort));
+        let dropped = dropped.collect::<Result<Vec<Space>, _>>()?;
+        if let Some(space) = dropped.iter().find(|space| known.contains(space)) {
+            return Err(StoreError::Corrupt(format!("space {} is dropped and still has a table", space.0)));
+        }
+        let (tables, changing) = (RwLock::new(tables), tokio::sync::Mutex::new(()));
+        Ok((Catalog { store, background, tables, changing }, dropped))
     }
 
-    pub fn find(&self, caller: &Caller, name: &str) -> Option<Arc<LiveTable>> {
-        self.tables.read().get(caller)?.get(name).cloned()
+    /// The table of this name.
+    pub fn find(&self, namespace: &Namespace, name: &str) -> Option<Arc<LiveTable>> {
+        self.tables.read().get(namespace)?.get(name).cloned()
     }
 
-    /// What has become of a table: the same table as it now is, unless it was dropped.
+    /// The same table as it is now, unless it was dropped.
     pub fn successor(&self, table: &LiveTable) -> Option<Arc<LiveTable>> {
-        self.find(&table.caller(), &table.name).filter(|successor| successor.id == table.id)
+        let successor = self.find(&table.namespace, &table.name).filter(|other| other.id == table.id)?;
+        assert_eq!(successor.space(), table.space(), "a table keeps its space");
+        Some(successor)
     }
 
-    /// Up to `limit` names behind `after`, in order.
-    pub fn names(&self, caller: &Caller, after: Option<&str>, limit: usize) -> Vec<String> {
+    /// Up to `limit` names after `after`, in order.
+    pub fn names(&self, namespace: &Namespace, after: Option<&str>, limit: usize) -> Vec<String> {
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
         let tables = self.tables.read();
-        let Some(tables) = tables.get(caller) else { return Vec::new() };
+        let Some(tables) = tables.get(namespace) else { return Vec::new() };
         tables.range::<str, _>((start, Bound::Unbounded)).take(limit).map(|(name, _)| name.clone()).collect()
     }
 
-    /// Makes a table, given the first of the spaces that it may use.
+    /// Every table of every namespace.
+    pub fn all(&self) -> Vec<Arc<LiveTable>> {
+        self.tables.read().values().flat_map(BTreeMap::values).cloned().collect()
+    }
+
+    /// Creates a table. `make` is called with the first of the spaces that it may use.
     pub async fn create(
         self: &Arc<Catalog>,
-        caller: &Caller,
+        namespace: &Namespace,
         name: &str,
         make: impl Fn(Space) -> Table + Send + Sync + 'static,
     ) -> Result<Arc<LiveTable>, CreateError> {
-        let (catalog, key) = (self.clone(), table_key(caller, name));
+        let (catalog, key) = (self.clone(), space::table_key(namespace, name));
         let create = async move {
             let _changing = catalog.changing.lock().await;
-            let keys = [key, next_space_key()];
+            let keys = [key, space::next_key()];
             let mut made = None;
             let mut decide = |rows: &[Option<Bytes>]| {
                 made = None;
                 if rows[0].is_some() {
                     return WriteSet::default();
                 }
-                let first = rows[1].as_deref().map_or(Ok(FIRST_TABLE_SPACE), number_of);
-                let table = first.map(|first| make(Space(first)));
+                let table = next_space(&rows[1]).map(&make);
                 let writes = table.as_ref().map_or_else(
                     |_| WriteSet::default(),
                     |table| WriteSet {
                         puts: vec![
-                            (keys[0].clone(), encode(table)),
-                            (keys[1].clone(), encode_number(after(table))),
+                            (keys[0].clone(), encode_table(table)),
+                            (keys[1].clone(), space::encode_number(table.spaces_end())),
                         ],
                         ..WriteSet::default()
                     },
@@ -148,77 +183,94 @@ impl Catalog {
             let table = made.ok_or(CreateError::Exists)?.map_err(CreateError::Store)?;
             Ok(catalog.show(live(table, None, |_| Tally::certain(Size::default()))))
         };
-        unbroken(create).await.map_err(CreateError::Store)?
+        self.background
+            .carry_through("creation of a table", name, create)
+            .await
+            .map_err(CreateError::Store)?
     }
 
-    /// Replaces a table by a changed copy of itself; `None` if it is gone. `change` is given a space that
-    /// no table has used.
+    /// Replaces a table by a changed copy of its stored row; `None` if it is gone. `change` may refuse. It is
+    /// called with the table and a space that no table has used.
     pub async fn replace<E: Send + 'static>(
         self: &Arc<Catalog>,
-        caller: &Caller,
+        namespace: &Namespace,
         name: &str,
         change: impl Fn(&Table, Space) -> Result<Table, E> + Send + Sync + 'static,
     ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
-        let (catalog, caller, name) = (self.clone(), caller.clone(), name.to_owned());
+        let (catalog, namespace, table) = (self.clone(), namespace.clone(), name.to_owned());
         let replace = async move {
             let _changing = catalog.changing.lock().await;
-            let Some(current) = catalog.find(&caller, &name) else { return Ok(None) };
-            let keys = [table_key(&caller, &name), next_space_key()];
-            let mut changed = None;
+            let keys = [space::table_key(&namespace, &table), space::next_key()];
+            let mut decided = None;
             let mut decide = |rows: &[Option<Bytes>]| {
-                let next = rows[1].as_deref().map_or(Ok(FIRST_TABLE_SPACE), number_of);
-                let table = next.map(|next| change(&current, Space(next)).map(|table| (table, next)));
-                let mut writes = WriteSet::default();
-                if let Ok(Ok((table, next))) = &table {
-                    writes.puts.push((keys[0].clone(), encode(table)));
-                    writes.puts.push((keys[1].clone(), encode_number(after(table).max(*next))));
-                    // Spaces that the table no longer has are to be cleared.
-                    let kept: Vec<Space> = table.spaces().collect();
-                    let dropped = current.spaces().filter(|space| !kept.contains(space));
-                    writes.puts.extend(dropped.map(|space| (drop_key(space), Bytes::new())));
-                }
-                changed = Some(table);
+                let (decision, writes) = match decide_replacement(&keys, rows, &change) {
+                    Ok((replacement, writes)) => (Ok(replacement), writes),
+                    Err(error) => (Err(error), WriteSet::default()),
+                };
+                decided = Some(decision);
                 writes
             };
             catalog.store.update(&keys, &mut decide).await?;
-            let table = changed.expect("the store has called")?;
-            let tally = |space| current.sizes.get(space).cloned().unwrap_or_else(Tally::uncertain);
-            Ok(Some(table.map(|(table, _)| catalog.show(live(table, Some(&current), tally)))))
+            Ok(match decided.expect("the store has called decide")? {
+                Replacement::Gone => {
+                    catalog.hide(&namespace, &table);
+                    None
+                }
+                Replacement::Refused(refusal) => Some(Err(refusal)),
+                Replacement::Changed(table) => Some(Ok(catalog.show(catalog.following(table)))),
+            })
         };
-        unbroken(replace).await?
+        self.background.carry_through("change of a table", name, replace).await?
     }
 
-    /// Drops a table; its rows remain to be cleared with [`Catalog::clear`].
+    /// Drops a table if its stored row is as expected. Its rows remain to be cleared.
     pub async fn remove(
         self: &Arc<Catalog>,
-        caller: &Caller,
+        namespace: &Namespace,
         name: &str,
+        is_expected: impl Fn(&Table) -> bool + Send + Sync + 'static,
     ) -> Result<Option<Arc<LiveTable>>, StoreError> {
-        let (catalog, caller, name) = (self.clone(), caller.clone(), name.to_owned());
+        let (catalog, namespace, table) = (self.clone(), namespace.clone(), name.to_owned());
         let remove = async move {
             let _changing = catalog.changing.lock().await;
-            let Some(table) = catalog.find(&caller, &name) else { return Ok(None) };
-            let key = table_key(&caller, &name);
-            let mut decide = |_: &[Option<Bytes>]| WriteSet {
-                puts: table.spaces().map(|space| (drop_key(space), Bytes::new())).collect(),
-                deletes: vec![key.clone()],
-                ..WriteSet::default()
+            let key = space::table_key(&namespace, &table);
+            let mut decided = None;
+            let mut decide = |rows: &[Option<Bytes>]| {
+                let stored = rows[0].as_deref().map(decode_table).transpose();
+                let expected = stored.map(|table| table.map(|table| is_expected(&table).then_some(table)));
+                let writes = match &expected {
+                    Ok(Some(Some(table))) => WriteSet {
+                        puts: table.spaces().map(|space| (space::drop_key(space), Bytes::new())).collect(),
+                        deletes: vec![key.clone()],
+                        ..WriteSet::default()
+                    },
+                    _ => WriteSet::default(),
+                };
+                decided = Some(expected);
+                writes
             };
             catalog.store.update(std::slice::from_ref(&key), &mut decide).await?;
-            if let Some(tables) = catalog.tables.write().get_mut(&caller) {
-                tables.remove(&name);
-            }
-            table.retire();
-            Ok(Some(table))
+            Ok(match decided.expect("the store has called decide")? {
+                Some(Some(dropped)) => {
+                    let dropped = catalog.following(dropped);
+                    catalog.hide(&namespace, &table);
+                    Some(dropped)
+                }
+                Some(None) => None,
+                // An earlier try was committed without an answer.
+                None => catalog.hide(&namespace, &table),
+            })
         };
-        unbroken(remove).await?
+        self.background.carry_through("removal of a table", name, remove).await?
     }
 
-    /// Clears the rows of a dropped table or index and forgets its space.
-    pub async fn clear(store: &dyn Store, space: Space) -> Result<(), StoreError> {
-        store.clear(space).await?;
-        let key = drop_key(space);
-        store
+    /// Clears the rows of a dropped table or index and takes its space off the record.
+    pub async fn clear(&self, space: Space) -> Result<(), StoreError> {
+        let in_use = |table: &Arc<LiveTable>| table.spaces().any(|used| used == space);
+        assert!(!self.all().iter().any(in_use), "space {} is in use and must not be cleared", space.0);
+        self.store.clear(space).await?;
+        let key = space::drop_key(space);
+        self.store
             .update(std::slice::from_ref(&key), &mut |_| WriteSet {
                 deletes: vec![key.clone()],
                 ..WriteSet::default()
@@ -226,21 +278,11 @@ impl Catalog {
             .await
     }
 
-    /// Where the making of the index in this space keeps how far it has come.
-    pub fn progress_key(space: Space) -> Key {
-        space_key(format!("progress:{}", space.0).into_bytes())
-    }
-
-    /// Every table, for what has to be taken up when the database is opened.
-    pub fn all(&self) -> Vec<Arc<LiveTable>> {
-        self.tables.read().values().flat_map(BTreeMap::values).cloned().collect()
-    }
-
-    /// Keeps the sizes of tables until the database is next opened.
+    /// Stores the sizes of tables until the database is next opened.
     pub async fn keep_sizes(&self, tables: &[Arc<LiveTable>]) -> Result<(), StoreError> {
         let sizes: Vec<(Space, Size)> = tables.iter().flat_map(|table| table.sizes.certain()).collect();
-        for sizes in sizes.chunks(SIZES_A_COMMIT) {
-            let keys: Vec<Key> = sizes.iter().map(|(space, _)| size_key(*space)).collect();
+        for sizes in sizes.chunks(SIZES_PER_COMMIT) {
+            let keys: Vec<Key> = sizes.iter().map(|(space, _)| space::size_key(*space)).collect();
             let rows = || keys.iter().cloned().zip(sizes.iter().map(|(_, size)| encode(size)));
             self.store
                 .update(&keys, &mut |_| WriteSet { puts: rows().collect(), ..WriteSet::default() })
@@ -249,61 +291,95 @@ impl Catalog {
         Ok(())
     }
 
+    /// A changed table, with the gate, sizes and throughput of the table that it follows.
+    fn following(&self, table: Table) -> Arc<LiveTable> {
+        let current = self.find(&table.namespace, &table.name).filter(|current| current.id == table.id);
+        if let Some(current) = &current {
+            assert_eq!(current.space(), table.space(), "a table keeps its space");
+        }
+        let tally = |space| {
+            let current = current.as_ref().and_then(|current| current.sizes.get(space));
+            current.cloned().unwrap_or_else(Tally::uncertain)
+        };
+        live(table, current.as_deref(), tally)
+    }
+
     fn show(&self, live: Arc<LiveTable>) -> Arc<LiveTable> {
-        let replaced =
-            self.tables.write().entry(live.caller()).or_default().insert(live.name.clone(), live.clone());
-        if let Some(replaced) = replaced {
+        let mut tables = self.tables.write();
+        let tables = tables.entry(live.namespace.clone()).or_default();
+        if let Some(replaced) = tables.insert(live.name.clone(), live.clone()) {
             replaced.retire();
         }
         live
     }
+
+    fn hide(&self, namespace: &Namespace, name: &str) -> Option<Arc<LiveTable>> {
+        let hidden = self.tables.write().get_mut(namespace)?.remove(name)?;
+        hidden.retire();
+        Some(hidden)
+    }
 }
 
-/// Carries a change through even if the request that asked for it is dropped: what is committed must
-/// be shown.
-async fn unbroken<T: Send + 'static>(
-    change: impl Future<Output = T> + Send + 'static,
-) -> Result<T, StoreError> {
-    tokio::spawn(change).await.map_err(|error| StoreError::Unavailable(error.to_string()))
+/// What becomes of a table, given its stored row and that of the next unused space.
+fn decide_replacement<E>(
+    keys: &[Key; 2],
+    rows: &[Option<Bytes>],
+    change: &impl Fn(&Table, Space) -> Result<Table, E>,
+) -> Result<(Replacement<E>, WriteSet), StoreError> {
+    let Some(row) = &rows[0] else { return Ok((Replacement::Gone, WriteSet::default())) };
+    let (current, next) = (decode_table(row)?, next_space(&rows[1])?);
+    let changed = match change(&current, next) {
+        Ok(changed) => changed,
+        Err(refusal) => return Ok((Replacement::Refused(refusal), WriteSet::default())),
+    };
+    assert!(changed.is_successor_of(&current), "{} became another table", current.full_name());
+    let kept: Vec<Space> = changed.spaces().collect();
+    let dropped = current.spaces().filter(|space| !kept.contains(space));
+    let mut puts = vec![
+        (keys[0].clone(), encode_table(&changed)),
+        (keys[1].clone(), space::encode_number(changed.spaces_end().max(next.0))),
+    ];
+    puts.extend(dropped.map(|space| (space::drop_key(space), Bytes::new())));
+    Ok((Replacement::Changed(changed), WriteSet { puts, ..WriteSet::default() }))
 }
 
-/// The first number behind the spaces of a table.
-fn after(table: &Table) -> u64 {
-    table.spaces().map(|space| space.0 + 1).max().unwrap_or(FIRST_TABLE_SPACE)
+/// The first space that no table has used.
+fn next_space(row: &Option<Bytes>) -> Result<Space, StoreError> {
+    row.as_deref().map_or(Ok(space::FIRST_OF_TABLES), |row| space::decode_number(row).map(Space))
 }
 
-/// The table as it is served from now on; `current` is the same table as it was until now.
+/// A table in memory; `current` is the same table until now.
 fn live(table: Table, current: Option<&LiveTable>, tally: impl Fn(Space) -> Arc<Tally>) -> Arc<LiveTable> {
+    assert_eq!(table.fault_in_spaces(), None, "{}", table.full_name());
     let gate = current.map(|current| current.gate.clone()).unwrap_or_default();
     let sizes = Sizes::new(table.spaces(), tally);
     let admission = Admission::of(&table, current.and_then(|current| current.admission.as_ref()));
     Arc::new(LiveTable { table, gate, sizes, admission, retired: AtomicBool::new(false) })
 }
 
-/// The sizes that were kept when the database was closed. They are taken out, for from now on they are
-/// no longer true.
+/// The sizes that were stored when the database was closed. They are removed, because the next write makes
+/// them wrong.
 async fn take_sizes(store: &dyn Store) -> Result<HashMap<Space, Size>, StoreError> {
     let mut sizes = HashMap::new();
-    for (sort, row) in rows(store, SPACES).await? {
-        if let Some(number) = sort.strip_prefix(b"size:") {
+    for (sort, row) in rows(store, space::SPACES).await? {
+        if let Some(space) = space::sized_by(&sort) {
             let size = serde_json::from_slice(&row)
                 .map_err(|error| StoreError::Corrupt(format!("a size in the catalog: {error}")))?;
-            sizes.insert(Space(number_of(number)?), size);
+            sizes.insert(space?, size);
         }
     }
-    let keys: Vec<Key> = sizes.keys().map(|space| size_key(*space)).collect();
-    for keys in keys.chunks(SIZES_A_COMMIT) {
+    let keys: Vec<Key> = sizes.keys().map(|space| space::size_key(*space)).collect();
+    for keys in keys.chunks(SIZES_PER_COMMIT) {
         store.update(keys, &mut |_| WriteSet { deletes: keys.to_vec(), ..WriteSet::default() }).await?;
     }
     Ok(sizes)
 }
 
-/// All rows of one of the catalog's spaces. There are few: at most 2,500 tables an account.
+/// All rows of one of the catalog's spaces. There are few: at most 2,500 tables for each account.
 async fn rows(store: &dyn Store, space: Space) -> Result<Vec<(Vec<u8>, Bytes)>, StoreError> {
     let mut rows = Vec::new();
-    let range = Range { space, start: Bound::Unbounded, end: Bound::Unbounded };
     store
-        .scan(&range, Direction::Forward, Consistency::Latest, &mut |key, value| {
+        .scan(&Range::all(space), Direction::Forward, Consistency::Latest, &mut |key, value| {
             rows.push((key.sort.to_vec(), value));
             ControlFlow::Continue(())
         })
@@ -311,39 +387,20 @@ async fn rows(store: &dyn Store, space: Space) -> Result<Vec<(Vec<u8>, Bytes)>, 
     Ok(rows)
 }
 
-fn table_key(caller: &Caller, name: &str) -> Key {
-    let hash = blake3::hash(format!("{}/{}", caller.account, caller.region).as_bytes());
-    let partition = Partition(hash.as_bytes()[..Partition::LENGTH].try_into().expect("a longer hash"));
-    Key { space: TABLES, position: Position { partition, sort: name.as_bytes().to_vec() } }
+fn encode_table(table: &Table) -> Bytes {
+    assert_eq!(table.fault_in_spaces(), None, "{}", table.full_name());
+    encode(table)
 }
 
-fn next_space_key() -> Key {
-    space_key(b"next".to_vec())
-}
-
-fn drop_key(space: Space) -> Key {
-    space_key(format!("drop:{}", space.0).into_bytes())
-}
-
-fn size_key(space: Space) -> Key {
-    space_key(format!("size:{}", space.0).into_bytes())
-}
-
-fn space_key(sort: Vec<u8>) -> Key {
-    Key { space: SPACES, position: Position { partition: Partition::FIRST, sort } }
+fn decode_table(row: &[u8]) -> Result<Table, StoreError> {
+    let corrupt = |reason: String| StoreError::Corrupt(format!("a table of the catalog: {reason}"));
+    let table: Table = serde_json::from_slice(row).map_err(|error| corrupt(error.to_string()))?;
+    match table.fault_in_spaces() {
+        None => Ok(table),
+        Some(fault) => Err(corrupt(format!("{}: {fault}", table.full_name()))),
+    }
 }
 
 fn encode(value: &impl serde::Serialize) -> Bytes {
     Bytes::from(serde_json::to_vec(value).expect("tables and sizes have only names and numbers"))
-}
-
-fn encode_number(number: u64) -> Bytes {
-    Bytes::from(number.to_string())
-}
-
-fn number_of(bytes: &[u8]) -> Result<u64, StoreError> {
-    std::str::from_utf8(bytes)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .ok_or_else(|| StoreError::Corrupt("a space's number in the catalog".into()))
 }

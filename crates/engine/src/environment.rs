@@ -1,10 +1,22 @@
 //! Time and chance, handed in: the engine reads no clock and no random source of its own, so a run
 //! can be replayed from its seed.
 
-/// Where the engine gets the time and its random numbers from.
+use std::pin::Pin;
+use std::time::Duration;
+
+/// Ends when the time is over.
+pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The engine's source of time and random numbers.
 pub trait Environment: Send + Sync {
     /// Milliseconds since 1970.
     fn now_ms(&self) -> u64;
+
     /// The next random number.
     fn random(&self) -> u128;
+
+    /// Waits. The default is tokio's clock, which a test can pause.
+    fn sleep(&self, time: Duration) -> Sleep {
+        Box::pin(tokio::time::sleep(time))
+    }
 }

@@ -1,9 +1,15 @@
-//! Faults below the engine: the operator reads what happened, the client is told to try again.
+//! Faults below the engine: the log says what happened, the client may try again.
 
-use api::Error;
+use api::{Error, ErrorKind};
 use store::StoreError;
 
 pub fn of_store(error: StoreError) -> Error {
     tracing::error!(%error, "the store failed a request");
-    Error::internal()
+    match error {
+        // Trying again does not help, and the reason (a full disk, say) is no secret.
+        StoreError::Poisoned(_) => {
+            Error::new(ErrorKind::InternalServerError, format!("Internal server error: {error}"))
+        }
+        _ => Error::internal(),
+    }
 }

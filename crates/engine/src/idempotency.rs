@@ -16,15 +16,14 @@ use api::Operation;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use store::{Key, Partition, Position, Space, Store, StoreError};
-use tokio::task::JoinHandle;
 
-use crate::Caller;
+use crate::background::{Background, Job, Task};
+use crate::space::CLIENT_TOKENS;
 use crate::write::Outcome;
+use crate::{Caller, Namespace};
 
 /// How long a token counts, and how long a generation is.
 const LIFE_MS: u64 = 10 * 60 * 1000;
-/// Of the spaces that no table has; the catalog uses 0 and 1.
-const SPACES: [Space; 3] = [Space(2), Space(3), Space(4)];
 
 /// The token of a request, and what became of requests that had it before.
 pub struct Token {
@@ -54,7 +53,8 @@ impl Token {
         digest: blake3::Hash,
         now_ms: u64,
     ) -> Token {
-        let scope = format!("{}/{}/{}", caller.account, caller.region, operation.name());
+        let Namespace { account, region } = &caller.namespace;
+        let scope = format!("{account}/{region}/{}", operation.name());
         let hash = blake3::hash(format!("{scope}/{text}").as_bytes());
         let partition = Partition(hash.as_bytes()[..Partition::LENGTH].try_into().expect("a longer hash"));
         let key =
@@ -102,7 +102,7 @@ impl Token {
 }
 
 fn space(generation: u64) -> Space {
-    SPACES[(generation % 3) as usize]
+    CLIENT_TOKENS[(generation % 3) as usize]
 }
 
 /// Clears what is beyond its time.
@@ -110,13 +110,13 @@ fn space(generation: u64) -> Space {
 pub struct Clearing {
     /// The generation that the last clearing was begun in.
     generation: AtomicU64,
-    last: tokio::sync::Mutex<Option<JoinHandle<()>>>,
+    last: tokio::sync::Mutex<Option<Task<Result<(), StoreError>>>>,
 }
 
 impl Clearing {
     /// Begins the clearing of the next generation's space, once in each generation. There are ten minutes
     /// for it; if that isn't enough, those who bring a token wait until it is done.
-    pub async fn keep_up(&self, store: &Arc<dyn Store>, now_ms: u64) {
+    pub async fn keep_up(&self, background: &Background, store: &Arc<dyn Store>, now_ms: u64) {
         let generation = now_ms / LIFE_MS;
         if self.generation.load(Ordering::Acquire) == generation {
             return;
@@ -126,17 +126,32 @@ impl Clearing {
             return;
         }
         if let Some(last) = last.take()
-            && let Err(error) = last.await
+            && let Err(error) = last.outcome().await
         {
             tracing::error!(%error, "the clearing of old client request tokens broke off");
         }
-        *last = Some(tokio::spawn(clear(store.clone(), space(generation + 1))));
+        let store = store.clone();
+        *last = Some(background.start(ClearGeneration { store, space: space(generation + 1) }));
         self.generation.store(generation, Ordering::Release);
     }
 }
 
-async fn clear(store: Arc<dyn Store>, space: Space) {
-    if let Err(error) = store.clear(space).await {
-        tracing::warn!(%error, "old client request tokens were not cleared");
+/// Clears the tokens of one generation.
+struct ClearGeneration {
+    store: Arc<dyn Store>,
+    space: Space,
+}
+
+impl Job for ClearGeneration {
+    fn name(&self) -> &'static str {
+        "clearing of client request tokens"
+    }
+
+    fn subject(&self) -> String {
+        format!("space {}", self.space.0)
+    }
+
+    async fn run(&self) -> Result<(), StoreError> {
+        self.store.clear(self.space).await
     }
 }

@@ -1,104 +1,136 @@
-//! Making and dropping global secondary indexes while their table is served.
+//! Creating and dropping global secondary indexes while their table is in use.
 //!
-//! Making: the index stands in the catalog as CREATING, and from then on every write maintains it. When
-//! the last write that does not know of it has ended, the rows of the table are walked in batches; each
-//! item is read again under its lock and its index row written, so whatever a concurrent write does, the
-//! row is that of the item as it is. How far the walk has come is committed with each batch, so a restart
-//! goes on from there. At the end the index is counted and becomes ACTIVE.
+//! Creating: the index is CREATING in the catalog, and from then on every write maintains it. When the last
+//! write that doesn't know of it has ended, the back-fill walks the table's rows in batches. It reads each
+//! item again under its lock and writes its index row, so that the row fits the item whatever concurrent
+//! writes do. Each batch commits how far the walk has come, so that a restart goes on from there. At the
+//! end the index is counted and becomes ACTIVE. An item that cannot be read stops the back-fill: the index
+//! stays CREATING, and the next start tries again.
 //!
-//! Dropping: the index stands as DELETING and is no longer written; when the last write that does not
-//! know of that has ended, it leaves the catalog and its rows are cleared.
+//! Dropping: the index is DELETING in the catalog, and writes no longer maintain it. When the last write
+//! that doesn't know of that has ended, it leaves the catalog and its rows are cleared.
 
-use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use item::Item;
-use store::{Consistency, Direction, Key, Partition, Position, Range, Space, Store, StoreError, WriteSet};
+use store::{Consistency, Key, Partition, Position, Store, StoreError, WriteSet};
 
+use crate::background::Job;
 use crate::catalog::{Catalog, LiveTable};
-use crate::index;
-use crate::operation::delete_table;
-use crate::sizes;
 use crate::table::{Index, IndexState, Table};
-use crate::{Caller, Engine};
+use crate::walk::Walk;
+use crate::{Engine, Environment, Namespace, index, sizes, space};
 
-/// Items a batch: small, so that a batch holds its locks for about as long as a transaction does.
+/// Items in a batch: few, so that a batch holds its locks for about as long as a transaction does.
 const BATCH_ITEMS: usize = 50;
-/// After a fault of the store. A change that can't be finished goes on when the database is next opened.
-const TRIES: u32 = 100;
-const PAUSE: Duration = Duration::from_secs(1);
 
-/// A change of an index, to be carried through in the background.
+/// Finishes the creation or the dropping of an index.
 pub struct IndexChange {
-    pub store: Arc<dyn Store>,
-    pub catalog: Arc<Catalog>,
-    pub caller: Caller,
-    pub table: String,
-    pub index: String,
+    store: Arc<dyn Store>,
+    catalog: Arc<Catalog>,
+    environment: Arc<dyn Environment>,
+    namespace: Namespace,
+    table: String,
+    index: String,
 }
 
-impl IndexChange {
-    /// Carries the change through, whatever state it is in.
-    pub async fn run(self) {
-        for _ in 0..TRIES {
-            match self.carry_through().await {
-                Ok(()) => return,
-                Err(error) => tracing::warn!(%error, index = self.index, "a change of an index has to wait"),
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
+impl Job for IndexChange {
+    fn name(&self) -> &'static str {
+        "change of an index"
     }
 
-    async fn carry_through(&self) -> Result<(), StoreError> {
+    fn subject(&self) -> String {
+        let (Namespace { account, region }, table) = (&self.namespace, &self.table);
+        format!("index {} of table {table} of account {account} in {region}", self.index)
+    }
+
+    async fn run(&self) -> Result<(), StoreError> {
         let Some((table, index)) = self.current() else { return Ok(()) };
-        drop(table.gate.write().await);
+        table.wait_for_writes().await;
         match index.state {
             IndexState::Creating => self.back_fill(&index).await,
             IndexState::Deleting => self.drop_index(&index).await,
             IndexState::Active => Ok(()),
         }
     }
+}
 
+impl IndexChange {
     fn current(&self) -> Option<(Arc<LiveTable>, Index)> {
-        let table = self.catalog.find(&self.caller, &self.table)?;
+        let table = self.catalog.find(&self.namespace, &self.table)?;
         let index = table.index(&self.index)?.clone();
         Some((table, index))
     }
 
     async fn back_fill(&self, index: &Index) -> Result<(), StoreError> {
-        let progress = Catalog::progress_key(index.space());
-        let done = self.store.get(std::slice::from_ref(&progress), Consistency::Latest).await?;
-        let mut done = done.into_iter().next().flatten().map(|row| decode(&row)).transpose()?;
+        let Some((table, _)) = self.current() else { return Ok(()) };
+        let progress = space::progress_key(index.space());
+        let mut walk = Walk::after(read_progress(&*self.store, index).await?, table.space(), BATCH_ITEMS);
         loop {
             let Some((table, now)) = self.current() else { return Ok(()) };
             if now.space() != index.space() || now.state != IndexState::Creating {
                 return Ok(());
             }
-            let keys = next_keys(&*self.store, table.space(), done).await?;
-            let Some(last) = keys.last().map(|key| key.position.clone()) else { break };
-            self.store
-                .update(&keys, &mut |rows| {
-                    let mut writes = WriteSet::default();
-                    writes.puts.extend(rows.iter().flatten().filter_map(|row| row_of(&table, index, row)));
-                    writes.puts.push((progress.clone(), encode(&last)));
-                    writes
-                })
-                .await?;
-            done = Some(last);
+            let mut keys = Vec::with_capacity(BATCH_ITEMS);
+            let space = table.space();
+            let mut visit = |key: store::KeyRef<'_>, _| keys.push(Key { space, position: key.to_position() });
+            if !walk.next(&*self.store, &mut visit).await? {
+                break;
+            }
+            let position = walk.position().expect("the walk has visited a row").clone();
+            self.fill_batch(&table, index, &keys, (progress.clone(), encode(&position))).await?;
             tokio::task::yield_now().await;
         }
         if let Some((table, _)) = self.current() {
-            sizes::recount(&*self.store, &table, index.space()).await?;
+            sizes::recount(&*self.store, &*self.environment, &table, index.space()).await?;
         }
-        self.change(|index| index.state = IndexState::Active).await?;
+        self.activate(index).await?;
         self.store
             .update(std::slice::from_ref(&progress), &mut |_| WriteSet {
                 deletes: vec![progress.clone()],
                 ..WriteSet::default()
             })
             .await
+    }
+
+    /// Writes the index rows of the items at `keys`, and how far the walk has come.
+    async fn fill_batch(
+        &self,
+        table: &Table,
+        index: &Index,
+        keys: &[Key],
+        progress: (Key, Bytes),
+    ) -> Result<(), StoreError> {
+        let mut unreadable = None;
+        let mut decide = |rows: &[Option<Bytes>]| {
+            unreadable = None;
+            match index_rows(table, index, keys, rows) {
+                Ok(mut puts) => {
+                    puts.push(progress.clone());
+                    WriteSet { puts, ..WriteSet::default() }
+                }
+                Err(error) => {
+                    unreadable = Some(error);
+                    WriteSet::default()
+                }
+            }
+        };
+        self.store.update(keys, &mut decide).await?;
+        unreadable.map_or(Ok(()), Err)
+    }
+
+    async fn activate(&self, index: &Index) -> Result<(), StoreError> {
+        let (name, space) = (self.index.clone(), index.space());
+        let activated = move |table: &Table, _| {
+            let mut table = table.clone();
+            let index = table.indexes.iter_mut().find(|index| index.name == name && index.space() == space);
+            let index = index.filter(|index| index.state == IndexState::Creating).ok_or(())?;
+            index.state = IndexState::Active;
+            Ok::<_, ()>(table)
+        };
+        self.catalog.replace(&self.namespace, &self.table, activated).await?;
+        Ok(())
     }
 
     async fn drop_index(&self, index: &Index) -> Result<(), StoreError> {
@@ -109,81 +141,80 @@ impl IndexChange {
             table.forget_unused_definitions();
             Ok::<_, ()>(table)
         };
-        self.catalog.replace(&self.caller, &self.table, without).await?;
-        delete_table::clear(self.store.clone(), space).await;
-        Ok(())
-    }
-
-    async fn change(&self, change: impl Fn(&mut Index) + Send + Sync + 'static) -> Result<(), StoreError> {
-        let name = self.index.clone();
-        let changed = move |table: &Table, _| {
-            let mut table = table.clone();
-            table.indexes.iter_mut().filter(|index| index.name == name).for_each(&change);
-            Ok::<_, ()>(table)
-        };
-        self.catalog.replace(&self.caller, &self.table, changed).await?;
-        Ok(())
+        self.catalog.replace(&self.namespace, &self.table, without).await?;
+        self.catalog.clear(space).await
     }
 }
 
-/// How far the making of an index has come.
+/// How far the creation of an index has come.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexProgress {
-    pub caller: Caller,
+    pub namespace: Namespace,
     pub table: String,
     pub index: String,
-    /// Of the table's rows, which are walked in the order of their hashes.
+    /// The share of the table's rows that was walked, in the order of their hashes.
     pub percentage: f64,
 }
 
 impl Engine {
-    /// Every index that is being made.
+    /// Every index that is being created.
     pub async fn index_progress(&self) -> Result<Vec<IndexProgress>, StoreError> {
         let mut progress = Vec::new();
         for table in self.catalog.all() {
             for index in table.indexes.iter().filter(|index| index.state == IndexState::Creating) {
-                let row =
-                    self.store.get(&[Catalog::progress_key(index.space())], Consistency::Latest).await?;
-                let done = row.into_iter().next().flatten().map(|row| decode(&row)).transpose()?;
+                let position = read_progress(&*self.store, index).await?;
                 progress.push(IndexProgress {
-                    caller: table.caller(),
+                    namespace: table.namespace.clone(),
                     table: table.name.clone(),
                     index: index.name.clone(),
-                    percentage: done.map_or(0.0, |position| share_walked(&position.partition) * 100.0),
+                    percentage: position.map_or(0.0, |position| share_before(&position.partition) * 100.0),
                 });
             }
         }
         Ok(progress)
     }
+
+    /// Finishes the creation or the dropping of an index in the background.
+    pub(crate) fn start_index_change(&self, table: &Table, index: &Index) {
+        self.background.start(IndexChange {
+            store: self.store.clone(),
+            catalog: self.catalog.clone(),
+            environment: self.environment.clone(),
+            namespace: table.namespace.clone(),
+            table: table.name.clone(),
+            index: index.name.clone(),
+        });
+    }
 }
 
-/// Which part of all hashes lies before this one.
-fn share_walked(partition: &Partition) -> f64 {
+/// The last row that the back-fill of an index has committed.
+async fn read_progress(store: &dyn Store, index: &Index) -> Result<Option<Position>, StoreError> {
+    let rows = store.get(&[space::progress_key(index.space())], Consistency::Latest).await?;
+    rows.into_iter().next().flatten().map(|row| decode(&row)).transpose()
+}
+
+/// The share of all hashes that lies before this one.
+fn share_before(partition: &Partition) -> f64 {
     let high = u64::from_be_bytes(partition.0[..8].try_into().expect("eight bytes"));
     high as f64 / u64::MAX as f64
 }
 
-/// The keys of the next rows of the table.
-async fn next_keys(store: &dyn Store, space: Space, after: Option<Position>) -> Result<Vec<Key>, StoreError> {
-    let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-    let range = Range { space, start, end: Bound::Unbounded };
-    let mut keys = Vec::with_capacity(BATCH_ITEMS);
-    store
-        .scan(&range, Direction::Forward, Consistency::Latest, &mut |key, _| {
-            let position = Position { partition: *key.partition, sort: key.sort.to_vec() };
-            keys.push(Key { space, position });
-            if keys.len() < BATCH_ITEMS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })
-        .await?;
-    Ok(keys)
-}
-
-/// The index row of a stored item. An item that can't be read is passed over here; whoever asks for it
-/// is told.
-fn row_of(table: &Table, index: &Index, row: &Bytes) -> Option<(Key, Bytes)> {
-    let item = Item::from_stored(row.clone()).ok()?;
-    let (key, entry) = index::entry(table, index, item.as_ref())?;
-    Some((key, entry.into_stored()))
+/// The index rows of the items at `keys`. Items that the index does not hold have none.
+fn index_rows(
+    table: &Table,
+    index: &Index,
+    keys: &[Key],
+    rows: &[Option<Bytes>],
+) -> Result<Vec<(Key, Bytes)>, StoreError> {
+    let mut index_rows = Vec::with_capacity(rows.len() + 1);
+    for (key, row) in keys.iter().zip(rows) {
+        let Some(row) = row else { continue };
+        let item = Item::from_stored(row.clone())
+            .map_err(|error| table.unreadable(table.space(), &key.position, error))?;
+        let entry = index::entry(table, index, item.as_ref());
+        index_rows.extend(entry.map(|(key, entry)| (key, entry.into_stored())));
+    }
+    Ok(index_rows)
 }
 
 fn encode(position: &Position) -> Bytes {
@@ -191,7 +222,7 @@ fn encode(position: &Position) -> Bytes {
 }
 
 fn decode(bytes: &[u8]) -> Result<Position, StoreError> {
-    let corrupt = || StoreError::Corrupt("how far the making of an index has come".into());
+    let corrupt = || StoreError::Corrupt("the progress of a back-fill".into());
     let (partition, sort) = bytes.split_at_checked(Partition::LENGTH).ok_or_else(corrupt)?;
     let partition = Partition(partition.try_into().map_err(|_| corrupt())?);
     Ok(Position { partition, sort: sort.to_vec() })

@@ -1,48 +1,59 @@
-//! DynamoDB's meaning, written once. It knows no HTTP, no JSON text and no SQL: requests come in as
-//! `api` inputs, items rest in a [`store::Store`].
+//! The semantics of DynamoDB. The engine knows no HTTP, no JSON text and no SQL: requests come in as
+//! `api` inputs, items are kept in a [`store::Store`].
 //!
-//! One request's walk: [`Engine::call`] hands the input to its file in `operation/`, which checks it,
-//! parses its expressions, finds its table, and makes a plan; [`write`] carries out changes, [`read`]
-//! fetches. Where to begin reading: `operation/update_item.rs`.
+//! The path of a request: [`Engine::call`] passes the input to its file in `operation/`, which checks it,
+//! parses its expressions and finds its table. Then [`write`] changes items, or [`read`] reads them.
+//! Everything else that the engine does, it does in [`background`]. Where to begin reading:
+//! `operation/update_item.rs`.
 
 mod admission;
+mod background;
 mod caller;
 mod catalog;
+mod clearing;
 mod collection;
 mod environment;
+mod expressions;
 mod fault;
+mod format;
 mod idempotency;
 mod index;
 mod index_change;
 mod key;
 mod legacy;
+mod namespace;
 mod operation;
 mod options;
 mod read;
 mod sizes;
 mod source;
+mod space;
 mod state_change;
 mod table;
 mod transaction;
 mod verify;
+mod walk;
 mod write;
 
 use std::sync::Arc;
 
 use api::{Error, Request, Response, TableName};
-use store::{Store, StoreError};
+use store::{Space, Store, StoreError};
 
-pub use caller::Caller;
-pub use environment::Environment;
+pub use background::{Health, TaskState, TaskStatus};
+pub use caller::{Caller, Principal};
+pub use environment::{Environment, Sleep};
 pub use index_change::IndexProgress;
+pub use namespace::Namespace;
 pub use options::Options;
 pub use verify::Verification;
 
+use background::Background;
 use catalog::{Catalog, LiveTable};
-use index_change::IndexChange;
-use operation::expressions::Expressions;
-use state_change::StateChange;
-use table::{Index, IndexState, Table, TableState};
+use clearing::Clearing;
+use expressions::Expressions;
+use sizes::CountAll;
+use table::IndexState;
 use transaction::Transactions;
 
 /// A database on a store.
@@ -50,6 +61,7 @@ pub struct Engine {
     store: Arc<dyn Store>,
     catalog: Arc<Catalog>,
     environment: Arc<dyn Environment>,
+    background: Background,
     options: Options,
     transactions: Transactions,
     token_clearing: idempotency::Clearing,
@@ -58,7 +70,7 @@ pub struct Engine {
 
 impl Engine {
     /// Opens the database that the store holds; an empty store is an empty database. Must be called
-    /// inside a tokio runtime: the clearing of dropped tables goes on in the background.
+    /// inside a tokio runtime, which then runs the background work.
     pub async fn open(
         store: Arc<dyn Store>,
         environment: Arc<dyn Environment>,
@@ -66,104 +78,85 @@ impl Engine {
         Engine::open_with(store, environment, Options::default()).await
     }
 
+    /// Like [`Engine::open`], with settings.
     pub async fn open_with(
         store: Arc<dyn Store>,
         environment: Arc<dyn Environment>,
         options: Options,
     ) -> Result<Engine, StoreError> {
-        let (catalog, dropped) = Catalog::load(store.clone()).await?;
-        for space in dropped {
-            tokio::spawn(operation::delete_table::clear(store.clone(), space));
-        }
+        format::check(&*store).await?;
+        let background = Background::new(environment.clone());
+        let (catalog, dropped) = Catalog::load(store.clone(), background.clone()).await?;
         let engine = Engine {
             store,
             catalog: Arc::new(catalog),
             environment,
+            background,
             options,
             transactions: Transactions::default(),
             token_clearing: idempotency::Clearing::default(),
             expressions: Expressions::default(),
         };
-        for table in engine.catalog.all() {
-            engine.state_change(table).finish().await?;
-        }
-        tokio::spawn(sizes::recount_all(engine.store.clone(), engine.catalog.all()));
-        for table in engine.catalog.all() {
-            for index in table.indexes.iter().filter(|index| index.state != IndexState::Active) {
-                engine.carry_through(&table, index);
-            }
-        }
+        engine.resume(dropped).await?;
         Ok(engine)
     }
 
-    /// Finishes the making or dropping of an index in the background.
-    fn carry_through(&self, table: &Table, index: &Index) {
-        let change = IndexChange {
-            store: self.store.clone(),
-            catalog: self.catalog.clone(),
-            caller: table.caller(),
-            table: table.name.clone(),
-            index: index.name.clone(),
-        };
-        tokio::spawn(change.run());
-    }
-
-    /// What makes a table leave the state that it is in.
-    fn state_change(&self, table: Arc<LiveTable>) -> StateChange {
-        StateChange { store: self.store.clone(), catalog: self.catalog.clone(), table }
-    }
-
-    /// The state that a table is in while it is made, changed or dropped.
-    fn passing(&self, state: TableState) -> TableState {
-        if self.options.state_delay.is_zero() { TableState::Active } else { state }
-    }
-
-    /// Lets a table leave the state that it is in when the delay is over; without a delay it has left it
-    /// when this ends.
-    async fn settle(&self, table: &Arc<LiveTable>) {
-        if table.state == TableState::Active {
-            return;
+    /// Goes on with what was interrupted when the database was last open, and starts the jobs that run for
+    /// as long as it is open.
+    async fn resume(&self, dropped: Vec<Space>) -> Result<(), StoreError> {
+        if !dropped.is_empty() {
+            self.background.start(Clearing::of_spaces(self.catalog.clone(), dropped));
         }
-        let delay = self.options.state_delay;
-        // Apart from the request, which may be dropped.
-        let left = tokio::spawn(self.state_change(table.clone()).run(delay));
-        if delay.is_zero()
-            && let Err(error) = left.await
-        {
-            tracing::error!(%error, "a table did not leave its state");
+        for table in self.catalog.all() {
+            self.state_change(&table).finish().await?;
         }
-    }
-
-    /// Changes a table; `None` if it is gone. Only an active table can be changed.
-    async fn change(
-        &self,
-        table: &Table,
-        change: impl Fn(&mut Table) -> Result<(), Error> + Send + Sync + 'static,
-    ) -> Result<Option<Arc<LiveTable>>, Error> {
-        let change = move |table: &Table, _| {
-            table.check_active()?;
-            let mut table = table.clone();
-            change(&mut table)?;
-            Ok(table)
-        };
-        let changed = self.catalog.replace(&table.caller(), &table.name, change).await;
-        changed.map_err(fault::of_store)?.transpose()
-    }
-
-    /// Makes everything durable and ends background work.
-    pub async fn close(&self) -> Result<(), StoreError> {
-        let mut tables = self.catalog.all();
-        // In the order in which writes take them; held until the store is closed, so that the sizes that
-        // are kept are those of what is stored.
-        tables.sort_by_key(|table| table.space());
-        let mut writing = Vec::with_capacity(tables.len());
+        let tables = self.catalog.all();
         for table in &tables {
-            writing.push(table.gate.write().await);
+            for index in table.indexes.iter().filter(|index| index.state != IndexState::Active) {
+                self.start_index_change(table, index);
+            }
         }
-        if let Err(error) = self.catalog.keep_sizes(&tables).await {
-            tracing::warn!(%error, "the sizes of tables were not kept; the next start counts them");
+        let (store, environment) = (self.store.clone(), self.environment.clone());
+        self.background.start(CountAll { store, environment, tables });
+        Ok(())
+    }
+
+    /// Ends background work and makes everything durable. Later calls fail.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        self.background.close().await;
+        let mut tables = self.catalog.all();
+        // The gates are taken in the order in which writes take them. They are held until the store is
+        // closed, so that the stored sizes are those of the stored items.
+        tables.sort_by_key(|table| table.space());
+        let mut gates = Vec::with_capacity(tables.len());
+        for table in &tables {
+            gates.push(table.gate.write().await);
+        }
+        if self.health() == Health::Healthy
+            && let Err(error) = self.catalog.keep_sizes(&tables).await
+        {
+            tracing::warn!(%error, "the sizes of tables were not stored; the next start counts the items");
         }
         self.store.close().await
+    }
+
+    /// Whether the database takes writes. It does not after a panic of a background task, or after a failure
+    /// that made the store refuse writes.
+    pub fn health(&self) -> Health {
+        match self.background.check().and_then(|()| self.store.health()) {
+            Ok(()) => Health::Healthy,
+            Err(error) => Health::Unhealthy(error.to_string()),
+        }
+    }
+
+    /// The background tasks that run, and those that gave up.
+    pub fn tasks(&self) -> Vec<TaskStatus> {
+        self.background.tasks()
+    }
+
+    /// Refuses writes after a panic of a background task. A store checks its own health at each write.
+    fn check_writable(&self) -> Result<(), StoreError> {
+        self.background.check()
     }
 
     /// Carries out one request.
@@ -222,18 +215,26 @@ impl Engine {
         })
     }
 
-    /// The table that an item operation names. One that is still being made, or already being dropped,
-    /// has no items for anyone.
+    /// The table of an item operation. A table that is CREATING or DELETING has no items.
     fn table(&self, caller: &Caller, name: &str) -> Result<Arc<LiveTable>, Error> {
-        self.find(caller, name).filter(|table| table.has_items()).ok_or_else(Error::resource_not_found_item)
+        let table = self.find(caller, name)?.filter(|table| table.has_items());
+        table.ok_or_else(Error::resource_not_found_item)
     }
 
-    /// The table that goes by this name or ARN. An ARN says by itself whose table it is.
-    fn find(&self, caller: &Caller, name: &str) -> Option<Arc<LiveTable>> {
-        let TableName { name, home } = TableName::parse(name).ok()?;
-        match home {
-            Some(home) => self.catalog.find(&Caller::new(home.account, home.region), name),
-            None => self.catalog.find(caller, name),
+    /// The caller's table of this name or ARN. The ARN of another account or Region is refused.
+    fn find(&self, caller: &Caller, name: &str) -> Result<Option<Arc<LiveTable>>, Error> {
+        let text = name;
+        let Ok(TableName { name, home }) = TableName::parse(text) else { return Ok(None) };
+        if let Some(home) = home {
+            caller.namespace.check_owns(text, home)?;
         }
+        Ok(self.catalog.find(&caller.namespace, name))
+    }
+}
+
+/// Jobs do not outlive the database. What they leave undone is taken up when it is next opened.
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.background.stop();
     }
 }

@@ -1,20 +1,24 @@
-//! What an opened database may be told.
+//! Settings of a database that its clients cannot change.
 
 use std::time::Duration;
 
 use api::limits;
 
-/// Settings of a database that its clients can't change.
+/// Settings for [`Engine::open_with`](crate::Engine::open_with).
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How long a table stays CREATING, UPDATING or DELETING. Zero, the default, is not at all.
+    /// How long a table stays CREATING, UPDATING or DELETING. Zero, the default, means that tables
+    /// change state at once.
     pub state_delay: Duration,
-    /// The host and port that DescribeEndpoints answers with; without one, DynamoDB's own.
+    /// The host and port in the answer of DescribeEndpoints; DynamoDB's own if there is none.
     pub endpoint: Option<String>,
     /// How large an item collection may grow: what a partition holds.
     pub item_collection_bytes_max: u64,
-    /// Whether requests beyond what a table or index has provisioned are refused.
+    /// Whether requests that exceed the provisioned throughput of a table or index are refused.
     pub throttling: bool,
+    /// Whether CreateTable and UpdateTable ignore what is not served yet, such as streams. Otherwise they
+    /// refuse it.
+    pub ignore_unserved: bool,
 }
 
 impl Default for Options {
@@ -24,6 +28,7 @@ impl Default for Options {
             endpoint: None,
             item_collection_bytes_max: limits::ITEM_COLLECTION_BYTES_MAX,
             throttling: true,
+            ignore_unserved: false,
         }
     }
 }

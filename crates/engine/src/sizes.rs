@@ -1,32 +1,35 @@
-//! How many items and bytes each table and index holds. It is never counted for a request: every
-//! committed write adjusts a [`Tally`] in memory.
+//! How many items and bytes each table and index holds. No request counts them: every committed write
+//! adjusts a [`Tally`] in memory.
 //!
-//! A tally is certain if it is exact. It is not after the database ended without being closed, after a
-//! write that was cut off or failed so that nobody knows whether it was committed, and while an index is
-//! being filled; then it is counted again, in the background, when the database is next opened, or when
-//! the index is full.
+//! A tally is certain if it is exact. It becomes uncertain when the database ends without being closed,
+//! when nobody knows whether a write was committed (it was interrupted or failed), and while an index is
+//! being filled. An uncertain tally is counted again in the background, when the database is next opened
+//! or when the index is full.
 //!
-//! What always holds: certain tallies rest in the catalog only while the database is closed. Whoever
-//! opens it takes them out, so none can be found that later writes have made wrong.
+//! What always holds: the store has certain tallies only while the database is closed. Opening it removes
+//! them, so that none is found later that writes have made wrong.
 
-use std::ops::{Add, Bound, ControlFlow, Sub};
+use std::ops::{Add, Sub};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use item::{Item, ItemRef};
 use serde::{Deserialize, Serialize};
-use store::{Consistency, Direction, Position, Range, Read, Space, Store, StoreError};
+use store::{Read, Space, Store, StoreError};
 
+use crate::Environment;
+use crate::background::Job;
 use crate::catalog::LiveTable;
 use crate::table::IndexState;
+use crate::walk::Walk;
 
-/// Rows counted in one go, some two milliseconds, and the rest before the next: counting a large table
-/// leaves room for others.
+/// Rows that are counted at once, which takes some two milliseconds, and the rest after them: counting a
+/// large table leaves time for requests.
 const BATCH_ROWS: usize = 1000;
 const BATCH_REST: Duration = Duration::from_millis(4);
 
-/// Items and their bytes, or by how much they change.
+/// A number of items and their bytes, or a difference of two such.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Size {
     pub items: i64,
@@ -34,11 +37,12 @@ pub struct Size {
 }
 
 impl Size {
+    /// The size of one item.
     pub fn of(item: ItemRef<'_>) -> Size {
         Size { items: 1, bytes: item.size_bytes() as i64 }
     }
 
-    /// What replacing one by the other changes.
+    /// The difference that replacing one item by another makes.
     pub fn growth(old: Option<ItemRef<'_>>, new: Option<ItemRef<'_>>) -> Size {
         new.map_or_else(Size::default, Size::of) - old.map_or_else(Size::default, Size::of)
     }
@@ -60,27 +64,29 @@ impl Sub for Size {
     }
 }
 
-/// The size of one table or index as it changes.
+/// The current size of one table or index.
 #[derive(Debug, Default)]
 pub struct Tally {
     items: AtomicI64,
     bytes: AtomicI64,
-    /// How often something happened that may have made it wrong, and how many of these a later count has
-    /// made good.
+    /// How often something happened that may have made it wrong.
     doubts: AtomicU64,
+    /// How many of the doubts a later count has settled.
     resolved: AtomicU64,
 }
 
 impl Tally {
+    /// An exact size.
     pub fn certain(size: Size) -> Arc<Tally> {
         Arc::new(Tally { items: size.items.into(), bytes: size.bytes.into(), ..Tally::default() })
     }
 
+    /// A size that is to be counted.
     pub fn uncertain() -> Arc<Tally> {
         Arc::new(Tally { doubts: 1.into(), ..Tally::default() })
     }
 
-    /// An uncertain tally may be below nothing, which is not shown.
+    /// The size for clients. An uncertain tally may be negative, which is shown as zero.
     pub fn shown(&self) -> Size {
         let Size { items, bytes } = self.size();
         Size { items: items.max(0), bytes: bytes.max(0) }
@@ -104,92 +110,114 @@ impl Tally {
     }
 }
 
-/// The tallies of a table and its indexes, by their spaces.
+/// The tallies of a table and its indexes, by space.
 #[derive(Clone, Debug, Default)]
 pub struct Sizes(Vec<(Space, Arc<Tally>)>);
 
 impl Sizes {
+    /// One tally for each space.
     pub fn new(spaces: impl Iterator<Item = Space>, tally: impl Fn(Space) -> Arc<Tally>) -> Sizes {
         Sizes(spaces.map(|space| (space, tally(space))).collect())
     }
 
+    /// The tally of a space.
     pub fn get(&self, space: Space) -> Option<&Arc<Tally>> {
         self.0.iter().find(|(of, _)| *of == space).map(|(_, tally)| tally)
     }
 
-    /// What is shown of a space.
+    /// The size of a space for clients.
     pub fn shown(&self, space: Space) -> Size {
         self.get(space).map_or_else(Size::default, |tally| tally.shown())
     }
 
-    /// Takes in what a committed write changed.
+    /// Adds the growth that a committed write made.
     pub fn adjust(&self, space: Space, growth: Size) {
         if let Some(tally) = self.get(space) {
             tally.adjust(growth);
         }
     }
 
-    /// A write has ended of which nobody knows whether it was committed.
+    /// Makes all tallies uncertain, after a write that may or may not have been committed.
     pub fn doubt(&self) {
         for (_, tally) in &self.0 {
             tally.doubts.fetch_add(1, Relaxed);
         }
     }
 
-    /// What can be relied on when the database is next opened.
+    /// The exact sizes.
     pub fn certain(&self) -> impl Iterator<Item = (Space, Size)> {
         self.0.iter().filter(|(_, tally)| tally.is_certain()).map(|(space, tally)| (*space, tally.size()))
     }
 }
 
-/// Counts what is uncertain, one after the other. An index that is still being filled is counted by
-/// whoever fills it.
-pub async fn recount_all(store: Arc<dyn Store>, tables: Vec<Arc<LiveTable>>) {
-    for table in tables {
-        let indexes = table.indexes.iter().filter(|index| index.state == IndexState::Active);
-        for space in std::iter::once(table.space()).chain(indexes.map(|index| index.space())) {
-            if let Err(error) = recount(&*store, &table, space).await {
-                tracing::warn!(%error, table = table.name, "a table was not counted; the next start tries again");
+/// Counts all uncertain tallies, one after the other. An index that is being filled is counted by its
+/// back-fill.
+pub struct CountAll {
+    pub store: Arc<dyn Store>,
+    pub environment: Arc<dyn Environment>,
+    pub tables: Vec<Arc<LiveTable>>,
+}
+
+impl Job for CountAll {
+    fn name(&self) -> &'static str {
+        "count of items"
+    }
+
+    fn subject(&self) -> String {
+        "all tables".into()
+    }
+
+    /// A table that cannot be counted doesn't keep the others from being counted.
+    async fn run(&self) -> Result<(), StoreError> {
+        let mut failure = None;
+        for table in &self.tables {
+            let indexes = table.indexes.iter().filter(|index| index.state == IndexState::Active);
+            for space in std::iter::once(table.space()).chain(indexes.map(|index| index.space())) {
+                if let Err(error) = recount(&*self.store, &*self.environment, table, space).await {
+                    tracing::warn!(%error, table = table.full_name(), "a table was not counted");
+                    failure.get_or_insert(error);
+                }
             }
         }
+        failure.map_or(Ok(()), Err)
     }
 }
 
-/// Counts one space of a table if its tally is uncertain, while the table is served.
-pub async fn recount(store: &dyn Store, table: &LiveTable, space: Space) -> Result<(), StoreError> {
+/// Counts one space of a table if its tally is uncertain. The table stays in use.
+pub async fn recount(
+    store: &dyn Store,
+    environment: &dyn Environment,
+    table: &LiveTable,
+    space: Space,
+) -> Result<(), StoreError> {
     let Some(tally) = table.sizes.get(space).filter(|tally| !tally.is_certain()) else { return Ok(()) };
     let (snapshot, before, doubts) = {
-        // No write is between its commit and its adjustment now.
-        let _still = table.gate.write().await;
+        // While the gate is held, no write is between its commit and its adjustment.
+        let _gate = table.gate.write().await;
         (store.snapshot().await?, tally.size(), tally.doubts.load(Relaxed))
     };
-    let counted = count(&*snapshot, space).await?;
+    let counted = count(&*snapshot, environment, table, space).await?;
     tally.adjust(counted - before);
-    tally.resolved.store(doubts, Relaxed);
+    tally.resolved.fetch_max(doubts, Relaxed);
+    assert!(tally.resolved.load(Relaxed) <= tally.doubts.load(Relaxed), "only doubts can be resolved");
     Ok(())
 }
 
-async fn count(store: &dyn Read, space: Space) -> Result<Size, StoreError> {
+async fn count(
+    rows: &dyn Read,
+    environment: &dyn Environment,
+    table: &LiveTable,
+    space: Space,
+) -> Result<Size, StoreError> {
     let mut size = Size::default();
-    let mut start = Bound::Unbounded;
-    loop {
-        let range = Range { space, start, end: Bound::Unbounded };
-        let (mut rows, mut last) = (0, None);
-        store
-            .scan(&range, Direction::Forward, Consistency::Latest, &mut |key, row| {
-                // An item that can't be read is passed over here; whoever asks for it is told.
-                size = size
-                    + Item::from_stored(row).map_or_else(|_| Size::default(), |item| Size::of(item.as_ref()));
-                rows += 1;
-                if rows < BATCH_ROWS {
-                    return ControlFlow::Continue(());
-                }
-                last = Some(Position { partition: *key.partition, sort: key.sort.to_vec() });
-                ControlFlow::Break(())
-            })
-            .await?;
-        let Some(last) = last else { return Ok(size) };
-        start = Bound::Excluded(last);
-        tokio::time::sleep(BATCH_REST).await;
+    let mut unreadable = None;
+    let mut walk = Walk::new(space, BATCH_ROWS);
+    let mut visit = |key: store::KeyRef<'_>, row| match Item::from_stored(row) {
+        Ok(item) => size = size + Size::of(item.as_ref()),
+        Err(error) => unreadable = Some(table.unreadable(space, &key.to_position(), error)),
+    };
+    while walk.next(rows, &mut visit).await? {
+        environment.sleep(BATCH_REST).await;
     }
+    unreadable.map_or(Ok(size), Err)
 }

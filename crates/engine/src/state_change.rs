@@ -1,46 +1,54 @@
 //! Tables that stay CREATING, UPDATING or DELETING for a while, as they do at DynamoDB.
 //!
-//! The new state is committed with the change that it goes with. When the delay is over the table becomes
-//! ACTIVE, or is dropped. A delay that a crash cut short ends when the database is next opened.
+//! A request commits the new state together with its change. When the delay is over the table becomes
+//! ACTIVE, or is dropped. If the process ends before, that happens when the database is next opened.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::{Store, StoreError};
+use api::Error;
+use store::StoreError;
 
+use crate::background::{Background, Job};
 use crate::catalog::{Catalog, LiveTable};
-use crate::operation::delete_table;
+use crate::clearing::Clearing;
 use crate::table::{Table, TableState};
+use crate::{Engine, fault};
 
-/// After a fault of the store. A state that can't be left is left when the database is next opened.
-const TRIES: u32 = 100;
-const PAUSE: Duration = Duration::from_secs(1);
-
-/// A table that is about to leave its state.
+/// Takes a table out of a passing state.
+#[derive(Clone)]
 pub struct StateChange {
-    pub store: Arc<dyn Store>,
+    pub background: Background,
     pub catalog: Arc<Catalog>,
     pub table: Arc<LiveTable>,
+    /// How long the table stays in the state.
+    pub delay: Duration,
+}
+
+impl Job for StateChange {
+    fn name(&self) -> &'static str {
+        "change of a table's state"
+    }
+
+    fn subject(&self) -> String {
+        self.table.full_name()
+    }
+
+    fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    fn is_short(&self) -> bool {
+        true
+    }
+
+    async fn run(&self) -> Result<(), StoreError> {
+        self.finish().await
+    }
 }
 
 impl StateChange {
-    /// Waits, then leaves the state, whatever it takes.
-    pub async fn run(self, delay: Duration) {
-        if !delay.is_zero() {
-            tokio::time::sleep(delay).await;
-        }
-        for _ in 0..TRIES {
-            match self.finish().await {
-                Ok(()) => return,
-                Err(error) => {
-                    tracing::warn!(%error, table = self.table.name, "a table can't leave its state yet");
-                }
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
-    }
-
-    /// Leaves the state at once.
+    /// Makes the table ACTIVE, or drops it.
     pub async fn finish(&self) -> Result<(), StoreError> {
         match self.table.state {
             TableState::Active => Ok(()),
@@ -59,16 +67,68 @@ impl StateChange {
             table.state = TableState::Active;
             Ok(table)
         };
-        self.catalog.replace(&self.table.caller(), &self.table.name, active).await?;
+        self.catalog.replace(&self.table.namespace, &self.table.name, active).await?;
         Ok(())
     }
 
-    /// Takes the table out of the catalog; its rows are cleared in the background.
+    /// Removes the table from the catalog and starts to clear its rows.
     async fn drop_table(&self) -> Result<(), StoreError> {
-        let dropped = self.catalog.remove(&self.table.caller(), &self.table.name).await?;
+        let id = self.table.id.clone();
+        let is_expected = move |table: &Table| table.id == id && table.state == TableState::Deleting;
+        let dropped = self.catalog.remove(&self.table.namespace, &self.table.name, is_expected).await?;
         if let Some(dropped) = dropped {
-            tokio::spawn(delete_table::clear_all(self.store.clone(), dropped));
+            self.background.start(Clearing::of_table(self.catalog.clone(), dropped));
         }
         Ok(())
+    }
+}
+
+impl Engine {
+    /// What takes the table out of its state.
+    pub(crate) fn state_change(&self, table: &Arc<LiveTable>) -> StateChange {
+        StateChange {
+            background: self.background.clone(),
+            catalog: self.catalog.clone(),
+            table: table.clone(),
+            delay: self.options.state_delay,
+        }
+    }
+
+    /// The state of a table that is being created or updated: ACTIVE at once if there is no delay.
+    pub(crate) fn passing_state(&self, state: TableState) -> TableState {
+        if self.options.state_delay.is_zero() { TableState::Active } else { state }
+    }
+
+    /// Lets a table leave its passing state after the delay. Without a delay it has left the state when
+    /// this returns, unless the store fails: then the background goes on trying.
+    pub(crate) async fn leave_state(&self, table: &Arc<LiveTable>) {
+        if table.state == TableState::Active {
+            return;
+        }
+        let change = self.state_change(table);
+        if change.delay.is_zero() {
+            let step = change.clone();
+            let finish = async move { step.finish().await };
+            let left = self.background.carry_through(change.name(), &table.name, finish).await;
+            let Err(error) = left.and_then(|outcome| outcome) else { return };
+            tracing::warn!(%error, table = table.full_name(), "a table could not leave its state at once");
+        }
+        self.background.start(change);
+    }
+
+    /// Changes the settings of an active table; `None` if it is gone.
+    pub(crate) async fn change_table(
+        &self,
+        table: &Table,
+        change: impl Fn(&mut Table) -> Result<(), Error> + Send + Sync + 'static,
+    ) -> Result<Option<Arc<LiveTable>>, Error> {
+        let change = move |table: &Table, _| {
+            table.check_active()?;
+            let mut table = table.clone();
+            change(&mut table)?;
+            Ok(table)
+        };
+        let changed = self.catalog.replace(&table.namespace, &table.name, change).await;
+        changed.map_err(fault::of_store)?.transpose()
     }
 }

@@ -1,47 +1,50 @@
-//! A table as the catalog knows it: an immutable snapshot, replaced as a whole when it changes.
+//! The definition of a table, as the catalog stores it. It is replaced as a whole when it changes.
 
 use std::collections::BTreeMap;
 
 use api::Error;
 use item::{Item, ItemBuilder, ItemRef, Type};
 use serde::{Deserialize, Serialize};
-use store::Space;
+use store::{Position, Space, StoreError};
 
-use crate::Caller;
+use crate::{Namespace, space};
 
-/// Everything that is decided about a table, and nothing of its items.
+/// The schema and the settings of a table.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Table {
-    pub account: String,
-    pub region: String,
+    #[serde(flatten)]
+    pub namespace: Namespace,
     pub name: String,
-    /// The stable UUID that clients see.
+    /// The UUID that clients see. A table that is created again under the same name has another.
     pub id: String,
     space: u64,
     pub created_ms: u64,
     pub keys: KeySchema,
-    /// As the clients declared them, the attributes of indexes too.
+    /// The AttributeDefinitions, those for indexes included.
     pub definitions: Vec<KeyAttribute>,
-    /// In the order of their making.
+    /// In the order of their creation.
     pub indexes: Vec<Index>,
-    /// Where the sizes of item collections are kept, if there are local indexes.
+    /// The space that holds the sizes of item collections, if there are local indexes.
     collections: Option<u64>,
     pub billing: Billing,
     pub deletion_protection: bool,
-    /// Absent until a client sets it.
+    /// `None` until a client sets it.
     pub class: Option<TableClass>,
     #[serde(default)]
     pub state: TableState,
     #[serde(default)]
     pub tags: BTreeMap<String, String>,
-    /// The attribute that holds when an item expires, if items do.
+    /// The attribute that holds the time at which an item expires.
     pub time_to_live: Option<String>,
     pub policy: Option<ResourcePolicy>,
-    /// Absent with the key that the service owns, which is the default.
+    /// The revision of the last removal of a policy, if there is none now.
+    #[serde(default)]
+    pub policy_removal: Option<String>,
+    /// `None` with the key that the service owns, which is the default.
     pub encryption: Option<Encryption>,
 }
 
-/// A table is anything but active only for as long as changes of state are made to last.
+/// The state of a table. Tables change state at once unless `--state-delay` is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TableState {
     Creating,
@@ -51,29 +54,31 @@ pub enum TableState {
     Deleting,
 }
 
-/// Who else may use the table. It is kept and shown; access is not decided by it.
+/// A resource-based policy. It is stored and returned, but not enforced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourcePolicy {
+    /// JSON, as the client sent it.
     pub document: String,
+    /// The time of the change in milliseconds; later revisions are greater.
     pub revision: String,
 }
 
-/// The key that a client wants its table encrypted with. It is kept and shown; the store's files are
-/// what they are.
+/// The encryption key that a client asked for. It is stored and returned, but nothing is encrypted with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Encryption {
     /// The ARN, id or alias that the client gave, or none for the key that the service manages.
     pub key: Option<String>,
 }
 
-/// The attributes that locate an item. A table has one HASH attribute and at most one RANGE
-/// attribute; the key of an index may have more of each.
+/// The key attributes of a table or index. A table has one HASH attribute and at most one RANGE
+/// attribute; an index may have more of each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeySchema {
     pub partition: Vec<KeyAttribute>,
     pub sort: Vec<KeyAttribute>,
 }
 
+/// A key attribute and its type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyAttribute {
     pub name: String,
@@ -90,10 +95,11 @@ pub struct Index {
     pub keys: KeySchema,
     pub projection: Projection,
     pub state: IndexState,
-    /// Of a global index; a local one shares the table's.
+    /// The throughput of a global index; a local one shares the table's.
     pub billing: Option<Throughput>,
 }
 
+/// Whether an index is global or local.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scope {
     Global,
@@ -108,16 +114,17 @@ pub enum Projection {
     All,
 }
 
+/// The state of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IndexState {
-    /// Written to, but not yet complete.
+    /// Writes maintain it, but it does not hold all items yet.
     Creating,
     Active,
-    /// No longer written to.
+    /// Writes no longer maintain it.
     Deleting,
 }
 
-/// What a global index may use each second; zeros on demand.
+/// The throughput of a global index in units per second; zeros on demand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Throughput {
     pub read_units: u64,
@@ -127,48 +134,53 @@ pub struct Throughput {
     pub warm: WarmThroughput,
 }
 
-/// How a table's throughput is paid for.
+/// The throughput of a table and how it is paid for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Billing {
     pub mode: BillingMode,
     pub read_units: u64,
     pub write_units: u64,
-    /// When the table last became on-demand; a table that never was has no billing summary.
+    /// When the table last became on-demand. A table that never was has no billing summary.
     pub on_demand_since_ms: Option<u64>,
+    /// When the provisioned throughput was last increased.
     pub increased_ms: Option<u64>,
+    /// When the provisioned throughput was last decreased.
     pub decreased_ms: Option<u64>,
     pub on_demand_max: OnDemandMax,
     #[serde(default)]
     pub warm: WarmThroughput,
 }
 
+/// DynamoDB's two billing modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BillingMode {
     Provisioned,
     OnDemand,
 }
 
-/// The caps a client put on an on-demand table.
+/// The maximum throughput that a client set for an on-demand table or index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OnDemandMax {
     pub read_units: Option<i64>,
     pub write_units: Option<i64>,
 }
 
-/// What a client asked a table or index to be ready for at once; zeros if it never did.
+/// The warm throughput that a client set; zeros if it never did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmThroughput {
     pub read_units: u64,
     pub write_units: u64,
 }
 
+/// The table class that a client set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableClass {
     pub infrequent_access: bool,
+    /// When it was last changed, after the creation of the table.
     pub changed_ms: Option<u64>,
 }
 
-/// What the catalog must know to make a table; the rest follows from its name and time.
+/// The definition of a table that is to be created.
 #[derive(Clone)]
 pub struct NewTable {
     pub name: String,
@@ -184,6 +196,7 @@ pub struct NewTable {
     pub encryption: Option<Encryption>,
 }
 
+/// The definition of an index that is to be created.
 #[derive(Clone)]
 pub struct NewIndex {
     pub name: String,
@@ -194,6 +207,7 @@ pub struct NewIndex {
 }
 
 impl NewIndex {
+    /// The index in its space.
     pub fn in_space(self, space: Space, state: IndexState) -> Index {
         Index {
             name: self.name,
@@ -208,31 +222,33 @@ impl NewIndex {
 }
 
 impl Index {
+    /// The space of its rows.
     pub fn space(&self) -> Space {
         Space(self.space)
     }
 
+    /// Whether it is a global index.
     pub fn is_global(&self) -> bool {
         self.scope == Scope::Global
     }
 
-    /// Whether writes must reach it.
+    /// Whether writes maintain it.
     pub fn is_written(&self) -> bool {
         self.state != IndexState::Deleting
     }
 }
 
 impl Table {
-    /// A table whose spaces begin with `space`: its own, one for each index, one for its collections.
-    pub fn new(caller: &Caller, new: NewTable, space: Space, id: String, created_ms: u64) -> Table {
+    /// A table with consecutive spaces from `space` on: its own, one for each index, one for its item
+    /// collections.
+    pub fn new(namespace: Namespace, new: NewTable, space: Space, id: String, created_ms: u64) -> Table {
         let local = new.indexes.iter().any(|index| index.scope == Scope::Local);
         let collections = local.then_some(space.0 + 1 + new.indexes.len() as u64);
         let index = |(number, index): (usize, NewIndex)| {
             index.in_space(Space(space.0 + 1 + number as u64), IndexState::Active)
         };
         Table {
-            account: caller.account.clone(),
-            region: caller.region.clone(),
+            namespace,
             name: new.name,
             id,
             space: space.0,
@@ -248,24 +264,27 @@ impl Table {
             tags: new.tags,
             time_to_live: None,
             policy: new.policy,
+            policy_removal: None,
             encryption: new.encryption,
         }
     }
 
+    /// The space of its items.
     pub fn space(&self) -> Space {
         Space(self.space)
     }
 
-    /// Where the sizes of its item collections are kept, if it has such.
+    /// The space that holds the sizes of its item collections, if it has local indexes.
     pub fn collections(&self) -> Option<Space> {
         self.collections.map(Space)
     }
 
+    /// The index of this name.
     pub fn index(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| index.name == name)
     }
 
-    /// Leaves only the definitions of attributes that are part of some key.
+    /// Removes the definitions of attributes that are no longer part of a key.
     pub fn forget_unused_definitions(&mut self) {
         let Table { keys, indexes, definitions, .. } = self;
         let used = |name: &str| keys.contains(name) || indexes.iter().any(|index| index.keys.contains(name));
@@ -277,7 +296,7 @@ impl Table {
         matches!(self.state, TableState::Active | TableState::Updating)
     }
 
-    /// Refuses to change a table that is still busy with another change.
+    /// Refuses to change a table while another change is under way.
     pub fn check_active(&self) -> Result<(), Error> {
         match self.state {
             TableState::Active => Ok(()),
@@ -287,24 +306,64 @@ impl Table {
         }
     }
 
-    /// Every space it has: its own, those of its indexes, that of its collections.
+    /// All its spaces: its own, those of its indexes, that of its item collections.
     pub fn spaces(&self) -> impl Iterator<Item = Space> {
         std::iter::once(self.space()).chain(self.indexes.iter().map(Index::space)).chain(self.collections())
     }
 
-    pub fn caller(&self) -> Caller {
-        Caller::new(&self.account, &self.region)
+    /// The number after the greatest of its spaces.
+    pub fn spaces_end(&self) -> u64 {
+        self.spaces().map(|space| space.0 + 1).max().expect("a table has a space")
     }
 
+    /// What is wrong with its spaces: they must be distinct, and none may be reserved.
+    pub fn fault_in_spaces(&self) -> Option<String> {
+        let mut spaces: Vec<Space> = self.spaces().collect();
+        spaces.sort_unstable();
+        let reserved = spaces.first().filter(|space| **space < space::FIRST_OF_TABLES);
+        let twice = spaces.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| &pair[0]);
+        let reserved = reserved.map(|space| format!("space {} is reserved", space.0));
+        reserved.or_else(|| twice.map(|space| format!("space {} is used twice", space.0)))
+    }
+
+    /// Whether this is the same table as the other, perhaps with other indexes and settings.
+    pub fn is_successor_of(&self, other: &Table) -> bool {
+        (&self.namespace, &self.name, &self.id, self.space)
+            == (&other.namespace, &other.name, &other.id, other.space)
+    }
+
+    /// The ARN that clients see.
     pub fn arn(&self) -> String {
-        format!("arn:aws:dynamodb:{}:{}:table/{}", self.region, self.account, self.name)
+        let Namespace { account, region } = &self.namespace;
+        format!("arn:aws:dynamodb:{region}:{account}:table/{}", self.name)
     }
 
+    /// The ARN of one of its indexes.
     pub fn index_arn(&self, index: &Index) -> String {
         format!("{}/index/{}", self.arn(), index.name)
     }
 
-    /// How many partitions serve the table, for the floor that a Scan pays.
+    /// Its name in messages to the operator.
+    pub fn full_name(&self) -> String {
+        let Namespace { account, region } = &self.namespace;
+        format!("table {} of account {account} in {region}", self.name)
+    }
+
+    /// The name of one of its indexes in messages to the operator.
+    pub fn full_name_of(&self, index: &Index) -> String {
+        format!("{}, index {}", self.full_name(), index.name)
+    }
+
+    /// The error for a stored row of the table, or of one of its indexes, that is no item.
+    pub fn unreadable(&self, space: Space, position: &Position, error: impl std::fmt::Display) -> StoreError {
+        let index = self.indexes.iter().find(|index| index.space() == space);
+        let name = index.map_or_else(|| self.full_name(), |index| self.full_name_of(index));
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let (partition, sort) = (hex(&position.partition.0), hex(&position.sort));
+        StoreError::Corrupt(format!("{name}: the row at partition {partition}, sort {sort}: {error}"))
+    }
+
+    /// The number of partitions, which determines the least that a Scan costs.
     pub fn partitions(&self) -> u64 {
         match self.billing.mode {
             BillingMode::OnDemand => capacity::PARTITIONS_ON_DEMAND,
@@ -316,8 +375,8 @@ impl Table {
 }
 
 impl Billing {
-    /// What the table can serve at once: what it was asked to be ready for, and never less than what is
-    /// provisioned or what a new on-demand table can.
+    /// The throughput that the table can serve at once: what a client set, but not less than what is
+    /// provisioned or what a new on-demand table serves.
     pub fn warm(&self) -> WarmThroughput {
         let base = match self.mode {
             BillingMode::OnDemand => WarmThroughput::ON_DEMAND,
@@ -330,7 +389,7 @@ impl Billing {
 }
 
 impl Throughput {
-    /// What the index can serve at once, as for a table.
+    /// The throughput that the index can serve at once, as for a table.
     pub fn warm(&self) -> WarmThroughput {
         let provisioned = WarmThroughput { read_units: self.read_units, write_units: self.write_units };
         let base =
@@ -359,11 +418,12 @@ impl KeySchema {
         self.partition.iter().chain(&self.sort)
     }
 
+    /// Whether the attribute is part of the key.
     pub fn contains(&self, name: &str) -> bool {
         self.attributes().any(|attribute| attribute.name == name)
     }
 
-    /// The item's key attributes alone.
+    /// The key attributes of an item.
     pub fn pick(&self, item: ItemRef<'_>) -> Item {
         let mut key = ItemBuilder::default();
         for attribute in self.attributes() {
@@ -375,7 +435,7 @@ impl KeySchema {
     }
 }
 
-/// Types are written by their DynamoDB name, so that the catalog's rows can be read by eye.
+/// Types have their DynamoDB names in the catalog's rows, so that people can read them.
 mod type_name {
     use item::Type;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};

@@ -1,41 +1,43 @@
-//! Checks that what is stored agrees with itself: every item can be read and lies where its key says, and
-//! every ACTIVE index equals a fresh projection of its table.
+//! Checks that the stored data is consistent: every item can be read and lies at the position of its key,
+//! and every ACTIVE index equals the projection of its table.
 //!
-//! Everything is read from one snapshot, so it may run beside writers. The rows of each index are counted
-//! twice: as the items say, each looked up, and as the index has them. If all those looked up are right
-//! and there are no more, the index is right.
-
-use std::ops::{Bound, ControlFlow};
+//! Everything is read from one snapshot, so writes may go on. Each index is checked in two steps: the row
+//! of every item is looked up, and then the rows are counted. If all rows are right and there are no
+//! others, the index is right.
 
 use bytes::Bytes;
 use item::Item;
-use store::{Consistency, Direction, Key, Partition, Position, Range, Read, Space, StoreError};
+use store::{Consistency, Key, Position, Read, Space, StoreError};
 
-use crate::index;
 use crate::table::{Index, IndexState, Table};
-use crate::{Caller, Engine};
+use crate::walk::Walk;
+use crate::{Engine, index};
 
-/// Rows looked at together.
+/// Rows that are checked together.
 const BATCH_ROWS: usize = 500;
-/// Faults that are told in full; the rest are counted.
-const FAULTS_TOLD_MAX: usize = 100;
+/// Faults that are described; the rest are only counted.
+const REPORTS_MAX: usize = 100;
 
-/// What was checked, and what was found wrong.
+/// What was checked, and what is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
+    /// Tables that were checked.
     pub tables: usize,
+    /// Items that were checked.
     pub items: usize,
+    /// Rows of indexes that were checked.
     pub index_rows: usize,
+    /// Everything that is wrong.
     pub faults: usize,
-    /// The first of them, in words.
-    pub told: Vec<String>,
+    /// A description of each of the first faults.
+    pub reports: Vec<String>,
 }
 
 impl Verification {
-    fn fault(&mut self, text: impl FnOnce() -> String) {
+    fn fault(&mut self, report: impl FnOnce() -> String) {
         self.faults += 1;
-        if self.told.len() < FAULTS_TOLD_MAX {
-            self.told.push(text());
+        if self.reports.len() < REPORTS_MAX {
+            self.reports.push(report());
         }
     }
 }
@@ -58,11 +60,12 @@ async fn verify_table(rows: &dyn Read, table: &Table, found: &mut Verification) 
     let indexes: Vec<&Index> =
         table.indexes.iter().filter(|index| index.state == IndexState::Active).collect();
     let mut expected = vec![0; indexes.len()];
-    let mut done = None;
+    let mut walk = Walk::new(table.space(), BATCH_ROWS);
     loop {
-        let batch = next_rows(rows, table.space(), done).await?;
-        let Some((last, _)) = batch.last() else { break };
-        done = Some(last.clone());
+        let mut batch = Vec::new();
+        if !walk.next(rows, &mut |key, row| batch.push((key.to_position(), row))).await? {
+            break;
+        }
         let items = readable(table, &batch, found);
         for (index, expected) in indexes.iter().zip(&mut expected) {
             let entries: Vec<_> =
@@ -75,27 +78,28 @@ async fn verify_table(rows: &dyn Read, table: &Table, found: &mut Verification) 
         let actual = count_rows(rows, index.space()).await?;
         found.index_rows += actual;
         if actual != expected {
-            let place = place(table, Some(index));
-            found.fault(|| format!("{place} has {actual} rows where the items ask for {expected}"));
+            let name = table.full_name_of(index);
+            found.fault(|| format!("{name} has {actual} rows, and the items need {expected}"));
         }
     }
     Ok(())
 }
 
-/// The items of a batch that can be read and lie where they should.
+/// The items of a batch that can be read and lie at the position of their key.
 fn readable(table: &Table, batch: &[(Position, Bytes)], found: &mut Verification) -> Vec<Item> {
     let mut items = Vec::with_capacity(batch.len());
     for (position, row) in batch {
         found.items += 1;
         match Item::from_stored(row.clone()) {
-            Err(error) => found.fault(|| format!("{}: {error}", place(table, None))),
+            Err(error) => {
+                found.fault(|| table.unreadable(table.space(), position, error).to_string());
+            }
             Ok(item) => {
                 if table.key_of_item(item.as_ref()).is_ok_and(|key| key.position == *position) {
                     items.push(item);
                 } else {
-                    found.fault(|| {
-                        format!("{}: {item:?} does not lie where its key says", place(table, None))
-                    });
+                    let name = table.full_name();
+                    found.fault(|| format!("{name}: {item:?} is not at the position of its key"));
                 }
             }
         }
@@ -114,44 +118,17 @@ async fn verify_entries(
     let stored = rows.get(&keys, Consistency::Latest).await?;
     for ((_, expected), stored) in entries.iter().zip(stored) {
         if stored.as_ref() != Some(&expected.clone().into_stored()) {
-            let place = place(table, Some(index));
+            let name = table.full_name_of(index);
             let what = if stored.is_some() { "another row than" } else { "no row for" };
-            found.fault(|| format!("{place} has {what} {expected:?}"));
+            found.fault(|| format!("{name} has {what} {expected:?}"));
         }
     }
     Ok(())
 }
 
-async fn next_rows(
-    rows: &dyn Read,
-    space: Space,
-    after: Option<Position>,
-) -> Result<Vec<(Position, Bytes)>, StoreError> {
-    let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-    let range = Range { space, start, end: Bound::Unbounded };
-    let mut batch = Vec::new();
-    rows.scan(&range, Direction::Forward, Consistency::Latest, &mut |key, row| {
-        let partition: Partition = *key.partition;
-        batch.push((Position { partition, sort: key.sort.to_vec() }, row));
-        if batch.len() < BATCH_ROWS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })
-    .await?;
-    Ok(batch)
-}
-
 async fn count_rows(rows: &dyn Read, space: Space) -> Result<usize, StoreError> {
     let mut count = 0;
-    let range = Range { space, start: Bound::Unbounded, end: Bound::Unbounded };
-    rows.scan(&range, Direction::Forward, Consistency::Latest, &mut |_, _| {
-        count += 1;
-        ControlFlow::Continue(())
-    })
-    .await?;
+    let mut walk = Walk::new(space, BATCH_ROWS);
+    while walk.next(rows, &mut |_, _| count += 1).await? {}
     Ok(count)
-}
-
-fn place(table: &Table, index: Option<&Index>) -> String {
-    let Caller { account, region } = table.caller();
-    let index = index.map_or_else(String::new, |index| format!(", index {}", index.name));
-    format!("table {} of account {account} in {region}{index}", table.name)
 }

@@ -251,6 +251,7 @@ impl Drop for Adjustment<'_> {
 /// the tables as they now are: whoever replaces a table from here on waits for us. The gates are taken in
 /// one order, so that two writes over several tables can't wait for each other.
 async fn enter(engine: &Engine, plans: &mut [Plan]) -> Result<Vec<OwnedRwLockReadGuard<()>>, Error> {
+    engine.check_writable().map_err(fault::of_store)?;
     let mut tables: Vec<Arc<LiveTable>> = plans.iter().map(|plan| plan.table.clone()).collect();
     tables.sort_by_key(|table| table.space());
     tables.dedup_by_key(|table| table.space());

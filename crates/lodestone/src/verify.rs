@@ -31,7 +31,7 @@ impl Verify {
             database.close().await.map_err(|error| error.to_string())?;
             Ok::<_, String>(found)
         })?;
-        for fault in &found.told {
+        for fault in &found.reports {
             println!("{fault}");
         }
         println!(

@@ -596,7 +596,7 @@ async fn check_database(database: &Database) {
     );
     assert_eq!(found.await["Item"], item);
     let found = database.verify().await.expect("the data is read");
-    assert_eq!((found.faults, found.told), (0, Vec::new()));
+    assert_eq!((found.faults, found.reports), (0, Vec::new()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

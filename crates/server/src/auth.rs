@@ -155,7 +155,8 @@ impl<'a> Signature<'a> {
         if !complaints.is_empty() {
             return Err(invalid(complaints.trim_end()));
         }
-        Ok(Caller::new(if is_account(key) { key } else { DEFAULT_ACCOUNT }, region))
+        let account = if is_account(key) { key } else { DEFAULT_ACCOUNT };
+        Ok(Caller::new(account, region).with_access_key(key))
     }
 
     /// The date's YYYYMMDD; `None` for the older form of HTTP's own dates, `Sun, 06 Nov 1994 08:49:37 GMT`,

@@ -18,8 +18,8 @@ fn text(indexes: &[IndexProgress]) -> String {
         "# HELP {INDEX_PROGRESS} How far the making of a global secondary index has come.\n\
          # TYPE {INDEX_PROGRESS} gauge\n"
     );
-    for IndexProgress { caller, table, index, percentage } in indexes {
-        let (account, region) = (label(&caller.account), label(&caller.region));
+    for IndexProgress { namespace, table, index, percentage } in indexes {
+        let (account, region) = (label(&namespace.account), label(&namespace.region));
         let _ = writeln!(
             text,
             "{INDEX_PROGRESS}{{account=\"{account}\",region=\"{region}\",table=\"{table}\",index=\"{index}\"}} \
@@ -37,12 +37,13 @@ fn label(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::Caller;
+    use engine::Namespace;
 
     #[test]
     fn an_index_in_the_making_is_a_line_with_its_labels() {
-        let caller = Caller::new("000000000000", "us-\"east");
-        let index = IndexProgress { caller, table: "orders".into(), index: "GSI3".into(), percentage: 42.04 };
+        let namespace = Namespace::new("000000000000", "us-\"east");
+        let index =
+            IndexProgress { namespace, table: "orders".into(), index: "GSI3".into(), percentage: 42.04 };
         let text = text(&[index]);
         assert!(text.ends_with(
             "{account=\"000000000000\",region=\"us-\\\"east\",table=\"orders\",index=\"GSI3\"} 42.0\n"

@@ -3,7 +3,7 @@
 use api::{BillingMode as Mode, CreateTableInput, CreateTableOutput, Error, TableStatus};
 
 use super::description::description;
-use super::{policy, schema};
+use super::{policy, schema, unserved};
 use crate::catalog::CreateError;
 use crate::table::{
     Billing, BillingMode, NewTable, OnDemandMax, ResourcePolicy, Table, TableState, WarmThroughput,
@@ -17,29 +17,21 @@ pub async fn run(
 ) -> Result<CreateTableOutput, Error> {
     input.check()?;
     let name = input.table_name.clone();
-    schema::warn_of_unserved(
-        &name,
-        &[
-            ("streams", input.stream_specification.as_ref().is_some_and(|stream| stream.stream_enabled)),
-            ("vector indexes", input.vector_indexes.is_some()),
-        ],
-    );
-    let (owner, now) = (caller.clone(), engine.environment.now_ms());
+    unserved::check_create_table(engine, &input)?;
+    let (namespace, now) = (caller.namespace.clone(), engine.environment.now_ms());
     let id = uuid(engine.environment.random());
-    let state = engine.passing(TableState::Creating);
-    let revision = policy::revision(engine.environment.random());
-    let new = NewTable { state, ..new_table(&input, revision, now)? };
-    let make = move |space| Table::new(&owner, new.clone(), space, id.clone(), now);
-    let table = engine.catalog.create(caller, &name, make).await.map_err(|error| match error {
+    let state = engine.passing_state(TableState::Creating);
+    let new = NewTable { state, ..new_table(&input, now)? };
+    let make = move |space| Table::new(namespace.clone(), new.clone(), space, id.clone(), now);
+    let table = engine.catalog.create(&caller.namespace, &name, make).await.map_err(|error| match error {
         CreateError::Exists => Error::table_exists(&name),
         CreateError::Store(error) => fault::of_store(error),
     })?;
-    engine.settle(&table).await;
+    engine.leave_state(&table).await;
     Ok(CreateTableOutput { table_description: Some(description(&table, TableStatus::Creating)) })
 }
 
-/// `revision` is for the policy, if there is one.
-fn new_table(input: &CreateTableInput, revision: String, now: u64) -> Result<NewTable, Error> {
+fn new_table(input: &CreateTableInput, now: u64) -> Result<NewTable, Error> {
     let throughput = input.provisioned_throughput.clone().unwrap_or_default();
     let on_demand = input.billing_mode == Some(Mode::PayPerRequest);
     let definitions = schema::definitions(input.attribute_definitions.as_deref().unwrap_or_default());
@@ -73,7 +65,10 @@ fn new_table(input: &CreateTableInput, revision: String, now: u64) -> Result<New
         class: input.table_class.map(|class| schema::table_class(class, None)),
         state: TableState::Active,
         tags: input.tags.iter().flatten().map(|tag| (tag.key.clone(), tag.value.clone())).collect(),
-        policy: input.resource_policy.clone().map(|document| ResourcePolicy { document, revision }),
+        policy: input
+            .resource_policy
+            .clone()
+            .map(|document| ResourcePolicy { document, revision: now.to_string() }),
         encryption: input.sse_specification.as_ref().and_then(schema::encryption),
     })
 }

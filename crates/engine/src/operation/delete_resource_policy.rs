@@ -1,7 +1,11 @@
-//! DeleteResourcePolicy: takes a table's policy away. Without one there is nothing to do, unless the
-//! request expects a revision.
+//! DeleteResourcePolicy: removes the policy of a table. The answer is the revision that was removed, or that of
+//! an earlier removal. A table without a policy is no error, unless the request expects a revision.
+
+use std::sync::Arc;
 
 use api::{DeleteResourcePolicyInput, DeleteResourcePolicyOutput, Error};
+
+use parking_lot::Mutex;
 
 use super::policy;
 use crate::table::Table;
@@ -14,13 +18,20 @@ pub async fn run(
 ) -> Result<DeleteResourcePolicyOutput, Error> {
     input.check()?;
     let arn = input.resource_arn.clone();
-    let table = engine.find(caller, &arn).ok_or_else(|| Error::resource_not_found_arn(&arn))?;
-    let revision = table.policy.as_ref().map(|policy| policy.revision.clone());
+    let table = policy::table(engine, caller, &arn)?;
+    let (now, revision) = (engine.environment.now_ms(), Arc::new(Mutex::new(None)));
+    let removed = revision.clone();
     let delete = move |table: &mut Table| {
         policy::check_revision(table, input.expected_revision_id.as_deref())?;
-        table.policy = None;
+        *removed.lock() = policy::current_revision(table).map(str::to_owned);
+        if table.policy.is_some() {
+            table.policy_removal = Some(policy::next_revision(table, now));
+            table.policy = None;
+        }
         Ok(())
     };
-    engine.change(&table, delete).await?.ok_or_else(|| Error::resource_not_found_arn(&arn))?;
-    Ok(DeleteResourcePolicyOutput { revision_id: revision })
+    let changed = engine.change_table(&table, delete).await?;
+    changed.ok_or_else(|| Error::resource_not_found_table(&table.name))?;
+    let revision_id = revision.lock().take();
+    Ok(DeleteResourcePolicyOutput { revision_id })
 }

@@ -1,4 +1,4 @@
-//! DescribeContinuousBackups: as for every table on which point-in-time recovery was never switched on.
+//! DescribeContinuousBackups: the answer for a table that never had point-in-time recovery.
 
 use api::{
     ContinuousBackupsDescription, ContinuousBackupsStatus, DescribeContinuousBackupsInput,
@@ -13,7 +13,7 @@ pub async fn run(
     input: DescribeContinuousBackupsInput,
 ) -> Result<DescribeContinuousBackupsOutput, Error> {
     input.check()?;
-    engine.find(caller, &input.table_name).ok_or_else(|| Error::table_not_found(&input.table_name))?;
+    engine.find(caller, &input.table_name)?.ok_or_else(|| Error::table_not_found(&input.table_name))?;
     Ok(DescribeContinuousBackupsOutput {
         continuous_backups_description: Some(ContinuousBackupsDescription {
             continuous_backups_status: ContinuousBackupsStatus::Enabled,

@@ -1,4 +1,4 @@
-//! DescribeEndpoints: where clients that look for their endpoint find it.
+//! DescribeEndpoints: the host and port that clients should use.
 
 use api::{DescribeEndpointsRequest, DescribeEndpointsResponse, Endpoint, Error};
 
@@ -13,7 +13,7 @@ pub async fn run(
 ) -> Result<DescribeEndpointsResponse, Error> {
     input.check()?;
     let address = engine.options.endpoint.clone();
-    let address = address.unwrap_or_else(|| format!("dynamodb.{}.amazonaws.com", caller.region));
+    let address = address.unwrap_or_else(|| format!("dynamodb.{}.amazonaws.com", caller.namespace.region));
     Ok(DescribeEndpointsResponse {
         endpoints: vec![Endpoint { address, cache_period_in_minutes: CACHE_MINUTES }],
     })

@@ -1,5 +1,5 @@
-//! DescribeLimits: what an account may provision. These are the quotas of an ordinary account; nothing
-//! here is held to them.
+//! DescribeLimits: how much throughput an account may provision. These are the quotas of a new account;
+//! they are not enforced.
 
 use api::{DescribeLimitsInput, DescribeLimitsOutput, Error};
 

@@ -1,4 +1,4 @@
-//! DescribeTable: what the catalog knows of a table.
+//! DescribeTable: the definition and the state of a table.
 
 use api::{DescribeTableInput, DescribeTableOutput, Error};
 
@@ -12,7 +12,7 @@ pub async fn run(
 ) -> Result<DescribeTableOutput, Error> {
     input.check()?;
     let table = engine
-        .find(caller, &input.table_name)
+        .find(caller, &input.table_name)?
         .ok_or_else(|| Error::resource_not_found_table(&input.table_name))?;
     Ok(DescribeTableOutput { table: Some(current(&table)) })
 }

@@ -13,7 +13,7 @@ pub async fn run(
 ) -> Result<DescribeTimeToLiveOutput, Error> {
     input.check()?;
     let table = engine
-        .find(caller, &input.table_name)
+        .find(caller, &input.table_name)?
         .ok_or_else(|| Error::resource_not_found_table(&input.table_name))?;
     let status = match table.time_to_live {
         Some(_) => TimeToLiveStatus::Enabled,

@@ -1,4 +1,4 @@
-//! A table as clients see it.
+//! The TableDescription of a table.
 
 use api::{
     AttributeDefinition, BillingMode as Mode, BillingModeSummary, GlobalSecondaryIndexDescription,
@@ -9,13 +9,14 @@ use api::{
 };
 use item::Type;
 
+use crate::Namespace;
 use crate::catalog::LiveTable;
 use crate::table::{
     Billing, BillingMode, Encryption, Index, IndexState, KeyAttribute, KeySchema, OnDemandMax, Projection,
     Scope, Table, TableState, WarmThroughput,
 };
 
-/// What DeleteTable answers with, and DescribeTable from then on: the table without its schema.
+/// The description of a table that is being deleted: it has no schema.
 pub fn deleted(table: &LiveTable) -> TableDescription {
     TableDescription {
         attribute_definitions: None,
@@ -27,7 +28,7 @@ pub fn deleted(table: &LiveTable) -> TableDescription {
     }
 }
 
-/// The table in the state that it is in.
+/// The description of a table in its current state.
 pub fn current(table: &LiveTable) -> TableDescription {
     match table.state {
         TableState::Creating => description(table, TableStatus::Creating),
@@ -37,7 +38,8 @@ pub fn current(table: &LiveTable) -> TableDescription {
     }
 }
 
-/// The table in another state: as it is in the answer to the request that changed it.
+/// The description of a table with this status. The answer to a request shows the status that the request
+/// began, which may already be over.
 pub fn description(table: &LiveTable, status: TableStatus) -> TableDescription {
     let size = table.sizes.shown(table.space());
     TableDescription {
@@ -65,7 +67,7 @@ pub fn description(table: &LiveTable, status: TableStatus) -> TableDescription {
     }
 }
 
-/// The indexes of one scope; a table without any says nothing of them.
+/// The descriptions of the indexes of one scope; `None` if there are none.
 fn listed<T>(table: &LiveTable, scope: Scope, describe: impl Fn(&LiveTable, &Index) -> T) -> Option<Vec<T>> {
     let indexes = table.indexes.iter().filter(|index| index.scope == scope);
     let described: Vec<T> = indexes.map(|index| describe(table, index)).collect();
@@ -99,7 +101,7 @@ fn global_index(table: &LiveTable, index: &Index, status: TableStatus) -> Global
             IndexState::Active => IndexStatus::Active,
             IndexState::Deleting => IndexStatus::Deleting,
         }),
-        // Room is made for a new index while its table is being updated; then it is filled.
+        // At DynamoDB the back-fill of a new index begins when the table is no longer UPDATING.
         backfilling: (index.state == IndexState::Creating).then_some(status != TableStatus::Updating),
         provisioned_throughput: Some(ProvisionedThroughputDescription {
             read_capacity_units: Some(throughput.read_units as i64),
@@ -158,7 +160,7 @@ fn throughput(billing: &Billing) -> ProvisionedThroughputDescription {
     }
 }
 
-/// A table that was never on-demand has none.
+/// `None` for a table that was never on-demand.
 fn billing_mode(billing: &Billing) -> Option<BillingModeSummary> {
     let since = billing.on_demand_since_ms?;
     Some(BillingModeSummary {
@@ -170,7 +172,7 @@ fn billing_mode(billing: &Billing) -> Option<BillingModeSummary> {
     })
 }
 
-/// Only the caps that there are.
+/// `None` if there are no maximums.
 fn on_demand_max(max: OnDemandMax) -> Option<OnDemandThroughput> {
     (max != OnDemandMax::default()).then_some(OnDemandThroughput {
         max_read_request_units: max.read_units,
@@ -202,7 +204,8 @@ fn sse(table: &Table, encryption: &Encryption) -> SSEDescription {
 }
 
 fn kms_arn(table: &Table, resource: &str) -> String {
-    format!("arn:aws:kms:{}:{}:{resource}", table.region, table.account)
+    let Namespace { account, region } = &table.namespace;
+    format!("arn:aws:kms:{region}:{account}:{resource}")
 }
 
 fn table_class(table: &Table) -> Option<TableClassSummary> {

@@ -2,6 +2,7 @@
 
 use api::{Error, GetResourcePolicyInput, GetResourcePolicyOutput};
 
+use super::policy;
 use crate::{Caller, Engine};
 
 pub async fn run(
@@ -11,7 +12,7 @@ pub async fn run(
 ) -> Result<GetResourcePolicyOutput, Error> {
     input.check()?;
     let arn = &input.resource_arn;
-    let table = engine.find(caller, arn).ok_or_else(|| Error::resource_not_found_arn(arn))?;
+    let table = policy::table(engine, caller, arn)?;
     let policy = table.policy.clone().ok_or_else(|| Error::policy_not_found(arn))?;
     Ok(GetResourcePolicyOutput { policy: Some(policy.document), revision_id: Some(policy.revision) })
 }

@@ -1,4 +1,4 @@
-//! ListTables: the names of an account's tables in a Region, a page at a time.
+//! ListTables: the names of an account's tables in a Region, in pages.
 
 use api::{Error, ListTablesInput, ListTablesOutput, limits};
 
@@ -12,8 +12,8 @@ pub async fn run(
     input.check()?;
     let limit = input.limit.map_or(limits::LIST_TABLES_PAGE_MAX, |limit| limit as usize);
     let after = input.exclusive_start_table_name.as_deref();
-    // One more than asked for tells whether the page is the last.
-    let mut names = engine.catalog.names(caller, after, limit + 1);
+    // One name more than asked for shows whether the page is the last.
+    let mut names = engine.catalog.names(&caller.namespace, after, limit + 1);
     let more = names.len() > limit;
     names.truncate(limit);
     Ok(ListTablesOutput {

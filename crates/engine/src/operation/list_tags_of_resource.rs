@@ -1,4 +1,4 @@
-//! ListTagsOfResource: a table's tags by their keys, all in one page.
+//! ListTagsOfResource: the tags of a table in the order of their keys, all in one page.
 
 use api::{Error, ListTagsOfResourceInput, ListTagsOfResourceOutput, Tag};
 
@@ -11,7 +11,8 @@ pub async fn run(
 ) -> Result<ListTagsOfResourceOutput, Error> {
     input.check()?;
     let arn = &input.resource_arn;
-    let table = engine.find(caller, arn).ok_or_else(|| Error::tags_denied(&caller.account, arn))?;
+    let table =
+        engine.find(caller, arn)?.ok_or_else(|| Error::tags_denied(&caller.namespace.account, arn))?;
     let tags = table.tags.iter().map(|(key, value)| Tag { key: key.clone(), value: value.clone() });
     Ok(ListTagsOfResourceOutput { tags: Some(tags.collect()), next_token: None })
 }

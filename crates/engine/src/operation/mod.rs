@@ -34,10 +34,12 @@ mod cancellation;
 mod consumed;
 mod description;
 mod digest;
-pub mod expressions;
 mod item_collection;
 mod next_token;
 mod paging;
 mod policy;
 mod schema;
 mod statement;
+mod unserved;
+
+use crate::expressions;

@@ -14,17 +14,20 @@ pub async fn run(
     input.check()?;
     policy::check_document(&input.policy)?;
     let arn = input.resource_arn.clone();
-    let table = engine.find(caller, &arn).ok_or_else(|| Error::resource_not_found_arn(&arn))?;
-    let revision = policy::revision(engine.environment.random());
+    let table = policy::table(engine, caller, &arn)?;
+    let now = engine.environment.now_ms();
     let put = move |table: &mut Table| {
         policy::check_revision(table, input.expected_revision_id.as_deref())?;
         // The same policy again is no new revision.
-        if table.policy.as_ref().is_none_or(|policy| policy.document != input.policy) {
-            let (document, revision) = (input.policy.clone(), revision.clone());
-            table.policy = Some(ResourcePolicy { document, revision });
+        let current = table.policy.as_ref();
+        if current.is_none_or(|current| !policy::is_same_document(&current.document, &input.policy)) {
+            let revision = policy::next_revision(table, now);
+            table.policy = Some(ResourcePolicy { document: input.policy.clone(), revision });
+            table.policy_removal = None;
         }
         Ok(())
     };
-    let table = engine.change(&table, put).await?.ok_or_else(|| Error::resource_not_found_arn(&arn))?;
+    let changed = engine.change_table(&table, put).await?;
+    let table = changed.ok_or_else(|| Error::resource_not_found_table(&table.name))?;
     Ok(PutResourcePolicyOutput { revision_id: table.policy.as_ref().map(|policy| policy.revision.clone()) })
 }

@@ -1,5 +1,4 @@
-//! From the shapes that define tables and indexes to what the catalog keeps. `check` has made sure
-//! that they are right.
+//! Converts the shapes that define tables and indexes into the catalog's. `check` has validated them.
 
 use api::{
     AttributeDefinition, Error, GlobalSecondaryIndex, KeySchemaElement, KeyType, LocalSecondaryIndex,
@@ -12,14 +11,7 @@ use crate::table::{
     WarmThroughput,
 };
 
-/// Tells the operator what a request asked for and does not get. Such a table is made all the same: most
-/// programs that bring their templates along can do without.
-pub fn warn_of_unserved(table: &str, asked: &[(&str, bool)]) {
-    for (what, _) in asked.iter().filter(|(_, asked)| *asked) {
-        tracing::warn!(table, "{what} are not served yet: the table does without them");
-    }
-}
-
+/// The AttributeDefinitions.
 pub fn definitions(definitions: &[AttributeDefinition]) -> Vec<KeyAttribute> {
     let attribute = |definition: &AttributeDefinition| KeyAttribute {
         name: definition.attribute_name.clone(),
@@ -32,6 +24,7 @@ pub fn definitions(definitions: &[AttributeDefinition]) -> Vec<KeyAttribute> {
     definitions.iter().map(attribute).collect()
 }
 
+/// The KeySchema, with the types of its attributes.
 pub fn keys(elements: &[KeySchemaElement], definitions: &[KeyAttribute]) -> KeySchema {
     let attributes = |key_type: KeyType| {
         let elements = elements.iter().filter(|element| element.key_type == key_type);
@@ -43,6 +36,7 @@ pub fn keys(elements: &[KeySchemaElement], definitions: &[KeyAttribute]) -> KeyS
     KeySchema { partition: attributes(KeyType::Hash), sort: attributes(KeyType::Range) }
 }
 
+/// A local index to be created.
 pub fn local_index(index: &LocalSecondaryIndex, definitions: &[KeyAttribute]) -> NewIndex {
     NewIndex {
         name: index.index_name.clone(),
@@ -53,6 +47,7 @@ pub fn local_index(index: &LocalSecondaryIndex, definitions: &[KeyAttribute]) ->
     }
 }
 
+/// A global index to be created.
 pub fn global_index(index: &GlobalSecondaryIndex, definitions: &[KeyAttribute]) -> Result<NewIndex, Error> {
     let mut throughput = provisioned(Throughput::default(), index.provisioned_throughput.as_ref());
     throughput.on_demand_max = on_demand_max(throughput.on_demand_max, index.on_demand_throughput.as_ref());
@@ -68,7 +63,7 @@ pub fn global_index(index: &GlobalSecondaryIndex, definitions: &[KeyAttribute]) 
     })
 }
 
-/// How messages name what an index's setting is for.
+/// How messages about a setting name its index.
 pub fn of_index(name: &str) -> String {
     format!("index: {name}")
 }
@@ -83,6 +78,7 @@ fn projection(projection: &api::Projection) -> Projection {
     }
 }
 
+/// The throughput that a request asks for, or the current one.
 pub fn provisioned(current: Throughput, asked: Option<&ProvisionedThroughput>) -> Throughput {
     asked.map_or(current, |units| Throughput {
         read_units: units.read_capacity_units as u64,
@@ -91,20 +87,20 @@ pub fn provisioned(current: Throughput, asked: Option<&ProvisionedThroughput>) -
     })
 }
 
-/// The caps of an on-demand table or index: what is not mentioned stays, and -1 takes a cap away.
+/// The maximums of an on-demand table or index: one that is not mentioned stays, and -1 removes one.
 pub fn on_demand_max(current: OnDemandMax, asked: Option<&OnDemandThroughput>) -> OnDemandMax {
-    let cap = |current: Option<i64>, asked: Option<i64>| match asked {
+    let maximum = |current: Option<i64>, asked: Option<i64>| match asked {
         Some(units) => Some(units).filter(|units| *units > 0),
         None => current,
     };
     asked.map_or(current, |asked| OnDemandMax {
-        read_units: cap(current.read_units, asked.max_read_request_units),
-        write_units: cap(current.write_units, asked.max_write_request_units),
+        read_units: maximum(current.read_units, asked.max_read_request_units),
+        write_units: maximum(current.write_units, asked.max_write_request_units),
     })
 }
 
-/// What a table or index is asked to be ready for: that can be raised over what it is ready for now, and
-/// never lowered. `of` names it in messages.
+/// The warm throughput of a table or index. It can be raised and never lowered. `of` names the table or
+/// index in messages.
 pub fn warm(now: WarmThroughput, asked: &api::WarmThroughput, of: &str) -> Result<WarmThroughput, Error> {
     let raised = |member: &str, now: u64, asked: Option<i64>| match asked {
         Some(units) if units < now as i64 => Err(Error::warm_throughput_lowered(member, of)),
@@ -117,11 +113,12 @@ pub fn warm(now: WarmThroughput, asked: &api::WarmThroughput, of: &str) -> Resul
     })
 }
 
-/// Without `Enabled` the table has the key that the service owns.
+/// `None`, for the key that the service owns, unless `Enabled` is set.
 pub fn encryption(specification: &SSESpecification) -> Option<Encryption> {
     (specification.enabled == Some(true)).then(|| Encryption { key: specification.kms_master_key_id.clone() })
 }
 
+/// The table class; `changed_ms` is when it was changed after the table's creation.
 pub fn table_class(class: api::TableClass, changed_ms: Option<u64>) -> TableClass {
     TableClass { infrequent_access: class == api::TableClass::StandardInfrequentAccess, changed_ms }
 }

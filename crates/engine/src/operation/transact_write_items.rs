@@ -195,7 +195,7 @@ pub(super) async fn token(
 ) -> Option<Token> {
     let text = text?;
     let now_ms = engine.environment.now_ms();
-    engine.token_clearing.keep_up(&engine.store, now_ms).await;
+    engine.token_clearing.keep_up(&engine.background, &engine.store, now_ms).await;
     Some(Token::new(caller, operation, text, digest(), now_ms))
 }
 

@@ -8,7 +8,7 @@ use api::{
 };
 
 use super::description::description;
-use super::schema;
+use super::{schema, unserved};
 use crate::table::{Billing, BillingMode, Index, IndexState, KeyAttribute, Table, TableState, Throughput};
 use crate::{Caller, Engine, fault};
 use store::Space;
@@ -20,16 +20,9 @@ pub async fn run(
 ) -> Result<UpdateTableOutput, Error> {
     input.check()?;
     let not_found = Error::resource_not_found_table(&input.table_name);
-    let Some(table) = engine.find(caller, &input.table_name) else { return Err(not_found) };
-    schema::warn_of_unserved(
-        &table.name,
-        &[
-            ("streams", input.stream_specification.as_ref().is_some_and(|stream| stream.stream_enabled)),
-            ("replicas", input.replica_updates.is_some()),
-            ("vector indexes", input.vector_index_updates.is_some()),
-        ],
-    );
-    let (now, state) = (engine.environment.now_ms(), engine.passing(TableState::Updating));
+    let Some(table) = engine.find(caller, &input.table_name)? else { return Err(not_found) };
+    unserved::check_update_table(engine, &input)?;
+    let (now, state) = (engine.environment.now_ms(), engine.passing_state(TableState::Updating));
     let begun = input.global_secondary_index_updates.iter().flatten().find_map(begun).map(str::to_owned);
     let change = move |table: &Table, space| {
         table.check_active()?;
@@ -37,12 +30,12 @@ pub async fn run(
         table.state = state;
         Ok::<_, Error>(table)
     };
-    let changed = engine.catalog.replace(&table.caller(), &table.name, change).await;
+    let changed = engine.catalog.replace(&table.namespace, &table.name, change).await;
     let table = changed.map_err(fault::of_store)?.ok_or(not_found)??;
     if let Some(index) = begun.and_then(|name| table.index(&name)) {
-        engine.carry_through(&table, index);
+        engine.start_index_change(&table, index);
     }
-    engine.settle(&table).await;
+    engine.leave_state(&table).await;
     Ok(UpdateTableOutput { table_description: Some(description(&table, TableStatus::Updating)) })
 }
 

@@ -1,4 +1,4 @@
-//! UpdateTimeToLive: says which attribute holds the time at which an item expires, or that none does.
+//! UpdateTimeToLive: sets the attribute that holds the time at which an item expires, or switches expiry off.
 
 use api::{Error, TimeToLiveSpecification, UpdateTimeToLiveInput, UpdateTimeToLiveOutput};
 
@@ -12,19 +12,19 @@ pub async fn run(
 ) -> Result<UpdateTimeToLiveOutput, Error> {
     input.check()?;
     let not_found = Error::resource_not_found_table(&input.table_name);
-    let Some(table) = engine.find(caller, &input.table_name) else { return Err(not_found) };
+    let Some(table) = engine.find(caller, &input.table_name)? else { return Err(not_found) };
     let specification = input.time_to_live_specification.clone();
     let update = move |table: &mut Table| {
         let TimeToLiveSpecification { enabled, attribute_name } = &input.time_to_live_specification;
         table.time_to_live = changed(table.time_to_live.as_deref(), *enabled, attribute_name)?;
         Ok(())
     };
-    engine.change(&table, update).await?.ok_or(not_found)?;
+    engine.change_table(&table, update).await?.ok_or(not_found)?;
     Ok(UpdateTimeToLiveOutput { time_to_live_specification: Some(specification) })
 }
 
-/// The attribute from now on. Time to live can be switched on when it is off and off when it is on, and
-/// what is switched off must be named.
+/// The new attribute. Time to live can only be switched on while it is off, and off while it is on. The
+/// request that switches it off must name the attribute.
 fn changed(current: Option<&str>, enabled: bool, attribute: &str) -> Result<Option<String>, Error> {
     match current {
         Some(current) if current != attribute => Err(Error::validation(format!(

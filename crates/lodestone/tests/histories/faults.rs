@@ -49,7 +49,7 @@ async fn check(seed: u64) {
     assert!(enough, "seed {seed}: {findings:?}");
 
     let found = sound.verify().await.expect("the data is read");
-    assert_eq!((found.faults, found.told), (0, Vec::new()), "seed {seed}");
+    assert_eq!((found.faults, found.reports), (0, Vec::new()), "seed {seed}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

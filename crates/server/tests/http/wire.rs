@@ -46,7 +46,7 @@ impl Backend for StandIn {
             }
             ["long", length] => answer.extend(long_answer(length.parse().unwrap())),
             _ => {
-                let Caller { account, region } = caller;
+                let engine::Namespace { account, region } = &caller.namespace;
                 let bytes = body.len();
                 let text = format!("{account} {region} {operation:?} {bytes}");
                 answer.extend_from_slice(text.as_bytes());

@@ -1,0 +1,557 @@
+//! Everything that the engine does beside answering requests. No other file starts a task.
+//!
+//! - A [`Job`] is work of its own: it fills an index, clears a dropped table, counts items. After a failure
+//!   of the store it is tried again, a bounded number of times with a pause between. A job may also
+//!   repeat at an interval. To add one, write its file and start it in `Engine::resume` or where a request
+//!   asks for it.
+//! - [`Background::carry_through`] runs a step of a request to its end even if the request is dropped.
+//!
+//! What always holds:
+//! - Every task has a name and a subject. [`Background::tasks`] lists it while it runs, and afterwards if it
+//!   gave up.
+//! - At most [`WORKING_MAX`] long jobs work at the same time; the others wait for their turn. Requests start
+//!   at most one job for each table and index, so the number of waiting jobs is bounded, too.
+//! - A panic in a task makes the engine unhealthy until it is opened again: changes of tables and items
+//!   fail at once, and so does everything that waits for the task.
+//! - [`Background::close`] ends every task. A job may be stopped at any await: it must be able to go on
+//!   from what is stored.
+
+use std::any::Any;
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use parking_lot::Mutex;
+use store::StoreError;
+use tokio::sync::{Notify, Semaphore, SemaphorePermit, oneshot, watch};
+use tokio::task::AbortHandle;
+
+use crate::Environment;
+
+/// Long jobs that work at the same time. A PostgreSQL store has 16 connections: half of them stay free for
+/// requests.
+const WORKING_MAX: usize = 8;
+/// Tries of a job while the store is unavailable: with the pause between them, at least 100 seconds.
+const TRIES_MAX: u32 = 100;
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// Jobs that gave up and are still listed.
+const GAVE_UP_MAX: usize = 100;
+/// How long `close` waits for steps of requests before it aborts them.
+const CLOSE_WAIT: Duration = Duration::from_secs(10);
+
+/// Work that the engine does in the background.
+pub trait Job: Send + Sync + 'static {
+    /// What it does, for logs and metrics.
+    fn name(&self) -> &'static str;
+
+    /// What it works on: a table, an index.
+    fn subject(&self) -> String;
+
+    /// The time before its first run.
+    fn delay(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// The time between two runs of a job that repeats for as long as the database is open.
+    fn interval(&self) -> Option<Duration> {
+        None
+    }
+
+    /// A short job does not wait for its turn.
+    fn is_short(&self) -> bool {
+        false
+    }
+
+    /// Works until there is nothing left to do. After an error that may pass it is called again, and
+    /// goes on from what is stored.
+    fn run(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+/// Whether the database takes writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    Healthy,
+    /// Writes are refused until the database is opened again, for this reason.
+    Unhealthy(String),
+}
+
+/// A task as the operator sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskStatus {
+    pub name: &'static str,
+    /// The table or index that it works on.
+    pub subject: String,
+    pub state: TaskState,
+    /// How often it was tried since it last succeeded.
+    pub tries: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskState {
+    /// It waits: for its time, for its turn, or for another try.
+    Waiting,
+    Working,
+    /// It stopped for this reason. What it did not finish is taken up when the database is next opened, or
+    /// at the next run of a job that repeats.
+    GaveUp(String),
+}
+
+/// Starts tasks, lists them and ends them. Clones share the same tasks.
+#[derive(Clone)]
+pub struct Background(Arc<Shared>);
+
+struct Shared {
+    environment: Arc<dyn Environment>,
+    tasks: Mutex<Tasks>,
+    /// True from the beginning of `close` on.
+    closing: watch::Sender<bool>,
+    /// Notified after each end of a task.
+    ended: Notify,
+    turns: Semaphore,
+    /// The first panic of a task.
+    panic: OnceLock<String>,
+}
+
+#[derive(Default)]
+struct Tasks {
+    last_id: u64,
+    running: BTreeMap<u64, Running>,
+    gave_up: VecDeque<TaskStatus>,
+    closed: bool,
+}
+
+impl Tasks {
+    /// Takes a job that gave up off the list.
+    fn forget(&mut self, name: &str, subject: &str) {
+        self.gave_up.retain(|status| status.name != name || status.subject != subject);
+    }
+}
+
+struct Running {
+    status: TaskStatus,
+    abort: Option<AbortHandle>,
+}
+
+/// What happens to a running task when the database is closed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AtClose {
+    /// It is stopped at its next await.
+    Stop,
+    /// It is awaited.
+    Finish,
+}
+
+impl Background {
+    /// No tasks yet.
+    pub fn new(environment: Arc<dyn Environment>) -> Background {
+        Background(Arc::new(Shared {
+            environment,
+            tasks: Mutex::default(),
+            closing: watch::Sender::new(false),
+            ended: Notify::new(),
+            turns: Semaphore::new(WORKING_MAX),
+            panic: OnceLock::new(),
+        }))
+    }
+
+    /// Starts a job. It goes on when the returned task is dropped.
+    pub fn start(&self, job: impl Job) -> Task<Result<(), StoreError>> {
+        let (name, subject) = (job.name(), job.subject());
+        let shared = self.0.clone();
+        self.spawn(name, subject, AtClose::Stop, |id| async move { shared.drive(id, &job).await })
+    }
+
+    /// Runs a step of a request to its end even if the request is dropped. The error says that it could not
+    /// begin, or that it panicked.
+    pub async fn carry_through<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        subject: &str,
+        step: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.check()?;
+        self.spawn(name, subject.to_owned(), AtClose::Finish, |_| step).outcome().await
+    }
+
+    /// Refuses to go on after a panic of a task.
+    pub fn check(&self) -> Result<(), StoreError> {
+        match self.0.panic.get() {
+            None => Ok(()),
+            Some(reason) => Err(StoreError::Poisoned(reason.clone())),
+        }
+    }
+
+    /// Every task that runs, in the order of their start, and then those that gave up.
+    pub fn tasks(&self) -> Vec<TaskStatus> {
+        let tasks = self.0.tasks.lock();
+        tasks.running.values().map(|running| &running.status).chain(&tasks.gave_up).cloned().collect()
+    }
+
+    /// Stops the jobs and starts no more tasks. Steps of requests go on.
+    pub fn stop(&self) {
+        self.0.tasks.lock().closed = true;
+        self.0.closing.send_replace(true);
+    }
+
+    /// Stops the jobs and waits until no task is left. A task that doesn't end in time is aborted.
+    pub async fn close(&self) {
+        self.stop();
+        tokio::select! {
+            () = self.0.all_ended() => return,
+            () = self.0.environment.sleep(CLOSE_WAIT) => {}
+        }
+        for Running { status, abort } in self.0.tasks.lock().running.values() {
+            tracing::error!(
+                task = status.name,
+                status.subject,
+                "aborted: it did not end within {CLOSE_WAIT:?}"
+            );
+            abort.iter().for_each(AbortHandle::abort);
+        }
+    }
+
+    fn spawn<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        &self,
+        name: &'static str,
+        subject: String,
+        at_close: AtClose,
+        work: impl FnOnce(u64) -> F,
+    ) -> Task<T> {
+        let (sender, receiver) = oneshot::channel();
+        let task = Task { background: self.clone(), receiver };
+        let Some(registered) = self.0.register(name, subject) else { return task };
+        let id = registered.id;
+        let work = AssertUnwindSafe(work(id)).catch_unwind();
+        let run = async move {
+            let outcome = match at_close {
+                AtClose::Finish => work.await,
+                AtClose::Stop => tokio::select! {
+                    biased;
+                    () = registered.shared.closing() => return,
+                    outcome = work => outcome,
+                },
+            };
+            match outcome {
+                Ok(outcome) => {
+                    drop(registered);
+                    // Nobody may be waiting for it.
+                    let _ = sender.send(outcome);
+                }
+                Err(panic) => registered.shared.poison(id, &*panic),
+            }
+        };
+        let abort = tokio::spawn(run).abort_handle();
+        if let Some(running) = self.0.tasks.lock().running.get_mut(&id) {
+            running.abort = Some(abort);
+        }
+        task
+    }
+}
+
+/// A task that was started. Dropping this does not stop it.
+pub struct Task<T> {
+    background: Background,
+    receiver: oneshot::Receiver<T>,
+}
+
+impl<T> Task<T> {
+    /// Waits until the task has ended. The error says that it panicked, or that the database was closed.
+    pub async fn outcome(self) -> Result<T, StoreError> {
+        match self.receiver.await {
+            Ok(outcome) => Ok(outcome),
+            Err(_) => Err(self.background.check().err().unwrap_or_else(StoreError::closed)),
+        }
+    }
+}
+
+impl Shared {
+    /// Lists a task; `None` once the database is closed.
+    fn register(self: &Arc<Shared>, name: &'static str, subject: String) -> Option<Registered> {
+        let mut tasks = self.tasks.lock();
+        if tasks.closed {
+            return None;
+        }
+        tasks.forget(name, &subject);
+        tasks.last_id += 1;
+        let id = tasks.last_id;
+        let status = TaskStatus { name, subject, state: TaskState::Waiting, tries: 0 };
+        tasks.running.insert(id, Running { status, abort: None });
+        Some(Registered { shared: self.clone(), id })
+    }
+
+    /// Runs a job: once, or again and again.
+    async fn drive(&self, id: u64, job: &impl Job) -> Result<(), StoreError> {
+        self.sleep(job.delay()).await;
+        loop {
+            let outcome = self.run_with_retries(id, job).await;
+            let Some(interval) = job.interval() else { return outcome };
+            self.sleep(interval).await;
+        }
+    }
+
+    async fn run_with_retries(&self, id: u64, job: &impl Job) -> Result<(), StoreError> {
+        for tries in 1.. {
+            let turn = self.turn(job).await;
+            self.show(id, TaskState::Working, tries);
+            let outcome = job.run().await;
+            drop(turn);
+            self.show(id, TaskState::Waiting, tries);
+            match outcome {
+                Ok(()) => break,
+                Err(error) if error.is_transient() && tries < TRIES_MAX => {
+                    tracing::warn!(%error, job = job.name(), subject = job.subject(), "is tried again");
+                    self.sleep(RETRY_PAUSE).await;
+                }
+                Err(error) => {
+                    tracing::error!(%error, job = job.name(), subject = job.subject(), "gave up");
+                    self.show_gave_up(id, &error);
+                    return Err(error);
+                }
+            }
+        }
+        self.show(id, TaskState::Waiting, 0);
+        self.tasks.lock().forget(job.name(), &job.subject());
+        Ok(())
+    }
+
+    async fn turn(&self, job: &impl Job) -> Option<SemaphorePermit<'_>> {
+        if job.is_short() {
+            return None;
+        }
+        Some(self.turns.acquire().await.expect("the semaphore is never closed"))
+    }
+
+    async fn sleep(&self, time: Duration) {
+        if !time.is_zero() {
+            self.environment.sleep(time).await;
+        }
+    }
+
+    fn show(&self, id: u64, state: TaskState, tries: u32) {
+        if let Some(Running { status, .. }) = self.tasks.lock().running.get_mut(&id) {
+            (status.state, status.tries) = (state, tries);
+        }
+    }
+
+    /// Keeps the status of a job that gave up; of a job that repeats, until it succeeds.
+    fn show_gave_up(&self, id: u64, error: &StoreError) {
+        let mut tasks = self.tasks.lock();
+        let Some(Running { status, .. }) = tasks.running.get(&id) else { return };
+        let status = TaskStatus { state: TaskState::GaveUp(error.to_string()), ..status.clone() };
+        tasks.forget(status.name, &status.subject);
+        if tasks.gave_up.len() >= GAVE_UP_MAX {
+            tasks.gave_up.pop_front();
+        }
+        tasks.gave_up.push_back(status);
+    }
+
+    /// Makes the engine unhealthy.
+    fn poison(&self, id: u64, panic: &(dyn Any + Send)) {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        let text = text.unwrap_or_else(|| "unknown reason".to_owned());
+        let task = self.tasks.lock().running.get(&id).map(|running| running.status.clone());
+        let (name, subject) = task.map_or(("task", String::new()), |task| (task.name, task.subject));
+        let reason = format!("the background task \"{name}\" on {subject} panicked: {text}");
+        tracing::error!("{reason}. No more writes are taken until the database is opened again");
+        // A second panic changes nothing.
+        let _ = self.panic.set(reason);
+    }
+
+    async fn closing(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.closing.subscribe().wait_for(|closing| *closing).await;
+    }
+
+    async fn all_ended(&self) {
+        loop {
+            // Made before the check, so that no end is missed between the two.
+            let ended = self.ended.notified();
+            if self.tasks.lock().running.is_empty() {
+                return;
+            }
+            ended.await;
+        }
+    }
+}
+
+/// A task in the list. Dropped with the task, however that ends.
+struct Registered {
+    shared: Arc<Shared>,
+    id: u64,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.shared.tasks.lock().running.remove(&self.id);
+        self.shared.ended.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    struct Still;
+
+    impl Environment for Still {
+        fn now_ms(&self) -> u64 {
+            0
+        }
+
+        fn random(&self) -> u128 {
+            0
+        }
+    }
+
+    fn background() -> Background {
+        Background::new(Arc::new(Still))
+    }
+
+    /// Fails this many times, then succeeds.
+    struct Failing {
+        failures: u32,
+        runs: Arc<AtomicU32>,
+        error: fn() -> StoreError,
+        interval: Option<Duration>,
+    }
+
+    impl Failing {
+        fn new(failures: u32, error: fn() -> StoreError) -> (Failing, Arc<AtomicU32>) {
+            let runs = Arc::new(AtomicU32::new(0));
+            (Failing { failures, runs: runs.clone(), error, interval: None }, runs)
+        }
+    }
+
+    impl Job for Failing {
+        fn name(&self) -> &'static str {
+            "test"
+        }
+
+        fn subject(&self) -> String {
+            "nothing".into()
+        }
+
+        fn interval(&self) -> Option<Duration> {
+            self.interval
+        }
+
+        async fn run(&self) -> Result<(), StoreError> {
+            let run = self.runs.fetch_add(1, Ordering::SeqCst);
+            if run < self.failures { Err((self.error)()) } else { Ok(()) }
+        }
+    }
+
+    fn unavailable() -> StoreError {
+        StoreError::Unavailable("a test".into())
+    }
+
+    fn corrupt() -> StoreError {
+        StoreError::Corrupt("a test".into())
+    }
+
+    struct Panicking;
+
+    impl Job for Panicking {
+        fn name(&self) -> &'static str {
+            "test"
+        }
+
+        fn subject(&self) -> String {
+            "a table".into()
+        }
+
+        async fn run(&self) -> Result<(), StoreError> {
+            panic!("on purpose")
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_job_is_tried_again_until_it_succeeds() {
+        let background = background();
+        let (job, runs) = Failing::new(5, unavailable);
+        background.start(job).outcome().await.unwrap().unwrap();
+        assert_eq!(runs.load(Ordering::SeqCst), 6);
+        background.close().await;
+        assert_eq!(background.tasks(), []);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_job_gives_up_after_a_hundred_tries_and_is_still_listed() {
+        let background = background();
+        let (job, runs) = Failing::new(u32::MAX, unavailable);
+        background.start(job).outcome().await.unwrap().unwrap_err();
+        assert_eq!(runs.load(Ordering::SeqCst), TRIES_MAX);
+        let gave_up = &background.tasks()[0];
+        assert_eq!(gave_up.state, TaskState::GaveUp(unavailable().to_string()));
+        assert_eq!(gave_up.tries, TRIES_MAX);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_error_that_cannot_pass_ends_a_job_at_once() {
+        let background = background();
+        let (job, runs) = Failing::new(u32::MAX, corrupt);
+        background.start(job).outcome().await.unwrap().unwrap_err();
+        assert_eq!(runs.load(Ordering::SeqCst), 1);
+        assert_eq!(background.tasks()[0].state, TaskState::GaveUp(corrupt().to_string()));
+        // The same job is started again and succeeds.
+        background.start(Failing::new(0, corrupt).0).outcome().await.unwrap().unwrap();
+        background.close().await;
+        assert_eq!(background.tasks(), []);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_job_repeats_at_its_interval_until_the_database_is_closed() {
+        let background = background();
+        let (job, runs) = Failing::new(1, corrupt);
+        let task = background.start(Failing { interval: Some(Duration::from_secs(10)), ..job });
+        tokio::time::sleep(Duration::from_secs(35)).await;
+        assert_eq!(runs.load(Ordering::SeqCst), 4);
+        background.close().await;
+        assert!(matches!(task.outcome().await, Err(StoreError::Unavailable(_))));
+        tokio::time::sleep(Duration::from_secs(35)).await;
+        assert_eq!(runs.load(Ordering::SeqCst), 4);
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_told_to_all_who_wait_and_stops_what_comes_later() {
+        let background = background();
+        assert!(background.check().is_ok());
+        let waiting = background.start(Panicking).outcome().await;
+        let Err(StoreError::Poisoned(reason)) = waiting else { panic!("{waiting:?}") };
+        assert_eq!(reason, "the background task \"test\" on a table panicked: on purpose");
+        let later = background.carry_through("step", "a table", async {}).await;
+        assert!(matches!(later, Err(StoreError::Poisoned(_))));
+        background.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_step_of_a_request_ends_even_if_the_request_is_dropped() {
+        let background = background();
+        let (sender, receiver) = oneshot::channel();
+        let step = async move {
+            tokio::task::yield_now().await;
+            sender.send(()).unwrap();
+        };
+        let mut request = Box::pin(background.carry_through("step", "a table", step));
+        assert!((&mut request).now_or_never().is_none());
+        drop(request);
+        background.close().await;
+        receiver.await.unwrap();
+        let later = background.carry_through("step", "a table", async {}).await;
+        assert!(matches!(later, Err(StoreError::Unavailable(_))), "nothing starts after close");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn close_aborts_a_step_that_never_ends() {
+        let background = background();
+        let mut request = Box::pin(background.carry_through("step", "a table", std::future::pending::<()>()));
+        assert!((&mut request).now_or_never().is_none());
+        background.close().await;
+        assert!(matches!(request.await, Err(StoreError::Unavailable(_))));
+    }
+}

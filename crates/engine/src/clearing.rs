@@ -1,0 +1,55 @@
+//! Clearing the rows of dropped tables and indexes.
+//!
+//! The catalog records each dropped space until it is empty, so a clearing that was interrupted goes on
+//! when the database is next opened.
+
+use std::sync::Arc;
+
+use store::{Space, StoreError};
+
+use crate::background::Job;
+use crate::catalog::{Catalog, LiveTable};
+
+/// Clears spaces, one after the other.
+pub struct Clearing {
+    catalog: Arc<Catalog>,
+    /// The table that the spaces belonged to; unknown after a restart, when no write can be under way.
+    dropped: Option<Arc<LiveTable>>,
+    spaces: Vec<Space>,
+}
+
+impl Clearing {
+    /// Clears a dropped table and its indexes.
+    pub fn of_table(catalog: Arc<Catalog>, dropped: Arc<LiveTable>) -> Clearing {
+        let spaces = dropped.spaces().collect();
+        Clearing { catalog, dropped: Some(dropped), spaces }
+    }
+
+    /// Clears spaces that no write can reach any more.
+    pub fn of_spaces(catalog: Arc<Catalog>, spaces: Vec<Space>) -> Clearing {
+        Clearing { catalog, dropped: None, spaces }
+    }
+}
+
+impl Job for Clearing {
+    fn name(&self) -> &'static str {
+        "clearing of dropped tables"
+    }
+
+    fn subject(&self) -> String {
+        match &self.dropped {
+            Some(table) => table.full_name(),
+            None => format!("{} spaces", self.spaces.len()),
+        }
+    }
+
+    async fn run(&self) -> Result<(), StoreError> {
+        if let Some(table) = &self.dropped {
+            table.wait_for_writes().await;
+        }
+        for space in &self.spaces {
+            self.catalog.clear(*space).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! The spaces that belong to no table, and the keys of the rows in them.
+//!
+//! | space | rows |
+//! |---|---|
+//! | 0 | the catalog: one row for each table, in the partition of its namespace |
+//! | 1 | `next`: the number of the next unused space; `drop:N`: space N is to be cleared; `progress:N`: how far the back-fill of the index in space N has come; `size:N`: the size of space N, only while the database is closed |
+//! | 2–4 | client request tokens, one space for each generation |
+//! | 5 | the engine itself: `format`, the version of all of this |
+//! | 6–15 | unused |
+//! | 16… | tables, their indexes, their item collections; numbers are never used again |
+
+use bytes::Bytes;
+use store::{Key, Partition, Position, Space, StoreError};
+
+use crate::Namespace;
+
+/// The catalog's tables.
+pub const TABLES: Space = Space(0);
+/// What the catalog knows about spaces.
+pub const SPACES: Space = Space(1);
+/// The generations of client request tokens.
+pub const CLIENT_TOKENS: [Space; 3] = [Space(2), Space(3), Space(4)];
+/// The engine's own rows.
+pub const ENGINE: Space = Space(5);
+/// The first space of a table.
+pub const FIRST_OF_TABLES: Space = Space(16);
+
+/// The row that holds the format's version.
+pub fn format_key() -> Key {
+    key(ENGINE, "format")
+}
+
+/// The row of a table in the catalog.
+pub fn table_key(namespace: &Namespace, name: &str) -> Key {
+    let partition = hashed(&format!("{}/{}", namespace.account, namespace.region));
+    Key { space: TABLES, position: Position { partition, sort: name.as_bytes().to_vec() } }
+}
+
+/// The row that holds the number of the next unused space.
+pub fn next_key() -> Key {
+    key(SPACES, "next")
+}
+
+/// The row that says that a space is to be cleared.
+pub fn drop_key(space: Space) -> Key {
+    key(SPACES, &format!("drop:{}", space.0))
+}
+
+/// The space that a row of [`drop_key`] names.
+pub fn dropped_by(sort: &[u8]) -> Option<Result<Space, StoreError>> {
+    numbered(sort, b"drop:")
+}
+
+/// The row that says how far the back-fill of the index in a space has come.
+pub fn progress_key(space: Space) -> Key {
+    key(SPACES, &format!("progress:{}", space.0))
+}
+
+/// The row that holds the size of a space while the database is closed.
+pub fn size_key(space: Space) -> Key {
+    key(SPACES, &format!("size:{}", space.0))
+}
+
+/// The space that a row of [`size_key`] names.
+pub fn sized_by(sort: &[u8]) -> Option<Result<Space, StoreError>> {
+    numbered(sort, b"size:")
+}
+
+/// The partition of a text.
+pub fn hashed(text: &str) -> Partition {
+    let hash = blake3::hash(text.as_bytes());
+    Partition(hash.as_bytes()[..Partition::LENGTH].try_into().expect("the hash is longer"))
+}
+
+/// A number as the value of a row.
+pub fn encode_number(number: u64) -> Bytes {
+    Bytes::from(number.to_string())
+}
+
+/// The number in a value or key.
+pub fn decode_number(bytes: &[u8]) -> Result<u64, StoreError> {
+    let number = std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| StoreError::Corrupt("a number in a reserved space".into()))
+}
+
+fn numbered(sort: &[u8], prefix: &[u8]) -> Option<Result<Space, StoreError>> {
+    sort.strip_prefix(prefix).map(|number| decode_number(number).map(Space))
+}
+
+fn key(space: Space, sort: &str) -> Key {
+    Key { space, position: Position { partition: Partition::FIRST, sort: sort.as_bytes().to_vec() } }
+}
