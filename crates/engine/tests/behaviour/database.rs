@@ -11,15 +11,16 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use engine::{Caller, Engine, Environment, Options};
 use serde_json::Value;
+use store::fault::FaultStore;
 use store::{
     Consistency, Decide, Direction, Key, KeyRef, Log, LogPosition, Range, Read, Space, Store, StoreError,
     Visit,
 };
 
 pub struct Database {
-    engine: Engine,
+    pub engine: Engine,
     caller: Caller,
-    store: Arc<dyn Store>,
+    pub store: Arc<dyn Store>,
     environment: Arc<Fixed>,
     _folder: Option<Arc<tempfile::TempDir>>,
 }
@@ -58,6 +59,19 @@ impl Read for StaysOpen {
     ) -> Result<(), StoreError> {
         self.0.scan(range, direction, consistency, visit).await
     }
+
+    async fn read_log(
+        &self,
+        log: Log,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
+        self.0.read_log(log, after, limit).await
+    }
+
+    async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError> {
+        self.0.log_end(log).await
+    }
 }
 
 #[async_trait]
@@ -74,17 +88,12 @@ impl Store for StaysOpen {
         self.0.snapshot().await
     }
 
-    async fn read_log(
-        &self,
-        log: Log,
-        after: LogPosition,
-        limit: usize,
-    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
-        self.0.read_log(log, after, limit).await
-    }
-
     async fn trim_log(&self, log: Log, through: LogPosition) -> Result<(), StoreError> {
         self.0.trim_log(log, through).await
+    }
+
+    fn health(&self) -> Result<(), StoreError> {
+        self.0.health()
     }
 
     async fn close(&self) -> Result<(), StoreError> {
@@ -136,6 +145,12 @@ impl Database {
         Database::opened(store, environment, options, folder.map(Arc::new)).await
     }
 
+    /// One on a store in memory that fails on demand.
+    pub async fn on_faults() -> (Database, Arc<FaultStore>) {
+        let store = Arc::new(FaultStore::scripted(Arc::new(store::memory::MemoryStore::new()), []));
+        (Database::on(store.clone(), None).await, store)
+    }
+
     /// One whose tables stay CREATING, UPDATING and DELETING for a second.
     pub async fn delayed() -> Database {
         let options = Options { state_delay: Duration::from_secs(1), ..Options::default() };
@@ -157,6 +172,11 @@ impl Database {
         let engine = Engine::open_with(store.clone(), environment.clone(), options).await.unwrap();
         let caller = Caller::new("123456789012", "us-east-1");
         Database { engine, caller, store, environment, _folder: folder }
+    }
+
+    /// Tries to open another database on what is stored here.
+    pub async fn open_again(&self) -> Result<Engine, StoreError> {
+        Engine::open(self.store.clone(), self.environment.clone()).await
     }
 
     /// Another database on what is stored here, as after a crash.
@@ -192,9 +212,14 @@ impl Database {
 
     /// Carries out one request.
     pub async fn call(&self, operation: &str, input: Value) -> Result<Value, Failure> {
+        self.call_as(&self.caller, operation, input).await
+    }
+
+    /// Carries out one request of this caller.
+    pub async fn call_as(&self, caller: &Caller, operation: &str, input: Value) -> Result<Value, Failure> {
         let operation = Operation::from_target_name(operation).expect("a served operation");
         let answer = match Request::decode(operation, input.to_string().as_bytes()) {
-            Ok(request) => self.engine.call(&self.caller, request).await,
+            Ok(request) => self.engine.call(caller, request).await,
             Err(error) => Err(error),
         };
         let mut json = Vec::new();

@@ -19,8 +19,10 @@ on_every_store! {
         database.refused("GetResourcePolicy", get.clone(), "PolicyNotFoundException", NOT_FOUND).await;
         let first = put(database, READ).await;
         assert_eq!(put(database, READ).await, first);
+        assert_eq!(put(database, &READ.replace(' ', "")).await, first, "blanks make no other policy");
         let second = put(database, WRITE).await;
-        assert_ne!(first, second);
+        assert_eq!(first, "1800000000000", "a revision is the time of the change");
+        assert_eq!(second, "1800000000001", "a later revision is greater, even within a millisecond");
         assert_eq!(database.restarted().await.ok("GetResourcePolicy", get).await, json!({"Policy": WRITE, "RevisionId": second}));
     }
 
@@ -28,12 +30,52 @@ on_every_store! {
         database.with_table("Table").await;
         let expecting = |revision: &Value| json!({"ResourceArn": ARN, "Policy": READ, "ExpectedRevisionId": revision});
         let delete = |revision: &Value| json!({"ResourceArn": ARN, "ExpectedRevisionId": revision});
-        database.refused("PutResourcePolicy", expecting(&json!("1")), "PolicyNotFoundException", NOT_FOUND).await;
-        database.refused("DeleteResourcePolicy", delete(&json!("1")), "PolicyNotFoundException", NOT_FOUND).await;
-        let revision = database.ok("PutResourcePolicy", expecting(&json!("NO_POLICY"))).await["RevisionId"].take();
-        database.refused("PutResourcePolicy", expecting(&json!("NO_POLICY")), "PolicyNotFoundException", NOT_FOUND).await;
-        assert_eq!(database.ok("DeleteResourcePolicy", delete(&revision)).await, json!({"RevisionId": revision}));
+        let refused = async |operation: &str, input: Value, expected: &str, found: &str| {
+            let message = format!(
+                "Resource-based policy not found for the provided ResourceArn: Requested update for policy with \
+                 revision id {expected}, but {found}");
+            database.refused(operation, input, "PolicyNotFoundException", &message).await;
+        };
+        let none = "table Table has no associated policy.";
+        refused("PutResourcePolicy", expecting(&json!("1")), "1", none).await;
+        refused("DeleteResourcePolicy", delete(&json!("1")), "1", none).await;
         assert_eq!(database.ok("DeleteResourcePolicy", json!({"ResourceArn": ARN})).await, json!({}));
+        let revision = database.ok("PutResourcePolicy", expecting(&json!("NO_POLICY"))).await["RevisionId"].take();
+        let other = "the policy associated to target table Table has revision id 1800000000000.";
+        refused("PutResourcePolicy", expecting(&json!("NO_POLICY")), "NO_POLICY", other).await;
+        refused("PutResourcePolicy", expecting(&json!("1")), "1", other).await;
+        refused("DeleteResourcePolicy", delete(&json!("1")), "1", other).await;
+        assert_eq!(database.ok("DeleteResourcePolicy", delete(&revision)).await, json!({"RevisionId": revision}));
+        database.refused("GetResourcePolicy", json!({"ResourceArn": ARN}), "PolicyNotFoundException", NOT_FOUND).await;
+    }
+
+    async fn the_removal_of_a_policy_is_a_revision_too(database) {
+        database.with_table("Table").await;
+        put(database, READ).await;
+        let delete = json!({"ResourceArn": ARN});
+        assert_eq!(database.ok("DeleteResourcePolicy", delete.clone()).await, json!({"RevisionId": "1800000000000"}));
+        assert_eq!(database.ok("DeleteResourcePolicy", delete).await, json!({"RevisionId": "1800000000001"}));
+        assert_eq!(put(database, READ).await, "1800000000002");
+    }
+
+    async fn only_the_callers_own_tables_have_policies(database) {
+        database.with_table("Table").await;
+        let refused = async |arn: &str, name: &str, message: &str| {
+            for (operation, input) in [
+                ("GetResourcePolicy", json!({"ResourceArn": arn})),
+                ("PutResourcePolicy", json!({"ResourceArn": arn, "Policy": READ})),
+                ("DeleteResourcePolicy", json!({"ResourceArn": arn})),
+            ] {
+                database.refused(operation, input, name, message).await;
+            }
+        };
+        let missing = format!("{ARN}x");
+        refused(&missing, "ResourceNotFoundException", "Requested resource not found: Table: Tablex not found").await;
+        let account = ARN.replace("123456789012", "210987654321");
+        refused(&account, "ValidationException", "This action is only supported by accounts that match the resource owner’s account.").await;
+        let region = ARN.replace("us-east-1", "eu-west-1");
+        let message = format!("One or more parameter values were invalid: Invalid resource Arn: {region}");
+        refused(&region, "ValidationException", &message).await;
     }
 
     async fn a_policy_is_a_json_object_of_twenty_kilobytes_at_most(database) {

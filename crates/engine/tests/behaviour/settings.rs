@@ -121,6 +121,17 @@ on_every_store! {
         refused(database, json!({"SSESpecification": {"Enabled": true, "SSEType": "AES256"}}), "SSEType AES256 is not supported").await;
     }
 
+    async fn what_is_not_served_yet_is_refused(database) {
+        let stream = |enabled: bool| json!({"StreamSpecification": {"StreamEnabled": enabled, "StreamViewType": if enabled { json!("NEW_IMAGE") } else { Value::Null }}});
+        let message = "Lodestone does not serve StreamSpecification yet. Leave it out of the request.";
+        assert_eq!(with_settings(database, stream(true), json!({})).await.unwrap_err(), message);
+        with_settings(database, stream(false), json!({})).await.unwrap();
+        database.refused("UpdateTable", with_name(stream(true)), "ValidationException", message).await;
+        let replica = json!({"ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+        database.refused("UpdateTable", with_name(replica), "ValidationException",
+            "Lodestone does not serve ReplicaUpdates yet. Leave it out of the request.").await;
+    }
+
     async fn a_table_changes_its_class(database) {
         with_settings(database, json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"}), json!({})).await.unwrap();
         assert_eq!(described(database).await["TableClassSummary"], json!({"TableClass": "STANDARD_INFREQUENT_ACCESS"}));
