@@ -1,4 +1,4 @@
-//! One operation, one file, one shape: check the input, plan, do, answer.
+//! The operations, one file each. All have the same shape: check the input, plan, act, answer.
 
 pub mod batch_execute_statement;
 pub mod batch_get_item;

@@ -1,5 +1,5 @@
-//! UpdateTable: throughput and how it is paid for, the other settings of a table; making, dropping and
-//! changing global secondary indexes.
+//! UpdateTable: changes the billing mode, throughput and other settings of a table; creates, drops and
+//! changes global secondary indexes.
 
 use api::{
     BillingMode as Mode, CreateGlobalSecondaryIndexAction, Error, GlobalSecondaryIndex,
@@ -39,13 +39,13 @@ pub async fn run(
     Ok(UpdateTableOutput { table_description: Some(description(&table, TableStatus::Updating)) })
 }
 
-/// The index that is made or dropped.
+/// The name of the index that the update creates or drops.
 fn begun(update: &GlobalSecondaryIndexUpdate) -> Option<&str> {
     let made = update.create.as_ref().map(|create| create.index_name.as_str());
     made.or_else(|| update.delete.as_ref().map(|delete| delete.index_name.as_str()))
 }
 
-/// The table as the request wants it, or why it can't be.
+/// The changed table, or why the request is refused.
 fn changed(table: &Table, input: &UpdateTableInput, space: Space, now: u64) -> Result<Table, Error> {
     check_throughput(table, input)?;
     let mut changed = table.clone();
@@ -75,7 +75,7 @@ fn changed(table: &Table, input: &UpdateTableInput, space: Space, now: u64) -> R
     Ok(changed)
 }
 
-/// Adds an index that is still to be filled. A definition that the table has already stands.
+/// Adds an index that is still to be filled. An attribute definition that the table already has stays.
 fn create_index(
     table: &mut Table,
     create: &CreateGlobalSecondaryIndexAction,
@@ -125,7 +125,8 @@ fn create_index(
     Ok(())
 }
 
-/// The type of another index's key stays what it is. One of the table's key does too, whatever is declared.
+/// Refuses another type for a key attribute of an existing index. For a key attribute of the table the
+/// declared type is ignored.
 fn check_not_redefined(
     table: &Table,
     create: &CreateGlobalSecondaryIndexAction,
@@ -153,7 +154,7 @@ fn check_not_redefined(
     Ok(())
 }
 
-/// Changes what is mentioned of an index's throughput; the rest stays.
+/// Changes the throughput of an index. Members that the request does not mention stay.
 fn update_index(table: &mut Table, update: &UpdateGlobalSecondaryIndexAction) -> Result<(), Error> {
     let (name, mode) = (&update.index_name, table.billing.mode);
     let not_found = Error::resource_not_found_index(name, &table.name);
@@ -179,7 +180,8 @@ fn update_index(table: &mut Table, update: &UpdateGlobalSecondaryIndexAction) ->
     Ok(())
 }
 
-/// Global indexes pay as their table does: on demand they provision nothing, else something.
+/// Global indexes have the billing mode of their table: on demand their provisioned throughput is zero,
+/// otherwise it must be given.
 fn bill_indexes_alike(table: &mut Table) -> Result<(), Error> {
     let mode = table.billing.mode;
     for index in table.indexes.iter_mut().filter(|index| index.is_global()) {
@@ -195,7 +197,7 @@ fn bill_indexes_alike(table: &mut Table) -> Result<(), Error> {
     Ok(())
 }
 
-/// Caps are for what is paid for by request. Read is looked at first.
+/// Only on-demand tables and indexes have maximums. MaxReadRequestUnits is checked first.
 fn check_on_demand_max(mode: BillingMode, asked: Option<&OnDemandThroughput>) -> Result<(), Error> {
     let Some(asked) = asked else { return Ok(()) };
     let members = [
@@ -227,7 +229,7 @@ fn delete_index(table: &mut Table, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The rules for throughput that need the table as it is.
+/// Checks the requested throughput against the current table.
 fn check_throughput(table: &Table, input: &UpdateTableInput) -> Result<(), Error> {
     let is_on_demand = table.billing.mode == BillingMode::OnDemand;
     let becomes_on_demand = input.billing_mode.map_or(is_on_demand, |mode| mode == Mode::PayPerRequest);
