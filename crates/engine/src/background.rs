@@ -88,6 +88,7 @@ pub struct TaskStatus {
     pub tries: u32,
 }
 
+/// What a task does at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskState {
     /// It waits: for its time, for its turn, or for another try.

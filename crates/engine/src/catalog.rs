@@ -91,7 +91,7 @@ enum Replacement<E> {
     Gone,
     /// The change itself refuses.
     Refused(E),
-    Changed(Table),
+    Changed(Box<Table>),
 }
 
 impl Catalog {
@@ -217,7 +217,7 @@ impl Catalog {
                     None
                 }
                 Replacement::Refused(refusal) => Some(Err(refusal)),
-                Replacement::Changed(table) => Some(Ok(catalog.show(catalog.following(table)))),
+                Replacement::Changed(table) => Some(Ok(catalog.show(catalog.following(*table)))),
             })
         };
         self.background.carry_through("change of a table", name, replace).await?
@@ -340,7 +340,7 @@ fn decide_replacement<E>(
         (keys[1].clone(), space::encode_number(changed.spaces_end().max(next.0))),
     ];
     puts.extend(dropped.map(|space| (space::drop_key(space), Bytes::new())));
-    Ok((Replacement::Changed(changed), WriteSet { puts, ..WriteSet::default() }))
+    Ok((Replacement::Changed(Box::new(changed)), WriteSet { puts, ..WriteSet::default() }))
 }
 
 /// The first space that no table has used.

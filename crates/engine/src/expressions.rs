@@ -1,4 +1,4 @@
-//! Parses the expression parameters of requests and binds their placeholders.
+//! Turning the expression parameters of a request into bound expressions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ pub fn placeholders<'a>(
     Ok(placeholders)
 }
 
-/// Parses expressions and caches their syntax trees. Clients send few texts, each many times with other
-/// values. Trees that are no longer used are evicted.
+/// Bound expressions from their texts. Clients send few texts, each many times with other values: their
+/// syntax trees are kept, and those that nobody sends any more make room for others.
 pub struct Expressions {
     conditions: Trees<syntax::Condition>,
     updates: Trees<syntax::Update>,
     projections: Trees<syntax::Projection>,
 }
 
-/// Cached trees of each kind. A text has at most 4 KB and its tree some ten times that, so clients can fill
-/// at most 40 MB for each kind; usual expressions take a hundredth of it.
+/// Trees kept of each kind. A text has at most 4 KB and its tree some ten times that, so the worst that
+/// clients can fill it with is 40 MB; what they send in earnest takes a hundredth.
 const TREES_MAX: usize = 1000;
 
 impl Default for Expressions {
@@ -96,7 +96,7 @@ impl<T> Trees<T> {
         Trees(Cache::new(TREES_MAX))
     }
 
-    /// The tree of a text. A text that cannot be parsed is not cached.
+    /// The tree of a text. One that can't be parsed is not kept: it is an error each time.
     fn tree(
         &self,
         text: &str,
@@ -116,8 +116,8 @@ pub fn read_error(error: ExpressionError) -> Error {
     Error::validation(error.to_string())
 }
 
-/// How a write reports a bad expression: errors in the shape of the request have a prefix, errors in the
-/// data have none.
+/// How a write reports a bad expression: what is wrong with the request itself stands behind a
+/// prefix, what is wrong with the data does not.
 pub fn write_error(error: ExpressionError) -> Error {
     match error.is_request_shape() {
         true => Error::request_shape(error.to_string()),

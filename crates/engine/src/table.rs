@@ -440,10 +440,12 @@ mod type_name {
     use item::Type;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
+    /// Writes the name.
     pub fn serialize<S: Serializer>(kind: &Type, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(kind.name())
     }
 
+    /// Reads the name.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Type, D::Error> {
         let name = String::deserialize(deserializer)?;
         Type::from_name(&name).ok_or_else(|| D::Error::custom(format!("no such type: {name}")))
