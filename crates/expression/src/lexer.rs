@@ -1,15 +1,16 @@
-//! Text to tokens. Every character belongs to a token or to the blanks between two, and what the language does
-//! not know becomes a token of its own, so that the parser can name it in its message.
+//! Text to tokens. Every character that is not blank belongs to a token. A character that the language does not know
+//! becomes a token of its own, so that the parser can name it in its message.
 
-use std::ops::Range;
+use item::Placeholder;
+use item::placeholder::word_length;
+
+use crate::language::{self, Token};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// A letter, then letters, digits and underscores. Keywords too: only the grammar tells them apart.
     Name,
-    /// `#` and at least one letter, digit or underscore.
     NamePlaceholder,
-    /// `:` and at least one letter, digit or underscore.
     ValuePlaceholder,
     /// Digits without a leading zero: `01` is two tokens, which no grammar accepts.
     Digits,
@@ -18,14 +19,14 @@ pub(crate) enum Shape {
     End,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct Token {
-    pub shape: Shape,
-    pub span: Range<usize>,
+impl language::Shape for Shape {
+    const WORD: Shape = Shape::Name;
+    const MARK: Shape = Shape::Mark;
+    const END: Shape = Shape::End;
 }
 
 /// The tokens of `text`; the last one is always [`Shape::End`].
-pub(crate) fn tokens(text: &str) -> Vec<Token> {
+pub(crate) fn tokens(text: &str) -> Vec<Token<Shape>> {
     let mut tokens = Vec::new();
     let mut start = 0;
     while let Some(first) = text[start..].chars().next() {
@@ -36,8 +37,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
                 continue;
             }
             'a'..='z' | 'A'..='Z' => (Shape::Name, word_length(rest)),
-            '#' if word_length(&rest[1..]) > 0 => (Shape::NamePlaceholder, 1 + word_length(&rest[1..])),
-            ':' if word_length(&rest[1..]) > 0 => (Shape::ValuePlaceholder, 1 + word_length(&rest[1..])),
+            '#' | ':' => placeholder(rest),
             '0' => (Shape::Digits, 1),
             '1'..='9' => (Shape::Digits, rest.bytes().take_while(u8::is_ascii_digit).count()),
             '<' if rest.starts_with("<>") || rest.starts_with("<=") => (Shape::Mark, 2),
@@ -51,13 +51,11 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-fn word_length(text: &str) -> usize {
-    text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count()
-}
-
-/// Whether `text` is the given sign and then a word: a key of ExpressionAttributeNames or Values.
-pub(crate) fn is_placeholder(text: &str, sign: char) -> bool {
-    text.strip_prefix(sign).is_some_and(|word| !word.is_empty() && word_length(word) == word.len())
+/// The placeholder that `text` begins with, or its sign alone.
+fn placeholder(text: &str) -> (Shape, usize) {
+    let name = Placeholder::Name.length(text).map(|length| (Shape::NamePlaceholder, length));
+    let value = || Placeholder::Value.length(text).map(|length| (Shape::ValuePlaceholder, length));
+    name.or_else(value).unwrap_or((Shape::Mark, 1))
 }
 
 #[cfg(test)]

@@ -7,14 +7,16 @@
 //!    the result cannot be wrong any more.
 //! 3. evaluating on borrowed item bytes: nothing is decoded that the expression does not ask for.
 //!
-//! Nothing here recurses by the depth of a client's text: the parser keeps its own stack, syntax trees are flat,
-//! and a bound tree is at most as deep as the 300 operators that one expression may have.
+//! No code here recurses as deep as a client's text is nested: the parser has a stack of its own, syntax trees are
+//! flat, and a bound tree is at most as deep as the 300 operators that one expression may have.
 
 mod bind;
 pub mod condition;
 mod error;
 pub mod key_condition;
+mod language;
 mod lexer;
+mod operator;
 pub mod parser;
 pub mod partiql;
 mod path;

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use item::{Value, ValueBuf};
+use item::{Placeholder, Value, ValueBuf};
 
 use crate::error::{ExpressionError, Fault, Faults};
-use crate::lexer::is_placeholder;
 
-/// The longest key of either map, with its `#` or `:`.
+/// The longest key of either map in bytes, its `#` or `:` included.
 pub const PLACEHOLDER_BYTES_MAX: usize = 255;
 
 const NAME_BYTES_MAX: usize = 65_535;
@@ -15,8 +14,8 @@ const NAME_BYTES_MAX: usize = 65_535;
 const NAMES: &str = "ExpressionAttributeNames";
 const VALUES: &str = "ExpressionAttributeValues";
 
-/// What the placeholders of a request stand for. Use counts over all expressions of the request, and by their text
-/// alone: a branch that is never taken uses its placeholders too.
+/// What the placeholders of a request stand for. A placeholder counts as used if the text of any expression of the
+/// request has it, even in a branch that is never evaluated.
 pub struct Placeholders<'r> {
     names: Option<&'r BTreeMap<String, String>>,
     values: Option<&'r BTreeMap<String, ValueBuf>>,
@@ -32,10 +31,10 @@ impl<'r> Placeholders<'r> {
         Placeholders { names, values, used_names: BTreeSet::new(), used_values: BTreeSet::new() }
     }
 
-    /// Checks the maps by themselves; DynamoDB does it before it reads any expression.
+    /// Checks the maps by themselves, as DynamoDB does before it reads any expression.
     pub fn check_keys(&self) -> Result<(), ExpressionError> {
         if let Some(names) = self.names {
-            check_keys(NAMES, '#', names.keys())?;
+            check_keys(NAMES, Placeholder::Name, names.keys())?;
             for (key, name) in names {
                 let reason = match name.len() {
                     0 => "Empty attribute name",
@@ -45,16 +44,16 @@ impl<'r> Placeholders<'r> {
                 return Err(ExpressionError::InvalidName { key: key.clone(), reason });
             }
         }
-        self.values.map_or(Ok(()), |values| check_keys(VALUES, ':', values.keys()))
+        self.values.map_or(Ok(()), |values| check_keys(VALUES, Placeholder::Value, values.keys()))
     }
 
-    /// After the last expression of the request: every placeholder must have been used.
+    /// Checks, after the last expression of the request, that every placeholder was used.
     pub fn finish(self) -> Result<(), ExpressionError> {
         check_used(NAMES, self.names.into_iter().flat_map(BTreeMap::keys), &self.used_names)?;
         check_used(VALUES, self.values.into_iter().flat_map(BTreeMap::keys), &self.used_values)
     }
 
-    /// An undefined name is reported and stands for itself, so that binding can go on.
+    /// An undefined name is reported, and the placeholder taken for the name, so that binding can go on.
     pub(crate) fn name(&mut self, placeholder: &str, faults: &mut Faults) -> String {
         match self.names.and_then(|names| names.get_key_value(placeholder)) {
             Some((key, name)) => {
@@ -85,13 +84,13 @@ impl<'r> Placeholders<'r> {
 
 fn check_keys<'k>(
     parameter: &'static str,
-    sign: char,
+    placeholder: Placeholder,
     mut keys: impl ExactSizeIterator<Item = &'k String>,
 ) -> Result<(), ExpressionError> {
     if keys.len() == 0 {
         return Err(ExpressionError::EmptyPlaceholders { parameter });
     }
-    let bad = keys.find(|key| key.len() > PLACEHOLDER_BYTES_MAX || !is_placeholder(key, sign));
+    let bad = keys.find(|key| key.len() > PLACEHOLDER_BYTES_MAX || !placeholder.matches(key));
     bad.map_or(Ok(()), |key| Err(ExpressionError::PlaceholderSyntax { parameter, key: key.clone() }))
 }
 

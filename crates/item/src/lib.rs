@@ -11,11 +11,13 @@ pub mod key;
 mod layout;
 mod number;
 mod owned;
+pub mod placeholder;
 mod value;
 mod view;
 
 pub use error::{Corrupt, ValueError};
 pub use number::{Number, NumberError};
 pub use owned::{Item, ItemBuilder, ListBuilder, SetBuilder, ValueBuf};
+pub use placeholder::Placeholder;
 pub use value::{Type, Value};
 pub use view::{ItemRef, ListRef, MapRef, ValueRef, View};

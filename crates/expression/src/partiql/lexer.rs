@@ -1,9 +1,8 @@
-//! A statement's text to tokens. Blanks and comments (`-- …` to the end of the line, `/* … */`) stand between tokens
-//! and are forgotten.
-
-use std::ops::Range;
+//! A statement's text to tokens. Blanks and comments (`-- …` to the end of the line, `/* … */`) separate tokens and
+//! leave no trace.
 
 use super::error::{Position, StatementError};
+use crate::language::{self, Token};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -22,17 +21,17 @@ pub(super) enum Shape {
     End,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Token {
-    pub shape: Shape,
-    pub span: Range<usize>,
+impl language::Shape for Shape {
+    const WORD: Shape = Shape::Word;
+    const MARK: Shape = Shape::Mark;
+    const END: Shape = Shape::End;
 }
 
 const LONG_MARKS: [&str; 6] = ["<<", ">>", "<=", ">=", "<>", "!="];
 const MARKS: &str = "()[]{},.:;*=<>+-";
 
 /// The tokens of `text`; the last one is always [`Shape::End`].
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, StatementError> {
+pub(super) fn tokens(text: &str) -> Result<Vec<Token<Shape>>, StatementError> {
     let mut tokens = Vec::new();
     let mut start = 0;
     while let Some(first) = text[start..].chars().next() {
@@ -72,7 +71,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, StatementError> {
     Ok(tokens)
 }
 
-/// What a quoted token stands for.
+/// The text that a quoted token means.
 pub(super) fn unquoted(token: &str) -> String {
     let quote = &token[..1];
     token[1..token.len() - 1].replace(&quote.repeat(2), quote)
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_refused_with_its_place() {
+    fn text_that_is_no_token_is_refused_with_its_position() {
         #[track_caller]
         fn refused(text: &str, detail: &str) {
             assert_eq!(

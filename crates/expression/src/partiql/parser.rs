@@ -13,25 +13,22 @@
 //!            | operand [NOT] IN [operand, …] | path IS [NOT] type | name(operand, …) | '(' condition ')'
 //! ```
 //!
-//! The nodes of conditions and values are those of [`crate::parser`], with every literal behind a placeholder.
+//! Conditions and values become the same nodes as in [`crate::parser`]; a placeholder stands for every literal.
 
 mod literal;
 mod operator;
 
-use std::ops::Range;
-
-use operator::Grammar;
-
 use super::error::{Position, StatementError};
 use super::keyword::is_keyword;
-use super::lexer::{self, Shape, Token};
+use super::lexer::{self, Shape};
 use super::select_list::SelectList;
 use super::statement::{Order, Returning};
 use super::syntax::{Body, Literal, Select, Statement};
-use crate::error::{Fault, Faults, Kind};
-use crate::parser::OPERATORS_MAX;
+use crate::error::Kind;
+use crate::language;
+use crate::operator::Grammar;
 use crate::path::{self, Step};
-use crate::syntax::{Action, Condition, Element, Nodes, Path, Update};
+use crate::syntax::{Action, Condition, Element, Path, Update};
 
 pub const TEXT_CHARACTERS_MAX: usize = 8192;
 
@@ -40,105 +37,38 @@ pub fn parse(text: &str) -> Result<Statement, StatementError> {
     if text.len() > TEXT_CHARACTERS_MAX && text.chars().count() > TEXT_CHARACTERS_MAX {
         return Err(malformed(format!("It has more than {TEXT_CHARACTERS_MAX} characters")));
     }
-    let mut parser = Parser {
-        text,
-        tokens: lexer::tokens(text)?,
-        position: 0,
-        nodes: Nodes::default(),
-        values: Vec::new(),
-        parameters: 0,
-        operators: 0,
-        faults: Faults::default(),
-    };
+    let mut parser = Parser::new(PartiQl::default(), text, lexer::tokens(text)?);
     let body = parser.statement()?;
     parser.take(";");
     parser.end()?;
-    if parser.operators > OPERATORS_MAX {
-        parser.faults.report(Fault::TooManyOperators(OPERATORS_MAX + 1));
-    }
-    parser.faults.finish(Kind::Condition)?;
-    Ok(Statement { body, values: parser.values, parameters: parser.parameters })
+    let (PartiQl { values, parameters }, _) = parser.finish(Kind::Condition)?;
+    Ok(Statement { body, values, parameters })
 }
 
 fn malformed(detail: impl Into<String>) -> StatementError {
     StatementError::NotWellFormed(detail.into())
 }
 
-struct Parser<'t> {
-    text: &'t str,
-    tokens: Vec<Token>,
-    position: usize,
-    /// Of the tree that is being read; WHERE and SET have one each.
-    nodes: Nodes,
+/// The language, and what a statement has besides trees: its values, and how many parameters they take.
+#[derive(Default)]
+struct PartiQl {
     values: Vec<Literal>,
     parameters: usize,
-    operators: usize,
-    faults: Faults,
 }
 
-impl<'t> Parser<'t> {
-    // Looking at the tokens.
+/// Its nodes are those of the tree that is being read: WHERE and SET have one each.
+type Parser<'t> = language::Parser<'t, PartiQl>;
 
-    fn shape(&self) -> Shape {
-        self.tokens[self.position].shape
-    }
-
-    fn span(&self) -> Range<usize> {
-        self.tokens[self.position].span.clone()
-    }
-
-    fn word(&self) -> &'t str {
-        &self.text[self.span()]
-    }
-
-    fn advance(&mut self) {
-        // The end stays where it is: there is always a token to look at.
-        self.position = (self.position + 1).min(self.tokens.len() - 1);
-    }
-
-    fn at(&self, mark: &str) -> bool {
-        self.shape() == Shape::Mark && self.word() == mark
-    }
-
-    fn take(&mut self, mark: &str) -> bool {
-        let found = self.at(mark);
-        if found {
-            self.advance();
-        }
-        found
-    }
-
-    fn expect(&mut self, mark: &str) -> Result<(), StatementError> {
-        if self.take(mark) { Ok(()) } else { Err(self.expected(&format!("'{mark}'"))) }
-    }
-
-    fn at_keyword(&self, keyword: &str) -> bool {
-        self.shape() == Shape::Word && self.word().eq_ignore_ascii_case(keyword)
-    }
-
-    fn take_keyword(&mut self, keyword: &str) -> bool {
-        let found = self.at_keyword(keyword);
-        if found {
-            self.advance();
-        }
-        found
-    }
-
+impl Parser<'_> {
     fn expect_keyword(&mut self, keyword: &str) -> Result<(), StatementError> {
         if self.take_keyword(keyword) { Ok(()) } else { Err(self.expected(keyword)) }
     }
 
-    /// Whether the token looked at is a word directly before an opening parenthesis.
-    fn at_call(&self) -> bool {
-        let next = self.tokens.get(self.position + 1);
-        self.shape() == Shape::Word && next.is_some_and(|next| &self.text[next.span.clone()] == "(")
-    }
-
-    fn place(&self) -> Position {
+    fn token_position(&self) -> Position {
         Position::of(&self.span(), self.text)
     }
 
-    /// Refuses the token that is looked at.
+    /// Refuses the current token.
     fn unexpected(&self) -> StatementError {
         malformed(match self.shape() {
             Shape::End => "Unexpected end of statement",
@@ -148,21 +78,17 @@ impl<'t> Parser<'t> {
     }
 
     fn expected(&self, what: &str) -> StatementError {
-        malformed(format!("Expected {what} at {}", self.place()))
+        malformed(format!("Expected {what} at {}", self.token_position()))
     }
 
-    fn demand(&self, holds: bool) -> Result<(), StatementError> {
-        if holds { Ok(()) } else { Err(self.unexpected()) }
-    }
-
-    /// Nothing may follow but the end. Clauses of SQL that DynamoDB has not are named.
+    /// Refuses anything but the end. The message names a clause of SQL that DynamoDB does not have.
     fn end(&self) -> Result<(), StatementError> {
-        if self.shape() == Shape::End {
+        if self.at_end() {
             return Ok(());
         }
         const CLAUSES: [&str; 8] = ["LIMIT", "OFFSET", "GROUP", "HAVING", "JOIN", "UNION", "AS", "RETURNING"];
         Err(match CLAUSES.into_iter().find(|clause| self.at_keyword(clause)) {
-            Some(clause) => StatementError::Clause { clause, position: self.place() },
+            Some(clause) => StatementError::Clause { clause, position: self.token_position() },
             None => malformed("Unexpected token after expression"),
         })
     }
@@ -216,7 +142,7 @@ impl<'t> Parser<'t> {
 
     fn column(&mut self) -> Result<path::Path, StatementError> {
         if self.at_call() {
-            return Err(StatementError::PathComponent(self.place()));
+            return Err(StatementError::PathComponent(self.token_position()));
         }
         Ok(resolved(self.path()?))
     }
@@ -241,7 +167,7 @@ impl<'t> Parser<'t> {
         self.expect_keyword("INTO")?;
         let table = self.name()?;
         if !self.take_keyword("VALUE") {
-            // What DynamoDB says of a list of columns, which is what stands here if anything does.
+            // DynamoDB's message for a list of columns, the most likely thing to stand here.
             return Err(malformed("Unexpected keyword"));
         }
         Ok(Body::Insert { table, item: self.literal(1)? })
@@ -308,9 +234,9 @@ impl<'t> Parser<'t> {
         if !self.take_keyword("WHERE") {
             return Ok(None);
         }
-        let (root, class) = self.expression(Grammar::Condition)?;
-        self.demand(class.is_condition())?;
-        Ok(Some(Condition { nodes: std::mem::take(&mut self.nodes), root }))
+        let root = self.expression(Grammar::Condition)?;
+        self.demand(root.class.is_condition())?;
+        Ok(Some(Condition { nodes: std::mem::take(&mut self.nodes), root: root.node }))
     }
 
     fn assignment(&mut self) -> Result<Action, StatementError> {
@@ -325,13 +251,12 @@ impl<'t> Parser<'t> {
                 });
             }
         }
-        let (value, _) = self.expression(Grammar::Value)?;
-        Ok(Action::Set { target, value })
+        Ok(Action::Set { target, value: self.expression(Grammar::Value)?.node })
     }
 
-    /// `SET_ADD(target, set)`: the first argument only repeats what is assigned to.
+    /// `SET_ADD(target, set)`: the first argument must repeat the target of the assignment.
     fn set_function(&mut self, function: &'static str, target: &Path) -> Result<String, StatementError> {
-        let position = self.place();
+        let position = self.token_position();
         self.operators += 1;
         self.advance();
         self.expect("(")?;
@@ -341,11 +266,11 @@ impl<'t> Parser<'t> {
         self.expect(",")?;
         let set = self.literal(1)?;
         self.expect(")")?;
-        Ok(self.value(set))
+        Ok(self.placeholder(set))
     }
 }
 
-/// A path has no placeholders here, so nothing is left to be looked up.
+/// Paths of PartiQL have no placeholders, so they are resolved as they are read.
 fn resolved(path: Path) -> path::Path {
     let mut elements = path.0.into_iter().map(|element| match element {
         Element::Name(name) | Element::Placeholder(name) => Step::Name(name),

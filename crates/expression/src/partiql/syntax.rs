@@ -1,12 +1,12 @@
-//! A statement as written: names and literals known, parameters still only counted.
+//! A statement as written: names and literals are known, parameters only counted.
 
-use item::ValueBuf;
+use item::{Placeholder, ValueBuf};
 
 use super::SelectList;
 use super::statement::{Order, Returning};
 use crate::syntax::{Condition, Update};
 
-/// Depends on its text alone, so it may be kept and shared.
+/// A parsed statement. It depends on its text alone, so it may be kept and shared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
     pub(super) body: Body,
@@ -37,7 +37,7 @@ pub(super) struct Select {
 /// A value that may have parameters in it. At most 33 levels deep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Literal {
-    /// The first is 0.
+    /// Counted from 0.
     Parameter(usize),
     Scalar(ValueBuf),
     List(Vec<Literal>),
@@ -45,7 +45,7 @@ pub(super) enum Literal {
     Set(Vec<Literal>),
 }
 
-/// The placeholder of a value by its place.
-pub(super) fn placeholder(place: usize) -> String {
-    format!(":{place}")
+/// The placeholder of the value at `index` in [`Statement::values`].
+pub(super) fn placeholder(index: usize) -> String {
+    Placeholder::Value.of(index)
 }

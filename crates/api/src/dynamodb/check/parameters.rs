@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use item::{ValueBuf, ValueError};
+use item::{Placeholder, ValueBuf, ValueError};
 
 use crate::{ConditionalOperator, Error, Select, limits};
 
@@ -60,14 +60,20 @@ pub(super) struct Placeholders<'a> {
 impl Placeholders<'_> {
     pub fn check(&self) -> Checked {
         if let Some(names) = self.names {
-            self.check_map("ExpressionAttributeNames", '#', names, self.names_usable, true)?;
+            self.check_map("ExpressionAttributeNames", Placeholder::Name, names, self.names_usable, true)?;
             if names.values().any(String::is_empty) {
                 return Err(ValueError::EmptyName.to_string());
             }
         }
         if let Some(values) = self.values {
             let complete = self.value_fault.is_none();
-            self.check_map("ExpressionAttributeValues", ':', values, self.values_usable, complete)?;
+            self.check_map(
+                "ExpressionAttributeValues",
+                Placeholder::Value,
+                values,
+                self.values_usable,
+                complete,
+            )?;
         }
         Ok(())
     }
@@ -75,7 +81,7 @@ impl Placeholders<'_> {
     fn check_map<T>(
         &self,
         map: &str,
-        sign: char,
+        placeholder: Placeholder,
         entries: &BTreeMap<String, T>,
         usable: bool,
         complete: bool,
@@ -86,17 +92,11 @@ impl Placeholders<'_> {
         if entries.is_empty() && complete {
             return Err(format!("{map} must not be empty"));
         }
-        match entries.keys().find(|key| !is_placeholder(key, sign)) {
+        match entries.keys().find(|key| !placeholder.matches(key)) {
             Some(key) => Err(format!("{map} contains invalid key: Syntax error; key: \"{key}\"")),
             None => Ok(()),
         }
     }
-}
-
-fn is_placeholder(key: &str, sign: char) -> bool {
-    key.strip_prefix(sign).is_some_and(|name| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    })
 }
 
 /// Reports a value that breaks a rule of its type, in a request that writes one item.

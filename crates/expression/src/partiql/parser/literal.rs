@@ -3,16 +3,14 @@
 use item::{Number, Value, ValueBuf, ValueError};
 
 use super::Parser;
-use crate::error::Fault;
-use crate::parser::{LIST_INDEX_MAX, PATH_DEPTH_MAX};
 use crate::partiql::error::StatementError;
 use crate::partiql::keyword::is_keyword;
 use crate::partiql::lexer::{Shape, unquoted};
 use crate::partiql::syntax::{Literal, placeholder};
-use crate::syntax::{Element, Path};
+use crate::syntax::Element;
 use crate::update::NESTING_MAX;
 
-/// Values of attributes may be 32 levels deep, and INSERT writes one more level around them.
+/// Values of attributes may be 32 levels deep. The item that INSERT writes is one more level around them.
 const LITERAL_DEPTH_MAX: usize = NESTING_MAX + 1;
 
 impl Parser<'_> {
@@ -29,36 +27,12 @@ impl Parser<'_> {
         Ok(name)
     }
 
-    pub(super) fn path(&mut self) -> Result<Path, StatementError> {
-        let mut elements = vec![Element::Name(self.name()?)];
-        loop {
-            if self.take(".") {
-                elements.push(Element::Name(self.name()?));
-            } else if self.take("[") {
-                elements.push(self.step()?);
-                self.expect("]")?;
-            } else {
-                break;
-            }
-        }
-        if elements.len() > PATH_DEPTH_MAX {
-            self.faults.report(Fault::PathDepth(elements.len()));
-        }
-        Ok(Path(elements))
-    }
-
     /// What stands between brackets in a path: an index, or a name as a string.
-    fn step(&mut self) -> Result<Element, StatementError> {
+    pub(super) fn step(&mut self) -> Result<Element, StatementError> {
         let word = self.word();
         let element = match self.shape() {
             Shape::Text if word.len() > 2 => Element::Name(unquoted(word)),
-            Shape::Number if word.bytes().all(|byte| byte.is_ascii_digit()) => {
-                let index = word.parse().ok().filter(|index| *index <= LIST_INDEX_MAX);
-                if index.is_none() {
-                    self.faults.report(Fault::ListIndex(word.to_owned()));
-                }
-                Element::Index(index.unwrap_or(LIST_INDEX_MAX))
-            }
+            Shape::Number if word.bytes().all(|byte| byte.is_ascii_digit()) => self.list_index(word),
             _ => return Err(self.unexpected()),
         };
         self.advance();
@@ -75,7 +49,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Calls itself once for each level, which are counted.
+    /// Calls itself once for each level; `level` counts them, and the deepest is the 33rd.
     pub(super) fn literal(&mut self, level: usize) -> Result<Literal, StatementError> {
         if level > LITERAL_DEPTH_MAX {
             return Err(ValueError::Nesting.into());
@@ -91,8 +65,8 @@ impl Parser<'_> {
         }
         if self.shape() == Shape::Parameter {
             self.advance();
-            self.parameters += 1;
-            return Ok(Literal::Parameter(self.parameters - 1));
+            self.language.parameters += 1;
+            return Ok(Literal::Parameter(self.language.parameters - 1));
         }
         Ok(Literal::Scalar(self.scalar()?))
     }
@@ -153,9 +127,9 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// Puts a literal behind a placeholder.
-    pub(super) fn value(&mut self, literal: Literal) -> String {
-        self.values.push(literal);
-        placeholder(self.values.len() - 1)
+    /// Keeps a literal among the values of the statement, and returns its placeholder.
+    pub(super) fn placeholder(&mut self, literal: Literal) -> String {
+        self.language.values.push(literal);
+        placeholder(self.language.values.len() - 1)
     }
 }
