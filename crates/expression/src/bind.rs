@@ -1,8 +1,8 @@
 //! Syntax trees and placeholders to bound expressions.
 //!
 //! Nodes are bound in the order of their list, operands first, so there is no recursion. Binding goes on after a
-//! fault, because a graver one may follow: whatever is wrong is replaced by something harmless of the same class
-//! and the whole is refused at the end.
+//! fault, because a more serious one may follow: a wrong node is replaced by a harmless one of the same class, and
+//! the whole expression is refused at the end.
 
 use base64::Engine as _;
 use item::{Number, Type, ValueBuf, ValueRef, View};
@@ -14,7 +14,7 @@ use crate::placeholders::Placeholders;
 use crate::syntax::{self, Comparator, Element, Function, Node, NodeId, Nodes};
 use crate::update::{self, Action, Change};
 
-/// IN's subject and members together.
+/// The subject and the members of IN, counted together.
 const IN_OPERANDS_MAX: usize = 100;
 
 pub(crate) fn condition(
@@ -32,7 +32,7 @@ pub(crate) fn condition(
     Ok(condition)
 }
 
-/// The actions of an update; whether their targets agree with each other is for [`update::Update`] to check.
+/// The actions of an update. [`update::Update`] checks whether their targets overlap or conflict.
 pub(crate) fn update(
     tree: &syntax::Update,
     placeholders: &mut Placeholders<'_>,
@@ -66,7 +66,7 @@ enum Bound {
 
 struct Conditions<'t> {
     nodes: &'t Nodes,
-    /// One for each node so far; taken by the node that uses it.
+    /// One entry for each node so far; the node that uses it takes it out.
     bound: Vec<Option<Bound>>,
     faults: Faults,
 }
@@ -87,7 +87,7 @@ impl Conditions<'_> {
             Node::In { subject, members } => self.membership(*subject, members),
             Node::Not(inner) => Condition::Not(Box::new(self.condition(*inner))),
             Node::And(left, right) => match self.condition(*left) {
-                // A chain of ANDs leans to the left; laid flat, it is not deep.
+                // A chain of ANDs is nested on its left side; flattened, it has no depth.
                 Condition::And(mut terms) => {
                     terms.push(self.condition(*right));
                     Condition::And(terms)
@@ -130,7 +130,7 @@ impl Conditions<'_> {
     }
 
     fn misplaced(&mut self, id: NodeId) {
-        // The grammar lets nothing but a call stand where its class does not fit.
+        // The grammar admits nothing but a call where the class does not fit.
         if let Node::Call { function, .. } = self.nodes.bare(id) {
             self.faults.report(Fault::Misplaced(function.name()));
         }
@@ -252,7 +252,7 @@ impl Conditions<'_> {
         })
     }
 
-    /// A value of the request must have a fitting type; what an item holds is only known later.
+    /// Checks the types of the request's own values. Types of attributes are only known when there is an item.
     fn check_types<'o>(
         &mut self,
         operator: &'static str,
@@ -284,7 +284,7 @@ impl Conditions<'_> {
     }
 }
 
-/// A path fits nearly everywhere.
+/// Stands in for a wrong operand: a path is allowed nearly everywhere.
 fn harmless_path() -> Path {
     Path::of_attribute("")
 }
@@ -304,7 +304,7 @@ fn shown(value: ValueRef<'_>) -> String {
         View::S(text) => format!("{{{kind}:{text}}}"),
         View::N(number) => format!("{{{kind}:{number}}}"),
         View::B(bytes) => format!("{{{kind}:{}}}", base64::engine::general_purpose::STANDARD.encode(bytes)),
-        _ => format!("{{{kind}}}"), // not reached by a message: the type itself is refused
+        _ => format!("{{{kind}}}"), // no message shows these types: they are refused earlier
     }
 }
 

@@ -1,8 +1,8 @@
-//! Conditions and filters, bound and ready to be asked about an item.
+//! Conditions and filters, bound and ready to be evaluated on an item.
 //!
-//! The nodes are open: legacy parameters and PartiQL build them by hand. What they mean:
+//! The nodes are public, because legacy parameters and PartiQL build them too. What they mean:
 //! values of different types are unequal and have no order; a missing operand makes every comparison false except
-//! `<>`, which it makes true; an item that does not exist is asked as if it had no attributes.
+//! `<>`, which it makes true; an item that does not exist is treated as one without attributes.
 
 use std::cmp::Ordering;
 
@@ -108,14 +108,14 @@ impl Condition {
         }
     }
 
-    /// Every path that is read, in the order of the text.
+    /// Every path that the condition reads, in the order of the text.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         let mut paths = Vec::new();
         self.collect_paths(&mut paths);
         paths.into_iter()
     }
 
-    /// The attributes that are read, in the order of the text, repeated if they are read repeatedly.
+    /// The attributes that the condition reads, in the order of the text, with repetitions.
     pub fn top_level_names(&self) -> impl Iterator<Item = &str> {
         self.paths().map(|path| path.attribute.as_str())
     }
@@ -147,11 +147,11 @@ impl Condition {
     }
 }
 
-/// What an operand stands for in one item.
+/// The value of an operand in one item.
 #[derive(Clone, Copy)]
 enum Read<'i> {
     Value(ValueRef<'i>),
-    /// A size has no bytes to point to.
+    /// A size has no bytes that could be borrowed.
     Number(Number),
 }
 
@@ -222,7 +222,7 @@ fn contains(whole: ValueRef<'_>, part: Read<'_>) -> bool {
         }
         (View::S(whole), Read::Value(part)) => part.as_str().is_some_and(|part| whole.contains(part)),
         (View::B(whole), Read::Value(part)) => {
-            // Takes linear time whatever the bytes are, as the search in strings does.
+            // Takes linear time whatever the bytes are; searching in strings does too.
             part.as_binary().is_some_and(|part| memchr::memmem::find(whole, part).is_some())
         }
         _ => false,

@@ -9,7 +9,7 @@ use item::{NumberError, Type};
 
 use crate::path::Path;
 
-/// Which parameter of a request an expression is.
+/// The parameter of a request that an expression is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     Condition,
@@ -31,7 +31,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// An expression that cannot be used, or could not be applied to an item. Printed, it is DynamoDB's message.
+/// An expression that is wrong, or could not be applied to an item. It prints as DynamoDB's message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
     #[error("Invalid {kind}: {fault}")]
@@ -77,7 +77,7 @@ pub enum ExpressionError {
     MissingAttribute,
     #[error("An operand in the update expression has an incorrect data type")]
     OperandData,
-    /// What legacy updates say for [`ExpressionError::OperandData`].
+    /// The message of legacy updates for [`ExpressionError::OperandData`].
     #[error("Type mismatch for attribute to update")]
     AttributeType,
     #[error("{0}")]
@@ -88,7 +88,7 @@ pub enum ExpressionError {
 
 impl ExpressionError {
     /// Whether the request is wrong by itself, whatever the table and the item hold. PutItem, UpdateItem and
-    /// DeleteItem report such errors inside `1 validation error detected: …`, the others bare.
+    /// DeleteItem report such errors inside `1 validation error detected: …`, other operations without it.
     pub fn is_request_shape(&self) -> bool {
         use ExpressionError::*;
         matches!(
@@ -105,12 +105,12 @@ impl ExpressionError {
     }
 }
 
-/// What is wrong inside one expression, from what DynamoDB reports first to what it reports last.
+/// What is wrong inside one expression. DynamoDB reports the first of these that applies.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     #[error("The expression can not be empty;")]
     Empty,
-    /// With its length, as the older wording has it: clients that look for either find it.
+    /// With its length, as in the older wording, so that clients that search for either wording find it.
     #[error("Expression size has exceeded the maximum allowed size; expression size: {0}")]
     Size(usize),
     #[error("Syntax error; token: \"{token}\", near: \"{near}\"")]
@@ -215,7 +215,7 @@ impl Fault {
     }
 }
 
-/// The gravest fault met so far in one expression.
+/// The most serious fault of one expression so far.
 #[derive(Default)]
 pub(crate) struct Faults(Option<Fault>);
 

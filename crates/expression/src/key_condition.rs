@@ -1,7 +1,7 @@
-//! Key conditions: which partition a Query reads, and which stretch of its sort order.
+//! Key conditions: which partition a Query reads, and which range of its sort order.
 //!
-//! The text is read by the grammar of conditions and then held to much less: terms joined by AND, each of them about
-//! one attribute and values of the request. What they must be about is known with the table: see [`KeyCondition::resolve`].
+//! The text is parsed as a condition and must then be much simpler: terms joined by AND, each comparing one attribute
+//! with values of the request. Which attributes these must be depends on the table: see [`KeyCondition::resolve`].
 
 use item::{Type, ValueBuf};
 
@@ -18,14 +18,14 @@ pub struct KeyCondition {
     terms: Vec<Term>,
 }
 
-/// What one attribute is asked to be.
+/// What one attribute must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
     pub attribute: String,
     pub range: Range,
 }
 
-/// A stretch of the values of one key attribute.
+/// A range of values of one key attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Range {
     Equal(ValueBuf),
@@ -50,9 +50,9 @@ pub struct KeyAttribute<'s> {
 pub struct KeyRange {
     /// One value for each HASH attribute, in the order of the schema.
     pub partition: Vec<ValueBuf>,
-    /// The values of the first RANGE attributes, where more than one is named.
+    /// The values of the RANGE attributes before the last one that has a term.
     pub sort_prefix: Vec<ValueBuf>,
-    /// Of the last RANGE attribute that is named.
+    /// The range of the last RANGE attribute that has a term.
     pub sort: Option<Range>,
 }
 
@@ -80,8 +80,8 @@ impl KeyCondition {
         Ok(KeyCondition { terms })
     }
 
-    /// Holds the condition against the key schema of a table or index: every HASH attribute must be given; of the
-    /// RANGE attributes the first few may be, all but the last of them by equality.
+    /// Checks the condition against the key schema of a table or index. Every HASH attribute must have a value. The
+    /// first few RANGE attributes may have terms, all but the last of them by equality.
     pub fn resolve(
         &self,
         hash: &[KeyAttribute<'_>],
@@ -97,7 +97,7 @@ impl KeyCondition {
         let partition = self.partition(hash)?;
         let named = self.named(range)?;
         if hash.len() + named < self.terms.len() {
-            // A term is about no key attribute. DynamoDB names the one that it could have been about.
+            // Some term is not about a key attribute. DynamoDB names the key attribute that lacks a term.
             let missed = range.get(named).map_or("", |key| key.name);
             return Err(ExpressionError::MissedKey(missed.to_owned()));
         }
@@ -178,7 +178,7 @@ fn collect_terms(condition: Condition, terms: &mut Vec<Term>) -> Result<(), Expr
     }
 }
 
-/// What the condition asks of one attribute, if a key can be asked that.
+/// The condition as a term about one key attribute, if it can be one.
 pub(crate) fn term(condition: Condition) -> Result<Term, ExpressionError> {
     let operator = |name: &str| Err(ExpressionError::KeyOperator(name.to_owned()));
     let (path, range) = match condition {
@@ -227,7 +227,7 @@ fn compared(comparator: Comparator, left: Operand, right: Operand) -> Result<(Pa
     Ok((path, range))
 }
 
-/// An attribute and then values: nothing else will do where the order of operands has a meaning.
+/// The operands as an attribute followed by values, the only order that is allowed where order has a meaning.
 fn subject_first<const N: usize>(
     operator: &'static str,
     subject: Operand,

@@ -1,4 +1,4 @@
-//! Document paths with their names resolved, and sets of paths that must not get in each other's way.
+//! Document paths with their names resolved, and sets of paths that must neither overlap nor conflict.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -64,7 +64,7 @@ impl fmt::Display for Path {
     }
 }
 
-/// Several paths as one tree, by their first elements. At a leaf: the place of the path among those it was made from.
+/// Several paths as one tree, by their first elements. A leaf holds the index of its path in the list it was made of.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PathTree {
     pub attributes: BTreeMap<String, Branch>,

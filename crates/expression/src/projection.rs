@@ -1,5 +1,5 @@
-//! Projections: which parts of an item are wanted. What is kept keeps its place in the document, except that the
-//! chosen elements of a list move together.
+//! Projections: which parts of an item to return. Each part keeps its path in the document, except that the chosen
+//! elements of a list move together.
 
 use std::collections::BTreeMap;
 
@@ -53,12 +53,12 @@ impl Projection {
         self.paths.iter()
     }
 
-    /// The wanted attributes, each once.
+    /// The attributes to return, each once.
     pub fn top_level_names(&self) -> impl Iterator<Item = &str> {
         self.tree.attributes.keys().map(String::as_str)
     }
 
-    /// What the item has of the wanted parts, which may be nothing at all.
+    /// The chosen parts that the item has. The result may be empty.
     pub fn apply(&self, item: ItemRef<'_>) -> Item {
         pick(&self.tree, item)
     }
@@ -89,7 +89,7 @@ fn pick_elements(wanted: &BTreeMap<u32, Branch>, list: ListRef<'_>) -> Option<Va
     let mut any = false;
     let end = wanted.last_key_value().map_or(0, |(last, _)| *last as usize + 1);
     for (index, element) in list.iter().enumerate().take(end) {
-        // An index that fits no u32 is behind every wanted one.
+        // An index that does not fit into a u32 is above every chosen one.
         match wanted.get(&(index as u32)) {
             None => continue,
             Some(Branch::Leaf(_)) => picked.push(element),
@@ -103,7 +103,7 @@ fn pick_elements(wanted: &BTreeMap<u32, Branch>, list: ListRef<'_>) -> Option<Va
     any.then(|| picked.build())
 }
 
-/// A container of which nothing is wanted is left out.
+/// A container that has none of the chosen parts is left out.
 fn pick_part(branch: &Branch, value: ValueRef<'_>) -> Option<ValueBuf> {
     match (branch, value.view()) {
         (Branch::Leaf(_), _) => Some(ValueBuf::from(value)),

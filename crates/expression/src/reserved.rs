@@ -1,4 +1,4 @@
-//! The words that may not stand in an expression as a bare attribute name.
+//! The words that an expression may not use as attribute names without a placeholder.
 
 /// Whether DynamoDB reserves `word`, in any mixture of cases.
 pub fn is_reserved(word: &str) -> bool {

@@ -1,6 +1,6 @@
 //! The syntax of expressions, as written: placeholders unresolved, parentheses kept.
 //!
-//! Nodes lie in one flat list, operands before the operators that use them. So a tree of any depth is walked and
+//! Nodes are in one flat list, operands before the operators that use them, so a tree of any depth is walked and
 //! dropped without recursion. Printing a tree gives a text that parses to the same tree.
 
 use std::fmt;
@@ -72,12 +72,12 @@ pub(crate) struct Path(pub Vec<Element>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Element {
     Name(String),
-    /// With its `#`.
+    /// Its `#` included.
     Placeholder(String),
     Index(u32),
 }
 
-/// The place of a node in its [`Nodes`]. A node only refers to nodes before it.
+/// The index of a node in its [`Nodes`]. A node only refers to nodes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NodeId(u32);
 
@@ -87,7 +87,7 @@ pub(crate) struct Nodes(Vec<Node>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
     Path(Path),
-    /// With its `:`.
+    /// Its `:` included.
     Value(String),
     Call {
         function: Function,
@@ -134,7 +134,7 @@ impl Nodes {
         self.get(id)
     }
 
-    /// In an order in which every node comes after those that it refers to.
+    /// All nodes, each after those that it refers to.
     pub fn iter(&self) -> impl Iterator<Item = &Node> {
         self.0.iter()
     }
@@ -294,7 +294,7 @@ impl fmt::Display for Path {
 }
 
 impl Nodes {
-    /// Prints with a stack of its own: what is still to be written, last first.
+    /// Prints without recursion: a stack holds what is still to be written, last first.
     fn print(&self, root: NodeId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         enum Part {
             Text(&'static str),

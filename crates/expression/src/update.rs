@@ -1,7 +1,7 @@
-//! Updates: what becomes of an item.
+//! Updates: how they change an item.
 //!
-//! Every operand is read from the item as it was, before anything is written; then the item is copied once, piece by
-//! piece, with the changes put in. Whatever no target lies in is copied as bytes.
+//! Every operand is read from the old item before anything is written. Then the item is copied once with the changes
+//! made on the way; parts without a target in them are copied as bytes.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ use crate::path::{Branch, Path, PathTree, Step};
 use crate::placeholders::Placeholders;
 use crate::{bind, parser, projection, syntax};
 
-/// Lists and maps within each other, the attribute's own value included.
+/// How deep lists and maps may be nested, the attribute's own value included.
 pub(crate) const NESTING_MAX: usize = 32;
 
 #[derive(Clone, Debug)]
 pub struct Update {
     actions: Vec<Action>,
     targets: PathTree,
-    /// Said of an attribute whose type an action can't work with.
+    /// The error for an attribute whose type an action can't work with.
     type_error: ExpressionError,
 }
 
-/// One change of one place.
+/// One change at one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
     pub target: Path,
@@ -37,13 +37,13 @@ pub struct Action {
 pub enum Change {
     Set(Operand),
     Remove,
-    /// A number to add, a set to unite with; or a list to append, which only legacy updates may ask for.
+    /// Adds a number, or the members of a set; or appends a list, which only legacy updates may do.
     Add(ValueBuf),
-    /// A set to subtract.
+    /// Removes the members of a set.
     Delete(ValueBuf),
 }
 
-/// What SET gives a place.
+/// The value that SET writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     Path(Path),
@@ -54,11 +54,11 @@ pub enum Operand {
     Difference(Box<Operand>, Box<Operand>),
 }
 
-/// What an update makes of an item.
+/// The result of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Updated {
     Item(Item),
-    /// There was no item, and an update that only takes away does not make one.
+    /// There was no item, and an update that only removes does not create one.
     Nothing,
 }
 
@@ -81,8 +81,7 @@ impl Update {
         Update::checked(actions, Faults::default())
     }
 
-    /// Changes of whole attributes by their names, as legacy updates have them. A name that is given twice
-    /// counts once.
+    /// Changes of whole attributes by their names, as in legacy updates. A name that is given twice counts once.
     pub fn of_attributes(changes: impl IntoIterator<Item = (String, Change)>) -> Update {
         let action = |(name, change)| Action { target: Path::of_attribute(name), change };
         let actions: Vec<Action> = changes.into_iter().map(action).collect();
@@ -100,12 +99,12 @@ impl Update {
         &self.actions
     }
 
-    /// The attributes that are written to, in the order of the text.
+    /// The attributes that the update writes to, in the order of the text.
     pub fn targets(&self) -> impl Iterator<Item = &str> {
         self.actions.iter().map(|action| action.target.attribute.as_str())
     }
 
-    /// Every path that is written to or read.
+    /// Every path that the update writes to or reads.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         let mut paths = Vec::new();
         for action in &self.actions {
@@ -117,8 +116,8 @@ impl Update {
         paths.into_iter()
     }
 
-    /// Applies the update to `old`, which is just the key if the item did not exist. An update without
-    /// actions makes an item of the key.
+    /// Applies the update to `old`, which holds only the key if the item did not exist. An update without
+    /// actions creates an item of just the key.
     pub fn apply(&self, old: ItemRef<'_>, existed: bool) -> Result<Updated, ExpressionError> {
         let makes = |action: &Action| matches!(action.change, Change::Set(_) | Change::Add(_));
         if !existed && !self.actions.is_empty() && !self.actions.iter().any(makes) {
@@ -127,7 +126,7 @@ impl Update {
         let outcomes = self
             .actions
             .iter()
-            // From an item that is not there nothing can be taken: not even a bad path is an error then.
+            // Nothing can be removed from an item that does not exist; even an invalid path is no error then.
             .map(|action| if existed || makes(action) { action.outcome(old) } else { Ok(Outcome::Ignore) })
             .collect::<Result<Vec<Outcome<'_>>, ExpressionError>>()
             .map_err(|error| match error {
@@ -137,20 +136,20 @@ impl Update {
         Ok(Updated::Item(rebuild_map(&self.targets.attributes, old, &outcomes)?.build()))
     }
 
-    /// For ReturnValues UPDATED_OLD: what was in the places that the update writes to. `None` if there was nothing.
+    /// For ReturnValues UPDATED_OLD: the old values at the paths that the update writes to. `None` if there were none.
     pub fn updated_old(&self, old: ItemRef<'_>) -> Option<Item> {
         let picked = projection::pick(&self.targets, old);
         (!picked.is_empty()).then_some(picked)
     }
 
-    /// For ReturnValues UPDATED_NEW: what is now in the places that the update writes to. DynamoDB asks the new item
-    /// for the paths as written: so an element appended by an index behind the end is not reported, and after the
-    /// removal of an element the one that took its index is.
+    /// For ReturnValues UPDATED_NEW: the new values at the paths that the update writes to. DynamoDB looks the paths up
+    /// in the new item as they were written. So an element that was appended by an index above the length is not
+    /// reported; and after an element was removed, the one that took its index is.
     pub fn updated_new(&self, new: ItemRef<'_>) -> Option<Item> {
         self.updated_old(new)
     }
 
-    /// What the request alone is charged against the limit of an item's size, as measured on AWS.
+    /// The bytes that the request alone counts towards the limit of an item's size, as measured on AWS.
     pub fn charge_bytes(&self) -> usize {
         3 + self.actions.iter().map(Action::charge_bytes).sum::<usize>()
     }
@@ -190,7 +189,7 @@ impl Action {
 }
 
 impl Operand {
-    /// Kept slim, because it calls itself once for each of up to 300 operators.
+    /// Has few local variables, because it calls itself once for each of up to 300 operators.
     fn read<'r>(&'r self, old: ItemRef<'r>) -> Result<Computed<'r>, ExpressionError> {
         match self {
             Operand::Path(path) => {
@@ -253,7 +252,7 @@ fn length(step: &Step) -> usize {
     }
 }
 
-/// A value that an action found or made.
+/// A value that an action read or computed.
 enum Computed<'r> {
     Borrowed(ValueRef<'r>),
     Owned(ValueBuf),
@@ -268,7 +267,7 @@ impl Computed<'_> {
     }
 }
 
-/// What is to happen in one place.
+/// What happens at one path.
 enum Outcome<'r> {
     Put(Computed<'r>),
     Remove,
@@ -285,7 +284,7 @@ fn arithmetic<'r>(
     };
     match operator(left, right) {
         Ok(number) => Ok(Computed::Owned(ValueBuf::from(number))),
-        // DynamoDB says overflow even where digits are what there is too much of.
+        // DynamoDB reports an overflow even if only the digits are too many.
         Err(NumberError::Precision) => Err(ExpressionError::Number(NumberError::Overflow)),
         Err(error) => Err(ExpressionError::Number(error)),
     }
@@ -317,7 +316,7 @@ fn add<'r>(old: Option<ValueRef<'r>>, value: ValueRef<'r>) -> Result<Computed<'r
     }
 }
 
-/// What is left of a set; `None` if nothing is.
+/// The set without the given members; `None` if none are left.
 fn subtract(old: ValueRef<'_>, set: ValueRef<'_>) -> Result<Option<ValueBuf>, ExpressionError> {
     let (true, Some(members), Some(taken)) = (old.kind() == set.kind(), old.as_set(), set.as_set()) else {
         return Err(ExpressionError::OperandData);
@@ -328,7 +327,7 @@ fn subtract(old: ValueRef<'_>, set: ValueRef<'_>) -> Result<Option<ValueBuf>, Ex
     Ok(rest.build())
 }
 
-/// Copies a map with its changes put in. Both run in the order of names, so the copy does too.
+/// Copies a map with its changes. Entries and changes are both sorted by name, so the copy is too.
 fn rebuild_map(
     changes: &BTreeMap<String, Branch>,
     old: MapRef<'_>,
@@ -351,8 +350,8 @@ fn rebuild_map(
     Ok(new)
 }
 
-/// Copies a list with its changes put in. Indexes count positions before the update; what is set behind the end is
-/// appended in the order of its indexes.
+/// Copies a list with its changes. Indexes count positions before the update; elements set above the length are
+/// appended in the order of their indexes.
 fn rebuild_list(
     changes: &BTreeMap<u32, Branch>,
     old: ListRef<'_>,
@@ -372,7 +371,7 @@ fn rebuild_list(
     Ok(new.build())
 }
 
-/// Hands `put` what comes into the place of `old`, if anything does.
+/// Calls `put` with what replaces `old`, if anything does.
 fn change(
     branch: &Branch,
     old: Option<ValueRef<'_>>,

@@ -11,7 +11,7 @@ fn parse(text: &str) -> Condition {
         .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Every attribute holds the value of the placeholder with its name, with a few more.
+/// Every attribute holds the value of the placeholder with its name; there are a few further ones.
 fn sample() -> item::Item {
     item([
         ("p", Value::from("key")),

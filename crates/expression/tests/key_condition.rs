@@ -1,4 +1,4 @@
-//! Which key conditions there are, and what they make of a key schema.
+//! Which key conditions are valid, and what they select with a key schema.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Conditions, projections and updates against a plain model that works on trees of values.
+//! Conditions, projections and updates against a plain reference model that works on trees of values.
 
 use std::collections::BTreeMap;
 
@@ -267,7 +267,7 @@ fn operand_value(operand: &update::Operand, old: &Attributes) -> Result<Value, E
     }
 }
 
-/// What comes into the place of `old`: a value, or nothing.
+/// What replaces `old`: a value, or nothing.
 fn outcome(action: &Action, old: &Attributes) -> Result<Option<Value>, ExpressionError> {
     let there = find(&action.target, old).cloned();
     Ok(match (&action.change, there) {
@@ -297,7 +297,7 @@ fn outcome(action: &Action, old: &Attributes) -> Result<Option<Value>, Expressio
     })
 }
 
-/// A tree in which a removed list element leaves a hole, so that indexes stay what they were.
+/// A tree in which a removed list element leaves a gap, so that indexes stay what they were.
 enum Tree {
     Value(Value),
     Map(BTreeMap<String, Tree>),

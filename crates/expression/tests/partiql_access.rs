@@ -1,4 +1,4 @@
-//! How WHERE falls apart into keys and the rest.
+//! How WHERE is split into keys and the rest.
 
 mod support;
 

@@ -57,7 +57,7 @@ fn values_are_32_levels_deep() {
             assert_eq!(result, if levels == 32 { Ok(()) } else { Err(NESTING.to_owned()) }, "{text}");
         }
     }
-    // A parameter's levels count where it stands.
+    // The levels of a parameter are added to those around it.
     let parameter = |levels| {
         let value = (1..levels).fold(Value::from(1), |inner, _| support::list([inner]));
         [ValueBuf::from(value)]

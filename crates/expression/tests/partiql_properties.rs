@@ -1,5 +1,5 @@
-//! What holds of all statements: none does harm, a condition means what it means natively, and a WHERE clause that is
-//! split into keys and the rest selects the same items.
+//! Properties of all statements: no text does harm, a condition means the same as natively, and a WHERE clause that
+//! is split into keys and the rest selects the same items.
 
 use std::fmt::Write;
 

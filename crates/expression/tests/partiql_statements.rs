@@ -1,4 +1,4 @@
-//! Which statements there are, what they hold, and what is said of texts that are none.
+//! Which statements are valid, what they become, and the messages for texts that are none.
 
 mod support;
 

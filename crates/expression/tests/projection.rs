@@ -1,4 +1,4 @@
-//! What projections keep of an item.
+//! What projections return of an item.
 
 mod support;
 
@@ -86,7 +86,7 @@ fn overlapping_paths_are_refused() {
     overlap("a.b[0], a.b[0]", "[a, b, [0]]", "[a, b, [0]]");
     overlap("a, a.b[2].c", "[a]", "[a, b, [2], c]");
     overlap("c, a.b.d.e, a.b", "[a, b, d, e]", "[a, b]");
-    // An overlap is graver than a conflict, wherever it stands.
+    // An overlap is reported before a conflict, wherever it is.
     overlap("a.b, a[1], c, c", "[c]", "[c]");
 }
 

@@ -1,4 +1,4 @@
-//! Reading and printing: they agree with each other, and nothing that can be sent breaks them.
+//! Parsing and printing agree with each other, and no text that can be sent breaks them.
 
 use expression::syntax::{Condition, Projection, Update};
 use expression::{ExpressionError, Fault, Kind, Placeholders, parser};

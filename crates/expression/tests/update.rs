@@ -273,7 +273,7 @@ fn returned_values_are_the_touched_places_before_and_after() {
         Some(item([("m", map([("x", Value::from(5))]))])),
     );
     check("SET l[1] = :n", Some(item([("l", numbers([11]))])), Some(item([("l", numbers([5]))])));
-    // The two oddities: what is appended is not seen, what moves up is.
+    // The two oddities: an appended element is not reported, one that moves up is.
     check("SET l[100] = :n", None, None);
     check("REMOVE l[1], l[9]", Some(item([("l", numbers([11]))])), Some(item([("l", numbers([12]))])));
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a value: with what a client sent, and with what was stored.
+//! What can be wrong with a value: with one that a client sent, and with one that was stored.
 
 use crate::{NumberError, Type};
 
@@ -33,8 +33,8 @@ pub enum ValueError {
 }
 
 impl ValueError {
-    /// Whether DynamoDB counts the fault to the request's shape. PutItem, UpdateItem and DeleteItem
-    /// then put `1 validation error detected: ` before the text; the caller adds it.
+    /// Whether DynamoDB treats the fault as one of the request's shape. PutItem, UpdateItem and DeleteItem then put
+    /// `1 validation error detected: ` before the text; the caller adds it.
     pub fn is_request_shape(&self) -> bool {
         matches!(
             self,
@@ -46,7 +46,7 @@ impl ValueError {
     }
 }
 
-/// Grammar and blanks are DynamoDB's.
+/// Grammar and spaces are DynamoDB's.
 fn empty_set(kind: &Type) -> &'static str {
     match kind {
         Type::Ns => "An number set  may not be empty",
@@ -55,7 +55,7 @@ fn empty_set(kind: &Type) -> &'static str {
     }
 }
 
-/// Three types, three texts; the missing blank is DynamoDB's.
+/// Three types, three texts; the missing space is DynamoDB's.
 fn duplicates(kind: &Type, members: &str) -> String {
     const INVALID: &str = "One or more parameter values were invalid: ";
     match kind {
@@ -65,7 +65,7 @@ fn duplicates(kind: &Type, members: &str) -> String {
     }
 }
 
-/// Stored bytes that are not an item: a fault of the disk or of us, never of a client.
+/// Stored bytes that are not an item: a fault of the disk or of this program, never of a client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("stored item bytes cannot be read: {0}")]
 pub struct Corrupt(pub &'static str);

@@ -1,4 +1,4 @@
-//! Between DynamoDB JSON and canonical bytes, in one pass each way.
+//! DynamoDB JSON to canonical bytes and back, each in one pass.
 
 mod read;
 mod write;

@@ -1,5 +1,5 @@
-//! Order-preserving, prefix-free key bytes: comparing them as bytes compares the values, and the
-//! bytes of one value are never a prefix of another's, so that several can stand in a row.
+//! Order-preserving, prefix-free key bytes. Comparing them as bytes compares the values. The bytes of one value are
+//! never a prefix of another's, so several can be concatenated.
 //!
 //! Numbers have such bytes already. Strings and binaries end in 0x00; a 0x00 inside becomes 0x01 0x01
 //! and a 0x01 becomes 0x01 0x02, so that the end sorts below everything that could follow. The type is
@@ -10,7 +10,7 @@ use crate::{Type, ValueRef};
 const END: u8 = 0x00;
 const ESCAPE: u8 = 0x01;
 
-/// Appends the key bytes of a scalar (S, N or B). Other types are a caller's mistake and panic.
+/// Appends the key bytes of a scalar (S, N or B). Panics on other types, which are a bug of the caller.
 pub fn encode(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value.kind() {
         Type::N => out.extend_from_slice(value.content()),
@@ -22,8 +22,8 @@ pub fn encode(value: ValueRef<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the part that the key bytes of every S or B value beginning with `value` share. Other types
-/// are a caller's mistake and panic.
+/// Appends the bytes that the keys of all S or B values beginning with `value` share. Panics on other types, which
+/// are a bug of the caller.
 pub fn encode_prefix(value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value.kind() {
         Type::S | Type::B => escape(value.content(), out),
@@ -31,7 +31,7 @@ pub fn encode_prefix(value: ValueRef<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// The smallest bytes behind everything that begins with `prefix`; `None` if there are none.
+/// The smallest bytes above everything that begins with `prefix`; `None` if there are none.
 pub fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != 0xFF)?;
     let mut after = prefix[..=last].to_vec();

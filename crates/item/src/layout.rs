@@ -1,12 +1,12 @@
 //! The canonical bytes of values: how they are laid out, walked, put in order and checked.
 //! `docs/item-bytes.md` draws them.
 //!
-//! What always holds of bytes inside an [`Item`](crate::Item) or a [`ValueBuf`](crate::ValueBuf):
+//! Invariants of the bytes inside an [`Item`](crate::Item) or a [`ValueBuf`](crate::ValueBuf):
 //! - lengths are in bounds and as short as they can be, texts are UTF-8, numbers are canonical;
 //! - a map's names and a set's members are in ascending order of their bytes, none twice.
 //!
-//! Bytes come to be in three ways: read from JSON, built from values, or taken from a store, and only
-//! the last is [checked](check_entries). Whatever walks bytes may then index without looking back.
+//! Bytes are read from JSON, built from values, or taken from a store; only those of a store are
+//! [checked](check_entries). Code that walks bytes may then index into them without further checks.
 
 use crate::{Corrupt, Number, Type};
 
@@ -54,7 +54,7 @@ pub(crate) fn container_tag(kind: Type) -> u8 {
     }
 }
 
-/// Appends a length: seven bits a byte, lowest first, the highest bit set on all but the last.
+/// Appends a length: seven bits per byte, lowest first, the highest bit set on all but the last.
 pub(crate) fn write_length(mut length: usize, out: &mut Vec<u8>) {
     while length >= 0x80 {
         out.push(length as u8 | 0x80);
@@ -89,7 +89,7 @@ pub(crate) fn value_len(bytes: &[u8]) -> usize {
     }
 }
 
-/// The part of a value that is compared: a text, a binary, a number's bytes, a container's body.
+/// The bytes of a value that are compared: a text, a binary, a number's bytes, a container's body.
 pub(crate) fn content(value: &[u8]) -> &[u8] {
     match value[0] {
         NULL | FALSE | TRUE => &[],
@@ -130,8 +130,8 @@ pub(crate) fn open(tag: u8, out: &mut Vec<u8>) -> usize {
     out.len()
 }
 
-/// Ends a container: the body is what was appended since [`open`]. One byte was left for its length;
-/// a longer length moves the body, which is cheaper than wide lengths in every stored item.
+/// Ends a container whose body is everything appended since [`open`]. One byte was reserved for the length. If the
+/// length needs more, the body is moved, which is cheaper than wide lengths in every stored item.
 pub(crate) fn close(body: usize, out: &mut Vec<u8>) {
     let mut length = out.len() - body;
     let mut place = body - 1;
@@ -149,14 +149,14 @@ pub(crate) fn close(body: usize, out: &mut Vec<u8>) {
     out[place] = length as u8;
 }
 
-/// One entry of a map: where it and its name stand.
+/// One entry of a map: where it and its name are in the bytes.
 struct Entry {
     start: usize,
     name: std::ops::Range<usize>,
     end: usize,
 }
 
-/// Puts the entries from `body` on in order of their names; of those with one name the last stays.
+/// Sorts the entries from `body` on by name. Of entries with the same name the last is kept.
 pub(crate) fn sort_entries(body: usize, out: &mut Vec<u8>) {
     let mut entries = Vec::new();
     let mut start = body;
@@ -180,11 +180,11 @@ pub(crate) fn sort_entries(body: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&sorted);
 }
 
-/// Some members of a set are equal.
+/// Two members of a set are equal.
 #[derive(Debug)]
 pub(crate) struct Duplicate;
 
-/// Puts the members from `body` on in order. If two are equal, all stay as they were.
+/// Sorts the members from `body` on. If two are equal, all stay as they were.
 pub(crate) fn sort_members(body: usize, out: &mut Vec<u8>) -> Result<(), Duplicate> {
     if walk(&out[body..]).is_sorted_by(|a, b| content(a) < content(b)) {
         return Ok(());
@@ -200,7 +200,7 @@ pub(crate) fn sort_members(body: usize, out: &mut Vec<u8>) -> Result<(), Duplica
     Ok(())
 }
 
-/// The values that stand in a row in `bytes`.
+/// The values that follow each other in `bytes`.
 pub(crate) fn walk(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
@@ -221,7 +221,7 @@ pub(crate) fn check_entries(mut bytes: &[u8], level: usize) -> Result<(), Corrup
         if name.len() > NAME_BYTES_MAX {
             return Err(Corrupt("an attribute name is too long"));
         }
-        // An empty name is not above the empty beginning either.
+        // `previous` begins empty, so an empty name is refused here too.
         if name <= previous {
             return Err(Corrupt("attribute names are not in ascending order"));
         }
@@ -284,7 +284,7 @@ fn check_members(mut bytes: &[u8], tag: u8) -> Result<(), Corrupt> {
     Ok(())
 }
 
-/// A length and as many bytes; returns them and what follows.
+/// A length and that many bytes; returns them and what follows.
 fn check_block(bytes: &[u8]) -> Result<(&[u8], &[u8]), Corrupt> {
     let (mut length, mut shift) = (0usize, 0);
     for (index, &byte) in bytes.iter().enumerate() {

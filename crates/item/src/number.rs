@@ -1,23 +1,23 @@
 //! Decimal numbers by value: a sign, up to 38 digits, a power of ten.
 //!
-//! What always holds:
+//! Invariants:
 //! - The mantissa has no trailing zero, and zero has exponent 0 and no sign, so one value has one form:
 //!   derived equality and hashing are by value.
-//! - The leading digit stands between 10^-130 and 10^125, or the number is zero.
-//! - [`Number::encode`] keeps order: comparing encoded bytes compares values. The same bytes stand in
-//!   items and in keys. `docs/item-bytes.md` draws them.
+//! - The leading digit is between 10^-130 and 10^125, or the number is zero.
+//! - [`Number::encode`] keeps order: comparing encoded bytes compares values. Items and keys hold the same bytes.
+//!   `docs/item-bytes.md` draws them.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Most significant digits a number may have.
+/// How many significant digits a number may have.
 const DIGITS_MAX: u32 = 38;
-/// The powers of ten at which a number's leading digit may stand.
+/// The powers of ten that a number's leading digit may have.
 const LEADING_MIN: i64 = -130;
 const LEADING_MAX: i64 = 125;
 /// The first mantissa with too many digits: 10^38.
 const MANTISSA_END: u128 = 10u128.pow(DIGITS_MAX);
-/// Half of a full mantissa; the most that a `u64` holds whole.
+/// Half of the digits; the most that always fit into a `u64`.
 const HALF_DIGITS: usize = 19;
 const HALF_END: u128 = 10u128.pow(HALF_DIGITS as u32);
 /// Room for 38 digits in pairs, with one digit of padding on either side.
@@ -31,7 +31,7 @@ pub struct Number {
     negative: bool,
 }
 
-/// Why a text or a result is not a number DynamoDB can hold. The texts are DynamoDB's own.
+/// Why a text or a result is not a number that DynamoDB can hold. The texts are DynamoDB's own.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
     #[error("The parameter cannot be converted to a numeric value: {0}")]
@@ -53,7 +53,7 @@ impl Number {
         if scanned.digits > DIGITS_MAX as usize {
             return Err(NumberError::Precision);
         }
-        // DynamoDB checks the range of a zero as though its last written digit were a 1: `0e126` is
+        // DynamoDB checks the range of a zero as if its last written digit were a 1: `0e126` is
         // refused, `0.0e126` is not (observed in Alternator's tests against AWS).
         match scanned.exponent.saturating_add(scanned.digits.max(1) as i64 - 1) {
             leading if leading > LEADING_MAX => Err(NumberError::Overflow),
@@ -67,7 +67,7 @@ impl Number {
         }
     }
 
-    /// The exact sum. Whatever does not fit is an overflow, a lack of digits too, as in DynamoDB.
+    /// The exact sum. A result that does not fit is an overflow, even if only its digits are too many, as in DynamoDB.
     pub fn checked_add(self, other: Number) -> Result<Number, NumberError> {
         if self.mantissa == 0 {
             return Ok(other);
@@ -148,13 +148,13 @@ impl Number {
         for pair in pairs.chunks_exact(2) {
             out.push(((pair[0] * 10 + pair[1]) << 1 | 1) ^ flip);
         }
-        // The last pair is told by its lowest bit.
+        // The lowest bit of a pair marks the last one.
         if let Some(last) = out.last_mut() {
             *last ^= 1;
         }
     }
 
-    /// Reads what [`Number::encode`] wrote, and says how many bytes it took. `None` for bytes that it
+    /// Reads what [`Number::encode`] wrote, and returns how many bytes it took. `None` for bytes that it
     /// would not have written.
     pub fn decode(bytes: &[u8]) -> Option<(Number, usize)> {
         let (&first, rest) = bytes.split_first()?;
@@ -169,7 +169,7 @@ impl Number {
             if pair == 0 && (index == 0 || !more) {
                 return bytes.starts_with(&ENCODED_ZERO).then_some((Number::ZERO, ENCODED_ZERO.len()));
             }
-            // Of a last pair that ends in a zero only the first digit counts.
+            // If the last pair ends in a zero, only its first digit counts.
             let single = !more && pair % 10 == 0;
             let (scale, digits) = if single { (10, pair / 10) } else { (100, pair) };
             mantissa = mantissa.checked_mul(scale)?.checked_add(u128::from(digits))?;
@@ -188,7 +188,7 @@ impl Number {
         bytes[1..].iter().position(|byte| byte & 1 == last).map_or(bytes.len(), |index| index + 2)
     }
 
-    /// Trims trailing zeros. `None` if digits or range are exceeded.
+    /// Removes trailing zeros. `None` if there are too many digits or the range is exceeded.
     fn normalised(mut mantissa: u128, mut exponent: i16, negative: bool) -> Option<Number> {
         if mantissa == 0 {
             return Some(Number::ZERO);
@@ -223,7 +223,7 @@ fn size_bytes(digits: usize, exponent: i16, negative: bool) -> usize {
     1 + whole.div_ceil(2) + (digits - whole).div_ceil(2) + usize::from(negative)
 }
 
-/// Appends `digits`, numbers 0 to 9 which this turns into their characters, in plain decimal.
+/// Appends `digits` in plain decimal. They are numbers from 0 to 9, which this replaces by their characters.
 fn write_decimal(digits: &mut [u8], exponent: i16, negative: bool, out: &mut Vec<u8>) {
     if digits.is_empty() {
         return out.push(b'0');
@@ -247,7 +247,7 @@ fn write_decimal(digits: &mut [u8], exponent: i16, negative: bool, out: &mut Vec
     }
 }
 
-/// What [`Number::encode`] wrote, taken apart without becoming a number.
+/// The parts of what [`Number::encode`] wrote, without converting it to a number.
 struct Encoded<'a> {
     power: i16,
     /// Turns the bytes of a negative number into those of its magnitude.
@@ -335,7 +335,7 @@ fn scan(text: &[u8]) -> Option<Scanned> {
     Some(scanned)
 }
 
-/// An exponent that 64 bits cannot hold is no number at all; smaller ones are left to the range check.
+/// `None` for an exponent that does not fit into 64 bits. The range check judges smaller ones.
 fn scan_exponent(text: &[u8]) -> Option<i64> {
     let (negative, digits) = take_sign(text);
     if digits.is_empty() {
@@ -358,7 +358,7 @@ fn take_sign(text: &[u8]) -> (bool, &[u8]) {
 
 /// Writes the digits, as numbers 0 to 9, to the end of `buffer` and returns where they begin.
 fn fill_digits(mantissa: u128, buffer: &mut [u8]) -> usize {
-    // Two halves, because division of 128 bits is many times slower than of 64.
+    // Two halves, because 128-bit division is many times slower than 64-bit division.
     let (high, low) = if mantissa < HALF_END {
         (0, mantissa as u64)
     } else {

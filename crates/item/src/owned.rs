@@ -1,4 +1,4 @@
-//! Owned canonical bytes, and what builds them.
+//! Owned canonical bytes and their builders.
 
 use std::fmt;
 
@@ -98,14 +98,13 @@ impl fmt::Debug for ValueBuf {
 pub struct Item(pub(crate) Bytes);
 
 impl Item {
-    /// Takes bytes that a store gives back to whoever put them there, unchecked: the store has checksums of
-    /// its own, and checking again takes as long as printing. Other bytes than an item's make its views
-    /// panic, which fails the request and nothing else.
+    /// Takes bytes from a store without checking them: the store has checksums of its own, and checking again takes
+    /// as long as printing. If the bytes are not an item, its views panic, which fails that one request.
     pub fn trusted(bytes: Bytes) -> Item {
         Item(bytes)
     }
 
-    /// Checks bytes, for whoever can't trust them or looks for damage.
+    /// Checks the bytes first: for bytes that can't be trusted, and to look for damage.
     pub fn from_stored(bytes: Bytes) -> Result<Item, Corrupt> {
         layout::check_entries(&bytes, 1)?;
         Ok(Item(bytes))
@@ -151,7 +150,7 @@ impl fmt::Debug for Item {
     }
 }
 
-/// Collects attributes in any order; of two with one name the later wins.
+/// Collects attributes in any order; of two with the same name the later one is kept.
 #[derive(Clone, Debug, Default)]
 pub struct ItemBuilder {
     entries: Vec<u8>,
@@ -223,7 +222,7 @@ impl ListBuilder {
     }
 }
 
-/// Collects the members of a set of one type in any order; equal ones count once.
+/// Collects the members of a set of one type in any order; equal members count once.
 #[derive(Clone, Debug)]
 pub struct SetBuilder<'a> {
     kind: Type,
@@ -231,13 +230,13 @@ pub struct SetBuilder<'a> {
 }
 
 impl<'a> SetBuilder<'a> {
-    /// `kind` is SS, NS or BS; another is a caller's mistake and panics.
+    /// `kind` is SS, NS or BS. Panics on other types, which are a bug of the caller.
     pub fn new(kind: Type) -> SetBuilder<'a> {
         assert!(kind.is_set(), "{} is no set", kind.name());
         SetBuilder { kind, members: Vec::new() }
     }
 
-    /// `member` is of the set's element type; another is a caller's mistake and panics.
+    /// `member` is of the set's element type. Panics on other types, which are a bug of the caller.
     pub fn insert(&mut self, member: ValueRef<'a>) {
         assert_eq!(Some(member.kind()), self.kind.member(), "in a set of type {}", self.kind.name());
         self.members.push(member);

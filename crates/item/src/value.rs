@@ -1,4 +1,4 @@
-//! The friendly, owned form of a value: for building and inspecting, not for the hot path.
+//! An owned tree of values: convenient for building and inspecting, too slow for the hot path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// As it stands in DynamoDB JSON: `S`, `BOOL`, `SS`, …
+    /// As in DynamoDB JSON: `S`, `BOOL`, `SS`, …
     pub fn name(self) -> &'static str {
         match self {
             Type::S => "S",
@@ -57,7 +57,7 @@ impl Type {
         self.member().is_some()
     }
 
-    /// Whether values of the type have an order, and so may be keys and stand in comparisons.
+    /// Whether values of the type have an order, and so may be keys and be compared.
     pub fn is_ordered(self) -> bool {
         matches!(self, Type::S | Type::N | Type::B)
     }
@@ -73,8 +73,8 @@ impl Type {
     }
 }
 
-/// A value as a tree. DynamoDB refuses empty sets, empty names and more than 32 levels; a tree can hold
-/// them, so whoever builds one for storing avoids them.
+/// A value as a tree. DynamoDB refuses empty sets, empty names and more than 32 levels. A tree can have them, so code
+/// that builds one to be stored must avoid them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     S(String),
@@ -125,7 +125,7 @@ impl Value {
         Value::Bs(members.into_iter().map(Into::into).collect())
     }
 
-    /// Appends the canonical bytes. The trees' sets and maps have the order of the bytes already.
+    /// Appends the canonical bytes. Sets and maps of the tree already have the order of the bytes.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match self {
             Value::S(text) => return layout::write_string(text, out),

@@ -1,5 +1,5 @@
-//! Borrowed views of canonical bytes. They allocate nothing, and trust the bytes: those were checked,
-//! or written by this crate, before there could be a view.
+//! Borrowed views of canonical bytes. They allocate nothing and trust the bytes, which were checked, or written by
+//! this crate, before a view of them could be made.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -85,7 +85,7 @@ impl<'a> ValueRef<'a> {
         self.kind() == Type::Null
     }
 
-    /// The elements of an L; sets are another thing, see [`ValueRef::as_set`].
+    /// The elements of an L. For sets see [`ValueRef::as_set`].
     pub fn as_list(self) -> Option<ListRef<'a>> {
         (self.kind() == Type::L).then(|| ListRef(self.content()))
     }
@@ -122,7 +122,7 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// How many levels of values lie on top of one another: 1 for a scalar, a set and whatever is empty.
+    /// How many levels of values are nested: 1 for a scalar, for a set, and for an empty list or map.
     /// DynamoDB allows 32.
     pub fn depth(self) -> usize {
         match self.view() {
@@ -147,7 +147,7 @@ impl<'a> ValueRef<'a> {
 }
 
 impl<'a> ListRef<'a> {
-    /// Counts: takes time in proportion.
+    /// Takes time in proportion to the length.
     pub fn len(self) -> usize {
         self.iter().count()
     }
@@ -170,7 +170,7 @@ impl<'a> ListRef<'a> {
 }
 
 impl<'a> MapRef<'a> {
-    /// Counts: takes time in proportion.
+    /// Takes time in proportion to the length.
     pub fn len(self) -> usize {
         self.entries().count()
     }
@@ -190,12 +190,12 @@ impl<'a> MapRef<'a> {
         self.entries().map(|(name, value)| (text(name), value))
     }
 
-    /// DynamoDB's size of the item: names and values. As a value, a map takes some more.
+    /// DynamoDB's size of the item: names and values. A map that is a value takes some bytes more.
     pub fn size_bytes(self) -> usize {
         self.entries().map(|(name, value)| name.len() + value.size_bytes()).sum()
     }
 
-    /// The most levels of any value in it; 0 if there are none.
+    /// The depth of the deepest value; 0 if there are none.
     pub fn depth(self) -> usize {
         self.entries().map(|(_, value)| value.depth()).max().unwrap_or(0)
     }
@@ -204,7 +204,7 @@ impl<'a> MapRef<'a> {
         Item(Bytes::copy_from_slice(self.0))
     }
 
-    /// Names as bytes, which spares a look at each as UTF-8.
+    /// Names as bytes, which avoids checking each for UTF-8.
     pub(crate) fn entries(self) -> impl Iterator<Item = (&'a [u8], ValueRef<'a>)> + 'a {
         let mut bytes = self.0;
         std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! What DynamoDB says of AttributeValues that it refuses: shapes first, whatever else is wrong.
+//! DynamoDB's messages for AttributeValues that it refuses. Shapes are checked before everything else.
 
 use item::json::{self, Jiter};
 

@@ -1,5 +1,5 @@
-//! Key bytes: their order is the values' order, none is a prefix of another, and a prefix of values is
-//! a range of bytes.
+//! Key bytes: they sort like the values, none is a prefix of another, and values with a common prefix are a range of
+//! bytes.
 
 use item::{Number, Value, ValueBuf, key};
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn prefix(value: &Value) -> Vec<u8> {
     bytes
 }
 
-/// Many near the bytes with a meaning of their own, and many that begin alike.
+/// Many bytes with a special meaning and their neighbours, and many common prefixes.
 fn binaries() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![Just(0u8), Just(1), Just(2), Just(0xFE), Just(0xFF), any::<u8>()];
     proptest::collection::vec(byte, 0..6)

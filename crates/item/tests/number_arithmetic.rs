@@ -28,7 +28,7 @@ fn reference(number: Number) -> BigDecimal {
     BigDecimal::from_str(&number.to_string()).expect("a plain decimal")
 }
 
-/// What a value's digits and the place of its leading digit allow; zero is looked at elsewhere.
+/// What the number of digits and the power of the leading digit allow. Zero is tested elsewhere.
 fn expected(value: &BigDecimal) -> Result<(), NumberError> {
     let (mantissa, scale) = value.normalized().into_bigint_and_exponent();
     let digits = mantissa.magnitude().to_string().len() as i64;

@@ -1,5 +1,5 @@
-//! Trees, canonical bytes and JSON say the same: whichever way a value goes, it comes back equal, with
-//! the same bytes, size and depth.
+//! Trees, canonical bytes and JSON agree: converted along any way and back, a value is equal, with the same bytes,
+//! size and depth.
 
 mod values;
 

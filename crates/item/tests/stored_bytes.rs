@@ -1,5 +1,4 @@
-//! Stored bytes are checked once: whatever a disk hands back is refused or is canonical, and no bytes
-//! and no JSON end in a panic.
+//! Stored bytes are checked once: bytes from a disk are refused or canonical, and no bytes and no JSON cause a panic.
 
 mod values;
 

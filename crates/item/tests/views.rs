@@ -1,4 +1,4 @@
-//! What a view tells of a value, and what the builders make of views.
+//! What views show of a value, and what builders make of views.
 
 use std::cmp::Ordering;
 

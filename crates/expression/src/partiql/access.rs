@@ -1,5 +1,5 @@
-//! Which keys a WHERE clause names. Only the terms that AND joins at the top count; whatever names no key is left over
-//! as a filter or condition.
+//! Which keys a WHERE clause names. Only terms that AND joins at the top level count; every other term becomes part
+//! of a filter or condition.
 
 use std::cmp::Ordering;
 
@@ -15,10 +15,10 @@ use crate::path::Path;
 /// The most partitions that one SELECT may name.
 pub const PARTITIONS_MAX: usize = 50;
 
-/// How a SELECT reads.
+/// How a SELECT reads its table or index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// One Query after another; there is at least one, and no partition has two.
+    /// One Query after another. There is at least one, and each reads another partition.
     Query {
         ranges: Vec<KeyRange>,
         filter: Option<Condition>,
@@ -30,7 +30,7 @@ pub enum Access {
     },
 }
 
-/// One item by its whole key, and what must hold of it besides.
+/// One item by its whole key, and the condition that it must meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keyed {
     /// The key attributes; their types are not yet checked.
@@ -68,7 +68,7 @@ impl Select {
                 KeyCondition::new(sort.iter().cloned().chain([named]).collect())?.resolve(hash, range)
             })
             .collect::<Result<Vec<KeyRange>, _>>()?;
-        // Where only the partition key is ordered by, its direction is that of the whole.
+        // If ORDER BY names only the partition key, its direction applies to the sort key too.
         let direction = range.first().and_then(|key| self.order_of(key.name));
         let descending = direction.or_else(|| self.order_of(partition.name)) == Some(Ordering::Greater);
         Ok(Access::Query { ranges, filter: all_of(terms), descending })
@@ -84,7 +84,7 @@ impl Select {
         Ok(Keyed { key, condition: all_of(terms) })
     }
 
-    /// As EXISTS: the condition holds only of an item that is there.
+    /// For EXISTS: the condition includes that the item exists.
     pub fn existence(
         &self,
         hash: &[KeyAttribute<'_>],
@@ -116,7 +116,7 @@ impl Select {
 }
 
 impl Update {
-    /// UPDATE never makes an item: that it exists is part of the condition.
+    /// UPDATE never creates an item: the condition includes that it exists.
     pub fn keyed(
         &self,
         hash: &[KeyAttribute<'_>],
@@ -127,7 +127,7 @@ impl Update {
 }
 
 impl Delete {
-    /// To delete an item that isn't there is no error, unless WHERE asks for more than the key.
+    /// Deleting an item that does not exist is no error, unless WHERE asks for more than the key.
     pub fn keyed(
         &self,
         hash: &[KeyAttribute<'_>],
@@ -138,7 +138,7 @@ impl Delete {
     }
 }
 
-/// Takes an equality for each key attribute out of the terms.
+/// Removes an equality for each key attribute from the terms.
 fn split_key(
     condition: Option<&Condition>,
     hash: &[KeyAttribute<'_>],
@@ -163,7 +163,7 @@ fn existing((key, mut terms): (Item, Vec<Condition>), hash: &[KeyAttribute<'_>])
     Keyed { key, condition: all_of(terms) }
 }
 
-/// The terms that AND joins, also those within parentheses. As deep as the condition, which has at most 300 operators.
+/// The terms that AND joins, also within parentheses. Recursion is bounded by the 300 operators of a condition.
 fn conjuncts(condition: Option<&Condition>) -> Vec<Condition> {
     fn collect(condition: &Condition, terms: &mut Vec<Condition>) {
         match condition {
@@ -183,7 +183,7 @@ fn all_of(mut terms: Vec<Condition>) -> Option<Condition> {
     }
 }
 
-/// What `wanted` makes of the first term that it wants, which is taken out.
+/// Removes the first term that `wanted` accepts, and returns what it made of the term.
 fn take_map<T>(terms: &mut Vec<Condition>, wanted: impl Fn(&Condition) -> Option<T>) -> Option<T> {
     let (place, found) =
         terms.iter().enumerate().find_map(|(place, term)| wanted(term).map(|found| (place, found)))?;
@@ -191,7 +191,7 @@ fn take_map<T>(terms: &mut Vec<Condition>, wanted: impl Fn(&Condition) -> Option
     Some(found)
 }
 
-/// The values that the term leaves to the partition key, if it leaves only some.
+/// The values that the term allows for the partition key, if it allows only certain ones.
 fn partitions(term: &Condition, name: &str) -> Option<Vec<ValueBuf>> {
     match term {
         Condition::Or(either) if !either.is_empty() => {
@@ -214,7 +214,7 @@ fn partitions(term: &Condition, name: &str) -> Option<Vec<ValueBuf>> {
     }
 }
 
-/// Each partition once: in the order of the text, unless another is asked for.
+/// Each partition once: in the order of the text, unless ORDER BY asks for another.
 fn sort_partitions(partitions: &mut Vec<ValueBuf>, order: Option<Ordering>) {
     let mut distinct: Vec<ValueBuf> = Vec::new();
     for value in partitions.drain(..) {
@@ -231,7 +231,7 @@ fn sort_partitions(partitions: &mut Vec<ValueBuf>, order: Option<Ordering>) {
     *partitions = distinct;
 }
 
-/// The term that narrows the sort key most: an equality if there is one. The others stay behind as filters.
+/// Removes the term that narrows the sort key most: an equality if there is one. The others become filters.
 fn take_sort(terms: &mut Vec<Condition>, name: &str) -> Option<Term> {
     let equal = |term: &Condition| key_term(term, name).filter(|term| matches!(term.range, Range::Equal(_)));
     take_map(terms, equal).or_else(|| take_map(terms, |term| key_term(term, name)))

@@ -1,4 +1,4 @@
-//! Puts the parameters in: literals become values, trees become bound expressions.
+//! Puts in the parameters: literals become values, trees become bound expressions.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ fn update(
 ) -> Result<update::Update, StatementError> {
     let update = update::Update::bind(tree, placeholders)?;
     for action in update.actions() {
-        // ADD takes numbers too; SET_ADD, which is what it is made from here, does not.
+        // A native ADD takes numbers too; SET_ADD, from which it was made here, does not.
         if let Change::Add(value) = &action.change
             && !value.as_ref().kind().is_set()
         {
@@ -138,6 +138,6 @@ fn shown(member: ValueRef<'_>) -> String {
     match member.view() {
         View::S(text) => text.to_owned(),
         View::B(bytes) => base64::engine::general_purpose::STANDARD.encode(bytes),
-        _ => String::new(), // the message about numbers shows none
+        _ => String::new(), // the message about numbers has no members
     }
 }

@@ -27,7 +27,7 @@ pub enum StatementError {
     #[error("Item to insert must be a tuple")]
     ItemNotMap,
 
-    /// What the native expressions would say too, without the name of a parameter that the client did not send.
+    /// A fault that native expressions have too, reported without the name of a parameter that the client did not send.
     #[error("{0}")]
     Fault(Box<Fault>),
     #[error("{0}")]
@@ -56,7 +56,7 @@ impl From<ExpressionError> for StatementError {
     }
 }
 
-/// Where a token stands, printed as DynamoDB does: `line:column:length`, counted in characters from 1.
+/// The position of a token, printed as DynamoDB does: `line:column:length`, counted in characters from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     pub line: usize,

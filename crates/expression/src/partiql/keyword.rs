@@ -1,4 +1,4 @@
-//! The words that may not stand in a statement as a bare name; between double quotes every name may.
+//! The words that a statement may not use as a bare name; in double quotes every name is allowed.
 //!
 //! They are the reserved words of SQL-92 and PartiQL's own, not the longer list of the other expressions: `status`
 //! and `name` are good names here, `value` and `user` are not. The parts of a date (`year`, `day`) are keywords only

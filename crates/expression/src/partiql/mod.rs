@@ -1,15 +1,15 @@
-//! PartiQL, as far as DynamoDB speaks it: SELECT, INSERT, UPDATE, DELETE and EXISTS.
+//! PartiQL, as far as DynamoDB supports it: SELECT, INSERT, UPDATE, DELETE and EXISTS.
 //!
-//! A statement goes the way of the other expressions, and ends in the same bound nodes:
-//! 1. [`parse`]: text to a [`syntax::Statement`], which depends on the text alone. Literals and parameters become
-//!    values behind placeholders, so WHERE and SET are the trees that conditions and updates are made of.
-//! 2. [`Statement::bind`]: parameters are put in by position; WHERE becomes a [`Condition`](crate::Condition), SET
+//! A statement takes the same steps as the other expressions and becomes the same bound nodes:
+//! 1. [`parse`]: text to a [`syntax::Statement`], which depends on the text alone. Placeholders stand for literals and
+//!    parameters, so WHERE and SET become the same trees as conditions and updates.
+//! 2. [`Statement::bind`]: puts in the parameters by position; WHERE becomes a [`Condition`](crate::Condition), SET
 //!    and REMOVE an [`Update`](crate::Update).
-//! 3. [`access`]: held against a key schema, WHERE falls apart into the keys that it names and the rest, which is a
+//! 3. [`access`]: with a key schema at hand, splits WHERE into the keys that it names and the rest, which is the
 //!    filter of a read or the condition of a write.
 //!
-//! Like the rest of the crate it does not recurse by the depth of a client's text: operators wait on a stack of their
-//! own, and literals are read at most 33 levels deep.
+//! As in the rest of the crate, no code recurses as deep as a client's text is nested: operators wait on a stack of
+//! their own, and literals are read at most 33 levels deep.
 
 pub mod access;
 mod bind;

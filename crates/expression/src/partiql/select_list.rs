@@ -26,7 +26,7 @@ impl SelectList {
         row.build()
     }
 
-    /// The attributes that are read, repeated if they are read repeatedly; `None` if all are.
+    /// The attributes that are read, with repetitions; `None` if all are.
     pub fn top_level_names(&self) -> Option<impl Iterator<Item = &str>> {
         match self {
             SelectList::All => None,
@@ -35,7 +35,7 @@ impl SelectList {
     }
 }
 
-/// A column is called by the last name of its path and the indexes behind it: `a.b[0]` is `b[0]`.
+/// A column is named by the last name of its path and the indexes behind it: `a.b[0]` is `b[0]`.
 fn column(path: &Path) -> String {
     path.steps.iter().fold(path.attribute.clone(), |column, step| match step {
         Step::Name(name) => name.clone(),

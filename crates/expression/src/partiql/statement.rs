@@ -1,4 +1,4 @@
-//! Statements whose parameters are put in: ready to be held against a table.
+//! Statements with their parameters put in, ready to be used on a table.
 
 use item::{Item, ValueBuf};
 
@@ -51,11 +51,11 @@ pub struct Update {
 pub struct Delete {
     pub table: String,
     pub condition: Option<Condition>,
-    /// Nothing else than [`Returning::AllOld`].
+    /// [`Returning::AllOld`] or nothing.
     pub returning: Option<Returning>,
 }
 
-/// What a write shows of its item.
+/// What a write returns of its item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returning {
     AllOld,
@@ -84,7 +84,7 @@ impl Statement {
         }
     }
 
-    /// Batches and transactions are all reads or all writes. EXISTS goes with the writes: it guards them.
+    /// Batches and transactions are all reads or all writes. EXISTS counts as a write: it is a condition of others.
     pub fn is_read(&self) -> bool {
         matches!(self, Statement::Select(_))
     }

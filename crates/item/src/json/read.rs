@@ -1,13 +1,13 @@
 //! JSON to canonical bytes.
 //!
-//! Values are appended to one buffer as they are met; a map or set is put in order when it ends, and
-//! only if it came out of order. Two kinds of faults are told apart:
-//! - JSON of another shape ends the reading at once, because DynamoDB looks at shapes first.
-//! - A value that breaks a rule is noted, the first one only, and a null is written in its place, so
-//!   that the bytes stay walkable while the rest is read for its shape.
+//! Values are appended to one buffer as they are read. A map or set is sorted when it ends, and only if it came out
+//! of order. There are two kinds of faults:
+//! - JSON of another shape ends the reading at once, because DynamoDB checks shapes first.
+//! - A value that breaks a rule is recorded, only the first one, and a null is written in its place, so
+//!   that the bytes stay well formed while the shape of the rest is checked.
 //!
-//! Recursion is bounded: what lies deeper than DynamoDB allows is [skipped](skip), and skipping keeps
-//! its own stack.
+//! Recursion is bounded: values nested deeper than DynamoDB allows are [skipped](skip), and skipping has a stack of
+//! its own.
 
 use base64::engine::general_purpose::STANDARD;
 use base64::{DecodeError, Engine};
@@ -17,8 +17,8 @@ use crate::layout::{self, LEVELS_MAX, NAME_BYTES_MAX};
 use crate::owned::NameOrder;
 use crate::{Item, Number, Type, ValueBuf, ValueError};
 
-/// JSON that does not have the shape of an AttributeValue: DynamoDB's SerializationException. The text
-/// is empty for what is no JSON at all; DynamoDB then sends none.
+/// JSON that does not have the shape of an AttributeValue: DynamoDB's SerializationException. For a text that is no
+/// JSON at all the message is empty, as DynamoDB sends none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ShapeError(pub String);
@@ -29,8 +29,8 @@ impl From<JiterError> for ShapeError {
     }
 }
 
-/// Reads one AttributeValue. The outer error ends the request; the inner one waits, because DynamoDB
-/// reports it only after checks of the request's other members.
+/// Reads one AttributeValue. The outer error ends the request. The caller reports the inner one later, because
+/// DynamoDB checks the request's other members first.
 pub fn read_value(json: &mut Jiter<'_>) -> Result<Result<ValueBuf, ValueError>, ShapeError> {
     let mut reader = Reader::default();
     let peek = json.peek()?;
@@ -54,7 +54,7 @@ pub fn read_text<'json>(json: &'json mut Jiter<'_>) -> Result<&'json str, ShapeE
     }
 }
 
-/// Reads a boolean, or one of the strings that DynamoDB takes for one.
+/// Reads a boolean, or one of the strings that DynamoDB accepts as one.
 pub fn read_boolean(json: &mut Jiter<'_>) -> Result<bool, ShapeError> {
     const YES: [&str; 5] = ["true", "t", "yes", "y", "1"];
     const NO: [&str; 5] = ["false", "f", "no", "n", "0"];
@@ -74,7 +74,7 @@ pub fn read_boolean(json: &mut Jiter<'_>) -> Result<bool, ShapeError> {
     }
 }
 
-/// Skips one JSON value of any depth. (jiter's own skipping ends at 200 levels.)
+/// Skips one JSON value of any depth. (jiter's own skipping stops at 200 levels.)
 pub fn skip(json: &mut Jiter<'_>) -> Result<(), ShapeError> {
     // True for each object that is open, false for each array: bounded by the length of the body.
     let mut open: Vec<bool> = Vec::new();
@@ -92,7 +92,7 @@ pub fn skip(json: &mut Jiter<'_>) -> Result<(), ShapeError> {
         if opened.is_some() {
             continue;
         }
-        // The value ended; so do all containers that have nothing more.
+        // The value has ended, and with it every container that has no further members.
         loop {
             let more = match open.last() {
                 None => return Ok(()),
@@ -125,13 +125,13 @@ impl Reader {
         self.error.get_or_insert(error);
     }
 
-    /// Notes the fault and writes something in the place of the value.
+    /// Records the fault and writes a null in place of the value.
     fn refuse(&mut self, error: ValueError) {
         self.note(error);
         self.out.push(layout::NULL);
     }
 
-    /// An AttributeValue: an object of which one known member is not null.
+    /// An AttributeValue: an object with exactly one known member that is not null.
     fn value(&mut self, json: &mut Jiter<'_>, peek: Peek, level: usize) -> Result<(), ShapeError> {
         if level > LEVELS_MAX {
             self.refuse(ValueError::Nesting);
@@ -170,7 +170,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What stands behind a type's name.
+    /// The value that follows the name of its type.
     fn content(
         &mut self,
         json: &mut Jiter<'_>,
@@ -219,7 +219,7 @@ impl Reader {
             self.scalar(json, kind.member().unwrap_or(kind))?;
             next = json.array_step()?;
         }
-        // A member that was refused stands there as a null, which cannot be sorted among the others.
+        // A refused member was replaced by a null, which can't be sorted among the others.
         if self.error.is_none() {
             if self.out.len() == body {
                 self.note(ValueError::EmptySet(kind));
@@ -308,7 +308,7 @@ fn read_base64(text: &str, out: &mut Vec<u8>) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// What DynamoDB expects at a place.
+/// What DynamoDB expects where a value of another type is.
 #[derive(Clone, Copy)]
 enum Expected {
     String,
@@ -319,8 +319,8 @@ enum Expected {
     AttributeValue,
 }
 
-/// What DynamoDB says of a JSON value of the wrong type. Its texts come from a Java deserializer and
-/// name Java's types. What is no JSON is an error of its own.
+/// DynamoDB's message for a JSON value of the wrong type. Its texts come from a Java deserializer and name Java's
+/// types. A text that is no JSON is another error.
 fn mismatch(json: &mut Jiter<'_>, peek: Peek, expected: Expected) -> Result<ShapeError, ShapeError> {
     let token = token(json, peek)?;
     let text = match (expected, peek) {

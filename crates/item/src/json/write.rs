@@ -1,4 +1,4 @@
-//! Canonical bytes to JSON, straight into the reply.
+//! Canonical bytes to JSON, appended to the reply without a tree in between.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -46,7 +46,7 @@ pub fn write_text(text: &str, out: &mut Vec<u8>) {
     write_text_bytes(text.as_bytes(), out);
 }
 
-/// A text goes from the store to the wire as bytes: it was UTF-8 when it came.
+/// Writes a text as bytes, without checking for UTF-8: it was checked when it was read.
 fn write_text_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.reserve(bytes.len() + 2);
     out.push(b'"');
@@ -58,7 +58,7 @@ fn write_text_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Whether a text needs no escapes. Without an early end, so that many bytes are looked at in one step.
+/// Whether a text needs no escapes. The loop has no early exit, so that the compiler can vectorise it.
 fn is_plain(bytes: &[u8]) -> bool {
     !bytes.iter().fold(false, |special, &byte| special | needs_escape(byte))
 }
