@@ -1,4 +1,4 @@
-//! What clients do to one item, what they may be answered, and which answers the item as it is explains.
+//! The actions of clients on one item, their possible answers, and which states of the item explain an answer.
 
 use crate::linearizability::Operation;
 
@@ -9,21 +9,21 @@ pub struct Key {
     pub number: u8,
 }
 
-/// What is done with an item, and so how it is judged.
+/// What kinds of actions an item gets, which decides how its history is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
-    /// Anything may happen to it.
+    /// All kinds of actions.
     Register,
     /// Every write names the version that it replaces, so the order of the versions is known.
     Versioned,
-    /// Only transfers change it, so the sum of all accounts stays.
+    /// Only transfers change it, so the sum of all accounts stays the same.
     Account,
 }
 
-/// What an item holds beside its key.
+/// The attributes of an item besides its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Content {
-    /// No two writes of a history write the same.
+    /// No two writes of a history write the same version.
     pub version: Option<u64>,
     pub count: Option<i64>,
 }
@@ -38,7 +38,7 @@ pub enum Action {
     /// Adds to the count, which begins at 0, and leaves the version.
     Add(i64, Condition),
     Delete(Condition),
-    /// Only the condition counts.
+    /// Writes nothing; only the condition counts.
     Check(Condition),
 }
 
@@ -50,26 +50,26 @@ pub enum Condition {
     CountAtLeast(i64),
 }
 
-/// What became of an action.
+/// The result of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
     /// The item, as it was read.
     Read(Option<Content>),
-    /// The item's version, as an index told it.
+    /// The item's version, as read from an index.
     ReadVersion(Option<u64>),
-    /// It happened.
+    /// It succeeded.
     Done,
-    /// It happened, and before it the item was this.
+    /// It succeeded, and the item was this before.
     Replaced(Option<Content>),
-    /// It happened, and after it the count was this.
+    /// It succeeded, and the count was this afterwards.
     Counted(i64),
-    /// It did not happen: the condition was false.
+    /// It failed: the condition was false.
     Refused,
-    /// It did not happen: the condition was false of this item.
+    /// It failed: the condition was false for this item.
     RefusedBecauseOf(Option<Content>),
-    /// It did not happen, for a reason that lies elsewhere.
+    /// It failed for another reason.
     NotDone,
-    /// Nobody knows whether it happened.
+    /// The client does not know whether it succeeded.
     Unknown,
 }
 
@@ -97,7 +97,7 @@ impl Action {
         }
     }
 
-    /// What the action makes of the item, once its condition holds.
+    /// The item after the action, given that its condition held.
     pub fn change(self, item: Option<Content>) -> Option<Content> {
         match self {
             Action::Get | Action::Check(_) => item,
@@ -114,7 +114,7 @@ impl Action {
     }
 }
 
-/// An action and its answer: possible on an item that explains the answer.
+/// An action and its answer, which is possible in those states of the item that explain the answer.
 impl Operation for (Action, Answer) {
     type State = Option<Content>;
 
@@ -141,15 +141,15 @@ impl Operation for (Action, Answer) {
         did_not_happen || matches!(action, Action::Get | Action::Check(_))
     }
 
-    /// Versions are written once, so an item that lost its version does not get it back.
-    fn mark(item: &Option<Content>) -> Option<u64> {
+    /// No version is written twice, so a version that was replaced never returns.
+    fn epoch(item: &Option<Content>) -> Option<u64> {
         item.and_then(|item| item.version)
     }
 
-    fn needs(&self) -> Option<u64> {
+    fn required_epoch(&self) -> Option<u64> {
         let (action, answer) = self;
         match answer {
-            Answer::Read(seen) | Answer::Replaced(seen) | Answer::RefusedBecauseOf(seen) => Self::mark(seen),
+            Answer::Read(seen) | Answer::Replaced(seen) | Answer::RefusedBecauseOf(seen) => Self::epoch(seen),
             Answer::ReadVersion(seen) => *seen,
             Answer::Done | Answer::Counted(_) => match action.condition() {
                 Condition::Version(version) => version,

@@ -1,4 +1,4 @@
-//! Judges a whole history.
+//! Checks a whole history.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +7,19 @@ use crate::serializability::{self, Transaction, Write};
 use crate::workload::{ACCOUNTS, ACCOUNTS_TOTAL};
 use crate::{Action, Answer, Condition, Content, Event, Family, Key, Kind};
 
-/// What was looked at, so that a test can tell that it was enough.
+/// How much was checked, so that a test can tell whether it was enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     pub items: usize,
-    /// Actions that the orders of single items explain.
+    /// Actions on single items, all of them explained by some order.
     pub actions: usize,
     /// Transactions on versioned items, and those of them that wrote.
     pub transactions: usize,
     pub versions_written: usize,
-    /// Readings of all accounts.
+    /// Transactions that read all accounts.
     pub sums: usize,
-    /// Requests with an outcome that was never learnt.
-    pub unlearnt: usize,
+    /// Requests whose client never learnt the outcome.
+    pub unknown_outcomes: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum Fault {
 
 pub fn check(events: &[Event]) -> Result<Findings, Fault> {
     let mut findings = Findings {
-        unlearnt: events.iter().filter(|event| event.answers.contains(&Answer::Unknown)).count(),
+        unknown_outcomes: events.iter().filter(|event| event.answers.contains(&Answer::Unknown)).count(),
         ..Findings::default()
     };
     findings.sums = check_sums(events)?;
@@ -50,7 +50,7 @@ pub fn check(events: &[Event]) -> Result<Findings, Fault> {
     Ok(findings)
 }
 
-/// A transaction is also an action on each of its items, somewhere between its beginning and its end.
+/// A transaction also counts as an action on each of its items, at some time between its beginning and its end.
 fn calls_by_item(events: &[Event]) -> BTreeMap<Key, Vec<Call<(Action, Answer)>>> {
     let mut calls: BTreeMap<Key, Vec<Call<(Action, Answer)>>> = BTreeMap::new();
     for event in events {
@@ -62,21 +62,21 @@ fn calls_by_item(events: &[Event]) -> BTreeMap<Key, Vec<Call<(Action, Answer)>>>
             });
         }
     }
-    calls.values_mut().for_each(forget_unseen);
+    calls.values_mut().for_each(drop_unobserved);
     calls
 }
 
-/// Of a version that nobody saw and that nobody knows to have been written it makes no difference whether it
-/// was: the next write replaced it.
-fn forget_unseen(calls: &mut Vec<Call<(Action, Answer)>>) {
-    let seen: BTreeSet<u64> = calls.iter().filter_map(|call| call.operation.needs()).collect();
+/// Drops writes of unknown outcome whose version was never observed. Whether they happened makes no difference: the
+/// next write replaced the version.
+fn drop_unobserved(calls: &mut Vec<Call<(Action, Answer)>>) {
+    let seen: BTreeSet<u64> = calls.iter().filter_map(|call| call.operation.required_epoch()).collect();
     calls.retain(|call| match call.operation {
         (Action::SetVersion(version, _), Answer::Unknown) => seen.contains(&version),
         _ => true,
     });
 }
 
-/// What an event says of the versions of versioned items, if it happened.
+/// What an event says about the versions of versioned items, if it happened.
 fn transaction(event: &Event) -> Option<Transaction> {
     if !matches!(event.request.kind, Kind::Single | Kind::Transaction) {
         return None;
@@ -91,7 +91,7 @@ fn transaction(event: &Event) -> Option<Transaction> {
         match (answer, action) {
             (Answer::Read(seen), _) => reads.push((key, version(seen))),
             (Answer::RefusedBecauseOf(seen), _) if single => reads.push((key, version(seen))),
-            // What a cancelled transaction saw, it need not have seen at one moment.
+            // A cancelled transaction need not have seen its items at one moment.
             (Answer::Refused | Answer::RefusedBecauseOf(_) | Answer::NotDone, _) => return None,
             (Answer::Unknown, Action::Get) => return None,
             (_, Action::Check(Condition::Version(version))) => reads.push((key, version)),
@@ -99,7 +99,7 @@ fn transaction(event: &Event) -> Option<Transaction> {
             | (_, Action::SetVersion(version, Condition::Version(previous))) => {
                 writes.push(Write { key, previous, version });
             }
-            _ => unreachable!("{action:?} is nothing that is done to versioned items"),
+            _ => unreachable!("{action:?} is no action on versioned items"),
         }
         if answer == Answer::Unknown {
             returned = None;

@@ -1,11 +1,11 @@
-//! A history: who asked what, when, and what the answer was.
+//! A history: who sent which request, when, and what the answer was.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Action, Answer, Key};
 
-/// The time of a history: it goes forward by one whenever somebody looks, so what ended before something
-/// else began has the lower number.
+/// A logical clock: every reading is higher than the one before, so if one request ended before another began, its
+/// end has the lower number.
 #[derive(Debug, Default)]
 pub struct Clock(AtomicU64);
 
@@ -15,7 +15,7 @@ impl Clock {
     }
 }
 
-/// How the actions of a request belong together.
+/// How the actions of one request belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// One action.
@@ -24,14 +24,14 @@ pub enum Kind {
     Transaction,
     /// Each by itself.
     Batch,
-    /// All are readings of one partition through a local index.
+    /// All of them read one partition through a local index.
     Index,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub kind: Kind,
-    /// Of distinct items.
+    /// Each is on another item.
     pub actions: Vec<(Key, Action)>,
 }
 

@@ -1,15 +1,15 @@
-//! Random workloads, and checkers that tell afterwards whether what their clients saw could have happened.
+//! Random workloads, and checkers that decide afterwards whether the answers that clients saw were possible.
 //!
-//! Pure: it knows no database. A [`Client`] says what to ask next and is told the answers; whoever drives it
-//! records each exchange as an [`Event`] with the times at which it began and ended; [`check`] judges the
+//! Pure: it knows no database. A [`Client`] chooses the next request and is given the answers. The test that drives
+//! it records each exchange as an [`Event`] with the times at which it began and ended. [`check`] then checks the
 //! whole history:
 //!
 //! - every item by itself must be linearizable ([`linearizability`]);
 //! - the transactions on items whose every write names the version that it replaces must be strictly
 //!   serializable ([`serializability`]);
-//! - every reading of all accounts in one transaction must show the sum that transfers keep.
+//! - every transaction that reads all accounts must see the sum that transfers keep.
 //!
-//! An outcome that a client never learnt may have happened or not, but not in part.
+//! A request of unknown outcome may have happened or not, but not in part.
 
 mod action;
 mod check;
@@ -21,4 +21,4 @@ mod workload;
 pub use action::{Action, Answer, Condition, Content, Family, Key};
 pub use check::{Fault, Findings, check};
 pub use history::{Clock, Event, Kind, Request};
-pub use workload::{Client, finale, setup};
+pub use workload::{Client, final_reads, setup};

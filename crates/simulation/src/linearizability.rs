@@ -1,45 +1,45 @@
 //! Is there an order of the calls, each taking effect at one moment between its beginning and its end, that
-//! explains every answer? A search after Wing and Gong, with Lowe's memory of places that it has been to.
+//! explains every answer? The search is Wing and Gong's, with Lowe's cache of configurations.
 //!
-//! From a place (which calls have taken effect, and the state they led to) the search may go on with any call
-//! that began before the first of the others ended. It comes back from places without a way on. What keeps it
-//! short:
+//! A configuration is the set of calls that have taken effect and the state that they led to. From there the search
+//! may continue with any call that began before the first of the remaining calls ended. It backtracks from
+//! configurations that cannot be continued. What keeps it short:
 //!
-//! - no place is entered twice;
-//! - a call that only reads needs no alternative once it fits, for it changes nothing for the others;
-//! - a state with a mark is not left while there are calls to come that need it, for it does not come back;
-//! - a call whose outcome was never learnt, and which so may never have taken effect, is only taken if it makes
-//!   a difference to the call that follows, and only after all that were learnt.
+//! - no configuration is entered twice;
+//! - when a call that only reads fits, no alternative to it is tried, because it changes nothing for the others;
+//! - an epoch is not left while remaining calls require it, because it never returns;
+//! - a pending call (its outcome is unknown, so it may never have taken effect) is only tried after all completed
+//!   ones, and only if it makes a difference to the call that follows.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// Places entered before the search gives up. A right history needs few more places than it has calls, some
-/// thousands; a wrong one may have 16 calls at once in any order, which are 16 * 2^16 places.
-const PLACES_MAX: usize = 1_000_000;
+/// Configurations entered before the search gives up. A correct history needs few more of them than it has calls,
+/// some thousands; a wrong one may have 16 concurrent calls in any order, which are 16 * 2^16 configurations.
+const CONFIGURATIONS_MAX: usize = 1_000_000;
 
-/// What was called and what it answered.
+/// A call's arguments and its answer.
 pub trait Operation: Debug {
     type State: Clone + Eq + Hash + Debug;
 
-    /// The state after it, if `state` explains the answer.
+    /// The state after the call, if `state` explains the answer.
     fn apply(&self, state: &Self::State) -> Option<Self::State>;
 
-    /// Whether it leaves every state as it is that explains its answer.
+    /// Whether the call leaves every state that explains its answer unchanged.
     fn only_reads(&self) -> bool;
 
-    /// What a state can be told by that never is again once it was left.
-    fn mark(state: &Self::State) -> Option<u64>;
+    /// A number that marks the state and never returns once it was left.
+    fn epoch(state: &Self::State) -> Option<u64>;
 
-    /// The mark of the only state that explains the answer, if there is only one with a mark.
-    fn needs(&self) -> Option<u64>;
+    /// The only epoch whose states explain the answer, if there is only one.
+    fn required_epoch(&self) -> Option<u64>;
 }
 
 #[derive(Clone, Debug)]
 pub struct Call<O> {
     pub invoked: u64,
-    /// Nothing if the outcome was never learnt.
+    /// `None` if the outcome is unknown.
     pub returned: Option<u64>,
     pub operation: O,
 }
@@ -48,53 +48,53 @@ pub struct Call<O> {
 pub enum Violation {
     #[error("after {explained} of {calls} calls the state is {state}, which explains none of: {stuck}")]
     NotLinearizable { explained: usize, calls: usize, state: String, stuck: String },
-    #[error("{places} places were searched without an answer")]
-    Undecided { places: usize },
+    #[error("{configurations} configurations were searched without an answer")]
+    Undecided { configurations: usize },
 }
 
-/// Judges the calls on one object.
+/// Checks the calls on one object.
 pub fn check<O: Operation>(initial: O::State, calls: &[Call<O>]) -> Result<(), Violation> {
-    let mut learnt: Vec<(u64, u64, &O)> = Vec::new();
-    let mut unlearnt: Vec<(u64, &O)> = Vec::new();
+    let mut completed: Vec<(u64, u64, &O)> = Vec::new();
+    let mut pending: Vec<(u64, &O)> = Vec::new();
     for call in calls {
         match call.returned {
-            Some(returned) => learnt.push((call.invoked, returned, &call.operation)),
-            None => unlearnt.push((call.invoked, &call.operation)),
+            Some(returned) => completed.push((call.invoked, returned, &call.operation)),
+            None => pending.push((call.invoked, &call.operation)),
         }
     }
-    learnt.sort_by_key(|(invoked, ..)| *invoked);
-    let mut needing: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (number, (_, _, operation)) in learnt.iter().enumerate() {
-        if let Some(mark) = operation.needs() {
-            needing.entry(mark).or_default().push(number);
+    completed.sort_by_key(|(invoked, ..)| *invoked);
+    let mut requiring: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (number, (_, _, operation)) in completed.iter().enumerate() {
+        if let Some(epoch) = operation.required_epoch() {
+            requiring.entry(epoch).or_default().push(number);
         }
     }
-    Search { learnt, unlearnt, needing }.run(initial)
+    Search { completed, pending, requiring }.run(initial)
 }
 
 struct Search<'a, O> {
-    /// By the time at which they began.
-    learnt: Vec<(u64, u64, &'a O)>,
-    unlearnt: Vec<(u64, &'a O)>,
-    /// The learnt calls that need the state with a mark.
-    needing: HashMap<u64, Vec<usize>>,
+    /// With the times at which they began and ended, in the order of their beginnings.
+    completed: Vec<(u64, u64, &'a O)>,
+    pending: Vec<(u64, &'a O)>,
+    /// The completed calls that require an epoch.
+    requiring: HashMap<u64, Vec<usize>>,
 }
 
 /// How far an order has come.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Place<S> {
-    /// Learnt calls below this have taken effect,
+struct Configuration<S> {
+    /// Completed calls below this have taken effect,
     first: usize,
     /// and these above it,
     beyond: Vec<usize>,
-    /// and these of the unlearnt.
+    /// and these pending ones.
     applied: Vec<usize>,
     state: S,
-    /// The state as it was before, if the last to take effect was an unlearnt call.
+    /// If the last call to take effect was a pending one: the state before it.
     without: Option<S>,
 }
 
-impl<S: Clone> Place<S> {
+impl<S: Clone> Configuration<S> {
     fn explained(&self) -> usize {
         self.first + self.beyond.len()
     }
@@ -103,8 +103,8 @@ impl<S: Clone> Place<S> {
         number < self.first || self.beyond.contains(&number)
     }
 
-    fn after_learnt(&self, number: usize, state: S) -> Place<S> {
-        let mut next = Place { state, without: None, ..self.clone() };
+    fn after_completed(&self, number: usize, state: S) -> Configuration<S> {
+        let mut next = Configuration { state, without: None, ..self.clone() };
         let at = next.beyond.partition_point(|other| *other < number);
         next.beyond.insert(at, number);
         let reached =
@@ -114,8 +114,8 @@ impl<S: Clone> Place<S> {
         next
     }
 
-    fn after_unlearnt(&self, number: usize, state: S) -> Place<S> {
-        let mut next = Place { state, without: Some(self.state.clone()), ..self.clone() };
+    fn after_pending(&self, number: usize, state: S) -> Configuration<S> {
+        let mut next = Configuration { state, without: Some(self.state.clone()), ..self.clone() };
         let at = next.applied.partition_point(|other| *other < number);
         next.applied.insert(at, number);
         next
@@ -125,98 +125,98 @@ impl<S: Clone> Place<S> {
 impl<O: Operation> Search<'_, O> {
     fn run(&self, initial: O::State) -> Result<(), Violation> {
         let start =
-            Place { first: 0, beyond: Vec::new(), applied: Vec::new(), state: initial, without: None };
+            Configuration { first: 0, beyond: Vec::new(), applied: Vec::new(), state: initial, without: None };
         let mut entered = HashSet::from([start.clone()]);
         let mut furthest = start.clone();
-        let mut ways = vec![start];
-        while let Some(place) = ways.pop() {
-            if place.explained() == self.learnt.len() {
+        let mut unexplored = vec![start];
+        while let Some(configuration) = unexplored.pop() {
+            if configuration.explained() == self.completed.len() {
                 return Ok(());
             }
-            if entered.len() > PLACES_MAX {
-                return Err(Violation::Undecided { places: entered.len() });
+            if entered.len() > CONFIGURATIONS_MAX {
+                return Err(Violation::Undecided { configurations: entered.len() });
             }
-            if place.explained() > furthest.explained() {
-                furthest = place.clone();
+            if configuration.explained() > furthest.explained() {
+                furthest = configuration.clone();
             }
-            // The way to try first comes last.
-            for next in self.ways_on(&place).into_iter().rev() {
+            // The last on the stack is tried first.
+            for next in self.successors(&configuration).into_iter().rev() {
                 if entered.insert(next.clone()) {
-                    ways.push(next);
+                    unexplored.push(next);
                 }
             }
         }
         Err(self.stuck(&furthest))
     }
 
-    /// The learnt calls that may take effect next, the first to end first, and the time before which
-    /// whatever takes effect next must have begun.
-    fn candidates(&self, place: &Place<O::State>) -> (Vec<usize>, u64) {
+    /// The completed calls that may take effect next, in the order of their ends, and the time before which any call
+    /// that takes effect next must have begun.
+    fn candidates(&self, configuration: &Configuration<O::State>) -> (Vec<usize>, u64) {
         let mut deadline = u64::MAX;
         let mut candidates = Vec::new();
-        for (number, (invoked, returned, _)) in self.learnt.iter().enumerate().skip(place.first) {
+        for (number, (invoked, returned, _)) in self.completed.iter().enumerate().skip(configuration.first) {
             if *invoked > deadline {
                 break;
             }
-            if !place.beyond.contains(&number) {
+            if !configuration.beyond.contains(&number) {
                 deadline = deadline.min(*returned);
                 candidates.push(number);
             }
         }
-        candidates.sort_by_key(|number| self.learnt[*number].1);
+        candidates.sort_by_key(|number| self.completed[*number].1);
         (candidates, deadline)
     }
 
-    fn ways_on(&self, place: &Place<O::State>) -> Vec<Place<O::State>> {
-        let (candidates, deadline) = self.candidates(place);
-        let mut ways = Vec::new();
+    fn successors(&self, configuration: &Configuration<O::State>) -> Vec<Configuration<O::State>> {
+        let (candidates, deadline) = self.candidates(configuration);
+        let mut unexplored = Vec::new();
         for number in candidates {
-            let operation = self.learnt[number].2;
-            let Some(state) = difference(place, operation) else { continue };
-            let next = place.after_learnt(number, state);
+            let operation = self.completed[number].2;
+            let Some(state) = difference(configuration, operation) else { continue };
+            let next = configuration.after_completed(number, state);
             if operation.only_reads() {
                 return vec![next];
             }
-            if self.may_leave(place, &next) {
-                ways.push(next);
+            if self.may_leave_epoch(configuration, &next) {
+                unexplored.push(next);
             }
         }
-        for (number, (invoked, operation)) in self.unlearnt.iter().enumerate() {
-            if *invoked > deadline || place.applied.contains(&number) {
+        for (number, (invoked, operation)) in self.pending.iter().enumerate() {
+            if *invoked > deadline || configuration.applied.contains(&number) {
                 continue;
             }
-            if let Some(state) = difference(place, *operation).filter(|state| *state != place.state) {
-                let next = place.after_unlearnt(number, state);
-                if self.may_leave(place, &next) {
-                    ways.push(next);
+            if let Some(state) = difference(configuration, *operation).filter(|state| *state != configuration.state) {
+                let next = configuration.after_pending(number, state);
+                if self.may_leave_epoch(configuration, &next) {
+                    unexplored.push(next);
                 }
             }
         }
-        ways
+        unexplored
     }
 
-    /// Whether nobody needs the state that is left.
-    fn may_leave(&self, place: &Place<O::State>, next: &Place<O::State>) -> bool {
-        let mark = O::mark(&place.state).filter(|mark| O::mark(&next.state) != Some(*mark));
-        let needing = mark.and_then(|mark| self.needing.get(&mark)).into_iter().flatten();
-        needing.into_iter().all(|number| next.includes(*number))
+    /// Whether no remaining call requires the epoch that is left.
+    fn may_leave_epoch(&self, configuration: &Configuration<O::State>, next: &Configuration<O::State>) -> bool {
+        let epoch = O::epoch(&configuration.state).filter(|epoch| O::epoch(&next.state) != Some(*epoch));
+        let requiring = epoch.and_then(|epoch| self.requiring.get(&epoch)).into_iter().flatten();
+        requiring.into_iter().all(|number| next.includes(*number))
     }
 
-    fn stuck(&self, place: &Place<O::State>) -> Violation {
+    fn stuck(&self, configuration: &Configuration<O::State>) -> Violation {
         let stuck: Vec<String> =
-            self.candidates(place).0.iter().map(|number| format!("{:?}", self.learnt[*number])).collect();
+            self.candidates(configuration).0.iter().map(|number| format!("{:?}", self.completed[*number])).collect();
         Violation::NotLinearizable {
-            explained: place.explained(),
-            calls: self.learnt.len(),
-            state: format!("{:?}", place.state),
+            explained: configuration.explained(),
+            calls: self.completed.len(),
+            state: format!("{:?}", configuration.state),
             stuck: stuck.join("; "),
         }
     }
 }
 
-/// The state after an operation, unless it would be the same without the unlearnt call before it.
-fn difference<O: Operation>(place: &Place<O::State>, operation: &O) -> Option<O::State> {
-    let state = operation.apply(&place.state)?;
-    let without = place.without.as_ref().and_then(|without| operation.apply(without));
+/// The state after an operation, unless it would be the same without the pending call before it.
+fn difference<O: Operation>(configuration: &Configuration<O::State>, operation: &O) -> Option<O::State> {
+    let state = operation.apply(&configuration.state)?;
+    let without = configuration.without.as_ref().and_then(|without| operation.apply(without));
     if without.as_ref() == Some(&state) { None } else { Some(state) }
 }

@@ -1,24 +1,24 @@
-//! Could the transactions have happened one after the other, none before one that had ended when it began?
+//! Could the transactions have happened one after the other, in an order that agrees with real time?
 //!
 //! Every write names the version that it replaces, and no version is written twice, so the order of an item's
-//! versions is known and nothing has to be guessed. Four things make one transaction come before another:
-//! it wrote what the other replaced, it wrote what the other read, it read what the other replaced, or it had
-//! ended when the other began. An order exists exactly if these make no circle.
+//! versions is known and nothing has to be guessed. One transaction comes before another for four reasons:
+//! it wrote a version that the other replaced, it wrote a version that the other read, it read a version that the
+//! other replaced, or it ended before the other began. An order exists exactly if these have no cycle.
 //!
-//! A transaction whose outcome was never learnt counts as done as soon as somebody saw a version of it, and
-//! then it did all that it asked for.
+//! A transaction of unknown outcome counts as done if another one saw a version that it wrote. It then did
+//! everything that it was asked for.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::Key;
 
-/// The version of an item; nothing before its first.
+/// The version of an item; `None` before its first.
 pub type Version = Option<u64>;
 
 #[derive(Clone, Debug)]
 pub struct Transaction {
     pub invoked: u64,
-    /// Nothing if the outcome was never learnt.
+    /// `None` if the outcome is unknown.
     pub returned: Option<u64>,
     pub reads: Vec<(Key, Version)>,
     pub writes: Vec<Write>,
@@ -40,11 +40,11 @@ pub enum Reason {
     WriteRead(Key),
     /// The second replaced a version that the first read.
     ReadWrite(Key),
-    /// The first had ended when the second began.
+    /// The first ended before the second began.
     RealTime,
 }
 
-/// Transactions are told by their place in the history.
+/// Transactions are identified by their index in the history.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     #[error("transaction {reader} saw version {version} of {key:?}, which nobody wrote")]
@@ -52,7 +52,7 @@ pub enum Violation {
     #[error("transactions {first} and {second} both replaced version {previous:?} of {key:?}")]
     LostUpdate { first: usize, second: usize, key: Key, previous: Version },
     #[error("each of these transactions comes before the next, and the last before the first: {0:?}")]
-    Circle(Vec<(usize, Reason)>),
+    Cycle(Vec<(usize, Reason)>),
 }
 
 pub fn check(transactions: &[Transaction]) -> Result<(), Violation> {
@@ -77,20 +77,20 @@ pub fn check(transactions: &[Transaction]) -> Result<(), Violation> {
         }
     }
     graph.add_real_time(transactions, &done);
-    match graph.circle() {
-        Some(circle) => Err(Violation::Circle(circle)),
+    match graph.cycle() {
+        Some(cycle) => Err(Violation::Cycle(cycle)),
         None => Ok(()),
     }
 }
 
-/// What a transaction read, and what it replaced, which it must have looked at.
+/// The versions that a transaction read, and those that it replaced, which it must have seen too.
 fn seen(transaction: &Transaction) -> impl Iterator<Item = (Key, Version)> {
     let replaced = transaction.writes.iter().map(|write| (write.key, write.previous));
     transaction.reads.iter().copied().chain(replaced)
 }
 
-/// The transactions that happened: those whose outcome was learnt, and those of which somebody who happened
-/// saw a version.
+/// The transactions that happened: those with a known outcome, and those that wrote a version which another one that
+/// happened saw.
 fn done(transactions: &[Transaction]) -> BTreeSet<usize> {
     let mut in_doubt: BTreeMap<(Key, u64), usize> = BTreeMap::new();
     let mut done = BTreeSet::new();
@@ -118,7 +118,7 @@ fn done(transactions: &[Transaction]) -> BTreeSet<usize> {
 #[derive(Default)]
 struct Versions {
     writer: BTreeMap<(Key, u64), usize>,
-    /// Who replaced a version.
+    /// The transaction that replaced a version.
     next: BTreeMap<(Key, Version), usize>,
 }
 
@@ -138,8 +138,8 @@ impl Versions {
     }
 }
 
-/// A transaction, or a moment at which one ended: whoever began later comes after the moment, and the moments
-/// come one after the other, which says of all pairs what happened first with few edges.
+/// A transaction, or a moment at which one ended. A transaction that began later comes after the moment, and moments
+/// come one after another, so the real-time order of all pairs takes few edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Node {
     Transaction(usize),
@@ -183,15 +183,15 @@ impl Graph {
         self.after.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    /// A short circle, if there is one.
-    fn circle(&self) -> Option<Vec<(usize, Reason)>> {
-        let nodes = self.any_circle();
-        nodes.into_iter().filter_map(|node| self.circle_through(node)).min_by_key(Vec::len)
+    /// A short cycle, if there is one.
+    fn cycle(&self) -> Option<Vec<(usize, Reason)>> {
+        let nodes = self.any_cycle();
+        nodes.into_iter().filter_map(|node| self.cycle_through(node)).min_by_key(Vec::len)
     }
 
-    /// The transactions of some circle. Nodes that nothing comes before are taken away, again and again; if
-    /// any are left, each has another before it, and walking back must end in a circle.
-    fn any_circle(&self) -> BTreeSet<Node> {
+    /// The transactions of some cycle. Nodes without a predecessor are removed until nevery remaining node has a predecessor to remove. Every
+    /// remaining node has a predecessor, so walking back must end in a cycle.
+    fn any_cycle(&self) -> BTreeSet<Node> {
         let mut before: BTreeMap<Node, Vec<Node>> = BTreeMap::new();
         for (node, after) in &self.after {
             before.entry(*node).or_default();
@@ -206,7 +206,7 @@ impl Graph {
         while let Some(node) = free.pop() {
             left.remove(&node);
             for (next, _) in self.after(node) {
-                let count = left.get_mut(next).expect("what has something before it is still there");
+                let count = left.get_mut(next).expect("a node with a predecessor has not been removed");
                 *count -= 1;
                 if *count == 0 {
                     free.push(*next);
@@ -215,22 +215,22 @@ impl Graph {
         }
         let Some((first, _)) = left.first_key_value() else { return BTreeSet::new() };
         let back =
-            |node: Node| *before[&node].iter().find(|node| left.contains_key(node)).expect("one is left");
+            |node: Node| *before[&node].iter().find(|node| left.contains_key(node)).expect("every remaining node has a predecessor");
         let mut walked = BTreeSet::new();
         let mut node = *first;
         while walked.insert(node) {
             node = back(node);
         }
-        let mut circle = BTreeSet::new();
-        while circle.insert(node) {
+        let mut cycle = BTreeSet::new();
+        while cycle.insert(node) {
             node = back(node);
         }
-        circle.retain(|node| matches!(node, Node::Transaction(_)));
-        circle
+        cycle.retain(|node| matches!(node, Node::Transaction(_)));
+        cycle
     }
 
-    /// The circle of the fewest transactions through one. Moments cost nothing, so they are followed first.
-    fn circle_through(&self, start: Node) -> Option<Vec<(usize, Reason)>> {
+    /// The cycle with the fewest transactions through `start`. Moments cost nothing, so they are followed first.
+    fn cycle_through(&self, start: Node) -> Option<Vec<(usize, Reason)>> {
         let mut came_from: BTreeMap<Node, (Node, Reason)> = BTreeMap::new();
         let mut next = VecDeque::from([(0, start)]);
         let mut fewest: BTreeMap<Node, usize> = BTreeMap::new();
@@ -254,18 +254,18 @@ impl Graph {
 }
 
 fn walk_back(came_from: &BTreeMap<Node, (Node, Reason)>, start: Node) -> Vec<(usize, Reason)> {
-    let mut circle = Vec::new();
+    let mut cycle = Vec::new();
     let mut node = start;
     loop {
         let (before, reason) = came_from[&node];
-        // Moments only stand between transactions.
+        // Moments only connect transactions; they are not reported.
         if let Node::Transaction(number) = before {
-            circle.push((number, reason));
+            cycle.push((number, reason));
         }
         node = before;
         if node == start {
-            circle.reverse();
-            return circle;
+            cycle.reverse();
+            return cycle;
         }
     }
 }

@@ -1,8 +1,8 @@
-//! What the clients of a random workload ask for: all that can be done to an item, over so few items that the
-//! clients are in each other's way most of the time.
+//! The requests of a random workload: everything that can be done to an item, on so few items that the clients are in
+//! each other's way most of the time.
 //!
 //! A client's requests depend on its seed and on the answers that it got: it remembers what it saw of each
-//! item, and writes on the condition that it is still so.
+//! item, and writes on the condition that the item has not changed.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ pub(crate) const ACCOUNTS: u8 = 4;
 const ACCOUNT_START: i64 = 100;
 pub(crate) const ACCOUNTS_TOTAL: i64 = ACCOUNTS as i64 * ACCOUNT_START;
 
-/// Versions of one client lie between those of its neighbours.
+/// Each client writes versions from a range of its own.
 const VERSIONS_PER_CLIENT: u64 = 1_000_000;
 
-/// What is there before the clients begin.
+/// The requests that create the items before the clients begin.
 pub fn setup() -> Vec<Request> {
     let put = |key: Key, version, count| {
         let content = Content { version: Some(version), count };
@@ -29,8 +29,8 @@ pub fn setup() -> Vec<Request> {
     versioned.chain(accounts).collect()
 }
 
-/// Looks at everything when the clients are done, so that a write that went astray is seen.
-pub fn finale() -> Vec<Request> {
+/// Reads everything when the clients are done, so that a write to the wrong item is noticed.
+pub fn final_reads() -> Vec<Request> {
     [Family::Register, Family::Versioned, Family::Account]
         .into_iter()
         .flat_map(|family| {
@@ -77,7 +77,7 @@ impl Client {
         }
     }
 
-    /// What to ask for next.
+    /// The next request of this client.
     pub fn next_request(&mut self) -> Request {
         match self.chance.u8(0..100) {
             0..45 => self.on_register(),
@@ -93,7 +93,7 @@ impl Client {
         }
     }
 
-    /// Takes in what a request answered.
+    /// Remembers what the answers show.
     pub fn learn(&mut self, request: &Request, answers: &[Answer]) {
         for ((key, action), answer) in request.actions.iter().zip(answers) {
             let before = self.seen.get(key).copied().unwrap_or_default();
@@ -120,7 +120,7 @@ impl Client {
         single(key, action)
     }
 
-    /// Batches know no conditions and only put and delete.
+    /// A batch has no conditions, and only puts and deletes.
     fn on_registers(&mut self, kind: Kind) -> Request {
         let count = self.chance.usize(2..=4);
         let mut actions = Vec::new();
@@ -151,8 +151,8 @@ impl Client {
         Request { kind, actions: gets(self.any(family, count).into_iter()) }
     }
 
-    /// Replaces the versions of some items on the condition that they and perhaps another are as they were.
-    /// Two clients that each check what the other writes are the ones to be kept apart.
+    /// Replaces the versions of some items on the condition that they, and perhaps a further item, are unchanged.
+    /// Two clients that each check what the other writes must be isolated from each other: this is write skew.
     fn write_versions(&mut self) -> Request {
         let count = self.chance.usize(1..=3);
         let mut actions = Vec::new();

@@ -1,4 +1,4 @@
-//! The checker of single items finds what is wrong and passes what is right.
+//! The checker of single items refuses wrong histories and accepts right ones.
 
 use simulation::linearizability::{Call, Violation, check};
 use simulation::{Action, Answer, Condition, Content};
@@ -12,7 +12,7 @@ fn call(invoked: u64, returned: u64, action: Action, answer: Answer) -> ItemCall
     Call { invoked, returned: Some(returned), operation: (action, answer) }
 }
 
-fn unlearnt(invoked: u64, action: Action) -> ItemCall {
+fn pending(invoked: u64, action: Action) -> ItemCall {
     Call { invoked, returned: None, operation: (action, Answer::Unknown) }
 }
 
@@ -102,7 +102,7 @@ fn what_a_write_replaced_was_there() {
 
 #[test]
 fn a_delete_may_wait_for_what_it_deletes() {
-    // Either delete could have met no item, but then nobody removed what the first reading saw.
+    // Either delete could have found no item, but then nothing removed what the first read saw.
     let delete = |invoked, returned| call(invoked, returned, Action::Delete(ALWAYS), Answer::Done);
     let read = |invoked, seen| call(invoked, invoked + 1, GET, Answer::Read(seen));
     right(&[
@@ -129,17 +129,17 @@ fn an_index_tells_the_version_that_the_item_has() {
 #[test]
 fn a_write_of_unknown_outcome_happened_late_or_never_but_not_early_nor_twice() {
     let read = |invoked, seen| call(invoked, invoked + 1, GET, Answer::Read(seen));
-    right(&[unlearnt(0, put(1, ALWAYS)), read(2, None), read(4, None)]);
-    right(&[unlearnt(0, put(1, ALWAYS)), read(2, None), read(4, item(1))]);
-    wrong(&[read(0, item(1)), unlearnt(2, put(1, ALWAYS))]);
-    wrong(&[unlearnt(0, put(1, ALWAYS)), read(2, item(1)), read(4, None)]);
+    right(&[pending(0, put(1, ALWAYS)), read(2, None), read(4, None)]);
+    right(&[pending(0, put(1, ALWAYS)), read(2, None), read(4, item(1))]);
+    wrong(&[read(0, item(1)), pending(2, put(1, ALWAYS))]);
+    wrong(&[pending(0, put(1, ALWAYS)), read(2, item(1)), read(4, None)]);
     let add = |invoked, count| call(invoked, invoked + 1, Action::Add(1, ALWAYS), Answer::Counted(count));
-    right(&[unlearnt(0, Action::Add(1, ALWAYS)), add(2, 1), add(4, 3)]);
-    wrong(&[unlearnt(0, Action::Add(1, ALWAYS)), add(2, 1), add(4, 4)]);
+    right(&[pending(0, Action::Add(1, ALWAYS)), add(2, 1), add(4, 3)]);
+    wrong(&[pending(0, Action::Add(1, ALWAYS)), add(2, 1), add(4, 4)]);
 }
 
-/// Groups of writers at once, after each of which one of its writes is read: any order of a group is possible
-/// until then.
+/// Groups of concurrent writers. After each group one of its writes is read; until then every order of the group is
+/// possible.
 fn groups(count: u64, writers: u64) -> Vec<ItemCall> {
     let mut calls = Vec::new();
     for group in 0..count {

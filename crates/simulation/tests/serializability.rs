@@ -1,4 +1,4 @@
-//! The checker of transactions finds what is wrong and passes what is right.
+//! The checker of transactions refuses wrong histories and accepts right ones.
 
 use simulation::serializability::{Reason, Transaction, Violation, Write, check};
 use simulation::{Family, Key};
@@ -14,7 +14,7 @@ fn at(invoked: u64, returned: u64) -> Transaction {
 trait Does {
     fn read(self, key: Key, version: u64) -> Self;
     fn write(self, key: Key, previous: u64, version: u64) -> Self;
-    fn unlearnt(self) -> Self;
+    fn unknown_outcome(self) -> Self;
 }
 
 fn version(number: u64) -> Option<u64> {
@@ -33,7 +33,7 @@ impl Does for Transaction {
         self
     }
 
-    fn unlearnt(mut self) -> Self {
+    fn unknown_outcome(mut self) -> Self {
         self.returned = None;
         self
     }
@@ -43,9 +43,9 @@ fn right(transactions: &[Transaction]) {
     assert_eq!(check(transactions), Ok(()));
 }
 
-fn circle(transactions: &[Transaction]) -> Vec<(usize, Reason)> {
+fn cycle(transactions: &[Transaction]) -> Vec<(usize, Reason)> {
     match check(transactions) {
-        Err(Violation::Circle(circle)) => circle,
+        Err(Violation::Cycle(cycle)) => cycle,
         found => panic!("{found:?}"),
     }
 }
@@ -77,21 +77,21 @@ fn a_version_out_of_nowhere_is_found() {
 }
 
 #[test]
-fn half_a_transaction_seen_is_a_circle() {
-    let found = circle(&[at(0, 9).write(A, 0, 1).write(B, 0, 2), at(1, 2).read(A, 1).read(B, 0)]);
+fn half_a_transaction_seen_is_a_cycle() {
+    let found = cycle(&[at(0, 9).write(A, 0, 1).write(B, 0, 2), at(1, 2).read(A, 1).read(B, 0)]);
     assert_eq!(found.len(), 2);
     assert!(found.contains(&(0, Reason::WriteRead(A))) && found.contains(&(1, Reason::ReadWrite(B))));
 }
 
 #[test]
-fn write_skew_is_a_circle() {
-    let found = circle(&[at(0, 9).read(A, 0).write(B, 0, 1), at(1, 8).read(B, 0).write(A, 0, 2)]);
+fn write_skew_is_a_cycle() {
+    let found = cycle(&[at(0, 9).read(A, 0).write(B, 0, 1), at(1, 8).read(B, 0).write(A, 0, 2)]);
     assert_eq!(found.len(), 2);
 }
 
 #[test]
-fn two_readers_that_disagree_on_the_order_make_a_circle() {
-    let found = circle(&[
+fn two_readers_that_disagree_on_the_order_make_a_cycle() {
+    let found = cycle(&[
         at(0, 9).write(A, 0, 1),
         at(0, 9).write(B, 0, 2),
         at(1, 8).read(A, 1).read(B, 0),
@@ -101,35 +101,35 @@ fn two_readers_that_disagree_on_the_order_make_a_circle() {
 }
 
 #[test]
-fn a_stale_read_is_a_circle_through_time() {
-    let found = circle(&[at(0, 1).write(A, 0, 1), at(2, 3).write(B, 0, 2), at(4, 5).read(A, 0)]);
+fn a_stale_read_is_a_cycle_through_time() {
+    let found = cycle(&[at(0, 1).write(A, 0, 1), at(2, 3).write(B, 0, 2), at(4, 5).read(A, 0)]);
     assert_eq!(found, [(0, Reason::RealTime), (2, Reason::ReadWrite(A))]);
 }
 
 #[test]
-fn a_circle_is_found_among_much_that_is_right() {
+fn a_cycle_is_found_among_much_that_is_right() {
     let mut transactions = vec![at(0, 1).write(A, 0, 1)];
     for number in 1..500 {
         transactions.push(at(number * 2, number * 2 + 1).read(B, 0).write(A, number, number + 1));
     }
     right(&transactions);
     transactions.push(at(2000, 2001).read(A, 250));
-    assert_eq!(circle(&transactions).len(), 2);
+    assert_eq!(cycle(&transactions).len(), 2);
 }
 
 #[test]
 fn a_transaction_of_unknown_outcome_happened_whole_or_not_at_all() {
-    let unlearnt = at(0, 1).write(A, 0, 1).write(B, 0, 2).unlearnt();
-    right(&[unlearnt.clone(), at(2, 3).read(A, 0).read(B, 0)]);
-    right(&[unlearnt.clone(), at(2, 3).read(A, 0).read(B, 0), at(4, 5).read(A, 1).read(B, 2)]);
-    circle(&[unlearnt.clone(), at(2, 3).read(A, 1).read(B, 0)]);
-    circle(&[unlearnt, at(2, 3).read(A, 1), at(4, 5).read(B, 0)]);
+    let unknown_outcome = at(0, 1).write(A, 0, 1).write(B, 0, 2).unknown_outcome();
+    right(&[unknown_outcome.clone(), at(2, 3).read(A, 0).read(B, 0)]);
+    right(&[unknown_outcome.clone(), at(2, 3).read(A, 0).read(B, 0), at(4, 5).read(A, 1).read(B, 2)]);
+    cycle(&[unknown_outcome.clone(), at(2, 3).read(A, 1).read(B, 0)]);
+    cycle(&[unknown_outcome, at(2, 3).read(A, 1), at(4, 5).read(B, 0)]);
 }
 
 #[test]
 fn what_an_unknown_transaction_replaced_is_only_lost_if_somebody_saw_it() {
-    let unlearnt = at(0, 1).write(A, 0, 1).unlearnt();
-    right(&[unlearnt.clone(), at(2, 3).write(A, 0, 2), at(4, 5).read(A, 2)]);
-    let lost = check(&[unlearnt, at(2, 3).write(A, 0, 2), at(4, 5).read(A, 1)]);
+    let unknown_outcome = at(0, 1).write(A, 0, 1).unknown_outcome();
+    right(&[unknown_outcome.clone(), at(2, 3).write(A, 0, 2), at(4, 5).read(A, 2)]);
+    let lost = check(&[unknown_outcome, at(2, 3).write(A, 0, 2), at(4, 5).read(A, 1)]);
     assert!(matches!(lost, Err(Violation::LostUpdate { .. })), "{lost:?}");
 }

@@ -1,17 +1,17 @@
-//! The random workload, run on a small database that can be made to err: every way of erring is found, and
-//! without it nothing is.
+//! The random workload, run on a small database that can be made to err. The checkers find every kind of error, and
+//! report nothing when there is none.
 
 use std::collections::BTreeMap;
 
 use simulation::{
-    Action, Answer, Client, Clock, Content, Event, Fault, Findings, Key, Kind, Request, check, finale, setup,
+    Action, Answer, Client, Clock, Content, Event, Fault, Findings, Key, Kind, Request, check, final_reads, setup,
 };
 
 const CLIENTS: usize = 16;
 const REQUESTS: usize = 4000;
 const SEEDS: u64 = 5;
 
-/// What the database does wrong, now and then.
+/// What the database sometimes does wrong.
 #[derive(Clone, Copy, PartialEq)]
 enum Error {
     None,
@@ -19,7 +19,7 @@ enum Error {
     LosesAWrite,
     /// A read shows the item as it was some time ago.
     ReadsAnOldItem,
-    /// A condition is taken for true.
+    /// A false condition is taken for true.
     ForgetsACondition,
     /// The second half of a transaction comes later.
     SplitsATransaction,
@@ -27,17 +27,17 @@ enum Error {
     IgnoresChecks,
     /// The index is behind its table.
     LeavesTheIndexBehind,
-    /// A transaction whose outcome is not told is carried out in part.
+    /// A transaction of unknown outcome is carried out in part.
     CarriesOutAPart,
 }
 
-/// The items, and as they were before.
+/// The items, and their earlier states.
 struct Database {
     error: Error,
     items: BTreeMap<Key, Content>,
     before: BTreeMap<Key, Content>,
     chance: fastrand::Rng,
-    /// What is still to come of split transactions.
+    /// The delayed halves of split transactions.
     pending: Vec<(Key, Action)>,
 }
 
@@ -120,8 +120,8 @@ impl Database {
     }
 }
 
-/// Requests overlap as those of clients on several threads would: each is answered at some time between
-/// its beginning and its end.
+/// Requests overlap as those of clients on several threads would: each takes effect at some time between its
+/// beginning and its end.
 fn run(seed: u64, error: Error) -> Result<Findings, Fault> {
     let clock = Clock::default();
     let mut chance = fastrand::Rng::with_seed(seed);
@@ -162,7 +162,7 @@ fn run(seed: u64, error: Error) -> Result<Findings, Fault> {
     }
     events.extend(answered.into_iter().flatten().map(finish));
     database.error = Error::None;
-    for request in finale() {
+    for request in final_reads() {
         events.push(finish(ask(&mut database, 0, clock.tick(), request)));
     }
     check(&events)

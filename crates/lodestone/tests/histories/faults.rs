@@ -45,7 +45,7 @@ async fn check(seed: u64) {
     let sound = open(store).await;
     events.extend(workload.look(&Connection::new(sound.clone())).await);
     let findings = simulation::check(&events).unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
-    let enough = findings.unlearnt > 100 && findings.versions_written > 50 && findings.sums > 50;
+    let enough = findings.unknown_outcomes > 100 && findings.versions_written > 50 && findings.sums > 50;
     assert!(enough, "seed {seed}: {findings:?}");
 
     let found = sound.verify().await.expect("the data is read");

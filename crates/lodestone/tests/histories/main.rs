@@ -21,7 +21,7 @@ async fn check(database: &Database, seed: u64) {
     assert!(events.len() >= REQUESTS);
 
     let findings = simulation::check(&events).unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
-    assert_eq!(findings.unlearnt, 0, "seed {seed}");
+    assert_eq!(findings.unknown_outcomes, 0, "seed {seed}");
     // A history in which hardly anything happened proves nothing.
     let enough = findings.actions > REQUESTS && findings.versions_written > 100 && findings.sums > 100;
     assert!(enough, "seed {seed}: {findings:?}");

@@ -11,7 +11,7 @@ use api::{Operation, Request, Service};
 use engine::{Caller, Engine};
 use serde_json::{Map, Value, json};
 use simulation::{
-    Action, Answer, Client, Clock, Condition, Content, Event, Family, Key, Kind, finale, setup,
+    Action, Answer, Client, Clock, Condition, Content, Event, Family, Key, Kind, final_reads, setup,
 };
 
 const CLIENTS: usize = 16;
@@ -68,7 +68,7 @@ impl Workload {
 
     /// Looks at everything when the clients are done.
     pub async fn look(&self, connection: &Connection) -> Vec<Event> {
-        self.ask_all(connection, finale()).await
+        self.ask_all(connection, final_reads()).await
     }
 
     async fn run_client(self: Arc<Self>, connection: Connection, number: usize) -> Vec<Event> {
