@@ -1,5 +1,5 @@
-//! The floor: hyper, set up as Lodestone sets it up, which reads every request to its end and answers with a
-//! reply that Lodestone once gave to a request of the same workload, and does no work.
+//! The floor: hyper, configured as in Lodestone. It reads every request to its end and answers with a
+//! reply that Lodestone once gave to a request of the same workload, and does no other work.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -23,7 +23,7 @@ use crate::load::{Clients, Until};
 use crate::table;
 use crate::workload::{Requests, Source, Workload};
 
-/// A reply for each workload, which requests name as their `User-Agent`.
+/// A reply for each workload; requests carry the workload's name as their `User-Agent`.
 type Replies = HashMap<String, Response<Full<Bytes>>>;
 
 /// Lets Lodestone answer one request of each workload and writes its replies to a file.
@@ -61,7 +61,7 @@ fn is_written_by_hyper(header: &str) -> bool {
     ["content-length", "date", "connection"].iter().any(|name| header.eq_ignore_ascii_case(name))
 }
 
-/// Serves the recorded replies until the process is killed. `ready` hears the address.
+/// Serves the recorded replies until the process is killed. `ready` is called with the address.
 pub async fn serve(file: &Path, ready: impl FnOnce(SocketAddr)) -> Result<()> {
     let replies: &'static Replies = Box::leak(Box::new(read(file)?));
     let listener = TcpListener::bind("127.0.0.1:0").await?;

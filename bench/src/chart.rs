@@ -1,5 +1,5 @@
-//! The comparison as a chart: a panel for each workload, a bar for each contender, as long as the CPU time
-//! that an operation takes. Each panel has its own scale, because a batch costs a hundred gets.
+//! The comparison as a chart: a panel for each workload, a bar for each contender, its length the CPU time
+//! per operation. Each panel has its own scale, because a batch costs as much as a hundred gets.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ const HEAD: f64 = 76.0;
 const TITLE: f64 = 26.0;
 const BAR: f64 = 16.0;
 const BAR_STEP: f64 = 22.0;
-/// Of the text in a bar's row, below the bar's top.
+/// The text's baseline in a bar's row, from the bar's top.
 const BASELINE: f64 = 12.0;
 /// Room for the contenders' names.
 const NAMES: f64 = 130.0;
@@ -26,7 +26,7 @@ const BARS: f64 = PANEL_WIDTH - NAMES - FIGURES;
 /// The longest bar, as a multiple of our longest.
 const CUT_OFF: f64 = 5.0;
 
-/// CPU an operation, under most connections.
+/// CPU time per operation, with the most connections.
 pub fn svg(report: &Report) -> String {
     let panels = panels(report);
     let bars_max = panels.iter().map(|panel| panel.rows.len()).max().unwrap_or(0);
@@ -74,8 +74,8 @@ fn panels(report: &Report) -> Vec<Panel<'_>> {
 }
 
 impl Panel<'_> {
-    /// What a bar of full length stands for. Peers that take far longer than ours and the goal are cut off: else
-    /// ours could not be told apart.
+    /// What a bar of full length means. Bars of peers that take far longer than ours and the goal are cut off; otherwise
+    /// ours could not be distinguished.
     fn longest(&self, goal: Option<f64>) -> f64 {
         let longest = |rows: &mut dyn Iterator<Item = f64>| rows.fold(f64::MIN_POSITIVE, f64::max);
         let all = longest(&mut self.rows.iter().map(|row| row.cpu_us()).chain(goal));
@@ -98,7 +98,7 @@ impl Panel<'_> {
             if let Some(mark) = mark {
                 draw_goal(out, x + NAMES + mark, top);
             }
-            // Behind the bar and the mark, so that neither is in its way.
+            // After the bar and the goal's mark, so that neither covers it.
             let end = length(row, scale).max(mark.unwrap_or(0.0));
             text(out, x + NAMES + end + 8.0, top + BASELINE, "", &figure(row, bare));
         }
@@ -156,7 +156,7 @@ fn colour(contender: Contender) -> &'static str {
     }
 }
 
-/// `text` has no character that XML knows: titles and figures.
+/// `text` has no characters that XML would have to escape: titles and figures.
 fn text(out: &mut String, x: f64, y: f64, style: &str, text: &str) {
     let _ = writeln!(out, r#"<text x="{x:.1}" y="{y:.1}" {style}>{text}</text>"#);
 }

@@ -1,7 +1,7 @@
 //! `bench`: all contenders on the same data, workload by workload.
 //!
-//! All are started and loaded first. Then each row is measured in rounds that go round the contenders, so
-//! that whatever else the machine does hits them alike; whoever is not being measured is stopped, so that
+//! All are started and loaded first. Then each row is measured in rounds over the contenders, so that other load on
+//! the machine affects them equally. Contenders that are not being measured are stopped, so that
 //! only one of them ever runs.
 
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use crate::server::Server;
 use crate::table;
 use crate::workload::{Requests, Workload};
 
-/// How many times a row goes round the contenders.
+/// How many rounds over the contenders a row takes.
 const ROUNDS: u32 = 3;
 
 /// Compare Lodestone, durable and in memory, with a bare server that does no work
@@ -60,7 +60,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Those that were chosen; by default ours.
+    /// The contenders that were chosen; by default our own.
     pub fn contenders(&self) -> Vec<Contender> {
         let chosen = |contender: &Contender| match self.contender.as_slice() {
             [] => contender.is_ours(),
@@ -74,14 +74,14 @@ impl Options {
         self.only.is_empty() || self.only.contains(&workload)
     }
 
-    /// Those that are measured once all contenders are loaded.
+    /// The workloads that are measured after all contenders are loaded.
     fn workloads(&self) -> Vec<Workload> {
         let all = Workload::value_variants().iter().copied();
         all.filter(|&workload| workload != Workload::Load && self.wants(workload)).collect()
     }
 
     fn data(&self) -> Data {
-        // Even a quick row is over before it comes to an item twice: two transactions at once would conflict.
+        // Even a quick row ends before it reaches an item twice: two concurrent transactions would conflict.
         Data::new(if self.quick { 5_000 } else { self.items })
     }
 
@@ -207,7 +207,7 @@ impl<'a> Comparison<'a> {
                 ));
                 server.resume()?;
                 match row.take_turn(walk, server, self.options.slice()).await {
-                    // A peer that broke is a row with an error.
+                    // A peer that failed becomes a row with an error.
                     Err(error) if !contender.is_ours() => row.outcome.failures.record(|| error.to_string()),
                     turn => turn.with_context(|| format!("{}: {}", contender.title(), workload.title()))?,
                 }

@@ -1,4 +1,4 @@
-//! A keep-alive HTTP/1.1 connection that does the least a client must: it writes finished request bytes
+//! A keep-alive HTTP/1.1 connection that does the minimum of a client: it writes prepared request bytes
 //! and reads one reply of known length. Replies without a Content-Length are refused.
 
 use std::io::{Error, ErrorKind, Result};
@@ -24,7 +24,7 @@ pub struct Reply<'a> {
     pub body: &'a [u8],
 }
 
-/// Where the parts of a reply lie in the buffer.
+/// Where the parts of a reply are in the buffer.
 struct Frame {
     status: u16,
     body_start: usize,
@@ -38,7 +38,7 @@ impl Connection {
         Ok(Connection { address, stream, buffer: Vec::with_capacity(32 * 1024) })
     }
 
-    /// A new connection to where this one led.
+    /// A new connection to the same address.
     pub async fn again(&self) -> Result<Connection> {
         Connection::open(self.address).await
     }
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use tokio::net::TcpListener;
 
-    /// Serves one connection: after each request of `request_length` bytes, the next reply's pieces.
+    /// Serves one connection: after each request of `request_length` bytes, the parts of the next reply.
     async fn serve(request_length: usize, replies: Vec<Vec<&'static str>>) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

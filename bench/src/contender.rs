@@ -1,4 +1,4 @@
-//! Who is measured, and how each is started.
+//! The contenders, and how each is started.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -41,7 +41,7 @@ impl Contender {
         }
     }
 
-    /// Whose work it is, if not ours.
+    /// The peer that it belongs to, if it is not ours.
     pub fn peer(self) -> Option<Peer> {
         match self {
             Contender::Bare | Contender::Durable | Contender::InMemory => None,
@@ -55,18 +55,18 @@ impl Contender {
         self.peer().is_none()
     }
 
-    /// Whether it keeps what it is sent.
+    /// Whether it stores what it is sent.
     pub fn stores(self) -> bool {
         self != Contender::Bare
     }
 }
 
-/// Where the programs and their files lie.
+/// Where the programs and their files are.
 pub struct Places {
     pub lodestone: PathBuf,
-    /// An empty folder for what contenders store.
+    /// An empty folder for the contenders' data.
     pub data: PathBuf,
-    /// What the bare server answers.
+    /// The replies of the bare server.
     pub replies: PathBuf,
     /// Where peers are installed.
     pub peers: Option<PathBuf>,

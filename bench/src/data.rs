@@ -1,8 +1,8 @@
-//! The data that every contender is given: orders of about 500 bytes, 20 to a customer, and an index that
+//! The data that every contender gets: orders of about 500 bytes, 20 per customer, and an index that
 //! finds 20 orders by their product.
 //!
-//! Everything about an order follows from its number, so that any of them can be made at any time and all
-//! contenders hold the same. Its text does not compress, the hard case for whoever stores it.
+//! Everything about an order follows from its number, so that any of them can be generated at any time and all
+//! contenders hold the same. Its text does not compress, which is the hard case for a store.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -15,8 +15,8 @@ pub const INDEX: &str = "by-product";
 pub const QUERY_ITEMS: u64 = 20;
 const NOTE_BYTES: usize = 300;
 
-/// How many orders there are; numbers go from 0. A multiple of 100, so that they divide into customers of 20,
-/// batches of 25 and transactions of 4 without a rest.
+/// How many orders there are; numbers start at 0. A multiple of 100, so that they divide into customers of 20,
+/// batches of 25 and transactions of 4 without a remainder.
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
     items: u64,
@@ -41,7 +41,7 @@ impl Data {
         format!("CUSTOMER#{:08}", number / QUERY_ITEMS)
     }
 
-    /// The orders of a product come from customers far apart.
+    /// The orders of a product belong to customers far apart.
     pub fn product(self, number: u64) -> String {
         format!("PRODUCT#{:08}", number % self.customers())
     }
@@ -52,7 +52,7 @@ impl Data {
     }
 
     /// An order as DynamoDB JSON. Editions of an order differ in an attribute that is no key, so that
-    /// writing another edition changes the order and its index row, in place.
+    /// writing another edition changes the order and its index row in place.
     pub fn item(self, number: u64, edition: u64) -> String {
         let mut item = self.key(number);
         item.pop();
@@ -68,7 +68,7 @@ impl Data {
     }
 }
 
-/// The table, as `CreateTable` wants it.
+/// The table, as input of `CreateTable`.
 pub fn table() -> Value {
     let (string, number) = ("S", "N");
     let attribute = |name: &str, kind: &str| json!({"AttributeName": name, "AttributeType": kind});
@@ -86,7 +86,7 @@ pub fn table() -> Value {
     })
 }
 
-/// The index, as `CreateTable` and `UpdateTable` want it.
+/// The index, as `CreateTable` and `UpdateTable` take it.
 pub fn index() -> Value {
     json!({
         "IndexName": INDEX,
@@ -102,7 +102,7 @@ fn key_schema(partition: &str, sort: &str) -> Value {
     ])
 }
 
-/// A cut from a pool of random letters: each order another cut, at no cost worth measuring.
+/// A slice of a pool of random letters: each order gets another slice, at no cost worth measuring.
 fn note(number: u64) -> &'static str {
     static POOL: LazyLock<String> = LazyLock::new(|| {
         let mut random = fastrand::Rng::with_seed(4);

@@ -1,4 +1,4 @@
-//! What we want to reach, beside what was measured.
+//! Our goals, compared with what was measured.
 
 use comfy_table::Table;
 
@@ -6,7 +6,7 @@ use crate::contender::Contender;
 use crate::report::{self, Report, number};
 use crate::workload::Workload;
 
-/// CPU an operation of the durable server, as a multiple of the bare server's.
+/// CPU time per operation of the durable server, as a multiple of the bare server's.
 const CPU_TIMES_BARE: [(Workload, f64); 6] = [
     (Workload::Get, 2.5),
     (Workload::Query, 6.0),
@@ -16,7 +16,7 @@ const CPU_TIMES_BARE: [(Workload, f64); 6] = [
     (Workload::Batch, 60.0),
 ];
 
-/// CPU an operation of the durable server, as a part of the fastest peer's in memory.
+/// CPU time per operation of the durable server, as a fraction of the fastest peer's in memory.
 const CPU_OF_PEER: [(Workload, f64); 4] = [
     (Workload::Get, 1.0 / 3.0),
     (Workload::Query, 1.0 / 6.0),
@@ -24,12 +24,12 @@ const CPU_OF_PEER: [(Workload, f64); 4] = [
     (Workload::Update, 1.0 / 3.0),
 ];
 
-/// Operations a second of the durable server, as a multiple of the fastest peer's in memory.
+/// Operations per second of the durable server, as a multiple of the fastest peer's in memory.
 const RATE_TIMES_PEER: [(Workload, f64); 2] = [(Workload::Get, 2.5), (Workload::Put, 3.0)];
 
 const PEERS_IN_MEMORY: [Contender; 3] = [Contender::Dynoxide, Contender::Dynalite, Contender::DynamodbLocal];
 
-/// A goal, and how far we are.
+/// A goal, and how close we are.
 pub struct Goal {
     pub what: String,
     pub measured: f64,
@@ -58,7 +58,7 @@ impl Bound {
     }
 }
 
-/// The goals of which both sides were measured.
+/// The goals for which both sides were measured.
 pub fn reached(report: &Report) -> Vec<Goal> {
     let bare = CPU_TIMES_BARE.iter().filter_map(|&(workload, most)| times_bare(report, workload, most));
     let cpu = CPU_OF_PEER.iter().filter_map(|&(workload, most)| cpu_of_peer(report, workload, most));
@@ -67,7 +67,7 @@ pub fn reached(report: &Report) -> Vec<Goal> {
     bare.chain(cpu).chain(rate).collect()
 }
 
-/// The most that the durable server may take for a workload, as a multiple of the bare server.
+/// The goal for a workload: the highest multiple of the bare server's CPU time.
 pub fn times_bare_max(workload: Workload) -> Option<f64> {
     CPU_TIMES_BARE.iter().find(|(goal, _)| *goal == workload).map(|&(_, most)| most)
 }

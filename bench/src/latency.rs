@@ -1,11 +1,11 @@
 //! `bench latency`: how long clients wait at 70 % of the highest rate.
 //!
-//! A load is measured in rounds. In each, the highest rate that a closed loop reaches is found first; then requests
-//! come due at 70 % of it, in an open loop (see `schedule`); then the bare server gets requests at the same rate: what
-//! it keeps waiting, the machine and the generator keep waiting.
+//! A load is measured in rounds. In each, a closed loop finds the highest rate first; then requests
+//! come due at 70 % of it, in an open loop (see `schedule`); then the bare server gets requests at the same rate: its
+//! latency is that of the machine and the generator.
 //!
-//! The last row does so with puts while indexes are added to the table, filled from all its items, and dropped again,
-//! one after the other.
+//! The last row does the same with puts while indexes are added to the table, filled from all its items, and deleted
+//! again, one after the other.
 
 use std::time::{Duration, Instant};
 
@@ -29,13 +29,13 @@ use crate::server::Server;
 use crate::table;
 use crate::workload::{Mix, Requests, Workload};
 
-/// How much of the highest rate is asked for.
+/// The fraction of the highest rate that is requested.
 const LOAD: f64 = 0.7;
 /// The closed loop that finds the highest rate.
 const CLOSED_CONNECTIONS: usize = 32;
-/// More than are ever in flight at 70 %, so that a request that is due need not wait for a connection.
+/// More than are ever in flight at 70 %, so that a request that is due never waits for a connection.
 const OPEN_CONNECTIONS: usize = 128;
-/// How many times the highest rate is looked for and 70 % of it asked for. A machine that is shared becomes slower and
+/// How many times the highest rate is measured and 70 % of it requested. A shared machine becomes slower and
 /// faster by a third within seconds; 70 % of what it could do a minute ago may be all that it can do now.
 const ROUNDS: u32 = 8;
 const FILLED_INDEX: &str = "filled-meanwhile";
@@ -84,7 +84,7 @@ impl Load {
         }
     }
 
-    /// Puts while indexes are filled have one round: clients don't ask for less because the table has more to do.
+    /// Puts while indexes are filled have one round: clients don't send less because the table is busy.
     fn rounds(self) -> u32 {
         if self == Load::PutWhileFilling { 1 } else { ROUNDS }
     }
@@ -117,13 +117,13 @@ impl Options {
 
 struct Row {
     load: Load,
-    /// Of the closed loop.
+    /// The result of the closed loop.
     fastest: Outcome,
     /// At 70 % of its rate.
     outcome: Outcome,
     /// The bare server's, at the same rate.
     bare: Outcome,
-    /// How long the filling of each index took.
+    /// How long filling each index took.
     fillings: Vec<Duration>,
 }
 
@@ -180,7 +180,7 @@ async fn fill(server: &Server, data: Data) -> Result<()> {
     Ok(())
 }
 
-/// In each round the closed loop finds the highest rate, the open loop asks for 70 % of it, and the bare server gets
+/// In each round the closed loop finds the highest rate, the open loop requests 70 % of it, and the bare server gets
 /// the same while ours is paused.
 async fn measure(
     load: Load,
@@ -224,7 +224,7 @@ async fn measure(
     Ok(row)
 }
 
-/// Adds an index, waits until it is filled, drops it, and again, until the time is over and the last is done.
+/// Adds an index, waits until it is filled, deletes it, and repeats until the time is over and the last is done.
 async fn fill_indexes(server: &Server, duration: Duration) -> Result<Vec<Duration>> {
     let mut connection = Connection::open(server.address).await?;
     let deadline = Instant::now() + duration;
@@ -259,7 +259,7 @@ fn added_index() -> Value {
     })
 }
 
-/// Waits until the index has a status, or is gone.
+/// Waits until the index has a status; `None` waits until it is deleted.
 async fn wait_for_index(connection: &mut Connection, status: Option<&str>) -> Result<()> {
     for _ in 0..6_000 {
         let table = table::describe(connection).await?;

@@ -2,20 +2,20 @@
 //! the same bytes without doing any work, and against peers.
 //!
 //! The bare server is the floor: what the network, the HTTP parser and this machine cost by themselves.
-//! What Lodestone takes beyond it is the price of being a database, and the number worth watching.
+//! What Lodestone takes beyond it is the cost of being a database, and the number to watch.
 //!
 //! ```text
 //! compare     all contenders, workload by workload -> report, goals, chart
 //! scale       tables of several sizes
 //! latency     how long clients wait, by a schedule that does not wait for the server
 //!
-//! contender   who is measured, and how each is started; server is one of their processes
+//! contender   what is measured, and how each is started; server is one of their processes
 //! peer        the contenders that are not ours
-//! data        the items; table makes their table
-//! workload    what is asked, as finished requests, so that the generator costs little; how a right reply looks
+//! data        the items; table creates their table
+//! workload    the requests, prepared as bytes so that the generator costs little; what a correct reply is
 //! load        closed loop: each connection sends its next request after the last reply
 //! schedule    open loop: requests are due whatever the server does
-//! connection  the least that a client must do
+//! connection  the minimum of a client
 //! ```
 //!
 //! Generator and server share the machine: compare the rows of one run, not runs of two machines.

@@ -1,7 +1,7 @@
 //! The closed loop: each connection sends its next request as soon as it has the last reply.
 //!
-//! A slow reply holds its connection up, so the loop asks less of a slow server: right for finding how much
-//! a server can do and what it costs, wrong for how long a client waits. For that see `schedule`.
+//! A slow reply delays its connection, so the loop sends less to a slow server. That is right for finding how much
+//! a server can do and what it costs, and wrong for how long a client waits: for that see `schedule`.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use tokio::task::JoinSet;
 use crate::connection::Connection;
 use crate::workload::{Source, Workload};
 
-/// How often a batch is sent again before what is left of it counts as an error.
+/// How often a batch is sent again before its unprocessed items count as an error.
 const RETRIES_MAX: usize = 10;
 
-/// What a load came to. Latencies, of the requests that succeeded, are in nanoseconds.
+/// The result of a load. Latencies are those of successful requests, in nanoseconds.
 pub struct Outcome {
     pub latencies: Histogram<u64>,
     pub elapsed: Duration,
@@ -36,7 +36,7 @@ pub struct Failures {
 impl Outcome {
     pub fn empty() -> Result<Outcome> {
         Ok(Outcome {
-            // Three significant digits, as long as it takes.
+            // Three significant digits, and no upper limit.
             latencies: Histogram::new(3)?,
             elapsed: Duration::ZERO,
             failures: Failures::default(),
@@ -49,12 +49,12 @@ impl Outcome {
         self.latencies.len()
     }
 
-    /// Requests that succeeded in a second.
+    /// Successful requests per second.
     pub fn rate(&self) -> f64 {
         self.succeeded() as f64 / self.elapsed.as_secs_f64()
     }
 
-    /// Adds what happened at the same time, on another connection.
+    /// Adds the outcome of another connection in the same time.
     pub fn add_beside(&mut self, other: Outcome) -> Result<()> {
         let elapsed = self.elapsed.max(other.elapsed);
         self.add_after(other)?;
@@ -62,7 +62,7 @@ impl Outcome {
         Ok(())
     }
 
-    /// Adds what happened at another time.
+    /// Adds the outcome of another time.
     pub fn add_after(&mut self, other: Outcome) -> Result<()> {
         self.latencies.add(other.latencies)?;
         self.elapsed += other.elapsed;
@@ -89,11 +89,11 @@ impl Failures {
 #[derive(Clone, Copy)]
 pub enum Until {
     Passed(Duration),
-    /// Every item was touched.
+    /// When every item was touched.
     Walked,
 }
 
-/// Connections, open between one drive and the next.
+/// Connections that stay open between two calls of [`Clients::drive`].
 pub struct Clients {
     connections: Vec<Connection>,
 }
@@ -107,12 +107,12 @@ impl Clients {
         Ok(Clients { connections })
     }
 
-    /// Drives requests over all connections.
+    /// Sends requests over all connections.
     pub async fn drive(&mut self, source: &impl Source, until: Until) -> Result<Outcome> {
         self.each(|connection| drive_one(connection, source.clone(), until)).await
     }
 
-    /// Has each connection do its part, and adds up what all of them did.
+    /// Runs `part` on each connection, and adds up the outcomes.
     pub(crate) async fn each<P>(&mut self, part: impl Fn(Connection) -> P) -> Result<Outcome>
     where
         P: Future<Output = Result<(Option<Connection>, Outcome)>> + Send + 'static,
@@ -131,7 +131,7 @@ impl Clients {
     }
 }
 
-/// Returns the connection unless it broke.
+/// Returns the connection unless it failed.
 async fn drive_one(
     mut connection: Connection,
     source: impl Source,
@@ -165,7 +165,7 @@ async fn drive_one(
     Ok((Some(connection), outcome))
 }
 
-/// Whether the request succeeded, in the end: what a batch leaves unprocessed is sent again.
+/// Whether the request finally succeeded: items that a batch leaves unprocessed are sent again.
 pub async fn exchange(
     connection: &mut Connection,
     workload: Workload,

@@ -39,8 +39,8 @@ fn run(arguments: Arguments) -> Result<()> {
     }
 }
 
-/// On one thread: the generator must leave the machine to the server. A signal ends it in good order, so that
-/// no stopped server and no data stay behind.
+/// On one thread: the generator must leave the machine to the server. A signal ends it cleanly, so that
+/// no stopped server and no data are left behind.
 fn measure(measuring: impl Future<Output = Result<()>>) -> Result<()> {
     Builder::new_current_thread().enable_all().build()?.block_on(async {
         let mut terminate = signal(SignalKind::terminate())?;

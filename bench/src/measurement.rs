@@ -32,7 +32,7 @@ impl Measurement {
         self.outcome.add_after(outcome)
     }
 
-    /// A turn at the row: one reply is read closely, the next are not counted, the rest is.
+    /// One turn of the row: one reply is checked closely, the next requests warm up, the rest is counted.
     pub async fn take_turn(&mut self, requests: &Requests, server: &Server, slice: Duration) -> Result<()> {
         self.check_one(requests, server).await?;
         let mut clients = Clients::connect(server.address, self.connections).await?;
@@ -59,7 +59,7 @@ impl Measurement {
         self.cpu.as_secs_f64() * 1e6 / self.outcome.succeeded() as f64
     }
 
-    /// Not a number when nothing succeeded.
+    /// NaN if no request succeeded.
     pub fn latency_us(&self, quantile: f64) -> f64 {
         match self.outcome.succeeded() {
             0 => f64::NAN,

@@ -1,5 +1,5 @@
 //! Other implementations of DynamoDB, to compare with. None is a part of Lodestone: `cargo xtask bench` installs them
-//! on demand, and how each is started is taken from its own `--help`.
+//! on demand, and their own `--help` says how each is started.
 
 use std::ffi::OsString;
 use std::net::TcpListener;
@@ -17,7 +17,7 @@ pub enum Peer {
 }
 
 impl Peer {
-    /// The file that is there once it is installed below a folder.
+    /// A file that exists once the peer is installed below a folder.
     pub fn installed(self, folder: &Path) -> PathBuf {
         folder.join(match self {
             Peer::Dynoxide => "dynoxide/bin/dynoxide",
@@ -66,7 +66,7 @@ fn words(words: &[&str]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()
 }
 
-/// Somebody else may take it before it is used; then the peer does not start, and that is said.
+/// Another process may take the port before it is used; then the peer fails to start and the report says so.
 fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

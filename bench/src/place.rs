@@ -46,7 +46,7 @@ impl Place {
             .context("making a folder for data")
     }
 
-    /// Writes reports and says where they are.
+    /// Writes reports and prints where they are.
     pub fn write(&self, files: &[(&str, &str)]) -> Result<()> {
         let folder = self.output()?;
         for (name, text) in files {

@@ -1,4 +1,4 @@
-//! Progress on the terminal; nothing where there is none.
+//! Progress on the terminal; nothing if there is none.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::workload::Requests;
 
 const TICK: Duration = Duration::from_millis(200);
 
-/// Turns, with a message for the one being taken.
+/// A bar over turns, with a message for the current one.
 pub fn bar(turns: u64) -> ProgressBar {
     ProgressBar::new(turns).with_style(style("{bar:40} {pos}/{len}, {eta} left · {msg}"))
 }
@@ -37,6 +37,6 @@ pub async fn of_items<T>(requests: &Requests, items: u64, load: impl Future<Outp
 }
 
 fn style(template: &str) -> ProgressStyle {
-    // A template that can't be parsed is a slip of ours that costs a plain bar, not a measurement.
+    // A template that can't be parsed costs a plain bar, not a measurement.
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

@@ -1,4 +1,4 @@
-//! Measurements side by side, as Markdown that also reads well on a terminal.
+//! Measurements side by side, as Markdown that is also readable on a terminal.
 
 use anyhow::{Result, ensure};
 use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
@@ -21,7 +21,7 @@ impl Report {
         Report { measurements }
     }
 
-    /// The row of a contender under most connections.
+    /// The row of a contender with the most connections.
     pub fn row(&self, contender: Contender, workload: Workload) -> Option<&Measurement> {
         let mut rows = self.measurements.iter();
         rows.rfind(|row| {
@@ -87,7 +87,7 @@ impl Report {
         self.measurements.iter().find(|other| other.contender == Contender::Bare && other.same_work(row))
     }
 
-    /// What casts doubt on a row.
+    /// Reasons to doubt a row.
     fn troubles(&self) -> Vec<String> {
         self.measurements
             .iter()
@@ -102,7 +102,7 @@ impl Report {
         Some(format!("{}, {count} errors, the first: {first}", named(row)))
     }
 
-    /// A ratio to the bare server means something only if both send replies of one size.
+    /// A ratio to the bare server is meaningful only if both send replies of the same size.
     fn uneven_replies(&self, row: &Measurement) -> Option<String> {
         let bare = self.bare(row).filter(|_| row.contender.is_ours())?;
         let difference = (row.reply_bytes() / bare.reply_bytes() - 1.0).abs();
@@ -112,7 +112,7 @@ impl Report {
         })
     }
 
-    /// Fails when Lodestone or the bare server failed; that a peer did is only shown.
+    /// Fails if Lodestone or the bare server failed; a failed peer is only shown.
     pub fn ensure_sound(&self) -> Result<()> {
         let ours = self.measurements.iter().filter(|row| row.contender.is_ours());
         let failed =
@@ -140,7 +140,7 @@ pub fn align_right(table: &mut Table, columns: &[usize]) {
     }
 }
 
-/// A figure, and how many times the bare server's it is.
+/// A figure, and its ratio to the bare server's.
 fn beside(figure: f64, bare: Option<f64>) -> String {
     match bare.map(|bare| figure / bare).filter(|ratio| ratio.is_finite()) {
         Some(ratio) => format!("{} ({ratio:.2})", number(figure)),
@@ -148,7 +148,7 @@ fn beside(figure: f64, bare: Option<f64>) -> String {
     }
 }
 
-/// Three significant digits or more, with a mark between thousands.
+/// At least three significant digits, with thousands separators.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return "–".to_owned();

@@ -1,4 +1,4 @@
-//! Requests as the AWS clients send them, as finished bytes.
+//! Requests as the AWS clients send them, as prepared bytes.
 
 /// A well-formed signature. Its credential scope chooses the account and the Region.
 const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 \
@@ -11,7 +11,7 @@ pub fn encode(operation: &str, body: &serde_json::Value) -> Vec<u8> {
     encode_as("bench", operation, &body.to_string())
 }
 
-/// Like [`encode`], under a `User-Agent` that tells what the call is a part of.
+/// Like [`encode`], with a `User-Agent` that names the workload of the call.
 pub fn encode_as(agent: &str, operation: &str, body: &str) -> Vec<u8> {
     format!(
         "POST / HTTP/1.1\r\n\

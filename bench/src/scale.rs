@@ -1,10 +1,10 @@
-//! `bench scale`: what grows when the table grows.
+//! `bench scale`: what grows with the table.
 //!
-//! 1. Each size is loaded into a durable server of its own, which is then stopped in good order.
-//! 2. Each is opened again, timed to its first answer, and asked for a while until its caches are filled.
-//! 3. Get, query and put are measured in turns round the sizes, so that whatever else the machine does hits
-//!    them alike. The requests go to all of the table, evenly: no cache holds what is asked for next.
-//! 4. Each is killed and opened again, timed to its first answer.
+//! 1. Each size is loaded into a durable server of its own, which is then stopped cleanly.
+//! 2. Each is opened again, with the time to its first answer measured, and gets requests until its caches are warm.
+//! 3. Get, query and put are measured in turns over the sizes, so that other load on the machine affects
+//!    them equally. The requests go to the whole table evenly: no cache holds what is asked for next.
+//! 4. Each is killed and opened again, with the time to its first answer measured.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -27,12 +27,12 @@ use crate::table;
 use crate::workload::{Requests, Source, Workload};
 
 const WORKLOADS: [Workload; 3] = [Workload::Get, Workload::Query, Workload::Put];
-/// How many times a row goes round the sizes.
+/// How many rounds over the sizes a row takes.
 const ROUNDS: u32 = 9;
-/// How long a server is asked before it is measured: until its caches are filled, and hold what is asked for most.
+/// How long a server gets requests before it is measured, until its caches are warm.
 const WARM_UP: Duration = Duration::from_secs(4);
-/// An item lies in the table and in its index, and once more while either is compacted.
-const DISK_BYTES_AN_ITEM: u64 = 2_000;
+/// An item is stored in the table and in its index, and once more while either is compacted.
+const DISK_BYTES_PER_ITEM: u64 = 2_000;
 
 /// Load tables of several sizes and see what grows
 #[derive(clap::Args, Clone, Debug)]
@@ -120,7 +120,7 @@ pub async fn run(options: &Options) -> Result<()> {
 fn ensure_room(folder: &Path, items: u64) -> Result<()> {
     let disk = nix::sys::statvfs::statvfs(folder).context("asking how full the disk is")?;
     let free = disk.blocks_available() as u64 * disk.fragment_size() as u64;
-    let needed = items * DISK_BYTES_AN_ITEM;
+    let needed = items * DISK_BYTES_PER_ITEM;
     ensure!(
         needed <= free,
         "{} GB are needed in {} and {} GB are free. Choose fewer --items, or another disk with --output.",
@@ -131,16 +131,16 @@ fn ensure_room(folder: &Path, items: u64) -> Result<()> {
     Ok(())
 }
 
-/// A table of one size, and what was found about it.
+/// A table of one size, and its measurements.
 struct Subject {
     data: Data,
     lodestone: PathBuf,
     folder: PathBuf,
     connections: usize,
     kept: bool,
-    /// While it runs.
+    /// Present while it runs.
     server: Option<Server>,
-    /// Unless it was there already.
+    /// `None` if the table already existed.
     loading: Option<Loading>,
     disk_bytes: u64,
     opened_after_stop: Duration,
@@ -174,7 +174,7 @@ impl Subject {
         })
     }
 
-    /// The folder has its name when everything is in it.
+    /// The folder gets its name only when everything is in it.
     async fn load(&self) -> Result<Loading> {
         let folder = self.folder.with_extension("loading");
         if folder.exists() {
@@ -197,7 +197,7 @@ impl Subject {
         Ok(Loading { items_per_second, retries: loaded.retries, resident_bytes_max })
     }
 
-    /// Starts the server and says how long it took to the answer of a first get.
+    /// Starts the server and returns it with the time to the answer of a first get.
     async fn open(&self) -> Result<(Server, Duration)> {
         let started = Instant::now();
         let server = serve(&self.lodestone, ["--data".into(), self.folder.clone()]).await?;
@@ -208,7 +208,7 @@ impl Subject {
         Ok((server, took))
     }
 
-    /// The updates before the kill are in the journal and not yet anywhere else.
+    /// The updates before the kill are in the journal and nowhere else yet.
     async fn kill_and_open(&mut self) -> Result<Duration> {
         let server = self.server.take().context("the server runs")?;
         server.resume()?;
@@ -219,7 +219,7 @@ impl Subject {
         server.kill().await?;
         let (server, took) = self.open().await?;
         if self.kept {
-            // The next run finds the table as after a load: counted and tidy.
+            // The next run finds the table as after a load: flushed and compacted.
             server.come_to_rest().await?;
             server.stop().await?;
         }
@@ -252,8 +252,8 @@ async fn measure(options: &Options, subjects: &mut [Subject]) -> Result<()> {
     Ok(())
 }
 
-/// Brings the files of a folder into the system's page cache, as far as there is memory: what is measured is the
-/// server, not the disk.
+/// Reads the files of a folder into the system's page cache, as far as there is memory: the server is measured, not
+/// the disk.
 fn read_once(folder: &Path) -> Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
@@ -266,7 +266,7 @@ fn read_once(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the files of a folder take on the disk, holes not counted.
+/// The disk space of a folder's files, without holes.
 fn disk_bytes(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder)? {
@@ -349,7 +349,7 @@ fn sizes(subjects: &[Subject]) -> Table {
     table
 }
 
-/// The largest against the smallest.
+/// Compares the largest with the smallest.
 fn reached(subjects: &[Subject]) -> Vec<Goal> {
     let [smallest, .., largest] = subjects else { return Vec::new() };
     let growth = |workload: Workload| {

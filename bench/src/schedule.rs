@@ -1,8 +1,8 @@
 //! The open loop: requests are due by a schedule, whatever the server does.
 //!
 //! Latency is counted from the moment a request was due, not from when a connection was free to send it. A
-//! server that stalls is charged for every request that came due meanwhile; a closed loop would have sent
-//! none of them, and forgotten the stall.
+//! server that stalls is charged for every request that came due in the meantime; a closed loop would have sent
+//! none of them and missed the stall.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,10 +15,10 @@ use crate::connection::Connection;
 use crate::load::{Clients, Outcome, exchange};
 use crate::workload::Source;
 
-/// Due requests are let go in steps this long. Steps of 0.2 ms made client and server take a third to a half more
-/// processor time for each request, on two cores that they share.
+/// Due requests are released in steps this long. Steps of 0.2 ms made client and server take a third to a half more
+/// processor time per request, on two cores that they share.
 const STEP: Duration = Duration::from_millis(1);
-/// How long the requests that came due may still take after the last.
+/// How long the requests that are due may still take after the last.
 const OVERRUN_MAX: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ impl Schedule {
         (self.per_second * self.duration.as_secs_f64()) as u64
     }
 
-    /// When a request is due, after the start.
+    /// When a request is due, counted from the start.
     fn due(self, place: u64) -> Duration {
         Duration::from_secs_f64(place as f64 / self.per_second)
     }
@@ -65,9 +65,9 @@ struct Queue {
 struct State {
     /// How many requests have come due.
     due: u64,
-    /// The place of the next request to be sent.
+    /// The number of the next request to be sent.
     next: u64,
-    /// The one that was free last is taken first, as from the pool of an SDK: no more connections are in use
+    /// The connection that became free last is taken first, as from the pool of an SDK: no more connections are in use
     /// than there are requests in flight.
     idle: Vec<Arc<Notify>>,
 }
@@ -77,7 +77,7 @@ impl Queue {
         Queue { schedule, started: Instant::now(), state: Mutex::default() }
     }
 
-    /// Lets requests go as they come due, and in the end the connections.
+    /// Releases requests as they come due, and in the end the connections.
     async fn release(&self) {
         let mut steps = tokio::time::interval(STEP);
         while !self.release_due() {
@@ -85,8 +85,8 @@ impl Queue {
         }
     }
 
-    /// Wakes a connection for each request that has come due, as far as there are any; all after the last request,
-    /// and then says so.
+    /// Wakes a connection for each due request, as long as there are idle ones. After the last request it wakes all
+    /// and returns true.
     fn release_due(&self) -> bool {
         let mut state = self.state.lock();
         let before = state.due;
@@ -99,7 +99,7 @@ impl Queue {
         ended
     }
 
-    /// When the next request was due, as soon as it is; `None` after the last.
+    /// Waits for the next request and returns when it was due; `None` after the last.
     async fn next(&self, connection: &Arc<Notify>) -> Option<Instant> {
         loop {
             {

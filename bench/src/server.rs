@@ -17,9 +17,9 @@ use tokio::process::{Child, ChildStdout, Command};
 
 use crate::progress;
 
-/// Far beyond any healthy start, recovery after a crash included.
+/// Far longer than any healthy start, recovery after a crash included.
 const READY_WITHIN: Duration = Duration::from_secs(120);
-/// How long a server may be busy with nothing asked of it before it is measured all the same.
+/// How long a server without requests may stay busy before it is measured anyway.
 const AT_REST_WITHIN: Duration = Duration::from_secs(300);
 
 pub struct Server {
@@ -45,7 +45,7 @@ impl Server {
         Ok(Server { process, id, address })
     }
 
-    /// Starts `program`, which was told to listen on a port of loopback, and waits until it does.
+    /// Starts `program`, which was given a port of loopback to listen on, and waits until it does.
     pub async fn start_on<A: AsRef<OsStr>>(
         port: u16,
         program: &Path,
@@ -65,14 +65,14 @@ impl Server {
         Ok(server)
     }
 
-    /// Asks the process to end and waits until it has.
+    /// Asks the process to stop and waits until it has.
     pub async fn stop(mut self) -> Result<()> {
         self.signal(Signal::SIGTERM)?;
         self.process.wait().await.context("waiting for the server to end")?;
         Ok(())
     }
 
-    /// Takes the processors from it, whatever it is at, until [`Server::resume`].
+    /// Stops its threads, whatever they do, until [`Server::resume`].
     pub fn pause(&self) -> Result<()> {
         self.signal(Signal::SIGSTOP)
     }
@@ -81,7 +81,7 @@ impl Server {
         self.signal(Signal::SIGCONT)
     }
 
-    /// Waits until what was left to do in the background is done: until a second takes hardly any CPU.
+    /// Waits until background work is done: until the server takes hardly any CPU time for a second.
     pub async fn come_to_rest(&self) -> Result<()> {
         let spinner = progress::spinner("waiting for the server to come to rest");
         let deadline = Instant::now() + AT_REST_WITHIN;
@@ -100,11 +100,11 @@ impl Server {
     }
 
     fn pid(&self) -> Pid {
-        // The system's process ids fit: they are of this type there.
+        // Process ids fit into this type: the system uses it too.
         Pid::from_raw(self.id as i32)
     }
 
-    /// Ends the process as a power cut would: SIGKILL, no farewell.
+    /// Ends the process as a power cut would: SIGKILL, without a shutdown.
     pub async fn kill(mut self) -> Result<()> {
         self.process.kill().await.context("killing the server")
     }
@@ -115,7 +115,7 @@ impl Server {
         Ok(time.context("reading the processor time of the server")?.into())
     }
 
-    /// Memory it holds at the moment.
+    /// The memory it holds now.
     pub fn resident_bytes(&self) -> Result<u64> {
         self.memory_bytes("VmRSS:")
     }

@@ -1,4 +1,4 @@
-//! Making the table on a server.
+//! Creates the table on a server.
 
 use std::time::Duration;
 

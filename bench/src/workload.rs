@@ -1,7 +1,7 @@
-//! What is asked of the contenders: the requests of each workload, and how a right reply looks.
+//! The requests of each workload, and what a correct reply is.
 //!
-//! A request follows from its place in the walk. The walk jumps about and touches every item once before it
-//! touches one again: so that no write repeats what is stored, and no two transactions in flight want the
+//! A request follows from its position in the walk. The walk jumps about and touches every item once before it
+//! touches one again, so that no write repeats what is stored, and no two transactions in flight touch the
 //! same item.
 
 use std::borrow::Cow;
@@ -45,7 +45,7 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// What it is called in tables.
+    /// Its name in tables.
     pub fn title(self) -> &'static str {
         match self {
             Workload::Load => "load in batches of 25",
@@ -61,7 +61,7 @@ impl Workload {
         }
     }
 
-    /// The name for it on the command line and in the requests' `User-Agent`.
+    /// Its name on the command line and in the requests' `User-Agent`.
     pub fn slug(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
@@ -77,7 +77,7 @@ impl Workload {
         }
     }
 
-    /// The items that one request is about.
+    /// How many items one request touches.
     fn size(self) -> u64 {
         match self {
             Workload::Load | Workload::Batch => BATCH_ITEMS,
@@ -87,7 +87,7 @@ impl Workload {
         }
     }
 
-    /// After so many requests every item was touched once.
+    /// The number of requests after which every item was touched once.
     fn lap(self, data: Data) -> u64 {
         data.items() / self.size()
     }
@@ -99,7 +99,7 @@ impl Workload {
     fn body(self, data: Data, place: u64) -> String {
         let (lap, place) = (place / self.lap(data), place % self.lap(data));
         let number = stride(place, self.lap(data));
-        // Another edition than the lap before, and than any other workload.
+        // Another edition than in the lap before, and than in any other workload.
         let edition = self as u64 * EDITIONS + lap % EDITIONS;
         let items = || {
             let places = (place * self.size()..).take(self.size() as usize);
@@ -118,7 +118,7 @@ impl Workload {
         }
     }
 
-    /// Whether a reply says what it must.
+    /// Whether a reply is correct.
     pub fn check(self, status: u16, body: &[u8]) -> Result<()> {
         ensure!(status == 200, "{status}: {}", String::from_utf8_lossy(body));
         let reply: Value = serde_json::from_slice(body)?;
@@ -139,7 +139,7 @@ impl Workload {
         Ok(())
     }
 
-    /// Called for every reply of status 200, so it does not parse: what is left to do of a batch.
+    /// The unprocessed rest of a batch. Called for every reply of status 200, so it does not parse JSON.
     pub fn left_over(self, body: &[u8]) -> Option<Vec<u8>> {
         let batch = matches!(self, Workload::Load | Workload::Batch);
         if !batch || body.ends_with(br#""UnprocessedItems":{}}"#) {
@@ -151,7 +151,7 @@ impl Workload {
     }
 }
 
-/// Where requests come from. A clone goes on where the other is.
+/// Where requests come from. Clones share their position.
 pub trait Source: Clone + Send + Sync + 'static {
     fn next(&self) -> (Workload, Cow<'_, [u8]>);
 
@@ -159,7 +159,7 @@ pub trait Source: Clone + Send + Sync + 'static {
     fn is_walked(&self) -> bool;
 }
 
-/// The requests of a workload and how far they are walked.
+/// The requests of a workload and the position in its walk.
 #[derive(Clone)]
 pub struct Requests {
     workload: Workload,
@@ -169,24 +169,24 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Made one by one as they are walked: for tables so large that their requests fill the memory.
+    /// Made one by one when they are sent: for tables so large that their requests would fill the memory.
     pub fn of(workload: Workload, data: Data) -> Requests {
         Requests { workload, data, finished: Arc::default(), next: Arc::default() }
     }
 
-    /// Made beforehand.
+    /// Made in advance.
     pub fn finished(workload: Workload, data: Data) -> Requests {
         let places = 0..EDITIONS * workload.lap(data);
         let finished = places.map(|place| workload.request(data, place)).collect();
         Requests { finished, ..Requests::of(workload, data) }
     }
 
-    /// The items that were touched so far, some maybe several times.
+    /// How many items were touched so far; some may count several times.
     pub fn items_touched(&self) -> u64 {
         self.next.load(Ordering::Relaxed) * self.workload.size()
     }
 
-    /// The same requests, walked from the start by somebody else.
+    /// The same requests with a position of their own, at the start.
     pub fn afresh(&self) -> Requests {
         Requests { next: Arc::default(), ..self.clone() }
     }
@@ -207,7 +207,7 @@ impl Source for Requests {
     }
 }
 
-/// Several workloads by turns.
+/// Several workloads in turn.
 #[derive(Clone)]
 pub struct Mix {
     turns: Arc<[Requests]>,
@@ -215,7 +215,7 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// A workload that is named twice comes twice as often.
+    /// A workload that is named twice is sent twice as often.
     pub fn of(workloads: &[Workload], data: Data) -> Mix {
         let turns = workloads.iter().map(|&workload| Requests::of(workload, data)).collect();
         Mix { turns, next: Arc::default() }
@@ -284,7 +284,7 @@ fn transaction(items: &[String]) -> String {
     format!(r#"{{"TransactItems":[{}]}}"#, puts.join(","))
 }
 
-/// Jumps about in `0..count` and comes to each number once, for places in the same range.
+/// Jumps about in `0..count`: positions in that range map to each number once.
 fn stride(place: u64, count: u64) -> u64 {
     /// A prime, and so without a common divisor with any count but its own multiples.
     const STEP: u64 = 7_368_787;
