@@ -1,4 +1,4 @@
-//! `lodestone model`: the workbench, one file a command. Commands read arguments and files, call the
+//! `lodestone model`: the workbench, one file per command. Commands read arguments and files, call the
 //! `model` crate, and print; they decide nothing about models.
 
 mod apply;
@@ -51,11 +51,11 @@ enum Command {
     Schema(schema::Schema),
 }
 
-/// The findings contain an error.
+/// Exit status: the findings contain an error.
 const FOUND: u8 = 1;
-/// The file can't be read, or is not a model.
+/// Exit status: the file can't be read, or is not a model.
 const UNREADABLE: u8 = 2;
-/// What is read of standard input: more than any model or table description has.
+/// How much is read from standard input: more than any model or table description has.
 const INPUT_BYTES_MAX: u64 = 1 << 30;
 
 impl Model {
@@ -87,12 +87,12 @@ struct ModelFile {
 }
 
 impl ModelFile {
-    /// The text of the file; if it can't be had, the user is told and the status is to be returned.
+    /// The text of the file. If it can't be read, the user is told why and the exit status is returned.
     fn source(&self) -> Result<Source, ExitCode> {
         read(&self.path)
     }
 
-    /// The model; if the file is none, its problems are shown and the status is to be returned.
+    /// The model. If the file is not one, its problems are printed and the exit status is returned.
     fn model(&self) -> Result<model::Model, ExitCode> {
         self.source_and_model().map(|(_, model)| model)
     }
@@ -116,7 +116,7 @@ fn read(path: &Path) -> Result<Source, ExitCode> {
         false => (path.display().to_string(), std::fs::read(path)),
     };
     let unreadable = |reason: String| {
-        output::complain(&format!("{name}: {reason}"));
+        output::print_error(&format!("{name}: {reason}"));
         ExitCode::from(UNREADABLE)
     };
     let bytes = bytes.map_err(|error| unreadable(error.to_string()))?;

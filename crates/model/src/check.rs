@@ -1,8 +1,8 @@
-//! The rules: what is known to go wrong with DynamoDB models. One file a rule, one page each that explains
-//! it (`docs/rules/`).
+//! The rules: known problems of DynamoDB models. Each rule has a file here and a page that explains it
+//! (`docs/rules/`).
 //!
-//! A rule looks at a [`Subject`] and returns what it finds. Levels, reasoned allowances and the list of
-//! rules are kept here, so that a rule is nothing but its own question.
+//! A rule looks at a [`Subject`] and returns what it finds. This file keeps the list of rules, their levels, and what
+//! the model file allows, so a rule contains nothing but its own question.
 //!
 //! To add a rule: a file like `r14_unpadded_number.rs`, its line in [`RULES`], `docs/rules/R14.md`, and
 //! models in `tests/rules/R14/` that trip it and that nearly do.
@@ -113,20 +113,21 @@ pub const RULES: &[&Rule] = &[
     &r46_cached_strong_read::RULE,
 ];
 
+/// One rule: what it looks for, and the function that looks.
 pub struct Rule {
     pub id: RuleId,
-    /// The level of its gravest findings.
+    /// The level of its most serious findings.
     pub level: Level,
-    /// What is wrong when it is tripped, as a heading.
+    /// The problem that it reports, as a heading.
     pub title: &'static str,
-    /// The page `explain` shows.
+    /// The page that `explain` shows.
     pub page: &'static str,
-    /// Numbers that the file can set, with their defaults.
+    /// Numbers that the model file can set, with their defaults.
     pub parameters: &'static [(&'static str, f64)],
     pub check: fn(&Subject<'_>) -> Vec<Diagnostic>,
 }
 
-/// Everything the rules find in a model, allowed findings among them.
+/// Everything that the rules find in a model, allowed findings included.
 pub fn check(model: &Model) -> Vec<Diagnostic> {
     let plans: Vec<Plan> = model.patterns.iter().map(|pattern| plan(model, pattern)).collect();
     let mut found: Vec<Diagnostic> = Vec::new();
@@ -168,7 +169,7 @@ fn unknown_parameters(rule: &Rule, setting: &RuleSetting) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// Marks what the file allows, and reports allowances that nothing needed.
+/// Marks the findings that the file allows, and reports allowances that match no finding.
 fn allow(model: &Model, found: &mut Vec<Diagnostic>) {
     let mut unused = Vec::new();
     for allowance in &model.allowances {
@@ -181,13 +182,14 @@ fn allow(model: &Model, found: &mut Vec<Diagnostic>) {
         }
         let exists = RULES.iter().any(|rule| rule.id == allowance.rule);
         if exists && !used {
-            let message = format!("{} finds nothing here that would need to be allowed", allowance.rule);
+            let message = format!("{} finds nothing here, so there is nothing to allow", allowance.rule);
             unused.push(Diagnostic::warning(allowance.span, message).help("remove it"));
         }
     }
     found.extend(unused);
 }
 
+/// The rule with this number, if there is one.
 pub fn rule(id: RuleId) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id).copied()
 }

@@ -1,8 +1,8 @@
-//! Access patterns as code: the requests of [`crate::request`], with values of the example data, as somebody
-//! would write them in a shell, in Python, in JavaScript. One language a file.
+//! Access patterns as code: the requests of [`crate::request`], with values of the example data, as a developer
+//! would write them in a shell, in Python or in JavaScript. Each language has a file.
 //!
-//! An [`Example`] is what a pattern sends and what comes of it; a `sketch` brings its requests into the form
-//! that all languages print: literals, and the loop over what several requests differ in.
+//! An [`Example`] holds what a pattern sends and its result. A `sketch` brings the requests into the form that all
+//! languages print: literals, and a loop over the values in which several requests differ.
 
 mod boto3;
 mod cli;
@@ -16,10 +16,10 @@ mod sketch;
 
 use crate::Model;
 
-pub use example::{Effect, Example, Reading, Sending, Written, examples};
+pub use example::{Effect, Example, ReadLoop, Sending, Written, examples};
 pub use json::json;
 
-/// What code is written in.
+/// A language to print code in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// Calls of the AWS CLI in a shell.
@@ -51,12 +51,12 @@ pub fn code(model: &Model, examples: &[Example], language: Language) -> String {
     }
 }
 
-/// What all languages say first.
+/// The first line of the code in every language.
 fn title(model: &Model) -> String {
     one_line(&format!("The access patterns of {}. Values are those of its example data.", model.name.value))
 }
 
-/// What is said of a pattern in front of its code, line by line. `next_page` is how the language goes on.
+/// The comment lines before the code of a pattern. `next_page` is how the language reads the next page.
 fn comments(example: &Example, next_page: &str) -> Vec<String> {
     let description = example.description.as_deref().map(|text| format!(": {text}"));
     let mut lines = vec![format!("{}{}", example.pattern, description.unwrap_or_default())];
@@ -75,7 +75,7 @@ fn comments(example: &Example, next_page: &str) -> Vec<String> {
     lines.iter().map(|line| one_line(line)).collect()
 }
 
-/// A comment ends with its line.
+/// Keeps a text within one line of comment.
 fn one_line(text: &str) -> String {
     text.split(|one: char| one.is_whitespace() || one.is_control()).collect::<Vec<_>>().join(" ")
 }

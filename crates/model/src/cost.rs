@@ -1,8 +1,8 @@
-//! What a model costs each month: units of every pattern, priced on demand, provisioned with auto scaling,
-//! and reserved, with storage and all that is paid for beside.
+//! What a model costs each month: the units of every pattern, priced on demand, provisioned with auto scaling,
+//! and reserved; storage; and everything else that is billed.
 //!
-//! Every amount is a [`Line`]: factors and their product, so that a person can redo it. A way to pay is a
-//! [`Bill`] of lines. Prices come from [`Facts`]; one that is not known is said to be missing.
+//! Every amount is a [`Line`]: factors and their product, so that a person can check it. A way to pay is a
+//! [`Bill`] of lines. Prices come from [`Facts`]; the bill names a price that is not known as missing.
 
 mod bill;
 mod line;
@@ -28,17 +28,17 @@ pub use prices::Prices;
 pub use provisioned::Supply;
 pub use reserved::Reservation;
 
-use crate::demand::{self, Kind, Use};
+use crate::demand::{self, Kind, Usage};
 use bill::{Basis, bill, recovery_line};
 use storage::Stored;
 
 /// The Region of a model that names none.
 pub const DEFAULT_REGION: &str = "us-east-1";
 
-/// What to reckon with besides the file.
+/// What to calculate with besides the file.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Instead of the Region of the file.
+    /// Replaces the Region of the file.
     pub region: Option<String>,
     /// Readers of streams that are not Lambda functions.
     pub stream_readers: u64,
@@ -51,28 +51,30 @@ pub struct UnknownRegion {
     pub known: Vec<String>,
 }
 
+/// Everything that `lodestone model cost` shows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
     pub region: String,
     pub currency: String,
-    /// How the prices are known, and since when they hold.
+    /// Where the prices come from, and their date.
     pub prices: String,
     pub month_hours: f64,
     pub gigabyte_bytes: f64,
-    /// By what they cost on demand, the dearest first.
+    /// Sorted by their cost on demand, the most expensive first.
     pub patterns: Vec<PatternCost>,
     pub indexes: Vec<IndexCost>,
     pub tables: Vec<TableCost>,
     pub capacity: Vec<Supply>,
-    /// As the file says; then every way that has prices.
+    /// The bill as the file declares it; then one for every way that has prices.
     pub declared: Bill,
     pub ways: Vec<Way>,
     pub break_even: BreakEven,
-    /// What could be had besides, and is in no sum.
+    /// Services that could be added; they are in no sum.
     pub optional: Vec<Line>,
     pub notes: Vec<String>,
 }
 
+/// A way to pay: capacity mode and table class, with its bill.
 #[derive(Clone, Debug, Serialize)]
 pub struct Way {
     pub mode: Mode,
@@ -86,14 +88,14 @@ pub struct Way {
 pub struct PatternCost {
     pub pattern: String,
     pub operation: String,
-    /// Executions each second, over the day and in the busiest hour.
+    /// Executions per second, over the day and in the busiest hour.
     pub rate: f64,
     pub peak: f64,
     /// Units of one execution.
     pub read_units: f64,
     pub write_units: f64,
     pub monthly: f64,
-    /// Of all requests.
+    /// The share of all requests.
     pub share: f64,
 }
 
@@ -102,13 +104,14 @@ pub struct PatternCost {
 pub struct IndexCost {
     pub table: String,
     pub index: String,
-    /// Units each second that writes to the table cause in it, and for each unit of the table.
+    /// Units per second that writes to the table cause in the index, and per unit of the table.
     pub write_units: f64,
     pub amplification: f64,
     pub bytes: f64,
     pub monthly: f64,
 }
 
+/// The storage of one table, and how its writes multiply.
 #[derive(Clone, Debug, Serialize)]
 pub struct TableCost {
     pub table: String,
@@ -119,14 +122,14 @@ pub struct TableCost {
     pub amplification: f64,
 }
 
-/// The share of provisioned units that must be used to be no dearer than on demand, and the share that is.
+/// The utilisation from which provisioned capacity costs no more than on demand, and the actual utilisation.
 #[derive(Clone, Debug, Serialize)]
 pub struct BreakEven {
     pub write: f64,
     pub read: f64,
     pub write_used: Option<f64>,
     pub read_used: Option<f64>,
-    /// How the first two come about.
+    /// How the two break-even shares are calculated.
     pub arithmetic: [String; 2],
 }
 
@@ -189,7 +192,7 @@ fn declared(model: &Model, table: TableId) -> (Mode, TableClass) {
     (mode, table.class)
 }
 
-/// Each mode in each class, where the Region has prices for it.
+/// Each mode in each class that the Region has prices for.
 fn ways(basis: &Basis<'_>) -> Vec<Way> {
     let standard = [Mode::OnDemand, Mode::Provisioned, Mode::ReservedOneYear, Mode::ReservedThreeYears];
     let infrequent = [Mode::OnDemand, Mode::Provisioned];
@@ -208,8 +211,8 @@ fn ways(basis: &Basis<'_>) -> Vec<Way> {
 }
 
 /// What a pattern's requests or an index's rows cost, on demand in the class of their table.
-fn on_demand_price(basis: &Basis<'_>, one: &Use) -> f64 {
-    let table = basis.model.table(one.place.0);
+fn on_demand_price(basis: &Basis<'_>, one: &Usage) -> f64 {
+    let table = basis.model.table(one.resource.0);
     let prices = bill::prices(basis.region, table.class).unwrap_or(&basis.region.standard);
     let replicated = basis.region.replicated.as_ref().filter(|_| !table.replicas.is_empty());
     on_demand::line(basis.model, basis.facts, one, prices, replicated).amount()
@@ -220,7 +223,7 @@ fn patterns(basis: &Basis<'_>, plans: &[Plan]) -> Vec<PatternCost> {
     let of = |(position, plan): (usize, &Plan)| {
         let pattern = &basis.model.patterns[position];
         let rate = pattern.rate.as_ref().filter(|_| pattern.external.is_none())?;
-        let uses: Vec<&Use> = basis.uses.iter().filter(|one| one.pattern == position).collect();
+        let uses: Vec<&Usage> = basis.uses.iter().filter(|one| one.pattern == position).collect();
         let units = |kind| uses.iter().filter(|one| one.kind == kind).map(|one| one.units).sum();
         let monthly: f64 = uses.iter().map(|one| on_demand_price(basis, one)).sum();
         Some(PatternCost {
@@ -240,34 +243,35 @@ fn patterns(basis: &Basis<'_>, plans: &[Plan]) -> Vec<PatternCost> {
 }
 
 fn indexes(basis: &Basis<'_>) -> Vec<IndexCost> {
-    let places = demand::places(basis.model).into_iter();
-    places.filter_map(|(table, index)| Some(index_cost(basis, table, index?))).collect()
+    let resources = demand::resources(basis.model).into_iter();
+    resources.filter_map(|(table, index)| Some(index_cost(basis, table, index?))).collect()
 }
 
 fn index_cost(basis: &Basis<'_>, table: TableId, index: IndexId) -> IndexCost {
-    let place = (table, Some(index));
-    let writes = |place| demand::demand(basis.uses, place, Kind::Write).average();
-    let rows: Vec<&Stored> = basis.stored.iter().filter(|stored| stored.place == place).collect();
+    let resource = (table, Some(index));
+    let writes = |resource| demand::demand(basis.uses, resource, Kind::Write).average();
+    let rows: Vec<&Stored> = basis.stored.iter().filter(|stored| stored.resource == resource).collect();
     let prices = bill::prices(basis.region, basis.model.table(table).class);
     let gb_month = prices.unwrap_or(&basis.region.standard).storage_gb_month;
-    let written = basis.uses.iter().filter(|one| one.place == place && one.kind == Kind::Write);
+    let written = basis.uses.iter().filter(|one| one.resource == resource && one.kind == Kind::Write);
     let requests: f64 = written.map(|one| on_demand_price(basis, one)).sum();
     let storage: f64 = rows.iter().map(|stored| stored.line(basis.facts, gb_month).amount()).sum();
     IndexCost {
         table: basis.model.table(table).name.value.clone(),
         index: basis.model.table(table).index(index).name.value.clone(),
-        write_units: writes(place),
-        amplification: ratio(writes(place), writes((table, None))),
+        write_units: writes(resource),
+        amplification: ratio(writes(resource), writes((table, None))),
         bytes: rows.iter().map(|stored| stored.total_bytes()).sum(),
         monthly: requests + storage,
     }
 }
 
 fn table_cost(basis: &Basis<'_>, table: TableId) -> TableCost {
-    let stored: Vec<&Stored> = basis.stored.iter().filter(|stored| stored.place.0 == table).collect();
-    let places = demand::places(basis.model);
-    let here = places.iter().filter(|place| place.0 == table);
-    let written: f64 = here.map(|place| demand::demand(basis.uses, *place, Kind::Write).average()).sum();
+    let stored: Vec<&Stored> = basis.stored.iter().filter(|stored| stored.resource.0 == table).collect();
+    let resources = demand::resources(basis.model);
+    let here = resources.iter().filter(|resource| resource.0 == table);
+    let written: f64 =
+        here.map(|resource| demand::demand(basis.uses, *resource, Kind::Write).average()).sum();
     let own = demand::demand(basis.uses, (table, None), Kind::Write).average();
     let growth = |stored: &&Stored| stored.new_items_per_second * stored.bytes;
     TableCost {
@@ -301,13 +305,13 @@ fn break_even(prices: &ClassPrices, supplies: &[Supply]) -> BreakEven {
     }
 }
 
-/// What an hour of one unit costs, against an hour in which it is used each second on demand.
+/// The price of one unit for an hour, compared with using it every second of that hour on demand.
 fn relation(what: &str, unit_hour: f64, million: f64, share: f64) -> String {
     let (unit_hour, million, share) = (number(unit_hour), number(million), number(share * 100.0));
     format!("{what}: ${unit_hour} ÷ (3,600 s × ${million} ÷ 1,000,000) = {share} %")
 }
 
-/// Recovery where the file has none, a full backup, and its return.
+/// Recovery where the file has none, a full backup, and restoring it.
 fn optional(basis: &Basis<'_>) -> Vec<Line> {
     let of = |table: TableId| {
         let has_pitr = basis.model.table(table).pitr.as_ref().is_some_and(|pitr| pitr.value);

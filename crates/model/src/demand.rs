@@ -1,48 +1,49 @@
-//! What the patterns ask of tables and indexes: predicted units, by where they are used and how often.
+//! What the patterns ask of tables and indexes: predicted units, where they are consumed, and how often.
 //! Costs, rules on capacity, heat and designs all take them from here, so they can't disagree.
 
 use std::collections::BTreeMap;
 
 use crate::Model;
 use crate::model::{Action, IndexId, IndexKind, Pattern, TableId};
-use crate::plan::{Plan, StepKind};
-use crate::predict::typical::{self, Doubt, Footprints, Prediction};
+use crate::plan::{ActionPlan, Plan};
+use crate::predict::typical::{self, Assumption, Footprints, Prediction};
 use crate::traffic::Day;
 
-/// Where units are used: a table, or one of its indexes.
-pub type Place = (TableId, Option<IndexId>);
+/// What consumes units: a table, or one of its indexes.
+pub type Resource = (TableId, Option<IndexId>);
 
+/// Read units or write units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Read,
     Write,
 }
 
-/// What one execution uses of one place.
+/// What one execution consumes in one resource.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Portion {
-    pub place: Place,
+    pub resource: Resource,
     pub kind: Kind,
-    /// If it gets there.
+    /// Units, if the execution gets there.
     pub units: f64,
-    /// The share of executions that do: the others a cache answers.
+    /// The share of executions that get there; a cache answers the others.
     pub reaching: f64,
 }
 
-/// What one pattern uses of one place where capacity is provisioned and billed.
-pub struct Use {
+/// What one pattern consumes in one table or index whose capacity is provisioned and billed.
+pub struct Usage {
     /// Which of [`Model::patterns`].
     pub pattern: usize,
-    pub place: Place,
+    pub resource: Resource,
     pub kind: Kind,
     /// Units of one execution.
     pub units: f64,
-    /// Executions each second, and the most there are.
+    /// Executions per second over the day, and at the busiest moment.
     pub day: Day,
     pub peak: f64,
 }
 
-/// Capacity units each second.
+/// Capacity units per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
     pub average: f64,
@@ -50,26 +51,27 @@ pub struct Load {
 }
 
 impl Portion {
-    /// On the average of all executions.
+    /// The average over all executions.
     pub fn average(&self) -> f64 {
         self.units * self.reaching
     }
 }
 
-impl Use {
+impl Usage {
+    /// Units per second over the day.
     pub fn day_units(&self) -> Day {
         self.day.times(self.units)
     }
 }
 
-/// One execution of one action of a pattern. What the table does not serve asks nothing of it.
+/// The consumption of one execution of one action. A pattern that another system serves consumes nothing.
 pub fn of_action(
     model: &Model,
     footprints: &Footprints,
     pattern: &Pattern,
-    doing: (&Action, &StepKind),
+    doing: (&Action, &ActionPlan),
 ) -> Vec<Portion> {
-    let prediction = || typical::action(model, footprints, pattern, doing, Doubt::Weighed);
+    let prediction = || typical::action(model, footprints, pattern, doing, Assumption::Weighted);
     if pattern.external.is_none() { portions(pattern, &prediction()) } else { Vec::new() }
 }
 
@@ -82,7 +84,7 @@ fn portions(pattern: &Pattern, prediction: &Prediction) -> Vec<Portion> {
             let indexes = units.indexes.iter().map(|(index, units)| (Some(*index), *units));
             let used = std::iter::once((None, units.table)).chain(indexes).filter(|(_, units)| *units > 0.0);
             portions.extend(used.map(|(index, units)| Portion {
-                place: (*table, index),
+                resource: (*table, index),
                 kind,
                 units,
                 reaching,
@@ -93,19 +95,19 @@ fn portions(pattern: &Pattern, prediction: &Prediction) -> Vec<Portion> {
 }
 
 /// Every use by patterns that have a rate and that the table serves.
-pub fn uses(model: &Model, plans: &[Plan], footprints: &Footprints) -> Vec<Use> {
+pub fn uses(model: &Model, plans: &[Plan], footprints: &Footprints) -> Vec<Usage> {
     let mut uses = Vec::new();
     for (position, (pattern, plan)) in model.patterns.iter().zip(plans).enumerate() {
         let (Some(rate), None) = (&pattern.rate, &pattern.external) else { continue };
-        let prediction = typical::pattern(model, footprints, pattern, plan, Doubt::Weighed);
-        let mut units: BTreeMap<(Kind, Place), (f64, f64)> = BTreeMap::new();
+        let prediction = typical::pattern(model, footprints, pattern, plan, Assumption::Weighted);
+        let mut units: BTreeMap<(Kind, Resource), (f64, f64)> = BTreeMap::new();
         for portion in portions(pattern, &prediction) {
-            let sum = units.entry((portion.kind, billed(model, portion.place))).or_default();
+            let sum = units.entry((portion.kind, billed(model, portion.resource))).or_default();
             *sum = (sum.0 + portion.units, portion.reaching);
         }
-        uses.extend(units.into_iter().map(|((kind, place), (units, reaching))| Use {
+        uses.extend(units.into_iter().map(|((kind, resource), (units, reaching))| Usage {
             pattern: position,
-            place,
+            resource,
             kind,
             units,
             day: Day::of(rate).times(reaching),
@@ -116,12 +118,12 @@ pub fn uses(model: &Model, plans: &[Plan], footprints: &Footprints) -> Vec<Use> 
 }
 
 /// A local index uses the capacity of its table.
-fn billed(model: &Model, (table, index): Place) -> Place {
+fn billed(model: &Model, (table, index): Resource) -> Resource {
     (table, index.filter(|index| model.table(table).index(*index).kind == IndexKind::Global))
 }
 
-/// Tables and global indexes, each table before its indexes.
-pub fn places(model: &Model) -> Vec<Place> {
+/// All tables and global indexes, each table before its indexes.
+pub fn resources(model: &Model) -> Vec<Resource> {
     let of = |table: TableId| {
         let indexes = model.table(table).index_ids();
         let global = indexes.filter(move |id| model.table(table).index(*id).kind == IndexKind::Global);
@@ -131,7 +133,7 @@ pub fn places(model: &Model) -> Vec<Place> {
 }
 
 /// `app-main` or `app-main/GSI1`.
-pub fn name(model: &Model, (table, index): Place) -> String {
+pub fn name(model: &Model, (table, index): Resource) -> String {
     let table = model.table(table);
     match index {
         Some(index) => format!("{}/{}", table.name.value, table.index(index).name.value),
@@ -139,25 +141,25 @@ pub fn name(model: &Model, (table, index): Place) -> String {
     }
 }
 
-/// All units of one kind in one place, over a day.
-pub fn demand(uses: &[Use], place: Place, kind: Kind) -> Day {
+/// All units of one kind in one resource, over a day.
+pub fn demand(uses: &[Usage], resource: Resource, kind: Kind) -> Day {
     let mut sum = Day::NOTHING;
-    for one in at(uses, place, kind) {
+    for one in at(uses, resource, kind) {
         sum.add(&one.day_units());
     }
     sum
 }
 
-/// The same, in figures: the average, and the peaks of all patterns at once.
-pub fn load(uses: &[Use], place: Place, kind: Kind) -> Load {
+/// The same as figures: the average, and the sum of all patterns' peaks.
+pub fn load(uses: &[Usage], resource: Resource, kind: Kind) -> Load {
     let mut load = Load::default();
-    for one in at(uses, place, kind) {
+    for one in at(uses, resource, kind) {
         load.average += one.day.average() * one.units;
         load.peak += one.peak * one.units;
     }
     load
 }
 
-fn at(uses: &[Use], place: Place, kind: Kind) -> impl Iterator<Item = &Use> {
-    uses.iter().filter(move |one| one.place == place && one.kind == kind)
+fn at(uses: &[Usage], resource: Resource, kind: Kind) -> impl Iterator<Item = &Usage> {
+    uses.iter().filter(move |one| one.resource == resource && one.kind == kind)
 }

@@ -1,7 +1,7 @@
 //! From entities and access patterns without keys to a design: keys of the table, indexes, projections,
 //! shards, each with its reason.
 //!
-//! 1. What identifies an item is found ([`identity`]); reads become questions ([`judge`]).
+//! 1. [`identity`] finds what identifies an item; reads become questions ([`judge`]).
 //! 2. Each question suggests layouts ([`layout`]); [`judge`] asks plans, predictions and heat which of them
 //!    answer which questions, and what that costs.
 //! 3. [`search`] chooses by branch and bound, [`overload`] lets logical indexes share physical ones, and
@@ -24,16 +24,17 @@ mod search;
 use serde::Serialize;
 
 use crate::facts::Facts;
-use crate::file::{self, Subject};
+use crate::file::{self, Element};
 use crate::model::{ActionKind, AttributesRead, EntityId, Projection};
-use crate::plan::StepKind;
+use crate::plan::ActionPlan;
 use crate::{Diagnostic, Model, Source, Span, Spanned};
 use assemble::{Assembly, assemble, open_gaps, plans};
 use judge::Judge;
-use search::{Found, Group, QUESTIONS_MAX, Solution, groups, search};
+use search::{QUESTIONS_MAX, QuestionGroup, SearchResult, Solution, groups, search};
 
 pub use price::{Price, Prices};
 
+/// How logical indexes become physical ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indexes {
     /// Logical indexes share physical ones where they can.
@@ -42,6 +43,7 @@ pub enum Indexes {
     Named,
 }
 
+/// The choices that a user has.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub indexes: Indexes,
@@ -57,6 +59,7 @@ impl Default for Options {
     }
 }
 
+/// The result of a design.
 #[derive(Clone, Debug)]
 pub struct Design {
     /// The model file, with the reasons as comments.
@@ -64,27 +67,28 @@ pub struct Design {
     /// What the text says.
     pub model: Model,
     pub price: Price,
-    pub choices: Vec<Choice>,
+    pub choices: Vec<Decision>,
     pub next_best: Option<Alternative>,
-    /// The cheapest design for each number of indexes, as long as more of them cost less.
+    /// The cheapest design for each number of indexes, as long as more indexes cost less.
     pub front: Vec<Point>,
     pub notes: Vec<String>,
-    /// States the search visited.
+    /// How many states the search visited.
     pub explored: u64,
-    /// Whether every state that could have been better was visited.
+    /// Whether the search visited every state that could have been better.
     pub complete: bool,
-    /// What the keys that the model came with cost, if it had any.
+    /// The cost with the keys that the model had before, if it had any.
     pub given: Option<Price>,
 }
 
 /// One decision and its reason.
 #[derive(Clone, Debug, Serialize)]
-pub struct Choice {
+pub struct Decision {
     pub about: String,
     pub choice: String,
     pub reason: String,
 }
 
+/// The next best design, and how it differs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Alternative {
     pub price: Price,
@@ -92,18 +96,19 @@ pub struct Alternative {
     pub differences: Vec<String>,
 }
 
+/// The cheapest design with a certain number of indexes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
     pub indexes: usize,
     pub price: Price,
 }
 
-/// What prices are told apart by.
+/// Prices that differ by less count as equal.
 const CENT: f64 = 0.01;
 /// What one more index must save, as a share of everything, to be worth having.
 const INDEX_WORTH: f64 = 0.001;
 
-/// Keys that the model has are not looked at, except to compare.
+/// Designs keys and indexes. Keys that the model already has are ignored, except to compare.
 pub fn design(model: &Model, facts: &Facts, options: &Options) -> Result<Design, Vec<Diagnostic>> {
     something_to_design(model)?;
     let given = model.has_keys().then(|| Prices::new(facts, model).of(model, &plans(model)));
@@ -111,7 +116,8 @@ pub fn design(model: &Model, facts: &Facts, options: &Options) -> Result<Design,
     let model = without_keys(model);
     let judge = Judge::new(&model, &identities, facts, options);
     let groups = groups(&judge);
-    let found: Vec<Found> = groups.iter().map(|group| search(&judge, group, options.states_max)).collect();
+    let found: Vec<SearchResult> =
+        groups.iter().map(|group| search(&judge, group, options.states_max)).collect();
     refuse(&judge, &groups, &found)?;
     let (best, front) = front(&judge, &groups, &found, options);
     let best = best.ok_or_else(|| {
@@ -147,7 +153,7 @@ fn identities(model: &Model) -> Result<Vec<Vec<String>>, Vec<Diagnostic>> {
             None => missing.push(
                 Diagnostic::error(
                     entity.name.span,
-                    format!("nothing tells one `{}` from another", entity.name.value),
+                    format!("no attribute identifies a `{}`", entity.name.value),
                 )
                 .why("the key of a table must be unique")
                 .help("name the attributes that do, as in `id: orderId` or `id: [orderId, line]`"),
@@ -157,14 +163,14 @@ fn identities(model: &Model) -> Result<Vec<Vec<String>>, Vec<Diagnostic>> {
     if missing.is_empty() { Ok(identities) } else { Err(missing) }
 }
 
-/// What remains is what the design starts from. A read that an index served with some of the attributes
-/// goes on needing no more than those.
+/// The model that the design starts from: without keys and indexes. A read that an index served with some of the
+/// attributes still needs only those.
 fn without_keys(model: &Model) -> Model {
     let mut bare = model.clone();
     let keyed = model.has_keys();
     for (at, plan) in plans(model).iter().enumerate().filter(|_| keyed) {
         for (action, step) in bare.patterns[at].actions.iter_mut().zip(&plan.steps) {
-            let (ActionKind::Read(read), StepKind::Read(plan)) = (&mut action.kind, &step.kind) else {
+            let (ActionKind::Read(read), ActionPlan::Read(plan)) = (&mut action.kind, &step.kind) else {
                 continue;
             };
             let Some(index) = plan.index.filter(|_| read.attributes.is_none()) else { continue };
@@ -198,8 +204,12 @@ fn without_keys(model: &Model) -> Model {
     bare
 }
 
-/// Everything that keeps the patterns from being served.
-fn refuse(judge: &Judge<'_>, groups: &[Group], found: &[Found]) -> Result<(), Vec<Diagnostic>> {
+/// Refuses if patterns can't be served, with every reason.
+fn refuse(
+    judge: &Judge<'_>,
+    groups: &[QuestionGroup],
+    found: &[SearchResult],
+) -> Result<(), Vec<Diagnostic>> {
     let mut problems = Vec::new();
     for (group, found) in groups.iter().zip(found) {
         if group.questions.len() > QUESTIONS_MAX {
@@ -249,8 +259,8 @@ fn unanswered(judge: &Judge<'_>, at: usize) -> Diagnostic {
 /// The best design, and the front of cost against the number of indexes.
 fn front(
     judge: &Judge<'_>,
-    groups: &[Group],
-    found: &[Found],
+    groups: &[QuestionGroup],
+    found: &[SearchResult],
     options: &Options,
 ) -> (Option<Assembly>, Vec<Point>) {
     let mut front: Vec<Assembly> = Vec::new();
@@ -267,13 +277,19 @@ fn front(
     (best, points)
 }
 
-/// Designs with ever more indexes: those that the groups' solutions need, and those that let fewer of them
-/// share one.
-fn assemblies(judge: &Judge<'_>, groups: &[Group], found: &[Found], options: &Options) -> Vec<Assembly> {
+/// Designs with more and more indexes: those that the solutions of the groups need, and those in which fewer
+/// solutions share one.
+fn assemblies(
+    judge: &Judge<'_>,
+    groups: &[QuestionGroup],
+    found: &[SearchResult],
+    options: &Options,
+) -> Vec<Assembly> {
     let most = found.iter().flat_map(|found| &found.solutions).map(|one| one.indexes.len()).max();
     let mut all: Vec<Assembly> = Vec::new();
     for limit in 0..=most.unwrap_or(0) {
-        let fitting = |found: &Found| found.solutions.iter().position(|one| one.indexes.len() <= limit);
+        let fitting =
+            |found: &SearchResult| found.solutions.iter().position(|one| one.indexes.len() <= limit);
         let chosen: Option<Vec<&Solution>> =
             found.iter().map(|found| Some(&found.solutions[fitting(found)?])).collect();
         let Some(chosen) = chosen else { continue };
@@ -292,11 +308,11 @@ fn assemblies(judge: &Judge<'_>, groups: &[Group], found: &[Found], options: &Op
     all
 }
 
-/// The design that differs from the best in one group, and costs least more.
+/// The cheapest of the designs that differ from the best in one group.
 fn next_best(
     judge: &Judge<'_>,
-    groups: &[Group],
-    found: &[Found],
+    groups: &[QuestionGroup],
+    found: &[SearchResult],
     options: &Options,
     best: &Assembly,
 ) -> Option<(Assembly, Vec<String>)> {
@@ -323,21 +339,22 @@ fn finish(
     best: Assembly,
     next: Option<(Assembly, Vec<String>)>,
     front: Vec<Point>,
-    found: &[Found],
+    found: &[SearchResult],
     given: Option<Price>,
 ) -> Result<Design, Vec<Diagnostic>> {
     let more = next.as_ref().map(|(other, _)| (other.price.total() - best.price.total()).max(0.0));
     let comments = explain::comments(judge, &best, options, explain::head(&best, more));
-    let choices = choices(&best.model, &comments);
+    let choices = decisions(&best.model, &comments);
     let text = file::write(&best.model, &comments);
     let given_name = judge.model.name.span;
-    let model = read_back(&text).and_then(|model| sound(&model).map(|()| model)).map_err(|problems| {
-        // Their places are in a text that nobody has seen.
-        problems
-            .into_iter()
-            .map(|problem| Diagnostic { span: given_name, related: Vec::new(), ..problem })
-            .collect::<Vec<_>>()
-    })?;
+    let model =
+        read_back(&text).and_then(|model| check_served(&model).map(|()| model)).map_err(|problems| {
+            // Their spans point into a text that the user has never seen.
+            problems
+                .into_iter()
+                .map(|problem| Diagnostic { span: given_name, related: Vec::new(), ..problem })
+                .collect::<Vec<_>>()
+        })?;
     let next_best = next.zip(more).map(|((other, differences), more)| Alternative {
         price: other.price,
         more,
@@ -362,8 +379,8 @@ fn read_back(text: &str) -> Result<Model, Vec<Diagnostic>> {
     reading.model.ok_or(reading.diagnostics)
 }
 
-/// Each pattern is served as it should be, in the file as it is written.
-fn sound(model: &Model) -> Result<(), Vec<Diagnostic>> {
+/// Checks that the file, as it is written, serves each pattern as it should.
+fn check_served(model: &Model) -> Result<(), Vec<Diagnostic>> {
     let mut problems = Vec::new();
     for (at, plan) in plans(model).iter().enumerate() {
         let pattern = &model.patterns[at];
@@ -375,24 +392,24 @@ fn sound(model: &Model) -> Result<(), Vec<Diagnostic>> {
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// The decisions in words, keys and indexes only.
-fn choices(model: &Model, comments: &file::Comments) -> Vec<Choice> {
+/// The decisions on keys and indexes, in words.
+fn decisions(model: &Model, comments: &file::Comments) -> Vec<Decision> {
     let mut choices = Vec::new();
     for (subject, reason) in comments {
         let (about, choice) = match subject {
-            Subject::Key(id) => {
+            Element::Key(id) => {
                 let entity = model.entity(*id);
                 let templates = entity.key_templates().map(|template| template.to_string());
                 (entity.name.value.clone(), templates.collect::<Vec<_>>().join(" / "))
             }
-            Subject::Entry(id, index) => {
+            Element::Entry(id, index) => {
                 let entity = model.entity(*id);
                 let templates = entity.entry(*index).into_iter().flat_map(|entry| entry.templates());
                 let templates = templates.map(|template| template.to_string()).collect::<Vec<_>>();
                 let name = &model.table_of(entity).index(*index).name.value;
                 (format!("{} in {name}", entity.name.value), templates.join(" / "))
             }
-            Subject::Index(table, index) => {
+            Element::Index(table, index) => {
                 let index = model.table(*table).index(*index);
                 let held = match &index.projection.value {
                     Projection::All => "all".to_owned(),
@@ -405,7 +422,7 @@ fn choices(model: &Model, comments: &file::Comments) -> Vec<Choice> {
             }
             _ => continue,
         };
-        choices.push(Choice { about, choice, reason: reason.clone() });
+        choices.push(Decision { about, choice, reason: reason.clone() });
     }
     choices
 }

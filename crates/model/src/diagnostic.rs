@@ -1,4 +1,4 @@
-//! What is wrong with a model, where, why, and what to do: and how to print it.
+//! What is wrong with a model, where, why, and what to do about it; and how to print it.
 
 mod json;
 mod sarif;
@@ -32,6 +32,7 @@ impl FromStr for RuleId {
     }
 }
 
+/// How serious a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Level {
     Info,
@@ -52,19 +53,19 @@ impl Level {
 /// One finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
-    /// The rule that found it; none if the file itself is wrong.
+    /// The rule that found it; `None` if the file itself is wrong.
     pub rule: Option<RuleId>,
     pub level: Level,
     pub span: Span,
     /// What is wrong, in one line.
     pub message: String,
-    /// What stands at the underlined text.
+    /// The text beside the underlined part.
     pub label: String,
     pub why: Option<String>,
     pub help: Option<String>,
-    /// Other places that have to do with it.
+    /// Other places in the file that are involved.
     pub related: Vec<(Span, String)>,
-    /// Why the file allows it, if it does: then it is listed, but does not count.
+    /// The reason why the file allows it. An allowed finding is listed but does not count.
     pub allowed: Option<String>,
 }
 
@@ -95,28 +96,32 @@ impl Diagnostic {
         Diagnostic::new(Level::Info, span, message)
     }
 
+    /// Sets the text beside the underlined part.
     pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
         self.label = label.into();
         self
     }
 
+    /// Sets the reason.
     pub fn why(mut self, why: impl Into<String>) -> Diagnostic {
         self.why = Some(why.into());
         self
     }
 
+    /// Sets the advice.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
     }
 
+    /// Adds another place in the file.
     pub fn related(mut self, span: Span, note: impl Into<String>) -> Diagnostic {
         self.related.push((span, note.into()));
         self
     }
 }
 
-/// Top to bottom of the file, the gravest first where they meet.
+/// Sorts by position in the file, then the most serious first.
 pub fn sort(diagnostics: &mut [Diagnostic]) {
     diagnostics.sort_by_key(|one| (one.span.start, std::cmp::Reverse(one.level), one.rule));
 }
@@ -131,7 +136,7 @@ pub fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
-/// More names than this nobody reads.
+/// A longer list of names would not be read.
 const LISTED_MAX: usize = 40;
 
 /// Names for a message: `` `a`, `b` ``.

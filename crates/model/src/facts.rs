@@ -1,20 +1,21 @@
 //! Prices and limits of DynamoDB: dated, cited, for each Region, and replaceable.
 //!
-//! `facts/prices.json` is built in. A price that is not known is absent, never guessed: whoever needs it
-//! says that it is missing.
+//! `facts/prices.json` is built in. A price that is not known is absent, never guessed: code that needs it
+//! reports it as missing.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// As it is built in.
+/// The built-in file.
 pub const EMBEDDED: &str = include_str!("../facts/prices.json");
 
+/// All prices and limits.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Facts {
     pub about: String,
-    /// When the file was put together.
+    /// The date of the figures.
     pub date: String,
     pub currency: String,
     pub month_hours: f64,
@@ -25,22 +26,24 @@ pub struct Facts {
     pub regions: BTreeMap<String, Region>,
 }
 
+/// DynamoDB's limits.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     pub as_of: String,
     pub sources: Vec<String>,
-    /// What one partition, and so one partition key, sustains each second.
+    /// What one partition, and so one partition key, sustains per second.
     pub partition_write_units: f64,
     pub partition_read_units: f64,
     pub item_bytes: f64,
-    /// Of one partition key in a table with local indexes.
+    /// The limit for all items of one partition key in a table with local indexes.
     pub collection_bytes: f64,
-    /// What storage counts for each item of a table and of each index, besides its own bytes.
+    /// What storage adds for each item of a table and of each index to its own bytes.
     pub row_overhead_bytes: f64,
     pub reserved_block_units: f64,
 }
 
+/// The prices of one Region.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Region {
@@ -66,6 +69,7 @@ pub struct Region {
     pub stream_read_100k: Option<f64>,
 }
 
+/// How a price is known.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Certainty {
@@ -86,17 +90,18 @@ pub struct ClassPrices {
     pub storage_gb_month: f64,
 }
 
+/// The terms for which capacity can be reserved.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reserved {
-    pub one_year: Term,
-    pub three_years: Term,
+    pub one_year: ReservationTerm,
+    pub three_years: ReservationTerm,
 }
 
 /// The prices of one block of reserved units: paid once, and each hour.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Term {
+pub struct ReservationTerm {
     pub years: f64,
     pub write_upfront: f64,
     pub write_hour: f64,
@@ -114,7 +119,7 @@ pub struct Replicated {
 }
 
 impl Facts {
-    /// Those built in.
+    /// The built-in facts.
     pub fn embedded() -> Facts {
         Facts::parse(EMBEDDED).unwrap_or_else(|error| unreachable!("the facts built in: {error}"))
     }
@@ -128,7 +133,7 @@ impl Facts {
             }
         }
         if !(facts.month_hours > 0.0 && facts.gigabyte_bytes > 0.0) {
-            return Err("a month and a gigabyte must be more than nothing".to_owned());
+            return Err("a month and a gigabyte must be greater than 0".to_owned());
         }
         facts.limits.check()?;
         Ok(facts)
@@ -149,12 +154,12 @@ impl Limits {
             self.reserved_block_units,
         ];
         let sound = all.iter().all(|limit| *limit > 0.0) && self.row_overhead_bytes >= 0.0;
-        if sound { Ok(()) } else { Err("a limit must be more than nothing".to_owned()) }
+        if sound { Ok(()) } else { Err("a limit must be greater than 0".to_owned()) }
     }
 }
 
-impl Term {
-    /// One block for an hour, its share of the upfront payment included.
+impl ReservationTerm {
+    /// The price of one block for an hour, its share of the upfront payment included.
     pub fn write_block_hour(&self, month_hours: f64) -> f64 {
         self.write_upfront / (self.years * 12.0 * month_hours) + self.write_hour
     }
@@ -165,7 +170,7 @@ impl Term {
 }
 
 impl ClassPrices {
-    /// The share of provisioned writes that must be used for them to cost no more than on demand.
+    /// The utilisation of provisioned writes at which they cost the same as on demand.
     pub fn write_break_even(&self) -> f64 {
         self.write_unit_hour / (self.write_million / 1e6 * 3_600.0)
     }

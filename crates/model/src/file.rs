@@ -1,7 +1,7 @@
 //! The model file: YAML text -> [`Model`], or every problem of the text at once.
 //!
-//! Each section of the file has its reader, named like it. A reader never stops at a problem: it notes it
-//! and goes on with what it could read. `resolve` ties indexes and entities together at the end.
+//! Each section of the file has a reader of the same name. A reader never stops at a problem: it reports it and goes
+//! on with what it could read. At the end `resolve` links indexes and entities.
 
 mod action;
 mod attribute;
@@ -28,19 +28,20 @@ use reader::Reader;
 use yaml::Node;
 
 pub(crate) use write::layout;
-pub use write::{Comments, Subject, members, write};
+pub use write::{Comments, Element, members, write};
 
 pub(crate) type Parsed<T> = Result<T, Box<Diagnostic>>;
 
-/// What reading a file gave: a model unless there were errors, and the problems in any case.
+/// The result of reading a file: a model unless there were errors, and the problems in any case.
 pub struct Reading {
     pub model: Option<Model>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Longer than any model: what is larger is another file, or meant to do harm.
+/// Longer than any model. A larger file is a mistake or an attack.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
+/// Reads a model file.
 pub fn read(source: &Source) -> Reading {
     let mut reader = Reader::new(source);
     if source.text.len() > TEXT_BYTES_MAX {
@@ -74,7 +75,7 @@ fn complete(mut reader: Reader<'_>, root: Option<Node>) -> Reading {
     Reading { model, diagnostics }
 }
 
-/// The text as JSON, as editors see it; none if it is not YAML.
+/// The text as JSON, as editors see it; `None` if it is not YAML.
 pub fn to_json(source: &Source) -> Option<serde_json::Value> {
     yaml::parse(source, &mut Vec::new()).map(|root| literal::json(&root))
 }

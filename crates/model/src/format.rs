@@ -1,11 +1,11 @@
-//! Other tools' files: read into a model, written from one. One file a format.
+//! Other tools' files: read into a model, written from one. Each format has a file.
 //!
 //! A reader makes a [`Draft`], the sections of a model file, which is then checked like any other model.
-//! What the document says and a model can't is kept beside the model ([`kept`]) and put back when it is
-//! written again, so that a document comes back as it was. What the model says and a format can't hold is
-//! told in notes ([`Aspect`]).
+//! Parts of a document that a model can't express are kept beside the model ([`kept`]) and put back when the document
+//! is written again, so that it comes back as it was. Notes report the parts of a model that a format can't hold
+//! ([`Aspect`]).
 //!
-//! `NAME-json` is the same document as `NAME` in another syntax, so what is kept serves both.
+//! `NAME-json` is the same document as `NAME` in another syntax, so both share what is kept.
 //!
 //! To add a format: a file like `create_table.rs`, and its line in [`FORMATS`].
 
@@ -35,7 +35,7 @@ mod value;
 
 use serde_json::Value;
 
-use crate::file::{self, Comments, Subject};
+use crate::file::{self, Comments, Element};
 use crate::{Model, Source, diagnostic};
 
 pub use aspect::Aspect;
@@ -43,7 +43,7 @@ pub use draft::Draft;
 pub use table_contents::FORMAT as TABLE_CONTENTS;
 pub use value::typed as dynamodb_json;
 
-/// Those that are recognised by more come first.
+/// The formats with the most specific `recognises` come first.
 pub const FORMATS: &[&Format] = &[
     &nosql_workbench::FORMAT,
     &mcp_schema::FORMAT,
@@ -70,16 +70,20 @@ pub struct Format {
     pub syntax: &'static Syntax,
     /// Whether a document is of this format.
     pub recognises: fn(&Value) -> bool,
-    /// None if it can only be written.
+    /// `None` if the format can only be written.
     pub read: Option<Read>,
-    /// None if it can only be read.
+    /// `None` if the format can only be read.
     pub write: Option<fn(&Model, &mut Notes) -> Value>,
-    /// What of a model it has room for; the rest is told when it is written.
-    pub holds: &'static [Aspect],
+    /// The aspects of a model that the format can hold; when it is written, notes report the others.
+    pub holds: &'static [&'static [Aspect]],
 }
 
 impl Format {
-    /// Under which name a model keeps what it has no place for.
+    pub fn can_hold(&self, aspect: Aspect) -> bool {
+        self.holds.iter().any(|group| group.contains(&aspect))
+    }
+
+    /// The name under which a model keeps the parts of such a document that it can't express.
     fn kept_as(&self) -> &'static str {
         self.name.strip_suffix("-json").unwrap_or(self.name)
     }
@@ -100,17 +104,17 @@ pub const JSON: Syntax = Syntax {
     print: |document| format!("{document:#}\n"),
 };
 
-/// For formats that are made of text; they can only be written.
+/// For formats that are plain text; they can only be written.
 pub const TEXT: Syntax = Syntax {
     parse: |_| Err(Unreadable("this format can only be written".to_owned())),
     print: |document| document.as_str().unwrap_or_default().to_owned(),
 };
 
-/// Why a document gives no model.
+/// Why a document can't become a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unreadable(pub String);
 
-/// What could not be taken over, each said once.
+/// What could not be taken over, without repetitions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes(pub Vec<String>);
 
@@ -155,7 +159,7 @@ pub fn import(format: &Format, text: &str) -> Result<Import, Unreadable> {
     let document = (format.syntax.parse)(text)?;
     let mut notes = Notes::default();
     let draft = read(&document, &mut notes)?;
-    let comments = Comments::from_iter(draft.comment.clone().map(|comment| (Subject::Model, comment)));
+    let comments = Comments::from_iter(draft.comment.clone().map(|comment| (Element::Model, comment)));
     let mut model = checked(draft)?;
     if let Some(write) = format.write {
         let written = write(&model, &mut Notes::default());
@@ -171,7 +175,7 @@ pub fn export(format: &Format, model: &Model) -> Result<Export, Unreadable> {
         return Err(Unreadable(format!("`{}` can only be read", format.name)));
     };
     let mut notes = Notes::default();
-    for aspect in Aspect::ALL.iter().filter(|aspect| !format.holds.contains(aspect)) {
+    for aspect in Aspect::ALL.iter().filter(|aspect| !format.can_hold(**aspect)) {
         aspect.missed(model).into_iter().for_each(|note| notes.add(note));
     }
     let mut document = write(model, &mut notes);
@@ -190,7 +194,7 @@ fn checked(draft: Draft) -> Result<Model, Unreadable> {
     })
 }
 
-/// The text is read back at once: a model that its own file can't hold is never given out.
+/// Reads the text back at once, so that no model is returned that its own file can't express.
 fn finished(model: Model, comments: &Comments, notes: Notes) -> Result<Import, Unreadable> {
     let text = file::write(&model, comments);
     let source = Source::new("the imported model", text.as_str());

@@ -1,14 +1,14 @@
-//! Heat: how much the busiest partition key of a table, and of each index, has to bear, against what one
+//! Heat: how much load the busiest partition key of a table, and of each index, gets, compared with what one
 //! partition sustains; and how many shards it would take.
 //!
-//! Each pattern's predicted units, times its rate in each hour, fall on keys as [`key::falls`] tells. A row
+//! Each pattern's predicted units, times its rate in each hour, are distributed over keys by [`key::key_shares`]. A row
 //! that enters a sparse index and leaves it later is written twice, and so is a row whose index key
-//! changes. A local index lies in its table's partitions, so its heat is the table's.
+//! changes. A local index shares the partitions of its table, so its heat is the table's.
 
 mod forecast;
 pub mod key;
+pub(crate) mod key_load;
 mod svg;
-pub(crate) mod touch;
 
 use serde::Serialize;
 
@@ -33,9 +33,9 @@ pub struct Heat {
     pub index_id: Option<IndexId>,
     pub table: String,
     pub index: Option<String>,
-    /// The hottest first.
+    /// Sorted by load, the hottest first.
     pub keys: Vec<KeyHeat>,
-    /// Attributes of partition keys of which the file does not say how many values they have.
+    /// Attributes of partition keys whose number of values the file does not declare.
     pub assumed: Vec<String>,
 }
 
@@ -43,18 +43,19 @@ pub struct Heat {
 #[derive(Clone, Debug, Serialize)]
 pub struct KeyHeat {
     pub key: String,
-    /// Units each second, in each hour.
+    /// Units per second, in each hour.
     pub write: Day,
     pub read: Day,
     /// In its busiest hour, as a share of what a partition sustains.
     pub load: f64,
-    /// Among how many keys the template already spreads it, and among how many it should.
+    /// Over how many keys the template already spreads the load, and over how many it should.
     pub shards: u64,
     pub shards_needed: u64,
     /// The patterns it comes from, by what they add in the busiest hour.
     pub from: Vec<Contribution>,
 }
 
+/// A pattern's part of the load on a key.
 #[derive(Clone, Debug, Serialize)]
 pub struct Contribution {
     pub pattern: String,
@@ -66,7 +67,7 @@ pub struct Contribution {
 pub fn shards(write_units: f64, read_units: f64, headroom: f64, limits: &Limits) -> u64 {
     let headroom = headroom.clamp(0.01, 1.0);
     let keys = |units: f64, limit: f64| {
-        // A hair over a whole number is the rounding of floating point, not load.
+        // A tiny excess over a whole number is rounding of floating point, not load.
         ((units / (limit * headroom)) - 1e-9).ceil().max(0.0) as u64
     };
     let writes = keys(write_units, limits.partition_write_units);
@@ -77,10 +78,11 @@ pub fn shards(write_units: f64, read_units: f64, headroom: f64, limits: &Limits)
 /// The heat of every table and global index, in the order of the file. `plans` are those of the model's
 /// patterns, in order.
 pub fn heat(model: &Model, plans: &[Plan], limits: &Limits, headroom: f64) -> Vec<Heat> {
-    let touches = touch::touches(model, plans);
+    let key_loads = key_load::key_loads(model, plans);
     let of = |table_id: TableId, index_id: Option<IndexId>| {
         let table = model.table(table_id);
-        let here = touches.iter().filter(|touch| touch.table == table_id && touch.index == index_id);
+        let here =
+            key_loads.iter().filter(|key_load| key_load.table == table_id && key_load.index == index_id);
         Heat {
             table_id,
             index_id,
@@ -93,7 +95,7 @@ pub fn heat(model: &Model, plans: &[Plan], limits: &Limits, headroom: f64) -> Ve
     model
         .table_ids()
         .flat_map(|table| {
-            let global = touch::global_indexes(model.table(table));
+            let global = key_load::global_indexes(model.table(table));
             std::iter::once(None).chain(global.map(Some)).map(move |index| (table, index)).collect::<Vec<_>>()
         })
         .map(|(table, index)| of(table, index))
@@ -109,6 +111,7 @@ impl Heat {
         }
     }
 
+    /// The key with the highest load.
     pub fn busiest(&self) -> Option<&KeyHeat> {
         self.keys.first()
     }
@@ -134,20 +137,20 @@ impl KeyHeat {
         write.max(read)
     }
 
-    /// Whether more falls on it than one partition sustains.
+    /// Whether more key_shares on it than one partition sustains.
     pub fn is_too_hot(&self) -> bool {
         self.load > 1.0
     }
 }
 
-fn keys(touches: &[&touch::Touch], limits: &Limits, headroom: f64) -> Vec<KeyHeat> {
+fn keys(key_loads: &[&key_load::KeyLoad], limits: &Limits, headroom: f64) -> Vec<KeyHeat> {
     let mut keys: Vec<KeyHeat> = Vec::new();
-    for touch in touches {
-        let at = keys.iter().position(|key| key.key == touch.key).unwrap_or_else(|| {
-            keys.push(KeyHeat::new(&touch.key, touch.shards));
+    for key_load in key_loads {
+        let at = keys.iter().position(|key| key.key == key_load.key).unwrap_or_else(|| {
+            keys.push(KeyHeat::new(&key_load.key, key_load.shards));
             keys.len() - 1
         });
-        add(&mut keys[at], touch);
+        add(&mut keys[at], key_load);
     }
     for key in &mut keys {
         finish(key, limits, headroom);
@@ -156,16 +159,16 @@ fn keys(touches: &[&touch::Touch], limits: &Limits, headroom: f64) -> Vec<KeyHea
     keys
 }
 
-fn add(key: &mut KeyHeat, touch: &touch::Touch) {
-    key.write.add(&touch.write);
-    key.read.add(&touch.read);
-    let (write, read) = (touch.write.peak(), touch.read.peak());
-    match key.from.iter_mut().find(|one| one.pattern == touch.pattern) {
+fn add(key: &mut KeyHeat, key_load: &key_load::KeyLoad) {
+    key.write.add(&key_load.write);
+    key.read.add(&key_load.read);
+    let (write, read) = (key_load.write.peak(), key_load.read.peak());
+    match key.from.iter_mut().find(|one| one.pattern == key_load.pattern) {
         Some(one) => {
             one.write += write;
             one.read += read;
         }
-        None => key.from.push(Contribution { pattern: touch.pattern.clone(), write, read }),
+        None => key.from.push(Contribution { pattern: key_load.pattern.clone(), write, read }),
     }
 }
 

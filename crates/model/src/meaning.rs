@@ -1,5 +1,5 @@
-//! What a read means: which items it must find, by their attributes alone. Keys and plans play no part
-//! here, so that they can be held against it.
+//! What a read means: which items it must find, by their attributes alone. Keys and plans are not used here, so that
+//! plans can be checked against the meaning.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use crate::request::Given;
 use crate::sample::SampleItem;
 use crate::template::plain_text;
 
-/// Positions in the data of the items wanted, in the order asked for.
+/// The items wanted, as positions in the data, in the requested order.
 pub fn wanted(model: &Model, read: &Read, data: &[SampleItem], given: &Given) -> Vec<usize> {
     let found = examined(model, read, data, given).into_iter();
     let passes = |position: &usize| {
@@ -36,7 +36,7 @@ pub fn examined(model: &Model, read: &Read, data: &[SampleItem], given: &Given) 
     found
 }
 
-/// Whether the item has the known values, as far as it has those attributes.
+/// Whether the item has the known values, for those attributes that it has.
 pub fn is_known(read: &Read, item: &SampleItem, given: &Given) -> bool {
     read.by.iter().all(|name| match (item.get(name), given.attribute(name)) {
         (Some(own), Some(known)) => own == known,
@@ -44,7 +44,7 @@ pub fn is_known(read: &Read, item: &SampleItem, given: &Given) -> bool {
     })
 }
 
-/// Terms about attributes of other entities of the read are not about this item.
+/// Terms about attributes that only other entities of the read have do not apply to this item.
 fn holds(predicate: Option<&Predicate>, entity: &Entity, item: &SampleItem, given: &Given) -> bool {
     let Some(predicate) = predicate else { return true };
     let terms = predicate.terms.iter().filter(|term| entity.attribute(&term.attribute).is_some());
@@ -63,7 +63,7 @@ fn bind(term: &Term, given: &Given) -> Term {
     Term { operands: operands.collect(), ..term.clone() }
 }
 
-/// The order asked for: attribute by attribute, as people would order them.
+/// Compares by the requested order, attribute by attribute.
 pub fn order(read: &Read, one: &SampleItem, other: &SampleItem) -> Ordering {
     for by in &read.order {
         let (Some(one), Some(other)) = (one.get(&by.attribute), other.get(&by.attribute)) else { continue };

@@ -1,13 +1,13 @@
 //! From one model to the next without stopping the application: what changed, the steps in order, how to go
 //! back from each, how long they take and what they cost.
 //!
-//! [`change`] lists what differs between the two files. [`layout`] decides what that means for what is
-//! stored: which items get further keys, which have to be copied, which indexes need another name because an
-//! index can't be changed. [`plan`] puts the steps in order, [`estimate`] says what each takes. Text, JSON
-//! and the rehearsal all walk the same [`Step`]s.
+//! [`change`] lists what differs between the two files. [`layout`] decides what that means for stored data: which
+//! items get further keys, which have to be copied, which indexes need another name because an
+//! index can't be changed. [`plan`] puts the steps in order, [`estimate`] calculates what each takes. Text, JSON
+//! and the rehearsal all use the same [`Step`]s.
 //!
-//! The order is always the same: make what is new, write both ways, fill what is there, change the readers
-//! over one pattern at a time, and only then take away what is old.
+//! The order is always the same: create what is new, write both ways, fill in existing items, switch the readers
+//! one pattern at a time, and only then remove what is old.
 
 mod access;
 mod change;
@@ -26,17 +26,17 @@ use crate::cost::{Prices, UnknownRegion};
 use crate::facts::Facts;
 
 pub use access::Access;
-pub use change::{Change, Section, changes};
+pub use change::{ElementChange, Section, changes};
 pub use layout::{Derived, Fate, Layout, Rename, composed};
 pub use obstacle::Obstacle;
 pub use step::{BackFill, Copy, DualWrites, Estimate, Rollback, Setting, Step, StepKind};
 
-/// What to reckon with besides the files.
+/// What to calculate with besides the files.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Instead of the Region of the new file.
+    /// Replaces the Region of the new file.
     pub region: Option<String>,
-    /// Write units each second that a job may use of the table it works on.
+    /// Write units per second that a job may use of the table it works on.
     pub rate: f64,
 }
 
@@ -53,34 +53,37 @@ pub struct Migration {
     pub new: String,
     pub region: String,
     pub currency: String,
-    pub changes: Vec<Change>,
-    /// What the database will call otherwise than the new file does.
+    pub changes: Vec<ElementChange>,
+    /// Names that differ between the database and the new file.
     pub renames: Vec<Rename>,
     /// Why there are no steps, if there are none.
     pub obstacles: Vec<Obstacle>,
-    /// What nobody but people can judge.
+    /// What only people can judge.
     pub cautions: Vec<String>,
     pub steps: Vec<Step>,
-    /// The models the steps lead through.
+    /// The models between which the steps move.
     #[serde(skip)]
     pub layout: Layout,
 }
 
 impl Migration {
-    /// Nothing that is stored has to change.
+    /// Whether nothing that is stored has to change.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.obstacles.is_empty()
     }
 
+    /// The duration of all jobs.
     pub fn seconds(&self) -> f64 {
         self.steps.iter().filter_map(|step| step.estimate.seconds).sum::<f64>() + 0.0
     }
 
+    /// The cost of all steps.
     pub fn cost(&self) -> f64 {
         self.steps.iter().map(|step| step.estimate.cost()).sum::<f64>() + 0.0
     }
 }
 
+/// Plans the migration from the old model to the new one.
 pub fn migrate(
     old: &Model,
     new: &Model,

@@ -1,6 +1,6 @@
 //! The checked model: what every other part of the workbench works on.
 //!
-//! Made by [`crate::file::read`] alone, so that what it says holds: ids point at something, templates name
+//! Only [`crate::file::read`] makes it, so these always hold: ids point at something, templates name
 //! attributes that exist, an index entry has a template for each key attribute of its index.
 
 mod entity;
@@ -12,8 +12,8 @@ mod table;
 
 pub use entity::{Attribute, AttributeKind, CopyOf, Entity, EntityKey, IndexEntry, SampleRow, SyncOwner};
 pub use pattern::{
-    Action, ActionKind, AttributesRead, Change, Consistency, Expectation, FanOut, Grouping, OrderBy, Pattern,
-    Read, ReadVerb, Write, WriteVerb,
+    Action, ActionKind, AttributeChange, AttributesRead, Consistency, Expectation, FanOut, Grouping, OrderBy,
+    Pattern, Read, ReadVerb, Write, WriteVerb,
 };
 pub use place::Place;
 pub use quantity::{Count, Curve, Growth, Rate, Returns, Size, Skew};
@@ -39,13 +39,14 @@ pub struct IndexId(pub usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntityId(pub usize);
 
+/// A checked data model.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub name: Spanned<String>,
     pub description: Option<String>,
     /// The Region whose prices and limits apply.
     pub region: Option<Spanned<String>>,
-    /// Whether the data would be missed: rules on backups ask more of production.
+    /// Whether the data matters: rules on backups ask more of production.
     pub production: bool,
     pub tables: Vec<Table>,
     pub entities: Vec<Entity>,
@@ -53,7 +54,7 @@ pub struct Model {
     pub relations: Vec<Relation>,
     pub rules: Vec<RuleSetting>,
     pub allowances: Vec<Allowance>,
-    /// What imported documents say that a model has no place for, by format: [`crate::format`] puts it back.
+    /// Parts of imported documents that a model can't express, by format. [`crate::format`] puts them back.
     pub kept: IndexMap<String, serde_json::Value>,
 }
 
@@ -109,11 +110,11 @@ impl Model {
         self.entities.iter().all(|entity| entity.key.is_some())
     }
 
-    /// How many items there are of an entity, when `per` has been multiplied out; none if not declared.
+    /// How many items an entity has, with `per` multiplied out; `None` if not declared.
     pub fn items(&self, id: EntityId) -> Option<f64> {
         let mut total = 1.0;
         let mut current = id;
-        // A chain of `per` is no longer than there are entities: the file's reader refuses circles.
+        // A chain of `per` has no more links than there are entities: the file's reader refuses cycles.
         for _ in 0..=self.entities.len() {
             let count = self.entity(current).count.as_ref()?;
             total *= count.typical;

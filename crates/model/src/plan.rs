@@ -1,8 +1,8 @@
-//! Which requests an access pattern becomes, and what keeps them from being right: the symbolic half of a
-//! proof. Rules, proofs, costs, heat and code all start from here.
+//! Which requests an access pattern becomes, and what is wrong with them: the symbolic half of a proof. Rules,
+//! proofs, costs, heat and code all start from here.
 //!
-//! A read is planned against the table and against every index that all its entities are in; the source
-//! with the least wrong is taken. What is wrong is a [`Gap`]. A pattern without gaps is exactly one request
+//! A read is planned against the table and against every index that holds all its entities; the source with the
+//! fewest gaps is taken. A [`Gap`] is something wrong. A pattern without gaps is exactly one request
 //! (or a declared fan-out), selected and ordered by keys alone.
 
 mod read;
@@ -17,27 +17,30 @@ use crate::template::{Part, Template};
 
 pub use write::{IndexEffect, Membership, after_value, before_value, changed};
 
-/// A pattern, decided.
+/// How a pattern is served.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub grouping: Grouping,
     /// One for each action of the pattern, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlannedAction>,
 }
 
+/// The plan of one action.
 #[derive(Clone, Debug)]
-pub struct Step {
-    pub kind: StepKind,
+pub struct PlannedAction {
+    pub kind: ActionPlan,
     /// How many items of this kind the action touches: `create LineItem × 5`.
     pub times: u64,
 }
 
+/// The plan of a read or of a write.
 #[derive(Clone, Debug)]
-pub enum StepKind {
+pub enum ActionPlan {
     Read(ReadPlan),
     Write(WritePlan),
 }
 
+/// The request that serves a read, and its gaps.
 #[derive(Clone, Debug)]
 pub struct ReadPlan {
     pub operation: ReadOperation,
@@ -53,7 +56,7 @@ pub struct ReadPlan {
     pub consistent: bool,
     /// How many requests, one for each shard.
     pub fan_out: u64,
-    /// What is left for a filter: terms as written, or attributes of `by` that no key holds.
+    /// What is left for a filter: terms as written, or attributes of `by` that are in no key.
     pub filter: Vec<Filter>,
     pub gaps: Vec<Gap>,
 }
@@ -65,6 +68,7 @@ pub enum ReadOperation {
     Scan,
 }
 
+/// The condition on one sort attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SortCondition {
     Equal(Template),
@@ -78,6 +82,7 @@ pub enum SortCondition {
     },
 }
 
+/// What the keys do not select.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Filter {
     Term(Term),
@@ -93,6 +98,7 @@ impl Filter {
     }
 }
 
+/// The request that serves a write, its effect on each index, and its gaps.
 #[derive(Clone, Debug)]
 pub struct WritePlan {
     pub operation: WriteOperation,
@@ -111,22 +117,22 @@ pub enum WriteOperation {
     ConditionCheck,
 }
 
-/// Why a plan is not one right request.
+/// Why a plan is not exactly one correct request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Gap {
-    /// The keys are yet to be designed.
+    /// The keys have not been designed yet.
     NoKeys,
     /// No table or index has a partition key of known attributes; these are missing.
     PartitionUnknown { attributes: Vec<String> },
     /// The pattern says `scan`.
     Scans,
-    /// The entities asked for do not lie in one partition.
+    /// The entities asked for are not in one partition.
     NotTogether,
-    /// The items have been read when these attributes drop some of them.
+    /// These attributes drop items only after they have been read.
     SelectsByFilter { attributes: Vec<String> },
-    /// The sort key does not give this order.
+    /// The sort key does not sort by this attribute.
     OrderUnserved { attribute: String },
-    /// A global index gives no strong reads.
+    /// A global index has no strongly consistent reads.
     StrongOnGlobalIndex,
     /// The index lacks attributes that are read.
     NotProjected { attributes: Vec<String> },
@@ -134,65 +140,67 @@ pub enum Gap {
     Sparse { when: Predicate },
     /// The key condition finds items of these entities too.
     Mixed { entities: Vec<EntityId> },
-    /// So many requests, and the pattern does not allow for them.
+    /// This many requests, and the pattern does not declare them.
     FanOutUndeclared { requests: u64 },
-    /// A writer that can't tell the item's key.
+    /// The writer does not know the whole key of the item.
     KeyUnknown { attributes: Vec<String> },
     /// An update can't change a key attribute of the table.
     KeyChanges { attributes: Vec<String> },
-    /// A writer that changes part of an index key and can't tell the rest of it.
+    /// The writer changes part of an index key and does not know the rest of it.
     IndexKeyUnknown { index: IndexId, attributes: Vec<String> },
 }
 
+/// Decides which requests serve a pattern.
 pub fn plan(model: &Model, pattern: &Pattern) -> Plan {
     let steps = pattern.actions.iter().map(|action| step(model, pattern, action)).collect();
     Plan { grouping: pattern.grouping, steps }
 }
 
-fn step(model: &Model, pattern: &Pattern, action: &Action) -> Step {
+fn step(model: &Model, pattern: &Pattern, action: &Action) -> PlannedAction {
     let kind = match &action.kind {
-        ActionKind::Read(read) => StepKind::Read(read::plan(model, pattern, read)),
-        ActionKind::Write(write) => StepKind::Write(write::plan(model, write)),
+        ActionKind::Read(read) => ActionPlan::Read(read::plan(model, pattern, read)),
+        ActionKind::Write(write) => ActionPlan::Write(write::plan(model, write)),
     };
-    Step { kind, times: action.times }
+    PlannedAction { kind, times: action.times }
 }
 
 impl Plan {
     pub fn gaps(&self) -> impl Iterator<Item = &Gap> {
         self.steps.iter().flat_map(|step| match &step.kind {
-            StepKind::Read(read) => &read.gaps,
-            StepKind::Write(write) => &write.gaps,
+            ActionPlan::Read(read) => &read.gaps,
+            ActionPlan::Write(write) => &write.gaps,
         })
     }
 
+    /// Whether there are no gaps.
     pub fn is_sound(&self) -> bool {
         self.gaps().next().is_none()
     }
 
     pub fn reads(&self) -> impl Iterator<Item = &ReadPlan> {
         self.steps.iter().filter_map(|step| match &step.kind {
-            StepKind::Read(read) => Some(read),
-            StepKind::Write(_) => None,
+            ActionPlan::Read(read) => Some(read),
+            ActionPlan::Write(_) => None,
         })
     }
 
     pub fn writes(&self) -> impl Iterator<Item = (&WritePlan, u64)> {
         self.steps.iter().filter_map(|step| match &step.kind {
-            StepKind::Write(write) => Some((write, step.times)),
-            StepKind::Read(_) => None,
+            ActionPlan::Write(write) => Some((write, step.times)),
+            ActionPlan::Read(_) => None,
         })
     }
 
-    /// What the pattern is about: an index if it reads one, else its tables.
+    /// What the pattern reads or writes: an index if it reads one, else its tables.
     pub fn source(&self, model: &Model) -> String {
         let mut names: Vec<&str> = Vec::new();
         for step in &self.steps {
             let name = match &step.kind {
-                StepKind::Read(read) => match read.index {
+                ActionPlan::Read(read) => match read.index {
                     Some(index) => &model.table(read.table).index(index).name,
                     None => &model.table(read.table).name,
                 },
-                StepKind::Write(write) => &model.table(write.table).name,
+                ActionPlan::Write(write) => &model.table(write.table).name,
             };
             if !names.contains(&name.value.as_str()) {
                 names.push(&name.value);
@@ -209,8 +217,8 @@ impl Plan {
             (Grouping::Transaction, false, _) => "TransactWriteItems",
             (Grouping::Batch, true, _) => "BatchGetItem",
             (Grouping::Batch, false, _) => "BatchWriteItem",
-            (Grouping::Single, _, Some(StepKind::Read(read))) => read.operation.name(),
-            (Grouping::Single, _, Some(StepKind::Write(write))) => write.operation.name(),
+            (Grouping::Single, _, Some(ActionPlan::Read(read))) => read.operation.name(),
+            (Grouping::Single, _, Some(ActionPlan::Write(write))) => write.operation.name(),
             (Grouping::Single, _, None) => "",
         }
     }

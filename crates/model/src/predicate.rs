@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use item::{Number, Value};
+use item::{Number, Placeholder, Value};
 
 use crate::{Span, Spanned};
 
@@ -15,7 +15,7 @@ pub struct Predicate {
     pub span: Span,
 }
 
-/// One comparison. `attribute` is empty for a bare `exists` or `not exists`, which is about the item.
+/// One comparison. `attribute` is empty for a bare `exists` or `not exists`, which apply to the whole item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
     pub attribute: Spanned<String>,
@@ -91,7 +91,7 @@ impl Operand {
 }
 
 impl Predicate {
-    /// What the predicate fixes an attribute to, if anything.
+    /// The operand that the predicate says an attribute equals, if there is one.
     pub fn equality(&self, attribute: &str) -> Option<&Operand> {
         self.terms.iter().find_map(|term| {
             (term.operator == Operator::Equal && term.attribute.value == attribute)
@@ -104,15 +104,15 @@ impl fmt::Display for Operand {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Operand::Literal(text) => literal(formatter, text),
-            Operand::Parameter(name) => write!(formatter, ":{name}"),
+            Operand::Parameter(name) => formatter.write_str(&Placeholder::Value.of(name)),
         }
     }
 }
 
-/// In quotes where the file's reader would not take it as one value.
+/// Quoted where the file's reader would not read it as one value.
 fn literal(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     let special = |c: char| c.is_whitespace() || matches!(c, ',' | '(' | ')');
-    let begins_oddly = text.is_empty() || text.starts_with([':', '\'', '"']);
+    let begins_oddly = text.is_empty() || text.starts_with([Placeholder::Value.sign(), '\'', '"']);
     if !begins_oddly && !text.contains(special) {
         return formatter.write_str(text);
     }
@@ -145,7 +145,7 @@ impl fmt::Display for Predicate {
 }
 
 impl Predicate {
-    /// Whether an item fulfils it. A comparison with a parameter, which no item knows, does not hold.
+    /// Whether an item matches. A comparison with a parameter does not: the item does not know its value.
     pub fn holds(&self, value: impl Fn(&str) -> Option<Value>) -> bool {
         self.terms.iter().all(|term| term.holds(value(&term.attribute)))
     }

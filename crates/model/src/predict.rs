@@ -1,5 +1,5 @@
-//! What requests cost in capacity units: the prediction that a proof holds against what the database
-//! charged, and that costs and heat are reckoned from.
+//! What requests cost in capacity units. A proof compares this prediction with what the database charged; costs and
+//! heat are calculated from it.
 //!
 //! The arithmetic is here, on sizes alone. Where the sizes come from differs: a proof knows the items
 //! ([`item`]), a cost estimate knows what the file declares of them ([`typical`]). Rounding is that of the
@@ -22,14 +22,14 @@ use crate::model::IndexId;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Units {
     pub table: f64,
-    /// An index that is not touched is not there.
+    /// Only indexes that consume units are in it.
     pub indexes: BTreeMap<IndexId, f64>,
 }
 
 /// What reading a range of rows takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pages {
-    /// Requests, as long as the reader follows `LastEvaluatedKey`.
+    /// Requests, if the reader follows `LastEvaluatedKey`.
     pub count: u64,
     /// Rows examined.
     pub rows: u64,
@@ -41,7 +41,7 @@ impl Units {
         Units { table, indexes: BTreeMap::new() }
     }
 
-    /// Of the index, or of the table itself.
+    /// Units of the index, or of the table itself.
     pub fn of(index: Option<IndexId>, units: f64) -> Units {
         match index {
             Some(index) => Units { table: 0.0, indexes: BTreeMap::from([(index, units)]) },
@@ -72,8 +72,8 @@ impl AddAssign for Units {
     }
 }
 
-/// One item written: what was there, what is there now, and what becomes of its index rows. `factor` is 1,
-/// or [`TRANSACTION_FACTOR`].
+/// One written item: its size before, its size after, and the changes of its index rows. `factor` is 1, or
+/// [`TRANSACTION_FACTOR`].
 pub fn write(
     old: Option<usize>,
     new: Option<usize>,

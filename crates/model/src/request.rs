@@ -1,8 +1,8 @@
-//! What an application sends for a pattern: requests of the API, whole, with the keys, expressions, names and
-//! values filled in. Proofs send them, code shows them, so what is shown is what was proven.
+//! What an application sends for a pattern: complete API requests, with keys, expressions, names and values filled
+//! in. Proofs send them and code shows them, so what is shown is what was proven.
 //!
 //! A plan says which operation serves a pattern; a request needs values too. For reads they are [`Given`]:
-//! what the application knows. For writes they are [`Touch`]es: an item before, and after.
+//! what the application knows. For writes they are [`Touch`]es: an item before and after.
 
 pub mod expression;
 pub mod given;
@@ -24,9 +24,9 @@ pub use write_case::Touch;
 pub enum Unsendable {
     /// The API has no request for it.
     Impossible(String),
-    /// A value of the request is not known to who sends it.
+    /// The sender does not know a value of the request.
     Unknown(String),
-    /// The model gives no item that it could be about.
+    /// The example data has no item that the request could be about.
     NoData(String),
 }
 
@@ -35,11 +35,12 @@ impl Unsendable {
         Unsendable::Unknown(format!("`{what}`"))
     }
 
+    /// For a check outside a transaction.
     pub fn lone_check() -> Unsendable {
-        Unsendable::Impossible("a check stands in a transaction: `transact: [check …]`".to_owned())
+        Unsendable::Impossible("a check must be in a transaction: `transact: [check …]`".to_owned())
     }
 
-    /// A transaction or batch of both kinds.
+    /// For a transaction or batch that both reads and writes.
     pub fn mixed() -> Unsendable {
         Unsendable::Impossible("one request either reads or writes".to_owned())
     }
@@ -50,7 +51,7 @@ impl fmt::Display for Unsendable {
         match self {
             Unsendable::Impossible(why) => formatter.write_str(why),
             Unsendable::Unknown(what) => {
-                write!(formatter, "whoever sends the request does not know {what}")
+                write!(formatter, "the sender of the request does not know {what}")
             }
             Unsendable::NoData(what) => write!(formatter, "there is no {what} to try it on"),
         }

@@ -1,10 +1,10 @@
 //! Example data: a small table full of items, the same for the same model every time. Proofs, rehearsals,
 //! `apply` and exports all load this.
 //!
-//! Counts are kept in small: a few items of each entity without a parent, a few children of each parent,
-//! the first parent the most. A child takes over its parent's key attributes, so that collections are
-//! whole; an attribute that another entity's key is made of (`groupId` of a membership) takes its values
-//! from there. Items get the size the file declares. Literal rows of the file come as they are.
+//! Counts are small: a few items of each entity without a parent, a few children of each parent, most of them for
+//! the first parent. A child takes over its parent's key attributes, so that collections are
+//! complete; an attribute that is part of another entity's key (`groupId` of a membership) takes its values
+//! from there. Items get the size that the file declares. Literal rows of the file are taken as they are.
 
 mod value;
 pub mod variant;
@@ -18,7 +18,7 @@ use crate::model::{Attribute, Entity, EntityId, SampleRow, TableId};
 use crate::predict::item::Values;
 use crate::template::Template;
 
-/// Fills an item up to its declared size.
+/// The attribute that fills an item up to its declared size.
 pub const FILLER: &str = "_filler";
 
 /// How much data.
@@ -26,7 +26,7 @@ pub const FILLER: &str = "_filler";
 pub struct Scale {
     /// Items of an entity that has no parent.
     pub roots: usize,
-    /// Children of the first parent; the others have fewer, but one at least.
+    /// Children of the first parent; the others have fewer, but at least one.
     pub children: usize,
 }
 
@@ -36,17 +36,19 @@ impl Default for Scale {
     }
 }
 
+/// The items of a whole model.
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub items: Vec<SampleItem>,
 }
 
+/// One item, with its table and entity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleItem {
     pub table: TableId,
-    /// None for a literal row of a table.
+    /// `None` for a literal row of a table.
     pub entity: Option<EntityId>,
-    /// What the file calls it.
+    /// The name that the file gives it.
     pub name: Option<String>,
     /// Everything that is stored: attributes, keys of the table, keys of the indexes it is in.
     pub values: BTreeMap<String, Value>,
@@ -54,7 +56,7 @@ pub struct SampleItem {
     pub parent: Option<usize>,
 }
 
-/// What is stored of an item by its attributes.
+/// The stored item with these attributes.
 pub fn item(values: &Values) -> Item {
     values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect()
 }
@@ -113,7 +115,7 @@ pub fn rows(model: &Model) -> Sample {
     Sample { items: maker.items }
 }
 
-/// Makes the keys anew after attributes were changed, those of the table and of every index that the item
+/// Renders the keys again after attributes were changed: those of the table, and of every index that the item
 /// is now in. A random suffix is drawn from `random`.
 pub fn rekey(model: &Model, id: EntityId, values: &mut BTreeMap<String, Value>, random: usize) {
     let entity = model.entity(id);
@@ -134,6 +136,7 @@ pub fn refill(entity: &Entity, values: &mut BTreeMap<String, Value>) {
     fill(entity, values);
 }
 
+/// Generates example data.
 pub fn sample(model: &Model, scale: Scale) -> Sample {
     let mut maker = Maker { model, scale, items: Vec::new() };
     for id in parents_first(model) {
@@ -145,7 +148,7 @@ pub fn sample(model: &Model, scale: Scale) -> Sample {
     Sample { items: maker.items }
 }
 
-/// Entities in the order of the file, but each after the one it is `per`.
+/// Entities in the order of the file, except that each comes after the one it is `per`.
 fn parents_first(model: &Model) -> Vec<EntityId> {
     let depth = |id: EntityId| {
         let parents = std::iter::successors(Some(id), |id| parent(model, *id));
@@ -156,7 +159,7 @@ fn parents_first(model: &Model) -> Vec<EntityId> {
     ids
 }
 
-/// The entity it is counted by, or the one side of a 1:N relation.
+/// The entity it is counted by, or the `1` side of a 1:N relation.
 fn parent(model: &Model, id: EntityId) -> Option<EntityId> {
     let counted = model.entity(id).count.as_ref().and_then(|count| count.per);
     let related = || model.relations.iter().find(|one| !one.many_to_many && one.to == id && one.from != id);
@@ -198,8 +201,8 @@ impl Maker<'_> {
             .collect()
     }
 
-    /// How many children of one parent can have different keys. If everything but the parent's part of the
-    /// key is borrowed, each child needs a partner of its own: a user is in no more groups than there are.
+    /// How many children of one parent can have different keys. If everything but the parent's part of the key is
+    /// borrowed, each child needs a partner of its own: a user can't be in more groups than there are.
     fn siblings(&self, id: EntityId, parent: EntityId) -> usize {
         let of_parent = key_attributes(self.model.entity(parent));
         let own = key_attributes(self.model.entity(id)).into_iter().filter(|name| !of_parent.contains(name));
@@ -211,7 +214,7 @@ impl Maker<'_> {
         most.unwrap_or(usize::MAX)
     }
 
-    /// What the parent decides, and what comes from items of other entities that the attribute names.
+    /// Attributes that the parent determines, and those that name items of other entities.
     fn inherited(&self, id: EntityId, parent: Option<usize>, child: usize) -> BTreeMap<String, Value> {
         let entity = self.model.entity(id);
         let mut given = BTreeMap::new();
@@ -247,7 +250,7 @@ impl Maker<'_> {
         let owner = owner(self.model, &attribute.name).filter(|owner| *owner != id)?;
         let pool: Vec<&SampleItem> = self.items.iter().filter(|item| item.entity == Some(owner)).collect();
         let order = self.items.iter().filter(|item| item.entity == Some(id)).count();
-        // Children of one parent meet different partners; without a parent they go round.
+        // Children of one parent get different partners; items without a parent take them in turn.
         let position = if parent.is_some() { child } else { order };
         pool.get(position % pool.len().max(1))?.get(&attribute.name)
     }
@@ -266,9 +269,9 @@ impl Maker<'_> {
         let identifying = key_attributes(entity);
         for attribute in entity.attributes.values() {
             let in_key = identifying.contains(&attribute.name.as_str());
-            let place = value::Place { entity: &entity.name, order, child, in_key };
+            let position = value::ItemPosition { entity: &entity.name, order, child, in_key };
             if !values.contains_key(&attribute.name) {
-                let made = value::make(self.model, entity, attribute, place);
+                let made = value::make(self.model, entity, attribute, position);
                 values.extend(made.map(|value| (attribute.name.clone(), value)));
             }
         }
@@ -277,7 +280,7 @@ impl Maker<'_> {
         self.items.push(SampleItem { table: entity.table, entity: Some(id), name, values, parent });
     }
 
-    /// A row of an entity says what it wants; the rest is made.
+    /// A row of an entity gives some attributes; the others are generated.
     fn row_of_entity(&mut self, id: EntityId, row: &SampleRow) {
         let given = row.values.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect();
         let name = row.name.as_ref().map(|name| name.value.clone());
@@ -303,8 +306,8 @@ fn owner(model: &Model, attribute: &str) -> Option<EntityId> {
     model.entity_ids().find(|id| key_attributes(model.entity(*id)).contains(&attribute))
 }
 
-/// The keys of the table, and of each index whose `when` holds. What can't be rendered for want of an
-/// attribute is left out, as a writer would.
+/// The keys of the table, and of each index whose `when` holds. A key that lacks an attribute is left out, as a
+/// writer would do.
 fn keys(
     model: &Model,
     entity: &Entity,
@@ -327,7 +330,7 @@ fn keys(
         .collect()
 }
 
-/// Up to the declared size, exactly, unless the rest is shorter than the filler's name.
+/// Fills up to the declared size exactly, unless the gap is shorter than the filler's name.
 fn fill(entity: &Entity, values: &mut BTreeMap<String, Value>) {
     let Some(size) = &entity.size else { return };
     let item: Item = values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();

@@ -1,7 +1,7 @@
-//! The JSON Schema of model files, so that editors complete names and mark what is wrong as one types.
+//! The JSON Schema of model files, with which editors complete names and mark errors while one types.
 //!
-//! It says what stands where; what names mean and whether they exist only `file` knows. A test holds the
-//! two together: every field that a reader asks for is here, and none besides.
+//! It describes the structure; only `file` knows what names mean and whether they exist. A test keeps the
+//! two in agreement: the schema has exactly the fields that the readers ask for.
 
 use serde_json::{Map, Value, json};
 
@@ -10,6 +10,7 @@ use crate::model::AttributeKind;
 /// Fields and what each can be.
 type Fields<'a> = &'a [(&'a str, Value)];
 
+/// The JSON Schema of model files.
 pub fn schema() -> Value {
     let mut schema = object(
         "A Lodestone model: tables, entities and access patterns",
@@ -28,7 +29,13 @@ pub fn schema() -> Value {
             ("patterns", map("What is asked, by id", reference("pattern"))),
             ("rules", map("How rules are set: a level, or a level and numbers", rule_setting())),
             ("allow", allow()),
-            ("kept", map("What imported documents said besides, by format; exports give it back", json!({}))),
+            (
+                "kept",
+                map(
+                    "Parts of imported documents that a model can't express, by format; exports restore them",
+                    json!({}),
+                ),
+            ),
         ],
     );
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
@@ -116,7 +123,7 @@ fn entity() -> Value {
         &[
             ("description", text("What it is")),
             ("table", text("The table that holds it, if there are several")),
-            ("id", names("The attributes that tell one item from another, for `design`")),
+            ("id", names("The attributes that identify an item, for `design`")),
             ("key", map("A template for each key attribute of the table", scalar("As in `ORDER#{orderId}`"))),
             ("attributes", one_of("What items have", &[attribute_names, attributes])),
             ("count", counts("How many there are, as in `1M` or `20 per Customer`", true)),
@@ -328,7 +335,7 @@ fn sizes(description: &str) -> Value {
 fn counts(description: &str, per: bool) -> Value {
     let mut fields = vec![("typical", number("The usual number")), ("max", number("The largest number"))];
     if per {
-        fields.push(("per", text("The entity that has so many of it")));
+        fields.push(("per", text("The entity that the count is for")));
     }
     one_of(description, &[scalar("A number"), object("A number", &fields)])
 }

@@ -19,7 +19,7 @@ use capacity::{Access, Decision, Enforcement};
 use serde::Serialize;
 
 use crate::Model;
-use crate::demand::{self, Place};
+use crate::demand::{self, Resource};
 use crate::facts::ClassPrices;
 use crate::plan::Plan;
 use flow::{Flow, KeyName};
@@ -180,7 +180,7 @@ pub fn simulate(model: &Model, plans: &[Plan], way: Way, traffic: &Traffic) -> S
 struct Player {
     flows: Vec<Flow>,
     supplies: Vec<Supply>,
-    runs: BTreeMap<Place, PlaceRun>,
+    runs: BTreeMap<Resource, PlaceRun>,
     keys: Vec<(KeyName, KeyTally)>,
 }
 
@@ -202,13 +202,13 @@ impl Player {
             .table_ids()
             .map(|table| Supply::new(model, table, way, &flows, traffic.factor(0)))
             .collect();
-        let run = |place: Place| PlaceRun {
+        let run = |place: Resource| PlaceRun {
             name: demand::name(model, place),
             read: Side::default(),
             write: Side::default(),
             reasons: BTreeMap::new(),
         };
-        let runs = demand::places(model).into_iter().map(|place| (place, run(place))).collect();
+        let runs = demand::resources(model).into_iter().map(|place| (place, run(place))).collect();
         Player { flows, supplies, runs, keys }
     }
 
@@ -257,7 +257,7 @@ impl Player {
             key.peak = key.peak.max(std::mem::take(&mut key.asked) / MINUTE_SECONDS as f64);
         }
         for supply in &mut self.supplies {
-            let consumed = |place: Place, access: Access| {
+            let consumed = |place: Resource, access: Access| {
                 let run = &self.runs[&place];
                 let side = if access == Access::Read { &run.read } else { &run.write };
                 side.minutes.last().map_or(0.0, |minute| minute.consumed)
@@ -294,7 +294,7 @@ impl KeyTally {
 
 /// Counts one part of a request. Of a refused request only the parts that refused it count as throttled.
 fn note(
-    runs: &mut BTreeMap<Place, PlaceRun>,
+    runs: &mut BTreeMap<Resource, PlaceRun>,
     part: &flow::Part,
     access: Access,
     decision: &Decision,

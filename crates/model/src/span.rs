@@ -1,4 +1,4 @@
-//! Where something stands in the text of a model file.
+//! Positions in the text of a model file.
 
 use std::ops::{Deref, Range};
 

@@ -1,5 +1,5 @@
 //! Key templates: `ORDER#{createdAt}#{orderId}`. How they render, which attributes they need, and whether
-//! two of them can give the same text.
+//! two of them can render to the same text.
 //!
 //! | written | gives |
 //! |---|---|
@@ -21,6 +21,7 @@ use crate::Span;
 
 pub use overlap::{may_begin_with, may_equal};
 
+/// A key template: literals and fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template {
     pub parts: Vec<Part>,
@@ -37,11 +38,12 @@ pub enum Part {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     pub form: Form,
-    /// Zeros are put in front until the text is this long.
+    /// The text is padded with zeros in front to this length.
     pub width: Option<usize>,
     pub span: Span,
 }
 
+/// What a field does with its attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Form {
     Attribute(String),
@@ -101,7 +103,7 @@ impl Bucket {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unrendered {
     Missing(String),
-    /// `desc` of something that is no number, or wider than its digits.
+    /// `desc` of a value that is no number, or that has more digits than allowed.
     Unfit(String),
 }
 
@@ -118,7 +120,7 @@ impl Field {
         }
     }
 
-    /// Among how many shards it spreads, if it is one.
+    /// Over how many shards the field spreads, if it is a shard.
     pub fn shards(&self) -> Option<u64> {
         match self.form {
             Form::Shard { count, .. } | Form::Random { count } => Some(count),
@@ -147,7 +149,7 @@ impl Field {
     }
 }
 
-/// Zeros in front, behind a sign if there is one.
+/// Adds zeros in front, after the sign if there is one.
 fn pad(text: &str, width: usize) -> String {
     match text.strip_prefix('-') {
         Some(digits) => format!("-{digits:0>width$}"),
@@ -162,7 +164,7 @@ fn descending(text: &str, digits: usize) -> Option<String> {
     Some(format!("{rest:0>digits$}"))
 }
 
-/// The shard of a value: CRC-32 of its text, which every language has at hand.
+/// The shard of a value: CRC-32 of its text, which every language has a library for.
 pub fn shard(text: &str, count: u64) -> u64 {
     u64::from(crc32fast::hash(text.as_bytes())) % count.max(1)
 }
@@ -217,11 +219,12 @@ impl Template {
         }
     }
 
+    /// Whether it has no fields.
     pub fn is_constant(&self) -> bool {
         self.fields().next().is_none()
     }
 
-    /// Among how many values its shards spread one logical key; 1 without shards.
+    /// Over how many values its shards spread one logical key; 1 without shards.
     pub fn shards(&self) -> u64 {
         self.fields().filter_map(Field::shards).fold(1, u64::saturating_mul)
     }

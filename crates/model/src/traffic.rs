@@ -6,7 +6,7 @@ use crate::model::Rate;
 
 pub const HOURS: usize = 24;
 
-/// Something each second, in each hour of a day: requests, or units.
+/// Something per second, in each hour of a day: requests, or units.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Day(pub [f64; HOURS]);
@@ -14,12 +14,13 @@ pub struct Day(pub [f64; HOURS]);
 impl Day {
     pub const NOTHING: Day = Day([0.0; HOURS]);
 
+    /// The same in every hour.
     pub fn flat(rate: f64) -> Day {
         Day([rate; HOURS])
     }
 
-    /// A curve says how the average is spread. A peak without a curve is taken to last one hour (the one
-    /// that begins at noon), and the others to be equal, so that the average stays what it is.
+    /// A curve says how the average is spread. A peak without a curve is assumed to last one hour (the one
+    /// that begins at noon), and the other hours to be equal, so that the average stays the same.
     pub fn of(rate: &Rate) -> Day {
         match (&rate.curve, rate.peak) {
             (Some(curve), _) => Day::shaped(rate.average, &curve.0),
@@ -28,7 +29,7 @@ impl Day {
         }
     }
 
-    /// The same, but the busiest hour is raised to the declared peak: what keys have to bear.
+    /// The same, but the busiest hour is raised to the declared peak: the load that keys must sustain.
     pub fn busiest(rate: &Rate) -> Day {
         let mut day = Day::of(rate);
         let hours = day.0.iter().enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other));
@@ -71,7 +72,7 @@ impl Day {
         }
     }
 
-    /// At a minute of the day, straight from the middle of an hour to the middle of the next.
+    /// The value at a minute of the day, interpolated between the middles of the hours.
     pub fn at_minute(&self, minute: usize) -> f64 {
         let position = (minute as f64 + 0.5) / 60.0 - 0.5 + HOURS as f64;
         let (before, part) = (position.floor(), position.fract());

@@ -355,7 +355,7 @@ fn refusals(model: &Model) -> Vec<String> {
 #[test]
 fn what_can_not_be_designed_is_said_where_it_stands() {
     let nameless = small("  Row: { attributes: [text] }", "  P: { query: Row, by: text }");
-    assert_eq!(refusals(&nameless), ["nothing tells one `Row` from another"]);
+    assert_eq!(refusals(&nameless), ["no attribute identifies a `Row`"]);
     let unknown = small("  Row: { id: rowId }", "  U: { update: Row, by: other, set: [text] }");
     assert_eq!(refusals(&unknown), ["no key of `Row` is known to all its writers"]);
     let strong = small(

@@ -173,7 +173,7 @@ fn text_that_is_not_yaml_is_shown_where_it_breaks() {
     assert!(problems("model: [a")[0].contains("this is not YAML"));
     assert_eq!(problems(""), ["1: : the file is empty"]);
     assert_eq!(problems("just text"), ["1: just text: a model is a mapping of fields, not a single value"]);
-    assert_eq!(problems("model: a\nmodel: b"), ["2: model: `model` stands here twice"]);
+    assert_eq!(problems("model: a\nmodel: b"), ["2: model: `model` is here twice"]);
     assert_eq!(problems("model: &a x\ndescription: *a").len(), 1);
 }
 

@@ -1,6 +1,6 @@
 //! From patterns to requests: which operation, on what, and what is wrong with it.
 
-use model::plan::{Plan, StepKind, plan};
+use model::plan::{ActionPlan, Plan, plan};
 use model::{Model, Source, file};
 
 const MODEL: &str = r#"
@@ -35,7 +35,7 @@ fn model(pattern: &str) -> Model {
 fn describe(model: &Model, plan: &Plan) -> String {
     let mut words = vec![plan.operation().to_owned()];
     for step in &plan.steps {
-        if let StepKind::Read(read) = &step.kind {
+        if let ActionPlan::Read(read) = &step.kind {
             let table = model.table(read.table);
             words.extend(read.index.map(|index| table.index(index).name.value.clone()));
             words.extend(read.sort.iter().map(ToString::to_string));

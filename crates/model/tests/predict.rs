@@ -4,7 +4,7 @@ use capacity::ReadMode;
 use model::model::{IndexId, TableId};
 use model::plan::plan;
 use model::predict::item::{self, Values};
-use model::predict::typical::{self, Doubt, Footprints, Prediction};
+use model::predict::typical::{self, Assumption, Footprints, Prediction};
 use model::predict::{RowChange, query};
 use model::{Model, Source, file};
 
@@ -45,7 +45,7 @@ fn model(pattern: &str) -> Model {
     reading.model.unwrap_or_else(|| panic!("{shown}"))
 }
 
-fn predict(pattern: &str, doubt: Doubt) -> Prediction {
+fn predict(pattern: &str, doubt: Assumption) -> Prediction {
     let model = model(pattern);
     let pattern = &model.patterns[0];
     typical::pattern(&model, &Footprints::new(&model), pattern, &plan(&model, pattern), doubt)
@@ -53,12 +53,12 @@ fn predict(pattern: &str, doubt: Doubt) -> Prediction {
 
 /// Table, GSI1, GSI2.
 fn reads(pattern: &str) -> [f64; 3] {
-    let prediction = predict(pattern, Doubt::Worst);
+    let prediction = predict(pattern, Assumption::Worst);
     let units = &prediction.read[&TABLE];
     [units.table, units.index(GSI1), units.index(GSI2)]
 }
 
-fn writes(pattern: &str, doubt: Doubt) -> [f64; 3] {
+fn writes(pattern: &str, doubt: Assumption) -> [f64; 3] {
     let prediction = predict(pattern, doubt);
     let units = &prediction.write[&TABLE];
     [units.table, units.index(GSI1), units.index(GSI2)]
@@ -87,7 +87,7 @@ fn a_fan_out_rounds_each_request() {
     let [_, _, units] = reads("{ query: Order, where: status = OPEN, returns: 3, fan-out: allowed }");
     assert_eq!(units, 1.5);
     assert_eq!(
-        predict("{ query: Order, where: status = OPEN, returns: 3, fan-out: allowed }", Doubt::Worst)
+        predict("{ query: Order, where: status = OPEN, returns: 3, fan-out: allowed }", Assumption::Worst)
             .requests,
         3.0
     );
@@ -95,7 +95,7 @@ fn a_fan_out_rounds_each_request() {
 
 #[test]
 fn a_write_pays_for_the_rows_it_changes() {
-    let worst = |pattern| writes(pattern, Doubt::Worst);
+    let worst = |pattern| writes(pattern, Assumption::Worst);
     assert_eq!(worst("{ create: Order }"), [2.0, 2.0, 1.0]);
     assert_eq!(worst("{ create: Order, set: { status: SHIPPED } }"), [2.0, 2.0, 0.0]);
     assert_eq!(worst("{ update: Order, set: [note] }"), [2.0, 2.0, 0.0], "GSI2 holds keys alone");
@@ -111,9 +111,9 @@ fn a_write_pays_for_the_rows_it_changes() {
 
 #[test]
 fn doubt_is_weighed_by_shares() {
-    let [_, _, gsi2] = writes("{ create: Order }", Doubt::Weighed);
+    let [_, _, gsi2] = writes("{ create: Order }", Assumption::Weighted);
     assert!((gsi2 - 1.0 / 3.0).abs() < 1e-9, "{gsi2}");
-    let [_, gsi1, _] = writes("{ create: Order, fails: 50% }", Doubt::Weighed);
+    let [_, gsi1, _] = writes("{ create: Order, fails: 50% }", Assumption::Weighted);
     assert_eq!(gsi1, 1.0, "half of them leave the index alone");
 }
 

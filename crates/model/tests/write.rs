@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use model::file::{self, Comments, Subject};
+use model::file::{self, Comments, Element};
 use model::{Model, Source};
 use proptest::prelude::*;
 
@@ -165,9 +165,9 @@ fn models_below(folder: &Path, files: &mut Vec<PathBuf>) {
 fn comments_stand_above_what_they_are_about() {
     let text = "model: notes\ntable: { name: notes, partition: PK }\nentities:\n  Note: { key: { PK: \"N#{noteId}\" } }\npatterns:\n  P: { get: Note, by: noteId }\n";
     let comments = Comments::from([
-        (Subject::Model, "Made by hand.".to_owned()),
-        (Subject::Key(model::model::EntityId(0)), "Known to all.\nNever changes.".to_owned()),
-        (Subject::Pattern(0), "GetItem".to_owned()),
+        (Element::Model, "Made by hand.".to_owned()),
+        (Element::Key(model::model::EntityId(0)), "Known to all.\nNever changes.".to_owned()),
+        (Element::Pattern(0), "GetItem".to_owned()),
     ]);
     let expected = r##"# Made by hand.
 model: notes

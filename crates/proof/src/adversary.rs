@@ -1,5 +1,5 @@
-//! Data that tries to break a model: numbers of all lengths in keys, texts that begin alike, and items that
-//! differ only where the key does not look.
+//! Data that tries to break a model: numbers of all lengths in keys, texts with common prefixes, and items that
+//! differ only in attributes that the key does not contain.
 
 use item::Value;
 use model::Model;
@@ -37,7 +37,7 @@ fn add(model: &Model, data: &[SampleItem], added: &mut Vec<SampleItem>, item: Sa
     }
 }
 
-/// Items that a query must find together: alike in all that the reader knows, apart in what it orders by.
+/// Items that a query must find together: equal in everything that the reader knows, different in what it sorts by.
 fn companions(model: &Model, read: &Read, data: &[SampleItem]) -> Vec<SampleItem> {
     let wanted = |item: &&SampleItem| read.entities.iter().any(|id| Some(id.value) == item.entity);
     let Some(first) = data.iter().find(wanted).filter(|_| read.verb == ReadVerb::Query) else {
@@ -98,7 +98,7 @@ fn numbers(model: &Model, id: EntityId, first: &SampleItem) -> Vec<SampleItem> {
     items
 }
 
-/// The item with another value of one attribute, under an identity of its own.
+/// The item with another value of one attribute and another identity.
 fn sibling(
     model: &Model,
     entity: &Entity,
@@ -112,7 +112,7 @@ fn sibling(
     Some(with(model, &other, [(name.to_owned(), value)], number))
 }
 
-/// Two fields with nothing between them: what ends one may begin the next.
+/// Two fields without a separator: the end of one may be the beginning of the next.
 fn texts(model: &Model, id: EntityId, first: &SampleItem) -> Vec<SampleItem> {
     let entity = model.entity(id);
     let mut items = Vec::new();
@@ -138,7 +138,7 @@ fn texts(model: &Model, id: EntityId, first: &SampleItem) -> Vec<SampleItem> {
     items
 }
 
-/// Two items of the entity that are different and have the same key, if the key lets them.
+/// Two different items of the entity with the same key, if the key allows it.
 pub fn twins(model: &Model, id: EntityId, data: &[SampleItem]) -> Option<(SampleItem, SampleItem)> {
     let entity = model.entity(id);
     let first = data.iter().find(|item| item.entity == Some(id))?;
@@ -149,7 +149,7 @@ pub fn twins(model: &Model, id: EntityId, data: &[SampleItem]) -> Option<(Sample
     (key(first) == key(&second)).then(|| (first.clone(), second))
 }
 
-/// A key that only tells whose child an item is, although there are several: two of them.
+/// A key that names only the parent, although there are several children: two of them.
 fn same_parent(model: &Model, entity: &Entity, first: &SampleItem) -> Option<SampleItem> {
     let count = entity.count.as_ref().filter(|count| count.most() > 1.0)?;
     let parent = model.entity(count.per?);
@@ -165,13 +165,13 @@ fn same_parent(model: &Model, entity: &Entity, first: &SampleItem) -> Option<Sam
     Some(with(model, first, change, 0))
 }
 
-/// One item stands for many events if writers add to it.
+/// Whether writers add to the item, so that one item counts many events.
 fn is_counter(model: &Model, id: EntityId) -> bool {
     let adds = |write: &Write| write.entity.value == id && !write.add.is_empty();
     model.patterns.iter().flat_map(|pattern| pattern.writes()).any(|(_, write)| adds(write))
 }
 
-/// A key that keeps only the hour of a time: two items within that hour.
+/// A key that contains only the hour of a time: two items within that hour.
 fn same_bucket(model: &Model, entity: &Entity, first: &SampleItem) -> Option<SampleItem> {
     let fields: Vec<&Field> = entity.key_templates().flat_map(Template::fields).collect();
     let whole =
@@ -200,7 +200,7 @@ fn within(text: &str, unit: Bucket) -> Option<String> {
     (other.get(..length) == text.get(..length)).then_some(other)
 }
 
-/// Siblings that only their time tells apart, although they have ids: two at the same time.
+/// Siblings whose keys differ only in their time, although they have ids: two at the same time.
 fn same_time(model: &Model, entity: &Entity, first: &SampleItem) -> Option<SampleItem> {
     let siblings = entity.count.as_ref().is_some_and(|count| count.per.is_some() && count.most() > 1.0);
     let attributes: Vec<&str> = entity.key_templates().flat_map(Template::attributes).collect();

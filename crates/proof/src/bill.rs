@@ -35,7 +35,7 @@ impl Bill {
         self.0.values().map(Units::total).sum()
     }
 
-    /// Each table and index with its units: by the name of the index, behind that of its table if the model
+    /// Each table and index with its units: by the name of the index, after the name of its table if the model
     /// has several.
     pub fn parts(&self, model: &Model) -> Vec<(String, f64)> {
         let mut parts = Vec::new();
@@ -53,7 +53,7 @@ impl Bill {
         parts
     }
 
-    /// Where the two differ. Units are multiples of a half, so they are compared as they are.
+    /// Where the two differ. Units are multiples of a half, so they are compared exactly.
     pub fn faults(model: &Model, predicted: &Bill, consumed: &Bill) -> Vec<Fault> {
         let predicted: BTreeMap<String, f64> = predicted.parts(model).into_iter().collect();
         let consumed: BTreeMap<String, f64> = consumed.parts(model).into_iter().collect();

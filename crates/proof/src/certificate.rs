@@ -26,17 +26,17 @@ pub struct PatternProof {
     pub pattern: String,
     pub span: Span,
     pub operation: &'static str,
-    /// The index, or the table.
+    /// The index or the table that serves it.
     pub source: String,
     pub verdict: Verdict,
-    /// How often it was tried, each time with something else.
+    /// How often it was tried, each time with other values.
     pub tries: usize,
-    /// The most that one try took.
+    /// The most requests of one try.
     pub requests: u64,
     pub pages: u64,
     pub returned: u64,
     pub examined: u64,
-    /// Units of the dearest try, part by part.
+    /// Units of the most expensive try, for each table and index.
     pub capacity: Vec<PartCapacity>,
     pub findings: Vec<Finding>,
 }
@@ -45,7 +45,7 @@ pub struct PatternProof {
 pub enum Verdict {
     Proven,
     NotProven,
-    /// Something else than the table serves it.
+    /// Another system serves it.
     Elsewhere,
 }
 
@@ -61,11 +61,11 @@ pub struct PartCapacity {
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub fault: Fault,
-    /// What the application knew.
+    /// The values that the application knew.
     pub given: Given,
-    /// The smallest data that shows it, if it takes data: each item with the name of its table.
+    /// The smallest data that shows it, if it needs data: each item with the name of its table.
     pub data: Vec<(String, Values)>,
-    /// Further items like the last one that were left out here.
+    /// How many similar items were left out here.
     pub more: usize,
 }
 
@@ -84,7 +84,7 @@ impl Finding {
 }
 
 impl Certificate {
-    /// Calls a table by another name wherever it is shown.
+    /// Shows a table under another name.
     pub fn rename(&mut self, from: &str, to: &str) {
         for pattern in &mut self.patterns {
             pattern.source = pattern.source.replace(from, to);
@@ -94,7 +94,7 @@ impl Certificate {
         self.findings.iter_mut().for_each(|finding| finding.rename(from, to));
     }
 
-    /// A model that asks nothing proves nothing.
+    /// A model without patterns proves nothing.
     pub fn is_proven(&self) -> bool {
         !self.patterns.is_empty()
             && self.findings.is_empty()

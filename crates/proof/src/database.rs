@@ -1,7 +1,7 @@
 //! A database that has the model's tables and holds exactly the data that an experiment asks for.
 //!
-//! It remembers what was put into it, so that the next data set costs only the difference; whoever writes
-//! around it says so with [`Database::forget`].
+//! It remembers what was put into it, so that the next data set costs only the difference. Code that writes to it
+//! directly must report so with [`Database::forget`].
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -17,25 +17,25 @@ use model::sample::{SampleItem, item, key_of};
 use crate::endpoint::{Endpoint, Memory, call};
 use crate::table::create_table;
 
-/// Global indexes follow their table within a second, nearly always.
+/// Global indexes nearly always follow their table within a second.
 const PAUSES_MS: [u64; 5] = [50, 200, 500, 1000, 2000];
 
 pub struct Database {
     endpoint: Arc<dyn Endpoint>,
-    held: Mutex<BTreeMap<Place, Held>>,
+    held: Mutex<BTreeMap<ItemAddress, Held>>,
 }
 
-/// Where an item lies: its table and, as text, its key.
-type Place = (TableId, String);
+/// An item's address: its table and, as text, its key.
+type ItemAddress = (TableId, String);
 
 struct Held {
     key: Values,
-    /// None if it is not known what lies there.
+    /// `None` if it is not known what is stored there.
     values: Option<Values>,
 }
 
 impl Database {
-    /// What lies behind the endpoint. Its tables are there, and empty.
+    /// Uses the endpoint's tables, which exist and are empty.
     pub fn on(endpoint: Arc<dyn Endpoint>) -> Database {
         Database { endpoint, held: Mutex::default() }
     }
@@ -60,8 +60,8 @@ impl Database {
         call(self.endpoint.as_ref(), input).await
     }
 
-    /// Looks until it is right, or until reads that may lag behind must have caught up.
-    pub async fn patiently<T>(&self, look: impl AsyncFn() -> T, is_right: impl Fn(&T) -> bool) -> T {
+    /// Looks again and again until the result is right, or until eventually consistent reads must have caught up.
+    pub async fn until_consistent<T>(&self, look: impl AsyncFn() -> T, is_right: impl Fn(&T) -> bool) -> T {
         let mut seen = look().await;
         let pauses = if self.endpoint.is_immediate() { &[][..] } else { &PAUSES_MS };
         for pause in pauses {
@@ -82,59 +82,59 @@ impl Database {
         Ok(())
     }
 
-    /// Makes it hold this data and nothing else. Of two items with one key the later stays.
+    /// Makes it hold this data and nothing else. Of two items with the same key the later is kept.
     pub async fn hold(&self, model: &Model, items: &[SampleItem]) -> Result<(), Error> {
-        let wanted: BTreeMap<Place, &SampleItem> =
-            items.iter().map(|item| (place(model, item.table, &item.values).0, item)).collect();
-        for (place, key) in self.places() {
-            if !wanted.contains_key(&place) {
-                self.delete(model, place, &key).await?;
+        let wanted: BTreeMap<ItemAddress, &SampleItem> =
+            items.iter().map(|item| (address(model, item.table, &item.values).0, item)).collect();
+        for (address, key) in self.addresses() {
+            if !wanted.contains_key(&address) {
+                self.delete(model, address, &key).await?;
             }
         }
-        for (place, item) in &wanted {
-            if !self.holds(place, &item.values) {
+        for (address, item) in &wanted {
+            if !self.holds(address, &item.values) {
                 self.put(model, item).await?;
             }
         }
         Ok(())
     }
 
-    /// This item may have become another.
+    /// Records that this item may have been changed.
     pub fn forget(&self, model: &Model, table: TableId, values: &Values) {
         self.note(model, table, values, None);
     }
 
-    async fn delete(&self, model: &Model, place: Place, key: &Values) -> Result<(), Error> {
-        let table_name = model.table(place.0).name.value.clone();
+    async fn delete(&self, model: &Model, address: ItemAddress, key: &Values) -> Result<(), Error> {
+        let table_name = model.table(address.0).name.value.clone();
         self.call(DeleteItemInput { table_name, key: item(key), ..DeleteItemInput::default() }).await?;
-        self.known().remove(&place);
+        self.known().remove(&address);
         Ok(())
     }
 
-    fn places(&self) -> Vec<(Place, Values)> {
-        self.known().iter().map(|(place, held)| (place.clone(), held.key.clone())).collect()
+    fn addresses(&self) -> Vec<(ItemAddress, Values)> {
+        self.known().iter().map(|(address, held)| (address.clone(), held.key.clone())).collect()
     }
 
-    fn holds(&self, place: &Place, values: &Values) -> bool {
-        self.known().get(place).is_some_and(|held| held.values.as_ref() == Some(values))
+    fn holds(&self, address: &ItemAddress, values: &Values) -> bool {
+        self.known().get(address).is_some_and(|held| held.values.as_ref() == Some(values))
     }
 
     fn note(&self, model: &Model, table: TableId, item: &Values, values: Option<Values>) {
-        let (place, key) = place(model, table, item);
-        self.known().insert(place, Held { key, values });
+        let (address, key) = address(model, table, item);
+        self.known().insert(address, Held { key, values });
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<Place, Held>> {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<ItemAddress, Held>> {
         self.held.lock().expect("nobody panics while holding it")
     }
 }
 
-fn place(model: &Model, table: TableId, values: &Values) -> (Place, Values) {
+fn address(model: &Model, table: TableId, values: &Values) -> (ItemAddress, Values) {
     let key = key_of(model, table, values);
     ((table, format!("{key:?}")), key)
 }
 
-/// An item as attributes by name.
+/// The attributes of an item by name.
 pub fn values(item: &Item) -> Values {
     item.as_ref().iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
 }

@@ -1,4 +1,4 @@
-//! Whatever answers DynamoDB's requests: a database in memory, or one behind an address.
+//! Anything that answers DynamoDB's requests: a database in memory, or one behind an address.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use store::memory::MemoryStore;
 pub trait Endpoint: Send + Sync {
     fn send<'a>(&'a self, operation: &'a str, body: Vec<u8>) -> Answer<'a>;
 
-    /// Whether what was written is seen at once by every read, also by those that may lag behind.
+    /// Whether every read, also an eventually consistent one, sees a write at once.
     fn is_immediate(&self) -> bool;
 }
 
@@ -28,7 +28,7 @@ pub async fn call<I: Input<Request = Request>>(
     I::read_output(&endpoint.send(request.operation().name(), body).await?)
 }
 
-/// The same with documents, for operations of which only a few members matter.
+/// The same with JSON documents, for operations of which only a few members matter.
 pub async fn ask(endpoint: &dyn Endpoint, operation: &str, input: &Value) -> Result<Value, Error> {
     let answer = endpoint.send(operation, input.to_string().into_bytes()).await?;
     if answer.is_empty() {
@@ -40,13 +40,13 @@ pub async fn ask(endpoint: &dyn Endpoint, operation: &str, input: &Value) -> Res
 
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, Error>> + Send + 'a>>;
 
-/// A database of its own, gone when it is dropped.
+/// A separate database in memory, deleted when it is dropped.
 pub struct Memory {
     engine: Engine,
     caller: Caller,
 }
 
-/// Time stands still and chance counts up, so that a run is the same every time.
+/// A fixed clock and a counter instead of randomness, so that every run is the same.
 #[derive(Default)]
 struct Still(AtomicU64);
 
@@ -62,7 +62,8 @@ impl Environment for Still {
 
 impl Memory {
     pub async fn open() -> Result<Memory, Error> {
-        // A proof is about what requests do and cost: throughput and streams do not matter.
+        // A proof is about what requests do and cost, not about how many a table can take per second. Streams
+        // do not matter for it either.
         let options = Options { throttling: false, ignore_unserved: true, ..Options::default() };
         let engine = Engine::open_with(Arc::new(MemoryStore::new()), Arc::<Still>::default(), options).await;
         let engine = engine.map_err(|_| Error::internal())?;

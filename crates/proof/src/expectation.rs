@@ -16,7 +16,7 @@ use crate::trial::name_of;
 
 /// Rows of the file that overwrite each other.
 pub fn collisions(model: &Model) -> Vec<Finding> {
-    // What generated data shares with them has been looked at.
+    // Collisions with generated data have already been checked.
     let literal = rows(model).items.into_iter().filter(|item| item.entity.is_none()).collect();
     let rows = Sample { items: literal };
     let pairs = rows.collisions(model).into_iter();
@@ -58,10 +58,10 @@ async fn meet(
         let found = read::fetch(read, database, given).await?;
         compare(model, &expected, &found, |values| name_of(model, plan.table, values))
     };
-    database.patiently(look, Result::is_ok).await
+    database.until_consistent(look, Result::is_ok).await
 }
 
-/// Whether these are the rows expected, in order.
+/// Compares these rows with the expected ones, in order.
 pub fn compare_rows(
     model: &Model,
     table: TableId,

@@ -1,4 +1,4 @@
-//! Something that can be tried on any data, and so on less and less of it: the smallest data set that shows
+//! Something that can be tried on any data, and so on less and less of it, to find the smallest data set that shows
 //! a failure.
 
 use model::Model;
@@ -12,9 +12,9 @@ use crate::fault::Fault;
 use crate::trial::Trial;
 use crate::{group_read, read, write};
 
-/// How often data is made smaller at most. Halving needs few; a set that stays large is not worth more.
+/// How often data is made smaller. Halving needs few tries; a set that stays large is not worth more.
 const TRIES_MAX: usize = 150;
-/// Requests sent for that: a wide fan-out is tried less often.
+/// The most requests sent for that: a wide fan-out is tried less often.
 const REQUESTS_MAX: usize = 5_000;
 
 pub enum Experiment<'a> {
@@ -24,7 +24,7 @@ pub enum Experiment<'a> {
 }
 
 impl Experiment<'_> {
-    /// On a database, which is made to hold the data.
+    /// Runs on a database, which is made to hold the data.
     pub async fn run(&self, model: &Model, database: &Database, data: &[SampleItem]) -> Trial {
         if let Err(error) = database.hold(model, data).await {
             return Trial::failed(Fault::Refused(error.message));
@@ -32,16 +32,18 @@ impl Experiment<'_> {
         self.run_on(model, database, data).await
     }
 
-    /// On a database that holds the data.
+    /// Runs on a database that already holds the data.
     pub async fn run_on(&self, model: &Model, database: &Database, data: &[SampleItem]) -> Trial {
         let is_right = |trial: &Trial| trial.faults.is_empty();
         match self {
             Experiment::Read { read, given } => {
-                database.patiently(async || read::run(*read, database, data, given).await, is_right).await
+                database
+                    .until_consistent(async || read::run(*read, database, data, given).await, is_right)
+                    .await
             }
             Experiment::Group(group) => {
                 database
-                    .patiently(async || group_read::run(group, model, database, data).await, is_right)
+                    .until_consistent(async || group_read::run(group, model, database, data).await, is_right)
                     .await
             }
             Experiment::Write { pattern, touches } => {
@@ -50,7 +52,7 @@ impl Experiment<'_> {
         }
     }
 
-    /// Leaves out what is not needed to see the same kind of failure in memory, larger parts first.
+    /// Leaves out items that are not needed to see the same kind of failure in memory, larger parts first.
     pub async fn shrink(
         &self,
         model: &Model,
@@ -60,7 +62,7 @@ impl Experiment<'_> {
         let mut small = data.to_vec();
         let mut shown = fault.clone();
         let Ok(database) = Database::open(model).await else { return (small, shown) };
-        // What a write finds must be there.
+        // The items that a write needs must stay.
         let fixed = match self {
             Experiment::Write { touches, .. } => touches.iter().filter(|touch| touch.old.is_some()).count(),
             _ => 0,

@@ -9,26 +9,26 @@ use model::request::Unsendable;
 /// One way in which the database did not do what the model says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// Known before anything runs.
+    /// A gap of the plan, known before anything runs.
     Gap(String),
-    /// A value of the request is not known to who sends it.
+    /// The sender does not know a value of the request.
     Unknown(String),
     /// DynamoDB refuses the request.
     Refused(String),
-    /// Items that should have come back, or been there, and did not.
+    /// Items that should have been returned or stored and were not.
     Missing {
         items: Vec<String>,
     },
-    /// Items that came back and are not wanted.
+    /// Items that were returned and are not wanted.
     Unwanted {
         items: Vec<String>,
     },
-    /// Items that came back without, or with other, attributes.
+    /// Items that were returned with missing or different attributes.
     Attributes {
         item: String,
         attributes: Vec<String>,
     },
-    /// What came back stands in another order: this item before that one.
+    /// The result has another order: this item before that one.
     Order {
         earlier: String,
         later: String,
@@ -37,7 +37,7 @@ pub enum Fault {
         planned: u64,
         sent: u64,
     },
-    /// More pages than the one that the reader asks for, or than predicted.
+    /// More pages than the reader asks for, or than predicted.
     Pages {
         expected: u64,
         read: u64,
@@ -62,7 +62,7 @@ pub enum Fault {
         missing: Vec<String>,
         unwanted: Vec<String>,
     },
-    /// The plan says how an item stands in an index, and it stands otherwise.
+    /// The plan says whether an item is in an index, and the index disagrees.
     Membership {
         index: String,
         planned: String,
@@ -124,7 +124,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Gap(gap) => formatter.write_str(gap),
-            Fault::Unknown(what) => write!(formatter, "whoever sends the request does not know {what}"),
+            Fault::Unknown(what) => write!(formatter, "the sender of the request does not know {what}"),
             Fault::Refused(message) => write!(formatter, "DynamoDB refuses it: {message}"),
             Fault::Missing { items } => write!(formatter, "does not come back: {}", items.join(", ")),
             Fault::Unwanted { items } => {
@@ -159,12 +159,7 @@ impl fmt::Display for Fault {
             Fault::IndexRows { index, missing, unwanted } => {
                 let list =
                     |items: &[String]| if items.is_empty() { "none".to_owned() } else { items.join(", ") };
-                write!(
-                    formatter,
-                    "index `{index}` lacks {}, and has besides {}",
-                    list(missing),
-                    list(unwanted)
-                )
+                write!(formatter, "index `{index}` lacks {}, and also has {}", list(missing), list(unwanted))
             }
             Fault::Membership { index, planned, found } => {
                 write!(

@@ -1,4 +1,4 @@
-//! BatchGetItem and TransactGetItems, tried: what lies in the data comes back.
+//! Tries BatchGetItem and TransactGetItems: the items in the data are returned.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ async fn transact(
     Ok(items.map(|item| values(&item)).collect())
 }
 
-/// What lies in the data of what is asked for must come back, as it is.
+/// Of the items asked for, those in the data must be returned unchanged.
 fn item_faults(group: &Group, model: &Model, data: &[SampleItem], found: &[Values]) -> Vec<Fault> {
     let present =
         group.targets.iter().filter(|(target, _)| data.iter().any(|item| item.values == target.values));

@@ -1,11 +1,11 @@
-//! What runs a model on a database: the proof that every access pattern does what the model says.
+//! Runs a model on a database: the proof that every access pattern does what the model says.
 //!
 //! `model::plan` decides which request serves a pattern and names what is wrong with it: the symbolic half.
 //! This crate is the other half. [`prove`] makes data from the key templates, adds data that tries to break
 //! them ([`adversary`]), loads both into a database in memory, and sends every pattern through the real
-//! operations (`model::request`), with everything a client could know. What comes back is held against what the
-//! pattern means (`model::meaning`, by attributes alone), and what was charged against what the model predicts
-//! (`model::predict`). Failures are shown with the smallest data that shows them ([`experiment`]).
+//! operations (`model::request`), with all values that a client could know. The results are compared with what the
+//! pattern means (`model::meaning`, by attributes alone), and the charged units with the model's prediction
+//! (`model::predict`). Each failure comes with the smallest data that shows it ([`experiment`]).
 //!
 //! [`rehearse()`] plays a migration between two models in the same way.
 

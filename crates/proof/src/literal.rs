@@ -1,5 +1,5 @@
-//! The request that the file itself has for a pattern, sent as it is: DynamoDB takes it, it finds nothing but
-//! what the pattern asks for, and drops none of it. If rows are expected, it finds those.
+//! Sends the request that the file itself has for a pattern: DynamoDB must accept it, it must find only items that
+//! the pattern asks for, and drop none of them. If rows are expected, it must find those.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::expectation;
 use crate::fault::Fault;
 use crate::trial::name_of;
 
-/// What came back, as far as it is looked at.
+/// The parts of an answer that are checked.
 #[derive(Default)]
 struct Answer {
     items: Vec<Item>,
@@ -42,12 +42,12 @@ async fn run(
     data: &[SampleItem],
 ) -> Result<(), Fault> {
     let request = request?;
-    // Rows are expected of the file's own data alone.
+    // Rows are expected with respect to the file's own data only.
     let others = if pattern.expect.len() == 1 { &[][..] } else { data };
     let items = [others, &rows(model).items].concat();
     let database = Database::with(model, &items).await?;
     let answer = match send(&database, request).await {
-        // Whether a condition holds is up to the data.
+        // A condition may fail; that depends on the data.
         Err(error) if is_condition(&error) => return Ok(()),
         answer => answer?,
     };

@@ -1,4 +1,4 @@
-//! Requests that ask what they consumed, part by part. An application seldom does; a proof always does.
+//! Requests that ask for their consumed capacity, by table and index. An application seldom does; a proof always does.
 
 use api::{
     BatchGetItemInput, BatchWriteItemInput, DeleteItemInput, GetItemInput, PutItemInput, QueryInput,

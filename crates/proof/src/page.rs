@@ -1,4 +1,4 @@
-//! Whether a Query that asks for one page can find more than a page holds.
+//! Whether a Query that reads one page can match more than a page holds.
 
 use api::limits;
 use model::Model;
@@ -15,9 +15,9 @@ use crate::database::Database;
 use crate::experiment::Experiment;
 use crate::fault::Fault;
 
-/// So many items are loaded to show it; more are reckoned.
+/// At most this many items are loaded to show it; more are calculated.
 const ITEMS_MAX: usize = 1_500;
-/// Items shown of them.
+/// How many of them are shown.
 const SHOWN: usize = 2;
 
 pub async fn findings(model: &Model, pattern: &Pattern, plan: &Plan, data: &[SampleItem]) -> Option<Finding> {
@@ -42,7 +42,7 @@ pub async fn findings(model: &Model, pattern: &Pattern, plan: &Plan, data: &[Sam
     Some(shown(read, data, needed).await.unwrap_or_else(|| Finding::of(reckoned)))
 }
 
-/// What one request can find, by the largest counts that the file declares.
+/// The most that one request can match, by the largest counts that the file declares.
 fn bytes_at_most(model: &Model, footprints: &Footprints, read: &Read, plan: &ReadPlan) -> Option<f64> {
     let declared = read.returns.as_ref().map(|returns| returns.value.max.unwrap_or(returns.value.typical));
     let mut items = 0.0;
@@ -58,7 +58,7 @@ fn bytes_at_most(model: &Model, footprints: &Footprints, read: &Read, plan: &Rea
     Some(if items > 0.0 { bytes / items * each } else { 0.0 })
 }
 
-/// Siblings of one item, as many as cross a megabyte.
+/// Siblings of one item, as many as exceed a megabyte.
 async fn shown(read: PlannedRead<'_>, data: &[SampleItem], needed: usize) -> Option<Finding> {
     let first = data.iter().find(|item| item.entity.is_some_and(|id| read.plan.entities.contains(&id)))?;
     let siblings = (1..needed).map(|number| variant(read.model, first, number));

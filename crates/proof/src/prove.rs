@@ -14,15 +14,15 @@ use crate::fault::Fault;
 use crate::trial::{Trial, name_of};
 use crate::{adversary, expectation, group_read, literal, page};
 
-/// Kinds of failure shown of one pattern.
+/// How many kinds of failure are shown for one pattern.
 const FINDINGS_MAX: usize = 3;
-/// Items shown of a data set.
+/// How many items of a data set are shown.
 const SHOWN_MAX: usize = 4;
-/// Items that a transaction reads or writes.
+/// The most items that a transaction reads or writes.
 const TRANSACTION_ITEMS_MAX: u64 = api::limits::TRANSACTION_ACTIONS_MAX as u64;
-/// Requests sent for one read pattern: a wide fan-out is tried less often.
+/// The most requests sent for one read pattern: a wide fan-out is tried less often.
 const REQUESTS_MAX: usize = 1_000;
-/// What reads with a limit are tried with besides.
+/// A lower limit with which reads that have one are tried too.
 const LOWER_LIMIT: u64 = 2;
 
 /// Proves every pattern of the model in memory, or shows why not. The same model gives the same certificate.
@@ -35,7 +35,7 @@ pub fn prove(model: &Model) -> Certificate {
     runtime.expect("a runtime without threads needs nothing").block_on(proof)
 }
 
-/// The same on a database that has the model's tables, empty. Patterns are told when their turn comes.
+/// The same on a database that has the model's tables, empty. `turn` is called with each pattern before it is tried.
 pub async fn prove_on(model: &Model, database: &Database, turn: impl Fn(&str)) -> Certificate {
     certify(model, Ok(database), turn).await
 }
@@ -56,7 +56,7 @@ async fn certify(model: &Model, database: Result<&Database, Fault>, turn: impl F
     Certificate { model: model.name.value.clone(), items: prover.data.len(), findings, patterns }
 }
 
-/// The same on data that is there already, and stays as it is.
+/// The same on existing data, which is not changed.
 pub async fn certify_on(model: &Model, database: &Database, data: Vec<SampleItem>) -> Certificate {
     let beside = Database::open(model).await.ok();
     let prover = Prover { model, database: Some(database), beside, data };
@@ -65,7 +65,7 @@ pub async fn certify_on(model: &Model, database: &Database, data: Vec<SampleItem
     Certificate { model: model.name.value.clone(), items, findings: Vec::new(), patterns }
 }
 
-/// What comes of reads on data that is there, whatever the plan says of them.
+/// Tries reads on existing data, even if their plan has gaps.
 pub async fn try_reads<'m>(
     model: &'m Model,
     database: &Database,
@@ -84,7 +84,7 @@ pub async fn try_reads<'m>(
     proofs
 }
 
-/// Ordinary items and such as try to break the model, each key once. Keys that collide are found on the way.
+/// Ordinary items and those that try to break the model, each key once. Colliding keys are reported on the way.
 fn data(model: &Model, findings: &mut Vec<Finding>) -> Vec<SampleItem> {
     let mut data = sample(model, Scale::default()).items;
     data.retain(|item| item.entity.is_some_and(|id| model.entity(id).key.is_some()));
@@ -98,7 +98,7 @@ fn data(model: &Model, findings: &mut Vec<Finding>) -> Vec<SampleItem> {
     data
 }
 
-/// Items are made no larger than DynamoDB takes them; what the file declares may be.
+/// Generated items are never larger than DynamoDB allows; the file may declare larger ones.
 fn too_large(model: &Model) -> impl Iterator<Item = Finding> {
     let declared = model.entities.iter().filter_map(|entity| Some((entity, entity.size.as_ref()?.typical)));
     declared.filter(|(_, bytes)| *bytes > limits::ITEM_BYTES_MAX as u64).map(|(entity, bytes)| {
@@ -107,8 +107,8 @@ fn too_large(model: &Model) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// One finding for each pair of entities whose items overwrite each other; the entities are returned. A row
-/// of the file may well be one that was made besides: that proves nothing.
+/// One finding for each pair of entities whose items overwrite each other; returns the entities. A row
+/// of the file may be equal to a generated item: that proves nothing.
 fn collisions(model: &Model, data: &[SampleItem], findings: &mut Vec<Finding>) -> Vec<Option<EntityId>> {
     let literal = rows(model).items;
     let is_literal =
@@ -134,7 +134,7 @@ pub fn collision(model: &Model, pair: &[SampleItem]) -> Finding {
     Finding { data: shown(model, pair), ..Finding::of(Fault::Collision { key }) }
 }
 
-/// Puts the data into the database and returns what it takes: the later of two items with one key.
+/// Puts the data into the database and returns what it accepts: the later of two items with the same key.
 async fn load(
     model: &Model,
     database: &Database,
@@ -162,7 +162,7 @@ async fn load(
     loaded
 }
 
-/// Items for people, no more than they want to see.
+/// Items for display, and no more than a person wants to see.
 fn shown(model: &Model, items: &[SampleItem]) -> Vec<(String, model::predict::item::Values)> {
     let named = |item: &SampleItem| (model.table(item.table).name.value.clone(), item.values.clone());
     items.iter().take(SHOWN_MAX).map(named).collect()
@@ -170,9 +170,9 @@ fn shown(model: &Model, items: &[SampleItem]) -> Vec<(String, model::predict::it
 
 struct Prover<'m> {
     model: &'m Model,
-    /// Holds the data; none if it could not be made.
+    /// Holds the data; `None` if it could not be created.
     database: Option<&'m Database>,
-    /// Where other data is tried; none if the database itself may hold it for a while.
+    /// Where other data is tried; `None` if the database itself may hold it for a while.
     beside: Option<Database>,
     data: Vec<SampleItem>,
 }
@@ -184,7 +184,7 @@ struct Setup<'a> {
 }
 
 impl Prover<'_> {
-    /// Patterns are told when their turn comes.
+    /// Calls `turn` with each pattern before it is tried.
     async fn patterns(&self, turn: impl Fn(&str)) -> Vec<PatternProof> {
         let mut proofs = Vec::new();
         for pattern in &self.model.patterns {
@@ -244,11 +244,11 @@ impl Prover<'_> {
             let fault = Fault::NoData("item that the pattern asks for".to_owned());
             proof.findings.push(Finding::of(fault));
         }
-        let mut dearest = -1.0;
+        let mut most_expensive = -1.0;
         for Setup { experiment, data } in &setups {
             let trial = self.trial(experiment, database, data.as_deref()).await;
             let data = data.as_deref().unwrap_or(&self.data);
-            self.note(&trial, &mut dearest, proof);
+            self.note(&trial, &mut most_expensive, proof);
             for fault in &trial.faults {
                 let known = proof.findings.iter().any(|finding| finding.fault.is_like(fault));
                 if !known && proof.findings.len() < FINDINGS_MAX {
@@ -273,14 +273,14 @@ impl Prover<'_> {
         }
     }
 
-    fn note(&self, trial: &Trial, dearest: &mut f64, proof: &mut PatternProof) {
+    fn note(&self, trial: &Trial, most_expensive: &mut f64, proof: &mut PatternProof) {
         proof.tries += 1;
         proof.requests = proof.requests.max(trial.requests);
         proof.pages = proof.pages.max(trial.pages);
         proof.returned = proof.returned.max(trial.returned);
         proof.examined = proof.examined.max(trial.examined);
-        if trial.faults.is_empty() && trial.consumed.total() > *dearest {
-            *dearest = trial.consumed.total();
+        if trial.faults.is_empty() && trial.consumed.total() > *most_expensive {
+            *most_expensive = trial.consumed.total();
             let predicted = trial.predicted.parts(self.model);
             let consumed = trial.consumed.parts(self.model);
             let part = |((part, predicted), (_, consumed)): ((String, f64), (String, f64))| PartCapacity {
@@ -309,7 +309,7 @@ impl Prover<'_> {
         Finding { fault, given, data: shown(self.model, &small), more }
     }
 
-    /// Everything to be tried of a pattern.
+    /// All experiments for a pattern.
     fn setups<'a>(&'a self, pattern: &'a Pattern, plan: &'a Plan) -> Result<Vec<Setup<'a>>, Fault> {
         check_length(pattern, plan)?;
         let (reads, writes) = (pattern.reads().next(), pattern.writes().next());
@@ -320,7 +320,7 @@ impl Prover<'_> {
                     return Err(Fault::NoData("key".to_owned()));
                 };
                 let read = PlannedRead::new(self.model, read, plan);
-                // With a lower limit too, which cuts off even the little data there is here.
+                // Also with a lower limit, which cuts off even the little data there is here.
                 let lower = read.limit.filter(|limit| *limit > LOWER_LIMIT);
                 let lower = lower.map(|_| PlannedRead { limit: Some(LOWER_LIMIT), ..read });
                 let mut setups = Vec::new();
@@ -355,7 +355,7 @@ impl Prover<'_> {
     }
 }
 
-/// The refusal of DynamoDB would name the member of its JSON; this says what the model has to do with it.
+/// DynamoDB's message would name a member of its JSON; this one names the part of the model.
 fn check_length(pattern: &Pattern, plan: &Plan) -> Result<(), Fault> {
     let most = match (pattern.grouping, pattern.is_read()) {
         (Grouping::Single, _) => return Ok(()),

@@ -1,4 +1,4 @@
-//! A read, tried: the real requests are sent and what comes back is held against what the pattern means.
+//! Tries a read: sends the real requests and compares the results with what the pattern means.
 
 use std::cmp::Ordering;
 
@@ -21,10 +21,10 @@ use crate::fault::Fault;
 use crate::measured::Measured;
 use crate::trial::{Trial, name_of};
 
-/// Pages of one request are followed so far.
+/// The most pages of one request that are followed.
 const PAGES_MAX: u64 = 100;
 
-/// What one request gave.
+/// The answer to one request.
 #[derive(Default)]
 struct Answer {
     items: Vec<Item>,
@@ -34,7 +34,7 @@ struct Answer {
     consumed: Vec<ConsumedCapacity>,
 }
 
-/// The read is sent as planned, with what is given, to a database that holds the data.
+/// Sends the read as planned, with the given values, to a database that holds the data.
 pub async fn run(read: PlannedRead<'_>, database: &Database, data: &[SampleItem], given: &Given) -> Trial {
     match answers(read, database, given).await {
         Ok(answers) => judge(read, data, given, &answers),
@@ -42,7 +42,7 @@ pub async fn run(read: PlannedRead<'_>, database: &Database, data: &[SampleItem]
     }
 }
 
-/// What comes back, in order.
+/// The returned items, in order.
 pub async fn fetch(read: PlannedRead<'_>, database: &Database, given: &Given) -> Result<Vec<Values>, Fault> {
     let answers = answers(read, database, given).await?;
     Ok(answers.iter().flat_map(|answer| &answer.items).map(values).collect())
@@ -83,7 +83,7 @@ async fn answers(read: PlannedRead<'_>, database: &Database, given: &Given) -> R
     Ok(answers)
 }
 
-/// A Query. If it only counts, the items it counts are asked for besides.
+/// A Query. If it only counts, the counted items are read too.
 async fn query(database: &Database, input: QueryInput) -> Result<Answer, Fault> {
     let counts = input.select.is_some();
     let answer = pages(database, input.clone()).await?;
@@ -125,7 +125,7 @@ fn judge(read: PlannedRead<'_>, data: &[SampleItem], given: &Given, answers: &[A
     for consumed in answers.iter().flat_map(|answer| &answer.consumed) {
         trial.consumed.add_consumed(read.model, consumed);
     }
-    let found: Vec<Vec<Found>> = answers.iter().map(|answer| locate(read, data, &answer.items)).collect();
+    let found: Vec<Vec<FoundItem>> = answers.iter().map(|answer| locate(read, data, &answer.items)).collect();
     trial.faults = item_faults(read, data, given, &found);
     trial.faults.extend(shape_faults(read, answers, &trial));
     if trial.faults.is_empty() {
@@ -135,19 +135,19 @@ fn judge(read: PlannedRead<'_>, data: &[SampleItem], given: &Given, answers: &[A
     trial
 }
 
-/// Something that came back: where it lies in the data, if it does.
-struct Found {
+/// A returned item, and its position in the data if it is there.
+struct FoundItem {
     position: Option<usize>,
     values: Values,
 }
 
-fn locate(read: PlannedRead<'_>, data: &[SampleItem], items: &[Item]) -> Vec<Found> {
+fn locate(read: PlannedRead<'_>, data: &[SampleItem], items: &[Item]) -> Vec<FoundItem> {
     let table = read.plan.table;
     let locate = |item: &Item| {
         let values = values(item);
         let key = key_of(read.model, table, &values);
         let is_it = |one: &SampleItem| one.table == table && key_of(read.model, table, &one.values) == key;
-        Found { position: data.iter().position(is_it), values }
+        FoundItem { position: data.iter().position(is_it), values }
     };
     items.iter().map(locate).collect()
 }
@@ -156,11 +156,11 @@ fn item_faults(
     read: PlannedRead<'_>,
     data: &[SampleItem],
     given: &Given,
-    found: &[Vec<Found>],
+    found: &[Vec<FoundItem>],
 ) -> Vec<Fault> {
     let wanted = meaning::wanted(read.model, read.read, data, given);
-    let name = |found: &Found| name_of(read.model, read.plan.table, &found.values);
-    let is_wanted = |found: &&Found| found.position.is_some_and(|position| wanted.contains(&position));
+    let name = |found: &FoundItem| name_of(read.model, read.plan.table, &found.values);
+    let is_wanted = |found: &&FoundItem| found.position.is_some_and(|position| wanted.contains(&position));
     let unwanted: Vec<String> = found.iter().flatten().filter(|found| !is_wanted(found)).map(name).collect();
     if !unwanted.is_empty() {
         return vec![Fault::Unwanted { items: unwanted }];
@@ -175,8 +175,8 @@ fn limit(read: PlannedRead<'_>) -> usize {
     read.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
-/// Each request by itself must give the order asked for; a reader can merge what is sorted.
-fn order_fault(read: PlannedRead<'_>, data: &[SampleItem], found: &[Found]) -> Option<Fault> {
+/// Each request by itself must return the requested order; a reader can merge sorted results.
+fn order_fault(read: PlannedRead<'_>, data: &[SampleItem], found: &[FoundItem]) -> Option<Fault> {
     let items: Vec<&SampleItem> = found.iter().filter_map(|found| data.get(found.position?)).collect();
     let name = |item: &SampleItem| {
         let by = read.read.order.iter().filter_map(|order| {
@@ -191,12 +191,12 @@ fn order_fault(read: PlannedRead<'_>, data: &[SampleItem], found: &[Found]) -> O
         .map(|pair| Fault::Order { earlier: name(pair[0]), later: name(pair[1]) })
 }
 
-/// With a limit, the first of the order must be there; which of two equal ones is not said.
+/// With a limit, the first items of the order must be returned; of two equal ones it may be either.
 fn missing_fault(
     read: PlannedRead<'_>,
     data: &[SampleItem],
     wanted: &[usize],
-    found: &[Vec<Found>],
+    found: &[Vec<FoundItem>],
 ) -> Option<Fault> {
     let came: Vec<usize> = found.iter().flatten().filter_map(|found| found.position).collect();
     let last = wanted.len().min(limit(read)).checked_sub(1).map(|last| &data[wanted[last]]);
@@ -217,8 +217,8 @@ fn missing_fault(
     (!missing.is_empty()).then_some(Fault::Missing { items: missing })
 }
 
-/// What the table or index holds of the item, and nothing else.
-fn attribute_fault(read: PlannedRead<'_>, data: &[SampleItem], found: &Found) -> Option<Fault> {
+/// An item must have exactly the attributes that the table or index holds.
+fn attribute_fault(read: PlannedRead<'_>, data: &[SampleItem], found: &FoundItem) -> Option<Fault> {
     let item = &data.get(found.position?)?.values;
     let table = read.table();
     let held = match read.plan.index {
@@ -282,8 +282,8 @@ fn mode(read: PlannedRead<'_>) -> ReadMode {
     if read.plan.consistent { ReadMode::Strong } else { ReadMode::Eventual }
 }
 
-/// What it should have cost, from the sizes that the model gives the items found.
-fn predicted(read: PlannedRead<'_>, data: &[SampleItem], found: &[Vec<Found>]) -> Bill {
+/// The predicted units, from the sizes that the model gives the items found.
+fn predicted(read: PlannedRead<'_>, data: &[SampleItem], found: &[Vec<FoundItem>]) -> Bill {
     let mut bill = Bill::default();
     for found in found {
         let items: Vec<&Values> =

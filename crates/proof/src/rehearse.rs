@@ -1,14 +1,14 @@
-//! A migration, played on a database in memory before it is done anywhere else.
+//! Plays a migration on a database in memory before it is done anywhere else.
 //!
-//! The old model's tables are made and filled. Then every step is carried out through the real operations:
-//! UpdateTable, UpdateItem with the plan's conditions, transactions that copy. The application goes on
-//! writing meanwhile, also to the very items that a job has just read ([`application`]). After each step the
-//! patterns that must work at that point are tried: each old one until it is changed over, each new one from
-//! then on. At the end the new model is proven on the migrated data, and no item is lost. Last, the steps up
-//! to each one are played again and taken back, and the old patterns must work as before.
+//! The old model's tables are created and filled. Then every step is carried out through the real operations:
+//! UpdateTable, UpdateItem with the plan's conditions, transactions that copy. The application keeps
+//! writing in the meantime, also to items that a job has just read ([`application`]). After each step the
+//! patterns that must work at that point are tried: each old one until it is switched over, each new one from
+//! then on. At the end the new model is proven on the migrated data, and no item may be lost. Finally the steps up
+//! to each one are played again and undone, and the old patterns must work as before.
 //!
-//! Settings of tables are not played: they change nothing that a pattern finds. Tables are paid for on
-//! demand here, whatever the models say.
+//! Settings of tables are not played: they do not change what a pattern finds. All tables are on demand here,
+//! whatever the models say.
 
 mod application;
 mod job;
@@ -43,7 +43,7 @@ async fn play(migration: &Migration) -> Rehearsal {
     rehearsal
 }
 
-/// All steps, each with what works behind it; up to the first that fails.
+/// All steps, each with the patterns that work after it; up to the first that fails.
 async fn forwards(layout: &Layout, steps: &[Step]) -> Rehearsal {
     let mut rehearsal = Rehearsal::default();
     let mut stage = match Stage::open(layout).await {
@@ -85,7 +85,7 @@ async fn report(stage: &mut Stage<'_>, number: usize, step: &Step) -> StepReport
     report
 }
 
-/// The steps, and back from the last to the first: what of the old patterns does not work then.
+/// All steps, and back from the last to the first. Returns the old patterns that do not work then.
 async fn backwards(layout: &Layout, steps: &[Step]) -> Result<Vec<String>, String> {
     let mut stage = Stage::open(layout).await?;
     stage.wrong_from_the_start().await;

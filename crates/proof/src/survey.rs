@@ -1,8 +1,8 @@
-//! A look at somebody's table: what describes it, and a sample of its items from all over it.
+//! Surveys an existing table: its description, and a sample of its items from all parts of it.
 //!
-//! The table is scanned in segments, turn by turn and a page each, so that the sample is not one corner of
-//! it; and slowly, because whoever uses the table comes first. Behind a long row of one kind (a player's
-//! thousand matches) other kinds may hide, so they are looked for besides: from each row of items whose keys
+//! The table is scanned in segments, one page of each in turn, so that the sample is not from one corner only;
+//! and slowly, because the table's users come first. A long run of one kind of item (a player's
+//! thousand matches) may hide other kinds, so these are searched for too: after each run of items whose keys
 //! begin with the same word, the scan jumps to the next word.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -15,18 +15,18 @@ use crate::apply::state::{State, observe};
 use crate::endpoint::{Endpoint, ask};
 
 const SEGMENTS_MAX: usize = 16;
-/// Of what is looked for, so many items of each word at most: enough to tell words from values.
+/// How many items of each word are read in that search: enough to distinguish words from values.
 const WORD_ITEMS: usize = 3;
-/// So many items are looked at for others, at least.
+/// At least this many items are read in that search.
 const OTHERS_MIN: usize = 100;
-/// Sorts behind whatever follows a word.
+/// Sorts after anything that can follow a word.
 const HIGHEST: char = '\u{10FFFF}';
 const LARGEST_NUMBER: &str = "9.9999999999999999999999999999999999999E+125";
-/// Read units used each second: a thirtieth of what one partition bears is seldom missed.
+/// Read units used per second: a thirtieth of what one partition sustains is seldom missed.
 const UNITS_PER_SECOND: f64 = 100.0;
 
-/// The table as the format `table-contents` has it, with so many items at most; none if there is no such
-/// table. `tell` hears how many of them there are so far.
+/// The table in the format `table-contents`, with at most this many items; `None` if there is no such
+/// table. `tell` is called with the number of items read so far.
 pub async fn survey(
     endpoint: &dyn Endpoint,
     table: &str,
@@ -81,7 +81,7 @@ impl Survey<'_> {
     async fn sample(&self, tell: &impl Fn(usize)) -> Result<(Vec<Value>, bool), Error> {
         let mut open = self.scans();
         let mut items = Vec::new();
-        // Each answer brings an item or ends a segment, so this ends, too.
+        // Each answer has an item or ends a segment, so the loop ends.
         while items.len() < self.items_max {
             let share = (self.items_max - items.len()).div_ceil(open.len().max(1));
             let Some(page) = self.page(&mut open, share, Value::clone).await? else { break };
@@ -91,7 +91,7 @@ impl Survey<'_> {
         Ok((items, !open.is_empty()))
     }
 
-    /// Adds items of other words: a quarter as many as there are, and in a small sample some more.
+    /// Adds items of other words: a quarter as many as there are, and somewhat more in a small sample.
     async fn look_for_others(&self, items: &mut Vec<Value>, tell: &impl Fn(usize)) -> Result<(), Error> {
         let mut known: BTreeSet<String> = items.iter().map(|item| self.place(item)).collect();
         let mut open = self.scans();
@@ -123,8 +123,8 @@ impl Survey<'_> {
         (0..segments).map(scan).collect()
     }
 
-    /// The next page of the segment whose turn it is, with so many items at most; none if all are at their
-    /// end. `onwards` says from where the segment goes on, given where it stopped.
+    /// The next page of the segment whose turn it is, with at most this many items; `None` if all segments have
+    /// ended. `onwards` maps the key at which the segment stopped to the one where it continues.
     async fn page(
         &self,
         open: &mut VecDeque<Value>,
@@ -147,8 +147,8 @@ impl Survey<'_> {
     }
 }
 
-/// The key behind all that begin with the same word: `ORDER#2026…` -> `ORDER#` and the highest character.
-/// Numbers have no words: the next is another partition.
+/// The key after all that begin with the same word: `ORDER#2026…` -> `ORDER#` and the highest character.
+/// Numbers have no words: the next key is in another partition.
 fn past_word(key: &Value, sort: Option<&String>) -> Value {
     let mut past = key.clone();
     let Some(sort) = sort else { return past };

@@ -10,7 +10,7 @@ use item::Type;
 use model::model as design;
 use model::model::{Billing, Index, IndexKind, KeyAttribute, KeySchema, Table, Throughput};
 
-/// None if the keys are yet to be designed.
+/// `None` if the keys have not been designed yet.
 pub fn create_table(table: &Table) -> Option<CreateTableInput> {
     let key = table.key.as_ref()?;
     let of_kind = |kind| table.indexes.iter().filter(move |index| index.kind == kind);
@@ -86,7 +86,7 @@ fn projection(index: &Index) -> Projection {
     Projection { projection_type: Some(projection_type), non_key_attributes: names }
 }
 
-/// Five units, as DynamoDB's own console takes, where the file leaves them open.
+/// Five units where the file declares none, as in DynamoDB's console.
 fn provisioned(table: &Table, throughput: &Throughput) -> Option<ProvisionedThroughput> {
     const UNITS: u64 = 5;
     let of = |capacity: Option<&design::Capacity>| {

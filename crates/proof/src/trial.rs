@@ -1,4 +1,4 @@
-//! One pattern, tried once.
+//! One try of one pattern.
 
 use model::Model;
 use model::model::TableId;
@@ -8,12 +8,12 @@ use model::template::plain_text;
 use crate::bill::Bill;
 use crate::fault::Fault;
 
-/// What came of it.
+/// The result of a try.
 #[derive(Clone, Debug, Default)]
 pub struct Trial {
     pub requests: u64,
     pub pages: u64,
-    /// Items read by the database, and items that came back.
+    /// Items that the database read, and items that it returned.
     pub examined: u64,
     pub returned: u64,
     pub predicted: Bill,
@@ -27,7 +27,7 @@ impl Trial {
     }
 }
 
-/// An item by its primary key, for people: `CUST#a1b2 PROFILE`.
+/// An item by its primary key, for display: `CUST#a1b2 PROFILE`.
 pub fn name_of(model: &Model, table: TableId, item: &Values) -> String {
     let schema = model.table(table).key.iter();
     let parts = schema.flat_map(|schema| schema.attributes()).filter_map(|key| item.get(&key.name));

@@ -1,4 +1,4 @@
-//! A write, tried: the real operation is sent, then the table and every index are held against what the
+//! Tries a write: sends the real operation, then compares the table and every index with what the
 //! model says they must hold.
 
 use api::{GetItemInput, ScanInput};
@@ -16,7 +16,7 @@ use crate::fault::Fault;
 use crate::measured::Measured;
 use crate::trial::{Trial, name_of};
 
-/// The writes are sent to a database that holds the data.
+/// Sends the writes to a database that holds the data.
 pub async fn run(
     model: &Model,
     pattern: &Pattern,
@@ -40,7 +40,7 @@ pub async fn run(
         trial.faults.extend(touch.effects.iter().filter_map(|effect| membership_fault(model, touch, effect)));
     }
     let look = async || stored_faults(model, database, data, touches).await;
-    match database.patiently(look, |found| found.as_ref().is_ok_and(Vec::is_empty)).await {
+    match database.until_consistent(look, |found| found.as_ref().is_ok_and(Vec::is_empty)).await {
         Ok(faults) => trial.faults.extend(faults),
         Err(fault) => trial.faults.push(fault),
     }
@@ -89,7 +89,7 @@ async fn single(
     })
 }
 
-/// The plan told how the item stands in the index before and after.
+/// Compares the plan's claim whether the item is in the index, before and after, with the item itself.
 fn membership_fault(model: &Model, touch: &Touch<'_>, effect: &IndexEffect) -> Option<Fault> {
     if touch.write.verb == WriteVerb::Check {
         return None;
@@ -111,7 +111,7 @@ fn membership_fault(model: &Model, touch: &Touch<'_>, effect: &IndexEffect) -> O
     before.or_else(|| wrong(effect.after, stands(touch.new.as_ref())))
 }
 
-/// Each item written, and all rows of every index of its table.
+/// Each written item, and all rows of every index of its table.
 async fn stored_faults(
     model: &Model,
     database: &Database,

@@ -1,4 +1,4 @@
-//! A model is applied to a database: what is decided, and that it is enough.
+//! Applies a model to a database: what is decided, and that it is enough.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -35,7 +35,7 @@ async fn apply(model: &Model, endpoint: &dyn Endpoint, delete_indexes: bool) -> 
     done
 }
 
-/// Streams and recovery are not kept by every database yet.
+/// Not every database keeps streams and recovery yet.
 fn without_unkept(done: Vec<String>) -> Vec<String> {
     let unkept = |what: &String| what.starts_with("stream") || what.starts_with("point-in-time");
     done.into_iter().filter(|what| !unkept(what)).collect()
@@ -155,7 +155,7 @@ fn a_local_index_that_is_missing_stops_everything() {
     assert_eq!(decided.impossible, ["the local index byTotal is not there; those are made with their table"]);
 }
 
-/// Takes one write of a batch and gives back the others; takes no batch at all at first.
+/// Accepts one write of a batch and returns the others as unprocessed; at first it accepts none.
 struct Busy {
     database: Memory,
     refused: Mutex<usize>,
@@ -199,7 +199,7 @@ fn what_a_busy_table_gives_back_is_sent_again() {
     });
 }
 
-/// Reads of an index see nothing of the last write when they first look.
+/// The first read of an index does not see the last write.
 struct Lagging {
     database: Memory,
     behind: Mutex<bool>,

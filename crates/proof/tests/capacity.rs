@@ -21,7 +21,7 @@ indexes: { GSI1: { project: all }, GSI2: { project: keys }, byVersion: { type: l
 patterns:
   P: ";
 
-/// The units of the dearest try: `app 4, GSI1 2`. Nothing is proven unless they were predicted.
+/// The units of the most expensive try: `app 4, GSI1 2`. A proof fails unless they were predicted.
 fn check(pattern: &str, expected: &str) {
     let source = Source::new("model.yaml", format!("{MODEL}{pattern}\n"));
     let reading = file::read(&source);

@@ -1,4 +1,4 @@
-//! What `design` finds for patterns without keys is proven, as any model is.
+//! The designs that `design` finds for patterns without keys are proven like any model.
 
 use std::path::Path;
 

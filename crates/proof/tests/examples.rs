@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use model::plan::{ReadOperation, plan};
-use model::predict::typical::{self, Doubt, Footprints};
+use model::predict::typical::{self, Assumption, Footprints};
 use model::{Model, Source, file};
 use proof::Verdict;
 
@@ -42,8 +42,8 @@ fn every_example_is_proven() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// A pattern that touches single items costs what the estimate from declared sizes says, to the half unit:
-/// the certificate's dearest try against the dearest that the estimate deems possible.
+/// A pattern that touches single items costs what the estimate from declared sizes says, to the half unit: the
+/// certificate's most expensive try against the most expensive case of the estimate.
 #[test]
 fn what_costs_are_reckoned_from_is_what_single_items_consume() {
     for path in examples() {
@@ -57,7 +57,7 @@ fn what_costs_are_reckoned_from_is_what_single_items_consume() {
             {
                 continue;
             }
-            let estimate = typical::pattern(&model, &footprints, pattern, &plan, Doubt::Worst);
+            let estimate = typical::pattern(&model, &footprints, pattern, &plan, Assumption::Worst);
             let reckoned = estimate.read_units() + estimate.write_units();
             assert_eq!(reckoned, proof.consumed(), "{} of {}", proof.pattern, path.display());
         }

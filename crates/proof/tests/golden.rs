@@ -1,4 +1,4 @@
-//! Mistakes of well-known guides that only show when the model runs. Rules find them too, each in its place:
+//! Mistakes of well-known guides that only show when the model runs. Rules find them too, each at its own line:
 //! the `model` crate tests that on the same files.
 
 use std::path::Path;

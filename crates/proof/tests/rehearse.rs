@@ -1,5 +1,5 @@
-//! Migrations are played: what the plan promises holds after every step, and on the way back. Plans that
-//! were tampered with fail, so that the rest means something.
+//! Plays migrations: the promises of the plan hold after every step, and on the way back. Plans with a step left out
+//! fail, which shows that the other tests can fail.
 
 use std::path::Path;
 

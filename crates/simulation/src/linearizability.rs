@@ -124,8 +124,13 @@ impl<S: Clone> Configuration<S> {
 
 impl<O: Operation> Search<'_, O> {
     fn run(&self, initial: O::State) -> Result<(), Violation> {
-        let start =
-            Configuration { first: 0, beyond: Vec::new(), applied: Vec::new(), state: initial, without: None };
+        let start = Configuration {
+            first: 0,
+            beyond: Vec::new(),
+            applied: Vec::new(),
+            state: initial,
+            without: None,
+        };
         let mut entered = HashSet::from([start.clone()]);
         let mut furthest = start.clone();
         let mut unexplored = vec![start];
@@ -185,7 +190,9 @@ impl<O: Operation> Search<'_, O> {
             if *invoked > deadline || configuration.applied.contains(&number) {
                 continue;
             }
-            if let Some(state) = difference(configuration, *operation).filter(|state| *state != configuration.state) {
+            if let Some(state) =
+                difference(configuration, *operation).filter(|state| *state != configuration.state)
+            {
                 let next = configuration.after_pending(number, state);
                 if self.may_leave_epoch(configuration, &next) {
                     unexplored.push(next);
@@ -196,15 +203,23 @@ impl<O: Operation> Search<'_, O> {
     }
 
     /// Whether no remaining call requires the epoch that is left.
-    fn may_leave_epoch(&self, configuration: &Configuration<O::State>, next: &Configuration<O::State>) -> bool {
+    fn may_leave_epoch(
+        &self,
+        configuration: &Configuration<O::State>,
+        next: &Configuration<O::State>,
+    ) -> bool {
         let epoch = O::epoch(&configuration.state).filter(|epoch| O::epoch(&next.state) != Some(*epoch));
         let requiring = epoch.and_then(|epoch| self.requiring.get(&epoch)).into_iter().flatten();
         requiring.into_iter().all(|number| next.includes(*number))
     }
 
     fn stuck(&self, configuration: &Configuration<O::State>) -> Violation {
-        let stuck: Vec<String> =
-            self.candidates(configuration).0.iter().map(|number| format!("{:?}", self.completed[*number])).collect();
+        let stuck: Vec<String> = self
+            .candidates(configuration)
+            .0
+            .iter()
+            .map(|number| format!("{:?}", self.completed[*number]))
+            .collect();
         Violation::NotLinearizable {
             explained: configuration.explained(),
             calls: self.completed.len(),

@@ -214,8 +214,12 @@ impl Graph {
             }
         }
         let Some((first, _)) = left.first_key_value() else { return BTreeSet::new() };
-        let back =
-            |node: Node| *before[&node].iter().find(|node| left.contains_key(node)).expect("every remaining node has a predecessor");
+        let back = |node: Node| {
+            *before[&node]
+                .iter()
+                .find(|node| left.contains_key(node))
+                .expect("every remaining node has a predecessor")
+        };
         let mut walked = BTreeSet::new();
         let mut node = *first;
         while walked.insert(node) {

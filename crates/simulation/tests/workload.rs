@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use simulation::{
-    Action, Answer, Client, Clock, Content, Event, Fault, Findings, Key, Kind, Request, check, final_reads, setup,
+    Action, Answer, Client, Clock, Content, Event, Fault, Findings, Key, Kind, Request, check, final_reads,
+    setup,
 };
 
 const CLIENTS: usize = 16;

@@ -4,20 +4,20 @@ use std::process::ExitCode;
 
 use clap::Args;
 use proof::Certificate;
-use proof::apply::{self, Change, Changes, Loaded, Outcome};
+use proof::apply::{self, Loaded, Outcome, TableChange, TableChanges};
 use serde_json::{Value, json};
 
 use super::endpoint::{EndpointArguments, Http, explained, runtime};
 use super::progress::Progress;
 use super::{FOUND, ModelFile, UNREADABLE, output, prove};
 
-/// Make the model's tables on a database, or change them to what the model says.
+/// Create the model's tables on a database, or change them to match the model.
 ///
-/// What differs is found by DescribeTable, and changed one thing at a time. What the model leaves open stays
+/// Differences are found by DescribeTable, and changed one at a time. What the model leaves open stays
 /// as it is. Nothing is deleted or overwritten unless it is asked for. `--plan` shows what would be done.
 ///
-/// The status is 0 if all is as the model says, 1 if something can't be or is not proven, 2 if the file is no
-/// model or the database does not answer.
+/// The status is 0 if everything matches the model, 1 if something can't be changed or is not proven, 2 if the file
+/// is not a model or the database does not answer.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lodestone model apply model.yaml --endpoint-url http://localhost:8000 --plan
@@ -30,15 +30,15 @@ pub struct Apply {
     #[command(flatten)]
     endpoint: EndpointArguments,
 
-    /// Show what would be done, and do nothing
+    /// Show what would be done, and change nothing
     #[arg(long, conflicts_with_all = ["samples", "prove"])]
     plan: bool,
 
-    /// Delete indexes that the model does not have, and make anew those that it has otherwise
+    /// Delete indexes that the model does not have, and create those again that it has in another form
     #[arg(long)]
     delete_indexes: bool,
 
-    /// Load sample data, made from the key templates; items that are there stay as they are
+    /// Load sample data, generated from the key templates; existing items stay as they are
     #[arg(long)]
     samples: bool,
 
@@ -46,7 +46,7 @@ pub struct Apply {
     #[arg(long, requires = "samples")]
     overwrite: bool,
 
-    /// Prove every access pattern on this database, in tables of its own that are deleted afterwards
+    /// Prove every access pattern on this database, in separate tables that are deleted afterwards
     #[arg(long)]
     prove: bool,
 
@@ -55,11 +55,11 @@ pub struct Apply {
     json: bool,
 }
 
-/// What became of a table.
+/// The result for one table.
 struct Applied {
     table: String,
-    changes: Changes,
-    /// One for each change that was tried, and why the last failed.
+    changes: TableChanges,
+    /// One for each change that was tried; the last may be an error.
     outcomes: Vec<Outcome>,
     error: Option<api::Error>,
 }
@@ -83,7 +83,7 @@ impl Apply {
                 ExitCode::from(if report.is_right() { 0 } else { FOUND })
             }
             Err(error) => {
-                output::complain(&explained(&error));
+                output::print_error(&explained(&error));
                 ExitCode::from(UNREADABLE)
             }
         }
@@ -115,7 +115,7 @@ impl Apply {
         Ok(report)
     }
 
-    /// None if the table has no keys yet.
+    /// `None` if the table has no keys yet.
     async fn table(
         &self,
         table: &model::model::Table,
@@ -153,7 +153,7 @@ impl Apply {
     }
 }
 
-/// Everything that is told in the end.
+/// Everything that is printed at the end.
 #[derive(Default)]
 struct Report {
     tables: Vec<Applied>,
@@ -204,23 +204,23 @@ impl Report {
 }
 
 impl Applied {
-    /// What would still have to be done was taken by the database, but not kept.
-    fn compare(&mut self, rest: Changes) {
+    /// Changes that are still needed were accepted by the database, but not kept.
+    fn compare(&mut self, rest: TableChanges) {
         for (change, outcome) in self.changes.changes.iter().zip(&mut self.outcomes) {
             if *outcome == Outcome::Done && rest.changes.iter().any(|one| one.what == change.what) {
                 *outcome = Outcome::NotKept;
             }
         }
-        let tried = |rest: &Change| self.changes.changes.iter().any(|change| change.what == rest.what);
-        let lost: Vec<&Change> = rest.changes.iter().filter(|rest| !tried(rest)).collect();
+        let tried = |rest: &TableChange| self.changes.changes.iter().any(|change| change.what == rest.what);
+        let lost: Vec<&TableChange> = rest.changes.iter().filter(|rest| !tried(rest)).collect();
         if self.error.is_none() {
             let notes = lost.iter().map(|change| format!("{}: not kept by this database", change.what));
             self.changes.left.extend(notes);
         }
     }
 
-    /// Each change with how it ended.
-    fn ends(&self, plan: bool) -> impl Iterator<Item = (&Change, &'static str)> {
+    /// Each change with its result.
+    fn ends(&self, plan: bool) -> impl Iterator<Item = (&TableChange, &'static str)> {
         let ended = move |position: usize| match self.outcomes.get(position) {
             _ if plan => "planned",
             Some(Outcome::Done) => "done",
@@ -246,14 +246,14 @@ impl Applied {
         }
         match &self.error {
             Some(error) => output::print(&format!("  {}\n", explained(error))),
-            None if self.changes == Changes::default() => output::print("  nothing to change\n"),
+            None if self.changes == TableChanges::default() => output::print("  nothing to change\n"),
             None => {}
         }
     }
 
     fn json(&self) -> Value {
         let plan = self.outcomes.is_empty() && self.error.is_none();
-        let change = |(change, end): (&Change, &'static str)| {
+        let change = |(change, end): (&TableChange, &'static str)| {
             json!({
                 "what": change.what, "operation": change.operation, "input": change.input, "outcome": end,
             })

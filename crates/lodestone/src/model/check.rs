@@ -7,7 +7,7 @@ use model::{Diagnostic, Source, check, diagnostic, file};
 
 use super::{FOUND, ModelFile, UNREADABLE, output};
 
-/// Show every problem of a model file. The status is 1 if there is an error, 2 if the file is no model.
+/// Show every problem of a model file. The status is 1 if there is an error, 2 if the file is not a model.
 #[derive(Args)]
 pub struct Check {
     #[command(flatten)]

@@ -11,8 +11,8 @@ use super::{ModelFile, UNREADABLE, output};
 /// Show each access pattern as code.
 ///
 /// The requests are those that `prove` sends, with keys, expressions, names and values filled in from the
-/// example data (`lodestone model export --to sample-data` has it). Only names that can't stand in an expression
-/// as they are get an alias. Several shards, and pages, are shown as the loop over them.
+/// example data (`lodestone model export --to sample-data` prints it). Only names that an expression can't use
+/// directly get an alias. Several shards, and pages, are shown as a loop.
 #[derive(Args)]
 #[command(after_help = "Example:\n  lodestone model code model.yaml --pattern A2 --language boto3")]
 pub struct Code {
@@ -27,7 +27,7 @@ pub struct Code {
     #[arg(long, value_parser = PossibleValuesParser::new(Language::ALL.map(Language::name)), default_value = "cli")]
     language: String,
 
-    /// Print the requests as JSON, with what they find or leave on the example data.
+    /// Print the requests as JSON, with what they find or store on the example data.
     #[arg(long)]
     json: bool,
 }
@@ -41,7 +41,7 @@ impl Code {
         let examples = code::examples(&model, self.pattern.as_deref());
         if let (Some(pattern), true) = (&self.pattern, examples.is_empty()) {
             let known: Vec<&str> = model.patterns.iter().map(|one| one.id.value.as_str()).collect();
-            output::complain(&format!("there is no pattern `{pattern}`; there are {}", known.join(", ")));
+            output::print_error(&format!("there is no pattern `{pattern}`; there are {}", known.join(", ")));
             return ExitCode::from(UNREADABLE);
         }
         match self.json {

@@ -10,7 +10,7 @@ use model::plan::plan;
 use super::prices::Prices;
 use super::{ModelFile, UNREADABLE, output};
 
-/// Price a model by the month: on demand, provisioned with auto scaling, and reserved.
+/// Price a model per month: on demand, provisioned with auto scaling, and reserved.
 #[derive(Args)]
 pub struct Cost {
     /// The model file.
@@ -20,7 +20,7 @@ pub struct Cost {
     #[command(flatten)]
     prices: Prices,
 
-    /// The Region whose prices count, instead of the model's.
+    /// The Region whose prices apply, instead of the model's.
     #[arg(long)]
     region: Option<String>,
 
@@ -36,7 +36,7 @@ pub struct Cost {
     #[arg(long)]
     json: bool,
 
-    /// Print the prices and limits that are built in, to be edited and given to `--prices`.
+    /// Print the built-in prices and limits, which you can edit and pass to `--prices`.
     #[arg(long)]
     print_prices: bool,
 }
@@ -63,7 +63,7 @@ impl Cost {
         let plans: Vec<_> = model.patterns.iter().map(|pattern| plan(&model, pattern)).collect();
         let settings = Settings { region: self.region.clone(), stream_readers: self.stream_readers };
         cost(&model, &plans, &facts, &settings).map_err(|UnknownRegion { region, known }| {
-            output::complain(&format!(
+            output::print_error(&format!(
                 "there are no prices for {region}; there are for {}",
                 known.join(", ")
             ));
@@ -144,7 +144,7 @@ fn storage(costs: &Costs) {
 }
 
 fn ways(costs: &Costs) {
-    heading("Ways to pay, by the month");
+    heading("Ways to pay, per month");
     let cheapest = costs.ways.iter().map(|way| way.bill.total()).fold(f64::INFINITY, f64::min);
     let declared = ("as the file says", "", &costs.declared);
     let all = costs.ways.iter().map(|way| (way.mode.name(), way.class, &way.bill)).chain([declared]);
@@ -240,7 +240,7 @@ fn gigabytes(bytes: f64, costs: &Costs) -> String {
     format!("{} GB", rounded(bytes / costs.gigabyte_bytes))
 }
 
-/// Three digits behind the point at most: enough to read, not to reckon with.
+/// At most three decimals: enough to read, not to calculate with.
 fn rounded(value: f64) -> String {
     number((value * 1_000.0).round() / 1_000.0)
 }

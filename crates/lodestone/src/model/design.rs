@@ -13,25 +13,25 @@ use super::prices::Prices;
 use super::{FOUND, ModelFile, UNREADABLE, output};
 
 /// Find keys, indexes, projections and shards for the access patterns of a model. The result is again a
-/// model file, with the reasons as comments. Keys the file has are not looked at, except to compare. The
-/// status is 1 if a pattern can't be served, 2 if the file is no model.
+/// model file, with the reasons as comments. Keys in the file are ignored, except to compare. The
+/// status is 1 if a pattern can't be served, 2 if the file is not a model.
 #[derive(Args)]
 pub struct Design {
     #[command(flatten)]
     file: ModelFile,
 
-    /// Whether indexes are shared by what fits together, or each serves one purpose and is named after it.
+    /// Whether entities share indexes, or each index serves one purpose and is named after it.
     #[arg(long, value_enum, default_value = "overloaded")]
     indexes: Style,
 
     #[command(flatten)]
     prices: Prices,
 
-    /// How much of a partition a key should use, in percent: what is hotter is sharded.
+    /// How much of a partition a key should use, in percent: hotter keys are sharded.
     #[arg(long, value_name = "PERCENT", default_value_t = 70, value_parser = clap::value_parser!(u8).range(1..=100))]
     headroom: u8,
 
-    /// Write the model there and show the reasons here.
+    /// Write the model to this file and print the reasons.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -86,7 +86,7 @@ impl Design {
         if let Some(path) = &self.output
             && let Err(error) = std::fs::write(path, &designed.text)
         {
-            output::complain(&format!("{}: {error}", path.display()));
+            output::print_error(&format!("{}: {error}", path.display()));
             return ExitCode::from(UNREADABLE);
         }
         match (self.json, &self.output) {
@@ -94,7 +94,7 @@ impl Design {
             (false, Some(_)) => report(designed),
             (false, None) => {
                 output::print(&designed.text);
-                designed.notes.iter().for_each(|note| output::complain(note));
+                designed.notes.iter().for_each(|note| output::print_error(note));
             }
         }
         ExitCode::SUCCESS
@@ -143,5 +143,5 @@ fn report(designed: &Designed) {
     if !designed.complete {
         output::print("The search ended at its bound: a better design may exist.\n");
     }
-    designed.notes.iter().for_each(|note| output::complain(note));
+    designed.notes.iter().for_each(|note| output::print_error(note));
 }

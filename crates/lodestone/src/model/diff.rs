@@ -12,40 +12,40 @@ use serde_json::{Value, json};
 use super::prices::Prices;
 use super::{FOUND, ModelFile, UNREADABLE, output};
 
-/// Plan the way from one model to another while the application runs.
+/// Plan the migration from one model to another while the application runs.
 ///
-/// What changed, then the steps in order: indexes made and deleted one at a time, writers that write both,
-/// back-fills and copies with their conditions, each pattern changed over, and how to go back from each step;
+/// Shows what changed, then the steps in order: indexes created and deleted one at a time, writers that write both,
+/// back-fills and copies with their conditions, each pattern switched over, and how to undo each step;
 /// with the time and the cost of every job.
 ///
-/// `--rehearse` plays it first: on a database in memory with data of the old model, step by step, while the
-/// application goes on writing. After each step the patterns that must work are tried, and the way back too.
+/// `--rehearse` plays it first: on a database in memory with data of the old model, step by step, while an
+/// application keeps writing. After each step the patterns that must work are tried, and the way back too.
 ///
-/// The status is 0 if there is a way and its rehearsal went well, 1 if not, 2 if a file is no model.
+/// The status is 0 if there is a plan and its rehearsal succeeded, 1 if not, 2 if a file is not a model.
 ///
 /// Example: lodestone model diff model.yaml next.yaml --rate 1000 --rehearse
 #[derive(Args)]
 pub struct Diff {
-    /// The model as it is.
+    /// The current model.
     #[arg(value_name = "OLD")]
     old: PathBuf,
 
-    /// The model as it shall be.
+    /// The new model.
     #[arg(value_name = "NEW")]
     new: PathBuf,
 
-    /// Write units each second that a job may use.
+    /// Write units per second that a job may use.
     #[arg(long, value_name = "UNITS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
 
     #[command(flatten)]
     prices: Prices,
 
-    /// The Region whose prices count, instead of the new model's.
+    /// The Region whose prices apply, instead of the new model's.
     #[arg(long)]
     region: Option<String>,
 
-    /// Play the steps on a database in memory, and back from each.
+    /// Play the steps on a database in memory, and undo each.
     #[arg(long)]
     rehearse: bool,
 
@@ -72,7 +72,7 @@ impl Diff {
         let facts = self.prices.facts()?;
         let settings = Settings { region: self.region.clone(), rate: f64::from(self.rate) };
         migrate(&old, &new, &facts, &settings).map_err(|UnknownRegion { region, known }| {
-            output::complain(&format!(
+            output::print_error(&format!(
                 "there are no prices for {region}; there are for {}",
                 known.join(", ")
             ));

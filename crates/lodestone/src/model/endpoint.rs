@@ -1,4 +1,4 @@
-//! The database that a command talks to: where it is, and as whom.
+//! The database that a command talks to: its address and the credentials.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use super::{UNREADABLE, output};
 
 #[derive(Args)]
 pub struct EndpointArguments {
-    /// Where the database answers: http://localhost:8000, https://dynamodb.eu-west-1.amazonaws.com.
-    /// AWS_ENDPOINT_URL_DYNAMODB and AWS_ENDPOINT_URL count if it is not given.
+    /// The URL of the database: http://localhost:8000, https://dynamodb.eu-west-1.amazonaws.com.
+    /// By default AWS_ENDPOINT_URL_DYNAMODB, else AWS_ENDPOINT_URL.
     #[arg(long, value_name = "URL")]
     endpoint_url: Option<String>,
 
@@ -20,17 +20,17 @@ pub struct EndpointArguments {
     #[arg(long)]
     region: Option<String>,
 
-    /// The profile of ~/.aws/credentials; else the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY
-    /// count. A database on this machine needs neither.
+    /// The profile of ~/.aws/credentials; by default the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY
+    /// are used. A database on this machine needs neither.
     #[arg(long)]
     profile: Option<String>,
 }
 
 impl EndpointArguments {
-    /// The endpoint; if it can't be had, the user is told and the status is to be returned.
+    /// The endpoint. If there is none, the user is told why and the exit status is returned.
     pub fn open(&self) -> Result<Arc<Http>, ExitCode> {
         self.client().map(|client| Arc::new(Http(client))).map_err(|problem| {
-            output::complain(&problem);
+            output::print_error(&problem);
             ExitCode::from(UNREADABLE)
         })
     }
@@ -44,7 +44,7 @@ impl EndpointArguments {
         let region = self.region.clone().or_else(|| variable(&["AWS_REGION", "AWS_DEFAULT_REGION"]));
         let region = region.or_else(|| address.region().map(str::to_owned));
         let credentials = match Credentials::find(self.profile.as_deref(), &Process) {
-            // As users of DynamoDB Local expect: a database on this machine takes any.
+            // As with DynamoDB Local: a database on this machine accepts any credentials.
             Err(client::CredentialsError::Absent) if address.is_loopback() => Credentials::local(),
             credentials => credentials.map_err(|error| error.to_string())?,
         };
@@ -67,19 +67,19 @@ impl Endpoint for Http {
         Box::pin(self.0.send(operation, body))
     }
 
-    /// What runs on this machine for developers answers at once; AWS's indexes follow their tables.
+    /// Databases on this machine answer consistently at once; AWS's global indexes lag behind their tables.
     fn is_immediate(&self) -> bool {
         self.0.address().is_loopback()
     }
 }
 
-/// Where requests are made and waited for.
+/// The runtime for requests.
 pub fn runtime() -> tokio::runtime::Runtime {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a process may have sockets and timers")
 }
 
-/// An error, and what may help against it.
+/// An error, and what may help.
 pub fn explained(error: &api::Error) -> String {
     let help = match error.kind {
         api::ErrorKind::ServiceUnavailable => ". Is a database running there? `lodestone serve` starts one",

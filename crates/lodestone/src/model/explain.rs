@@ -29,7 +29,7 @@ impl Explain {
     pub fn run(self) -> ExitCode {
         let Some(id) = self.rule else { return list(self.json) };
         let Some(rule) = check::rule(id) else {
-            output::complain(&format!("there is no rule {id}; `lodestone model explain` lists them"));
+            output::print_error(&format!("there is no rule {id}; `lodestone model explain` lists them"));
             return ExitCode::from(UNREADABLE);
         };
         match self.json {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{ModelFile, UNREADABLE, output};
 
-/// Write a model in another tool's format. What the format can't hold is said on standard error.
+/// Write a model in another tool's format. Standard error lists what the format can't hold.
 #[derive(Args)]
 #[command(after_help = formats())]
 pub struct Export {
@@ -20,7 +20,7 @@ pub struct Export {
     #[arg(long, value_name = "FORMAT", value_parser = format_named)]
     to: &'static Format,
 
-    /// The file to write; it goes to standard output if not given.
+    /// The file to write; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -42,19 +42,19 @@ impl Export {
                 put(self.output.as_deref(), self.json.then_some(described), &export.text, &export.notes)
             }
             Err(error) => {
-                output::complain(&error.0);
+                output::print_error(&error.0);
                 ExitCode::from(UNREADABLE)
             }
         }
     }
 }
 
-/// The text to its file or to standard output; notes beside it.
+/// Writes the text to its file or to standard output, and the notes to standard error.
 pub fn put(path: Option<&Path>, described: Option<Value>, text: &str, notes: &Notes) -> ExitCode {
     if let Some(path) = path
         && let Err(error) = std::fs::write(path, text)
     {
-        output::complain(&format!("{}: {error}", path.display()));
+        output::print_error(&format!("{}: {error}", path.display()));
         return ExitCode::from(UNREADABLE);
     }
     match (described, path) {
@@ -62,7 +62,7 @@ pub fn put(path: Option<&Path>, described: Option<Value>, text: &str, notes: &No
         (None, None) => output::print(text),
         (None, Some(path)) => output::print(&format!("{} is written\n", path.display())),
     }
-    notes.0.iter().for_each(|note| output::complain(note));
+    notes.0.iter().for_each(|note| output::print_error(note));
     ExitCode::SUCCESS
 }
 
@@ -74,7 +74,7 @@ pub fn names() -> String {
     FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
-/// The list that help shows.
+/// The list of formats in the help text.
 pub fn formats() -> String {
     let uses = |format: &Format| match (format.read, format.write) {
         (Some(_), Some(_)) => "",

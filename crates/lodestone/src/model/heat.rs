@@ -23,11 +23,11 @@ pub struct Heat {
     #[command(flatten)]
     prices: Prices,
 
-    /// How much of a partition a key should use, in percent: what shards are counted by.
+    /// How much of a partition a key should use, in percent: determines the number of shards.
     #[arg(long, value_name = "PERCENT", default_value_t = 70, value_parser = clap::value_parser!(u8).range(1..=100))]
     headroom: u8,
 
-    /// Also draw keys by the hour, into this file.
+    /// Also draw a picture of keys by hour into this file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
@@ -41,7 +41,7 @@ pub struct Heat {
 }
 
 const KEYS_SHOWN: usize = 5;
-/// Characters of a bar that stand for what one partition sustains.
+/// The length of a bar at the full load of one partition, in characters.
 const BAR_FULL: usize = 20;
 const BAR_MOST: usize = 30;
 const KEY_WIDTH_MAX: usize = 44;
@@ -75,7 +75,7 @@ impl Heat {
 
     fn draw(&self, path: &PathBuf, picture: &str) -> Result<(), ExitCode> {
         std::fs::write(path, picture).map_err(|error| {
-            output::complain(&format!("{}: {error}", path.display()));
+            output::print_error(&format!("{}: {error}", path.display()));
             ExitCode::from(UNREADABLE)
         })
     }
@@ -111,7 +111,7 @@ impl Heat {
         if !heat.assumed.is_empty() {
             let names = heat.assumed.join(", ");
             output::print(&format!(
-                "  how many values there are of {names} is not declared: `distinct` or `skew` would tell\n"
+                "  how many values there are of {names} is not declared: add `distinct` or `skew`\n"
             ));
         }
     }
@@ -167,7 +167,7 @@ fn remark(key: &KeyHeat) -> String {
     if shards.is_empty() { from } else { format!("{shards}; {from}") }
 }
 
-/// Items that grow or are large already, and collections that a limit holds for or that are larger than a GB.
+/// Items that grow or are already large, and collections that have a limit or are larger than a GB.
 fn grows(forecasts: &[Forecast]) {
     const GIGABYTE: f64 = 1_073_741_824.0;
     let worth = |one: &&Forecast| match one.growing {

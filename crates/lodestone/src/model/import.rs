@@ -14,8 +14,8 @@ use super::export::{format_named, formats, names, put};
 use super::progress::Progress;
 use super::{UNREADABLE, output, read};
 
-/// Make a model of another tool's file, or of a running table. What can't be taken over is said on standard
-/// error.
+/// Make a model from another tool's file, or from a running table. Standard error lists what can't be taken
+/// over.
 #[derive(Args)]
 #[command(after_help = after_help())]
 pub struct ImportFile {
@@ -23,23 +23,23 @@ pub struct ImportFile {
     #[arg(value_name = "FILE", required_unless_present = "from_table")]
     path: Option<PathBuf>,
 
-    /// Its format; found by its content if not given.
+    /// Its format; recognised by its content by default.
     #[arg(long, value_name = "FORMAT", value_parser = format_named)]
     from: Option<&'static Format>,
 
-    /// Read this table of a database instead: its description and a sample of its items, from all over it and
-    /// no faster than 100 read units a second. Entities are told by the words in their keys.
+    /// Read this table of a database instead: its description and a sample of its items, from all parts of it and
+    /// no faster than 100 read units a second. Entities are recognised by the words in their keys.
     #[arg(long, value_name = "TABLE", conflicts_with_all = ["path", "from"])]
     from_table: Option<String>,
 
-    /// So many items of the table are looked at.
+    /// How many items of the table to read.
     #[arg(long, value_name = "ITEMS", default_value_t = 1000)]
     sample: usize,
 
     #[command(flatten)]
     endpoint: EndpointArguments,
 
-    /// The model file to write; it goes to standard output if not given.
+    /// The model file to write; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -61,21 +61,21 @@ impl ImportFile {
         match format::import(format, &text) {
             Ok(import) => self.print(format, &import),
             Err(error) => {
-                output::complain(&format!("{origin} as {}: {}", format.name, error.0));
+                output::print_error(&format!("{origin} as {}: {}", format.name, error.0));
                 ExitCode::from(UNREADABLE)
             }
         }
     }
 
-    /// The format, where it comes from, and the text.
+    /// The format, the name of the source, and the text.
     fn of_file(&self) -> Result<(&'static Format, String, String), ExitCode> {
         let Source { path, text, .. } = read(self.path.as_deref().unwrap_or(Path::new("")))?;
         match self.from.or_else(|| format::detect(&text)) {
             Some(format) => Ok((format, path, text)),
             None => {
                 let names = names();
-                output::complain(&format!(
-                    "{path}: its content does not tell its format. Say `--from` and one of {names}."
+                output::print_error(&format!(
+                    "{path}: its format can't be recognised from its content. Add `--from` and one of {names}."
                 ));
                 Err(ExitCode::from(UNREADABLE))
             }
@@ -91,12 +91,12 @@ impl ImportFile {
             Ok(None) => {
                 let address = endpoint.address();
                 format!(
-                    "{address} has no table `{table}`. `aws dynamodb list-tables --endpoint-url {address}` tells which it has"
+                    "{address} has no table `{table}`. `aws dynamodb list-tables --endpoint-url {address}` lists its tables"
                 )
             }
             Err(error) => explained(&error),
         };
-        output::complain(&problem);
+        output::print_error(&problem);
         Err(ExitCode::from(UNREADABLE))
     }
 

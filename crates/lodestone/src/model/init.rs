@@ -27,7 +27,7 @@ impl Init {
         let path = self.path.display();
         let file = OpenOptions::new().write(true).create_new(true).open(&self.path);
         if let Err(error) = file.and_then(|mut file| file.write_all(model::STARTER.as_bytes())) {
-            output::complain(&format!("{path}: {error}"));
+            output::print_error(&format!("{path}: {error}"));
             return ExitCode::from(UNREADABLE);
         }
         match self.json {

@@ -1,4 +1,4 @@
-//! `--prices FILE`: the facts a command reckons with.
+//! `--prices FILE`: the facts that a command calculates with.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use super::{UNREADABLE, output, read};
 
 #[derive(Args)]
 pub struct Prices {
-    /// Prices and limits to use instead of those built in: JSON, as `cost --print-prices` shows them.
+    /// Prices and limits to use instead of the built-in ones: JSON, as `cost --print-prices` prints it.
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
 }
@@ -20,7 +20,7 @@ impl Prices {
         let Some(path) = &self.prices else { return Ok(Facts::embedded()) };
         let source = read(path)?;
         Facts::parse(&source.text).map_err(|error| {
-            output::complain(&format!("{}: {error}", source.path));
+            output::print_error(&format!("{}: {error}", source.path));
             ExitCode::from(UNREADABLE)
         })
     }

@@ -1,4 +1,4 @@
-//! How a command that takes its time shows that it is at work: one line, on a terminal alone.
+//! Progress of a slow command: one line, only on a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 

@@ -9,9 +9,9 @@ use super::{FOUND, ModelFile, output};
 
 /// Prove every access pattern by running it.
 ///
-/// Data is made from the key templates and loaded into a database in memory; every pattern is sent through
-/// the real operations, and items, order, requests, pages and consumed capacity are compared with what the
-/// model says. The status is 0 if all is proven, 1 if not, 2 if the file is no model.
+/// Data is generated from the key templates and loaded into a database in memory; every pattern is sent through
+/// the real operations, and items, order, requests, pages and consumed capacity are compared with the
+/// model. The status is 0 if everything is proven, 1 if not, 2 if the file is not a model.
 #[derive(Args)]
 pub struct Prove {
     #[command(flatten)]

@@ -12,7 +12,7 @@ pub const RULE: Rule = Rule {
     level: Level::Error,
     title: "Only a Scan serves the pattern",
     page: include_str!("../../../../docs/rules/R1.md"),
-    // So many items in a table may well be read whole; a declared scan that runs so often is an export.
+    // This many items may well be read whole. A declared scan that runs this seldom is an export.
     parameters: &[("items", 100.0), ("per-day", 1.0)],
     check,
 };
@@ -30,7 +30,7 @@ fn finding(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
     let apart = one.plan.gaps.contains(&Gap::NotTogether);
     match one.read.verb {
         ReadVerb::Scan => Some(declared(subject, one)),
-        // R3 speaks of items that do not lie together, R10 of keys that are known in part.
+        // R3 reports items that are not in one partition, R10 keys that are known in part.
         _ if unknown && !apart && !means_a_key(subject, one) => Some(unserved(subject, one)),
         _ => None,
     }
@@ -66,7 +66,7 @@ fn unserved(subject: &Subject<'_>, one: PlannedRead<'_>) -> Diagnostic {
     let entity = &subject.model.entity(one.plan.entities[0]).name.value;
     let known = one.known();
     if known.is_empty() {
-        return Diagnostic::error(one.action.span, format!("nothing but a Scan gives `{}`", one.name()))
+        return Diagnostic::error(one.action.span, format!("only a Scan returns `{}`", one.name()))
             .label("asks without knowing any attribute")
             .why(WHY)
             .help(format!(
@@ -74,8 +74,7 @@ fn unserved(subject: &Subject<'_>, one: PlannedRead<'_>) -> Diagnostic {
                  `GSI1: {{ GSI1PK: \"ALL#{{random(4)}}\", GSI1SK: … }}`, and let the pattern fan out"
             ));
     }
-    let message =
-        format!("nothing but a Scan serves `{}`: no key begins with {}", one.name(), listed(&known));
+    let message = format!("only a Scan serves `{}`: no key begins with {}", one.name(), listed(&known));
     Diagnostic::error(asked(one), message)
         .label(format!("no partition key is made of {}", if known.len() == 1 { "it" } else { "these" }))
         .why(WHY)
@@ -90,7 +89,7 @@ fn proposal(known: &[&str]) -> String {
     format!("indexes: {{ by{capital}{}: {{ partition: {partition} }} }}", first.as_str())
 }
 
-/// Where the pattern says what it knows.
+/// The span in which the pattern says what it knows.
 pub fn asked(one: PlannedRead<'_>) -> Span {
     let by = one.read.by.iter().map(|name| name.span);
     let conditions = one.read.conditions.iter().map(|where_| where_.span);

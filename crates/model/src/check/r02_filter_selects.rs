@@ -12,9 +12,9 @@ use crate::{Diagnostic, Span};
 pub const RULE: Rule = Rule {
     id: RuleId(2),
     level: Level::Error,
-    title: "A filter selects among items that were read for nothing",
+    title: "A filter drops items after they were read and paid for",
     page: include_str!("../../../../docs/rules/R2.md"),
-    // A filter that keeps this share is harmless; over collections this small it is only a warning.
+    // A filter that keeps this share is harmless; in collections this small it is only a warning.
     parameters: &[("kept", 0.5), ("items", 100.0)],
     check,
 };
@@ -24,7 +24,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     queries.flat_map(|one| selects(subject, one).into_iter().chain(strays(subject, one))).collect()
 }
 
-/// What is dropped by equality, or by an explicit filter. Ranges that no sort key serves are R13's and R16's.
+/// Items dropped by an equality, or by an explicit filter. R13 and R16 report ranges that no sort key serves.
 fn selects(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
     let ttl = subject.model.table(one.plan.table).ttl.as_ref().map(|ttl| ttl.value.as_str());
     let is_selecting = |filter: &&Filter| Some(filter.attribute()) != ttl && !is_unserved_range(one, filter);
@@ -64,6 +64,7 @@ fn label(kept: Option<f64>, collection: Option<f64>) -> String {
     }
 }
 
+/// Whether the filter is a range that no sort key serves, which R13 or R16 reports.
 pub fn is_unserved_range(one: PlannedRead<'_>, filter: &Filter) -> bool {
     let Filter::Term(term) = filter else { return false };
     let asked = one.read.conditions.iter().flat_map(|where_| &where_.terms).any(|one| one == term);
@@ -107,7 +108,7 @@ fn filter_span(one: PlannedRead<'_>, filter: &Filter) -> Span {
     }
 }
 
-/// Items of other entities under the same key condition. If nothing tells their keys apart, R15 says so.
+/// Items of other entities that the same key condition finds. R15 reports keys that can't be told apart.
 fn strays(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
     let mixed = one.plan.gaps.iter().find_map(|gap| match gap {
         Gap::Mixed { entities } => Some(entities),
@@ -124,7 +125,7 @@ fn strays(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
         Diagnostic::warning(one.action.span, format!("`{}` also finds {}", one.name(), listed(&names)))
             .label("the key condition can't leave them out")
             .why("they are read and paid for, take room on the page, and the reader must drop them")
-            .related(key.span, format!("`{}` lies in the same range", names[0]))
+            .related(key.span, format!("`{}` is in the same range", names[0]))
             .help(format!(
                 "ask for them too (`query: [{}, {}]`) if they are welcome, or begin their sort keys differently",
                 subject.model.entity(one.plan.entities[0]).name.value,

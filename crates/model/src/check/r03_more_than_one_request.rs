@@ -32,7 +32,7 @@ fn finding(subject: &Subject<'_>, one: PlannedRead<'_>, gap: &Gap) -> Option<Dia
     }
 }
 
-/// Shards that are read one by one are R31's.
+/// R31 reports shards that are read one by one.
 fn is_sharded(subject: &Subject<'_>, one: PlannedRead<'_>) -> bool {
     let places = one.places(subject);
     let templates = places.iter().flat_map(|place| place.partition().into_iter().chain(place.sort()));
@@ -54,7 +54,7 @@ fn several(one: PlannedRead<'_>, requests: u64) -> Diagnostic {
 fn not_projected(subject: &Subject<'_>, one: PlannedRead<'_>, attributes: &[String]) -> Option<Diagnostic> {
     let table = subject.model.table(one.plan.table);
     let index = table.index(one.plan.index?);
-    // A local index fetches the rest by itself, at a price.
+    // A local index fetches the missing attributes by itself, at a price.
     if index.kind == IndexKind::Local {
         return None;
     }

@@ -15,7 +15,7 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    // Without reads nothing is used, and R5 asks for them.
+    // Without any read every index is unused, and R5 asks for patterns.
     if subject.reads().next().is_none() {
         return Vec::new();
     }

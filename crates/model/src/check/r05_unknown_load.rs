@@ -1,4 +1,4 @@
-//! R5: patterns that do not say how often, how many and how large; and entities without patterns.
+//! R5: patterns that do not declare their rate, count or size; and entities without patterns.
 
 use super::{PlannedRead, Rule, Subject};
 use crate::Diagnostic;
@@ -31,7 +31,7 @@ fn no_patterns(subject: &Subject<'_>) -> Diagnostic {
     let message =
         if keys_first { "there are keys, but no access patterns" } else { "there are no access patterns" };
     Diagnostic::error(subject.model.name.span, message)
-        .label("nothing says what is asked of it")
+        .label("no access patterns")
         .why("keys follow from the questions an application asks; without these nothing can be proven or priced")
         .help("list them under `patterns`, as in `A1: { get: Customer, by: customerId, rate: 800/s }`")
 }
@@ -62,7 +62,7 @@ fn without_result(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnos
     let known = places.iter().all(|place| items_per_key(subject.model, *place).is_some());
     (!known).then(|| {
         Diagnostic::error(one.action.span, format!("`{}` does not say how many items it finds", one.name()))
-            .label("neither `limit` nor `returns`, and the counts do not tell")
+            .label("neither `limit` nor `returns`, and it does not follow from the counts")
             .why("twenty items and a million are different designs: pages, capacity and heat depend on it")
             .help("`returns: 20`, `limit: 20`, or count the entity by its parent: `count: 20 per Customer`")
     })
@@ -74,7 +74,7 @@ fn entity(subject: &Subject<'_>, id: EntityId) -> Option<Diagnostic> {
     if !is_used(subject, id) {
         return Some(
             Diagnostic::error(entity.name.span, format!("no pattern reads or writes `{name}`"))
-                .label("nobody asks for it")
+                .label("no pattern uses it")
                 .why("what no access pattern needs should not be in the table, or the list is not complete")
                 .help("add the patterns it is for, or remove it"),
         );
@@ -101,7 +101,7 @@ fn example(entity: &Entity) -> &'static str {
     }
 }
 
-/// Patterns that something else serves use it too.
+/// Patterns that another system serves count as use too.
 fn is_used(subject: &Subject<'_>, id: EntityId) -> bool {
     subject.model.patterns.iter().any(|pattern| {
         let reads = pattern.reads().any(|(_, read)| read.entities.iter().any(|one| one.value == id));

@@ -16,9 +16,9 @@ pub const RULE: Rule = Rule {
     check,
 };
 
-/// What nobody declared, but what has few values wherever it occurs.
+/// Attributes that have few values in nearly every model, used if the file declares nothing.
 const FEW: [&str; 9] = ["status", "state", "type", "kind", "country", "currency", "gender", "role", "tier"];
-/// How many values such an attribute is taken to have.
+/// How many values such an attribute is assumed to have.
 const FEW_VALUES: f64 = 10.0;
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
@@ -29,7 +29,7 @@ fn finding(subject: &Subject<'_>, place: Place<'_>) -> Option<Diagnostic> {
     let fields: Vec<&Field> =
         place.partition().into_iter().flat_map(|(_, template)| template.fields()).collect();
     let values = values(place, &fields)?;
-    // A key without fields is R7's.
+    // R7 reports a key without fields.
     if fields.is_empty() || values > subject.parameter("values") || is_small(subject, place, values) {
         return None;
     }
@@ -53,12 +53,13 @@ fn finding(subject: &Subject<'_>, place: Place<'_>) -> Option<Diagnostic> {
     )
 }
 
-/// How many keys there are, if every part of the key is known to have few values. A sharded key has been
-/// thought about: its heat is R11's.
+/// How many keys there are, if every part of the key is known to have few values. A sharded key was designed
+/// on purpose; R11 judges its heat.
 fn values(place: Place<'_>, fields: &[&Field]) -> Option<f64> {
     fields.iter().map(|field| values_of(place, field)).product()
 }
 
+/// How many values a field of a key can have, if known.
 pub fn values_of(place: Place<'_>, field: &Field) -> Option<f64> {
     let (Form::Attribute(name) | Form::Lower(name)) = &field.form else { return None };
     let fixed = place.index.and_then(|(_, _, entry)| entry.when.as_ref()).and_then(|when| fixed(when, name));
@@ -72,7 +73,7 @@ pub fn values_of(place: Place<'_>, field: &Field) -> Option<f64> {
     attribute.cardinality().or(guessed.then_some(FEW_VALUES))
 }
 
-/// How many values a sparse index leaves an attribute.
+/// How many values of an attribute a sparse index admits.
 fn fixed(when: &Predicate, name: &str) -> Option<f64> {
     let literal = |term: &Term| term.operands.iter().all(|operand| matches!(operand, Operand::Literal(_)));
     let fixing = |term: &&Term| {
@@ -83,13 +84,13 @@ fn fixed(when: &Predicate, name: &str) -> Option<f64> {
     when.terms.iter().find(fixing).map(|term| term.operands.len() as f64)
 }
 
-/// Whether the file says that few items have the same key.
+/// Whether the file declares that few items have the same key.
 fn is_small(subject: &Subject<'_>, place: Place<'_>, values: f64) -> bool {
     let items = subject.model.items(place.entity_id);
     items.is_some_and(|items| items / values.max(1.0) <= subject.parameter("items-per-key"))
 }
 
-/// The last part of the primary key, which tells items apart.
+/// The last part of the primary key, which identifies the item.
 pub fn unique(place: Place<'_>) -> Option<&str> {
     place.entity.key_templates().flat_map(|template| template.attributes()).last()
 }

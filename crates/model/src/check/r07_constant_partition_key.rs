@@ -11,7 +11,7 @@ pub const RULE: Rule = Rule {
     level: Level::Error,
     title: "All items have the same partition key",
     page: include_str!("../../../../docs/rules/R7.md"),
-    // So many items, such as settings, may well lie together.
+    // This many items, such as settings, may well share one key.
     parameters: &[("items", 100.0)],
     check,
 };
@@ -35,7 +35,7 @@ fn one_value(entity: &Entity, template: &Template) -> bool {
     })
 }
 
-/// Unless the file says how few there are, there may be many.
+/// Unless the file declares that there are few items, there may be many.
 fn is_large(subject: &Subject<'_>, place: Place<'_>) -> bool {
     subject.model.items(place.entity_id).is_none_or(|items| items > subject.parameter("items"))
 }
@@ -50,23 +50,24 @@ fn finding(subject: &Subject<'_>, place: Place<'_>) -> Diagnostic {
         .help(help(subject, place, template))
 }
 
-/// With attributes that the entity has, as far as there are any.
+/// Proposes attributes that the entity has, if there are any.
 fn help(subject: &Subject<'_>, place: Place<'_>, template: &Template) -> String {
     let example = |field: Option<String>| field.map(|field| format!(", as in `{template}#{{{field}}}`"));
     let known = example(known(subject, place)).unwrap_or_default();
-    let spread = example(telling(place).map(|name| format!("shard({name}, 10)"))).unwrap_or_default();
+    let spread =
+        example(identifying_attribute(place).map(|name| format!("shard({name}, 10)"))).unwrap_or_default();
     format!("put what readers know into the key{known}; or spread it over shards{spread}")
 }
 
-/// What a reader of the entity gives.
+/// An attribute whose value a reader of the entity knows.
 fn known(subject: &Subject<'_>, place: Place<'_>) -> Option<String> {
     let reads = subject.model.patterns.iter().flat_map(|pattern| pattern.reads());
     let own = reads.filter(|(_, read)| read.entities.iter().any(|id| id.value == place.entity_id));
     own.flat_map(|(_, read)| &read.by).map(|name| name.value.clone()).next()
 }
 
-/// What tells its items apart: the last of their key.
-fn telling(place: Place<'_>) -> Option<String> {
+/// The attribute that identifies its items: the last of their key.
+fn identifying_attribute(place: Place<'_>) -> Option<String> {
     let declared = place.entity.identity.last().map(|name| name.value.clone());
     let in_key = place.entity.key_templates().flat_map(Template::attributes).last().map(str::to_owned);
     declared.or(in_key)

@@ -12,12 +12,12 @@ pub const RULE: Rule = Rule {
     level: Level::Error,
     title: "The partition key is the current time",
     page: include_str!("../../../../docs/rules/R8.md"),
-    // So many new items each second do one key no harm; a part with so many values spreads them.
+    // One key can take this many new items per second; a part with this many values spreads them.
     parameters: &[("writes", 100.0), ("values", 100.0)],
     check,
 };
 
-/// Names of days and months that nobody declared as such.
+/// Attributes that are days and months in nearly every model, used if the file declares nothing.
 const TIMES: [&str; 7] = ["date", "day", "month", "hour", "week", "yearmonth", "weekday"];
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
@@ -55,7 +55,7 @@ fn finding(subject: &Subject<'_>, place: Place<'_>) -> Option<Diagnostic> {
     )
 }
 
-/// A part that all items of one moment share. A whole timestamp is different for each.
+/// A part of a key that all items of one moment share. A whole timestamp differs for each item.
 fn is_time(place: Place<'_>, field: &Field) -> bool {
     let kind =
         |name: &str| place.entity.attribute(name).map(|attribute| (attribute.kind, attribute.declared));

@@ -7,7 +7,7 @@ use crate::diagnostic::{Level, RuleId};
 use crate::facts::Facts;
 use crate::heat::{DEFAULT_HEADROOM, Heat, heat};
 use crate::model::{Attribute, Pattern, Place, Skew};
-use crate::plan::{Plan, StepKind};
+use crate::plan::{ActionPlan, Plan};
 use crate::template::{Field, Form, Template};
 
 pub const RULE: Rule = Rule {
@@ -15,7 +15,7 @@ pub const RULE: Rule = Rule {
     level: Level::Warning,
     title: "One partition key has most of the traffic",
     page: include_str!("../../../../docs/rules/R9.md"),
-    // From which share on, unless the key uses less than this part of what a partition sustains.
+    // The share from which it is reported, unless the key uses less than this part of what a partition sustains.
     parameters: &[("share", 0.5), ("load", 0.1)],
     check,
 };
@@ -31,7 +31,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     patterns.chain(places.filter_map(|place| in_place(subject, &heats, place))).collect()
 }
 
-/// The pattern itself says that most of it goes to one key.
+/// The pattern itself declares that most of its requests go to one key.
 fn in_pattern(subject: &Subject<'_>, heats: &[Heat], pattern: &Pattern, plan: &Plan) -> Option<Diagnostic> {
     let skew = pattern.skew.as_ref()?;
     let Skew::Top(share) = skew.value else { return None };
@@ -59,23 +59,23 @@ fn used(load: Option<f64>) -> String {
     }
 }
 
-/// Little traffic does no harm however uneven it is, and too much is R11's. Without rates nobody knows.
+/// Little traffic does no harm however uneven it is, and R11 reports too much. Without rates nothing is known.
 fn is_harmless(subject: &Subject<'_>, load: Option<f64>) -> bool {
     load.is_some_and(|load| load < subject.parameter("load") || load > 1.0)
 }
 
-/// Whether the keys it goes to are spread already.
+/// Whether the keys are already sharded.
 fn is_sharded(subject: &Subject<'_>, plan: &Plan) -> bool {
     plan.steps.iter().any(|step| {
         let place = match &step.kind {
-            StepKind::Read(read) => subject.place(read.entities[0], read.index),
-            StepKind::Write(write) => subject.place(write.entity, None),
+            ActionPlan::Read(read) => subject.place(read.entities[0], read.index),
+            ActionPlan::Write(write) => subject.place(write.entity, None),
         };
         place.is_some_and(|place| place.partition().iter().any(|(_, template)| template.shards() > 1))
     })
 }
 
-/// The values of an attribute are uneven, and the partition key is made of it alone.
+/// The values of an attribute are uneven, and the partition key consists of it alone.
 fn in_place(subject: &Subject<'_>, heats: &[Heat], place: Place<'_>) -> Option<Diagnostic> {
     if place.index.is_some_and(|(_, _, entry)| !entry.declared) {
         return None;
@@ -86,7 +86,7 @@ fn in_place(subject: &Subject<'_>, heats: &[Heat], place: Place<'_>) -> Option<D
     let share: f64 = fields.iter().map(|field| top_share(place, field)).product();
     let here = heats.iter().find(|heat| heat.table_id == place.table_id && heat.index_id == place.index_id());
     let load = here.and_then(Heat::busiest).map(|key| key.load);
-    // A key with few values is R6's, whatever their shares.
+    // R6 reports a key with few values, whatever their shares.
     if all_few || share < subject.parameter("share") || is_harmless(subject, load) {
         return None;
     }
@@ -107,12 +107,12 @@ fn in_place(subject: &Subject<'_>, heats: &[Heat], place: Place<'_>) -> Option<D
             .why(WHY)
             .related(span, "as declared here")
             .help(format!(
-                "add a part that tells its items apart, or spread it: `{template}#{{shard(…, 10)}}`"
+                "add a part that differs between its items, or spread it: `{template}#{{shard(…, 10)}}`"
             )),
     )
 }
 
-/// The share of its commonest value; nothing is known to be uneven unless the file says so.
+/// The share of its most frequent value; 0 unless the file declares one.
 fn top_share(place: Place<'_>, field: &Field) -> f64 {
     let (Form::Attribute(name) | Form::Lower(name)) = &field.form else { return 0.0 };
     place.entity.attribute(name).and_then(declared_share).unwrap_or(0.0)

@@ -1,4 +1,4 @@
-//! R10: a request that means a key and can't tell it.
+//! R10: a request that needs a key and does not know all of it.
 
 use super::r01_served_only_by_scan::asked;
 use super::{PlannedRead, PlannedWrite, Rule, Subject};
@@ -23,8 +23,8 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     reads.chain(writes).collect()
 }
 
-/// Whether the reader goes for a particular key: it gets one item, names an index, or knows part of a
-/// partition key. Else there is just no key for what it knows, which is R1.
+/// Whether the reader looks for a particular key: it gets one item, names an index, or knows part of a
+/// partition key. Otherwise there is no key for what it knows, which R1 reports.
 pub fn means_a_key(subject: &Subject<'_>, one: PlannedRead<'_>) -> bool {
     one.pattern.index.is_some() || nearest(subject, one).is_some()
 }
@@ -69,7 +69,7 @@ fn named<'m>(subject: &Subject<'m>, one: PlannedRead<'m>) -> Option<Place<'m>> {
     subject.place(one.plan.entities[0], index)
 }
 
-/// What a reader must know of a partition key; shards it can count through.
+/// The attributes of a partition key that a reader must know. Shards it can try one by one.
 fn attributes<'m>(place: Place<'m>) -> Vec<&'m str> {
     let fields = place.partition().into_iter().flat_map(|(_, template)| template.fields());
     fields.filter(|field| field.shards().is_none()).filter_map(|field| field.attribute()).collect()
@@ -151,7 +151,7 @@ fn write_gap(subject: &Subject<'_>, one: PlannedWrite<'_>, gap: &Gap) -> Option<
             );
             Some(
                 Diagnostic::error(one.action.span, message)
-                    .label("can't write the index key anew")
+                    .label("can't write the new index key")
                     .why("a composed key is one text: who changes a part writes the whole of it")
                     .related(entry.span, format!("needs {}", listed(attributes)))
                     .help(format!(

@@ -1,4 +1,4 @@
-//! R11: more falls on one partition key than a partition sustains.
+//! R11: one partition key gets more load than a partition sustains.
 
 use super::figures::count;
 use super::{Rule, Subject};
@@ -14,7 +14,7 @@ pub const RULE: Rule = Rule {
     level: Level::Error,
     title: "The busiest key takes more than one partition sustains",
     page: include_str!("../../../../docs/rules/R11.md"),
-    // What share of a partition's throughput a key may use, and should.
+    // The share of a partition's throughput that a key may use, and the share that it should use.
     parameters: &[("load", 1.0), ("headroom", DEFAULT_HEADROOM)],
     check,
 };
@@ -43,8 +43,8 @@ fn finding(subject: &Subject<'_>, heat: &Heat, key: &KeyHeat) -> Option<Diagnost
     Some(contributions(subject, key).into_iter().fold(found, |found, (span, note)| found.related(span, note)))
 }
 
-/// Whether the file says neither how many values a part of the key has nor how many items there are. Then
-/// R5 asks for it, and nothing can be said before.
+/// Whether the file declares neither how many values a part of the key has nor how many items there are. Then
+/// R5 asks for it, and until then nothing is known.
 fn is_guessed(subject: &Subject<'_>, heat: &Heat, place: Place<'_>, template: &Template) -> bool {
     let mut assumed = template.attributes().filter(|name| heat.assumed.iter().any(|assumed| assumed == name));
     subject.model.items(place.entity_id).is_none() && assumed.next().is_some()
@@ -76,13 +76,13 @@ fn remedy(place: Place<'_>, template: &Template, key: &KeyHeat) -> String {
     }
 }
 
-/// Something that differs among the items of the key.
+/// An attribute that differs among the items of the key.
 fn own_id(place: Place<'_>) -> Option<&str> {
     let sort = place.entity.key.as_ref().and_then(|key| key.sort.as_ref());
     sort.and_then(|sort| sort.attributes().last())
 }
 
-/// Where the load comes from: the rates of the patterns that add most.
+/// The rates of the patterns that add most of the load.
 fn contributions(subject: &Subject<'_>, key: &KeyHeat) -> Vec<(Span, String)> {
     const SHOWN: usize = 3;
     let patterns = key.from.iter().take(SHOWN).filter_map(|one| {
@@ -93,7 +93,7 @@ fn contributions(subject: &Subject<'_>, key: &KeyHeat) -> Vec<(Span, String)> {
     patterns.collect()
 }
 
-/// The entity whose key it is, and the template to underline: one that is written so, or that can be so, of
+/// The entity whose key it is, and the template to underline: one that reads like the key or can render to it, of
 /// an entity that the load comes from.
 fn place_of<'m>(subject: &Subject<'m>, heat: &Heat, key: &KeyHeat) -> Option<(Place<'m>, &'m Template)> {
     let touched = entities(subject, key);
@@ -127,10 +127,10 @@ fn entities(subject: &Subject<'_>, key: &KeyHeat) -> Vec<EntityId> {
         .collect()
 }
 
-/// Between the attributes of a partition key that has several.
+/// Separates the attributes of a partition key that has several.
 const SEPARATOR: &str = " + ";
 
-/// Whether the templates can render to this text, in which fields may stand as they are written.
+/// Whether the templates can render to this text, which may contain fields as they are written.
 fn renders(templates: &[&Template], text: &str) -> bool {
     let mut parts: Vec<Part> = Vec::new();
     for template in templates {

@@ -1,4 +1,4 @@
-//! R12: parts of a sort key in an order that serves nobody.
+//! R12: parts of a sort key in an order that serves no pattern.
 
 use super::r13_order_not_first::{unserved_order, unserved_ranges};
 use super::{PlannedRead, Rule, Subject};
@@ -12,7 +12,7 @@ pub const RULE: Rule = Rule {
     level: Level::Warning,
     title: "The parts of a sort key do not go from coarse to fine",
     page: include_str!("../../../../docs/rules/R12.md"),
-    // A part with so few values is there to be asked for.
+    // A part with so few values is there to be queried.
     parameters: &[("values", 100.0)],
     check,
 };
@@ -34,13 +34,13 @@ fn in_template(subject: &Subject<'_>, place: Place<'_>, template: &Template) -> 
         let before = &fields[..position];
         let one = coarse_behind_fine(field, before)
             .or_else(|| time_behind_id(subject, place, field, before))
-            .or_else(|| nobody_asks(subject, place, field, position + 1 == fields.len()));
+            .or_else(|| unused_part(subject, place, field, position + 1 == fields.len()));
         found.extend(one);
     }
     found
 }
 
-/// How much of a time a field tells: less is finer.
+/// The grain of a time field: a lower number is finer.
 fn grain(field: &Field) -> Option<(&str, u64)> {
     match &field.form {
         Form::Bucket { attribute, unit } => Some((attribute, unit.seconds())),
@@ -49,21 +49,21 @@ fn grain(field: &Field) -> Option<(&str, u64)> {
     }
 }
 
-/// `{createdAt}#{day(createdAt)}`: the day is known once the time is.
+/// `{createdAt}#{day(createdAt)}`: the time already determines the day.
 fn coarse_behind_fine(field: &Field, before: &[&Field]) -> Option<Diagnostic> {
     let (name, coarse) = grain(field)?;
     let finer =
         before.iter().find(|one| grain(one).is_some_and(|(other, fine)| other == name && fine <= coarse))?;
     Some(
-        Diagnostic::warning(field.span, format!("`{field}` says nothing that `{finer}` has not said"))
-            .label("coarse behind fine")
+        Diagnostic::warning(field.span, format!("`{field}` adds nothing to `{finer}`"))
+            .label("coarser than the part before it")
             .why("items are in the order of the first part already; the second only makes the key longer")
-            .related(finer.span, "this tells more")
+            .related(finer.span, "this is finer")
             .help(format!("put `{field}` first, or leave it out")),
     )
 }
 
-/// `{orderId}#{createdAt}`: once the id is known there is nothing left to sort.
+/// `{orderId}#{createdAt}`: the id already determines the item, so the time sorts nothing.
 fn time_behind_id(
     subject: &Subject<'_>,
     place: Place<'_>,
@@ -73,23 +73,23 @@ fn time_behind_id(
     let name = field.attribute()?;
     let attribute = place.entity.attribute(name)?;
     let id = before.iter().find(|one| one.attribute().is_some_and(|name| is_own_id(place.entity, name)))?;
-    // R13 has said it, and at the pattern that needs it.
+    // R13 reports it at the pattern that needs it.
     let asked = reads(subject, place).any(|one| {
         unserved_ranges(one).any(|(ranged, _)| ranged == name)
             || unserved_order(one).is_some_and(|order| order.attribute.value == name)
     });
     (attribute.kind.is_time() && attribute.kind != AttributeKind::Ulid && !asked).then(|| {
-        let message = format!("`{name}` stands behind `{id}`, which is different for each item");
+        let message = format!("`{name}` comes after `{id}`, which is different for each item");
         Diagnostic::warning(field.span, message)
             .label("can neither be ranged over nor sorted by")
-            .why("a range or order is over the first part that is not known; behind an id there is one item")
-            .related(id.span, "unique, so nothing behind it counts")
+            .why("a range or order is over the first part that is not known; after an id there is one item")
+            .related(id.span, "unique, so nothing after it counts")
             .help(format!("put `{field}` before `{id}`"))
     })
 }
 
 /// `{status}#{createdAt}`, where no reader knows or sorts by the status.
-fn nobody_asks(subject: &Subject<'_>, place: Place<'_>, field: &Field, last: bool) -> Option<Diagnostic> {
+fn unused_part(subject: &Subject<'_>, place: Place<'_>, field: &Field, last: bool) -> Option<Diagnostic> {
     let name = field.attribute()?;
     let attribute = place.entity.attribute(name)?;
     let few =
@@ -101,11 +101,11 @@ fn nobody_asks(subject: &Subject<'_>, place: Place<'_>, field: &Field, last: boo
     Some(
         Diagnostic::warning(
             field.span,
-            format!("no pattern asks for `{name}`, which stands first in the order"),
+            format!("no pattern asks for `{name}`, which comes first in the order"),
         )
         .label("keeps what follows from being in order")
         .why("a part belongs into a sort key if someone ranges over it, sorts by it, or knows it")
-        .help(format!("leave `{field}` out of the sort key, or put it behind what is sorted by")),
+        .help(format!("leave `{field}` out of the sort key, or put it after what is sorted by")),
     )
 }
 
@@ -124,7 +124,7 @@ fn reads<'m>(subject: &Subject<'m>, place: Place<'m>) -> impl Iterator<Item = Pl
     subject.reads().filter(here)
 }
 
-/// `orderId` of an `Order`, or what the file says tells its items apart.
+/// `orderId` of an `Order`, or the attribute that the file declares as identity.
 fn is_own_id(entity: &Entity, name: &str) -> bool {
     let declared = matches!(entity.identity.as_slice(), [only] if only.value == name);
     let plain = name.to_lowercase().replace('_', "");

@@ -1,4 +1,4 @@
-//! R13: an order or range that the sort key holds, but not where it counts.
+//! R13: an order or range over an attribute of the sort key that is not in the right position there.
 
 use super::r02_filter_selects::is_unserved_range;
 use super::{PlannedRead, Rule, Subject};
@@ -36,7 +36,7 @@ pub fn unserved_ranges<'m>(one: PlannedRead<'m>) -> impl Iterator<Item = (&'m st
     })
 }
 
-/// The order that no sort key gives, where the pattern says it.
+/// The order that no sort key serves, where the pattern declares it.
 pub fn unserved_order<'m>(one: PlannedRead<'m>) -> Option<&'m OrderBy> {
     let name = one.plan.gaps.iter().find_map(|gap| match gap {
         Gap::OrderUnserved { attribute } => Some(attribute),
@@ -55,7 +55,7 @@ fn fields<'m>(subject: &Subject<'m>, one: PlannedRead<'m>) -> Vec<&'m Field> {
     places.flat_map(|place| place.sort()).flat_map(|(_, template)| template.fields()).collect()
 }
 
-/// A range over a part that stands behind parts nobody knows.
+/// A range over a part that comes after parts whose values the reader does not know.
 fn behind(subject: &Subject<'_>, one: PlannedRead<'_>, name: &str, span: Span) -> Option<Diagnostic> {
     let fields = fields(subject, one);
     let position = fields.iter().position(|field| field.attribute() == Some(name))?;
@@ -96,11 +96,11 @@ fn explained(found: Diagnostic, name: &str, before: &[&str], field: &Field) -> D
     }
     found
         .label(format!("comes after {}", listed(before)))
-        .related(field.span, format!("`{name}` stands behind {}", listed(before)))
+        .related(field.span, format!("`{name}` comes after {}", listed(before)))
         .help(format!("put `{name}` before {}, or let the reader know it", listed(before)))
 }
 
-/// The request as the application sends it asks for the wrong direction.
+/// The application's own request asks for the wrong direction.
 fn backwards(one: PlannedRead<'_>) -> Option<Diagnostic> {
     let request = one.pattern.request.as_ref()?;
     let order = one.read.order.first()?;

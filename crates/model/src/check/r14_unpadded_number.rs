@@ -1,4 +1,4 @@
-//! R14: numbers and times whose text does not sort as they do.
+//! R14: numbers and times whose text does not sort like their values.
 
 use item::Type;
 
@@ -29,7 +29,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// An index that takes over the table's own keys has nothing new to say.
+/// An index that takes over the table's own keys repeats a finding about the table.
 fn is_written(place: Place<'_>) -> bool {
     place.index.is_none_or(|(_, _, entry)| entry.declared)
 }
@@ -105,13 +105,13 @@ fn digits_of(attribute: &Attribute) -> Option<usize> {
     attribute.max.map(|max| format!("{:.0}", max.abs().floor()).len())
 }
 
-/// How many digits to propose: what the file says, or plenty.
+/// How many digits to propose: those that the file declares, or plenty.
 fn digits(attribute: &Attribute) -> usize {
     digits_of(attribute).unwrap_or(10).max(2)
 }
 
 /// Whether a pattern ranges over or sorts by the attribute in this place: then the result is wrong, not
-/// merely odd.
+/// merely unusual.
 fn is_ordered_by(subject: &Subject<'_>, place: Place<'_>, name: &str) -> bool {
     subject.patterns().any(|(pattern, plan)| {
         let here = plan
@@ -146,7 +146,7 @@ fn in_samples(entity: &Entity) -> Vec<Diagnostic> {
     found
 }
 
-/// `2026-06-23`, with a time in UTC behind it or none.
+/// `2026-06-23`, optionally followed by a time in UTC.
 fn is_iso(text: &str) -> bool {
     let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     let date = shape.starts_with("0000-00-00");
@@ -156,7 +156,7 @@ fn is_iso(text: &str) -> bool {
         || fraction.is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c == '0')))
 }
 
-/// A day as the bound of a time: as text, the day comes before all of its times.
+/// A day as the bound of a time: as text, the day sorts before all of its times.
 fn in_bounds(subject: &Subject<'_>, one: PlannedRead<'_>) -> Vec<Diagnostic> {
     let entities = one.plan.entities.iter().map(|id| subject.model.entity(*id));
     let is_time = |name: &str| {

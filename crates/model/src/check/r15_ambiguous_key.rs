@@ -1,4 +1,4 @@
-//! R15: a key that does not tell items apart.
+//! R15: a key that two items can share.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::{Diagnostic, Span};
 pub const RULE: Rule = Rule {
     id: RuleId(15),
     level: Level::Error,
-    title: "A key does not tell items apart: no type prefix, or no unique part",
+    title: "Two items can have the same key: no type prefix, or no unique part",
     page: include_str!("../../../../docs/rules/R15.md"),
     parameters: &[],
     check,
@@ -24,8 +24,8 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let pairs = pairs(subject);
     let not_unique: Vec<(EntityId, Diagnostic)> =
         subject.model.entity_ids().filter_map(|id| Some((id, not_unique(subject, id)?))).collect();
-    let told: BTreeSet<EntityId> = not_unique.iter().map(|(id, _)| *id).collect();
-    let rows = subject.model.table_ids().flat_map(|table| same_rows(subject, table, &told));
+    let reported: BTreeSet<EntityId> = not_unique.iter().map(|(id, _)| *id).collect();
+    let rows = subject.model.table_ids().flat_map(|table| same_rows(subject, table, &reported));
     pairs.into_iter().chain(not_unique.into_iter().map(|(_, found)| found)).chain(rows).collect()
 }
 
@@ -50,8 +50,8 @@ fn meet(one: Place<'_>, other: Place<'_>) -> bool {
     keys(one).iter().zip(&keys(other)).all(|(one, other)| may_equal(one, other))
 }
 
-/// Every two entities of a table that can have the same primary key, and of an index if a reader who asks for
-/// one gets the other too.
+/// Every two entities of a table that can have the same primary key; in an index, every two that a reader of one
+/// gets mixed up.
 fn pairs(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let places = subject.model.places();
     let mut found = Vec::new();
@@ -90,14 +90,14 @@ fn same_key(one: Place<'_>, other: Place<'_>) -> Diagnostic {
     let prefixed = format!("`{}#…`", other_name.to_uppercase());
     if other.index.is_none() {
         return found
-            .label("nothing tells them apart")
+            .label("both can have this key")
             .why("there is one item for each primary key: the second that is written overwrites the first")
             .help(format!(
                 "begin the key with the type, as in {prefixed}; or, if they are one item, make them one entity"
             ));
     }
     found
-        .label("nothing tells them apart")
+        .label("both can have this key")
         .why("a Query for one of them finds both: an overloaded index needs keys that begin with the type")
         .help(format!("begin the key with the type, as in {prefixed}"))
 }
@@ -106,7 +106,7 @@ fn same_key(one: Place<'_>, other: Place<'_>) -> Diagnostic {
 fn not_unique(subject: &Subject<'_>, id: EntityId) -> Option<Diagnostic> {
     let entity = subject.model.entity(id);
     let key = entity.key.as_ref()?;
-    // What the file says tells items apart does, if the key holds it.
+    // An identity that the file declares is trusted, if the key holds all of it.
     let (span, label) = match missing_identity(entity) {
         Some(missing) => (key.span, format!("does not hold {}", listed(&missing))),
         None if !entity.identity.is_empty() => return None,
@@ -115,7 +115,7 @@ fn not_unique(subject: &Subject<'_>, id: EntityId) -> Option<Diagnostic> {
             .or_else(|| fewer_keys_than_items(subject, id, entity))?,
     };
     let sort = key.sort.as_ref().unwrap_or(&key.partition);
-    let message = format!("nothing in the key tells two `{}` items apart", entity.name.value);
+    let message = format!("two `{}` items can have the same key", entity.name.value);
     Some(
         Diagnostic::error(span, message)
             .label(label)
@@ -124,7 +124,7 @@ fn not_unique(subject: &Subject<'_>, id: EntityId) -> Option<Diagnostic> {
     )
 }
 
-/// Attributes that the file says tell items apart, and that the key does not hold.
+/// Attributes that the file declares as identity and that the key does not hold.
 fn missing_identity(entity: &Entity) -> Option<Vec<&str>> {
     let fields = entity.key_templates().flat_map(|template| template.fields());
     let used: BTreeSet<&str> = fields.filter_map(whole).collect();
@@ -146,7 +146,7 @@ fn unique(entity: &Entity) -> String {
     found.map_or("id".to_owned(), |attribute| attribute.name.clone())
 }
 
-/// A time cut down to its hour or day is all that differs. Who is updated in place is a sum of that hour.
+/// Only a time rounded to its hour or day differs. An item that is updated in place is a sum of that hour.
 fn same_bucket(subject: &Subject<'_>, id: EntityId, entity: &Entity) -> Option<(Span, String)> {
     let sort = entity.key.as_ref()?.sort.as_ref()?;
     let is_cut = |field: &Field| match &field.form {
@@ -165,7 +165,7 @@ fn same_bucket(subject: &Subject<'_>, id: EntityId, entity: &Entity) -> Option<(
     Some((sort.span, format!("the same for all of one {} of `{attribute}`", unit.name())))
 }
 
-/// Several children of a parent, with a key made of nothing but the parent's.
+/// Several children of a parent whose key consists of the parent's attributes only.
 fn same_as_parent(subject: &Subject<'_>, entity: &Entity) -> Option<(Span, String)> {
     let count = entity.count.as_ref()?;
     let parent = subject.model.entity(count.per?);
@@ -194,11 +194,11 @@ fn fewer_keys_than_items(subject: &Subject<'_>, id: EntityId, entity: &Entity) -
     })
 }
 
-/// Sample rows with the same primary key. Rows of entities that have been told about come as no surprise.
-fn same_rows(subject: &Subject<'_>, table: TableId, told: &BTreeSet<EntityId>) -> Vec<Diagnostic> {
+/// Sample rows with the same primary key. Entities that were already reported are skipped.
+fn same_rows(subject: &Subject<'_>, table: TableId, reported: &BTreeSet<EntityId>) -> Vec<Diagnostic> {
     let mut seen: BTreeMap<String, Span> = BTreeMap::new();
     let mut found = Vec::new();
-    for (key, row) in keyed_rows(subject, table, told) {
+    for (key, row) in keyed_rows(subject, table, reported) {
         let span = row.name.as_ref().map_or(row.span, |name| name.span);
         match seen.get(&key) {
             Some(earlier) => found.push(
@@ -219,7 +219,7 @@ fn same_rows(subject: &Subject<'_>, table: TableId, told: &BTreeSet<EntityId>) -
 fn keyed_rows<'m>(
     subject: &Subject<'m>,
     table: TableId,
-    told: &BTreeSet<EntityId>,
+    reported: &BTreeSet<EntityId>,
 ) -> Vec<(String, &'m SampleRow)> {
     let model = subject.model;
     let Some(schema) = &model.table(table).key else { return Vec::new() };
@@ -228,7 +228,7 @@ fn keyed_rows<'m>(
         texts.join(" / ")
     };
     let of_entities =
-        model.entities_of(table).filter(|(id, _)| !told.contains(id)).flat_map(|(_, entity)| {
+        model.entities_of(table).filter(|(id, _)| !reported.contains(id)).flat_map(|(_, entity)| {
             entity.samples.iter().filter_map(move |row| {
                 let value = |name: &str| {
                     let constant = || entity.attribute(name).and_then(|attribute| attribute.constant.clone());

@@ -23,7 +23,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 fn in_read(subject: &Subject<'_>, one: PlannedRead<'_>) -> Vec<Diagnostic> {
     let ranges: Vec<(&str, Span)> = unserved_ranges(one).collect();
     let order = unserved_order(one).map(|order| (order.attribute.value.as_str(), order.attribute.span));
-    // Who ranges over an attribute and sorts by it needs to be told once.
+    // If a pattern ranges over an attribute and sorts by it, one report is enough.
     let order = order.filter(|(name, _)| ranges.iter().all(|(ranged, _)| ranged != name));
     let ranged = ranges.iter().map(|(name, span)| (*name, *span, "selects a range of"));
     let sorted = order.into_iter().map(|(name, span)| (name, span, "sorts by"));

@@ -1,4 +1,4 @@
-//! R17: items that are read together lie apart, or lie together for nothing.
+//! R17: items that are read together are in different partitions, or share a partition without need.
 
 use super::{PlannedRead, Rule, Subject};
 use crate::Diagnostic;
@@ -11,9 +11,9 @@ use crate::template::Template;
 pub const RULE: Rule = Rule {
     id: RuleId(17),
     level: Level::Error,
-    title: "Items that are read together lie apart, or lie together for nothing",
+    title: "Items that are read together are in different partitions, or share one without need",
     page: include_str!("../../../../docs/rules/R17.md"),
-    // A collection of so many items has a reason to be one.
+    // A collection of this many items has a reason to be one.
     parameters: &[("items", 1000.0)],
     check,
 };
@@ -24,7 +24,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     apart.chain(fetched).chain(together_for_nothing(subject)).collect()
 }
 
-/// One Query is to give several entities, and no key holds them all.
+/// One Query should return several entities, and no key holds them all.
 fn apart(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
     if one.read.entities.len() < 2 || !one.plan.gaps.contains(&Gap::NotTogether) {
         return None;
@@ -32,14 +32,14 @@ fn apart(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
     let names: Vec<&str> = names(subject.model, &one.plan.entities);
     let span = one.read.entities.iter().map(|entity| entity.span).reduce(crate::Span::to)?;
     let message =
-        format!("`{}` reads {} together, but they lie in different partitions", one.name(), listed(&names));
+        format!("`{}` reads {} together, but they are in different partitions", one.name(), listed(&names));
     let mut found = Diagnostic::error(span, message)
         .label("takes a request for each of them")
         .why("one Query reads one partition of the table or of one index");
     for entity in &one.plan.entities {
         let entity = subject.model.entity(*entity);
         if let Some(key) = &entity.key {
-            let note = format!("`{}` lies under `{}`", entity.name.value, key.partition);
+            let note = format!("`{}` is under `{}`", entity.name.value, key.partition);
             found = found.related(key.partition.span, note);
         }
     }
@@ -74,13 +74,13 @@ fn fetched_apart(subject: &Subject<'_>, pattern: &Pattern) -> Option<Diagnostic>
         Diagnostic::warning(action.span, message)
             .label(format!("{} items, each of which is looked up", action.times))
             .why("items of one partition come with one Query, which counts their bytes together")
-            .related(parent_key.partition.span, format!("`{parent}` lies here"))
-            .related(child_key.partition.span, format!("`{child}` lies here"))
+            .related(parent_key.partition.span, format!("`{parent}` is here"))
+            .related(child_key.partition.span, format!("`{child}` is here"))
             .help(format!("put `{child}` under the partition key of its `{parent}`, and query them")),
     )
 }
 
-/// Two large kinds of item under one partition key that nobody reads or writes together.
+/// Two large kinds of item under one partition key that no pattern reads or writes together.
 fn together_for_nothing(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let places: Vec<Place<'_>> =
         subject.model.places().into_iter().filter(|place| place.index.is_none()).collect();
@@ -125,7 +125,7 @@ fn strangers_together(one: Place<'_>, other: Place<'_>) -> Option<Diagnostic> {
         Diagnostic::warning(key.span, message)
             .label("shares the throughput of one key")
             .why("all items of one partition key share its 1,000 writes and 3,000 reads a second")
-            .related(partition(one)?.span, format!("`{one_name}` lies here too"))
+            .related(partition(one)?.span, format!("`{one_name}` is here too"))
             .help(format!(
                 "give `{other_name}` a partition of its own: `{}#{key}`",
                 other_name.to_uppercase()

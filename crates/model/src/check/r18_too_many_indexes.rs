@@ -1,4 +1,4 @@
-//! R18: more indexes than are good for a table, or than it can have.
+//! R18: more indexes than a table should have, or than it can have.
 
 use api::limits::{GLOBAL_SECONDARY_INDEXES_MAX, LOCAL_SECONDARY_INDEXES_MAX};
 
@@ -12,7 +12,7 @@ pub const RULE: Rule = Rule {
     level: Level::Error,
     title: "The table has too many indexes",
     page: include_str!("../../../../docs/rules/R18.md"),
-    // From `per-query` indexes on that serve one pattern each, say so; 0 is never.
+    // `per-query`: report from this many indexes on that serve one pattern each; 0 means never.
     parameters: &[("advised", 5.0), ("max", GLOBAL_SECONDARY_INDEXES_MAX as f64), ("per-query", 0.0)],
     check,
 };
@@ -62,7 +62,7 @@ fn many(subject: &Subject<'_>, table: &Table, first: &Index, count: usize) -> Di
         )
 }
 
-/// Only on request: a named index for each question is a style of its own.
+/// Off by default: one named index per question is a legitimate style.
 fn one_for_each_query(subject: &Subject<'_>, id: TableId, global: &[&Index]) -> Option<Diagnostic> {
     let least = subject.parameter("per-query");
     let table = subject.model.table(id);

@@ -10,13 +10,13 @@ pub const RULE: Rule = Rule {
     level: Level::Warning,
     title: "The projection is wider than what is read",
     page: include_str!("../../../../docs/rules/R19.md"),
-    // From which size on, and from how many writes a second, all of an item is a lot to copy.
+    // The item size in bytes, and the writes per second, from which copying whole items is expensive.
     parameters: &[("bytes", 4096.0), ("writes", 100.0)],
     check,
 };
 
 const WHY: &str = "every write of a projected attribute writes the index too, and its storage is paid twice; a \
-                   projection can't shrink in place, only by making the index anew";
+                   projection can't shrink in place, only by creating the index again";
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let indexes = subject.model.table_ids().flat_map(|table| {
@@ -30,7 +30,7 @@ fn finding(subject: &Subject<'_>, table: TableId, id: IndexId) -> Option<Diagnos
     let index = subject.model.table(table).index(id);
     let reads: Vec<PlannedRead<'_>> =
         subject.reads().filter(|one| one.plan.table == table && one.plan.index == Some(id)).collect();
-    // What nobody reads is R4's.
+    // R4 reports an index that no pattern reads.
     if reads.is_empty() {
         return None;
     }
@@ -42,7 +42,7 @@ fn finding(subject: &Subject<'_>, table: TableId, id: IndexId) -> Option<Diagnos
     }
 }
 
-/// Every attribute that is read from the index; none if a pattern does not say which it reads.
+/// Every attribute that is read from the index; `None` if a pattern does not declare which it reads.
 fn read_attributes<'m>(reads: &[PlannedRead<'m>]) -> Option<Vec<&'m str>> {
     let mut names: Vec<&str> = Vec::new();
     for one in reads {
@@ -56,8 +56,8 @@ fn read_attributes<'m>(reads: &[PlannedRead<'m>]) -> Option<Vec<&'m str>> {
     Some(names)
 }
 
-/// What an index holds anyway: the attributes of its own key are under their own names only if the key is
-/// made of nothing else.
+/// Whether the index holds the attribute anyway. A key attribute has the attribute's own name only if the key
+/// consists of it alone.
 fn in_keys(subject: &Subject<'_>, table: TableId, id: IndexId, name: &str) -> bool {
     let table = subject.model.table(table);
     table.index(id).key.names(name) || table.key.as_ref().is_some_and(|key| key.names(name))
@@ -87,7 +87,7 @@ fn wider_than_read(
         let message = format!("index `{}` holds all attributes, and {}", index.name.value, only(&wanted));
         let project = if wanted.is_empty() { "keys".to_owned() } else { format!("[{}]", wanted.join(", ")) };
         Diagnostic::warning(index.projection.span, message)
-            .label(format!("nobody reads {}", listed(&unread)))
+            .label(format!("no pattern reads {}", listed(&unread)))
             .why(WHY)
             .help(format!("`project: {project}`"))
     })
@@ -106,7 +106,7 @@ fn unread(index: &Index, names: &[Spanned<String>], read: &[&str]) -> Option<Dia
         names.iter().filter(|name| !read.contains(&name.value.as_str())).collect();
     let first = unread.first()?;
     let listing: Vec<&str> = unread.iter().map(|name| name.value.as_str()).collect();
-    let message = format!("nobody reads {} from index `{}`", listed(&listing), index.name.value);
+    let message = format!("no pattern reads {} from index `{}`", listed(&listing), index.name.value);
     let kept: Vec<&str> =
         names.iter().map(|name| name.value.as_str()).filter(|name| read.contains(name)).collect();
     let project = if kept.is_empty() { "keys".to_owned() } else { format!("[{}]", kept.join(", ")) };
@@ -146,7 +146,7 @@ fn members<'m>(
     subject.model.entities_of(table).filter(move |(_, entity)| entity.entry(index).is_some())
 }
 
-/// Writes of an entity each second, as far as the patterns say.
+/// Writes of an entity per second, as far as the patterns declare them.
 fn writes(subject: &Subject<'_>, entity: EntityId) -> f64 {
     let writes = subject.writes().filter(|one| one.plan.entity == entity);
     writes.filter_map(|one| Some(one.pattern.rate.as_ref()?.peak() * one.action.times as f64)).sum()

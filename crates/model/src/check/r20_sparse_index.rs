@@ -10,9 +10,9 @@ use crate::predicate::{Operand, Operator, Term};
 pub const RULE: Rule = Rule {
     id: RuleId(20),
     level: Level::Error,
-    title: "A sparse index would serve, or does not let go",
+    title: "A sparse index would serve, or keeps items that should leave",
     page: include_str!("../../../../docs/rules/R20.md"),
-    // A sparse index pays if it leaves out this share of the items.
+    // A sparse index is worth it if it leaves out this share of the items.
     parameters: &[("left-out", 0.5)],
     check,
 };
@@ -26,7 +26,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 
 /// A constant that is left for a filter.
 fn proposal(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
-    // `design` finds one by itself where there are no keys yet.
+    // Where there are no keys yet, `design` finds such an index by itself.
     if one.plan.gaps.contains(&Gap::NoKeys) {
         return None;
     }
@@ -80,7 +80,7 @@ fn name_of(term: &Term, value: &str) -> String {
     if word.is_empty() || word == "true" || word == "false" { term.attribute.value.clone() } else { word }
 }
 
-/// `when` on an index whose key attributes every item has under their own names: nothing is left out.
+/// `when` on an index whose key attributes every item has under their own names: no item is left out.
 fn never_leaves(place: Place<'_>) -> Option<Diagnostic> {
     let (_, index, entry) = place.index?;
     let when = entry.when.as_ref().filter(|_| entry.declared)?;
@@ -104,7 +104,7 @@ fn never_leaves(place: Place<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// The request that takes an item out of its state must remove the index's keys too.
+/// The request that ends an item's state must remove the index's keys too.
 fn keeps_its_keys(subject: &Subject<'_>, one: PlannedWrite<'_>) -> Vec<Diagnostic> {
     let Some(request) = &one.pattern.request else { return Vec::new() };
     let Some(update) = request.value.get("UpdateExpression").and_then(serde_json::Value::as_str) else {
@@ -135,14 +135,14 @@ fn keeps_its_keys(subject: &Subject<'_>, one: PlannedWrite<'_>) -> Vec<Diagnosti
     .collect()
 }
 
-/// The key attributes that exist for the index alone.
+/// The key attributes that exist only for the index.
 fn own_keys<'m>(table: &'m Table, entity: &Entity, entry: &IndexEntry) -> Vec<&'m str> {
     let of_table = |name: &str| table.key.as_ref().is_some_and(|key| key.names(name));
     let keys = table.index(entry.index).key.attributes().map(|key| key.name.as_str());
     keys.filter(|name| !of_table(name) && entity.attribute(name).is_none()).collect()
 }
 
-/// Whether the `REMOVE` clause names the attribute, by itself or by a placeholder.
+/// Whether the `REMOVE` clause names the attribute, directly or by a placeholder.
 fn removes(update: &str, request: &serde_json::Value, name: &str) -> bool {
     let words: Vec<&str> =
         update.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty()).collect();

@@ -54,7 +54,7 @@ fn finding(pattern: &Pattern, index: &Index, span: Span) -> Diagnostic {
         .why("a global index follows its table a moment later; only tables and local indexes are read strongly")
 }
 
-/// What else would be strong: the item by its key, or a local index if the partition is the same.
+/// What can be read strongly instead: the item by its key, or a local index if the partition is the same.
 fn way_out(model: &Model, read: &ReadPlan) -> String {
     let entity = model.entity(read.entities[0]);
     let base = entity.key.as_ref().map(|key| &key.partition);

@@ -1,9 +1,9 @@
-//! R22: a global index that is provisioned for less than its table's writes bring.
+//! R22: a global index that is provisioned for fewer writes than its table causes.
 
 use super::{Rule, Subject, figures};
 use crate::Diagnostic;
 use crate::Spanned;
-use crate::demand::{self, Kind, Use};
+use crate::demand::{self, Kind, Usage};
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Billing, Capacity, Index, IndexId, IndexKind, Model, Table, TableId};
 
@@ -29,7 +29,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     found
 }
 
-fn in_index(subject: &Subject<'_>, uses: &[Use], table_id: TableId, id: IndexId) -> Option<Diagnostic> {
+fn in_index(subject: &Subject<'_>, uses: &[Usage], table_id: TableId, id: IndexId) -> Option<Diagnostic> {
     let table = subject.model.table(table_id);
     let index = table.index(id);
     let capacity = index.throughput.write.as_ref().filter(|_| index.kind == IndexKind::Global)?;
@@ -39,14 +39,14 @@ fn in_index(subject: &Subject<'_>, uses: &[Use], table_id: TableId, id: IndexId)
         return (needed > units)
             .then(|| finding(table, index, capacity, needed, "the writes of its patterns", needed / 0.7));
     }
-    // Without rates, the table's own capacity says what it is made for.
+    // Without rates, the table's own capacity is the best estimate.
     let of_table = table.throughput.write.as_ref().and_then(most)?;
     let label = "the writes that the table is provisioned for";
     (of_table > units && takes_every_write(subject.model, table_id, id))
         .then(|| finding(table, index, capacity, of_table, label, of_table))
 }
 
-/// What it has, or can scale to.
+/// The capacity that is fixed, or the maximum of its auto scaling.
 fn most(capacity: &Spanned<Capacity>) -> Option<f64> {
     let units = [capacity.units, capacity.min, capacity.max].into_iter().flatten().max()?;
     Some(units as f64)

@@ -1,4 +1,4 @@
-//! R23: items that can pass 400 KB, or grow without a bound.
+//! R23: items that can exceed 400 KB, or grow without a bound.
 
 use api::limits::ITEM_BYTES_MAX;
 
@@ -12,7 +12,7 @@ pub const RULE: Rule = Rule {
     level: Level::Error,
     title: "An item can pass 400 KB, or grows without a bound",
     page: include_str!("../../../../docs/rules/R23.md"),
-    // Near the limit; what is better kept in S3; how far growth is looked ahead.
+    // Near the limit; better kept in S3; how many years of growth to look ahead.
     parameters: &[("near-kb", 300.0), ("blob-kb", 100.0), ("years", 5.0)],
     check,
 };
@@ -33,7 +33,7 @@ fn in_entity(subject: &Subject<'_>, id: EntityId) -> Vec<Diagnostic> {
     declared_size(subject, entity).or_else(|| summed_sizes(entity)).into_iter().chain(attributes).collect()
 }
 
-/// The size that the file gives for the item.
+/// The item size that the file declares.
 fn declared_size(subject: &Subject<'_>, entity: &Entity) -> Option<Diagnostic> {
     let size = entity.size.as_ref()?;
     let most = size.most() as f64;
@@ -52,7 +52,7 @@ fn limit(diagnostic: Diagnostic) -> Diagnostic {
         .help("split it into items of one partition, or keep the large part in S3 and its address here")
 }
 
-/// Attributes that are too large together, if the item's own size is not given.
+/// Attributes that together are too large, if the item's own size is not declared.
 fn summed_sizes(entity: &Entity) -> Option<Diagnostic> {
     if entity.size.is_some() {
         return None;
@@ -95,7 +95,7 @@ fn unbounded(diagnostic: Diagnostic, attribute: &Attribute) -> Diagnostic {
         ))
 }
 
-/// A list or set that updates change, of which nobody says how long it gets.
+/// A list or set that updates change, whose length is not declared.
 fn appended(subject: &Subject<'_>, entity: EntityId, attribute: &Attribute) -> Option<Diagnostic> {
     let grows = matches!(
         attribute.kind,
@@ -119,14 +119,14 @@ fn appended(subject: &Subject<'_>, entity: EntityId, attribute: &Attribute) -> O
     Some(diagnostic)
 }
 
-/// Where an update names the attribute.
+/// The span in which an update names the attribute.
 fn change_of(subject: &Subject<'_>, entity: EntityId, attribute: &str) -> Option<Span> {
     let updates = subject.writes().filter(|one| one.write.verb == WriteVerb::Update);
     let changes = updates.filter(|one| one.plan.entity == entity).flat_map(|one| changes(one.write));
     changes.filter(|change| change.attribute.value == attribute).map(|change| change.attribute.span).next()
 }
 
-fn changes(write: &Write) -> impl Iterator<Item = &crate::model::Change> {
+fn changes(write: &Write) -> impl Iterator<Item = &crate::model::AttributeChange> {
     write.set.iter().chain(&write.add)
 }
 

@@ -1,24 +1,24 @@
-//! R24: transactions that are too large, that can't be, or that nobody needs.
+//! R24: transactions that are too large, impossible, or unnecessary.
 
 use api::limits::TRANSACTION_BYTES_MAX;
 
 use super::{Rule, Subject, figures};
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Action, ActionKind, Grouping, Model, Pattern, WriteVerb};
-use crate::plan::{Plan, ReadOperation, StepKind};
+use crate::plan::{ActionPlan, Plan, ReadOperation};
 use crate::{Diagnostic, Span};
 
 pub const RULE: Rule = Rule {
     id: RuleId(24),
     level: Level::Error,
-    title: "A transaction is too large, impossible or needless",
+    title: "A transaction is too large, impossible or unnecessary",
     page: include_str!("../../../../docs/rules/R24.md"),
-    // All writes are transactions: said from so many on.
+    // Report that all writes are transactions from this many writes on.
     parameters: &[("writes", 3.0)],
     check,
 };
 
-/// Items of one transaction.
+/// The most items in one transaction.
 const ITEMS_MAX: u64 = api::limits::TRANSACTION_ACTIONS_MAX as u64;
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
@@ -47,7 +47,7 @@ fn too_many(pattern: &Pattern) -> Option<Diagnostic> {
     )
 }
 
-/// The action with which the sum passes the limit.
+/// The action with which the sum exceeds the limit.
 fn crossing(actions: &[Action]) -> Option<&Action> {
     let mut sum = 0;
     actions.iter().find(|action| {
@@ -79,19 +79,19 @@ fn span_of(pattern: &Pattern) -> Span {
     spans.reduce(Span::to).unwrap_or(pattern.id.span)
 }
 
-/// Reads beside writes, and reads that are no GetItem.
+/// Reads together with writes, and reads that are not a GetItem.
 fn impossible(pattern: &Pattern, plan: &Plan) -> Vec<Diagnostic> {
     let writes = pattern.writes().next().is_some();
     let steps = pattern.actions.iter().zip(&plan.steps);
     steps
         .filter_map(|(action, step)| match &step.kind {
-            StepKind::Read(_) if writes => Some(
+            ActionPlan::Read(_) if writes => Some(
                 Diagnostic::error(action.span, "a transaction that writes can't read")
                     .label("returns nothing there")
                     .why("TransactWriteItems has Put, Update, Delete and ConditionCheck")
                     .help("read before it and repeat what you relied on as `check: …, if: …`"),
             ),
-            StepKind::Read(read) if read.operation != ReadOperation::GetItem => Some(
+            ActionPlan::Read(read) if read.operation != ReadOperation::GetItem => Some(
                 Diagnostic::error(
                     action.span,
                     format!("a {} can't be part of a transaction", read.operation.name()),

@@ -6,7 +6,7 @@ use super::{Rule, Subject, figures};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Action, ActionKind, Grouping, Model, Pattern, ReadVerb, Write, WriteVerb};
-use crate::plan::{Plan, ReadOperation, StepKind};
+use crate::plan::{ActionPlan, Plan, ReadOperation};
 
 pub const RULE: Rule = Rule {
     id: RuleId(25),
@@ -37,7 +37,7 @@ fn in_batch(model: &Model, pattern: &Pattern, plan: &Plan) -> Vec<Diagnostic> {
         .filter_map(|(action, step)| match (&action.kind, &step.kind) {
             (ActionKind::Write(write), _) => impossible_write(action, write),
             (ActionKind::Read(_), _) if writes => Some(mixed(action)),
-            (_, StepKind::Read(read)) if read.operation != ReadOperation::GetItem => {
+            (_, ActionPlan::Read(read)) if read.operation != ReadOperation::GetItem => {
                 Some(not_a_get(action, read.operation))
             }
             _ => None,
@@ -106,7 +106,7 @@ fn too_many(pattern: &Pattern, writes: bool) -> Option<Diagnostic> {
     )
 }
 
-/// What does not fit comes back unprocessed.
+/// Items that do not fit come back unprocessed.
 fn too_large(model: &Model, pattern: &Pattern, writes: bool) -> Option<Diagnostic> {
     let bytes: f64 = pattern
         .reads()
@@ -124,7 +124,7 @@ fn too_large(model: &Model, pattern: &Pattern, writes: bool) -> Option<Diagnosti
     })
 }
 
-/// One get after the other.
+/// Items that are read one by one.
 fn loops(model: &Model, pattern: &Pattern, plan: &Plan) -> Option<Diagnostic> {
     let (action, read) = pattern.reads().next()?;
     let planned = plan.reads().next()?;

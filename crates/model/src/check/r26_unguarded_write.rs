@@ -1,22 +1,22 @@
-//! R26: writes that overwrite what others wrote.
+//! R26: writes that overwrite other writers' changes.
 
 use super::{PlannedWrite, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
-use crate::model::{Change, Entity, Grouping, Write, WriteVerb};
+use crate::model::{AttributeChange, Entity, Grouping, Write, WriteVerb};
 
 pub const RULE: Rule = Rule {
     id: RuleId(26),
     level: Level::Warning,
-    title: "A write can overwrite another's",
+    title: "A write can overwrite another writer's change",
     page: include_str!("../../../../docs/rules/R26.md"),
-    // Updates of one item each second that make it contended.
+    // Updates of one item per second from which it counts as contended.
     parameters: &[("per-second", 10.0)],
     check,
 };
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    // A batch has no conditions to ask for.
+    // A batch can't have conditions.
     let writers: Vec<PlannedWrite<'_>> =
         subject.writes().filter(|one| one.pattern.grouping != Grouping::Batch).collect();
     let found = |writer: &PlannedWrite<'_>| {
@@ -32,7 +32,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     writers.iter().filter_map(found).collect()
 }
 
-/// Two patterns that write the same entity.
+/// Whether two patterns write the same entity.
 fn meet(one: &PlannedWrite<'_>, other: &PlannedWrite<'_>) -> bool {
     one.name() != other.name() && one.plan.entity == other.plan.entity
 }
@@ -78,7 +78,7 @@ fn put_over_others(
     )
 }
 
-/// Others lock by a version; this one neither looks at it nor raises it.
+/// Other writers lock by a version; this one neither checks nor increments it.
 fn past_the_version(
     writer: &PlannedWrite<'_>,
     entity: &Entity,
@@ -103,7 +103,7 @@ fn past_the_version(
     )
 }
 
-/// Two patterns set the same attribute, and this one does not look at what it is.
+/// Two patterns set the same attribute, and this one does not check its old value.
 fn same_attribute(
     writer: &PlannedWrite<'_>,
     entity: &Entity,
@@ -116,7 +116,7 @@ fn same_attribute(
     let meeting = updates.flat_map(|other| other.write.set.iter().map(move |change| (other, change)));
     let mut meeting = meeting.filter_map(|(other, theirs)| {
         let mine = writer.write.set.iter().find(|mine| mine.attribute.value == theirs.attribute.value)?;
-        (!is_a_mark_of_time(entity, mine)).then_some((other, mine, theirs))
+        (!is_timestamp_of_write(entity, mine)).then_some((other, mine, theirs))
     });
     let (other, mine, theirs) = meeting.next()?;
     let name = &mine.attribute.value;
@@ -124,13 +124,13 @@ fn same_attribute(
         Diagnostic::warning(mine.attribute.span, format!("`{name}` is set without looking at what it is"))
             .label("the last writer wins")
             .related(theirs.attribute.span, format!("`{}` sets it too", other.pattern.id.value))
-            .why("of two writers at a time one change is lost, and nobody is told")
+            .why("of two concurrent changes one is lost, without an error")
             .help(guard(mine)),
     )
 }
 
-/// Every writer may note when it wrote.
-fn is_a_mark_of_time(entity: &Entity, change: &Change) -> bool {
+/// Every writer may record when it wrote.
+fn is_timestamp_of_write(entity: &Entity, change: &AttributeChange) -> bool {
     let name = change.attribute.value.as_str();
     let lower = name.to_ascii_lowercase();
     entity.attribute(name).is_some_and(|attribute| attribute.kind.is_time())
@@ -138,7 +138,7 @@ fn is_a_mark_of_time(entity: &Entity, change: &Change) -> bool {
         || ["updated", "modified", "last"].iter().any(|word| lower.starts_with(word))
 }
 
-fn guard(change: &Change) -> String {
+fn guard(change: &AttributeChange) -> String {
     let name = &change.attribute.value;
     match &change.from {
         Some(from) => format!("add `if: {name} = {from}`: the change says it comes from there"),
@@ -146,13 +146,13 @@ fn guard(change: &Change) -> String {
     }
 }
 
-/// One item that takes many updates each second.
+/// One item that gets many updates per second.
 fn contended(subject: &Subject<'_>, writer: &PlannedWrite<'_>, entity: &Entity) -> Option<Diagnostic> {
     let skew = writer.pattern.skew.as_ref()?;
     let rate = writer.pattern.rate.as_ref()?.peak();
     let items = subject.model.items(writer.write.entity.value).unwrap_or(f64::MAX);
     let busiest = rate * skew.top_share(items);
-    let change = writer.write.set.iter().find(|change| !is_a_mark_of_time(entity, change))?;
+    let change = writer.write.set.iter().find(|change| !is_timestamp_of_write(entity, change))?;
     let blind = writer.write.verb == WriteVerb::Update && !is_guarded(writer.write);
     (blind && busiest >= subject.parameter("per-second")).then(|| {
         let rate = super::figures::count(busiest);

@@ -1,4 +1,4 @@
-//! R27: a time to live that never comes, or that readers take at its word.
+//! R27: a time to live that never expires, or that readers rely on.
 
 use item::Value;
 
@@ -51,7 +51,7 @@ fn not_seconds(ttl: &Spanned<String>, attribute: &Attribute) -> Option<Diagnosti
     let name = &attribute.name;
     let (level, message, label) = match attribute.kind {
         AttributeKind::Epoch => return None,
-        // Nobody said what it is.
+        // Its type was inferred, not declared.
         AttributeKind::String if !attribute.declared => return None,
         AttributeKind::Number => {
             (Level::Warning, format!("`{name}` is a number of what?"), "TTL takes it for seconds since 1970")
@@ -59,7 +59,7 @@ fn not_seconds(ttl: &Spanned<String>, attribute: &Attribute) -> Option<Diagnosti
         AttributeKind::EpochMillis => (
             Level::Error,
             format!("`{name}` counts milliseconds"),
-            "as seconds this lies tens of thousands of years ahead",
+            "as seconds this is tens of thousands of years in the future",
         ),
         kind => (Level::Error, format!("`{name}` is a {}", kind.name()), "items with it never expire"),
     };
@@ -115,7 +115,7 @@ fn in_sample(ttl: &Spanned<String>, row: &SampleRow) -> Option<Diagnostic> {
     )
 }
 
-/// Nothing has the attribute: perhaps its name is wrong.
+/// No entity has the attribute: perhaps its name is misspelt.
 fn unused(ttl: &Spanned<String>, entities: &[&Entity]) -> Option<Diagnostic> {
     let closed = entities.iter().all(|entity| entity.attributes.values().any(|one| one.declared));
     (closed && !entities.is_empty()).then(|| {
@@ -126,7 +126,7 @@ fn unused(ttl: &Spanned<String>, entities: &[&Entity]) -> Option<Diagnostic> {
     })
 }
 
-/// Readers must drop what has expired and is not yet removed.
+/// Readers must drop items that have expired but are not yet deleted.
 fn in_read(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
     let PlannedRead { pattern, action, read, plan: planned } = one;
     let ttl = subject.model.table(planned.table).ttl.as_ref()?;

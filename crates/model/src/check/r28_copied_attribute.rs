@@ -1,4 +1,4 @@
-//! R28: copies that nobody keeps right, or that change too often to be worth it.
+//! R28: copies that no pattern keeps up to date, or that change too often to be worth it.
 
 use super::{Rule, Subject, figures};
 use crate::diagnostic::{Level, RuleId};
@@ -10,9 +10,9 @@ use crate::{Diagnostic, Spanned};
 pub const RULE: Rule = Rule {
     id: RuleId(28),
     level: Level::Warning,
-    title: "A copied attribute is volatile, or nobody keeps it right",
+    title: "A copied attribute changes often, or nothing keeps it up to date",
     page: include_str!("../../../../docs/rules/R28.md"),
-    // How many copies a transaction may have to change with their original; how many times as often as they
+    // How many copies one transaction may update together with the original; and how many times more often than they
     // are read copies may be written.
     parameters: &[("copies", 99.0), ("times", 2.0)],
     check,
@@ -41,7 +41,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 
 fn in_copy(subject: &Subject<'_>, copy: &Copied<'_>) -> Vec<Diagnostic> {
     let by_owner = match copy.attribute.sync.as_ref().map(|sync| sync.value) {
-        // It is meant to stay as it was.
+        // The file declares that the copy keeps its first value.
         Some(SyncOwner::Never) => return Vec::new(),
         Some(SyncOwner::Application) => None,
         Some(SyncOwner::Stream) => without_stream(subject, copy),
@@ -68,7 +68,7 @@ impl Copied<'_> {
 
 fn ownerless(copy: &Copied<'_>) -> Diagnostic {
     let name = &copy.attribute.name;
-    Diagnostic::warning(copy.of.span, format!("nobody keeps `{name}` equal to `{}`", copy.original()))
+    Diagnostic::warning(copy.of.span, format!("nothing keeps `{name}` equal to `{}`", copy.original()))
         .label("a copy without an owner")
         .why("when the original changes, copies stay as they were until something writes them")
         .help(format!(
@@ -78,7 +78,7 @@ fn ownerless(copy: &Copied<'_>) -> Diagnostic {
         ))
 }
 
-/// The original's table must have a stream that shows what it changed to.
+/// The original's table must have a stream with new images.
 fn without_stream(subject: &Subject<'_>, copy: &Copied<'_>) -> Option<Diagnostic> {
     let table = subject.model.table_of(copy.origin);
     let sync = copy.attribute.sync.as_ref()?;
@@ -103,7 +103,7 @@ fn without_stream(subject: &Subject<'_>, copy: &Copied<'_>) -> Option<Diagnostic
     )
 }
 
-/// A pattern that changes the original alone, or more copies than a transaction takes.
+/// A pattern that changes the original alone, or more copies than fit into a transaction.
 fn outside_transaction(subject: &Subject<'_>, copy: &Copied<'_>) -> Option<Diagnostic> {
     let changing = |pattern: &Pattern| pattern.writes().any(|(_, write)| copy.is_changed_by(write));
     let together = |pattern: &Pattern| {

@@ -9,7 +9,7 @@ use crate::template::{Template, may_equal};
 pub const RULE: Rule = Rule {
     id: RuleId(29),
     level: Level::Error,
-    title: "A many-to-many relation leads in one direction only",
+    title: "A many-to-many relation can be followed in one direction only",
     page: include_str!("../../../../docs/rules/R29.md"),
     parameters: &[],
     check,
@@ -29,7 +29,7 @@ fn in_relation(subject: &Subject<'_>, relation: &Relation) -> Option<Diagnostic>
         return Some(without_edge(model, relation));
     };
     model.entity(edge).key.as_ref()?;
-    // A relation to itself is followed by two keys of the pair, one for each direction.
+    // A relation of an entity to itself is followed by two keys of the pair, one for each direction.
     if relation.from == relation.to {
         let back = leading(model, edge, relation.from) < 2;
         return back.then(|| one_way(subject, relation, edge, relation.from, relation.to));
@@ -52,7 +52,7 @@ fn edge(model: &Model, relation: &Relation) -> Option<EntityId> {
     others.into_iter().find(names_both)
 }
 
-/// By an attribute of its key, or by what its key begins with.
+/// Whether the template has an attribute of the entity's key, or the same literal prefix.
 fn names(template: &Template, entity: &Entity) -> bool {
     attributes(entity).iter().any(|name| template.uses(name)) || begins_alike(template, entity)
 }
@@ -66,7 +66,7 @@ fn attributes(entity: &Entity) -> Vec<&str> {
     entity.key_templates().flat_map(|template| template.attributes()).collect()
 }
 
-/// In how many places the pairs of one `from` are one Query: the partition key there is made of its key.
+/// In how many places one Query finds the pairs of one `from`: the partition key there consists of its key.
 fn leading(model: &Model, edge: EntityId, from: EntityId) -> usize {
     let from = model.entity(from);
     let known = attributes(from);
@@ -78,7 +78,7 @@ fn leading(model: &Model, edge: EntityId, from: EntityId) -> usize {
     places.count()
 }
 
-/// By the attributes' names; or by what the keys begin with, if the names differ (`userId`, `memberId`).
+/// Compares attribute names; or literal prefixes, if the names differ (`userId`, `memberId`).
 fn is_made_of(template: &Template, known: &[&str], from: &Entity, place: Place<'_>) -> bool {
     let mut fields = template.fields().filter(|field| field.shards().is_none()).peekable();
     let by_name = fields.peek().is_some()
@@ -92,7 +92,7 @@ fn is_made_of(template: &Template, known: &[&str], from: &Entity, place: Place<'
 
 fn without_edge(model: &Model, relation: &Relation) -> Diagnostic {
     let (from, to) = (&model.entity(relation.from).name.value, &model.entity(relation.to).name.value);
-    Diagnostic::error(relation.span, format!("nothing holds which `{from}` belongs to which `{to}`"))
+    Diagnostic::error(relation.span, format!("no entity records which `{from}` belongs to which `{to}`"))
         .label("an entity for each pair is missing")
         .why("there are no joins: a pair is an item, found from either side")
         .help(format!(

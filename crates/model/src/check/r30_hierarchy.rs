@@ -28,7 +28,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     trees.chain(undelimited).collect()
 }
 
-/// An entity that contains itself, and no sort key with its path.
+/// An entity that contains itself and has no sort key with its path.
 fn pathless(subject: &Subject<'_>, id: EntityId) -> Option<Diagnostic> {
     let entity = subject.model.entity(id);
     entity.key.as_ref()?;
@@ -49,7 +49,7 @@ fn pathless(subject: &Subject<'_>, id: EntityId) -> Option<Diagnostic> {
     )
 }
 
-/// A relation to itself, or an attribute that names the parent and that patterns ask by: one level at a time.
+/// A relation to itself, or an attribute that names the parent and that patterns query: one level at a time.
 fn containment(subject: &Subject<'_>, id: EntityId) -> Option<(Span, &'static str)> {
     let mut relations = subject.model.relations.iter();
     let own = relations.find(|relation| relation.from == id && relation.to == id && !relation.many_to_many);
@@ -71,7 +71,7 @@ fn names_parent(attribute: &str, entity: &Entity) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest == plain(&entity.name.value))
 }
 
-/// A path attribute, one that patterns ask for by its beginning, or several levels one after the other.
+/// Whether there is a path attribute, one that patterns query by prefix, or several levels one after the other.
 fn holds_a_path(subject: &Subject<'_>, id: EntityId, place: Place<'_>) -> bool {
     let sort: Vec<&str> = place.sort().into_iter().flat_map(|(_, template)| template.attributes()).collect();
     let named = |name: &&str| {
@@ -92,7 +92,7 @@ fn asked_by_beginning(subject: &Subject<'_>, id: EntityId, attribute: &str) -> b
     terms.any(|term| term.operator == Operator::BeginsWith && term.attribute.value == attribute)
 }
 
-/// Two parts of changing length with nothing between them.
+/// Two parts of variable length without a separator.
 fn side_by_side(place: Place<'_>, template: &Template) -> Option<Diagnostic> {
     let pair = template.parts.windows(2).find_map(|pair| match pair {
         [Part::Field(one), Part::Field(other)] if !has_fixed_width(place.entity, one) => Some((one, other)),

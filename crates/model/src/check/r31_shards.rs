@@ -1,4 +1,4 @@
-//! R31: shards that spread nothing, that readers forget, or that nobody can find again.
+//! R31: shards that spread nothing, that readers forget, or that can't be found again.
 
 use super::{Rule, Subject, figures};
 use crate::Diagnostic;
@@ -10,7 +10,7 @@ use crate::template::{Field, Form, Template};
 pub const RULE: Rule = Rule {
     id: RuleId(31),
     level: Level::Error,
-    title: "A shard spreads nothing, or its readers can't follow",
+    title: "A shard spreads nothing, or its readers can't find the items",
     page: include_str!("../../../../docs/rules/R31.md"),
     parameters: &[],
     check,
@@ -44,13 +44,13 @@ fn in_place(place: Place<'_>) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// The partition key stays one value, whatever the sort key holds.
+/// The partition key stays one value, whatever the sort key contains.
 fn in_the_sort_key(place: Place<'_>, field: &Field) -> Diagnostic {
     let (_, partition) = place.partition()[0];
     Diagnostic::error(field.span, format!("the shard is in the sort key of {}", place.name()))
         .label("spreads nothing")
-        .related(partition.span, "all shards lie in this one partition")
-        .why("the partition key alone decides where an item lies; a key has 1,000 writes and 3,000 reads a second")
+        .related(partition.span, "all shards are in this one partition")
+        .why("the partition key alone decides where an item is stored; a key sustains 1,000 writes and 3,000 reads a second")
         .help(format!("write it into the partition key: `{partition}#{field}`"))
 }
 
@@ -86,7 +86,7 @@ fn idle(place: Place<'_>, partition: &[&Template], field: &Field) -> Option<Diag
     })
 }
 
-/// Another attribute of the table's key to compute a shard from: what the sort key holds differs within a
+/// Another attribute of the table's key to compute a shard from: attributes of the sort key differ within a
 /// partition.
 fn other_id<'e>(entity: &'e Entity, than: &str) -> &'e str {
     let sort = entity.key.iter().filter_map(|key| key.sort.as_ref());
@@ -104,13 +104,13 @@ fn random_in<'t>(templates: impl IntoIterator<Item = &'t Template>) -> Option<(&
     })
 }
 
-/// One item, somewhere among the shards.
+/// A get of one item whose shard is not known.
 fn blind_get(subject: &Subject<'_>, action: &Action, planned: &ReadPlan) -> Option<Diagnostic> {
     let (field, count) = random_in(&planned.partition)?;
     Some(lost(action, field, subject.model.entity(planned.entities[0]), "a reader", count))
 }
 
-/// An update or delete that can't tell where the item lies. A counter may be added to in any shard.
+/// An update or delete whose shard is not known. Adding to a counter is fine in any shard.
 fn blind_write(subject: &Subject<'_>, action: &Action, write: &Write) -> Option<Diagnostic> {
     let finds = matches!(write.verb, WriteVerb::Update | WriteVerb::Delete | WriteVerb::Check);
     let counts = write.verb == WriteVerb::Update && !write.add.is_empty() && write.set.is_empty();
@@ -123,7 +123,7 @@ fn blind_write(subject: &Subject<'_>, action: &Action, write: &Write) -> Option<
 }
 
 fn lost(action: &Action, field: &Field, entity: &Entity, who: &str, count: u64) -> Diagnostic {
-    Diagnostic::error(action.span, format!("{who} can't tell which of {count} shards the item is in"))
+    Diagnostic::error(action.span, format!("{who} doesn't know which of {count} shards the item is in"))
         .label("needs the whole key")
         .related(field.span, "drawn at random when it was written")
         .why("a random shard can't be computed again: one item is found only by asking all of them")
@@ -133,7 +133,7 @@ fn lost(action: &Action, field: &Field, entity: &Entity, who: &str, count: u64) 
         ))
 }
 
-/// A query of one shard that means all of them.
+/// A query of one shard where all are meant.
 fn forgotten(subject: &Subject<'_>, action: &Action, planned: &ReadPlan) -> Option<Diagnostic> {
     let undeclared = planned.gaps.iter().find_map(|gap| match gap {
         Gap::FanOutUndeclared { requests } => Some(*requests),
@@ -144,13 +144,10 @@ fn forgotten(subject: &Subject<'_>, action: &Action, planned: &ReadPlan) -> Opti
     let known = field.attribute().map(|name| format!(", or add `{name}` to `by` if it is known"));
     let entity = &subject.model.entity(planned.entities[0]).name.value;
     Some(
-        Diagnostic::error(
-            action.span,
-            format!("`{entity}` lies in shards: this takes {undeclared} requests"),
-        )
-        .label("one Query reads one shard")
-        .related(field.span, "spread here")
-        .why("each shard is a partition key of its own; the reader asks all of them and merges")
-        .help(format!("write `fan-out: allowed` if it does so{}", known.unwrap_or_default())),
+        Diagnostic::error(action.span, format!("`{entity}` is sharded: this takes {undeclared} requests"))
+            .label("one Query reads one shard")
+            .related(field.span, "spread here")
+            .why("each shard is a partition key of its own; the reader asks all of them and merges")
+            .help(format!("write `fan-out: allowed` if it does so{}", known.unwrap_or_default())),
     )
 }

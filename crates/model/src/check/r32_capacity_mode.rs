@@ -1,8 +1,8 @@
-//! R32: the way of paying does not fit the traffic.
+//! R32: the capacity mode does not fit the traffic.
 
 use super::{Rule, Subject, figures};
 use crate::Diagnostic;
-use crate::demand::{self, Kind, Load, Use};
+use crate::demand::{self, Kind, Load, Usage};
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Billing, Table, TableId};
 
@@ -11,8 +11,8 @@ pub const RULE: Rule = Rule {
     level: Level::Info,
     title: "The capacity mode does not fit the traffic",
     page: include_str!("../../../../docs/rules/R32.md"),
-    // Utilisation from which provisioned is cheaper, the utilisation that is aimed at, both in per cent; and
-    // units a second below which the difference is small change.
+    // The utilisation from which provisioned is cheaper and the target utilisation, both in per cent; and the
+    // units per second below which the difference is too small to report.
     parameters: &[("break-even", 28.9), ("target", 70.0), ("units", 100.0)],
     check,
 };
@@ -22,13 +22,13 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     subject.model.table_ids().filter_map(|id| in_table(subject, &uses, id)).collect()
 }
 
-fn in_table(subject: &Subject<'_>, uses: &[Use], id: TableId) -> Option<Diagnostic> {
+fn in_table(subject: &Subject<'_>, uses: &[Usage], id: TableId) -> Option<Diagnostic> {
     let table = subject.model.table(id);
     let load = weighted(demand::load(uses, (id, None), Kind::Write), reads(subject, uses, id));
     if load.peak == 0.0 {
         return (table.billing.value == Billing::Provisioned).then(|| unknown(table));
     }
-    // Without a peak the traffic has no shape that could be judged.
+    // Without a peak the traffic has no shape to judge.
     if !has_shape(subject) || load.peak < subject.parameter("units") {
         return None;
     }
@@ -41,12 +41,11 @@ fn in_table(subject: &Subject<'_>, uses: &[Use], id: TableId) -> Option<Diagnost
     }
 }
 
-/// Of a table and its indexes.
-fn reads(subject: &Subject<'_>, uses: &[Use], id: TableId) -> Load {
-    let places = demand::places(subject.model).into_iter().filter(|(table, _)| *table == id);
-    places.map(|place| demand::load(uses, place, Kind::Read)).fold(Load::default(), |sum, one| Load {
-        average: sum.average + one.average,
-        peak: sum.peak + one.peak,
+/// The reads of a table and its indexes.
+fn reads(subject: &Subject<'_>, uses: &[Usage], id: TableId) -> Load {
+    let resources = demand::resources(subject.model).into_iter().filter(|(table, _)| *table == id);
+    resources.map(|resource| demand::load(uses, resource, Kind::Read)).fold(Load::default(), |sum, one| {
+        Load { average: sum.average + one.average, peak: sum.peak + one.peak }
     })
 }
 

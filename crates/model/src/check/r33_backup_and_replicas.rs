@@ -10,7 +10,7 @@ pub const RULE: Rule = Rule {
     level: Level::Warning,
     title: "A production table can't be restored, or its replicas have no stream",
     page: include_str!("../../../../docs/rules/R33.md"),
-    // Data that expires this soon need not be restored.
+    // Data that expires within this time need not be restored.
     parameters: &[("expires-hours", 24.0)],
     check,
 };
@@ -41,11 +41,11 @@ fn unrecoverable(subject: &Subject<'_>, id: TableId, table: &Table) -> Option<Di
         )
         .label("no `pitr`")
         .why("a wrong write or delete is otherwise final; recovery goes back up to 35 days, to the second")
-        .help("add `pitr: true`, or `stage: development` to the model if nobody would miss the data"),
+        .help("add `pitr: true`, or `stage: development` to the model if the data does not matter"),
     )
 }
 
-/// Sessions and the like.
+/// Whether all items expire soon, as sessions do.
 fn is_short_lived(subject: &Subject<'_>, model: &Model, id: TableId) -> bool {
     let limit = subject.parameter("expires-hours") * 3_600.0;
     let mut entities = model.entities_of(id).peekable();

@@ -9,9 +9,9 @@ use crate::{Diagnostic, Spanned};
 pub const RULE: Rule = Rule {
     id: RuleId(34),
     level: Level::Warning,
-    title: "One table holds what should be apart",
+    title: "One table holds unrelated entities",
     page: include_str!("../../../../docs/rules/R34.md"),
-    // How many things must differ, and how many times the requests.
+    // How many differences are reported, and from which ratio the request rates count as different.
     parameters: &[("differences", 2.0), ("rate-factor", 100.0)],
     check,
 };
@@ -20,9 +20,9 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let ids = subject.model.table_ids();
     ids.flat_map(|id| {
         let mut found = owners(subject.model, id);
-        // Owners say it best; the rest would say it again.
+        // Different owners are the clearest sign; more reports would repeat it.
         if found.is_empty() {
-            found.extend(strangers(subject, id));
+            found.extend(unrelated_groups(subject, id));
         }
         found
     })
@@ -50,8 +50,8 @@ fn owners(model: &Model, id: TableId) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// Entities that are tied to each other, group by group.
-fn strangers(subject: &Subject<'_>, id: TableId) -> Option<Diagnostic> {
+/// Reports groups of entities that have nothing to do with each other.
+fn unrelated_groups(subject: &Subject<'_>, id: TableId) -> Option<Diagnostic> {
     let groups = groups(subject.model, id);
     let main = groups.iter().max_by_key(|group| group.len())?;
     let others = groups.iter().filter(|group| !std::ptr::eq(*group, main));
@@ -72,12 +72,13 @@ fn strangers(subject: &Subject<'_>, id: TableId) -> Option<Diagnostic> {
     )
 }
 
-/// Entities that are tied together, in the order of the file.
+/// Groups of related entities, in the order of the file.
 fn groups(model: &Model, id: TableId) -> Vec<Vec<EntityId>> {
     let mut groups: Vec<Vec<EntityId>> = Vec::new();
     for (entity, _) in model.entities_of(id) {
-        let (tied, apart): (Vec<_>, Vec<_>) =
-            groups.into_iter().partition(|group| group.iter().any(|other| are_tied(model, *other, entity)));
+        let (tied, apart): (Vec<_>, Vec<_>) = groups
+            .into_iter()
+            .partition(|group| group.iter().any(|other| are_related(model, *other, entity)));
         groups = apart;
         let mut group: Vec<EntityId> = tied.into_iter().flatten().collect();
         group.push(entity);
@@ -86,8 +87,8 @@ fn groups(model: &Model, id: TableId) -> Vec<Vec<EntityId>> {
     groups
 }
 
-/// By a partition, a pattern, a relation, a count or a copy.
-fn are_tied(model: &Model, one: EntityId, other: EntityId) -> bool {
+/// Whether a partition, a pattern, a relation, a count or a copy connects the two.
+fn are_related(model: &Model, one: EntityId, other: EntityId) -> bool {
     share_partition(model, one, other)
         || model.patterns.iter().any(|pattern| touches(pattern, one) && touches(pattern, other))
         || model.relations.iter().any(|relation| {
@@ -122,7 +123,7 @@ fn touches(pattern: &Pattern, entity: EntityId) -> bool {
     })
 }
 
-/// In what the two groups differ that a table sets, or suffers, as a whole.
+/// What differs between the two groups among the things that hold for a whole table.
 fn differences(subject: &Subject<'_>, one: &[EntityId], other: &[EntityId]) -> Vec<String> {
     let expires = |group: &[EntityId]| {
         let expiring = group.iter().filter(|id| subject.model.entity(**id).expires.is_some()).count();
@@ -145,7 +146,7 @@ fn differences(subject: &Subject<'_>, one: &[EntityId], other: &[EntityId]) -> V
     differences
 }
 
-/// The share of patterns that read strongly; none without reads.
+/// The share of reads that are strongly consistent; `None` without reads.
 fn strong_share(subject: &Subject<'_>, group: &[EntityId]) -> Option<f64> {
     let reads: Vec<bool> = subject
         .patterns()

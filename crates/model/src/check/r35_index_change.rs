@@ -1,4 +1,4 @@
-//! R35: indexes that miss items, and back-fills that can't be trusted.
+//! R35: indexes that lack items, and unsafe back-fills.
 
 use capacity::{PARTITION_WRITE_UNITS, write_units};
 
@@ -23,7 +23,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     misses.chain(back_fills.flat_map(|(pattern, plan)| in_back_fill(subject, pattern, plan))).collect()
 }
 
-/// The index is keyed by an attribute that items may lack, and the pattern does not ask for those that have it.
+/// The index key is an attribute that items may lack, and the pattern does not ask only for those that have it.
 fn misses(model: &Model, one: PlannedRead<'_>) -> Option<Diagnostic> {
     let PlannedRead { action, read, plan: planned, .. } = one;
     let id = planned.index?;
@@ -59,7 +59,7 @@ fn asks_for(read: &Read, attribute: &str) -> bool {
     read.knows(attribute) || terms.any(|term| term.attribute.value == attribute)
 }
 
-/// By its name or description: nothing else tells a back-fill from other updates.
+/// By its name or description: nothing else distinguishes a back-fill from other updates.
 fn is_back_fill(pattern: &Pattern) -> bool {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let texts = [Some(pattern.id.value.as_str()), pattern.description.as_deref()];
@@ -83,19 +83,19 @@ fn in_back_fill(subject: &Subject<'_>, pattern: &Pattern, plan: &Plan) -> Vec<Di
     found
 }
 
-/// Run again, or beside the application, it must not write what is written.
+/// A back-fill that runs twice, or beside the application, must not overwrite newer values.
 fn repeats(action: &Action, write: &Write) -> Option<Diagnostic> {
     let guarded = write.condition.is_some() || write.version.is_some();
     let changed = write.set.first().map_or("GSI1PK", |change| change.attribute.value.as_str());
     (write.verb == WriteVerb::Put || (write.verb == WriteVerb::Update && !guarded)).then(|| {
         Diagnostic::error(action.span, "the back-fill writes again what is written")
             .label("no condition")
-            .why("it runs beside the application and is run again after a failure: what changed meanwhile is lost")
+            .why("it runs beside the application and is run again after a failure: what changed in the meantime is lost")
             .help(format!("`update` with `if: not exists {changed}`: a second run then skips what is done"))
     })
 }
 
-/// All of it into one key of an index.
+/// All rows go to one key of an index.
 fn hot(subject: &Subject<'_>, pattern: &Pattern, write: &Write, planned: &WritePlan) -> Option<Diagnostic> {
     let rate = pattern.rate.as_ref()?;
     let entity = subject.model.entity(write.entity.value);

@@ -1,9 +1,9 @@
-//! R36: expressions that DynamoDB refuses: reserved words, placeholders that stand for nothing.
+//! R36: expressions that DynamoDB refuses: reserved words, undefined and unused placeholders.
 
 use std::collections::BTreeMap;
 
 use expression::{Condition, ExpressionError, Fault, KeyCondition, Kind, Placeholders, Projection, Update};
-use item::ValueBuf;
+use item::{Placeholder, ValueBuf};
 use serde_json::Value as Json;
 
 use super::{Rule, Subject};
@@ -39,7 +39,7 @@ fn in_pattern(pattern: &Pattern) -> Vec<Diagnostic> {
     let Some(request) = &pattern.request else { return Vec::new() };
     let member = |name: &str| pattern.request_members.get(name).copied().unwrap_or(request.span);
     let mut found = in_members(&request.value, member);
-    // What stands deep inside is shown as the transaction it stands in.
+    // Inside a transaction there are no spans, so the whole transaction is underlined.
     let transaction = member("TransactItems");
     found.extend(transact_items(&request.value).flat_map(|one| in_members(one, |_| transaction)));
     found
@@ -62,7 +62,7 @@ fn in_members(request: &Json, span: impl Fn(&str) -> Span) -> Vec<Diagnostic> {
         let bound = bind(kind, text, &mut placeholders);
         found.extend(bound.err().map(|error| of_expression(member, text, span(member), &error)));
     }
-    // A text that can't be read uses nothing: what it left over says nothing.
+    // Placeholders count as unused only if every expression could be read.
     if found.is_empty() {
         found.extend(placeholders.finish().err().map(|error| unused(span, &error)));
     }
@@ -99,10 +99,13 @@ fn of_expression(member: &str, text: &str, span: Span, error: &ExpressionError) 
         )
         .label("needs a `#` name in an expression")
         .why("573 words can't be attribute names in expressions, in whatever case; the request is refused")
-        .help(format!("write `#{0}`, and `{NAMES}: {{ \"#{0}\": {word} }}`", short(word))),
+        .help({
+            let placeholder = Placeholder::Name.of(word.to_lowercase());
+            format!("write `{placeholder}`, and `{NAMES}: {{ \"{placeholder}\": {word} }}`")
+        }),
         Some(Fault::UndefinedName(name)) => {
-            let attribute = name.trim_start_matches('#');
-            Diagnostic::error(word_in(text, name, span), format!("`{name}` stands for nothing"))
+            let attribute = Placeholder::Name.word(name).unwrap_or(name);
+            Diagnostic::error(word_in(text, name, span), format!("`{name}` has no attribute name"))
                 .label("not defined")
                 .why("every `#name` must be in ExpressionAttributeNames")
                 .help(format!("add `{NAMES}: {{ \"{name}\": {attribute} }}`"))
@@ -117,7 +120,7 @@ fn of_expression(member: &str, text: &str, span: Span, error: &ExpressionError) 
             Diagnostic::error(word_in(text, near, span), format!("the {member} can't be read"))
                 .label("a syntax error here")
                 .why(format!("DynamoDB would say: {error}"))
-                .help("operators stand between operands, functions are written `begins_with(SK, :prefix)`")
+                .help("operators come between operands, functions are written `begins_with(SK, :prefix)`")
         }
         _ => Diagnostic::error(span, format!("DynamoDB refuses this {member}"))
             .label("refused")
@@ -125,11 +128,7 @@ fn of_expression(member: &str, text: &str, span: Span, error: &ExpressionError) 
     }
 }
 
-fn short(word: &str) -> String {
-    word.to_lowercase()
-}
-
-/// Where a word stands in the file, if the text stands there as it is.
+/// The span of a word in the file, if the text is there literally.
 fn word_in(text: &str, word: &str, span: Span) -> Span {
     let boundary = |at: usize| {
         let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '#' | ':');

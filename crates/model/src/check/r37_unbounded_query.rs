@@ -1,4 +1,4 @@
-//! R37: a Query that can be longer than a page, and a reader who takes one page.
+//! R37: a Query whose result can exceed a page, and a reader that reads only one page.
 
 use api::limits::PAGE_BYTES_MAX;
 
@@ -22,7 +22,7 @@ pub const RULE: Rule = Rule {
 const PAGE: f64 = PAGE_BYTES_MAX as f64;
 
 /// What a read can find.
-struct Found {
+struct ResultSize {
     items: f64,
     bytes: f64,
 }
@@ -50,8 +50,8 @@ fn in_read(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>)
     }
 }
 
-/// How much there can be for one key, if the file bounds it.
-fn most(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>) -> Option<Found> {
+/// The most that one key can hold, if the file bounds it.
+fn most(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>) -> Option<ResultSize> {
     let returns = one.read.returns.as_ref();
     let declared = returns.and_then(|returns| returns.max);
     let counted = || counted(subject, footprints, one);
@@ -59,15 +59,15 @@ fn most(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>) ->
     declared.map(|items| of_mean_size(footprints, one, items)).or_else(counted).or_else(typical)
 }
 
-/// So many items, of whatever entities: nobody says how many of each.
-fn of_mean_size(footprints: &Footprints, one: PlannedRead<'_>, items: f64) -> Found {
+/// This many items of the entities' mean size: how many there are of each is not declared.
+fn of_mean_size(footprints: &Footprints, one: PlannedRead<'_>, items: f64) -> ResultSize {
     let sizes = one.plan.entities.iter().map(|id| footprints.of(*id).bytes(one.plan.index) as f64);
-    Found { items, bytes: items * sizes.sum::<f64>() / one.plan.entities.len().max(1) as f64 }
+    ResultSize { items, bytes: items * sizes.sum::<f64>() / one.plan.entities.len().max(1) as f64 }
 }
 
-/// By the counts of each entity.
-fn counted(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>) -> Option<Found> {
-    let mut found = Found { items: 0.0, bytes: 0.0 };
+/// The sum of each entity's own count.
+fn counted(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>) -> Option<ResultSize> {
+    let mut found = ResultSize { items: 0.0, bytes: 0.0 };
     for place in one.places(subject) {
         let items = under_one_key(subject.model, place, one)?;
         found.items += items;
@@ -76,15 +76,15 @@ fn counted(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>)
     Some(found)
 }
 
-/// One, if the whole key is known; `20 per Customer`, if the customer is, or if the key is the customer's.
+/// 1 if the whole key is known; `20 per Customer` if the customer is known, or if the key is the customer's.
 fn under_one_key(model: &Model, place: Place<'_>, one: PlannedRead<'_>) -> Option<f64> {
     of_known_parent(model, place.entity_id, one).or_else(|| items_per_key(model, place))
 }
 
-/// Up the chain of `per` to what the reader knows.
+/// Follows `per` up to an entity that the reader knows.
 fn of_known_parent(model: &Model, id: EntityId, one: PlannedRead<'_>) -> Option<f64> {
     let (mut items, mut current) = (1.0, id);
-    // A chain of `per` is no longer than there are entities.
+    // A chain of `per` has no more links than there are entities.
     for _ in 0..=model.entities.len() {
         let identity = identity(model.entity(current));
         if !identity.is_empty() && identity.iter().all(|name| one.read.knows(name)) {
@@ -106,7 +106,7 @@ fn unbounded(model: &Model, one: PlannedRead<'_>) -> Diagnostic {
     )
 }
 
-fn over_a_page(one: PlannedRead<'_>, found: &Found) -> Diagnostic {
+fn over_a_page(one: PlannedRead<'_>, found: &ResultSize) -> Diagnostic {
     let message = format!("`{}` can find {}, and reads one page", one.name(), figures::bytes(found.bytes));
     let label = format!("up to {} items", figures::count(found.items));
     paging(Diagnostic::warning(one.action.span, message).label(label), "narrower keys")

@@ -12,7 +12,7 @@ pub const RULE: Rule = Rule {
     level: Level::Info,
     title: "Not a question for DynamoDB alone",
     page: include_str!("../../../../docs/rules/R38.md"),
-    // Checks of other items that make a transaction a matter of relations; sort orders that make analytics.
+    // How many checks of other items make a transaction relational.
     parameters: &[("checks", 3.0)],
     check,
 };
@@ -40,7 +40,7 @@ fn search(model: &Model, read: &Read) -> Option<Diagnostic> {
     )
 }
 
-/// Everything is read, to be counted or to be ordered.
+/// Reads everything, to count it or to sort it.
 fn analytics(one: PlannedRead<'_>) -> Option<Diagnostic> {
     let PlannedRead { pattern, action, read, plan: planned } = one;
     let whole = planned.gaps.contains(&Gap::Scans);
@@ -55,7 +55,7 @@ fn analytics(one: PlannedRead<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// Many rows that must agree.
+/// Checks across many items.
 fn relations(subject: &Subject<'_>, pattern: &Pattern) -> Option<Diagnostic> {
     let checks = pattern.writes().filter(|(_, write)| write.verb == WriteVerb::Check);
     let count = checks.map(|(action, _)| action.times).fold(0, u64::saturating_add);
@@ -68,7 +68,7 @@ fn relations(subject: &Subject<'_>, pattern: &Pattern) -> Option<Diagnostic> {
     })
 }
 
-/// Another system answers, and nothing brings it the data.
+/// Another system answers, and no stream brings it the data.
 fn unfed(model: &Model, pattern: &Pattern) -> Option<Diagnostic> {
     let external = pattern.external.as_ref()?;
     let (_, read) = pattern.reads().next()?;
@@ -76,7 +76,7 @@ fn unfed(model: &Model, pattern: &Pattern) -> Option<Diagnostic> {
     let exports = ["athena", "s3", "glue", "redshift"];
     let by_export = exports.iter().any(|word| external.to_lowercase().contains(word));
     (table.stream.is_none() && !by_export).then(|| {
-        Diagnostic::info(external.span, format!("nothing brings {} the data", external.value))
+        Diagnostic::info(external.span, format!("nothing sends {} the data", external.value))
             .label(format!("table `{}` has no stream", table.name.value))
             .why("another system knows only what a stream or an export brings it")
             .help("add `stream: new-and-old` to the table")

@@ -1,4 +1,4 @@
-//! R39: a write that is many writes.
+//! R39: one write that causes many.
 
 use super::{PlannedWrite, Rule, Subject, figures};
 use crate::diagnostic::{Level, RuleId};
@@ -8,7 +8,7 @@ use crate::{Diagnostic, Model};
 pub const RULE: Rule = Rule {
     id: RuleId(39),
     level: Level::Info,
-    title: "One write is several",
+    title: "One write causes several",
     page: include_str!("../../../../docs/rules/R39.md"),
     // Index rows that one write of one item writes.
     parameters: &[("index-rows", 3.0)],
@@ -53,7 +53,7 @@ fn by_index(model: &Model, planned: &WritePlan) -> String {
 
 fn advice(planned: &WritePlan) -> &'static str {
     if planned.effects.iter().any(|effect| effect.writes_at_most() == 2) {
-        "an attribute that changes often is dear in an index key: sort by one that stays, or make the index sparse"
+        "an attribute that changes often is expensive in an index key: sort by one that stays, or make the index sparse"
     } else {
         "project less (a change of what an index does not hold is free), make indexes sparse, or let entities share one"
     }

@@ -15,7 +15,7 @@ pub const RULE: Rule = Rule {
     check,
 };
 
-/// What a customer that must not see another's data is called.
+/// Names of customers whose data must be kept apart.
 const TENANTS: [&str; 5] = ["tenant", "org", "organisation", "organization", "workspace"];
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
@@ -24,7 +24,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 
 fn in_table(subject: &Subject<'_>, id: TableId) -> Vec<Diagnostic> {
     let entities: Vec<&Entity> = subject.model.entities_of(id).map(|(_, entity)| entity).collect();
-    // Only a table that is kept apart by tenant elsewhere is meant to be.
+    // The rule applies only if some entity of the table already has the tenant in its key.
     let Some((tenant, keyed)) = entities.iter().find_map(|entity| tenant_key(entity)) else {
         return Vec::new();
     };

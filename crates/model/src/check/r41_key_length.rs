@@ -1,4 +1,4 @@
-//! R41: keys that can be longer than DynamoDB takes.
+//! R41: keys that can be longer than DynamoDB allows.
 
 use api::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 

@@ -1,4 +1,4 @@
-//! R42: more local indexes or projected attributes than a table takes.
+//! R42: more local indexes or projected attributes than a table can have.
 
 use api::limits::{LOCAL_SECONDARY_INDEXES_MAX, NON_KEY_ATTRIBUTES_MAX};
 

@@ -13,7 +13,7 @@ pub const RULE: Rule = Rule {
     level: Level::Error,
     title: "An item collection can pass 10 GB",
     page: include_str!("../../../../docs/rules/R43.md"),
-    // The share of 10 GB, in per cent, from which it is said.
+    // The share of 10 GB, in per cent, from which it is reported.
     parameters: &[("near", 50.0)],
     check,
 };

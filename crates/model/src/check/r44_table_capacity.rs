@@ -1,7 +1,7 @@
-//! R44: capacity that is provisioned below what the patterns need.
+//! R44: provisioned capacity below what the patterns need.
 
 use super::{Rule, Subject, figures};
-use crate::demand::{self, Kind, Load, Use};
+use crate::demand::{self, Kind, Load, Usage};
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Billing, Capacity, Table, TableId};
 use crate::{Diagnostic, Spanned};
@@ -15,7 +15,7 @@ pub const RULE: Rule = Rule {
     check,
 };
 
-/// Units of one kind that a table or an index has, and what is asked of them.
+/// Units of one kind that a table or index has, and the demand for them.
 struct Account<'m> {
     of: String,
     kind: &'static str,
@@ -31,8 +31,8 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     accounts.filter_map(|account| finding(&account)).collect()
 }
 
-/// The writes of indexes are R22's.
-fn accounts<'m>(uses: &[Use], id: TableId, table: &'m Table) -> Vec<Account<'m>> {
+/// R22 reports the writes of indexes.
+fn accounts<'m>(uses: &[Usage], id: TableId, table: &'m Table) -> Vec<Account<'m>> {
     let name = format!("table `{}`", table.name.value);
     let reads = demand::load(uses, (id, None), Kind::Read);
     let writes = demand::load(uses, (id, None), Kind::Write);

@@ -1,4 +1,4 @@
-//! R45: a production table that one call deletes.
+//! R45: a production table that a single call can delete.
 
 use super::{Rule, Subject};
 use crate::Diagnostic;

@@ -1,4 +1,4 @@
-//! R46: a cache that is counted on for reads it does not answer.
+//! R46: a cache is declared for strong reads, which it does not answer.
 
 use super::{Rule, Subject};
 use crate::Diagnostic;

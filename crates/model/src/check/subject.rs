@@ -2,13 +2,14 @@
 
 use super::Rule;
 use crate::Model;
-use crate::demand::{self, Use};
+use crate::demand::{self, Usage};
 use crate::model::{
     Action, ActionKind, EntityId, IndexId, Pattern, Place, Read, RuleSetting, Write, WriteVerb,
 };
-use crate::plan::{Plan, ReadPlan, StepKind, WritePlan};
+use crate::plan::{ActionPlan, Plan, ReadPlan, WritePlan};
 use crate::predict::typical::Footprints;
 
+/// The model with its plans, as a rule sees it, and the settings of the rule.
 pub struct Subject<'m> {
     pub model: &'m Model,
     /// The plan of each pattern, in the order of [`Model::patterns`].
@@ -17,7 +18,7 @@ pub struct Subject<'m> {
     pub(super) setting: Option<&'m RuleSetting>,
 }
 
-/// A read of a pattern, and what it becomes.
+/// A read of a pattern, and its plan.
 #[derive(Clone, Copy)]
 pub struct PlannedRead<'m> {
     pub pattern: &'m Pattern,
@@ -26,7 +27,7 @@ pub struct PlannedRead<'m> {
     pub plan: &'m ReadPlan,
 }
 
-/// A write of a pattern, and what it becomes.
+/// A write of a pattern, and its plan.
 #[derive(Clone, Copy)]
 pub struct PlannedWrite<'m> {
     pub pattern: &'m Pattern,
@@ -49,8 +50,8 @@ impl<'m> Subject<'m> {
         patterns.filter(|(pattern, _)| pattern.external.is_none())
     }
 
-    /// What these patterns ask of tables and global indexes.
-    pub fn uses(&self) -> Vec<Use> {
+    /// What these patterns consume of tables and global indexes.
+    pub fn uses(&self) -> Vec<Usage> {
         demand::uses(self.model, self.plans, &Footprints::new(self.model))
     }
 
@@ -59,7 +60,7 @@ impl<'m> Subject<'m> {
         self.patterns().flat_map(|(pattern, plan)| {
             let steps = pattern.actions.iter().zip(&plan.steps);
             steps.filter_map(move |(action, step)| match (&action.kind, &step.kind) {
-                (ActionKind::Read(read), StepKind::Read(plan)) => {
+                (ActionKind::Read(read), ActionPlan::Read(plan)) => {
                     Some(PlannedRead { pattern, action, read, plan })
                 }
                 _ => None,
@@ -72,7 +73,7 @@ impl<'m> Subject<'m> {
         self.patterns().flat_map(|(pattern, plan)| {
             let steps = pattern.actions.iter().zip(&plan.steps);
             steps.filter_map(move |(action, step)| match (&action.kind, &step.kind) {
-                (ActionKind::Write(write), StepKind::Write(plan)) => {
+                (ActionKind::Write(write), ActionPlan::Write(plan)) => {
                     Some(PlannedWrite { pattern, action, write, plan })
                 }
                 _ => None,
@@ -80,8 +81,8 @@ impl<'m> Subject<'m> {
         })
     }
 
-    /// How many items of an entity are written anew each second at the busiest time; none if a pattern that
-    /// does so has no rate, or there is no such pattern.
+    /// How many new items of an entity are written per second at the busiest time; `None` if a pattern that
+    /// does so has no rate, or if there is no such pattern.
     pub fn creates_per_second(&self, entity: EntityId) -> Option<f64> {
         let creates = self.writes().filter(|one| {
             one.plan.entity == entity && matches!(one.write.verb, WriteVerb::Create | WriteVerb::Put)
@@ -107,7 +108,7 @@ impl<'m> PlannedRead<'m> {
         self.plan.entities.iter().filter_map(|entity| subject.place(*entity, self.plan.index)).collect()
     }
 
-    /// The attributes whose values the reader can tell.
+    /// The attributes whose values the reader knows.
     pub fn known(self) -> Vec<&'m str> {
         use crate::predicate::Operator;
         let by = self.read.by.iter().map(|name| name.value.as_str());

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::example::Reading;
+use super::example::ReadLoop;
 use super::layout::Doc;
 use super::literal::{Literal, Value, quoted};
-use super::sketch::{Loop, Sketch, sketches};
-use super::{Effect, Example, Sending, comments, name, title};
+use super::sketch::{Form, Loop, Sketch, sketches};
+use super::{Example, Sending, comments, name, title};
 use crate::Model;
 
 const STEP: usize = 4;
@@ -48,47 +48,34 @@ struct Function<'a> {
 impl Function<'_> {
     fn body(&self) -> String {
         let sketches = sketches(self.sending);
-        match &self.sending.effect {
-            Effect::Finds { reading, .. } => self.read(reading, &sketches),
-            Effect::Leaves { .. } => sketches.iter().map(|sketch| self.write(sketch)).collect(),
-        }
-    }
-
-    fn write(&self, sketch: &Sketch) -> String {
-        if self.example.operation == "BatchWriteItem" {
-            let requests = assigned("requests = ", &member(sketch, "RequestItems"), 1);
-            return format!(
-                "{requests}    while requests:\n        \
-                 requests = dynamodb.batch_write_item(RequestItems=requests)[\"UnprocessedItems\"]\n"
-            );
-        }
-        line(&self.call(sketch, ""), 1)
-    }
-
-    fn read(&self, reading: &Reading, sketches: &[Sketch]) -> String {
-        match (self.example.operation, sketches) {
-            ("BatchGetItem", [sketch]) => batch_get(sketch),
-            ("TransactGetItems", [sketch]) => {
-                let call = line(&self.call(sketch, "answer = "), 1);
+        match Form::of(self.example.operation, &self.sending.effect, &sketches) {
+            Form::Write(sketches) => sketches.iter().map(|sketch| line(&self.call(sketch, ""), 1)).collect(),
+            Form::BatchWrite(sketch) => {
+                let requests = assigned("requests = ", &member(sketch, "RequestItems"), 1);
                 format!(
-                    "{call}    return [one[\"Item\"] for one in answer[\"Responses\"] if \"Item\" in one]\n"
+                    "{requests}    while requests:\n        \
+                     requests = dynamodb.batch_write_item(RequestItems=requests)[\"UnprocessedItems\"]\n"
                 )
             }
-            ("GetItem", [sketch]) if matches!(sketch.around, Loop::Once) => {
-                let call = line(&self.call(sketch, "answer = "), 1);
-                format!("{call}    return answer.get(\"Item\")\n")
+            Form::BatchGet(sketch) => batch_get(sketch),
+            Form::TransactGet(sketch) => {
+                self.answer(sketch)
+                    + "    return [one[\"Item\"] for one in answer[\"Responses\"] if \"Item\" in one]\n"
             }
-            (_, [sketch]) if matches!(sketch.around, Loop::Once) && !reading.paged => {
-                let call = line(&self.call(sketch, "answer = "), 1);
-                let member = if reading.counts { "Count" } else { "Items" };
-                format!("{call}    return answer[\"{member}\"]\n")
+            Form::Get(sketch) => self.answer(sketch) + "    return answer.get(\"Item\")\n",
+            Form::Answer(sketch, member) => {
+                self.answer(sketch) + &format!("    return answer[\"{member}\"]\n")
             }
-            _ => self.collect(reading, sketches),
+            Form::Collect(sketches, reading) => self.collect(reading, sketches),
         }
     }
 
-    /// Several answers, put together.
-    fn collect(&self, reading: &Reading, sketches: &[Sketch]) -> String {
+    fn answer(&self, sketch: &Sketch) -> String {
+        line(&self.call(sketch, "answer = "), 1)
+    }
+
+    /// Collects the answers of several requests.
+    fn collect(&self, reading: &ReadLoop, sketches: &[Sketch]) -> String {
         let (sum, start) = if reading.counts { ("count", "0") } else { ("items", "[]") };
         let mut body = format!("    {sum} = {start}\n");
         for sketch in sketches {
@@ -111,8 +98,8 @@ impl Function<'_> {
         body + &result(reading, sum)
     }
 
-    /// One answer, or all pages of it.
-    fn step(&self, reading: &Reading, sketch: &Sketch, depth: usize) -> String {
+    /// Reads one answer, or all pages of it.
+    fn step(&self, reading: &ReadLoop, sketch: &Sketch, depth: usize) -> String {
         let indent = " ".repeat(depth * STEP);
         let add = match (self.example.operation, reading.counts) {
             ("GetItem", _) => {
@@ -134,7 +121,7 @@ impl Function<'_> {
         )
     }
 
-    /// The method and its arguments. A table's own methods know which table it is.
+    /// The method and its arguments. The methods of a table resource take no table name.
     fn parts(&self, sketch: &Sketch) -> (String, Vec<Doc>) {
         let method = snake(self.example.operation);
         let table = sketch.call.iter().find_map(|(name, literal)| match (name.as_str(), literal) {
@@ -169,8 +156,8 @@ fn batch_get(sketch: &Sketch) -> String {
     )
 }
 
-/// What the answers come to: in order, and no more than asked for.
-fn result(reading: &Reading, sum: &str) -> String {
+/// The result: sorted, and no more items than asked for.
+fn result(reading: &ReadLoop, sum: &str) -> String {
     let key = |name: &String| format!("item[{}]", string(name));
     let sort = match reading.merge_by.as_slice() {
         [] => String::new(),
@@ -256,7 +243,7 @@ fn boolean(flag: bool) -> String {
     if flag { "True" } else { "False" }.to_owned()
 }
 
-/// Whole numbers as they are; boto3 takes no float for the others.
+/// Whole numbers as they are, others as Decimal: boto3 refuses floats.
 fn number(text: &str) -> String {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let whole = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());

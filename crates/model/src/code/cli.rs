@@ -11,7 +11,7 @@ use crate::Model;
 
 const STEP: usize = 4;
 const NEXT_PAGE: &str = "The next page: --starting-token with the NextToken of this one";
-/// So many shards are listed by their numbers.
+/// Up to this many shards are listed by their numbers.
 const LISTED_MAX: usize = 10;
 
 pub fn script(model: &Model, examples: &[Example]) -> String {
@@ -76,7 +76,7 @@ fn call(operation: &str, sketch: &Sketch, indent: usize) -> String {
     for (name, literal) in &sketch.call {
         let option = dashed(name);
         match (name.as_str(), literal) {
-            // The CLI pages by itself: a page of this size, and no further.
+            // The CLI follows pages by itself; these two options make it stop after one page of this size.
             ("Limit", Literal::Integer(limit)) => {
                 parts.push(format!("--page-size {limit}"));
                 parts.push(format!("--max-items {limit}"));
@@ -119,7 +119,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && text.chars().all(plain)
 }
 
-/// A single quote inside of single quotes: those end, it stands alone, they begin again.
+/// A single quote inside single quotes: the quoted text ends, the quote is escaped, the quoted text begins again.
 fn unquote(text: &str) -> String {
     text.replace('\'', r"'\''")
 }

@@ -1,4 +1,4 @@
-//! A pattern on the example data: what is sent, and what comes of it.
+//! A pattern on the example data: what is sent, and the result.
 
 use api::{Input, Request};
 use item::Value;
@@ -17,7 +17,7 @@ use crate::request::{Given, PlannedRead, Touch, Unsendable, given, group, write,
 use crate::sample::{FILLER, SampleItem, Scale, key_of, sample};
 
 const BYTES_SHOWN: usize = 16;
-/// Nobody writes a loop over more requests.
+/// More requests than any loop in an application would send.
 const FAN_OUT_MAX: u64 = 10_000;
 
 /// What an application sends for one pattern.
@@ -27,54 +27,58 @@ pub struct Example {
     pub function: String,
     pub description: Option<String>,
     pub operation: &'static str,
-    /// The index, or the tables.
+    /// The index, or the tables, that the pattern uses.
     pub source: String,
-    /// Or why nothing can be sent.
+    /// The error says why nothing can be sent.
     pub sending: Result<Sending, String>,
     /// What a reader of the code should know.
     pub notes: Vec<String>,
 }
 
+/// The requests of a pattern, and what they do.
 pub struct Sending {
     /// One, or one for each shard.
     pub requests: Vec<Request>,
     /// What the application knows.
     pub given: Given,
-    /// What comes of it, on the example data.
+    /// The result on the example data.
     pub effect: Effect,
 }
 
 impl Sending {
+    /// Whether the code reads one page and could ask for the next.
     pub fn has_next_page(&self) -> bool {
         matches!(&self.effect, Effect::Finds { reading, .. } if reading.has_next)
     }
 }
 
+/// What the requests do on the example data.
 pub enum Effect {
     /// The keys of the items that come back, in order.
-    Finds { keys: Vec<Values>, reading: Reading },
-    /// What is stored then.
+    Finds { keys: Vec<Values>, reading: ReadLoop },
+    /// What is stored afterwards.
     Leaves { items: Vec<Written> },
 }
 
+/// One item after a write.
 pub struct Written {
     pub table: String,
     pub key: Values,
-    /// None if it is deleted.
+    /// `None` if it is deleted.
     pub item: Option<Values>,
 }
 
-/// How a reader goes about the answers.
+/// How the code reads the answers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reading {
+pub struct ReadLoop {
     /// Only the number of items is asked for.
     pub counts: bool,
-    /// It goes on to the end, page by page.
+    /// The code reads all pages.
     pub paged: bool,
-    /// It takes one page at a time, and may come back for the next.
+    /// The code reads one page, and can ask for the next.
     pub has_next: bool,
     pub limit: Option<u64>,
-    /// The attributes by which the answers of several requests are brought into one order.
+    /// The attributes by which the answers of several requests are merged into one order.
     pub merge_by: Vec<String>,
     pub descending: bool,
 }
@@ -143,7 +147,7 @@ fn reading(
     if plan.fan_out > FAN_OUT_MAX {
         return Err(Unsendable::Impossible(format!("it takes {} requests", plan.fan_out)));
     }
-    let given = telling(model, pattern, read, data)?;
+    let given = values_that_find(model, pattern, read, data)?;
     let planned = PlannedRead::new(model, read, plan);
     let requests: Vec<Request> = match plan.operation {
         ReadOperation::GetItem => planned.get_items(&given)?.into_iter().map(Input::into_request).collect(),
@@ -155,23 +159,28 @@ fn reading(
     Ok(Sending { requests, given, effect: Effect::Finds { keys, reading } })
 }
 
-/// What the file itself gives, or something that finds items.
-fn telling(model: &Model, pattern: &Pattern, read: &Read, data: &[SampleItem]) -> Result<Given, Unsendable> {
+/// The values that the file itself gives, or values that find items.
+fn values_that_find(
+    model: &Model,
+    pattern: &Pattern,
+    read: &Read,
+    data: &[SampleItem],
+) -> Result<Given, Unsendable> {
     if let Some(expectation) = pattern.expect.first() {
         return Ok(Given::of_expectation(pattern, model, expectation));
     }
     let tries = given::tries(model, read, data);
     let finds = |given: &&Given| !meaning::wanted(model, read, data, given).is_empty();
-    let telling = tries.iter().find(finds).or(tries.first()).cloned();
-    telling.ok_or_else(|| Unsendable::NoData("item that the pattern asks for".to_owned()))
+    let values_that_find = tries.iter().find(finds).or(tries.first()).cloned();
+    values_that_find.ok_or_else(|| Unsendable::NoData("item that the pattern asks for".to_owned()))
 }
 
-fn manner(planned: PlannedRead<'_>, requests: usize) -> Reading {
+fn manner(planned: PlannedRead<'_>, requests: usize) -> ReadLoop {
     let read = planned.read;
     let is_paged = read.paged.as_ref().is_some_and(|paged| paged.value);
     let several = requests > 1 && !read.order.is_empty();
     let sort = planned.schema().map(|schema| schema.sort.as_slice()).unwrap_or_default();
-    Reading {
+    ReadLoop {
         counts: planned.counts(),
         paged: planned.limit.is_none() && (is_paged || planned.plan.operation == ReadOperation::Scan),
         has_next: planned.limit.is_some() && is_paged,
@@ -181,7 +190,7 @@ fn manner(planned: PlannedRead<'_>, requests: usize) -> Reading {
     }
 }
 
-/// The keys of what the pattern means, in the order asked for; then in that of the sort key.
+/// The keys of the items that the pattern means, in the requested order, then in that of the sort key.
 fn found(planned: PlannedRead<'_>, data: &[SampleItem], given: &Given) -> Vec<Values> {
     let PlannedRead { model, read, plan, limit } = planned;
     let mut wanted: Vec<&SampleItem> =
@@ -216,7 +225,7 @@ fn group_reading(
             group.batch(model).into_request()
         }
     };
-    let effect = Effect::Finds { keys, reading: Reading::default() };
+    let effect = Effect::Finds { keys, reading: ReadLoop::default() };
     Ok(Sending { requests: vec![request], given: Given::default(), effect })
 }
 
@@ -249,7 +258,7 @@ fn writing(
     Ok(Sending { requests: vec![request], given, effect })
 }
 
-/// What fills items up to their declared size is nobody's code.
+/// Without the filler that brings items to their declared size: it would only distract in code.
 fn unfilled(mut touch: Touch<'_>) -> Touch<'_> {
     for values in [&mut touch.old, &mut touch.new].into_iter().flatten() {
         values.remove(FILLER);
@@ -257,7 +266,7 @@ fn unfilled(mut touch: Touch<'_>) -> Touch<'_> {
     touch
 }
 
-/// What is written is no longer than it takes to see what it is, unless a key is made of it.
+/// Long texts are shortened, unless a key contains them.
 fn shortened<'m>(model: &Model, mut touch: Touch<'m>) -> Touch<'m> {
     let entity = model.entity(touch.entity);
     let templates = || entity.key_templates().chain(entity.entries.iter().flat_map(IndexEntry::templates));
@@ -298,7 +307,7 @@ fn left(model: &Model, touch: &Touch<'_>) -> Option<Written> {
     })
 }
 
-/// Each name that goes by another, with the reason.
+/// Every attribute that an expression names by a placeholder, with the reason.
 fn aliases(requests: &[Request]) -> Vec<String> {
     let mut notes = Vec::new();
     for (alias, name) in requests.iter().flat_map(|request| names(&body(request))) {
@@ -334,6 +343,6 @@ fn names(json: &Json) -> Vec<(String, String)> {
 
 fn highest(requests: &[Request]) -> Option<String> {
     let has = |request: &Request| body(request).to_string().contains(HIGHEST);
-    let note = "The character U+10FFFF sorts behind all others: it ends a range";
+    let note = "The character U+10FFFF sorts after all others: it ends a range";
     requests.iter().any(has).then(|| note.to_owned())
 }

@@ -6,15 +6,15 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use item::Number;
 
-use super::example::Reading;
+use super::example::ReadLoop;
 use super::layout::Doc;
 use super::literal::{Literal, Shards, Value, quoted};
-use super::sketch::{Loop, Sketch, sketches};
-use super::{Effect, Example, Sending, comments, title};
+use super::sketch::{Form, Loop, Sketch, sketches};
+use super::{Example, Sending, comments, title};
 use crate::Model;
 
 const STEP: usize = 2;
-/// Up to here every whole number is one of JavaScript's.
+/// The largest whole number up to which JavaScript has all of them.
 const SAFE_MAX: f64 = 9_007_199_254_740_991.0;
 const NEXT_PAGE: &str = "The next page: ExclusiveStartKey with the LastEvaluatedKey of this one";
 
@@ -47,7 +47,7 @@ pub fn module(model: &Model, examples: &[Example]) -> String {
     )
 }
 
-/// What the functions use of the library.
+/// The names that the functions import from the SDK.
 fn imports(functions: &str) -> String {
     const NAMES: [&str; 14] = [
         "BatchGetCommand",
@@ -82,45 +82,34 @@ struct Function<'a> {
 impl Function<'_> {
     fn body(&self) -> String {
         let sketches = sketches(self.sending);
-        match &self.sending.effect {
-            Effect::Finds { reading, .. } => self.read(reading, &sketches),
-            Effect::Leaves { .. } => sketches.iter().map(|sketch| self.write(sketch)).collect(),
-        }
-    }
-
-    fn write(&self, sketch: &Sketch) -> String {
-        if self.operation == "BatchWriteItem" {
-            let requests = line("let RequestItems = ", &member(sketch, "RequestItems"), ";", 1);
-            return format!(
-                "{requests}  while (Object.keys(RequestItems).length > 0) {{\n    \
-                 const answer = await documents.send(new BatchWriteCommand({{ RequestItems }}));\n    \
-                 RequestItems = answer.UnprocessedItems ?? {{}};\n  }}\n"
-            );
-        }
-        self.send(sketch, "", 1)
-    }
-
-    fn read(&self, reading: &Reading, sketches: &[Sketch]) -> String {
-        match (self.operation, sketches) {
-            ("BatchGetItem", [sketch]) => batch_get(sketch),
-            ("TransactGetItems", [sketch]) => {
+        match Form::of(self.operation, &self.sending.effect, &sketches) {
+            Form::Write(sketches) => sketches.iter().map(|sketch| self.send(sketch, "", 1)).collect(),
+            Form::BatchWrite(sketch) => {
+                let requests = line("let RequestItems = ", &member(sketch, "RequestItems"), ";", 1);
+                format!(
+                    "{requests}  while (Object.keys(RequestItems).length > 0) {{\n    \
+                     const answer = await documents.send(new BatchWriteCommand({{ RequestItems }}));\n    \
+                     RequestItems = answer.UnprocessedItems ?? {{}};\n  }}\n"
+                )
+            }
+            Form::BatchGet(sketch) => batch_get(sketch),
+            Form::TransactGet(sketch) => {
                 let send = self.send(sketch, "const { Responses } = ", 1);
                 format!("{send}  return Responses.flatMap(({{ Item }}) => Item ?? []);\n")
             }
-            ("GetItem", [sketch]) if matches!(sketch.around, Loop::Once) => {
-                format!("{}  return Item;\n", self.send(sketch, "const { Item } = ", 1))
-            }
-            (_, [sketch]) if matches!(sketch.around, Loop::Once) && !reading.paged => {
-                let member = if reading.counts { "Count" } else { "Items" };
-                let send = self.send(sketch, &format!("const {{ {member} }} = "), 1);
-                format!("{send}  return {member};\n")
-            }
-            _ => self.collect(reading, sketches),
+            Form::Get(sketch) => self.answer(sketch, "Item"),
+            Form::Answer(sketch, member) => self.answer(sketch, member),
+            Form::Collect(sketches, reading) => self.collect(reading, sketches),
         }
     }
 
-    /// Several answers, put together.
-    fn collect(&self, reading: &Reading, sketches: &[Sketch]) -> String {
+    fn answer(&self, sketch: &Sketch, member: &str) -> String {
+        let send = self.send(sketch, &format!("const {{ {member} }} = "), 1);
+        format!("{send}  return {member};\n")
+    }
+
+    /// Collects the answers of several requests.
+    fn collect(&self, reading: &ReadLoop, sketches: &[Sketch]) -> String {
         let start = if reading.counts { "let count = 0;" } else { "const items = [];" };
         let mut body = format!("  {start}\n");
         for sketch in sketches {
@@ -145,8 +134,8 @@ impl Function<'_> {
         body + &result(reading)
     }
 
-    /// One answer, or all pages of it.
-    fn step(&self, reading: &Reading, sketch: &Sketch, depth: usize) -> String {
+    /// Reads one answer, or all pages of it.
+    fn step(&self, reading: &ReadLoop, sketch: &Sketch, depth: usize) -> String {
         let indent = " ".repeat(depth * STEP);
         let (member, add) = match (self.operation, reading.counts) {
             ("GetItem", _) => ("Item", "if (Item) items.push(Item);"),
@@ -203,8 +192,8 @@ fn batch_get(sketch: &Sketch) -> String {
     )
 }
 
-/// What the answers come to: in order, and no more than asked for.
-fn result(reading: &Reading) -> String {
+/// The result: sorted, and no more items than asked for.
+fn result(reading: &ReadLoop) -> String {
     if reading.counts {
         return "  return count;\n".to_owned();
     }
@@ -299,7 +288,7 @@ fn map<'a>(entries: impl Iterator<Item = (&'a String, Doc)>) -> Doc {
     Doc::Group { open: "{".to_owned(), items, close: "}".to_owned(), space: true, comma: true }
 }
 
-/// As one of JavaScript's numbers if it is one, else with all its digits.
+/// A JavaScript number if it is one exactly, else a value that keeps all digits.
 fn number(text: &str) -> String {
     let own = text.parse::<f64>().ok().filter(|number| number.abs() <= SAFE_MAX);
     let same = |number: &f64| Number::parse(&number.to_string()).ok() == Number::parse(text).ok();

@@ -1,4 +1,4 @@
-//! Examples as data: the requests as they go over the wire.
+//! Examples as data: the requests as they are sent.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -1,8 +1,9 @@
-//! Nested literals on lines: on one if it fits, else an element a line.
+//! Prints nested literals: on one line if they fit, else one element per line.
 
-/// Columns of code at most, where it can be broken.
+/// Lines are broken to be no longer than this, where possible.
 const WIDTH: usize = 100;
 
+/// A literal to be laid out: text, a named value, or a bracketed group.
 #[derive(Clone, Debug)]
 pub enum Doc {
     Atom(String),
@@ -12,9 +13,9 @@ pub enum Doc {
         open: String,
         items: Vec<Doc>,
         close: String,
-        /// Inside of brackets that stand on one line: `{ a: 1 }`.
+        /// Whether brackets on one line have spaces inside: `{ a: 1 }`.
         space: bool,
-        /// Behind the last of several lines.
+        /// Whether the last of several lines ends in a comma.
         comma: bool,
     },
 }
@@ -36,7 +37,7 @@ impl Doc {
         }
     }
 
-    /// The text, if it begins in this column of a line that is indented so far. `step` is one indentation.
+    /// The text, beginning in this column of a line that is indented this far. `step` is one level of indentation.
     pub fn text(&self, column: usize, indent: usize, step: usize) -> String {
         let inline = self.inline();
         if column + inline.chars().count() < WIDTH {

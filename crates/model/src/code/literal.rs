@@ -1,10 +1,11 @@
-//! What stands in code: members of a request, and attribute values apart from them, since each language has
-//! its own form for those.
+//! Literals of code: members of a request, and separately attribute values, since each language has its own form for
+//! those.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
 
+/// A member of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
     Text(String),
@@ -13,7 +14,7 @@ pub enum Literal {
     List(Vec<Literal>),
     Map(Vec<(String, Literal)>),
     Value(Value),
-    /// What a loop goes through.
+    /// The variable of a loop.
     Variable(&'static str),
 }
 
@@ -21,29 +22,29 @@ pub enum Literal {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Text(String),
-    /// A text with the number of a shard in it.
+    /// A text that contains the number of a shard.
     Sharded(Shards),
     Number(String),
     Bytes(Vec<u8>),
     Bool(bool),
     Null,
-    /// None empty, all of one type.
+    /// Not empty, and all of one type.
     Set(Vec<Value>),
     List(Vec<Value>),
     Map(Vec<(String, Value)>),
 }
 
-/// `OPEN#{shard}` for all shards from 0.
+/// `OPEN#{shard}` for all shards, counted from 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shards {
     pub before: String,
     pub after: String,
     pub count: usize,
-    /// Digits, if all have as many.
+    /// The number of digits, if all have the same.
     pub width: Option<usize>,
 }
 
-/// The members of a request, each by what the API says it is.
+/// The members of a request, each in the form that its type in the API asks for.
 pub fn members(json: &Json) -> Vec<(String, Literal)> {
     let members = json.as_object().into_iter().flatten();
     members.map(|(name, inner)| (name.clone(), member(name, inner))).collect()
@@ -53,7 +54,7 @@ fn member(name: &str, json: &Json) -> Literal {
     match (name, json) {
         ("Item" | "Key" | "ExpressionAttributeValues", json) => attributes(json),
         ("Keys", Json::Array(keys)) => Literal::List(keys.iter().map(attributes).collect()),
-        // Below it stand names of tables.
+        // The next level has the names of tables.
         ("RequestItems", Json::Object(tables)) => {
             Literal::Map(tables.iter().map(|(table, inner)| (table.clone(), member("", inner))).collect())
         }
@@ -95,8 +96,8 @@ pub fn value(json: &Json) -> Value {
     }
 }
 
-/// A text in double quotes, escaped as JSON, Python and JavaScript have it in common; what can't be seen goes
-/// through `escape`.
+/// A text in double quotes, with the escapes that JSON, Python and JavaScript share; `escape` prints invisible
+/// characters.
 pub fn quoted(text: &str, escape: fn(char) -> String) -> String {
     let mut quoted = String::from("\"");
     for one in text.chars() {
@@ -114,7 +115,7 @@ pub fn quoted(text: &str, escape: fn(char) -> String) -> String {
     quoted
 }
 
-/// Controls, line separators, marks of direction, and what lies behind all scripts.
+/// Control characters, line separators, direction marks, and characters beyond all scripts.
 pub fn is_unseen(one: char) -> bool {
     one.is_control()
         || matches!(one, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}')

@@ -2,7 +2,7 @@
 
 use crate::Model;
 
-/// Words of Python and JavaScript, and names that modules use themselves.
+/// Reserved words of Python and JavaScript, and names that the generated modules use themselves.
 #[rustfmt::skip]
 const TAKEN: [&str; 75] = [
     "and", "answer", "arguments", "as", "assert", "async", "await", "boto3", "break", "case", "catch", "class",
@@ -27,7 +27,7 @@ pub fn tables(model: &Model) -> Vec<String> {
     }
 }
 
-/// Each once, and none that is taken.
+/// Makes names distinct from each other and from reserved words.
 fn distinct(wanted: impl Iterator<Item = String>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for mut name in wanted {
@@ -39,7 +39,7 @@ fn distinct(wanted: impl Iterator<Item = String>) -> Vec<String> {
     names
 }
 
-/// Small letters, digits, `_`.
+/// Lower-case letters, digits and `_`.
 fn identifier(text: &str) -> String {
     let plain = |one: char| if one.is_ascii_alphanumeric() { one.to_ascii_lowercase() } else { '_' };
     let name: String = text.chars().map(plain).collect();

@@ -1,10 +1,10 @@
-//! The requests of an example, ready for every language: one call, and the loop around it.
+//! The requests of an example, prepared for every language: one call, and the loop around it.
 
 use api::Request;
 use serde_json::{Map, Value as Json};
 
-use super::Sending;
 use super::literal::{Literal, Shards, Value, members};
+use super::{Effect, ReadLoop, Sending};
 
 /// Members of requests in the order in which people read them.
 const ORDER: [&str; 19] = [
@@ -29,12 +29,14 @@ const ORDER: [&str; 19] = [
     "ReturnValues",
 ];
 
+/// One call, and the loop around it.
 pub struct Sketch {
     /// The members of the call.
     pub call: Vec<(String, Literal)>,
     pub around: Loop,
 }
 
+/// How often a call is made.
 pub enum Loop {
     Once,
     /// The call names `shard`.
@@ -44,6 +46,47 @@ pub enum Loop {
         variable: &'static str,
         choices: Vec<Literal>,
     },
+}
+
+/// What the function of a pattern does, decided for all languages.
+pub enum Form<'s> {
+    /// Each sketch in turn.
+    Write(&'s [Sketch]),
+    /// A batch of writes, sent again until nothing is left unprocessed.
+    BatchWrite(&'s Sketch),
+    /// A batch of reads, sent again until nothing is left unprocessed.
+    BatchGet(&'s Sketch),
+    TransactGet(&'s Sketch),
+    /// One item.
+    Get(&'s Sketch),
+    /// One answer, whose member of this name is the result.
+    Answer(&'s Sketch, &'static str),
+    /// Several requests or pages, whose answers are collected.
+    Collect(&'s [Sketch], &'s ReadLoop),
+}
+
+impl<'s> Form<'s> {
+    pub fn of(operation: &str, effect: &'s Effect, sketches: &'s [Sketch]) -> Form<'s> {
+        let reading = match effect {
+            Effect::Finds { reading, .. } => reading,
+            Effect::Leaves { .. } => {
+                return match (operation, sketches) {
+                    ("BatchWriteItem", [sketch]) => Form::BatchWrite(sketch),
+                    _ => Form::Write(sketches),
+                };
+            }
+        };
+        let once = |sketch: &Sketch| matches!(sketch.around, Loop::Once);
+        match (operation, sketches) {
+            ("BatchGetItem", [sketch]) => Form::BatchGet(sketch),
+            ("TransactGetItems", [sketch]) => Form::TransactGet(sketch),
+            ("GetItem", [sketch]) if once(sketch) => Form::Get(sketch),
+            (_, [sketch]) if once(sketch) && !reading.paged => {
+                Form::Answer(sketch, if reading.counts { "Count" } else { "Items" })
+            }
+            _ => Form::Collect(sketches, reading),
+        }
+    }
 }
 
 /// A request as it goes over the wire.
@@ -72,7 +115,7 @@ fn ordered(json: Json) -> Json {
     }
 }
 
-/// Several requests of a pattern differ in the values of one member; if not, each is a sketch of its own.
+/// Several requests of a pattern differ in the values of one member; otherwise each gets a sketch of its own.
 pub fn sketches(sending: &Sending) -> Vec<Sketch> {
     let calls: Vec<Vec<(String, Literal)>> =
         sending.requests.iter().map(|request| members(&body(request))).collect();
@@ -106,7 +149,7 @@ fn looped(calls: &[Vec<(String, Literal)>]) -> Option<Sketch> {
     Some(Sketch { call, around })
 }
 
-/// Maps that differ in one text, and there in the number of the shard.
+/// Maps that differ in one text only, and there only in the number of the shard.
 fn shards(choices: &[Literal]) -> Option<(Literal, Shards)> {
     let maps: Vec<&Vec<(String, Literal)>> = choices
         .iter()
@@ -132,7 +175,7 @@ fn shards(choices: &[Literal]) -> Option<(Literal, Shards)> {
     Some((Literal::Map(map), shards))
 }
 
-/// Texts that are alike but for their number, from 0.
+/// Texts that differ only in their number, counted from 0.
 fn numbered(texts: &[&str]) -> Option<Shards> {
     let first = *texts.first()?;
     let shared = |one: &str, other: &str| one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();

@@ -8,8 +8,8 @@ use super::reserved::{Reservation, reservation};
 use super::storage::Stored;
 use super::{on_demand, replica};
 use crate::Model;
-use crate::demand::{self, Kind, Use};
-use crate::facts::{ClassPrices, Facts, Region, Replicated, Term};
+use crate::demand::{self, Kind, Usage};
+use crate::facts::{ClassPrices, Facts, Region, Replicated, ReservationTerm};
 use crate::model::{TableClass, TableId};
 
 /// How throughput is paid for.
@@ -31,7 +31,7 @@ impl Mode {
         }
     }
 
-    fn term(self, region: &Region) -> Option<Term> {
+    fn term(self, region: &Region) -> Option<ReservationTerm> {
         let reserved = region.reserved?;
         match self {
             Mode::ReservedOneYear => Some(reserved.one_year),
@@ -58,6 +58,7 @@ pub fn class_name(class: TableClass) -> &'static str {
     }
 }
 
+/// The lines of one way to pay.
 #[derive(Clone, Debug, Default)]
 pub struct Bill {
     pub throughput: Vec<Line>,
@@ -65,7 +66,7 @@ pub struct Bill {
     /// Recovery, streams and replicas.
     pub other: Vec<Line>,
     pub reservations: Vec<Reservation>,
-    /// Prices that the facts lack: the sum is too low by what they would add.
+    /// Prices that the facts lack. The sum is too low by what they would add.
     pub missing: Vec<String>,
 }
 
@@ -100,19 +101,19 @@ impl Serialize for Bill {
     }
 }
 
-/// Everything a bill is made from.
+/// Everything that a bill is calculated from.
 pub struct Basis<'b> {
     pub model: &'b Model,
     pub facts: &'b Facts,
     pub region_name: &'b str,
     pub region: &'b Region,
-    pub uses: &'b [Use],
+    pub uses: &'b [Usage],
     pub supplies: &'b [Supply],
     pub stored: &'b [Stored],
     pub stream_readers: u64,
 }
 
-/// The bill, when each table is paid for as `way` says.
+/// The bill if each table is paid for as `way` says.
 pub fn bill(basis: &Basis<'_>, way: impl Fn(TableId) -> (Mode, TableClass)) -> Bill {
     let mut bill = Bill::default();
     for table in basis.model.table_ids() {
@@ -126,7 +127,7 @@ pub fn bill(basis: &Basis<'_>, way: impl Fn(TableId) -> (Mode, TableClass)) -> B
             Mode::OnDemand => bill.throughput.extend(requests(basis, table, prices, replicated)),
             _ => bill.throughput.extend(capacity(basis, table, mode, prices, replicated)),
         }
-        let stored = basis.stored.iter().filter(|stored| stored.place.0 == table);
+        let stored = basis.stored.iter().filter(|stored| stored.resource.0 == table);
         bill.storage.extend(stored.map(|stored| stored.line(basis.facts, prices.storage_gb_month)));
         recovery(basis, table, &mut bill);
         streams(basis, table, &mut bill);
@@ -160,11 +161,11 @@ fn requests(
     prices: &ClassPrices,
     replicated: Option<&Replicated>,
 ) -> Vec<Line> {
-    let uses = basis.uses.iter().filter(|one| one.place.0 == table);
+    let uses = basis.uses.iter().filter(|one| one.resource.0 == table);
     uses.map(|one| on_demand::line(basis.model, basis.facts, one, prices, replicated)).collect()
 }
 
-/// What can be reserved is left to [`reserve`].
+/// Capacity that can be reserved is left to [`reserve`].
 fn capacity(
     basis: &Basis<'_>,
     table: TableId,
@@ -172,7 +173,7 @@ fn capacity(
     prices: &ClassPrices,
     replicated: Option<&Replicated>,
 ) -> Vec<Line> {
-    let supplies = basis.supplies.iter().filter(|supply| supply.place.0 == table);
+    let supplies = basis.supplies.iter().filter(|supply| supply.resource.0 == table);
     supplies
         .filter(|supply| !(mode.is_reserved() && can_be_reserved(basis.model, supply)))
         .map(|supply| supply.line(basis.facts, prices, replicated))
@@ -180,8 +181,8 @@ fn capacity(
 }
 
 fn can_be_reserved(model: &Model, supply: &Supply) -> bool {
-    let is_global_table = !model.table(supply.place.0).replicas.is_empty();
-    !(is_global_table && on_demand::is_replicated(supply.place, supply.kind))
+    let is_global_table = !model.table(supply.resource.0).replicas.is_empty();
+    !(is_global_table && on_demand::is_replicated(supply.resource, supply.kind))
 }
 
 /// Reservations cover all tables of the Region together.
@@ -195,7 +196,7 @@ fn reserve(basis: &Basis<'_>, way: impl Fn(TableId) -> (Mode, TableClass), bill:
         let supplies: Vec<&Supply> = basis
             .supplies
             .iter()
-            .filter(|supply| way(supply.place.0).0 == mode && can_be_reserved(basis.model, supply))
+            .filter(|supply| way(supply.resource.0).0 == mode && can_be_reserved(basis.model, supply))
             .collect();
         for kind in [Kind::Read, Kind::Write] {
             let reserved = reservation(&supplies, kind, &term, &basis.region.standard, basis.facts);
@@ -205,12 +206,13 @@ fn reserve(basis: &Basis<'_>, way: impl Fn(TableId) -> (Mode, TableClass), bill:
     }
 }
 
-/// Bytes of the table and its local indexes: what backups hold.
+/// Bytes of the table and its local indexes, which is what backups contain.
 fn backed_up_bytes(basis: &Basis<'_>, table: TableId) -> f64 {
-    let stored = basis.stored.iter().filter(|stored| stored.place == (table, None));
+    let stored = basis.stored.iter().filter(|stored| stored.resource == (table, None));
     stored.map(Stored::total_bytes).sum()
 }
 
+/// Storage for recovery or a backup, priced by the gigabyte.
 pub fn recovery_line(basis: &Basis<'_>, table: TableId, what: &str, gb: f64) -> Line {
     let name = &basis.model.table(table).name.value;
     Line::new(format!("{what} of {name}"))
@@ -229,7 +231,7 @@ fn recovery(basis: &Basis<'_>, table: TableId, bill: &mut Bill) {
     }
 }
 
-/// Readers that are not Lambda functions, which read for nothing: each asks each shard once a second.
+/// Readers that are not Lambda functions (those read for free). Each reads each shard once per second.
 fn streams(basis: &Basis<'_>, table: TableId, bill: &mut Bill) {
     if basis.model.table(table).stream.is_none() || basis.stream_readers == 0 {
         return;
@@ -248,7 +250,7 @@ fn streams(basis: &Basis<'_>, table: TableId, bill: &mut Bill) {
     bill.other.push(line);
 }
 
-/// A stream has a shard for each partition: by throughput, and by 10 GB each.
+/// A stream has one shard per partition: as many as throughput and 10 GB each require.
 fn partitions(basis: &Basis<'_>, table: TableId) -> f64 {
     let limits = &basis.facts.limits;
     let peak = |kind| demand::demand(basis.uses, (table, None), kind).peak();

@@ -1,10 +1,10 @@
-//! A line of a bill: factors, and the amount that is their product. Printed so that a person can redo it.
+//! A line of a bill: factors and their product, printed so that a person can check it.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// One factor or divisor, with what it counts.
+/// One factor or divisor, and what it counts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Factor {
     pub value: f64,
@@ -24,16 +24,19 @@ impl Line {
         Line { what: what.into(), factors: Vec::new() }
     }
 
+    /// Adds a factor.
     pub fn times(mut self, value: f64, unit: &str) -> Line {
         self.factors.push(Factor { value, unit: unit.to_owned(), divides: false });
         self
     }
 
+    /// Adds a divisor.
     pub fn over(mut self, value: f64, unit: &str) -> Line {
         self.factors.push(Factor { value, unit: unit.to_owned(), divides: true });
         self
     }
 
+    /// The product of the factors.
     pub fn amount(&self) -> f64 {
         self.factors.iter().fold(1.0, |amount, factor| match factor.divides {
             true => amount / factor.value,
@@ -87,7 +90,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// Two decimals, thousands apart; what is less than a cent and not nothing shows its first digits.
+/// Two decimals and thousands separators; an amount below a cent shows its first digits.
 pub fn dollars(amount: f64) -> String {
     if amount > 0.0 && amount < 0.01 {
         return format!("${}", significant(amount, 3));
@@ -97,14 +100,14 @@ pub fn dollars(amount: f64) -> String {
     format!("${}.{rest}", grouped(whole))
 }
 
-/// Nine significant digits at most, thousands apart.
+/// At most nine significant digits, with thousands separators.
 pub fn number(value: f64) -> String {
     significant(value, 9)
 }
 
 fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 {
-        // Not `-0`, which an empty sum is.
+        // An empty sum is -0, which must not be printed so.
         return "0".to_owned();
     }
     if !value.is_finite() {

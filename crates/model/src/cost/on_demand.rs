@@ -1,8 +1,8 @@
-//! On demand: each unit that a request uses.
+//! On demand: every unit that a request uses is billed.
 
 use super::line::Line;
 use crate::Model;
-use crate::demand::{self, Kind, Place, Use};
+use crate::demand::{self, Kind, Resource, Usage};
 use crate::facts::{ClassPrices, Facts, Replicated};
 
 /// The price of a million units.
@@ -13,23 +13,23 @@ pub fn price(prices: &ClassPrices, kind: Kind) -> f64 {
     }
 }
 
-/// One line for each pattern and place it uses. Writes to the table of a global table are `replicated`.
+/// One line for each pattern and each resource it uses. Writes to a global table are `replicated`.
 pub fn line(
     model: &Model,
     facts: &Facts,
-    one: &Use,
+    one: &Usage,
     prices: &ClassPrices,
     replicated: Option<&Replicated>,
 ) -> Line {
     let pattern = &model.patterns[one.pattern];
-    let replicated = replicated.filter(|_| is_replicated(one.place, one.kind));
+    let replicated = replicated.filter(|_| is_replicated(one.resource, one.kind));
     let (verb, unit) = match (one.kind, replicated) {
         (Kind::Read, _) => ("reads of", "RRU"),
         (Kind::Write, None) => ("writes to", "WRU"),
         (Kind::Write, Some(_)) => ("writes to", "rWRU"),
     };
     let million = replicated.map_or(price(prices, one.kind), |replicated| replicated.write_million);
-    Line::new(format!("{} {verb} {}", pattern.id.value, demand::name(model, one.place)))
+    Line::new(format!("{} {verb} {}", pattern.id.value, demand::name(model, one.resource)))
         .times(one.day.average(), "requests/s")
         .times(one.units, unit)
         .times(facts.month_seconds(), "s")
@@ -37,7 +37,7 @@ pub fn line(
         .over(1e6, "")
 }
 
-/// Writes to a global table are replicated; those of its indexes are written anew in each Region.
-pub fn is_replicated(place: Place, kind: Kind) -> bool {
-    place.1.is_none() && kind == Kind::Write
+/// Writes to a global table are billed as replicated; its indexes are written again in each Region.
+pub fn is_replicated(resource: Resource, kind: Kind) -> bool {
+    resource.1.is_none() && kind == Kind::Write
 }

@@ -6,6 +6,7 @@ use crate::Model;
 use crate::facts::{ClassPrices, Facts, Region};
 use crate::model::TableClass;
 
+/// A Region and its prices.
 pub struct Prices<'f> {
     pub facts: &'f Facts,
     pub region_name: String,
@@ -13,7 +14,7 @@ pub struct Prices<'f> {
 }
 
 impl<'f> Prices<'f> {
-    /// Those of `region`, or of the Region that the model names.
+    /// The prices of `region`, or of the Region that the model names.
     pub fn of(model: &Model, facts: &'f Facts, region: Option<&str>) -> Result<Prices<'f>, UnknownRegion> {
         let of_model = model.region.as_ref().map(|region| region.value.as_str());
         let name = region.or(of_model).unwrap_or(DEFAULT_REGION).to_owned();
@@ -23,7 +24,7 @@ impl<'f> Prices<'f> {
         }
     }
 
-    /// Of a table class; those of Standard where the Region has no others.
+    /// The prices of a table class; those of Standard if the Region has no others.
     pub fn class(&self, class: TableClass) -> &'f ClassPrices {
         prices(self.region, class).unwrap_or(&self.region.standard)
     }

@@ -1,5 +1,4 @@
-//! Provisioned: units for an hour, whether they are used or not. As the file fixes them, or as auto scaling
-//! would.
+//! Provisioned: units are billed by the hour, used or not. The file fixes them, or auto scaling is simulated.
 
 use serde::Serialize;
 
@@ -7,43 +6,46 @@ use super::line::{Line, number};
 use super::on_demand::is_replicated;
 use super::scaling::{Provisioned, policy, simulate};
 use crate::Model;
-use crate::demand::{self, Kind, Place, Use};
+use crate::demand::{self, Kind, Resource, Usage};
 use crate::facts::{ClassPrices, Facts, Replicated};
 use crate::model::{Capacity, Throughput};
 use crate::traffic::HOURS;
 
-/// The capacity of one place.
+/// The capacity of one table or index.
 #[derive(Clone, Debug, Serialize)]
 pub struct Supply {
     #[serde(skip)]
-    pub place: Place,
+    pub resource: Resource,
     #[serde(skip)]
     pub kind: Kind,
     pub name: String,
     pub unit: &'static str,
-    /// Units each second that are asked for, over the day and in its busiest hour.
+    /// Units per second asked for, on average and in the busiest hour.
     pub average: f64,
     pub peak: f64,
-    /// The utilisation aimed at; none if the file fixes the units.
+    /// The target utilisation; `None` if the file fixes the units.
     pub target: Option<f64>,
     #[serde(flatten)]
     pub provisioned: Provisioned,
 }
 
-pub fn supplies(model: &Model, uses: &[Use]) -> Vec<Supply> {
-    let places = demand::places(model).into_iter();
-    places.flat_map(|place| [Kind::Read, Kind::Write].map(|kind| supply(model, uses, place, kind))).collect()
+/// The capacity of every table and global index, for reads and for writes.
+pub fn supplies(model: &Model, uses: &[Usage]) -> Vec<Supply> {
+    let resources = demand::resources(model).into_iter();
+    resources
+        .flat_map(|resource| [Kind::Read, Kind::Write].map(|kind| supply(model, uses, resource, kind)))
+        .collect()
 }
 
-fn supply(model: &Model, uses: &[Use], place: Place, kind: Kind) -> Supply {
-    let demand = demand::demand(uses, place, kind);
-    let capacity = capacity(model, place, kind);
+fn supply(model: &Model, uses: &[Usage], resource: Resource, kind: Kind) -> Supply {
+    let demand = demand::demand(uses, resource, kind);
+    let capacity = capacity(model, resource, kind);
     let fixed = capacity.and_then(|capacity| capacity.units.filter(|_| !scales(capacity)));
     let policy = policy(capacity);
     Supply {
-        place,
+        resource,
         kind,
-        name: demand::name(model, place),
+        name: demand::name(model, resource),
         unit: match kind {
             Kind::Read => "RCU",
             Kind::Write => "WCU",
@@ -58,8 +60,8 @@ fn supply(model: &Model, uses: &[Use], place: Place, kind: Kind) -> Supply {
     }
 }
 
-/// Of the index; one without its own scales as its table does.
-pub fn capacity(model: &Model, (table, index): Place, kind: Kind) -> Option<&Capacity> {
+/// The capacity that the file sets. An index without settings of its own scales like its table.
+pub fn capacity(model: &Model, (table, index): Resource, kind: Kind) -> Option<&Capacity> {
     let table = model.table(table);
     let own = index.and_then(|index| of_kind(&table.index(index).throughput, kind));
     own.or_else(|| of_kind(&table.throughput, kind))
@@ -80,7 +82,7 @@ pub fn scales(capacity: &Capacity) -> bool {
 
 impl Supply {
     pub fn price(&self, prices: &ClassPrices, replicated: Option<&Replicated>) -> f64 {
-        match (self.kind, replicated.filter(|_| is_replicated(self.place, self.kind))) {
+        match (self.kind, replicated.filter(|_| is_replicated(self.resource, self.kind))) {
             (Kind::Read, _) => prices.read_unit_hour,
             (Kind::Write, None) => prices.write_unit_hour,
             (Kind::Write, Some(replicated)) => replicated.write_unit_hour,
@@ -97,7 +99,7 @@ impl Supply {
         .times(self.price(prices, replicated), "$")
     }
 
-    /// The capacity of each hour, from midnight on, and its sum: `24 × 100 = 2,400`.
+    /// The capacity of each hour from midnight on, and its sum: `24 × 100 = 2,400`.
     pub fn hours(&self) -> String {
         let hours = self.provisioned.hours;
         let runs: Vec<String> = hours

@@ -1,5 +1,5 @@
-//! The other Regions of a global table: its writes once more in each, its storage, and the way there. Reads
-//! are taken to stay at home, for the file does not say where they come from.
+//! The other Regions of a global table: writes are repeated in each, storage too, and the transfer there is billed.
+//! Reads are assumed to stay in the first Region, because the file does not say where they come from.
 
 use super::bill::{Basis, Mode, prices};
 use super::line::Line;
@@ -48,7 +48,8 @@ impl Replica<'_> {
 
     fn requests(&self) -> Vec<Line> {
         let (_, prices, replicated) = self.known;
-        let uses = self.basis.uses.iter().filter(|one| one.place.0 == self.table && one.kind == Kind::Write);
+        let uses =
+            self.basis.uses.iter().filter(|one| one.resource.0 == self.table && one.kind == Kind::Write);
         uses.map(|one| on_demand::line(self.basis.model, self.basis.facts, one, prices, Some(replicated)))
             .collect()
     }
@@ -56,16 +57,16 @@ impl Replica<'_> {
     fn capacity(&self) -> Vec<Line> {
         let (_, prices, replicated) = self.known;
         let supplies = self.basis.supplies.iter();
-        let writes = supplies.filter(|supply| supply.place.0 == self.table && supply.kind == Kind::Write);
+        let writes = supplies.filter(|supply| supply.resource.0 == self.table && supply.kind == Kind::Write);
         writes.map(|supply| supply.line(self.basis.facts, prices, Some(replicated))).collect()
     }
 
     fn storage(&self) -> Vec<Line> {
-        let stored = self.basis.stored.iter().filter(|stored| stored.place.0 == self.table);
+        let stored = self.basis.stored.iter().filter(|stored| stored.resource.0 == self.table);
         stored.map(|stored| stored.line(self.basis.facts, self.known.1.storage_gb_month)).collect()
     }
 
-    /// A write unit carries 1 KB at most.
+    /// A write unit carries at most 1 KB.
     fn transfer(&self) -> Line {
         let facts = self.basis.facts;
         let units = demand::demand(self.basis.uses, (self.table, None), Kind::Write).average();

@@ -1,14 +1,14 @@
 //! Reserved: blocks of 100 provisioned units, paid for over a term whether they are used or not.
 //!
-//! A block pays as long as it is used in enough of the hours; so many are taken as make the whole cheapest.
-//! Only the Standard class can be reserved, and no replicated writes.
+//! A block is worth it if it is used in enough of the hours; the number of blocks is chosen that makes the total
+//! cheapest. Only the Standard class can be reserved, and replicated writes can't.
 
 use serde::Serialize;
 
 use super::line::{Line, sum};
 use super::provisioned::{Supply, unit_hours};
 use crate::demand::Kind;
-use crate::facts::{ClassPrices, Facts, Term};
+use crate::facts::{ClassPrices, Facts, ReservationTerm};
 use crate::traffic::HOURS;
 
 /// One kind of capacity, with its best number of blocks.
@@ -16,16 +16,16 @@ use crate::traffic::HOURS;
 pub struct Reservation {
     pub unit: &'static str,
     pub blocks: u64,
-    /// The share of hours in which a block must be used to cost no more than it saves.
+    /// The share of hours in which a block must be used to be worth its price.
     pub break_even: f64,
     pub lines: Vec<Line>,
 }
 
-/// What is to be reserved together: all capacity of one kind in the Region.
+/// The reservation for all capacity of one kind in the Region.
 pub fn reservation(
     supplies: &[&Supply],
     kind: Kind,
-    term: &Term,
+    term: &ReservationTerm,
     prices: &ClassPrices,
     facts: &Facts,
 ) -> Reservation {
@@ -47,7 +47,7 @@ pub fn reservation(
     }
 }
 
-/// Where a price that falls and then rises is lowest, between nothing and `most`.
+/// The minimum, between 0 and `most`, of a price that first falls and then rises.
 fn lowest(most: u64, price: impl Fn(u64) -> f64) -> u64 {
     let (mut low, mut high) = (0, most);
     while low < high {
@@ -72,7 +72,7 @@ struct Offer<'f> {
 }
 
 impl<'f> Offer<'f> {
-    fn new(kind: Kind, term: &Term, prices: &ClassPrices, facts: &'f Facts) -> Offer<'f> {
+    fn new(kind: Kind, term: &ReservationTerm, prices: &ClassPrices, facts: &'f Facts) -> Offer<'f> {
         let (unit, upfront, hour, unit_hour) = match kind {
             Kind::Read => ("RCU", term.read_upfront, term.read_hour, prices.read_unit_hour),
             Kind::Write => ("WCU", term.write_upfront, term.write_hour, prices.write_unit_hour),
@@ -96,7 +96,7 @@ impl<'f> Offer<'f> {
             let (count, unit) = (blocks as f64, format!("blocks of {} {}", self.block, self.unit));
             let upfront = Line::new(format!("{} reserved, upfront", self.unit)).times(count, &unit);
             lines.push(upfront.times(self.upfront, "$").over(self.months, "months"));
-            let hourly = Line::new(format!("{} reserved, by the hour", self.unit)).times(count, &unit);
+            let hourly = Line::new(format!("{} reserved, per hour", self.unit)).times(count, &unit);
             lines.push(hourly.times(self.facts.month_hours, "h").times(self.hour, "$"));
         }
         let beyond: u64 = hours.iter().map(|units| units.saturating_sub(blocks * self.block)).sum();

@@ -1,8 +1,8 @@
-//! Auto scaling, played minute by minute over a day with the steps of [`capacity::scaling`] and the quota of
+//! Auto scaling, simulated minute by minute over a day with the steps of [`capacity::scaling`] and the quota of
 //! decreases that a table has.
 //!
-//! The second of two days is what counts, so that the day begins as it ends. An hour is billed by its highest
-//! capacity. Reads and writes of a table are played apart, each with the whole quota of decreases.
+//! Two days are simulated and the second counts, so that the day begins as it ends. An hour is billed by its highest
+//! capacity. Reads and writes of a table are simulated separately, each with the whole quota of decreases.
 
 use capacity::scaling::{Scaler, Step};
 use capacity::{BURST_SECONDS, Decreases};
@@ -18,10 +18,10 @@ const MINUTE_SECONDS: f64 = 60.0;
 const MINUTE_MS: u64 = 60_000;
 const DEFAULT_TARGET: f64 = 0.70;
 const DEFAULT_MIN: u64 = 1;
-/// More than anybody can have; it keeps sums of hours and tables within their type.
+/// More than any account can have; it keeps sums over hours and tables within their type.
 const UNITS_MAX: u64 = 1_000_000_000_000;
 
-/// The policy that the file sets, or one that aims at 70 % of whatever it takes.
+/// The policy that the file sets; by default a target of 70 % without bounds.
 pub fn policy(capacity: Option<&Capacity>) -> Policy {
     let cooldown_ms = |seconds: Option<u64>| seconds.unwrap_or(0).saturating_mul(1_000);
     let capacity = capacity.cloned().unwrap_or_default();
@@ -39,11 +39,11 @@ pub fn policy(capacity: Option<&Capacity>) -> Policy {
 /// A day of provisioned capacity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Provisioned {
-    /// The highest capacity of each hour, which is what is paid for.
+    /// The highest capacity of each hour, which is billed.
     pub hours: [u64; HOURS],
-    /// What was used of all that was there.
+    /// The share of the capacity that was used.
     pub utilisation: f64,
-    /// The share of units refused, after 300 seconds of saved up capacity were used.
+    /// The share of units refused after 300 seconds of burst capacity were used up.
     pub throttled: f64,
 }
 
@@ -60,7 +60,7 @@ impl Provisioned {
     }
 }
 
-/// Plays a demand of units each second.
+/// Simulates a demand of units per second.
 pub fn simulate(demand: &Day, policy: &Policy) -> Provisioned {
     let mut player = Player::new(demand, policy);
     player.day(demand);
@@ -74,7 +74,7 @@ struct Player<'p> {
     scaler: Scaler,
     decreases: Decreases,
     capacity: u64,
-    /// Units saved up, at most 300 seconds of capacity.
+    /// Burst capacity: unused units, at most 300 seconds' worth.
     saved: f64,
     minute: u64,
     tally: Tally,

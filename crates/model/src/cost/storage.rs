@@ -1,8 +1,8 @@
-//! What lies in tables and indexes: items times their bytes, and 100 bytes more for each.
+//! What tables and indexes store: items times their bytes, plus 100 bytes for each.
 
 use super::line::Line;
 use crate::Model;
-use crate::demand::{self, Place};
+use crate::demand::{self, Resource};
 use crate::facts::{Facts, Limits};
 use crate::model::{Entity, EntityId, IndexEntry, IndexKind};
 use crate::predict::typical::{Footprints, share};
@@ -10,11 +10,11 @@ use crate::predict::typical::{Footprints, share};
 /// The items of one entity in the table or one index.
 #[derive(Clone, Debug)]
 pub struct Stored {
-    /// Local indexes lie with their table.
-    pub place: Place,
+    /// Local indexes count as part of their table.
+    pub resource: Resource,
     pub what: String,
     pub items: f64,
-    /// Of each, what storage adds included.
+    /// Of each item, the overhead of storage included.
     pub bytes: f64,
     pub new_items_per_second: f64,
 }
@@ -33,15 +33,16 @@ impl Stored {
     }
 }
 
+/// What every entity stores, in its table and in each index.
 pub fn stored(model: &Model, footprints: &Footprints, limits: &Limits) -> Vec<Stored> {
     let of = |id: EntityId| {
         let entity = model.entity(id);
         let footprint = footprints.of(id);
         let items = model.items(id).unwrap_or(0.0);
-        // What expires makes room for what comes.
+        // In an entity that expires, new items replace the expired ones.
         let growth = entity.growth.as_ref().filter(|_| entity.expires.is_none());
         let table = Stored {
-            place: (entity.table, None),
+            resource: (entity.table, None),
             what: format!("{} in {}", entity.name.value, demand::name(model, (entity.table, None))),
             items,
             bytes: footprint.item_bytes as f64 + limits.row_overhead_bytes,
@@ -67,7 +68,7 @@ fn in_index(
     let local = model.table(entity.table).index(entry.index).kind == IndexKind::Local;
     let members = entry.when.as_ref().map_or(1.0, |when| share(model, id, when));
     Stored {
-        place: (entity.table, Some(entry.index).filter(|_| !local)),
+        resource: (entity.table, Some(entry.index).filter(|_| !local)),
         what: format!("{} in {}", entity.name.value, demand::name(model, (entity.table, Some(entry.index)))),
         items: table.items * members,
         bytes,

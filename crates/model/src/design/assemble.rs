@@ -1,20 +1,20 @@
-//! From the solutions of all groups to one design: physical indexes, partitions of their own where reads
-//! of whole partitions need them, shards where keys are hot. What comes out is judged as a whole.
+//! From the solutions of all groups to one design: physical indexes, separate partitions where whole partitions are
+//! read, shards where keys are hot. The result is judged as a whole.
 
 use super::Indexes;
 use super::blueprint::{Blueprint, IndexForm, LogicalIndex, PhysicalIndex, draw, place_of};
 use super::judge::{Judge, is_asked_for};
 use super::overload::{named, overloaded};
 use super::price::{Price, Prices};
-use super::search::{Group, Mask, Solution};
+use super::search::{Mask, QuestionGroup, Solution};
 use crate::Model;
 use crate::diagnostic::RuleId;
 use crate::heat::{Heat, heat};
 use crate::model::{ActionKind, Allowance, EntityId, FanOut, IndexId, TableId};
-use crate::plan::{Gap, Plan, StepKind, plan};
+use crate::plan::{ActionPlan, Gap, Plan, plan};
 use crate::{Span, Spanned};
 
-/// Shards change plans, and plans change heat: more rounds than it takes to settle.
+/// Shards change plans and plans change heat; this is more rounds than it takes to converge.
 const ROUNDS_MAX: usize = 4;
 
 /// A design as a whole.
@@ -23,7 +23,7 @@ pub struct Assembly {
     pub model: Model,
     pub plans: Vec<Plan>,
     pub price: Price,
-    /// What could not be done, and what was decided beyond the patterns' words.
+    /// What was impossible, and decisions that the patterns did not ask for.
     pub notes: Vec<String>,
 }
 
@@ -33,10 +33,10 @@ impl Assembly {
     }
 }
 
-/// With at most so many physical indexes a table, if they are overloaded.
+/// With at most this many physical indexes per table, if they are overloaded.
 pub fn assemble(
     judge: &Judge<'_>,
-    groups: &[Group],
+    groups: &[QuestionGroup],
     solutions: &[&Solution],
     style: Indexes,
     colours: usize,
@@ -52,14 +52,19 @@ pub fn assemble(
         table.extend(solution.keys.iter().map(|(id, key)| (*id, key.clone())));
     }
     let mut blueprint = Blueprint { table, indexes };
-    set_apart(judge, groups, solutions, &mut blueprint);
+    separate_partitions(judge, groups, solutions, &mut blueprint);
     let assembly = Finishing { judge, notes: Vec::new() }.finish(blueprint);
     judge.collections_fit(&assembly.model).then_some(assembly)
 }
 
-/// Who lies under the same attributes as a collection that is read whole, without being read with it,
-/// gets partitions of its own.
-fn set_apart(judge: &Judge<'_>, groups: &[Group], solutions: &[&Solution], blueprint: &mut Blueprint) {
+/// An entity that is keyed by the same attributes as a collection which is read whole, but is not read with it, gets
+/// partitions of its own.
+fn separate_partitions(
+    judge: &Judge<'_>,
+    groups: &[QuestionGroup],
+    solutions: &[&Solution],
+    blueprint: &mut Blueprint,
+) {
     for (group, solution) in groups.iter().zip(solutions) {
         for (at, position) in group.questions.iter().enumerate() {
             let question = &judge.questions[*position];
@@ -87,15 +92,15 @@ impl Finishing<'_, '_> {
         for _ in 0..ROUNDS_MAX {
             let plans = plans(&model);
             let heats = heat(&model, &plans, &self.judge.facts.limits, self.judge.headroom);
-            let cooled = self.cooled(&model, &blueprint, &heats);
-            if cooled.indexes_equal(&blueprint) {
+            let with_shards = self.with_shards(&model, &blueprint, &heats);
+            if with_shards.indexes_equal(&blueprint) {
                 break;
             }
-            blueprint = cooled;
+            blueprint = with_shards;
             model = self.draw(&blueprint);
         }
         self.note_hot_attributes(&model, &blueprint);
-        self.cool_table(&mut blueprint);
+        self.shard_table(&mut blueprint);
         model = self.draw(&blueprint);
         self.allow_fan_out(&mut model);
         let plans = plans(&model);
@@ -109,10 +114,10 @@ impl Finishing<'_, '_> {
     }
 
     /// The same design with as many shards in each index as its busiest key needs.
-    fn cooled(&self, model: &Model, blueprint: &Blueprint, heats: &[Heat]) -> Blueprint {
-        let mut cooled = blueprint.clone();
+    fn with_shards(&self, model: &Model, blueprint: &Blueprint, heats: &[Heat]) -> Blueprint {
+        let mut with_shards = blueprint.clone();
         let mut positions: std::collections::BTreeMap<TableId, usize> = Default::default();
-        for physical in &mut cooled.indexes {
+        for physical in &mut with_shards.indexes {
             let position = positions.entry(physical.table).or_default();
             let index = IndexId(*position);
             *position += 1;
@@ -127,10 +132,10 @@ impl Finishing<'_, '_> {
                 logical.shards = if may { needed } else { 1 };
             }
         }
-        cooled
+        with_shards
     }
 
-    /// Keys that are attributes as they are can't be spread.
+    /// Keys that are plain attributes can't be sharded.
     fn note_hot_attributes(&mut self, model: &Model, blueprint: &Blueprint) {
         let plans = plans(model);
         for heat in heat(model, &plans, &self.judge.facts.limits, self.judge.headroom) {
@@ -148,8 +153,8 @@ impl Finishing<'_, '_> {
         }
     }
 
-    /// Shards for hot keys of the table, where every reader and writer can still tell the key.
-    fn cool_table(&mut self, blueprint: &mut Blueprint) {
+    /// Shards for hot keys of the table, if every reader and writer still knows the key.
+    fn shard_table(&mut self, blueprint: &mut Blueprint) {
         let model = self.draw(blueprint);
         let heats = heat(&model, &plans(&model), &self.judge.facts.limits, self.judge.headroom);
         for hot in heats.iter().filter(|heat| heat.index_id.is_none()) {
@@ -181,7 +186,7 @@ impl Finishing<'_, '_> {
         plans(&model).iter().enumerate().all(|(at, plan)| open_gaps(&model, at, plan).next().is_none())
     }
 
-    /// Where a hot key leaves no other way, the pattern is told how many requests it takes.
+    /// Where a hot key leaves no choice, the pattern gets a declaration of how many requests it takes.
     fn allow_fan_out(&mut self, model: &mut Model) {
         for at in 0..model.patterns.len() {
             let plan = plan(model, &model.patterns[at]);
@@ -201,8 +206,7 @@ impl Finishing<'_, '_> {
         }
     }
 
-    /// A queue that few items pass may lie under one key: the load says so, and the file gives it as the
-    /// reason.
+    /// A queue with little traffic may use one key. The load shows it, and the file gives it as the reason.
     fn allow_constants(&self, model: &mut Model, plans: &[Plan], blueprint: &Blueprint) {
         let limits = &self.judge.facts.limits;
         let heats = heat(model, plans, limits, self.judge.headroom);
@@ -233,18 +237,19 @@ impl Finishing<'_, '_> {
     }
 }
 
+/// The plan of every pattern, in order.
 pub fn plans(model: &Model) -> Vec<Plan> {
     model.patterns.iter().map(|pattern| plan(model, pattern)).collect()
 }
 
-/// What is wrong with a plan, apart from what its pattern asks for.
+/// The gaps of a plan, except those that its pattern declares.
 pub fn open_gaps<'p>(model: &'p Model, at: usize, plan: &'p Plan) -> impl Iterator<Item = &'p Gap> {
     let pattern = &model.patterns[at];
     let steps = pattern.actions.iter().zip(&plan.steps).filter(|_| pattern.external.is_none());
     steps.flat_map(|(action, step)| {
         let gaps = match &step.kind {
-            StepKind::Read(read) => &read.gaps,
-            StepKind::Write(write) => &write.gaps,
+            ActionPlan::Read(read) => &read.gaps,
+            ActionPlan::Write(write) => &write.gaps,
         };
         gaps.iter().filter(|gap| match &action.kind {
             ActionKind::Read(read) => !is_asked_for(read, gap) && !matches!(gap, Gap::Scans),
@@ -266,7 +271,7 @@ fn table_prefix(model: &Model, id: EntityId) -> &str {
     model.entity(id).key.as_ref().map_or("", |key| key.partition.literal_prefix())
 }
 
-/// Literal beginnings of partition keys that need more than one shard, with how many.
+/// Literal prefixes of partition keys that need more than one shard, and how many they need.
 fn hot_prefixes(model: &Model, heat: &Heat) -> Vec<(String, u64)> {
     let mut hot: Vec<(String, u64)> = Vec::new();
     for id in model.entity_ids() {

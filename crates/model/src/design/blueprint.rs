@@ -1,5 +1,5 @@
-//! A design before it is text: which layout each entity has in the table and in each index. Drawn as a
-//! [`Model`], so that plans, predictions and heat judge it as they judge any other.
+//! A design before it is text: the layout of each entity in the table and in each index. It is drawn as a
+//! [`Model`], so that plans, predictions and heat judge it like any other model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,26 +17,30 @@ use crate::{Model, Span, Spanned};
 /// Digits of a number whose maximum is not declared.
 const DIGITS: usize = 10;
 
+/// The table key of each entity, and all indexes.
 #[derive(Clone, Debug, Default)]
 pub struct Blueprint {
     pub table: BTreeMap<EntityId, TableKey>,
     pub indexes: Vec<PhysicalIndex>,
 }
 
+/// An entity's key in the table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TableKey {
     pub layout: Layout,
     pub shards: u64,
-    /// Whether the partition is its own, although others are keyed by the same attributes.
+    /// Whether the entity has partitions of its own although others are keyed by the same attributes.
     pub apart: bool,
 }
 
 impl TableKey {
+    /// A key in shared partitions, without shards.
     pub fn plain(layout: Layout) -> TableKey {
         TableKey { layout, shards: 1, apart: false }
     }
 }
 
+/// An index of the database, with the logical indexes that share it.
 #[derive(Clone, Debug)]
 pub struct PhysicalIndex {
     pub table: TableId,
@@ -44,26 +48,26 @@ pub struct PhysicalIndex {
     pub logical: Vec<LogicalIndex>,
 }
 
-/// What the keys of an index are made of, and where it lies.
+/// What the keys of an index consist of, and whether it is local.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IndexForm {
-    /// Global, with keys that writers compose as text. Unlike entities can share one.
+    /// Global, with keys that writers compose as text. Different entities can share one.
     Composed,
-    /// Global, keyed by attributes that items have anyway: the database keeps it right. Whatever has all of
-    /// them is in it.
+    /// Global, keyed by attributes that items have anyway, so the database maintains it. It holds every item that has
+    /// all of them.
     Attributes,
-    /// Local: the table's own partitions in another order, open to strong reads.
+    /// Local: the table's own partitions in another order; it allows strong reads.
     Local,
 }
 
-/// Entities that lie in one partition of an index, for some of the reads.
+/// Entities that share partitions of an index, for some of the reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogicalIndex {
     pub form: IndexForm,
     pub layouts: Vec<(EntityId, Layout)>,
     pub shards: u64,
     pub projection: Need,
-    /// Whether sort keys begin with the entity's name, because others lie in the same partitions.
+    /// Whether sort keys begin with the entity's name, because other entities share the partitions.
     pub labelled: bool,
 }
 
@@ -79,6 +83,7 @@ impl Need {
         Need::These(BTreeSet::new())
     }
 
+    /// What both need together.
     pub fn with(&self, other: &Need) -> Need {
         match (self, other) {
             (Need::These(one), Need::These(other)) => Need::These(one.union(other).cloned().collect()),
@@ -88,7 +93,7 @@ impl Need {
 }
 
 impl PhysicalIndex {
-    /// The same for all it holds.
+    /// All members have the same form.
     pub fn form(&self) -> IndexForm {
         self.logical.first().map_or(IndexForm::Composed, |logical| logical.form)
     }
@@ -129,7 +134,7 @@ pub fn draw(model: &Model, identities: &Identities, blueprint: &Blueprint) -> Mo
     drawn
 }
 
-/// The names of the file, if it has names for a partition and a sort key of text.
+/// The names in the file, if it has names for a partition and a sort key of text.
 fn key_schema(given: Option<KeySchema>) -> KeySchema {
     let text = |schema: &KeySchema| {
         schema.partition.len() == 1
@@ -146,7 +151,7 @@ fn key_attribute(name: &str) -> KeyAttribute {
     KeyAttribute { name: name.to_owned(), kind: Type::S, span: Span::default() }
 }
 
-/// What reads need and no key holds.
+/// The attributes that reads need and that are in no key.
 fn need_beside_keys(model: &Model, blueprint: &Blueprint, logical: &LogicalIndex) -> Need {
     let Need::These(names) = &logical.projection else { return Need::All };
     let lacking = |name: &String| {
@@ -231,7 +236,7 @@ fn entries(naming: &Naming<'_>, blueprint: &Blueprint, id: EntityId, table: Tabl
     here.enumerate().filter_map(entry).collect()
 }
 
-/// The place of any entity that has all attributes of the index's key, asked for or not.
+/// The entry of an entity that has all attributes of the index's key, whether a read asks for it or not.
 fn implied(entity: &Entity, index: IndexId, physical: &PhysicalIndex) -> Option<IndexEntry> {
     let layout = &physical.logical[0].layouts[0].1;
     let has_all = layout.attributes().iter().all(|name| entity.attribute(name).is_some());
@@ -251,12 +256,12 @@ fn implied(entity: &Entity, index: IndexId, physical: &PhysicalIndex) -> Option<
     })
 }
 
-/// What differs within a partition, to compute shards from; none if the partition holds a single item.
+/// An attribute that differs within a partition, to compute shards from; `None` if a partition holds a single item.
 pub fn spreading<'i>(identity: &'i [String], layout: &Layout) -> Option<&'i str> {
     identity.iter().rev().find(|name| !layout.partition.contains(name)).map(String::as_str)
 }
 
-/// A place of its own, far behind any text, so that something can be allowed in this entry alone.
+/// A span far beyond any text that identifies this entry, so that the file can allow a finding in it alone.
 pub fn place_of(id: EntityId, index: IndexId) -> Span {
     const BEHIND_ALL_TEXT: usize = 1 << 40;
     let start = BEHIND_ALL_TEXT + id.0 * 100 + index.0;
@@ -274,7 +279,7 @@ fn predicate(members: &[Member]) -> Option<Predicate> {
         .then(|| Predicate { terms: members.iter().map(term).collect(), span: Span::default() })
 }
 
-/// How keys are called and written.
+/// How keys are named and written.
 struct Naming<'m> {
     model: &'m Model,
     identities: &'m Identities,
@@ -312,7 +317,7 @@ impl Naming<'_> {
         self.sort(entity, own, layout)
     }
 
-    /// `CUSTOMER#{customerId}`, with a shard behind it if there are several.
+    /// `CUSTOMER#{customerId}`, followed by a shard if there are several.
     fn partition(&self, id: EntityId, label: &str, layout: &Layout, shards: u64) -> Template {
         let fields = layout.partition.iter().map(|name| Form::Attribute(name.clone()));
         let shard = || match spreading(&self.identities[id.0], layout) {
@@ -383,7 +388,7 @@ fn joined(label: Option<String>, fields: impl Iterator<Item = (Form, Option<usiz
     Template { parts, span: Span::default() }
 }
 
-/// Zeros that make text order the order of numbers.
+/// How many digits make the text order the order of numbers.
 fn digits(attribute: &Attribute) -> Option<usize> {
     match attribute.kind {
         AttributeKind::Number => {

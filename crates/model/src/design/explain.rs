@@ -1,5 +1,5 @@
-//! Why the design is as it is: a sentence or two for each key, index and pattern, which stand as comments
-//! in the file, too.
+//! Why the design is as it is: a sentence or two for each key, index and pattern, which also become comments in the
+//! file.
 
 use std::collections::BTreeSet;
 
@@ -11,19 +11,19 @@ use super::price::share;
 use crate::Model;
 use crate::check::figures::bytes;
 use crate::cost::dollars;
-use crate::file::{Comments, Subject};
+use crate::file::{Comments, Element};
 use crate::heat::{Growing, KeyHeat, forecasts, heat};
 use crate::model::{EntityId, IndexId, Projection, TableId};
-use crate::plan::{Plan, ReadOperation, StepKind};
+use crate::plan::{ActionPlan, Plan, ReadOperation};
 
 pub fn comments(judge: &Judge<'_>, assembly: &Assembly, options: &Options, head: String) -> Comments {
     let explaining = Explaining { judge, assembly, headroom: options.headroom };
-    let mut comments = Comments::from([(Subject::Model, head)]);
+    let mut comments = Comments::from([(Element::Model, head)]);
     for id in assembly.blueprint.table.keys() {
-        comments.insert(Subject::Key(*id), explaining.key(*id));
+        comments.insert(Element::Key(*id), explaining.key(*id));
     }
     let mut positions: std::collections::BTreeMap<TableId, usize> = Default::default();
-    // What local indexes ask for is the same for all of a table.
+    // The consequences of local indexes are the same for a whole table, and are explained once.
     let mut explained: BTreeSet<TableId> = BTreeSet::new();
     for physical in &assembly.blueprint.indexes {
         let position = positions.entry(physical.table).or_default();
@@ -40,16 +40,16 @@ pub fn comments(judge: &Judge<'_>, assembly: &Assembly, options: &Options, head:
                 format!("{reason} {held}")
             }
         };
-        comments.insert(Subject::Index(physical.table, index), about);
+        comments.insert(Element::Index(physical.table, index), about);
         for logical in &physical.logical {
             for id in logical.entities() {
                 comments
-                    .insert(Subject::Entry(id, index), explaining.entry(id, index, physical.table, logical));
+                    .insert(Element::Entry(id, index), explaining.entry(id, index, physical.table, logical));
             }
         }
     }
     for (at, plan) in assembly.plans.iter().enumerate() {
-        comments.insert(Subject::Pattern(at), pattern(&assembly.model, plan));
+        comments.insert(Element::Pattern(at), pattern(&assembly.model, plan));
     }
     comments
 }
@@ -93,7 +93,7 @@ impl Explaining<'_, '_> {
             text += &format!(" In one partition with {}.", beside.join(", "));
         }
         if key.apart {
-            text += " A partition of its own, because others of that key are read whole.";
+            text += " Separate partitions, because others of that key are read whole.";
         }
         text
     }
@@ -130,7 +130,7 @@ impl Explaining<'_, '_> {
         text
     }
 
-    /// What a local index asks for in return.
+    /// The restrictions that a local index brings.
     fn local(&self, table: TableId) -> String {
         let limits = &self.judge.facts.limits;
         let name = &self.assembly.model.table(table).name.value;
@@ -196,7 +196,7 @@ fn projection(held: &Projection) -> &'static str {
 fn pattern(model: &Model, plan: &Plan) -> String {
     let mut text = plan.operation().to_owned();
     for step in &plan.steps {
-        let StepKind::Read(read) = &step.kind else { continue };
+        let ActionPlan::Read(read) = &step.kind else { continue };
         if let Some(index) = read.index {
             text += &format!(" on {}", model.table(read.table).index(index).name.value);
         }
@@ -222,7 +222,7 @@ pub fn difference(best: &Assembly, other: &Assembly) -> Vec<String> {
             templates.map(|template| template.to_string()).collect::<Vec<_>>().join(" / ")
         };
         if key(one) != key(two) {
-            lines.push(format!("{name} lies at {} instead of {}", key(two), key(one)));
+            lines.push(format!("{name} is at {} instead of {}", key(two), key(one)));
         }
         let (mine, theirs) = (entries(one, id), entries(two, id));
         for entry in theirs.iter().filter(|entry| !mine.contains(entry)) {

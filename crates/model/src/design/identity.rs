@@ -1,10 +1,10 @@
-//! What tells one item of an entity from another. The table's key has to contain it.
+//! What identifies an item of an entity. The table's key has to contain it.
 
 use crate::Model;
 use crate::model::{ActionKind, AttributeKind, Entity, EntityId, ReadVerb, Write, WriteVerb};
 
-/// As declared; else an attribute named after the entity (`orderId` of an Order); else what reads and
-/// writes of one item find it by; else the keys it had; else an attribute that never repeats.
+/// As declared; else an attribute named after the entity (`orderId` of an Order); else the attributes by which
+/// patterns find one item; else the keys it had; else an attribute whose values never repeat.
 pub fn identity(model: &Model, id: EntityId) -> Option<Vec<String>> {
     let entity = model.entity(id);
     if !entity.identity.is_empty() {
@@ -24,7 +24,7 @@ fn named_like(entity: &Entity) -> Option<String> {
     names().find(|name| plain(name) == own).or_else(|| names().find(|name| plain(name) == "id")).cloned()
 }
 
-/// The fewest attributes that a get, update, delete or check finds one item by and no update changes.
+/// The fewest attributes by which a get, update, delete or check finds one item and which no update changes.
 fn found_by(model: &Model, id: EntityId) -> Option<Vec<String>> {
     let actions = model.patterns.iter().flat_map(|pattern| &pattern.actions);
     let by = actions.filter_map(|action| match &action.kind {
@@ -54,7 +54,7 @@ fn never_repeats(entity: &Entity) -> Option<String> {
     entity.attributes.values().find(|attribute| unique(attribute.kind)).map(|found| found.name.clone())
 }
 
-/// Whether the write has to find an item that is there.
+/// Whether the write needs an existing item.
 pub fn finds(write: &Write) -> bool {
     matches!(write.verb, WriteVerb::Update | WriteVerb::Delete | WriteVerb::Check)
 }

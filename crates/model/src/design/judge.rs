@@ -1,5 +1,5 @@
-//! Whether a place serves a read, and what it costs. Proposals are drawn as small models and judged by
-//! the same plans, predictions and heat as finished ones, so the search can't believe in anything else.
+//! Whether a layout serves a read, and what it costs. Proposals are drawn as small models and judged by
+//! the same plans, predictions and heat as finished ones, so the search and the result can't disagree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,11 +20,11 @@ use crate::model::{
     ActionKind, AttributesRead, Entity, EntityId, Grouping, IndexId, Pattern, Read, ReadVerb, Write,
     WriteVerb,
 };
-use crate::plan::{Gap, Plan, ReadOperation, ReadPlan, StepKind, plan};
+use crate::plan::{ActionPlan, Gap, Plan, ReadOperation, ReadPlan, plan};
 use crate::predict::typical::Footprints;
 use crate::{Span, Spanned};
 
-/// What a read that has to be fanned out without leave is said to cost, so that any other way comes first.
+/// The cost assigned to a read with an undeclared fan-out, so that every alternative is preferred.
 const UNASKED_FAN_OUT: f64 = 1e9;
 const DRAFT: &str = "draft";
 /// DynamoDB's limit on each side of a global index's key.
@@ -39,9 +39,9 @@ pub struct Question {
     pub need: Need,
     /// A strong read: no global index serves it.
     pub strong: bool,
-    /// One of a transaction or batch: no index serves it.
+    /// Part of a transaction or batch: no index serves it.
     pub grouped: bool,
-    /// It ranges or orders by numbers below zero, which text does not put in order.
+    /// It ranges over or sorts by negative numbers, which do not sort as text.
     pub signed: bool,
 }
 
@@ -54,7 +54,7 @@ impl Question {
         }
     }
 
-    /// Whether a local index can do what no global one can.
+    /// Whether a local index can serve what no global one can.
     pub fn wants_local(&self) -> bool {
         self.strong && self.may_use(IndexForm::Local)
     }
@@ -63,9 +63,9 @@ impl Question {
 /// An index with a set of questions it answers.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// Its writes and its storage, each month.
+    /// The monthly cost of its writes and its storage.
     pub upkeep: f64,
-    /// What each question costs each month, in the order they were put.
+    /// The monthly cost of each question, in the order given.
     pub reads: Vec<f64>,
 }
 
@@ -75,10 +75,11 @@ impl Verdict {
     }
 }
 
+/// Judges proposals for one model.
 pub struct Judge<'m> {
     /// Without keys.
     pub model: &'m Model,
-    /// Without patterns too: what is drawn again and again, while patterns stay what they are.
+    /// Without patterns too: the part that is copied for every proposal.
     bare: Model,
     pub identities: &'m Identities,
     pub facts: &'m Facts,
@@ -86,7 +87,7 @@ pub struct Judge<'m> {
     pub style: Indexes,
     pub questions: Vec<Question>,
     prices: Prices<'m>,
-    /// Of items keyed by nothing but their identity.
+    /// The sizes of items keyed by nothing but their identity.
     footprints: Footprints,
 }
 
@@ -122,7 +123,7 @@ impl<'m> Judge<'m> {
         }
     }
 
-    /// Whether every writer can tell this key and none changes it.
+    /// Whether every writer knows this key and none changes it.
     pub fn suits_writers(&self, id: EntityId, key: &TableKey) -> bool {
         let layout = &key.layout;
         let optional =
@@ -134,8 +135,8 @@ impl<'m> Judge<'m> {
         self.writing(id).all(|(position, action)| {
             let plan = plan(&drawn, &self.model.patterns[position]);
             match &plan.steps[action].kind {
-                StepKind::Write(write) => write.gaps.is_empty(),
-                StepKind::Read(_) => true,
+                ActionPlan::Write(write) => write.gaps.is_empty(),
+                ActionPlan::Read(_) => true,
             }
         })
     }
@@ -151,13 +152,13 @@ impl<'m> Judge<'m> {
         })
     }
 
-    /// What the question costs each month if the table answers it; none if it can't.
+    /// What the question costs per month if the table answers it; `None` if it can't.
     pub fn on_table(&self, question: &Question, keys: &BTreeMap<EntityId, TableKey>) -> Option<f64> {
         let drawn = self.draw(&of_table(keys));
         let pattern = self.pattern(question);
         let plan = plan(&drawn, pattern);
         let step = &plan.steps[question.action].kind;
-        let StepKind::Read(read) = step else { return None };
+        let ActionPlan::Read(read) = step else { return None };
         let grouped = pattern.grouping != Grouping::Single;
         let served = read.operation != ReadOperation::Scan
             && !question.signed
@@ -168,14 +169,14 @@ impl<'m> Judge<'m> {
         served.then(|| price() + penalty(read))
     }
 
-    /// Whether shards would spread anything: the partition holds several items, or one that is only counted
-    /// up and can as well be many.
+    /// Whether shards would spread anything: the partition holds several items, or one counter that can be split into
+    /// several.
     pub fn can_spread(&self, id: EntityId, layout: &Layout) -> bool {
         spreading(&self.identities[id.0], layout).is_some() || is_counter(self.model, id)
     }
 
-    /// How many keys the busiest partition of an entity must be spread over in the table, for its writes
-    /// and the questions the table answers.
+    /// How many shards the busiest partition of an entity needs in the table, for its writes
+    /// and the questions that the table answers.
     pub fn table_shards(&self, id: EntityId, layout: &Layout, questions: &[&Question]) -> u64 {
         if !self.can_spread(id, layout) {
             return 1;
@@ -190,7 +191,7 @@ impl<'m> Judge<'m> {
         heats.iter().flat_map(|heat| &heat.keys).map(|key| key.shards_needed).max().unwrap_or(1)
     }
 
-    /// No gap but a filter the pattern itself asks for, or requests it did not allow.
+    /// Whether the only gaps are a filter that the pattern itself asks for, or a fan-out that it did not declare.
     fn is_right(&self, question: &Question, plan: &ReadPlan) -> bool {
         plan.gaps.iter().all(|gap| match gap {
             Gap::FanOutUndeclared { .. } => true,
@@ -198,7 +199,7 @@ impl<'m> Judge<'m> {
         })
     }
 
-    /// Whether DynamoDB has such an index: attributes that can be keys, collections that are not too large.
+    /// Whether DynamoDB allows such an index: attributes that can be keys, collections that are not too large.
     pub fn is_possible(&self, logical: &LogicalIndex) -> bool {
         match logical.form {
             IndexForm::Composed => true,
@@ -207,8 +208,8 @@ impl<'m> Judge<'m> {
         }
     }
 
-    /// One entity, up to four attributes on each side, read in one direction, and the same type wherever an
-    /// item of the table has them.
+    /// One entity, up to four attributes on each side, read in one direction, and the same type in every item of the
+    /// table that has them.
     fn can_be_keys(&self, logical: &LogicalIndex) -> bool {
         let [(id, layout)] = logical.layouts.as_slice() else { return false };
         let few = (1..=KEY_ATTRIBUTES_MAX).contains(&layout.partition.len())
@@ -225,7 +226,7 @@ impl<'m> Judge<'m> {
         few && plain && logical.shards == 1 && layout.attributes().iter().all(fits)
     }
 
-    /// Whether no collection under a local index is larger than it may be.
+    /// Whether no collection under a local index exceeds the limit.
     pub fn collections_fit(&self, drawn: &Model) -> bool {
         let collections = forecasts(drawn, &self.facts.limits);
         collections
@@ -233,8 +234,8 @@ impl<'m> Judge<'m> {
             .all(|one| !one.enforced || one.growing == Growing::Item || one.days_left != Some(0.0))
     }
 
-    /// What an index costs each month that answers these questions; none if it can't, or a writer can't
-    /// keep it up.
+    /// The monthly cost of an index that answers these questions; `None` if it can't, or if a writer can't
+    /// maintain it.
     pub fn on_index(&self, logical: &LogicalIndex, questions: &[&Question]) -> Option<Verdict> {
         let need = questions.iter().fold(Need::nothing(), |all, question| all.with(&question.need));
         let logical = LogicalIndex { projection: need, ..logical.clone() };
@@ -265,7 +266,7 @@ impl<'m> Judge<'m> {
         draw(&self.bare, self.identities, blueprint)
     }
 
-    /// The heat that these patterns alone bring.
+    /// The heat that these patterns alone cause.
     fn heat(&self, mut drawn: Model, plans: BTreeMap<usize, Plan>) -> Vec<Heat> {
         drawn.patterns = plans.keys().map(|at| self.model.patterns[*at].clone()).collect();
         let plans: Vec<Plan> = plans.into_values().collect();
@@ -282,13 +283,13 @@ impl<'m> Judge<'m> {
                 let pattern = &self.model.patterns[position];
                 let plan = plan(drawn, pattern);
                 let step = &plan.steps[action].kind;
-                let StepKind::Write(write) = step else { continue };
+                let ActionPlan::Write(write) = step else { continue };
                 if write.gaps.iter().any(|gap| matches!(gap, Gap::IndexKeyUnknown { .. })) {
                     return None;
                 }
                 let doing = (&pattern.actions[action], step);
                 let portions = demand::of_action(drawn, footprints, pattern, doing);
-                let here = portions.iter().filter(|one| one.place.1 == Some(IndexId(0)));
+                let here = portions.iter().filter(|one| one.resource.1 == Some(IndexId(0)));
                 upkeep += self.prices.writes(pattern, here.map(Portion::average).sum());
             }
         }
@@ -304,7 +305,7 @@ impl<'m> Judge<'m> {
     ) -> Option<f64> {
         let (pattern, plan) = self.forced(drawn, question);
         let step = &plan.steps[question.action].kind;
-        let StepKind::Read(read) = step else { return None };
+        let ActionPlan::Read(read) = step else { return None };
         if !question.may_use(form) || read.operation != ReadOperation::Query || !self.is_right(question, read)
         {
             return None;
@@ -313,7 +314,7 @@ impl<'m> Judge<'m> {
         Some(self.prices.action(drawn, footprints, &pattern, action, step).reads + penalty(read))
     }
 
-    /// The pattern, made to use the draft.
+    /// The pattern, with its plan forced to use the draft.
     fn forced(&self, drawn: &Model, question: &Question) -> (Pattern, Plan) {
         let mut pattern = self.pattern(question).clone();
         pattern.index = Some(Spanned::new(DRAFT.to_owned(), Span::default()));
@@ -321,7 +322,7 @@ impl<'m> Judge<'m> {
         (pattern, plan)
     }
 
-    /// Whether the index answers each of the questions, if it holds whatever they need.
+    /// Whether the index answers each of the questions, given that it holds the attributes they need.
     pub fn answers(&self, logical: &LogicalIndex, questions: &[&Question]) -> Vec<bool> {
         let drawn = self.draft(&LogicalIndex { projection: Need::All, ..logical.clone() });
         let answers = |question: &Question| {
@@ -330,16 +331,16 @@ impl<'m> Judge<'m> {
                 return false;
             }
             match &self.forced(&drawn, question).1.steps[question.action].kind {
-                StepKind::Read(read) => {
+                ActionPlan::Read(read) => {
                     read.operation == ReadOperation::Query && self.is_right(question, read)
                 }
-                StepKind::Write(_) => false,
+                ActionPlan::Write(_) => false,
             }
         };
         questions.iter().map(|question| answers(question)).collect()
     }
 
-    /// Whether the read fixes these attributes to one value, or to several.
+    /// Whether the read fixes these attributes to one value or to a few.
     fn may_know(&self, question: &Question, names: &[String]) -> bool {
         let read = self.read(question);
         let terms = || read.conditions.iter().flat_map(|conditions| &conditions.terms);

@@ -1,6 +1,6 @@
 //! How items of an entity could be keyed, in the table or in an index: which attributes make up the
-//! partition key, which the sort key, and which items take part. What each read suggests is proposed here;
-//! whether it holds good is for [`crate::plan`] to say.
+//! partition key, which the sort key, and which items take part. Layouts that a read suggests are proposed here;
+//! [`crate::plan`] decides whether they serve it.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,22 @@ use crate::Model;
 use crate::model::{Entity, EntityId, Read};
 use crate::predicate::Operator;
 
-/// More known attributes than this are not tried in every split.
+/// With more known attributes than this, not every split is tried.
 const SPLIT_MAX: usize = 4;
-/// Nor more orders of those left for the sort key.
+/// Nor are more orders of the attributes left for the sort key.
 const ORDERS_MAX: usize = 6;
 
+/// How items of an entity are keyed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Layout {
-    /// Empty if all items lie under one constant.
+    /// Empty if one constant key holds all items.
     pub partition: Vec<String>,
     pub sort: Vec<Element>,
     /// Only items for which all of these hold are in the index.
     pub members: Vec<Member>,
 }
 
+/// One attribute of a sort key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Element {
     pub attribute: String,
@@ -29,7 +31,7 @@ pub struct Element {
     pub inverted: bool,
 }
 
-/// `status = OPEN`, or that there is an attribute at all.
+/// `status = OPEN`, or that an attribute exists at all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Member {
     pub attribute: String,
@@ -43,18 +45,18 @@ impl Layout {
         self.partition.iter().map(String::as_str).chain(sort).collect()
     }
 
-    /// The plainest key of an entity: its identity, and nothing else.
+    /// The simplest key of an entity: its identity.
     pub fn of_identity(identity: &[String]) -> Layout {
         Layout { partition: identity.to_vec(), sort: Vec::new(), members: Vec::new() }
     }
 
-    /// All of a partition in the order of the identity.
+    /// A whole partition in the order of the identity.
     pub fn of_partition(partition: &[String], identity: &[String]) -> Layout {
         Layout { partition: partition.to_vec(), sort: Vec::new(), members: Vec::new() }.made_unique(identity)
     }
 
-    /// With the identity at the end of the sort key, as far as it is not in the key yet: then no two items
-    /// have the same key, and equal ones come in one order.
+    /// Adds the missing attributes of the identity at the end of the sort key, so that no two items have the same key
+    /// and ties have a fixed order.
     pub fn made_unique(mut self, identity: &[String]) -> Layout {
         for name in identity {
             if !self.attributes().contains(name.as_str()) {
@@ -74,7 +76,7 @@ struct Wanted {
     tail: Vec<Element>,
 }
 
-/// Every layout that could serve the read for this entity; the first ones are the finest.
+/// Every layout that could serve the read for this entity; the ones with the finest partitions come first.
 pub fn proposals(model: &Model, read: &Read, id: EntityId) -> Vec<Layout> {
     let entity = model.entity(id);
     let wanted = wanted(entity, read);
@@ -107,7 +109,7 @@ fn layout(
     let first = order.into_iter().map(|attribute| Element { attribute, inverted: false });
     let sort: Vec<Element> = first.chain(wanted.tail.iter().cloned()).collect();
     let mut layout = Layout { partition: partition.to_vec(), sort, members: members.to_vec() };
-    // An item without an attribute of the key is not in the index.
+    // An item that lacks an attribute of the key is not in the index.
     let optional = |name: &&str| entity.attribute(name).is_some_and(|attribute| attribute.optional);
     let absent: Vec<Member> = layout
         .attributes()

@@ -1,4 +1,4 @@
-//! Which logical indexes share a physical one: colouring. Two that hold the same entity can't, because an
+//! Which logical indexes share a physical one: graph colouring. Two that hold the same entity can't, because an
 //! item has one value for each key attribute; nor can one keyed by attributes share with any other.
 
 use super::blueprint::{IndexForm, LogicalIndex, Need, PhysicalIndex, label};
@@ -10,8 +10,7 @@ const TRIES_MAX: u32 = 20_000;
 /// DynamoDB's limit for each table.
 const LOCAL_INDEXES_MAX: usize = api::limits::LOCAL_SECONDARY_INDEXES_MAX;
 
-/// At most `colours` global indexes for each table, and as few local ones as will do; none if they don't
-/// suffice.
+/// At most `colours` global indexes per table, and as few local ones as possible; `None` if they do not suffice.
 pub fn overloaded(model: &Model, logical: &[LogicalIndex], colours: usize) -> Option<Vec<PhysicalIndex>> {
     let mut all = Vec::new();
     for table in model.table_ids() {
@@ -28,7 +27,7 @@ pub fn overloaded(model: &Model, logical: &[LogicalIndex], colours: usize) -> Op
     Some(all)
 }
 
-/// Those that share each of the colours.
+/// The logical indexes of each colour.
 fn painted(here: &[&LogicalIndex], colours: usize) -> Option<Vec<Vec<LogicalIndex>>> {
     let mut painter = Painter { here, colours, tries: 0, painted: Vec::new() };
     let suffices = painter.paint(0);
@@ -36,7 +35,7 @@ fn painted(here: &[&LogicalIndex], colours: usize) -> Option<Vec<Vec<LogicalInde
     suffices.then(|| painter.painted.into_iter().map(members).collect())
 }
 
-/// One physical index for each logical one, named after what it finds; none if there are too many.
+/// One physical index for each logical one, named after what it finds; `None` if there are too many.
 pub fn named(model: &Model, logical: &[LogicalIndex]) -> Option<Vec<PhysicalIndex>> {
     let mut all: Vec<PhysicalIndex> = Vec::new();
     for one in logical {
@@ -103,7 +102,7 @@ impl Painter<'_> {
         false
     }
 
-    /// Colours without a conflict, the one that holds the most similar attributes first.
+    /// Colours without a conflict, the one with the most attributes in common first.
     fn fitting(&self, at: usize) -> Vec<usize> {
         let free = |members: &Vec<usize>| members.iter().all(|one| !conflict(self.here[*one], self.here[at]));
         let used = self.painted.iter().enumerate().filter(|(_, members)| free(members)).map(|(at, _)| at);
@@ -115,7 +114,7 @@ impl Painter<'_> {
             let members = self.painted.get(*colour);
             let widened = |one: &usize| difference(&self.here[*one].projection, &self.here[at].projection);
             let most = members.map(|members| members.iter().map(widened).max().unwrap_or(0));
-            // An index of its own widens nothing, but it is one more.
+            // A new index copies no further attributes, but it is one more.
             most.map_or((1, 1), |most| (usize::from(most > 0) * 2, most))
         });
         colours
@@ -137,7 +136,7 @@ fn difference(one: &Need, other: &Need) -> usize {
     }
 }
 
-/// In one index, entities under the same partition keys are told apart by their sort keys.
+/// Entities of one index that share partition keys are distinguished by their sort keys.
 fn labelled(mut members: Vec<LogicalIndex>) -> Vec<LogicalIndex> {
     let partitions: Vec<Vec<String>> = members.iter().map(|one| one.partition().to_vec()).collect();
     for (at, member) in members.iter_mut().enumerate() {

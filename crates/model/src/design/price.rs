@@ -1,4 +1,4 @@
-//! What a design costs each month on demand: what the search makes small.
+//! The monthly cost of a design on demand, which the search minimises.
 
 use serde::Serialize;
 
@@ -6,12 +6,12 @@ use crate::Model;
 use crate::demand::{self, Kind, Portion};
 use crate::facts::{ClassPrices, Facts};
 use crate::model::{Action, EntityId, IndexEntry, Pattern};
-use crate::plan::{Plan, StepKind};
+use crate::plan::{ActionPlan, Plan};
 use crate::predict::typical::Footprints;
 
-/// Requests of a pattern without a rate: few, but not none, so that it counts.
+/// The assumed rate of a pattern without one: low, but not zero, so that it counts.
 const RATE_UNKNOWN: f64 = 0.1;
-/// The share of items that have a value nobody says anything about.
+/// The assumed share of items that have a value, if nothing is declared.
 const SHARE_UNKNOWN: f64 = 0.5;
 const REGION: &str = "us-east-1";
 
@@ -29,14 +29,14 @@ impl Price {
     }
 }
 
-/// The arithmetic of a Region.
+/// The prices of a Region.
 pub struct Prices<'f> {
     facts: &'f Facts,
     class: ClassPrices,
 }
 
 impl<'f> Prices<'f> {
-    /// Those of the model's Region; where they are not known, proportions are those of another.
+    /// Uses the model's Region; if its prices are not known, fixed proportions.
     pub fn new(facts: &'f Facts, model: &Model) -> Prices<'f> {
         let wanted = model.region.as_ref().and_then(|region| facts.regions.get(&region.value));
         let region = wanted.or_else(|| facts.regions.get(REGION)).or(facts.regions.values().next());
@@ -64,13 +64,14 @@ impl<'f> Prices<'f> {
         price
     }
 
+    /// The monthly price of one action of a pattern.
     pub fn action(
         &self,
         model: &Model,
         footprints: &Footprints,
         pattern: &Pattern,
         action: &Action,
-        step: &StepKind,
+        step: &ActionPlan,
     ) -> Price {
         let portions = demand::of_action(model, footprints, pattern, (action, step));
         let units = |kind: Kind| -> f64 {
@@ -84,7 +85,7 @@ impl<'f> Prices<'f> {
         }
     }
 
-    /// So many write units at each execution of a pattern.
+    /// The cost of this many write units for each execution of a pattern.
     pub fn writes(&self, pattern: &Pattern, units: f64) -> f64 {
         units * rate(pattern) * self.facts.month_seconds() * self.class.write_million / 1e6
     }
@@ -101,6 +102,7 @@ impl<'f> Prices<'f> {
     }
 }
 
+/// Executions per second; a low default if none is declared.
 pub fn rate(pattern: &Pattern) -> f64 {
     pattern.rate.as_ref().map_or(RATE_UNKNOWN, |rate| rate.value.average)
 }
@@ -116,7 +118,7 @@ pub fn share(model: &Model, id: EntityId, entry: &IndexEntry) -> f64 {
     shares.product()
 }
 
-/// Facts without any Region: a write costs five reads.
+/// Relative prices without any Region: a write costs as much as five reads.
 fn proportions() -> ClassPrices {
     ClassPrices {
         write_million: 5.0,

@@ -1,8 +1,8 @@
-//! Branch and bound: a table key for each entity, then a place for each question, dearest first. What is
-//! certain to cost more than designs already found with as few indexes is not followed.
+//! Branch and bound: a table key for each entity, then a place for each question, the most expensive first. A branch
+//! is cut if it must cost more than designs already found with as few indexes.
 //!
-//! Entities that no question reads together don't touch each other, so each group of them is searched
-//! alone. The two best designs are kept for each number of indexes: the front, and the next best.
+//! Entities that no question reads together are independent, so each group of them is searched
+//! alone. The two best designs are kept for each number of indexes: one for the front, one as the next best.
 
 use std::collections::BTreeMap;
 
@@ -14,24 +14,26 @@ use crate::model::EntityId;
 
 /// Questions of one group, as bits.
 pub type Mask = u64;
+/// More questions than a [`Mask`] has bits can't be searched.
 pub const QUESTIONS_MAX: usize = Mask::BITS as usize;
 /// DynamoDB's quota of global indexes.
 const INDEXES_MAX: usize = api::limits::GLOBAL_SECONDARY_INDEXES_MAX;
 const KEPT: usize = 2;
-/// How many times the bound a search may take to find anything.
-const PATIENCE: u64 = 10;
-/// A verdict takes as long as so many states.
+/// Until a first design is found, the search may take this many times its bound on states.
+const FIRST_DESIGN_BUDGET_FACTOR: u64 = 10;
+/// A verdict takes about as long as this many states.
 const STATES_PER_VERDICT: u64 = 10;
-/// What a coarser partition key must save, as a share, to be worth having.
+/// The share that a coarser partition key must save to be chosen.
 const COARSER_WORTH: f64 = 0.001;
 
-/// Entities that are read together, directly or by way of others, and all questions about them.
-pub struct Group {
+/// Entities that are read together, directly or through others, and all questions about them.
+pub struct QuestionGroup {
     pub entities: Vec<EntityId>,
-    /// By their position among the judge's.
+    /// As positions among the judge's questions.
     pub questions: Vec<usize>,
 }
 
+/// A table key for each entity of a group, and the indexes that answer what the table does not.
 #[derive(Clone, Debug)]
 pub struct Solution {
     pub keys: BTreeMap<EntityId, TableKey>,
@@ -47,19 +49,21 @@ impl Solution {
     }
 }
 
-pub struct Found {
+/// What the search of one group found.
+pub struct SearchResult {
     /// The cheapest first.
     pub solutions: Vec<Solution>,
     pub explored: u64,
-    /// Whether the bound on states ended the search.
+    /// Whether the bound on states ended the search early.
     pub cut: bool,
     /// Questions that nothing answers.
     pub unanswered: Vec<usize>,
-    /// Entities for which there is no key that every writer knows.
+    /// Entities that have no key which every writer knows.
     pub unkeyed: Vec<EntityId>,
 }
 
-pub fn groups(judge: &Judge<'_>) -> Vec<Group> {
+/// The groups of entities that can be searched independently.
+pub fn groups(judge: &Judge<'_>) -> Vec<QuestionGroup> {
     let mut leader: Vec<usize> = (0..judge.model.entities.len()).collect();
     fn find(leader: &[usize], mut at: usize) -> usize {
         while leader[at] != at {
@@ -73,9 +77,9 @@ pub fn groups(judge: &Judge<'_>) -> Vec<Group> {
             leader[one.max(other)] = one.min(other);
         }
     }
-    let mut groups: BTreeMap<usize, Group> = BTreeMap::new();
+    let mut groups: BTreeMap<usize, QuestionGroup> = BTreeMap::new();
     for id in judge.model.entity_ids() {
-        let empty = || Group { entities: Vec::new(), questions: Vec::new() };
+        let empty = || QuestionGroup { entities: Vec::new(), questions: Vec::new() };
         groups.entry(find(&leader, id.0)).or_insert_with(empty).entities.push(id);
     }
     for (position, question) in judge.questions.iter().enumerate() {
@@ -86,7 +90,8 @@ pub fn groups(judge: &Judge<'_>) -> Vec<Group> {
     groups.into_values().collect()
 }
 
-pub fn search(judge: &Judge<'_>, group: &Group, states_max: u64) -> Found {
+/// The best designs of one group. `states_max` bounds the work.
+pub fn search(judge: &Judge<'_>, group: &QuestionGroup, states_max: u64) -> SearchResult {
     let questions: Vec<&Question> = group.questions.iter().map(|at| &judge.questions[*at]).collect();
     let mut table_keys: Vec<Vec<TableKey>> =
         group.entities.iter().map(|id| table_keys(judge, *id, &questions)).collect();
@@ -123,7 +128,7 @@ struct Candidate {
 
 struct Search<'a, 'm> {
     judge: &'a Judge<'m>,
-    group: &'a Group,
+    group: &'a QuestionGroup,
     questions: Vec<&'a Question>,
     candidates: Vec<Candidate>,
     /// For each entity of the group.
@@ -135,13 +140,13 @@ struct Search<'a, 'm> {
     /// Questions that some place answers.
     answered: Mask,
     explored: u64,
-    /// Verdicts asked for, which take longer than states.
+    /// How many verdicts were asked for; each takes longer than a state.
     judged: u64,
     states_max: u64,
 }
 
 impl Candidate {
-    /// Whether the two can stand for each other, if they answer the same questions.
+    /// Whether the two are interchangeable if they answer the same questions.
     fn is_like(&self, other: &LogicalIndex) -> bool {
         let own = &self.logical;
         let local = own.form == IndexForm::Local || other.form == IndexForm::Local;
@@ -149,7 +154,7 @@ impl Candidate {
         own.entities().eq(other.entities()) && (!local || same_place)
     }
 
-    /// Whether the other is to take its place. The first are the finest: of the same items, a hair of
+    /// Whether the other should replace it. The finest come first: for the same items, a tiny saving of
     /// storage is no reason to take a coarser one.
     fn is_worse(&self, cost: f64, other: &LogicalIndex, other_cost: f64) -> bool {
         let members = |logical: &LogicalIndex| -> Vec<Vec<Member>> {
@@ -159,7 +164,7 @@ impl Candidate {
         other_cost < cost * if coarser { 1.0 - COARSER_WORTH } else { 1.0 }
     }
 
-    /// A local index lies in the table's partitions, so they have to be those it is for.
+    /// A local index uses the table's partitions, so these must be the ones that it needs.
     fn fits(&self, keys: &BTreeMap<EntityId, TableKey>) -> bool {
         let in_partition = |(id, layout): &(EntityId, Layout)| {
             let key = &keys[id];
@@ -169,25 +174,25 @@ impl Candidate {
     }
 }
 
-/// What is decided so far for one choice of table keys.
+/// The decisions so far for one choice of table keys.
 struct Partial<'k> {
     keys: &'k BTreeMap<EntityId, TableKey>,
     on_table: Vec<Option<f64>>,
-    /// Which of the candidates go with these keys.
+    /// Which of the candidates are compatible with these keys.
     fitting: Vec<bool>,
     /// The order in which questions are decided.
     order: Vec<usize>,
-    /// The least that the questions from a position on can cost.
+    /// The least that the questions from each position on can cost.
     least: Vec<f64>,
     table: Mask,
     open: Vec<(usize, Mask)>,
     table_cost: f64,
 }
 
-/// Where a question can go next, and what everything would cost then.
-enum Way {
+/// What can serve a question next.
+enum Assignment {
     Table,
-    /// By its position among the open ones.
+    /// An index that is already chosen, by its position.
     Open(usize),
     New(usize),
 }
@@ -206,7 +211,7 @@ impl Search<'_, '_> {
     }
 
     fn with_keys(&mut self, keys: &BTreeMap<EntityId, TableKey>) {
-        if self.is_tired() {
+        if self.budget_is_spent() {
             return;
         }
         let count = self.questions.len();
@@ -216,9 +221,9 @@ impl Search<'_, '_> {
         for at in (0..count).filter(|at| on_table[*at].is_some() || !alone[*at].is_empty()) {
             self.answered |= 1 << at;
         }
-        let ways = |at: &usize| alone[*at].len() + usize::from(on_table[*at].is_some());
+        let assignments = |at: &usize| alone[*at].len() + usize::from(on_table[*at].is_some());
         let mut order: Vec<usize> = (0..count).collect();
-        order.sort_by_key(ways);
+        order.sort_by_key(assignments);
         let cheapest =
             |at: usize| alone[at].iter().copied().chain(on_table[at]).fold(f64::INFINITY, f64::min);
         let mut least = vec![0.0; count + 1];
@@ -230,7 +235,7 @@ impl Search<'_, '_> {
         self.decide(&mut partial, 0);
     }
 
-    /// Reading alone, at every candidate that answers.
+    /// The cost of reading alone, for every candidate that answers.
     fn read_prices(&mut self, at: usize, fitting: &[bool]) -> Vec<f64> {
         let serving: Vec<usize> = self.serving(at).filter(|one| fitting[*one]).collect();
         serving.into_iter().filter_map(|one| Some(self.verdict(one, 1 << at)?.reads[0])).collect()
@@ -244,7 +249,7 @@ impl Search<'_, '_> {
     fn table_price(&mut self, at: usize, keys: &BTreeMap<EntityId, TableKey>) -> Option<f64> {
         let question = self.questions[at];
         let partition = &keys[&question.entities[0]].layout.partition;
-        // Those that lie in the same partition could get in the way.
+        // Entities in the same partition could be read along with it.
         let near = |id: &EntityId| question.entities.contains(id) || keys[id].layout.partition == *partition;
         let alone = question.entities.len() == 1;
         let relevant: BTreeMap<EntityId, TableKey> = keys
@@ -265,7 +270,7 @@ impl Search<'_, '_> {
         if let Some(verdict) = self.verdicts.get(&(candidate, answers)) {
             return verdict.clone();
         }
-        if self.is_tired() {
+        if self.budget_is_spent() {
             return None;
         }
         self.judged += 1;
@@ -278,20 +283,20 @@ impl Search<'_, '_> {
     fn decide(&mut self, partial: &mut Partial<'_>, position: usize) {
         self.explored += 1;
         let Some(at) = partial.order.get(position).copied() else { return self.record(partial) };
-        for (cost, way) in self.ways(partial, position, at) {
+        for (cost, way) in self.assignments(partial, position, at) {
             let bound = cost + partial.least[position + 1];
-            let indexes = partial.open.len() + usize::from(matches!(way, Way::New(_)));
-            if self.is_tired() || indexes > INDEXES_MAX || self.is_beaten(indexes, bound) {
+            let indexes = partial.open.len() + usize::from(matches!(way, Assignment::New(_)));
+            if self.budget_is_spent() || indexes > INDEXES_MAX || self.is_beaten(indexes, bound) {
                 continue;
             }
             self.go(partial, position, at, &way);
         }
     }
 
-    fn go(&mut self, partial: &mut Partial<'_>, position: usize, at: usize, way: &Way) {
+    fn go(&mut self, partial: &mut Partial<'_>, position: usize, at: usize, way: &Assignment) {
         let bit = 1 << at;
         match *way {
-            Way::Table => {
+            Assignment::Table => {
                 let price = partial.on_table[at].unwrap_or_default();
                 partial.table |= bit;
                 partial.table_cost += price;
@@ -299,12 +304,12 @@ impl Search<'_, '_> {
                 partial.table &= !bit;
                 partial.table_cost -= price;
             }
-            Way::Open(open) => {
+            Assignment::Open(open) => {
                 partial.open[open].1 |= bit;
                 self.decide(partial, position + 1);
                 partial.open[open].1 &= !bit;
             }
-            Way::New(candidate) => {
+            Assignment::New(candidate) => {
                 partial.open.push((candidate, bit));
                 self.decide(partial, position + 1);
                 partial.open.pop();
@@ -312,14 +317,14 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The most promising first: what it adds to the cost, by how many open questions it could answer.
-    fn ways(&mut self, partial: &Partial<'_>, position: usize, at: usize) -> Vec<(f64, Way)> {
+    /// The most promising first: by added cost per open question that it could answer.
+    fn assignments(&mut self, partial: &Partial<'_>, position: usize, at: usize) -> Vec<(f64, Assignment)> {
         let bit = 1 << at;
         let open = partial.order[position..].iter().fold(0, |mask: Mask, at| mask | (1 << at));
         let so_far = self.cost(partial);
-        let mut ways = Vec::new();
+        let mut assignments = Vec::new();
         if let Some(price) = partial.on_table[at] {
-            ways.push((so_far + price, Way::Table));
+            assignments.push((so_far + price, Assignment::Table));
         }
         for (position, (candidate, answers)) in partial.open.iter().enumerate() {
             if self.candidates[*candidate].answers & bit == 0 || !self.is_worth(partial, *candidate, at) {
@@ -327,7 +332,7 @@ impl Search<'_, '_> {
             }
             let without = self.verdict(*candidate, *answers).map_or(0.0, |verdict| verdict.total());
             if let Some(with) = self.verdict(*candidate, answers | bit) {
-                ways.push((so_far - without + with.total(), Way::Open(position)));
+                assignments.push((so_far - without + with.total(), Assignment::Open(position)));
             }
         }
         let serving: Vec<usize> = self.serving(at).collect();
@@ -337,21 +342,21 @@ impl Search<'_, '_> {
                 continue;
             }
             if let Some(verdict) = self.verdict(candidate, bit) {
-                ways.push((so_far + verdict.total(), Way::New(candidate)));
+                assignments.push((so_far + verdict.total(), Assignment::New(candidate)));
             }
         }
-        let promise = |(cost, way): &(f64, Way)| {
+        let promise = |(cost, way): &(f64, Assignment)| {
             let answers = match way {
-                Way::New(candidate) => (self.candidates[*candidate].answers & open).count_ones(),
-                Way::Table | Way::Open(_) => 1,
+                Assignment::New(candidate) => (self.candidates[*candidate].answers & open).count_ones(),
+                Assignment::Table | Assignment::Open(_) => 1,
             };
             (cost - so_far) / f64::from(answers.max(1))
         };
-        ways.sort_by(|one, other| promise(one).total_cmp(&promise(other)));
-        ways
+        assignments.sort_by(|one, other| promise(one).total_cmp(&promise(other)));
+        assignments
     }
 
-    /// Whether reading there is cheaper than reading the table: else no design gains by it.
+    /// Whether reading there is cheaper than reading the table; otherwise no design gains by it.
     fn is_worth(&mut self, partial: &Partial<'_>, candidate: usize, at: usize) -> bool {
         let Some(table) = partial.on_table[at] else { return true };
         self.verdict(candidate, 1 << at).is_some_and(|verdict| verdict.reads[0] < table)
@@ -386,22 +391,22 @@ impl Search<'_, '_> {
         kept.truncate(KEPT);
     }
 
-    /// Whether the bound on states is reached; as long as there is no design at all, patience is greater.
-    fn is_tired(&self) -> bool {
+    /// Whether the bound on states is reached. Until a first design is found, the bound is higher.
+    fn budget_is_spent(&self) -> bool {
         let work = self.explored + self.judged * STATES_PER_VERDICT;
-        let patience = if self.best.is_empty() { PATIENCE } else { 1 };
-        work >= self.states_max * patience
+        let factor = if self.best.is_empty() { FIRST_DESIGN_BUDGET_FACTOR } else { 1 };
+        work >= self.states_max * factor
     }
 
-    fn found(self, unkeyed: Vec<EntityId>) -> Found {
-        let cut = self.is_tired();
+    fn found(self, unkeyed: Vec<EntityId>) -> SearchResult {
+        let cut = self.budget_is_spent();
         let mut solutions: Vec<Solution> = self.best.into_values().flatten().collect();
         solutions.sort_by(|one, other| {
             one.cost.total_cmp(&other.cost).then(one.indexes.len().cmp(&other.indexes.len()))
         });
         let open = (0..self.questions.len()).filter(|at| self.answered & (1 << at) == 0);
         let unanswered = open.map(|at| self.group.questions[at]).collect();
-        Found { solutions, explored: self.explored, cut, unanswered, unkeyed }
+        SearchResult { solutions, explored: self.explored, cut, unanswered, unkeyed }
     }
 }
 
@@ -409,7 +414,7 @@ fn chosen<'q>(questions: &[&'q Question], mask: Mask) -> impl Iterator<Item = &'
     questions.iter().enumerate().filter(move |(at, _)| mask & (1 << at) != 0).map(|(_, question)| *question)
 }
 
-/// Keys of the table for one entity, one for each set of questions it answers. An entity nobody asks for
+/// Table keys for one entity, one for each set of questions it answers. An entity that no question reads
 /// is keyed by its identity.
 fn table_keys(judge: &Judge<'_>, id: EntityId, questions: &[&Question]) -> Vec<TableKey> {
     let identity = &judge.identities[id.0];
@@ -440,7 +445,7 @@ fn table_keys(judge: &Judge<'_>, id: EntityId, questions: &[&Question]) -> Vec<T
     kept.into_iter().map(|keyed| keyed.key).collect()
 }
 
-/// Where a strong read could find its items by way of a local index, whatever the order of the table.
+/// Partitions in which a local index could serve a strong read, whatever the order of the table.
 fn local_partitions(judge: &Judge<'_>, id: EntityId, about: &[&Question]) -> Vec<Layout> {
     let identity = &judge.identities[id.0];
     let strong = about.iter().filter(|question| question.wants_local());
@@ -448,7 +453,7 @@ fn local_partitions(judge: &Judge<'_>, id: EntityId, about: &[&Question]) -> Vec
     layouts.map(|layout| Layout::of_partition(&layout.partition, identity)).collect()
 }
 
-/// The identity alone answers least, but it is what other designs are compared with.
+/// The identity alone answers the fewest questions, but other designs are compared with it.
 fn add_plainest(judge: &Judge<'_>, id: EntityId, keys: &mut Vec<TableKey>) {
     let plainest = TableKey::plain(Layout::of_identity(&judge.identities[id.0]));
     if !keys.is_empty() && !keys.contains(&plainest) && judge.suits_writers(id, &plainest) {
@@ -463,7 +468,7 @@ struct Keyed {
 }
 
 impl Keyed {
-    /// Whether the other is of no use beside this one.
+    /// Whether this one makes the other useless.
     fn covers(&self, other: &Keyed, together: bool) -> bool {
         let all = other.answers.iter().zip(&self.answers).all(|(that, this)| !that || *this);
         let same = self.key.layout.partition == other.key.layout.partition;
@@ -475,7 +480,7 @@ fn table_answers(judge: &Judge<'_>, id: EntityId, about: &[&Question], key: &Tab
     let keys = BTreeMap::from([(id, key.clone())]);
     let answers = |question: &&Question| match question.entities.len() {
         1 => judge.on_table(question, &keys).is_some(),
-        // Whether it does depends on where the others lie.
+        // The answer depends on the keys of the other entities.
         _ => key.layout.partition.iter().all(|name| judge.read(question).knows(name)),
     };
     let by_local_index = |question: &&Question| {
@@ -485,8 +490,8 @@ fn table_answers(judge: &Judge<'_>, id: EntityId, about: &[&Question], key: &Tab
     about.iter().map(answers).chain(about.iter().map(by_local_index)).collect()
 }
 
-/// Each way to split the identity in two, where its first part is that of another entity: children lie with
-/// their parent. Then the identity as a whole, and the other ways.
+/// Each way to split the identity in two whose first part is the identity of another entity: children share the
+/// partition of their parent. Then the whole identity, and the other splits.
 fn identity_splits(judge: &Judge<'_>, id: EntityId) -> Vec<Layout> {
     let identity = &judge.identities[id.0];
     let whole = Layout::of_identity(identity);
@@ -497,7 +502,7 @@ fn identity_splits(judge: &Judge<'_>, id: EntityId) -> Vec<Layout> {
     with_parent.into_iter().chain([whole.clone()]).chain(others).collect()
 }
 
-/// Every index a question suggests that writers can keep up, one for each set of questions it answers.
+/// Every index that a question suggests and writers can maintain, one for each set of questions it answers.
 fn candidates(judge: &Judge<'_>, questions: &[&Question]) -> Vec<Candidate> {
     let mut kept: Vec<(Candidate, f64)> = Vec::new();
     let mut seen: Vec<LogicalIndex> = Vec::new();
@@ -528,8 +533,8 @@ fn mask(answers: &[bool]) -> Mask {
     answers.iter().enumerate().filter(|(_, answers)| **answers).fold(0, |mask, (at, _)| mask | (1 << at))
 }
 
-/// What the index of a question could be made of, the best first. Keys that are composed can share an
-/// index; attributes as they are need no care by writers, and serve one purpose.
+/// What the key of an index for this question could consist of, the best first. Composed keys can share an
+/// index; plain attributes need no maintenance by writers, and serve one purpose.
 fn forms(judge: &Judge<'_>, question: &Question) -> &'static [IndexForm] {
     match (question.wants_local(), judge.style) {
         (true, _) => &[IndexForm::Local],

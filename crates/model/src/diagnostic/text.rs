@@ -1,4 +1,4 @@
-//! Findings as a compiler shows them: the line, the text underlined, why, and what to do.
+//! Findings as a compiler prints them: the line, the text underlined, the reason, and what to do.
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level as Severity, Renderer, Snippet};
 
@@ -42,7 +42,7 @@ fn snippet<'a>(
     Snippet::source(source.text.as_str()).path(source.path.as_str()).annotation(primary).annotations(related)
 }
 
-/// A span over many lines would print them all: its first line is enough to find it.
+/// Only the first line of a long span is printed: it is enough to find it.
 fn shown(source: &Source, span: Span) -> std::ops::Range<usize> {
     let end = source.text.len();
     let (start, stop) = (span.start.min(end), span.end.min(end));

@@ -8,8 +8,8 @@ use super::resolve::Resolved;
 use super::yaml::{Node, NodeValue, Scalar};
 use super::{predicate, quantity};
 use crate::model::{
-    Action, ActionKind, Attribute, AttributesRead, Change, Entity, EntityId, OrderBy, Read, ReadVerb, Write,
-    WriteVerb,
+    Action, ActionKind, Attribute, AttributeChange, AttributesRead, Entity, EntityId, OrderBy, Read,
+    ReadVerb, Write, WriteVerb,
 };
 use crate::predicate::{Operand, Predicate};
 use crate::{Span, Spanned};
@@ -72,7 +72,7 @@ struct StepText {
     times: u64,
 }
 
-/// More than any request takes, and few enough to be played through.
+/// More than any request takes, and few enough to be simulated.
 const TIMES_MAX: f64 = 1e6;
 
 fn times(scalar: &Scalar) -> Parsed<u64> {
@@ -114,7 +114,7 @@ pub fn action(
         .iter()
         .filter_map(|name| Some(Spanned::new(reader.entity_id(name, name.span)?, name.span)))
         .collect();
-    // What could not be read has been reported: what follows still is.
+    // A wrong part has been reported; the rest is still read.
     let known = (!entities.is_empty()).then_some(entities);
     let mut scope = Scope { reader, resolved, entities: known.clone().unwrap_or_default() };
     let kind = match verb {
@@ -185,7 +185,7 @@ impl Scope<'_, '_> {
         &self.resolved.entities[id.0]
     }
 
-    /// Without `by`, whoever names one item knows its key.
+    /// Without `by`, an action on one item is assumed to know the whole key.
     fn key_attributes(&self, span: Span) -> Vec<Spanned<String>> {
         let mut names: Vec<String> = Vec::new();
         for id in &self.entities {
@@ -243,12 +243,15 @@ impl Scope<'_, '_> {
     }
 
     /// `status`, `[status, total]`, `{ status: SHIPPED }`, `{ status: OPEN -> SHIPPED }`.
-    fn changes(&mut self, fields: &mut Fields<'_>, name: &'static str) -> Vec<Change> {
+    fn changes(&mut self, fields: &mut Fields<'_>, name: &'static str) -> Vec<AttributeChange> {
         let Some(node) = fields.take(name) else { return Vec::new() };
         let NodeValue::Map(entries) = &node.value else {
             let names = self.reader.names(node);
             names.iter().for_each(|name| self.know(name));
-            return names.into_iter().map(|attribute| Change { attribute, from: None, to: None }).collect();
+            return names
+                .into_iter()
+                .map(|attribute| AttributeChange { attribute, from: None, to: None })
+                .collect();
         };
         let mut changes = Vec::new();
         for (name, node) in entries {
@@ -256,13 +259,13 @@ impl Scope<'_, '_> {
             self.know(&attribute);
             if let Some(change) = self.reader.parse(node, change_text) {
                 let (from, to) = change.value;
-                changes.push(Change { attribute, from, to });
+                changes.push(AttributeChange { attribute, from, to });
             }
         }
         changes
     }
 
-    /// Every entity of the action that lacks the attribute is told of it, or the name is wrong.
+    /// Adds the attribute to every entity of the action that lacks it, or reports the name as wrong.
     fn know(&mut self, name: &Spanned<String>) {
         let ids: Vec<EntityId> = self.entities.iter().map(|id| id.value).collect();
         if ids.iter().any(|id| self.has(*id, name)) {
@@ -320,7 +323,7 @@ fn change_text(scalar: &Scalar) -> Parsed<(Option<Operand>, Option<Operand>)> {
 }
 
 fn operand_of(text: &str) -> Operand {
-    match text.strip_prefix(':') {
+    match item::Placeholder::Value.word(text) {
         Some(name) => Operand::Parameter(name.to_owned()),
         None => Operand::Literal(text.to_owned()),
     }

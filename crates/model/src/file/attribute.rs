@@ -1,4 +1,4 @@
-//! `attributes` of an entity: `total: number`, `status: [OPEN, SHIPPED]`, or a mapping that says more.
+//! `attributes` of an entity: `total: number`, `status: [OPEN, SHIPPED]`, or a mapping with details.
 
 use super::literal;
 use super::quantity;
@@ -14,7 +14,7 @@ pub const SYNC: [(&str, SyncOwner); 4] = [
     ("never", SyncOwner::Never),
 ];
 
-/// Shares are given in whole per cents, and may miss 100 by rounding.
+/// Shares are whole per cents, and their sum may differ from 100 by rounding.
 const SHARES_TOLERANCE: f64 = 0.02;
 
 pub fn attribute(reader: &mut Reader<'_>, name: &Scalar, node: &Node) -> Attribute {
@@ -78,7 +78,7 @@ fn details(reader: &mut Reader<'_>, node: &Node, attribute: &mut Attribute) {
     fields.finish(reader);
 }
 
-/// `Customer.name`; whether the entity has the attribute is known only when all are read.
+/// `Customer.name`. Whether the entity has the attribute is checked when all entities are read.
 fn copy_of(reader: &mut Reader<'_>, node: &Node) -> Option<Spanned<CopyOf>> {
     let scalar = reader.scalar(node)?;
     let Some((entity, attribute)) = scalar.text.split_once('.') else {

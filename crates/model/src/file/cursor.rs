@@ -1,4 +1,4 @@
-//! Reads small languages (quantities, predicates, templates) inside a scalar, keeping columns.
+//! Parses small languages (quantities, predicates, templates) inside a scalar, keeping track of columns.
 
 use super::Parsed;
 use super::yaml::Scalar;
@@ -27,12 +27,12 @@ impl<'a> Cursor<'a> {
         self.rest().is_empty()
     }
 
-    /// The place from `start` to here.
+    /// The span from `start` to here.
     pub fn since(&self, start: usize) -> Span {
         self.scalar.part(start, self.at)
     }
 
-    /// The place of what comes next, up to white space.
+    /// The span of what comes next, up to white space.
     pub fn here(&self) -> Span {
         let length = self.rest().find(char::is_whitespace).unwrap_or(self.rest().len());
         self.scalar.part(self.at, self.at + length)
@@ -101,7 +101,7 @@ impl<'a> Cursor<'a> {
         factor
     }
 
-    /// Nothing may follow.
+    /// Refuses anything but the end.
     pub fn end(&mut self) -> Parsed<()> {
         if self.at_end() {
             Ok(())

@@ -29,12 +29,13 @@ pub struct RawEntity {
     pub samples: Vec<SampleRow>,
 }
 
-/// Templates by key attribute; none for one that could not be read.
+/// Templates by key attribute; `None` for one that could not be read.
 pub struct RawKey {
     pub templates: Vec<(Spanned<String>, Option<Template>)>,
     pub span: Span,
 }
 
+/// An entity's entry in an index, as declared.
 pub struct RawEntry {
     pub index: Spanned<String>,
     pub when: Option<Predicate>,
@@ -42,7 +43,7 @@ pub struct RawEntry {
     pub span: Span,
 }
 
-/// One for each name, whatever stands behind it: ids are positions among the names.
+/// One entity for each name, even if the rest can't be read: ids are positions among the names.
 pub fn entity(reader: &mut Reader<'_>, name: &Scalar, node: &Node) -> RawEntity {
     let span = name.span.to(node.span);
     let nothing = node.scalar().is_some_and(Scalar::is_null);
@@ -87,7 +88,7 @@ fn table_of(reader: &mut Reader<'_>, fields: &mut Fields<'_>, entity: &Scalar) -
     }
 }
 
-/// A list of names, or a mapping from names to what they are.
+/// A list of names, or a mapping from names to descriptions.
 fn attributes(reader: &mut Reader<'_>, node: &Node) -> IndexMap<String, Attribute> {
     if let NodeValue::List(_) = &node.value {
         let declared = |name: Spanned<String>| {

@@ -1,10 +1,11 @@
-//! The fields of a mapping: each is taken by name, and what nobody took is unknown.
+//! The fields of a mapping: each is taken by name; fields that are never taken are unknown.
 
 use super::reader::Reader;
 use super::yaml::{Node, Scalar};
 use crate::Diagnostic;
 use crate::diagnostic::listed;
 
+/// The fields of one mapping that have not been taken yet.
 pub struct Fields<'n> {
     /// `a pattern`, for messages.
     what: &'static str,
@@ -18,7 +19,7 @@ impl<'n> Fields<'n> {
         Fields { what, entries, taken: vec![false; entries.len()], asked: Vec::new() }
     }
 
-    /// The value of a field; none if it is absent or null.
+    /// The value of a field; `None` if it is absent or null.
     pub fn take(&mut self, name: &'static str) -> Option<&'n Node> {
         self.take_entry(name).map(|(_, node)| node)
     }
@@ -32,7 +33,7 @@ impl<'n> Fields<'n> {
         (!null).then_some((key, node))
     }
 
-    /// Everything not taken so far, for mappings whose other names are the user's own.
+    /// All fields not taken so far, for mappings whose other names are the user's own.
     pub fn take_rest(&mut self) -> Vec<(&'n Scalar, &'n Node)> {
         let rest = self.entries.iter().zip(&mut self.taken).filter_map(|((key, node), taken)| {
             let was_taken = std::mem::replace(taken, true);

@@ -1,4 +1,4 @@
-//! `indexes`: what an index projects, and its key attributes unless entities' templates tell them.
+//! `indexes`: what an index projects, and its key attributes unless the entities' templates imply them.
 
 use super::fields::Fields;
 use super::reader::Reader;

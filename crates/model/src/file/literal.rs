@@ -10,7 +10,7 @@ use super::yaml::{Node, NodeValue, Scalar};
 use crate::Spanned;
 use crate::model::SampleRow;
 
-/// Rows: a list, or a mapping that names them. `kind` tells the type of an attribute, if it is declared.
+/// Rows: a list, or a mapping that names them. `kind` returns the type of an attribute, if it is declared.
 pub fn rows(reader: &mut Reader<'_>, node: &Node, kind: impl Fn(&str) -> Option<Type>) -> Vec<SampleRow> {
     match &node.value {
         NodeValue::List(rows) => rows.iter().filter_map(|row| self::row(reader, None, row, &kind)).collect(),
@@ -78,7 +78,7 @@ fn typed(reader: &mut Reader<'_>, tag: &str, node: &Node) -> Option<Value> {
     let kind = Type::from_name(tag)?;
     match (kind, &node.value) {
         (Type::Null, _) => return Some(Value::Null),
-        // What stands under `M` are names, even if one is called like a type.
+        // The members of `M` are names, even if one is called like a type.
         (Type::M, NodeValue::Map(entries)) => return Some(map(reader, entries)),
         _ => {}
     }
@@ -122,7 +122,7 @@ pub fn json(node: &Node) -> serde_json::Value {
     tagged_json(node, &|_, value| value)
 }
 
-/// Plain JSON, where `tagged` says what a value behind a tag stands for.
+/// Plain JSON, where `tagged` converts a value that has a tag.
 pub fn tagged_json(
     node: &Node,
     tagged: &impl Fn(&str, serde_json::Value) -> serde_json::Value,
@@ -150,8 +150,8 @@ fn scalar_json(scalar: &Scalar) -> serde_json::Value {
     }
 }
 
-/// What plain JSON takes a bare text for, if not for text. Its numbers have no leading zeros, so the number
-/// of an account stays as it is.
+/// The JSON value of an unquoted text that is not a string. JSON numbers have no leading zeros, so an account
+/// number stays a text.
 pub fn number_json(text: &str) -> Option<serde_json::Value> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let looks_like_one = digits.starts_with(|c: char| c.is_ascii_digit());

@@ -49,14 +49,14 @@ pub fn pattern(
         expect: fields.take("expect").map(|node| expectations(reader, resolved, node)).unwrap_or_default(),
     };
     reader.allow(&mut fields, span);
-    // Without a verb nobody knows which fields it can have.
+    // Without a verb it is not known which fields the pattern may have.
     if has_verb {
         fields.finish(reader);
     }
     (!pattern.actions.is_empty()).then_some(pattern)
 }
 
-/// Where the value of each member of a mapping stands.
+/// The span of each member's value in a mapping.
 fn members(node: &Node) -> BTreeMap<String, Span> {
     let NodeValue::Map(entries) = &node.value else { return BTreeMap::new() };
     let inner = |node: &Node| node.scalar().map_or(node.span, |scalar| scalar.part(0, scalar.text.len()));

@@ -58,7 +58,7 @@ pub fn size(scalar: &Scalar) -> Parsed<u64> {
 }
 
 fn size_at(cursor: &mut Cursor<'_>) -> Parsed<u64> {
-    // `K` alone would be read as a thousand, so the digits are taken without it.
+    // `K` alone would mean a thousand, so the digits are read without it.
     cursor.skip_space();
     let start = cursor.at;
     let digits = cursor.take_while(|c| c.is_ascii_digit() || c == '.' || c == '_').replace('_', "");
@@ -94,7 +94,7 @@ fn period(cursor: &mut Cursor<'_>) -> Parsed<f64> {
     }
 }
 
-/// Requests each second.
+/// Requests per second.
 pub fn rate(scalar: &Scalar) -> Parsed<f64> {
     whole(scalar, |cursor| {
         let number = cursor.number()?;

@@ -9,10 +9,11 @@ use crate::diagnostic::listed;
 use crate::model::{Allowance, Curve, EntityId, Returns, Size, TableId};
 use crate::{Diagnostic, Source, Span, Spanned};
 
-/// More entities, patterns, attributes or steps than any model has, and as many as can be compared in pairs
-/// within a breath.
+/// More entities, patterns, attributes or steps than any model has, and few enough to be compared in pairs
+/// within a second.
 const ELEMENTS_MAX: usize = 2_000;
 
+/// Collects problems while a file is read.
 pub struct Reader<'s> {
     pub source: &'s Source,
     pub diagnostics: Vec<Diagnostic>,
@@ -34,7 +35,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Notes an error; the caller may add to it.
+    /// Reports an error; the caller may add to it.
     pub fn error(&mut self, span: Span, message: impl Into<String>) -> &mut Diagnostic {
         let position = self.diagnostics.len();
         self.diagnostics.push(Diagnostic::error(span, message));
@@ -45,7 +46,7 @@ impl<'s> Reader<'s> {
         self.error(span, message).help = Some(help.into());
     }
 
-    /// The fields of a mapping, or an error if it is none.
+    /// The fields of a mapping, or an error if it is not a mapping.
     pub fn fields<'n>(&mut self, node: &'n Node, what: &'static str) -> Option<Fields<'n>> {
         match &node.value {
             NodeValue::Map(entries) => Some(Fields::new(what, entries)),
@@ -95,6 +96,7 @@ impl<'s> Reader<'s> {
         Some(Spanned::new(parsed, scalar.span))
     }
 
+    /// Reports the problem if there is one.
     pub fn note<T>(&mut self, parsed: Parsed<T>) -> Option<T> {
         parsed.map_err(|diagnostic| self.diagnostics.push(*diagnostic)).ok()
     }
@@ -229,6 +231,7 @@ impl<'s> Reader<'s> {
     }
 }
 
+/// The advice for an unknown name: a similar one, or what to do otherwise.
 pub fn unknown_help<S: AsRef<str>>(name: &str, names: &[S], otherwise: &str) -> String {
     match similar(name, names.iter().map(AsRef::as_ref)) {
         Some(known) => format!("did you mean `{known}`?"),

@@ -1,5 +1,5 @@
-//! Ties tables, indexes and entities together: which attributes key an index, which entities are in it,
-//! and which attributes items have.
+//! Links tables, indexes and entities: which attributes are the key of an index, which entities are in it, and which
+//! attributes items have.
 
 use indexmap::IndexMap;
 use item::Type;
@@ -16,6 +16,7 @@ use crate::predicate::{Operator, Predicate, Term};
 use crate::template::{Field, Form, Template};
 use crate::{Diagnostic, Span, Spanned};
 
+/// Tables and entities with their links.
 pub struct Resolved {
     pub tables: Vec<Table>,
     pub entities: Vec<Entity>,
@@ -122,7 +123,7 @@ fn inferred_key(reader: &mut Reader<'_>, raw: &RawIndex, entities: &[&RawEntity]
 }
 
 fn entity(reader: &mut Reader<'_>, tables: &[Table], raw: RawEntity) -> Entity {
-    // Without any table nothing can be tied; the reader has said so by now.
+    // Without any table nothing can be linked; the reader has already reported it.
     let Some(table) = tables.get(raw.table.0) else { return unkeyed(raw) };
     let table_key = table.key.as_ref();
     let own_keys: Vec<&str> =
@@ -194,7 +195,7 @@ fn imply_named(attributes: &mut IndexMap<String, Attribute>, name: &str, span: S
     }
 }
 
-/// A template for each key attribute of the table. An attribute that items have under that very name needs
+/// A template for each key attribute of the table. An attribute that items have under the same name needs
 /// none.
 fn entity_key(
     reader: &mut Reader<'_>,
@@ -317,7 +318,7 @@ fn entry(
     })
 }
 
-/// What an item has under a name without being told: a key attribute of the table, or its own attribute.
+/// The attribute that an item has under a key's name without a template: a key of the table, or its own.
 fn natural(
     table: &Table,
     key: Option<&EntityKey>,
@@ -335,7 +336,7 @@ fn natural(
     attributes.get(name).map(|attribute| Template::of_attribute(name, attribute.span))
 }
 
-/// An index keyed by attributes that items may lack holds only those that have them.
+/// An index keyed by attributes that items may lack holds only the items that have them.
 fn sparse(index: &Index, attributes: &IndexMap<String, Attribute>) -> Option<Predicate> {
     let optional = |key: &KeyAttribute| attributes.get(&key.name).filter(|attribute| attribute.optional);
     let terms: Vec<Term> = index
@@ -443,7 +444,7 @@ fn projections_exist(reader: &mut Reader<'_>, tables: &[Table], entities: &[Enti
     }
 }
 
-/// A name that only one template knows, one letter away from another, is a slip more often than not.
+/// Warns of a name that only one template uses and that differs by one letter from another: probably a typo.
 fn slips(reader: &mut Reader<'_>, entities: &[Entity]) {
     let all: Vec<&Attribute> = entities.iter().flat_map(|entity| entity.attributes.values()).collect();
     for attribute in all.iter().filter(|attribute| !attribute.declared) {
@@ -467,7 +468,7 @@ fn mentions(entities: &[Entity], name: &str) -> usize {
     entities.iter().map(|entity| of_keys(entity) + of_indexes(entity)).sum()
 }
 
-/// One letter wrong, missing or swapped; numbering (`line1`, `line2`) and plurals are meant so.
+/// Whether one letter is wrong, missing or swapped. Numbering (`line1`, `line2`) and plurals are intended.
 fn is_slip(written: &str, other: &str) -> bool {
     let bare = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit() || c == 's').to_owned();
     written.len() > 4 && strsim::damerau_levenshtein(written, other) == 1 && bare(written) != bare(other)
@@ -484,5 +485,8 @@ fn counts_end(reader: &mut Reader<'_>, entity: &Entity, entities: &[Entity]) {
         }
     }
     let span = entity.count.as_ref().map_or(entity.span, |count| count.span);
-    reader.error(span, "the counts go round in a circle: one of them must stand alone, as in `1M`");
+    reader.error(
+        span,
+        "the counts depend on each other in a cycle: one of them must be a plain number, as in `1M`",
+    );
 }

@@ -39,7 +39,7 @@ pub const ENCRYPTION: [(&str, Encryption); 3] = [
 ];
 pub const KEY_TYPES: [(&str, Type); 3] = [("string", Type::S), ("number", Type::N), ("binary", Type::B)];
 
-/// `table:` beside top-level `indexes:` and `samples:`, or `tables:` that hold their own. A model without
+/// `table:` beside top-level `indexes:` and `samples:`, or `tables:` with their own. A model without
 /// either has one table without keys, for `design` to fill.
 pub fn tables(reader: &mut Reader<'_>, fields: &mut Fields<'_>, model: &Spanned<String>) -> Vec<RawTable> {
     let single = fields.take_entry("table");
@@ -76,7 +76,7 @@ fn single_table(reader: &mut Reader<'_>, node: &Node, default: Spanned<String>) 
     table(reader, fields, name, node.span)
 }
 
-/// One for each name, whatever stands behind it: ids are positions among the names.
+/// One table for each name, even if the rest can't be read: ids are positions among the names.
 fn named_table(reader: &mut Reader<'_>, name: &Scalar, node: &Node) -> RawTable {
     let fields = reader.fields(node, "a table").unwrap_or_else(|| Fields::new("a table", &[]));
     let name = Spanned::new(name.text.clone(), name.span);
@@ -133,7 +133,7 @@ fn empty(name: Spanned<String>, span: Span) -> Table {
     }
 }
 
-/// The model's name, as far as a table can have it: a model may be called `The shop`.
+/// The model's name, made valid for a table: a model may be called `The shop`.
 fn name_for(model: &Spanned<String>) -> Spanned<String> {
     let fit = |c: char| if is_allowed(c) { c } else { '-' };
     let mut name: String = model.chars().map(fit).take(NAME_BYTES.end() - "-table".len()).collect();

@@ -8,9 +8,9 @@ use crate::template::{Bucket, Field, Form, Part, Template};
 
 /// No key is longer than 2,048 bytes.
 const TEXT_MAX: usize = 2048;
-/// As many shards as anybody can ask one by one.
+/// As many shards as a reader can query one by one.
 const SHARDS_MAX: u64 = 10_000;
-/// What 38-digit numbers need.
+/// Enough for 38-digit numbers.
 const WIDTH_MAX: u64 = 38;
 
 pub fn template(scalar: &Scalar) -> Parsed<Template> {
@@ -44,7 +44,7 @@ pub fn template(scalar: &Scalar) -> Parsed<Template> {
     Ok(Template { parts, span: scalar.span })
 }
 
-/// Spaces are part of a template, so nothing is skipped.
+/// Spaces are part of a template, so none are skipped.
 fn taken(cursor: &mut Cursor<'_>, text: &str) -> bool {
     let found = cursor.rest().starts_with(text);
     cursor.at += if found { text.len() } else { 0 };

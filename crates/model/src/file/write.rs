@@ -1,7 +1,7 @@
-//! A [`Model`] -> the text of its file. [`super::read`] gives the same model back, apart from spans.
+//! A [`Model`] -> the text of its file. [`super::read`] returns the same model, apart from spans.
 //!
-//! Everything is written out that the reader would otherwise conclude (`by` of a get, the key of an index),
-//! so that the text can be understood without knowing those rules. Comments stand above what they are about.
+//! What the reader would infer (`by` of a get, the key of an index) is written out, so that the text can be
+//! understood without knowing those rules. A comment comes before the element that it is about.
 
 mod action;
 mod entity;
@@ -21,9 +21,9 @@ use crate::diagnostic::Level;
 use crate::model::{EntityId, IndexId, Model, Relation, RuleLevel, RuleSetting, TableId};
 use layout::{Map, Node, prose, text};
 
-/// What a comment can be about.
+/// The element that a comment is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Subject {
+pub enum Element {
     Model,
     Table(TableId),
     Index(TableId, IndexId),
@@ -36,29 +36,31 @@ pub enum Subject {
     Pattern(usize),
 }
 
-pub type Comments = BTreeMap<Subject, String>;
+/// Comments by the element that they are about.
+pub type Comments = BTreeMap<Element, String>;
 
+/// The text of the model file.
 pub fn write(model: &Model, comments: &Comments) -> String {
     let writer = Writer { model, comments };
     let mut out = String::new();
-    if let Some(comment) = comments.get(&Subject::Model) {
+    if let Some(comment) = comments.get(&Element::Model) {
         layout::comment_lines(&mut out, comment, 0);
     }
     out.push_str(&layout::document(&writer.root()));
     out
 }
 
-/// What the file says of an element, member by member: `("by", "customerId")`. Attributes and indexes of an
-/// entity are members of their own: `("attributes.status", "[OPEN, SHIPPED]")`.
-pub fn members(model: &Model, subject: Subject) -> Vec<(String, String)> {
+/// The members of an element as the file has them: `("by", "customerId")`. Attributes and indexes of an
+/// entity are separate members: `("attributes.status", "[OPEN, SHIPPED]")`.
+pub fn members(model: &Model, subject: Element) -> Vec<(String, String)> {
     let comments = Comments::new();
     let writer = Writer { model, comments: &comments };
     match subject {
-        Subject::Table(id) => writer.table_node(id).members(&[]),
-        Subject::Index(table, index) => writer.index(model.table(table).index(index)).members(&[]),
-        Subject::Entity(id) => writer.entity(id).members(&["attributes", "indexes"]),
-        Subject::Pattern(position) => writer.pattern(&model.patterns[position]).members(&[]),
-        Subject::Model | Subject::Key(_) | Subject::Entry(..) => Vec::new(),
+        Element::Table(id) => writer.table_node(id).members(&[]),
+        Element::Index(table, index) => writer.index(model.table(table).index(index)).members(&[]),
+        Element::Entity(id) => writer.entity(id).members(&["attributes", "indexes"]),
+        Element::Pattern(position) => writer.pattern(&model.patterns[position]).members(&[]),
+        Element::Model | Element::Key(_) | Element::Entry(..) => Vec::new(),
     }
 }
 
@@ -80,7 +82,7 @@ impl Writer<'_> {
         self.tables(&mut root);
         let mut entities = Map::open();
         for id in model.entity_ids() {
-            let comment = self.comment(Subject::Entity(id));
+            let comment = self.comment(Element::Entity(id));
             entities.put_with(comment, &model.entity(id).name.value, self.entity(id));
         }
         root.put_map("entities", entities);
@@ -90,7 +92,7 @@ impl Writer<'_> {
         self.table_extras(&mut root);
         let mut patterns = Map::open();
         for (position, pattern) in model.patterns.iter().enumerate() {
-            let comment = self.comment(Subject::Pattern(position));
+            let comment = self.comment(Element::Pattern(position));
             patterns.put_with(comment, &pattern.id.value, self.pattern(pattern));
         }
         root.put_map("patterns", patterns);
@@ -104,7 +106,7 @@ impl Writer<'_> {
         root
     }
 
-    fn comment(&self, subject: Subject) -> Option<String> {
+    fn comment(&self, subject: Element) -> Option<String> {
         self.comments.get(&subject).cloned()
     }
 
@@ -118,7 +120,7 @@ impl Writer<'_> {
         text(&format!("{} {kind} {}{via}", self.name_of(relation.from), self.name_of(relation.to)))
     }
 
-    /// What the file allows in the element with this span.
+    /// The findings that the file allows in the element with this span.
     fn allow(&self, map: &mut Map, scope: Span) {
         let mut allowed = Map::new();
         for one in self.model.allowances.iter().filter(|one| one.scope == scope && !self.is_whole(scope)) {
@@ -127,7 +129,7 @@ impl Writer<'_> {
         map.put_map("allow", allowed);
     }
 
-    /// What is allowed everywhere, or in an element that is no longer there.
+    /// The findings that the file allows everywhere, or in an element that no longer exists.
     fn allow_at_top(&self, root: &mut Map) {
         let scopes = self.scopes();
         let mut allowed = Map::new();
@@ -139,7 +141,7 @@ impl Writer<'_> {
         root.put_map("allow", allowed);
     }
 
-    /// An element made in the program has no place in a file; nothing can be allowed in it alone.
+    /// An element made by the program has no span in a file, so nothing can be allowed in it alone.
     fn is_whole(&self, scope: Span) -> bool {
         scope == Span::default() || scope.start == 0
     }
@@ -177,7 +179,7 @@ fn rule(setting: &RuleSetting) -> Node {
     Node::Map(map)
 }
 
-/// The name under which the readers list a choice.
+/// The name of a choice in the readers' list.
 fn name_of<T: Copy + PartialEq>(choices: &[(&'static str, T)], wanted: T) -> Node {
     let found = choices.iter().find(|(_, choice)| *choice == wanted);
     text(found.map_or("", |(name, _)| name))

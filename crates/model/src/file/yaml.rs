@@ -1,7 +1,7 @@
 //! YAML text -> nodes with spans. Nothing here knows what a model is.
 //!
-//! Aliases are refused: a model should read the same from any line, and they are how a small file
-//! becomes an endless one. Tags mean nothing in a model, but they do in other tools' files.
+//! Aliases are refused: a model should read the same from any line, and with aliases a small file can
+//! expand without end. Tags mean nothing in a model, but they do in other tools' files.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
 use crate::{Diagnostic, Source, Span};
 
-/// Deeper than any model and what it keeps of other files, and far from the end of the stack.
+/// Deeper than any model and any document it keeps, and far below what the stack allows.
 const DEPTH_MAX: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -27,18 +27,18 @@ pub enum NodeValue {
     Map(Vec<(Scalar, Node)>),
 }
 
-/// A scalar's text, and where each piece of it stands.
+/// A scalar's text, and the span of each part of it.
 #[derive(Clone, Debug)]
 pub struct Scalar {
     pub text: String,
     pub quoted: bool,
     pub span: Span,
-    /// Where the text begins in the file, if it stands there as it is (without escapes or folded lines).
+    /// Where the text begins in the file, if it is there literally (without escapes or folded lines).
     start: Option<usize>,
 }
 
 impl Scalar {
-    /// The place of a piece of the text.
+    /// The span of a part of the text.
     pub fn part(&self, start: usize, end: usize) -> Span {
         match self.start {
             Some(first) => Span::new(first + start, first + end),
@@ -68,7 +68,7 @@ impl Node {
     }
 }
 
-/// Nodes without a place in any text.
+/// Nodes without spans.
 pub fn from_json(value: &serde_json::Value) -> Node {
     use serde_json::Value;
     let scalar = |text: &str, quoted: bool| Scalar {
@@ -88,7 +88,7 @@ pub fn from_json(value: &serde_json::Value) -> Node {
     Node { value, span: Span::default(), tag: None }
 }
 
-/// The one document of the text. Repeated keys are reported beside the node, the first one standing.
+/// The only document of the text. Repeated keys are reported, and the first one counts.
 pub fn parse(source: &Source, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
     let events: Result<Vec<_>, _> = Parser::new_from_str(&source.text).collect();
     let bytes = Bytes::new(&source.text);
@@ -104,7 +104,7 @@ pub fn parse(source: &Source, diagnostics: &mut Vec<Diagnostic>) -> Option<Node>
     builder.document()
 }
 
-/// The name of a tag that a tool has given itself; those of YAML (`!!str`) say nothing new.
+/// The name of a custom tag; YAML's own tags (`!!str`) are ignored.
 fn name_of(tag: Option<&Tag>) -> Option<String> {
     tag.filter(|tag| tag.handle == "!").map(|tag| tag.suffix.clone())
 }
@@ -112,7 +112,7 @@ fn name_of(tag: Option<&Tag>) -> Option<String> {
 fn not_yaml(text: &str, at: usize, info: &str) -> Diagnostic {
     let end = text[at..].chars().next().map_or(at, |character| at + character.len_utf8());
     Diagnostic::error(Span::new(at, end), format!("this is not YAML: {info}"))
-        .help("text with `{`, `#` after a space, or `: ` inside must stand in quotes")
+        .help("text with `{`, `#` after a space, or `: ` inside needs quotes")
 }
 
 /// The parser counts characters; spans are bytes.
@@ -227,7 +227,7 @@ impl Builder<'_> {
             let value = self.node(event, span, depth + 1)?;
             match seen.get(&key.text) {
                 Some(earlier) => self.diagnostics.push(
-                    Diagnostic::error(key.span, format!("`{}` stands here twice", key.text))
+                    Diagnostic::error(key.span, format!("`{}` is here twice", key.text))
                         .related(*earlier, "first here"),
                 ),
                 None => {
@@ -249,8 +249,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A block ends with its last element, a bracketed collection with its bracket. What the parser gives as
-    /// the end of a bracketed one is the next thing behind it, which may be lines away.
+    /// A block ends with its last element, a bracketed collection with its bracket. The parser reports as the end of a
+    /// bracketed collection the next token after it, which may be lines away.
     fn collection(&self, start: Span, last: Option<Span>, end: Span) -> Span {
         let text = &self.source.text;
         let bracket = match text[start.start..].chars().next() {

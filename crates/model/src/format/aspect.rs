@@ -1,10 +1,10 @@
-//! The parts of a model that not every format has room for.
+//! The parts of a model that some formats can't hold.
 
 use crate::Model;
 use crate::diagnostic::listed;
 use crate::model::{Encryption, IndexKind, Pattern, Table, TableClass};
 
-/// One kind of thing a model can say.
+/// One kind of information in a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aspect {
     Description,
@@ -38,20 +38,36 @@ pub enum Aspect {
     Growth,
     /// Attributes that have one of several values, or always the same.
     Choices,
-    /// What is known of attributes besides their types and choices.
+    /// Further facts about attributes besides their types and choices.
     Values,
     Relations,
     Patterns,
     Rates,
     Skew,
     Consistency,
-    /// Order, limit, filter, expectations: how exactly a pattern asks.
+    /// Order, limit, filter, expectations: the details of a pattern.
     Conditions,
     Transactions,
     Rules,
 }
 
 impl Aspect {
+    /// What the input of CreateTable can hold.
+    pub const CREATE_TABLE: &[Aspect] = &[
+        Aspect::Tables,
+        Aspect::LocalIndexes,
+        Aspect::WideKeys,
+        Aspect::Throughput,
+        Aspect::Class,
+        Aspect::Stream,
+        Aspect::DeletionProtection,
+        Aspect::Encryption,
+        Aspect::Tags,
+    ];
+
+    /// What a template for a deployment can hold in addition.
+    pub const DEPLOYMENT: &[Aspect] = &[Aspect::Scaling, Aspect::Ttl, Aspect::Pitr, Aspect::Replicas];
+
     pub const ALL: &[Aspect] = &[
         Aspect::Description,
         Aspect::Region,
@@ -88,7 +104,7 @@ impl Aspect {
         Aspect::Rules,
     ];
 
-    /// What is lost of a model in a format without room for it; none if the model has nothing of it.
+    /// What a format that lacks this aspect loses of the model; `None` if the model does not use it.
     pub fn missed(self, model: &Model) -> Option<String> {
         let (what, of) = self.used(model)?;
         Some(match of.is_empty() {
@@ -97,7 +113,7 @@ impl Aspect {
         })
     }
 
-    /// What it is called, and which parts of the model have it; none if no part does.
+    /// The name of the aspect, and the parts of the model that use it; `None` if no part does.
     fn used(self, model: &Model) -> Option<(&'static str, Vec<String>)> {
         let whole = |what, found: bool| found.then_some((what, Vec::new()));
         let tables = |what, test: fn(&Table) -> bool| {

@@ -1,4 +1,4 @@
-//! A stack for the AWS CDK, in TypeScript: each table is a `TableV2`. It can only be written: it is a
+//! A stack for the AWS CDK, in TypeScript: each table is a `TableV2`. It can only be written, because it is a
 //! program.
 
 mod code;
@@ -23,23 +23,7 @@ pub const FORMAT: Format = Format {
     recognises: |_| false,
     read: None,
     write: Some(|model, notes| Value::String(program(model, notes))),
-    holds: &[
-        Aspect::Description,
-        Aspect::Region,
-        Aspect::Tables,
-        Aspect::LocalIndexes,
-        Aspect::WideKeys,
-        Aspect::Throughput,
-        Aspect::Scaling,
-        Aspect::Class,
-        Aspect::Ttl,
-        Aspect::Stream,
-        Aspect::Pitr,
-        Aspect::DeletionProtection,
-        Aspect::Encryption,
-        Aspect::Replicas,
-        Aspect::Tags,
-    ],
+    holds: &[Aspect::CREATE_TABLE, Aspect::DEPLOYMENT, &[Aspect::Description, Aspect::Region]],
 };
 
 fn program(model: &Model, notes: &mut Notes) -> String {
@@ -68,7 +52,7 @@ fn program(model: &Model, notes: &mut Notes) -> String {
     out
 }
 
-/// A name for the construct that no other has.
+/// A name for the construct that is not taken.
 fn free(tables: &[(String, &Table)], name: &str) -> String {
     let name = pascal(name);
     let numbered = (2..).map(|number| format!("{name}{number}"));
@@ -76,14 +60,14 @@ fn free(tables: &[(String, &Table)], name: &str) -> String {
     names.find(|name| !tables.iter().any(|(taken, _)| taken == name)).unwrap_or(name)
 }
 
-/// `Orders` -> `ordersTable`. A stack has members of its own, and none is called so.
+/// `Orders` -> `ordersTable`. The suffix avoids the members that every stack has.
 fn member(name: &str) -> String {
     let (first, rest) = name.split_at(1);
     let name = first.to_ascii_lowercase() + rest;
     if name.ends_with("Table") { name } else { format!("{name}Table") }
 }
 
-/// Keys of one's own are not in the model: whoever makes the stack hands them in.
+/// Customer-managed keys are not in the model: the caller of the stack passes them.
 struct Keys {
     own: bool,
     in_replicas: bool,
@@ -124,7 +108,7 @@ fn imports(keys: &Keys) -> String {
     )
 }
 
-/// What the stack itself is told; its user has the last word.
+/// The properties of the stack; the caller can override them.
 fn stack(model: &Model) -> String {
     let mut said = Vec::new();
     if let Some(description) = &model.description {
@@ -220,7 +204,7 @@ fn capacities(table: &Table, throughput: &Throughput, notes: &mut Notes) -> Vec<
     names.into_iter().map(&mut capacity).collect()
 }
 
-/// Writes always scale here: units that stay are bounds without room.
+/// Writes always scale in a global table: fixed units become equal bounds.
 fn capacity(table: &Table, capacity: &Capacity, side: Side, notes: &mut Notes) -> Code {
     let units = create_table::units(Some(capacity));
     let name = &table.name.value;

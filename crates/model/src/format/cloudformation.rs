@@ -1,9 +1,9 @@
 //! CloudFormation templates, as YAML or JSON. Each table is an `AWS::DynamoDB::Table`, or a `GlobalTable` if
 //! it has replicas; capacity that scales comes with its scalable targets and policies.
 //!
-//! A template may compute what it says. What follows from the defaults of parameters and from the tables of
-//! the template is read ([`known`]); the rest is kept and said. Comments, and the order of members, are not
-//! kept.
+//! A template may contain functions. Values that follow from the defaults of parameters and from the tables of
+//! the template are read ([`known`]); the rest is kept, and a note reports it. Comments and the order of members are
+//! not kept.
 
 mod global_table;
 mod known;
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::create_table::TableSection;
 use super::draft::Draft;
-use super::names::{self, Found, Names, is_table_name};
+use super::names::{self, ImportedNames, Names, is_table_name};
 use super::{Aspect, Format, JSON, Notes, Unreadable, create_table};
 use crate::Model;
 use crate::model::Table;
@@ -42,22 +42,7 @@ pub const JSON_FORMAT: Format = Format {
     holds: HOLDS,
 };
 
-const HOLDS: &[Aspect] = &[
-    Aspect::Description,
-    Aspect::Tables,
-    Aspect::LocalIndexes,
-    Aspect::WideKeys,
-    Aspect::Throughput,
-    Aspect::Scaling,
-    Aspect::Class,
-    Aspect::Ttl,
-    Aspect::Stream,
-    Aspect::Pitr,
-    Aspect::DeletionProtection,
-    Aspect::Encryption,
-    Aspect::Replicas,
-    Aspect::Tags,
-];
+const HOLDS: &[&[Aspect]] = &[Aspect::CREATE_TABLE, Aspect::DEPLOYMENT, &[Aspect::Description]];
 
 const TABLE: &str = "AWS::DynamoDB::Table";
 const GLOBAL_TABLE: &str = "AWS::DynamoDB::GlobalTable";
@@ -82,7 +67,7 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
         return Err(Unreadable(format!("there is no {TABLE} under `Resources`")));
     }
     let known = known_tables(document, notes);
-    let mut names = Found::new(names::pascal);
+    let mut names = ImportedNames::new(names::pascal);
     let mut draft = Draft::default();
     draft.description = document["Description"].as_str().map(str::to_owned);
     let mut sections = Vec::new();
@@ -110,19 +95,18 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
     Ok(draft)
 }
 
-/// What kind of table it is kept to be.
+/// The key under which the resource type of a table is kept.
 fn kind(table: &str) -> String {
     format!("{table}/type")
 }
 
 fn add(draft: &mut Draft, mut section: TableSection, notes: &mut Notes) {
     super::scaling::simplify(&mut section);
-    let entity = draft.add_plain_entity(&section);
-    notes.add(format!("table {}: nothing tells its entities; `{entity}` stands for all", section.name));
+    draft.add_unknown_entity(&section, notes);
     draft.add_table(section);
 }
 
-/// The name of each table, by its logical id. A name that is made on deployment is replaced by one like it.
+/// The name of each table, by its logical id. A name that only deployment decides is replaced by a similar one.
 fn known_tables<'d>(document: &'d Value, notes: &mut Notes) -> Known<'d> {
     let mut known = Known { document, tables: IndexMap::new() };
     for (id, resource) in tables_of(document) {
@@ -183,7 +167,7 @@ impl Template<'_> {
             false => table::properties(self, table, shape),
         };
         let mut resource = json!({ "Type": if global { GLOBAL_TABLE } else { TABLE } });
-        // A stack can't delete what is protected: it leaves the table instead.
+        // A stack can't delete a protected table, so the stack retains it.
         if table.deletion_protection.as_ref().is_some_and(|protected| protected.value) {
             resource["DeletionPolicy"] = "Retain".into();
             resource["UpdateReplacePolicy"] = "Retain".into();
@@ -195,7 +179,7 @@ impl Template<'_> {
         }
     }
 
-    /// A key of one's own is not in the model: whoever deploys names it.
+    /// A customer-managed key is not in the model: it becomes a parameter of the template.
     fn key_parameter(&mut self, region: Option<&str>) -> Value {
         let name = names::pascal(&format!("encryption-key/{}", region.unwrap_or_default()));
         let place = region.map_or(String::new(), |region| format!(" in {region}"));
@@ -208,7 +192,7 @@ impl Template<'_> {
     }
 }
 
-/// Like `value[outer][inner] = …`, for documents that may have anything in these places.
+/// Like `value[outer][inner] = …`, but replaces anything in the way that is not a mapping.
 fn put(value: &mut Value, path: &[&str], what: Value) {
     let mut place = value;
     for name in path {

@@ -5,7 +5,7 @@ use item::Type;
 use serde_json::{Map, Value, json};
 
 use super::draft::Draft;
-use super::{Aspect, Format, JSON, Notes, Unreadable};
+use super::{Aspect, Format, JSON, Notes, Unreadable, document};
 use crate::Model;
 use crate::model::{
     AttributeKind, Billing, Capacity, Encryption, Index, IndexKind, KeySchema, Projection, Table, TableClass,
@@ -19,17 +19,7 @@ pub const FORMAT: Format = Format {
     recognises: |document| tables_of(document).is_ok_and(|tables| tables.iter().all(is_table)),
     read: Some(read),
     write: Some(write),
-    holds: &[
-        Aspect::Tables,
-        Aspect::LocalIndexes,
-        Aspect::WideKeys,
-        Aspect::Throughput,
-        Aspect::Class,
-        Aspect::Stream,
-        Aspect::DeletionProtection,
-        Aspect::Encryption,
-        Aspect::Tags,
-    ],
+    holds: &[Aspect::CREATE_TABLE],
 };
 
 fn is_table(shape: &Value) -> bool {
@@ -51,8 +41,7 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
     let sections: Vec<TableSection> = tables.iter().map(section).collect::<Result<_, _>>()?;
     let mut draft = Draft::new(sections.first().map_or("", |first| &first.name));
     for table in sections {
-        let entity = draft.add_plain_entity(&table);
-        notes.add(format!("table {}: nothing tells its entities; `{entity}` stands for all", table.name));
+        draft.add_unknown_entity(&table, notes);
         draft.add_table(table);
     }
     Ok(draft)
@@ -67,7 +56,7 @@ fn write(model: &Model, notes: &mut Notes) -> Value {
     }
 }
 
-/// A table without keys has no shape yet.
+/// The shape of a table; a note if the table has no keys yet.
 pub fn shape_or_note(table: &Table, notes: &mut Notes) -> Option<Value> {
     let shape = shape(table);
     if shape.is_none() {
@@ -76,14 +65,14 @@ pub fn shape_or_note(table: &Table, notes: &mut Notes) -> Option<Value> {
     shape
 }
 
-/// The id of a key of one's own is not in a model.
+/// Notes that the id of a customer-managed key is not in a model.
 pub fn note_keys(model: &Model, notes: &mut Notes) {
     for table in model.tables.iter().filter(|table| table.encryption == Encryption::CustomerManaged) {
         notes.add(format!("table {}: add your key as `KMSMasterKeyId`", table.name.value));
     }
 }
 
-/// A table as it stands in the model file, with its indexes.
+/// A table section of the model file, with its indexes.
 #[derive(Clone, Debug)]
 pub struct TableSection {
     pub name: String,
@@ -104,7 +93,7 @@ impl TableSection {
         indexes.map(|(name, one)| (name.clone(), names_in([one.get("partition"), one.get("sort")]))).collect()
     }
 
-    /// Gives attributes that are keys by themselves the type of the key, where they have another.
+    /// Gives attributes that are a key by themselves the key's type, if theirs differs.
     pub fn fit_types(&self, attributes: &mut Map<String, Value>) {
         let in_indexes = self.index_keys().into_iter().flat_map(|(_, names)| names);
         let keys: Vec<String> = self.key_names().into_iter().chain(in_indexes).collect();
@@ -141,7 +130,7 @@ impl TableSection {
     }
 }
 
-/// How the API calls what the model file calls `string`, `number` or `binary`.
+/// The API's letter for the model file's `string`, `number` or `binary`.
 fn key_tag(kind: &str) -> &'static str {
     match kind {
         "number" => "N",
@@ -154,7 +143,7 @@ fn names_in<const N: usize>(sides: [Option<&Value>; N]) -> Vec<String> {
     sides.into_iter().flatten().filter_map(Value::as_object).flat_map(Map::keys).cloned().collect()
 }
 
-/// A table of CreateTable's shape -> how the model file puts it.
+/// A table of CreateTable's shape -> a section of the model file.
 pub fn section(shape: &Value) -> Result<TableSection, Unreadable> {
     let name =
         shape["TableName"].as_str().ok_or_else(|| Unreadable("a table has no `TableName`".to_owned()))?;
@@ -188,7 +177,7 @@ pub fn section(shape: &Value) -> Result<TableSection, Unreadable> {
     Ok(TableSection { name: name.to_owned(), fields })
 }
 
-/// Provisioned is CreateTable's own default, but nothing can be provisioned without units.
+/// CreateTable's default is provisioned, but that needs units.
 fn billing(shape: &Value) -> Billing {
     let units = shape["ProvisionedThroughput"]["ReadCapacityUnits"].as_u64().unwrap_or(0);
     match shape["BillingMode"].as_str() {
@@ -226,7 +215,7 @@ fn key_type(types: &[Value], name: &str) -> &'static str {
     }
 }
 
-/// Units where they are provisioned, the limit where they are not.
+/// Units if they are provisioned, the maximum if not.
 fn put_throughput(fields: &mut Map<String, Value>, shape: &Value, billing: Billing) {
     let provisioned = &shape["ProvisionedThroughput"];
     let most = &shape["OnDemandThroughput"];
@@ -275,16 +264,12 @@ fn indexes(shape: &Value, types: &[Value], billing: Billing) -> Map<String, Valu
     global.chain(local).filter_map(index).collect()
 }
 
-/// How the model file puts a projection.
+/// A projection as the model file writes it.
 pub fn projection(projection: &Value) -> Value {
-    match projection["ProjectionType"].as_str() {
-        Some("KEYS_ONLY") => "keys".into(),
-        Some("INCLUDE") => projection["NonKeyAttributes"].clone(),
-        _ => "all".into(),
-    }
+    document::projection(projection["ProjectionType"].as_str(), &projection["NonKeyAttributes"])
 }
 
-/// A table in the shape of CreateTable; none if it has no keys yet.
+/// A table in the shape of CreateTable; `None` if it has no keys yet.
 pub fn shape(table: &Table) -> Option<Value> {
     let key = table.key.as_ref()?;
     let mut shape = json!({
@@ -400,7 +385,7 @@ fn put_throughput_shape(shape: &mut Value, throughput: &Throughput, billing: Bil
     }
 }
 
-/// What a table starts with: its units, or the least that scaling leaves it.
+/// What a table starts with: its units, or the minimum of its scaling.
 pub fn units(capacity: Option<&Capacity>) -> u64 {
     capacity.and_then(|capacity| capacity.units.or(capacity.min)).unwrap_or(5)
 }

@@ -1,12 +1,34 @@
-//! Ways into the documents of other tools, and out again.
+//! Reading parts of other tools' documents, and writing them.
 
 use serde_json::{Map, Value};
 
+use super::Unreadable;
 use crate::model::KeyAttribute;
 
-/// The elements of a list; none of anything else.
+/// The elements of a list; empty for anything else.
 pub fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
+}
+
+/// The list under this name, which the document must have.
+pub fn required_list<'v>(document: &'v Value, name: &str) -> Result<&'v [Value], Unreadable> {
+    let list = document[name].as_array();
+    list.map(Vec::as_slice).ok_or_else(|| Unreadable(format!("there is no list `{name}`")))
+}
+
+/// The text under this name, which `what` must have.
+pub fn required_text<'v>(what: &str, value: &'v Value, name: &str) -> Result<&'v str, Unreadable> {
+    value[name].as_str().ok_or_else(|| Unreadable(format!("{what} has no `{name}`")))
+}
+
+/// A projection as the model file writes it. `kind` and `attributes` are what the API calls its type and its
+/// attributes that are no keys.
+pub fn projection(kind: Option<&str>, attributes: &Value) -> Value {
+    match kind {
+        Some("KEYS_ONLY") => "keys".into(),
+        Some("INCLUDE") => attributes.clone(),
+        _ => "all".into(),
+    }
 }
 
 /// One text, or several in a list.
@@ -14,7 +36,7 @@ pub fn texts(value: &Value) -> Vec<&str> {
     value.as_str().into_iter().chain(list(value).filter_map(Value::as_str)).collect()
 }
 
-/// The other way round: a single text stands alone, and no text leaves no member.
+/// The inverse: a single text is not put in a list, and without texts there is no member.
 pub fn put_texts(shape: &mut Value, name: &str, mut texts: Vec<String>) {
     match texts.len() {
         0 => {}
@@ -23,7 +45,7 @@ pub fn put_texts(shape: &mut Value, name: &str, mut texts: Vec<String>) {
     }
 }
 
-/// An id is text to the model, though some write numbers.
+/// An id as text; some tools write numbers.
 pub fn id(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,15 +1,17 @@
-//! A model on its way in: the sections of a model file, each part as a person would write it there.
+//! A model while it is imported: the sections of a model file, each part as a person would write it there.
 
 use serde_json::{Map, Value, json};
 
+use super::Notes;
 use super::create_table::TableSection;
 
+/// The sections of a model file that is being made.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     pub name: String,
     pub description: Option<String>,
     pub region: Option<String>,
-    /// Stands above the model, for its reader.
+    /// A comment above the model.
     pub comment: Option<String>,
     tables: Map<String, Value>,
     entities: Map<String, Value>,
@@ -22,8 +24,8 @@ impl Draft {
         Draft { name: name.into(), ..Draft::default() }
     }
 
-    /// Adds a table whose entities have been added. Whatever an index projects becomes an attribute of one
-    /// of them at least; the table's keys are projected anyway.
+    /// Adds a table after its entities. Every attribute that an index projects is added to at least one of them; the
+    /// table's keys are projected anyway.
     pub fn add_table(&mut self, mut table: TableSection) {
         let keys = table.key_names();
         let mut projected: Vec<String> = Vec::new();
@@ -55,7 +57,7 @@ impl Draft {
         entities.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Adds an entity under its name, or under a similar one if that is taken, and returns which.
+    /// Adds an entity under its name, or under a similar one if that is taken, and returns the name.
     pub fn add_entity(&mut self, name: &str, table: &str, mut fields: Map<String, Value>) -> String {
         let name = free(&self.entities, name);
         fields.insert("table".to_owned(), table.into());
@@ -68,7 +70,7 @@ impl Draft {
         self.patterns.insert(id, Value::Object(fields));
     }
 
-    /// What the format's writer has to know, and a model has no place for.
+    /// Keeps data that the format's writer needs and that a model can't express.
     pub fn keep(&mut self, name: &str, value: Map<String, Value>) {
         if !value.is_empty() {
             self.kept.insert(name.to_owned(), Value::Object(value));
@@ -79,12 +81,29 @@ impl Draft {
         self.tables.contains_key(name)
     }
 
-    /// The only entity of a table of which nothing but its keys is known.
+    /// Adds the only entity of a table about which nothing but the keys is known.
     pub fn add_plain_entity(&mut self, table: &TableSection) -> String {
         let attributes: Map<String, Value> =
             table.attributes().into_iter().map(|(name, kind)| (name, kind.into())).collect();
         let fields = Map::from_iter([("attributes".to_owned(), Value::Object(attributes))]);
         self.add_entity(&entity_name(&table.name), &table.name, fields)
+    }
+
+    /// The same where the document could have described entities, with a note that it did not.
+    pub fn add_unknown_entity(&mut self, table: &TableSection, notes: &mut Notes) {
+        let entity = self.add_plain_entity(table);
+        notes.add(format!(
+            "table {}: its entities can't be recognised; `{entity}` represents all",
+            table.name
+        ));
+    }
+
+    /// Adds a table whose entities, if it has any, have been added.
+    pub fn add_described_table(&mut self, table: TableSection) {
+        if self.entities_of(&table.name).is_empty() {
+            self.add_plain_entity(&table);
+        }
+        self.add_table(table);
     }
 
     pub fn sections(&self) -> Value {
@@ -134,7 +153,7 @@ fn free(taken: &Map<String, Value>, name: &str) -> String {
     names.find(|name| !taken.contains_key(name)).unwrap_or_default()
 }
 
-/// `customer-orders` -> `CustomerOrder`: what one item of a table, or what a prefix, may be called.
+/// `customer-orders` -> `CustomerOrder`: an entity name for the items of a table, or for a key prefix.
 pub fn entity_name(plural: &str) -> String {
     let words = plural.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let mut name: String = words.map(capitalised).collect();

@@ -1,6 +1,6 @@
 //! ElectroDB's entities. JSON, object literals and modules are read; a module is written. Keys are written as
-//! `template`s in their own case. A part of a key that no template can make (a shard, a day) becomes a hidden
-//! attribute which watches the one it is made of, and carries the part's own `template`.
+//! `template`s in their own case. A part of a key that no ElectroDB template can express (a shard, a day) becomes a
+//! hidden attribute that watches its source attribute and has the part's own `template`.
 
 mod read;
 mod write;
@@ -16,7 +16,7 @@ pub const FORMAT: Format = Format {
     recognises: |document| document["entities"].is_object(),
     read: Some(|document, notes| read::read(&kept::unwrapped(document), notes)),
     write: Some(|model, notes| with_listed_indexes(write::write(model, notes))),
-    holds: &[
+    holds: &[&[
         Aspect::Tables,
         Aspect::LocalIndexes,
         Aspect::WideKeys,
@@ -24,13 +24,13 @@ pub const FORMAT: Format = Format {
         Aspect::Templates,
         Aspect::Sparse,
         Aspect::Choices,
-    ],
+    ]],
 };
 
 const SYNTAX: Syntax =
     Syntax { parse: |text| entities(&javascript::parse(text)?).map(with_listed_indexes), print: module };
 
-/// What names the table's own key among the indexes.
+/// The name of the table's own key among the indexes.
 const PRIMARY: &str = "primary";
 
 /// Every entity of the document under its name: the document itself, an element, or a member of a member.
@@ -63,8 +63,8 @@ fn is_entity(value: &Value) -> bool {
     value["attributes"].is_object() && value["indexes"].is_object()
 }
 
-/// Indexes under their names in the database rather than under those in the program, which the model doesn't
-/// know; and the parts of a key are one thing.
+/// Lists indexes by their names in the database instead of those in the program, which the model doesn't
+/// know; and treats the parts of a key as one value.
 fn with_listed_indexes(mut document: Value) -> Value {
     for entity in document["entities"].as_object_mut().into_iter().flat_map(Map::values_mut) {
         let Some(accesses) = entity["indexes"].as_object() else { continue };
@@ -86,7 +86,7 @@ fn with_listed_indexes(mut document: Value) -> Value {
     document
 }
 
-/// As ElectroDB has it.
+/// The inverse: the form that ElectroDB uses.
 fn with_named_indexes(mut entities: Value) -> Value {
     for entity in entities.as_object_mut().into_iter().flat_map(Map::values_mut) {
         let listed = entity["indexes"].as_array().cloned().unwrap_or_default();

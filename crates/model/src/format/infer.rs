@@ -1,7 +1,7 @@
-//! Entities out of rows: those whose keys have the same words in the same places are of one kind.
+//! Infers entities from rows: rows whose keys have the same words in the same positions are of one kind.
 //!
-//! `CUST#a1b2` is a word and a value. The value is an attribute of the row, if all rows of the kind have it
-//! there (also padded, or the day of a time); else it is given a name after its word.
+//! `CUST#a1b2` is a word and a value. If all rows of the kind have an attribute with that value (also padded, or the
+//! day of a time), it becomes that attribute; else it is named after its word.
 
 use serde_json::{Map, Value, json};
 
@@ -10,20 +10,21 @@ use super::draft::entity_name;
 use super::value::Row;
 
 const SEPARATOR: char = '#';
-/// Marks what was read out of a key, and is no attribute of its own.
+/// Marks a value that was read out of a key and has no attribute of its own.
 const MADE: &str = "made";
-/// Attributes that tell what a row is.
+/// Attributes that hold the type of a row.
 const TYPE_NAMES: [&str; 7] = ["type", "entityType", "entity_type", "_type", "__typename", "entity", "_et"];
 
 /// A kind of row: its name, and its fields as an entity of the model file.
-pub struct Found {
+pub struct InferredEntity {
     pub name: String,
     pub fields: Map<String, Value>,
     /// The rows of this kind, by position.
     pub rows: Vec<usize>,
 }
 
-pub fn entities(table: &TableSection, rows: &[Row]) -> Vec<Found> {
+/// The kinds of rows in a table.
+pub fn entities(table: &TableSection, rows: &[Row]) -> Vec<InferredEntity> {
     let keys = table.key_names();
     let mut groups: Vec<(Vec<String>, Vec<usize>)> = Vec::new();
     for (position, row) in rows.iter().enumerate() {
@@ -35,7 +36,7 @@ pub fn entities(table: &TableSection, rows: &[Row]) -> Vec<Found> {
     }
     let found = |(shape, positions): (Vec<String>, Vec<usize>)| {
         let group: Vec<&Row> = positions.iter().map(|position| &rows[*position]).collect();
-        Found { name: name(table, &shape, &group), fields: fields(table, &group), rows: positions }
+        InferredEntity { name: name(table, &shape, &group), fields: fields(table, &group), rows: positions }
     };
     groups.into_iter().map(found).collect()
 }
@@ -114,7 +115,7 @@ fn condition(rows: &[&Row], names: &[String]) -> Option<String> {
     })
 }
 
-/// None if the key is an attribute like any other.
+/// `None` if the key is an ordinary attribute.
 fn template(key: &str, rows: &[&Row], known: &mut [Row]) -> Option<String> {
     let texts: Option<Vec<&str>> = rows.iter().map(|row| row.get(key)?["S"].as_str()).collect();
     let split: Vec<Vec<&str>> = texts?.iter().map(|text| text.split(SEPARATOR).collect()).collect();
@@ -141,7 +142,7 @@ fn template(key: &str, rows: &[&Row], known: &mut [Row]) -> Option<String> {
     Some(parts.join(&SEPARATOR.to_string()))
 }
 
-/// The attribute that every row has at this place of its key.
+/// The attribute that every row has in this position of its key.
 fn field(here: &[&str], known: &[Row]) -> Option<String> {
     let names = known.first()?.keys().filter(|name| is_name(name) && !TYPE_NAMES.contains(&name.as_str()));
     let all = |name: &str, test: &dyn Fn(&str, &str) -> bool| {
@@ -204,7 +205,7 @@ fn scalar(value: &Value) -> Option<&str> {
     value["S"].as_str().or_else(|| value["N"].as_str())
 }
 
-/// A word in front of others, or one in capitals that is no value of the row.
+/// A word in front of others, or one in capitals that is not a value of the row.
 fn is_word(row: &Row, parts: &[&str], position: usize) -> bool {
     let part = parts[position];
     let letters = part.chars().all(|c| c.is_ascii_alphabetic() || c == '_' || c == '-');
@@ -223,7 +224,7 @@ fn shape(row: &Row, key: &str) -> String {
     (0..parts.len()).map(part).collect::<Vec<_>>().join("#")
 }
 
-/// What the rows say they are; else the last word of their keys that begins one.
+/// The type that the rows declare; else the last word that a part of their keys begins with.
 fn name(table: &TableSection, shape: &[String], rows: &[&Row]) -> String {
     let told = TYPE_NAMES.iter().find_map(|name| {
         let first = rows.first()?.get(*name)?["S"].as_str()?;
@@ -239,7 +240,7 @@ fn name(table: &TableSection, shape: &[String], rows: &[&Row]) -> String {
     prefixes.last().map_or_else(|| entity_name(&table.name), |word| entity_name(word))
 }
 
-/// Every attribute of the rows but the keys that are made of others.
+/// Every attribute of the rows, except keys that are composed of others.
 pub fn attributes(rows: &[&Row], made: &[String]) -> Map<String, Value> {
     let mut found = Map::new();
     for name in rows.iter().flat_map(|row| row.keys()).filter(|name| !made.contains(name)) {

@@ -1,9 +1,9 @@
-//! `${…}` in the texts of templates, as far as it can be known without deploying anything.
+//! `${…}` in the texts of templates, as far as it is known without deploying anything.
 
 use serde_json::Value;
 
-/// The text with what is known put in. A text that is nothing but `${…}` becomes the value itself, null if
-/// that is not known; in a longer text what is not known is left out, and the joints with it.
+/// The text with the known values put in. A text that is only `${…}` becomes the value itself, null if
+/// it is not known; in a longer text unknown values are left out, together with their separators.
 pub fn interpolate(text: &str, known: &impl Fn(&str) -> Option<Value>) -> Value {
     if let Some(inner) = whole(text) {
         return known(inner).unwrap_or(Value::Null);
@@ -12,7 +12,7 @@ pub fn interpolate(text: &str, known: &impl Fn(&str) -> Option<Value>) -> Value 
     let mut left_out = false;
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        // `$${` is how a template writes `${` itself.
+        // `$${` is an escaped `${`.
         if let Some(before) = before.strip_suffix('$') {
             out = out + before + "${";
             rest = after;
@@ -37,7 +37,7 @@ pub fn whole(text: &str) -> Option<&str> {
     (end + 1 == rest.len()).then(|| rest[..end].trim())
 }
 
-/// Where the brace closes that is open.
+/// The position of the closing brace.
 fn end_of(rest: &str) -> Option<usize> {
     let mut depth = 1;
     for (at, character) in rest.char_indices() {
@@ -60,7 +60,7 @@ pub fn plain(value: &Value) -> String {
     }
 }
 
-/// Numbers and truth values that a template puts in quotes.
+/// Converts numbers and booleans that a template has in quotes.
 pub fn unquoted(value: &Value) -> Value {
     match value.as_str() {
         Some("true") => true.into(),

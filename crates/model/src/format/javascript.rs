@@ -1,8 +1,8 @@
 //! JavaScript, as far as it is data: an object literal, or a module whose constants are literals.
 //!
 //! What is not data (a function, a name, a regular expression) is carried as text, `{ "$code": "…" }`, and
-//! printed as it was read. A member that is no `name: value` (a method, a spread) has its whole text as its
-//! name, behind three dots.
+//! printed as it was read. For a member that is not `name: value` (a method, a spread) the whole text becomes the
+//! name, after three dots.
 
 pub mod key;
 pub mod pattern;
@@ -19,16 +19,18 @@ pub use write::print;
 const CODE: &str = "$code";
 const RAW: &str = "...";
 
+/// Code as a value of a document.
 pub fn code(text: impl Into<String>) -> Value {
     json!({ CODE: text.into() })
 }
 
+/// The text, if the value is code.
 pub fn as_code(value: &Value) -> Option<&str> {
     value.get(CODE)?.as_str()
 }
 
-/// Says which parts of a document are code, but for those whose names are known to be.
-pub fn tell_code(document: &Value, known: &[&str], notes: &mut Notes) {
+/// Notes which parts of a document are code, except members that are known to be.
+pub fn note_code(document: &Value, known: &[&str], notes: &mut Notes) {
     let mut found = Vec::new();
     collect(document, String::new(), known, &mut found);
     for path in found {

@@ -1,6 +1,6 @@
 //! What a document says that the model made from it can't: the difference between the document and what
 //! the format's own writer makes of that model. It is kept in the model file, and restored on export where
-//! the model still says what it said; where it has been changed since, the model wins.
+//! the model has not been changed since; where it has been changed, the model wins.
 //!
 //! | in the difference | on restoring |
 //! |---|---|
@@ -22,7 +22,7 @@ const ORDER: &str = "$order";
 const WAS: &str = "$was";
 const WHOLE: &str = "$whole";
 
-/// What names an element of a list, in the formats there are; the most telling first.
+/// Members that name an element of a list, in the supported formats; the most specific first.
 const NAMES: [&str; 17] = [
     "TableName",
     "IndexName",
@@ -43,7 +43,7 @@ const NAMES: [&str; 17] = [
     "id",
 ];
 
-/// A mapping that is not looked into.
+/// Wraps a mapping so that it is kept or replaced as a whole.
 pub fn whole(value: Value) -> Value {
     json!({ WHOLE: value })
 }
@@ -60,7 +60,7 @@ pub fn unwrapped(value: &Value) -> Value {
     }
 }
 
-/// None if the two are the same.
+/// `None` if the two are equal.
 pub fn difference(written: &Value, document: &Value) -> Option<Value> {
     match (written, document) {
         (ours, theirs) if ours == theirs => None,
@@ -134,7 +134,7 @@ fn find<'v>(elements: &'v [Value], by: &str, name: &str) -> Option<&'v Value> {
     elements.iter().find(|element| name_of(element, by) == name)
 }
 
-/// Whether no member could be mistaken for one of ours.
+/// Whether no member could be confused with the wrappers here.
 fn is_plain(members: &Map<String, Value>) -> bool {
     !members.keys().any(|name| name.starts_with('$'))
 }
@@ -143,7 +143,7 @@ fn checksum(value: &Value) -> String {
     format!("{:08x}", crc32fast::hash(value.to_string().as_bytes()))
 }
 
-/// The document with what was kept put back; what no longer has a place is noted.
+/// The document with the kept parts put back; a note reports parts that no longer fit anywhere.
 pub fn restore(written: Value, kept: &Value, notes: &mut Notes) -> Value {
     let mut lost = Vec::new();
     let restored = restored(Some(written), kept, "", &mut lost).unwrap_or(Value::Null);

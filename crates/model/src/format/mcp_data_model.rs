@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::create_table::{self, TableSection};
-use super::document::{id, list};
+use super::document::{id, list, required_list};
 use super::draft::Draft;
 use super::operation::{operation, verb};
 use super::value::{self, Row};
@@ -19,24 +19,11 @@ pub const FORMAT: Format = Format {
     recognises: |document| document["tables"][0]["TableName"].is_string(),
     read: Some(read),
     write: Some(write),
-    holds: &[
-        Aspect::Tables,
-        Aspect::LocalIndexes,
-        Aspect::WideKeys,
-        Aspect::Throughput,
-        Aspect::Class,
-        Aspect::Stream,
-        Aspect::DeletionProtection,
-        Aspect::Encryption,
-        Aspect::Tags,
-        Aspect::Samples,
-        Aspect::Patterns,
-    ],
+    holds: &[Aspect::CREATE_TABLE, &[Aspect::Samples, Aspect::Patterns]],
 };
 
 fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
-    let shapes = document["tables"].as_array();
-    let shapes = shapes.ok_or_else(|| Unreadable("there is no list `tables`".to_owned()))?;
+    let shapes = required_list(document, "tables")?;
     let tables: Vec<TableSection> = shapes.iter().map(create_table::section).collect::<Result<_, _>>()?;
     let mut draft = Draft::new(tables.first().map_or("model", |table| &table.name));
     for mut table in tables {
@@ -58,15 +45,13 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
         let id = id(&pattern["pattern"]);
         match pattern_fields(&draft, pattern) {
             Some(fields) => draft.add_pattern(&id, fields),
-            None => {
-                notes.add(format!("pattern {id} is kept, but not read: nothing tells the entity it is about"))
-            }
+            None => notes.add(format!("pattern {id} is kept, but not read: its entity can't be recognised")),
         }
     }
     Ok(draft)
 }
 
-/// Where a table has one entity, it is what the pattern is about.
+/// If a table has one entity, the pattern is about that entity.
 fn pattern_fields(draft: &Draft, pattern: &Value) -> Option<Map<String, Value>> {
     let operation = pattern["dynamodb_operation"].as_str()?;
     let verb = verb(operation)?;
@@ -88,7 +73,7 @@ fn pattern_fields(draft: &Draft, pattern: &Value) -> Option<Map<String, Value>> 
     Some(fields)
 }
 
-/// The attributes that a command's key condition fixes: `'#c = :c AND …'` with its names.
+/// The attributes that the command's key condition fixes: `'#c = :c AND …'` with its names.
 fn equalities(command: &str) -> Vec<String> {
     let quoted = |option: &str| {
         let (_, rest) = command.split_once(option)?;

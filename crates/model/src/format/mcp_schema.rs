@@ -4,7 +4,9 @@ use item::Type;
 use serde_json::{Map, Value, json};
 
 use super::create_table::TableSection;
-use super::document::{id, key_sides, list, put_key_sides, put_texts, texts};
+use super::document::{
+    id, key_sides, list, projection, put_key_sides, put_texts, required_list, required_text, texts,
+};
 use super::draft::Draft;
 use super::operation::{operation, verb};
 use super::{Aspect, Format, JSON, Notes, Unreadable};
@@ -21,29 +23,25 @@ pub const FORMAT: Format = Format {
     recognises: |document| document["tables"][0]["table_config"].is_object(),
     read: Some(read),
     write: Some(write),
-    holds: &[
+    holds: &[&[
         Aspect::Tables,
         Aspect::WideKeys,
         Aspect::Entities,
         Aspect::Templates,
         Aspect::Patterns,
         Aspect::Consistency,
-    ],
+    ]],
 };
 
 fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
-    let tables = document["tables"].as_array();
-    let tables = tables.ok_or_else(|| Unreadable("there is no list `tables`".to_owned()))?;
-    let mut draft = Draft::new(tables[..].first().map_or("model", name_of));
+    let tables = required_list(document, "tables")?;
+    let mut draft = Draft::new(tables.first().map_or("model", name_of));
     for shape in tables {
         let table = section(shape)?;
         for (name, entity) in shape["entities"].as_object().into_iter().flatten() {
             draft.add_entity(name, &table.name, entity_fields(&table, entity));
         }
-        if draft.entities_of(&table.name).is_empty() {
-            draft.add_plain_entity(&table);
-        }
-        draft.add_table(table);
+        draft.add_described_table(table);
     }
     for shape in tables {
         for (name, entity) in shape["entities"].as_object().into_iter().flatten() {
@@ -68,8 +66,7 @@ fn name_of(table: &Value) -> &str {
 
 fn section(shape: &Value) -> Result<TableSection, Unreadable> {
     let config = &shape["table_config"];
-    let name = config["table_name"].as_str();
-    let name = name.ok_or_else(|| Unreadable("a table has no `table_name`".to_owned()))?;
+    let name = required_text("a table", config, "table_name")?;
     let kind = |name: &str| {
         let entities = shape["entities"].as_object().into_iter().flat_map(Map::values);
         let mut fields = entities.flat_map(|entity| list(&entity["fields"]));
@@ -82,11 +79,7 @@ fn section(shape: &Value) -> Result<TableSection, Unreadable> {
     let mut fields = key_sides(config, kind);
     let index = |index: &Value| {
         let mut fields = key_sides(index, kind);
-        let project = match index["projection"].as_str() {
-            Some("KEYS_ONLY") => "keys".into(),
-            Some("INCLUDE") => index["included_attributes"].as_array().cloned().unwrap_or_default().into(),
-            _ => Value::from("all"),
-        };
+        let project = projection(index["projection"].as_str(), &index["included_attributes"]);
         fields.insert("project".to_owned(), project);
         Some((index["name"].as_str()?.to_owned(), Value::Object(fields)))
     };

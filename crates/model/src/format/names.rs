@@ -1,8 +1,8 @@
-//! What a resource is called in a template. A model has no word for it, and it matters: a table under
-//! another name is another table, made anew and empty. So the names of an imported template are kept, and
-//! others are made from what they stand for.
+//! The names of resources in a template. A model doesn't have them, and they matter: a table resource under
+//! another name is another table, created new and empty. So the names of an imported template are kept, and
+//! other resources get names derived from what they are.
 //!
-//! A resource is named by what it is about: `shop`, `shop/read`, `shop/index/byEmail/write`.
+//! A resource is identified by a path: `shop`, `shop/read`, `shop/index/byEmail/write`.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,10 @@ use serde_json::{Map, Value};
 
 use crate::Model;
 
-/// `shop/index/byEmail/read` -> a name as the format likes it.
+/// `shop/index/byEmail/read` -> a name in the style of the format.
 pub type Spell = fn(&str) -> String;
 
+/// Gives names to resources.
 pub struct Names<'m> {
     kept: Option<&'m Map<String, Value>>,
     taken: BTreeSet<String>,
@@ -26,12 +27,12 @@ impl<'m> Names<'m> {
         Names { kept, taken: taken.map(str::to_owned).collect(), spell }
     }
 
-    /// What the template said of a resource, if it was imported.
+    /// The name that the imported template gave to a resource, if there was one.
     pub fn kept(&self, about: &str) -> Option<&'m str> {
         self.kept?.get(about)?.as_str()
     }
 
-    /// The name of a resource; asked for once.
+    /// The name of a resource; asked for only once.
     pub fn give(&mut self, about: &str) -> String {
         if let Some(name) = self.kept(about) {
             return name.to_owned();
@@ -45,15 +46,15 @@ impl<'m> Names<'m> {
     }
 }
 
-/// The names of a template that is read: those that would not be made again are kept.
-pub struct Found {
+/// The names in a template that is read. Those that would not be derived again are kept.
+pub struct ImportedNames {
     pub kept: Map<String, Value>,
     spell: Spell,
 }
 
-impl Found {
-    pub fn new(spell: Spell) -> Found {
-        Found { kept: Map::new(), spell }
+impl ImportedNames {
+    pub fn new(spell: Spell) -> ImportedNames {
+        ImportedNames { kept: Map::new(), spell }
     }
 
     pub fn add(&mut self, about: &str, name: &str) {
@@ -62,6 +63,7 @@ impl Found {
         }
     }
 
+    /// Keeps a further fact about a resource.
     pub fn say(&mut self, about: &str, what: &str) {
         self.kept.insert(about.to_owned(), what.into());
     }
@@ -84,7 +86,7 @@ fn capitalised(word: &str) -> String {
     first.to_ascii_uppercase() + rest
 }
 
-/// Whether a table can be called so.
+/// Whether it is a valid table name.
 pub fn is_table_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     (3..=255).contains(&name.len()) && name.chars().all(allowed)

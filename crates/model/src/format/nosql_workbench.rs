@@ -1,10 +1,10 @@
-//! NoSQL Workbench's data models. Version 3.0 is written; 1.0 to 3.0 are read. Rows stand in facets if there
+//! NoSQL Workbench's data models. Version 3.0 is written; 1.0 to 3.0 are read. Rows are in facets if there
 //! are any, else in the table.
 
 use serde_json::{Map, Value, json};
 
 use super::create_table::{TableSection, projection, projection_shape};
-use super::document::list;
+use super::document::{list, required_list};
 use super::draft::Draft;
 use super::value::{self, Row};
 use super::{Aspect, Format, JSON, Notes, Unreadable, infer};
@@ -19,7 +19,7 @@ pub const FORMAT: Format = Format {
     recognises: |document| document["DataModel"].is_array(),
     read: Some(read),
     write: Some(write),
-    holds: &[
+    holds: &[&[
         Aspect::Description,
         Aspect::Tables,
         Aspect::Throughput,
@@ -27,12 +27,11 @@ pub const FORMAT: Format = Format {
         Aspect::Samples,
         Aspect::Entities,
         Aspect::Templates,
-    ],
+    ]],
 };
 
 fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
-    let tables = document["DataModel"].as_array();
-    let tables = tables.ok_or_else(|| Unreadable("there is no list `DataModel`".to_owned()))?;
+    let tables = required_list(document, "DataModel")?;
     let mut draft = Draft::new(document["ModelName"].as_str().unwrap_or("model"));
     let description = document["ModelMetadata"]["Description"].as_str().filter(|text| !text.is_empty());
     draft.description = description.map(str::to_owned);
@@ -111,8 +110,7 @@ fn add_entities(draft: &mut Draft, table: &TableSection, shape: &Value, notes: &
         list(&shape["TableFacets"]).filter(|facet| facet["FacetName"].is_string()).collect();
     let rows = rows(shape);
     if facets.is_empty() && rows.is_empty() {
-        let plain = draft.add_plain_entity(table);
-        notes.add(format!("table {}: nothing tells its entities; `{plain}` stands for all", table.name));
+        draft.add_unknown_entity(table, notes);
         return;
     }
     for facet in &facets {
@@ -130,7 +128,7 @@ fn add_entities(draft: &mut Draft, table: &TableSection, shape: &Value, notes: &
     }
 }
 
-/// By its rows; by its aliases, if it has none.
+/// Inferred from its rows; from its aliases, if it has no rows.
 fn facet_fields(table: &TableSection, shape: &Value, facet: &Value) -> Map<String, Value> {
     let rows: Vec<&Row> = list(&facet["TableData"]).filter_map(Value::as_object).collect();
     let mut fields = if rows.is_empty() { by_alias(table, facet) } else { infer::fields(table, &rows) };
@@ -206,7 +204,7 @@ fn write(model: &Model, notes: &mut Notes) -> Value {
         "ModelName": model.name.value,
         "ModelMetadata": {
             "Author": "",
-            // Nothing here knows the time.
+            // A fixed date: this crate reads no clock.
             "DateCreated": "Jan 01, 2026, 12:00 AM",
             "DateLastModified": "Jan 01, 2026, 12:00 AM",
             "Description": model.description.clone().unwrap_or_default(),
@@ -257,7 +255,7 @@ fn table(model: &Model, id: TableId, notes: &mut Notes) -> Option<Value> {
     Some(shape)
 }
 
-/// Only what a table has provisioned has a place.
+/// Notes every throughput setting but provisioned units: the format can't hold others.
 fn note_throughput(table: &Table, notes: &mut Notes) {
     let name = &table.name.value;
     if table.indexes.iter().any(|index| index.throughput != Throughput::default()) {

@@ -1,8 +1,8 @@
-//! OneTable's schemas, by table. JSON and modules are read; a module is written, because a value template
-//! knows attributes and padding and nothing else: other keys are `value: true` there, and made by a function
-//! that stands beside the template it follows (`template`, `when`).
+//! OneTable's schemas, by table. JSON and modules are read; a module is written. A value template can express
+//! attributes and padding only: other keys are `value: true` there, and computed by a function
+//! that is written beside the template it implements (`template`, `when`).
 //!
-//! Times are written as text that must look like a time. OneTable's own dates always have milliseconds, and so
+//! Times are written as text that must look like a time. OneTable's own dates always have milliseconds, which
 //! would change the keys.
 
 mod read;
@@ -19,7 +19,7 @@ pub const FORMAT: Format = Format {
     recognises: |document| document["schemas"].is_object(),
     read: Some(|document, notes| read::read(&kept::unwrapped(document), notes)),
     write: Some(|model, notes| with_whole_keys(write::write(model, notes))),
-    holds: &[
+    holds: &[&[
         Aspect::Tables,
         Aspect::LocalIndexes,
         Aspect::Ttl,
@@ -27,13 +27,13 @@ pub const FORMAT: Format = Format {
         Aspect::Templates,
         Aspect::Sparse,
         Aspect::Choices,
-    ],
+    ]],
 };
 
 const SYNTAX: Syntax =
     Syntax { parse: |text| schemas(&javascript::parse(text)?).map(with_whole_keys), print: module };
 
-/// What a table is called if nothing tells.
+/// The name of a table if the document has none.
 const UNNAMED: &str = "table";
 
 /// Every schema of the document under the name of its table.
@@ -62,13 +62,13 @@ fn is_schema(value: &Value) -> bool {
     value["indexes"]["primary"].is_object() && value["models"].is_object()
 }
 
-/// Names that say nothing of the table.
+/// Names that say nothing about the table.
 fn is_general(name: &str) -> bool {
     let name = name.to_lowercase();
     ["default", "schema", "exports"].contains(&name.as_str())
 }
 
-/// A field with a value template is one thing: its parts don't come back one by one.
+/// Treats a field with a value template as one value, so that its parts are not restored one by one.
 fn with_whole_keys(mut document: Value) -> Value {
     let schemas = document["schemas"].as_object_mut().into_iter().flat_map(Map::values_mut);
     let models = schemas.filter_map(|schema| schema["models"].as_object_mut()).flat_map(Map::values_mut);

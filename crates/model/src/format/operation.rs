@@ -1,4 +1,4 @@
-//! The one request of a pattern, as the API calls it and as the model file does.
+//! The operation of a pattern, as the API and as the model file name it.
 
 use crate::model::{ActionKind, Grouping, Pattern, ReadVerb, WriteVerb};
 
@@ -11,12 +11,12 @@ const VERBS: [(&str, &str); 6] = [
     ("DeleteItem", "delete"),
 ];
 
-/// None for operations on several items, whose steps are not told.
+/// `None` for operations on several items, whose steps the name does not tell.
 pub fn verb(operation: &str) -> Option<&'static str> {
     VERBS.iter().find(|(name, _)| *name == operation).map(|(_, verb)| *verb)
 }
 
-/// None for transactions and batches, whose steps have no one name.
+/// `None` for transactions and batches, whose steps have no common name.
 pub fn operation(pattern: &Pattern) -> Option<&'static str> {
     if pattern.grouping != Grouping::Single {
         return None;

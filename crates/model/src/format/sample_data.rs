@@ -7,7 +7,7 @@ use super::{Aspect, Format, JSON};
 use crate::Model;
 use crate::sample::{SampleItem, Scale, key_of, sample};
 
-/// What one BatchWriteItem takes.
+/// The most items of one BatchWriteItem.
 const BATCH_MAX: usize = api::limits::BATCH_WRITE_REQUESTS_MAX;
 
 pub const FORMAT: Format = Format {
@@ -20,12 +20,12 @@ pub const FORMAT: Format = Format {
         let items = stored(model);
         items.chunks(BATCH_MAX).map(|batch| json!({ "RequestItems": requests(model, batch) })).collect()
     }),
-    // It shows a model, and is none.
-    holds: Aspect::ALL,
+    // It is data that illustrates a model, not a model, so no aspect is reported as missing.
+    holds: &[Aspect::ALL],
 };
 
-/// Each key once, for a batch must not name one twice: of two items with one key the later stays, as in a table.
-/// A table without keys stores nothing.
+/// Each key once, because a batch must not name one twice: of two items with the same key the later is kept, as in a
+/// table. A table without keys stores nothing.
 fn stored(model: &Model) -> Vec<SampleItem> {
     let key = |item: &SampleItem| (item.table, key_of(model, item.table, &item.values));
     let mut stored: Vec<SampleItem> = Vec::new();

@@ -1,4 +1,4 @@
-//! How provisioned capacity scales, in the words of Application Auto Scaling.
+//! Auto scaling of provisioned capacity, in the terms of Application Auto Scaling.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::Notes;
 use super::create_table::TableSection;
 use crate::model::{Billing, Capacity, Table, Throughput};
 
-/// Which half of a throughput.
+/// Reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Read,
@@ -41,7 +41,7 @@ impl Side {
     }
 }
 
-/// Between which bounds capacity moves, and towards what.
+/// The bounds of a capacity, and its target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounds {
     pub min: u64,
@@ -53,7 +53,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// None if the capacity stays where it is.
+    /// `None` if the capacity is fixed.
     pub fn of(capacity: &Capacity) -> Option<Bounds> {
         Some(Bounds {
             min: capacity.min.or(capacity.units).unwrap_or(1),
@@ -64,7 +64,7 @@ impl Bounds {
         })
     }
 
-    /// The members of a target-tracking policy that say how it moves, as the API calls them.
+    /// The members of a target-tracking policy, as the API names them.
     pub fn policy(&self) -> Value {
         let mut policy = json!({ "TargetValue": self.target });
         let cooldowns =
@@ -78,7 +78,7 @@ impl Bounds {
     }
 }
 
-/// 0.7 -> 70, without the noise of binary fractions.
+/// 0.7 -> 70, without rounding noise.
 fn percent(share: f64) -> Value {
     let percent = (share * 1e8).round() / 1e6;
     if percent.fract() == 0.0 { json!(percent as u64) } else { json!(percent) }
@@ -99,7 +99,7 @@ impl Scaling<'_> {
         about(self.table, self.index, self.side)
     }
 
-    /// `table` is how the template says the table's name.
+    /// `table` is how the template refers to the table's name.
     pub fn resource_id(&self, table: &str) -> String {
         match self.index {
             Some(index) => format!("table/{table}/index/{index}"),
@@ -124,7 +124,7 @@ pub fn about(table: &str, index: Option<&str>, side: Side) -> String {
     }
 }
 
-/// All that scales. An index without a throughput of its own has its table's.
+/// All capacities that scale. An index without a throughput of its own has its table's.
 pub fn of<'m>(table: &'m Table, notes: &mut Notes) -> Vec<Scaling<'m>> {
     if table.billing.value != Billing::Provisioned {
         return Vec::new();
@@ -140,8 +140,9 @@ pub fn of<'m>(table: &'m Table, notes: &mut Notes) -> Vec<Scaling<'m>> {
             let table = table.name.value.as_str();
             match Bounds::of(capacity) {
                 Some(bounds) => found.push(Scaling { table, index, side, bounds }),
-                None if capacity.min.is_some() || capacity.target.is_some() => notes
-                    .add(format!("table {table}: `{}` has no `max`, so nothing makes it scale", side.name())),
+                None if capacity.min.is_some() || capacity.target.is_some() => {
+                    notes.add(format!("table {table}: `{}` has no `max`, so it does not scale", side.name()))
+                }
                 None => {}
             }
         }
@@ -149,7 +150,7 @@ pub fn of<'m>(table: &'m Table, notes: &mut Notes) -> Vec<Scaling<'m>> {
     found
 }
 
-/// What a template says of one capacity, as the model file puts it.
+/// What a template declares about one capacity, as the model file writes it.
 #[derive(Clone, Debug, Default)]
 pub struct FoundBounds {
     pub min: Option<u64>,
@@ -205,7 +206,7 @@ impl FoundBounds {
     }
 }
 
-/// `table/shop/index/byEmail`, `dynamodb:index:ReadCapacityUnits` -> what scales.
+/// `table/shop/index/byEmail`, `dynamodb:index:ReadCapacityUnits` -> the capacity that scales.
 pub fn scaled(resource_id: &str, dimension: &str) -> Option<(String, Option<String>, Side)> {
     let side = Side::BOTH.into_iter().find(|side| dimension.contains(side.word()))?;
     let rest = resource_id.strip_prefix("table/").filter(|_| dimension.starts_with("dynamodb:"))?;
@@ -215,8 +216,8 @@ pub fn scaled(resource_id: &str, dimension: &str) -> Option<(String, Option<Stri
     })
 }
 
-/// Leaves out what a model would say anyway: units that are the least there is, and an index's throughput
-/// that is its table's.
+/// Leaves out the defaults of a model: units that equal the minimum, and an index's throughput that equals its
+/// table's.
 pub fn simplify(table: &mut TableSection) {
     simplify_units(&mut table.fields);
     if table.fields.get("billing").and_then(Value::as_str) != Some(Billing::Provisioned.name()) {

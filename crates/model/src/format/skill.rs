@@ -1,10 +1,10 @@
-//! The data model of AWS's `amazon-dynamodb` skill. Its file has the name of the MCP server's, but writes
-//! `table_name` where that writes `TableName`. It knows loads rather than conditions.
+//! The data model of AWS's `amazon-dynamodb` skill. Its file has the same name as the MCP server's, but writes
+//! `table_name` instead of `TableName`. It has loads rather than conditions.
 
 use serde_json::{Map, Value, json};
 
 use super::create_table::TableSection;
-use super::document::{key_sides, list, put_key_sides};
+use super::document::{key_sides, list, projection, put_key_sides, required_list, required_text};
 use super::draft::Draft;
 use super::operation::{operation, verb};
 use super::{Aspect, Format, JSON, Notes, Unreadable, infer};
@@ -18,7 +18,7 @@ pub const FORMAT: Format = Format {
     recognises: |document| document["tables"][0]["table_name"].is_string(),
     read: Some(read),
     write: Some(write),
-    holds: &[
+    holds: &[&[
         Aspect::Tables,
         Aspect::WideKeys,
         Aspect::Entities,
@@ -27,12 +27,11 @@ pub const FORMAT: Format = Format {
         Aspect::Patterns,
         Aspect::Rates,
         Aspect::Consistency,
-    ],
+    ]],
 };
 
 fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
-    let tables = document["tables"].as_array();
-    let tables = tables.ok_or_else(|| Unreadable("there is no list `tables`".to_owned()))?;
+    let tables = required_list(document, "tables")?;
     let mut draft = Draft::new(tables.first().and_then(|one| one["table_name"].as_str()).unwrap_or("model"));
     for shape in tables {
         let table = section(shape)?;
@@ -40,10 +39,7 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
             let name = entity["entity_name"].as_str().unwrap_or("Item");
             draft.add_entity(name, &table.name, entity_fields(&table, entity));
         }
-        if draft.entities_of(&table.name).is_empty() {
-            draft.add_plain_entity(&table);
-        }
-        draft.add_table(table);
+        draft.add_described_table(table);
     }
     for pattern in list(&document["access_patterns"]) {
         let id = pattern["pattern_id"].as_str().unwrap_or("P");
@@ -56,8 +52,7 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
 }
 
 fn section(shape: &Value) -> Result<TableSection, Unreadable> {
-    let name =
-        shape["table_name"].as_str().ok_or_else(|| Unreadable("a table has no `table_name`".to_owned()))?;
+    let name = required_text("a table", shape, "table_name")?;
     let kind = |name: &str| {
         let attributes = list(&shape["entities"]).flat_map(|entity| list(&entity["attributes"]));
         let declared = attributes.into_iter().find(|one| one["name"] == name);
@@ -66,7 +61,9 @@ fn section(shape: &Value) -> Result<TableSection, Unreadable> {
     let mut fields = key_sides(&shape["key_schema"], kind);
     let index = |index: &Value| {
         let mut fields = key_sides(index, kind);
-        fields.insert("project".to_owned(), projection(&index["projection"]));
+        let declared = &index["projection"];
+        let kind = declared["type"].as_str().or_else(|| declared.as_str());
+        fields.insert("project".to_owned(), projection(kind, &declared["attributes"]));
         Some((index["index_name"].as_str()?.to_owned(), Value::Object(fields)))
     };
     let indexes: Map<String, Value> = list(&shape["gsis"]).filter_map(index).collect();
@@ -74,14 +71,6 @@ fn section(shape: &Value) -> Result<TableSection, Unreadable> {
         fields.insert("indexes".to_owned(), Value::Object(indexes));
     }
     Ok(TableSection { name: name.to_owned(), fields })
-}
-
-fn projection(projection: &Value) -> Value {
-    match projection["type"].as_str().or_else(|| projection.as_str()) {
-        Some("KEYS_ONLY") => "keys".into(),
-        Some("INCLUDE") => projection["attributes"].as_array().cloned().unwrap_or_default().into(),
-        _ => "all".into(),
-    }
 }
 
 fn entity_fields(table: &TableSection, entity: &Value) -> Map<String, Value> {
@@ -103,7 +92,7 @@ fn entity_fields(table: &TableSection, entity: &Value) -> Map<String, Value> {
     fields
 }
 
-/// None for operations on several items, whose steps are not told.
+/// `None` for operations on several items, whose steps are not listed.
 fn pattern_fields(draft: &Draft, pattern: &Value) -> Option<Map<String, Value>> {
     let operation = pattern["operation"].as_str()?;
     let verb = verb(operation)?;
@@ -235,7 +224,7 @@ fn pattern(model: &Model, pattern: &Pattern, notes: &mut Notes) -> Option<Value>
     Some(shape)
 }
 
-/// Whole numbers without a point, as people write them.
+/// Whole numbers without a decimal point.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value < 1e15 { (value as u64).into() } else { value.into() }
 }

@@ -1,6 +1,6 @@
-//! A table as it is: what DescribeTable and Scan answer, in one object (`Table` and `Items`), and what
-//! DescribeTimeToLive, DescribeContinuousBackups and ListTagsOfResource do, if that is there. The entities are
-//! inferred from the items, and so are their sizes and numbers; the items themselves are not taken over.
+//! An existing table: the answers of DescribeTable and Scan in one object (`Table` and `Items`), and those of
+//! DescribeTimeToLive, DescribeContinuousBackups and ListTagsOfResource, if they are there. Entities, sizes and
+//! counts are inferred from the items; the items themselves are not taken over.
 
 use item::json::{Jiter, read_item};
 use serde_json::{Value, json};
@@ -36,7 +36,9 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
         fields.insert("count".to_owned(), count(document, &found.rows, rows.len()).into());
         let name = draft.add_entity(&found.name, &table.name, fields);
         if found.rows.iter().all(|position| *position >= sample_size(document, rows.len())) {
-            notes.add(format!("{name} was not in the sample, but found beside it: its count is a guess"));
+            notes.add(format!(
+                "{name} was not in the sample, but found by a further search: its count is a guess"
+            ));
         }
     }
     if rows.is_empty() {
@@ -48,13 +50,13 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
     Ok(draft)
 }
 
-/// What fills sample items up to their size says nothing else.
+/// Removes the filler of sample items, which has no meaning.
 fn without_filler(item: &Row) -> Row {
     let kept = item.iter().filter(|(name, _)| *name != FILLER);
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// DescribeTable's answer with the names that CreateTable has for the same.
+/// DescribeTable's answer with the member names of CreateTable.
 fn as_created(document: &Value, notes: &mut Notes) -> Value {
     let mut table = document["Table"].clone();
     let described = |path: &str| document["Table"].pointer(path).filter(|value| !value.is_null()).cloned();
@@ -66,7 +68,7 @@ fn as_created(document: &Value, notes: &mut Notes) -> Value {
     }
     if described("/SSEDescription/Status").is_some_and(|status| status == "ENABLED") {
         table["SSESpecification"] = json!({ "Enabled": true });
-        notes.add("encrypted with a key of AWS KMS; whether it is your own is not told");
+        notes.add("encrypted with a key of AWS KMS; whether it is customer-managed is not known");
     }
     if document["Tags"].is_array() {
         table["Tags"] = document["Tags"].clone();
@@ -86,7 +88,7 @@ fn put_settings(document: &Value, table: &mut create_table::TableSection) {
     }
 }
 
-/// The mean, and the largest if that is far from it.
+/// The mean, and the maximum if it is much larger.
 fn size<'i>(items: impl Iterator<Item = &'i Row>) -> Value {
     let sizes: Vec<usize> = items.filter_map(size_bytes).collect();
     let mean = sizes.iter().sum::<usize>().div_ceil(sizes.len().max(1)).max(1);
@@ -103,7 +105,7 @@ fn size_bytes(item: &Row) -> Option<usize> {
     read.ok()?.ok().map(|item| item.size_bytes())
 }
 
-/// Of the whole table, as far as its number of items is known. AWS counts them every six hours.
+/// Scaled up to the whole table, if its number of items is known. AWS counts them every six hours.
 fn count(document: &Value, of_kind: &[usize], rows: usize) -> u64 {
     let sampled = sample_size(document, rows);
     let all = document["Table"]["ItemCount"].as_u64().unwrap_or(0);
@@ -115,7 +117,7 @@ fn count(document: &Value, of_kind: &[usize], rows: usize) -> u64 {
     (all as f64 * share).round().max(1.0) as u64
 }
 
-/// The first items are a fair sample; others may follow that were looked for.
+/// Only the first items are a fair sample; those after them were searched for.
 fn sample_size(document: &Value, rows: usize) -> usize {
     let told = document["SampleSize"].as_u64().and_then(|size| usize::try_from(size).ok());
     told.unwrap_or(rows).clamp(1.min(rows), rows)

@@ -1,8 +1,8 @@
-//! Terraform: configurations as HCL or as `.tf.json`, and, to be read only, what `terraform show -json`
-//! prints of a plan or state. A configuration in HCL and one in JSON are the same document here: that of
+//! Terraform: configurations as HCL or as `.tf.json`; and, for reading only, the plan or state that
+//! `terraform show -json` prints. HCL and JSON become the same document: that of
 //! `.tf.json`, with each nested block in a list.
 //!
-//! What follows from the defaults of variables, from locals and from other resources is read ([`known`]);
+//! Values that follow from the defaults of variables, from locals and from other resources are read ([`known`]);
 //! the rest is kept.
 
 mod hcl;
@@ -14,7 +14,7 @@ mod table;
 use serde_json::{Map, Value, json};
 
 use super::draft::Draft;
-use super::names::{Found, Names, is_table_name, words};
+use super::names::{ImportedNames, Names, is_table_name, words};
 use super::scaling::simplify;
 use super::{Aspect, Format, JSON, Notes, Unreadable, create_table};
 use crate::Model;
@@ -51,22 +51,7 @@ pub const PLAN_FORMAT: Format = Format {
     holds: HOLDS,
 };
 
-const HOLDS: &[Aspect] = &[
-    Aspect::Region,
-    Aspect::Tables,
-    Aspect::LocalIndexes,
-    Aspect::WideKeys,
-    Aspect::Throughput,
-    Aspect::Scaling,
-    Aspect::Class,
-    Aspect::Ttl,
-    Aspect::Stream,
-    Aspect::Pitr,
-    Aspect::DeletionProtection,
-    Aspect::Encryption,
-    Aspect::Replicas,
-    Aspect::Tags,
-];
+const HOLDS: &[&[Aspect]] = &[Aspect::CREATE_TABLE, Aspect::DEPLOYMENT, &[Aspect::Region]];
 
 const TABLE: &str = "aws_dynamodb_table";
 
@@ -86,7 +71,7 @@ fn resources<'d>(document: &'d Value, kind: &str) -> impl Iterator<Item = (&'d S
     named.filter_map(|(name, resource)| Some((name, blocks(resource).next()?)))
 }
 
-/// Blocks of a kind: a list, or one alone.
+/// Blocks of a kind: a list, or a single one.
 fn blocks(value: &Value) -> impl Iterator<Item = &Value> {
     let alone = std::iter::once(value).filter(|value| value.is_object());
     alone.chain(value.as_array().into_iter().flatten())
@@ -97,7 +82,7 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
         return Err(Unreadable(format!("there is no resource {TABLE}")));
     }
     let known = known_tables(document, notes);
-    let mut names = Found::new(spelled);
+    let mut names = ImportedNames::new(spelled);
     let mut sections = Vec::new();
     for (label, resource) in resources(document, TABLE) {
         let name = known.tables[label].as_str();
@@ -111,16 +96,15 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
     draft.region = region.and_then(|region| region.as_str().map(str::to_owned));
     for mut section in sections {
         simplify(&mut section);
-        let entity = draft.add_plain_entity(&section);
-        notes.add(format!("table {}: nothing tells its entities; `{entity}` stands for all", section.name));
+        draft.add_unknown_entity(&section, notes);
         draft.add_table(section);
     }
     draft.keep(NAMES, names.kept);
     Ok(draft)
 }
 
-/// The name of each table, by the name of its resource. A name that only a plan can tell is replaced by one
-/// like it.
+/// The name of each table, by the name of its resource. A name that only a plan can compute is replaced by a similar
+/// one.
 fn known_tables<'d>(document: &'d Value, notes: &mut Notes) -> Known<'d> {
     let mut known = Known::new(document);
     for (label, resource) in resources(document, TABLE) {
@@ -143,7 +127,7 @@ fn known_tables<'d>(document: &'d Value, notes: &mut Notes) -> Known<'d> {
     known
 }
 
-/// `shop/index/byEmail/read` -> `shop_byEmail_read`. A policy is called like its target.
+/// `shop/index/byEmail/read` -> `shop_byEmail_read`. A policy has the same name as its target.
 fn spelled(about: &str) -> String {
     let about = about.strip_suffix(scaling::POLICY_OF).unwrap_or(about);
     let parts = about.split('/').filter(|part| *part != "index");
@@ -151,7 +135,7 @@ fn spelled(about: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("table_{name}") }
 }
 
-/// A configuration that is being written. Names are apart for each type of resource.
+/// A configuration while it is written. Each type of resource has names of its own.
 struct Configuration<'m> {
     table_names: Names<'m>,
     target_names: Names<'m>,
@@ -206,7 +190,7 @@ impl Configuration<'_> {
         scaling.iter().for_each(|one| scaling::write(self, &label, one));
     }
 
-    /// A key of one's own is not in the model: whoever applies it names it.
+    /// A customer-managed key is not in the model: it becomes a variable.
     fn key_variable(&mut self, region: Option<&str>) -> Value {
         let name = std::iter::once("encryption_key_arn").chain(words(region.unwrap_or_default()));
         let name = name.collect::<Vec<_>>().join("_");
@@ -217,7 +201,7 @@ impl Configuration<'_> {
     }
 }
 
-/// Text that stands for itself: nothing in it is worked out.
+/// A text without expressions: `${` in it is escaped.
 fn literal(text: &str) -> Value {
     text.replace("${", "$${").replace("%{", "%%{").into()
 }

@@ -1,5 +1,4 @@
-//! Rows of a model -> DynamoDB JSON. The other way nothing is needed: a model file takes DynamoDB JSON as it
-//! is.
+//! Rows of a model -> DynamoDB JSON. The other direction needs no code: a model file accepts DynamoDB JSON.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,7 +15,7 @@ pub fn row(row: &SampleRow) -> Row {
     row.values.iter().map(|(name, value)| (name.clone(), typed(&value.value))).collect()
 }
 
-/// A row of an entity says its attributes; its keys are rendered.
+/// A row of an entity has its attributes; the keys are rendered.
 pub fn keyed_row(table: &Table, entity: &Entity, sample: &SampleRow) -> Row {
     let value = |name: &str| sample.values.get(name).map(|value| value.value.clone());
     let keys = table.key.iter().flat_map(|schema| schema.attributes().zip(entity.key_templates()));
@@ -60,7 +59,7 @@ pub fn is_of(table: &Table, entity: &Entity, row: &SampleRow) -> bool {
     })
 }
 
-/// The values an attribute can have, as plain JSON; none if any.
+/// The values an attribute can have, as plain JSON; empty if any.
 pub fn choices(attribute: &Attribute) -> Vec<Json> {
     match &attribute.constant {
         Some(constant) => plain(constant).into_iter().collect(),
@@ -76,7 +75,7 @@ fn choice(attribute: &Attribute, text: &str) -> Json {
     }
 }
 
-/// Text, numbers and truth values; none for anything else.
+/// Text, numbers and booleans; `None` for anything else.
 fn plain(value: &Value) -> Option<Json> {
     match value {
         Value::S(text) => Some(text.as_str().into()),
@@ -86,7 +85,7 @@ fn plain(value: &Value) -> Option<Json> {
     }
 }
 
-/// Whether padding would have to mind a sign.
+/// Whether padding has to handle a sign.
 pub fn may_be_negative(entity: &Entity, attribute: &str) -> bool {
     entity.attribute(attribute).and_then(|one| one.min).is_some_and(|least| least < 0.0)
 }

@@ -1,13 +1,13 @@
 //! What grows towards a limit: items towards 400 KB, item collections towards 10 GB.
 //!
-//! An item grows by what its attributes are said to grow by. A collection is everything under one partition
-//! key, rows of local indexes included; it grows by the new items that fall on its key, unless they expire.
-//! The limit of a collection holds only where there is a local index.
+//! An item grows by the declared growth of its attributes. A collection is everything under one partition
+//! key, rows of local indexes included; it grows by the new items of its key, unless they expire.
+//! A collection has a limit only in a table with a local index.
 
 use serde::Serialize;
 
-use super::key::{Fall, falls};
-use super::touch::is_global;
+use super::key::{KeyShare, key_shares};
+use super::key_load::is_global;
 use crate::Model;
 use crate::facts::Limits;
 use crate::model::{Entity, EntityId, Place, TableId};
@@ -16,6 +16,7 @@ use crate::template::{Form, Template};
 
 const DAY_SECONDS: f64 = 86_400.0;
 
+/// What grows: an item or a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Growing {
@@ -23,6 +24,7 @@ pub enum Growing {
     Collection,
 }
 
+/// The size of something that grows, and its limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Forecast {
     pub growing: Growing,
@@ -32,9 +34,9 @@ pub struct Forecast {
     pub bytes: f64,
     pub bytes_per_day: f64,
     pub limit_bytes: f64,
-    /// Whether DynamoDB refuses what goes beyond.
+    /// Whether DynamoDB refuses to exceed it.
     pub enforced: bool,
-    /// Until the limit is reached; none if it never is.
+    /// Days until the limit is reached; `None` if it never is.
     pub days_left: Option<f64>,
 }
 
@@ -98,17 +100,17 @@ fn collections(model: &Model, table: TableId, footprints: &Footprints, limits: &
     let mut found: Vec<Forecast> = Vec::new();
     for place in model.places().into_iter().filter(|place| place.table_id == table && place.index.is_none()) {
         let bytes = bytes_with_local_rows(place, footprints, limits);
-        for fall in falls(model, place, &|_| None, None) {
-            let at = found.iter().position(|one| one.of == fall.key).unwrap_or_else(|| {
+        for key_share in key_shares(model, place, &|_| None, None) {
+            let at = found.iter().position(|one| one.of == key_share.key).unwrap_or_else(|| {
                 found.push(Forecast::new(
                     Growing::Collection,
                     name,
-                    fall.key.clone(),
+                    key_share.key.clone(),
                     limits.collection_bytes,
                 ));
                 found.len() - 1
             });
-            let (items, items_per_day) = items_on_key(model, place, &fall);
+            let (items, items_per_day) = items_on_key(model, place, &key_share);
             found[at].bytes += items * bytes;
             found[at].bytes_per_day += items_per_day * bytes;
             found[at].enforced = enforced;
@@ -124,16 +126,16 @@ fn bytes_with_local_rows(place: Place<'_>, footprints: &Footprints, limits: &Lim
     footprint.item_bytes as f64 + limits.row_overhead_bytes + rows.sum::<f64>()
 }
 
-/// How many items of the entity the busiest key holds, and how many come each day.
-fn items_on_key(model: &Model, place: Place<'_>, fall: &Fall) -> (f64, f64) {
+/// How many items of the entity the busiest key holds, and how many are added per day.
+fn items_on_key(model: &Model, place: Place<'_>, key_share: &KeyShare) -> (f64, f64) {
     let entity = place.entity;
-    let new_per_second = entity.growth.as_ref().map_or(0.0, |growth| growth.per_second()) * fall.share;
+    let new_per_second = entity.growth.as_ref().map_or(0.0, |growth| growth.per_second()) * key_share.share;
     if let Some(seconds) = bucket_seconds(place) {
         return (new_per_second * seconds, 0.0);
     }
-    let spread = model.items(place.entity_id).unwrap_or(1.0) * fall.share;
+    let spread = model.items(place.entity_id).unwrap_or(1.0) * key_share.share;
     let items = spread.max(most_of_one_parent(entity));
-    // What expires makes room for what comes.
+    // Expired items make room for new ones.
     let grows = entity.expires.is_none();
     (items, if grows { new_per_second * DAY_SECONDS } else { 0.0 })
 }

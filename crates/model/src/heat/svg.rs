@@ -1,4 +1,4 @@
-//! A picture of heat: one row for each key, one column for each hour, the colour by how much of a partition
+//! A picture of heat: one row for each key, one column for each hour, coloured by how much of a partition
 //! is used.
 
 use std::fmt::Write;
@@ -13,7 +13,7 @@ const CELL_HEIGHT: usize = 22;
 const TOP: usize = 54;
 const KEYS_MAX: usize = 12;
 
-/// The keys of each source that are worth a row, hottest first, twelve at most.
+/// The keys of each source that are worth a row, the hottest first, at most twelve.
 pub fn svg(title: &str, heats: &[Heat], limits: &Limits) -> String {
     let rows: Vec<(String, &KeyHeat)> =
         heats.iter().flat_map(|heat| heat.keys.iter().take(KEYS_MAX).map(|key| (heat.name(), key))).collect();

@@ -1,4 +1,4 @@
-//! How a read pattern reaches its items: what changes when it is changed over.
+//! How a read pattern accesses its items: what changes when it is switched over.
 
 use std::fmt;
 
@@ -8,6 +8,7 @@ use crate::Model;
 use crate::model::{Pattern, TableId};
 use crate::plan::{ReadPlan, plan};
 
+/// One read of a pattern: operation, source and key condition.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Access {
     pub operation: &'static str,
@@ -20,7 +21,7 @@ pub struct Access {
     pub requests: u64,
 }
 
-/// One for each read of the pattern; none for writes and for what the table does not serve.
+/// One for each read of the pattern; none for writes and for patterns that another system serves.
 pub fn accesses(model: &Model, pattern: &Pattern) -> Vec<Access> {
     if pattern.external.is_some() {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! How long a step takes and what it costs: items by what the file declares, units as the database charges
-//! them, prices from the facts. Every amount is a [`Line`] that a person can redo.
+//! How long a step takes and what it costs: items as the file declares them, units as the database charges
+//! them, prices from the facts. Every amount is a [`Line`] that a person can check.
 
 use capacity::write_units;
 
@@ -9,12 +9,12 @@ use crate::cost::{Line, Prices};
 use crate::model::{ActionKind, Billing, EntityId, Grouping, IndexEntry, Model, Pattern, Table};
 use crate::plan::plan;
 use crate::predict::TRANSACTION_FACTOR;
-use crate::predict::typical::{self, Doubt, Footprints, share};
+use crate::predict::typical::{self, Assumption, Footprints, share};
 
-/// The part of a partition that a job may use; the rest is for the application.
+/// The share of a partition that a job may use; the rest is for the application.
 const SHARE_OF_PARTITION: f64 = 0.5;
-/// What an eventually consistent Scan reads for one unit.
-const SCANNED_BYTES_A_UNIT: f64 = 2.0 * capacity::READ_UNIT_BYTES as f64;
+/// How many bytes an eventually consistent Scan reads per unit.
+const SCANNED_BYTES_PER_UNIT: f64 = 2.0 * capacity::READ_UNIT_BYTES as f64;
 
 pub fn estimate(layout: &Layout, prices: &Prices<'_>, rate: f64, steps: &mut [Step]) {
     let estimator = Estimator { layout, prices, rate, footprints: Footprints::new(&layout.both) };
@@ -40,7 +40,7 @@ struct Job<'a> {
     what: String,
     table: &'a Table,
     items: Option<f64>,
-    /// Units of one item in the table that sets the pace, and in everything that is written.
+    /// Units of one item in the table that limits the rate, and in everything that is written.
     paced_units: f64,
     units: f64,
     rate: f64,
@@ -75,7 +75,7 @@ impl Estimator<'_> {
         }
     }
 
-    /// DynamoDB writes a row for every item that has the keys already.
+    /// DynamoDB writes a row for every item that already has the keys.
     fn create_index(&self, table: &str, index: &str) -> Estimate {
         let Some(table) = table_named(&self.layout.target, table) else { return Estimate::default() };
         let Some(index) = table.index_named(index) else { return Estimate::default() };
@@ -136,7 +136,7 @@ impl Estimator<'_> {
         self.job(Job { what, table, items, paced_units, units, rate, slowed })
     }
 
-    /// A transaction puts the copy and looks at the original: both pay twice.
+    /// A transaction puts the copy and checks the original: both cost twice the units.
     fn copy(&self, copy: &Copy) -> Estimate {
         let target = &self.layout.target;
         let (Some(id), Some(old)) = (target.entity_named(&copy.entity), self.old_form(&copy.entity)) else {
@@ -170,7 +170,7 @@ impl Estimator<'_> {
         self.both().entity(id).entries.iter().map(of).sum()
     }
 
-    /// The form that goes, in the model of both.
+    /// The old form of an entity, in the model of both.
     fn old_form(&self, name: &str) -> Option<EntityId> {
         self.layout.fates.iter().find_map(|fate| match *fate {
             Fate::Moves { old, both, .. } | Fate::Removed { old, both } => {
@@ -222,7 +222,7 @@ impl Estimator<'_> {
         Line::new(what).times(items, "items").times(units, "WRU").times(price, "$").over(1e6, "")
     }
 
-    /// A job looks at the whole table to find its items.
+    /// A job scans the whole table to find its items.
     fn scan(&self, table: &Table) -> Option<Line> {
         let id = self.both().table_ids().find(|id| self.both().table(*id).name.value == table.name.value)?;
         let old = |one: EntityId| !matches!(self.fate_of(one), Some(Fate::Added { .. }));
@@ -234,7 +234,7 @@ impl Estimator<'_> {
         (bytes > 0.0 && table.billing.value == Billing::OnDemand).then(|| {
             Line::new(format!("scan of {}", table.name.value))
                 .times(bytes, "B")
-                .over(SCANNED_BYTES_A_UNIT, "B for an RRU")
+                .over(SCANNED_BYTES_PER_UNIT, "B for an RRU")
                 .times(price, "$")
                 .over(1e6, "")
         })
@@ -264,7 +264,7 @@ impl Estimator<'_> {
         Estimate { lines: vec![line], ..Estimate::default() }
     }
 
-    /// What the application's writes cost more than they will, as long as they are done twice.
+    /// What the application's writes cost in addition, as long as they are done twice.
     fn dual_writes(&self, seconds: f64) -> Vec<Line> {
         let own = Footprints::new(&self.layout.target);
         let mut lines = Vec::new();
@@ -292,7 +292,7 @@ impl Estimator<'_> {
         lines
     }
 
-    /// The pattern with a second write for each item that is copied, all or nothing.
+    /// The pattern with a second write for each item that is copied, in one transaction.
     fn doubled(&self, pattern: &Pattern) -> Pattern {
         let mut doubled = pattern.clone();
         for action in &pattern.actions {
@@ -312,5 +312,5 @@ impl Estimator<'_> {
 
 fn units(model: &Model, footprints: &Footprints, pattern: &Pattern) -> f64 {
     let planned = plan(model, pattern);
-    typical::pattern(model, footprints, pattern, &planned, Doubt::Weighed).write_units()
+    typical::pattern(model, footprints, pattern, &planned, Assumption::Weighted).write_units()
 }

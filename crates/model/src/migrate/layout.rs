@@ -1,13 +1,13 @@
-//! What the change means for what is stored.
+//! What the change means for stored data.
 //!
-//! Neither a table's key nor an index can be changed, only made anew; and an attribute can't hold the old and
-//! the new key at once. So whatever would have to change in place gets another name, and the database goes
+//! Neither a table's key nor an index can be changed, only created again; and an attribute can't hold the old and
+//! the new key at once. So everything that would have to change in place gets another name, and the database goes
 //! through three models: the old one, [`Layout::both`], in which everything old and everything new exists,
-//! and [`Layout::target`], the new one with the names it really gets.
+//! and [`Layout::target`], the new one with its final names.
 //!
-//! Whether old and new can lie side by side is not guessed: the patterns of both models are planned against
-//! the model of both. A pattern that would find strangers there shows that an index, or the table, must be
-//! made anew.
+//! Whether old and new can coexist is not guessed: the patterns of both models are planned against
+//! the model of both. If a pattern would find items of the other model there, an index, or the table, must be
+//! created again.
 
 mod both;
 mod conflict;
@@ -24,20 +24,21 @@ use replaced::Replaced;
 pub use derived::{Derived, composed};
 pub use rename::Rename;
 
+/// The three models of a migration, and what happens to each entity.
 #[derive(Clone, Debug)]
 pub struct Layout {
     pub old: Model,
-    /// The new model under the names that the database gives it.
+    /// The new model with the names that it gets in the database.
     pub target: Model,
-    /// Old and new side by side. Its entities and patterns are those of `target`, then what only the old
-    /// model has; so ids of `target` hold here.
+    /// Old and new together. Its entities and patterns are those of `target`, then those that only the old
+    /// model has; so ids of `target` are valid here.
     pub both: Model,
-    /// In the order of the target's entities, then those that go.
+    /// In the order of the target's entities, then those that are removed.
     pub fates: Vec<Fate>,
     pub renames: Vec<Rename>,
 }
 
-/// What becomes of the items of an entity.
+/// What happens to the items of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Same table, same key: at most, further attributes are written.
@@ -63,7 +64,7 @@ pub enum Fate {
 impl Layout {
     pub fn between(old: &Model, new: &Model) -> Layout {
         let mut replaced = Replaced::forced(old, new);
-        // Each round makes something more anew, of which there are only so many.
+        // Each round adds a table or index to create again, and there are only so many.
         loop {
             let layout = Layout::with(old, new, &replaced);
             match layout.conflict() {
@@ -84,19 +85,20 @@ impl Layout {
         table_named(&self.target, old_table).is_some()
     }
 
+    /// The entities whose items are copied.
     pub fn moves(&self) -> impl Iterator<Item = Fate> {
         self.fates.iter().copied().filter(|fate| matches!(fate, Fate::Moves { .. }))
     }
 
-    /// Key attributes that are written in the new form of an entity, and not in the old one; nothing for
-    /// items that are copied, which have all their keys from the start.
+    /// Key attributes that the new form of an entity has and the old one has not; none for items that are copied,
+    /// which have all their keys from the start.
     pub fn gained(&self, fate: Fate) -> Vec<Derived> {
         let Fate::Stays { old, new } = fate else { return Vec::new() };
         let (had, has) = (self.composed_old(old), self.composed_target(new));
         has.into_values().filter(|one| !had.contains_key(&one.attribute)).collect()
     }
 
-    /// And the other way round.
+    /// The reverse.
     pub fn lost(&self, fate: Fate) -> Vec<Derived> {
         let Fate::Stays { old, new } = fate else { return Vec::new() };
         let (had, has) = (self.composed_old(old), self.composed_target(new));

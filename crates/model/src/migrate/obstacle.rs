@@ -1,4 +1,4 @@
-//! What keeps a change from being made while the application runs, and what only people can judge.
+//! What prevents a change while the application runs, and what only people can judge.
 
 use api::limits::GLOBAL_SECONDARY_INDEXES_MAX;
 use serde::Serialize;
@@ -9,12 +9,14 @@ use crate::model::{Entity, IndexKind, Pattern};
 use crate::plan::{Gap, plan};
 use crate::template::{Form, Template};
 
+/// Why a change can't be made, and what to do instead.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Obstacle {
     pub problem: String,
     pub help: String,
 }
 
+/// Everything that prevents the change.
 pub fn obstacles(layout: &Layout) -> Vec<Obstacle> {
     let mut obstacles: Vec<Obstacle> =
         [&layout.old, &layout.target].into_iter().filter_map(keyless).collect();
@@ -27,7 +29,7 @@ pub fn obstacles(layout: &Layout) -> Vec<Obstacle> {
             obstacles.extend(drawn(*fate, is));
         }
     }
-    obstacles.extend(layout.target.patterns.iter().filter_map(|pattern| wanders(layout, pattern)));
+    obstacles.extend(layout.target.patterns.iter().filter_map(|pattern| moves_copied_items(layout, pattern)));
     obstacles.extend(layout.both.tables.iter().filter_map(|table| too_many(layout, &table.name.value)));
     obstacles
 }
@@ -39,7 +41,7 @@ fn keyless(model: &Model) -> Option<Obstacle> {
     })
 }
 
-/// One name, two types: readers would have to know both, and keys can hold one only.
+/// One name with two types: readers would have to handle both, and keys can hold only one.
 fn types<'e>(was: &'e Entity, is: &'e Entity) -> impl Iterator<Item = Obstacle> + 'e {
     is.attributes.values().filter_map(move |attribute| {
         let earlier = was.attribute(&attribute.name)?;
@@ -58,7 +60,7 @@ fn types<'e>(was: &'e Entity, is: &'e Entity) -> impl Iterator<Item = Obstacle> 
     })
 }
 
-/// An index key that can't get another name, because it is data of another entity.
+/// An index key that can't be renamed, because it is data of another entity.
 fn two_forms(layout: &Layout, fate: Fate, was: &Entity, is: &Entity) -> Option<Obstacle> {
     let had = composed(&layout.old, was);
     let stays = matches!(fate, Fate::Stays { .. });
@@ -71,12 +73,12 @@ fn two_forms(layout: &Layout, fate: Fate, was: &Entity, is: &Entity) -> Option<O
     })
 }
 
-/// Keys made of what existing items don't have.
+/// Keys that need attributes which existing items don't have.
 fn unknown(fate: Fate, was: &Entity, is: &Entity) -> Option<Obstacle> {
     let of_indexes = is.entries.iter().flat_map(|entry| entry.templates()).flat_map(Template::attributes);
     let moves = matches!(fate, Fate::Moves { .. });
     let of_key = is.key_templates().flat_map(Template::attributes).filter(|_| moves);
-    // What items may be without keeps them out of an index, now as later.
+    // Items without an optional attribute are not in the index, before and after.
     let must_have = |name: &&str| is.attribute(name).is_some_and(|attribute| !attribute.optional);
     let lacks = |name: &&str| was.attribute(name).is_none();
     let may_lack = |name: &&str| was.attribute(name).is_none_or(|attribute| attribute.optional);
@@ -91,7 +93,7 @@ fn unknown(fate: Fate, was: &Entity, is: &Entity) -> Option<Obstacle> {
     })
 }
 
-/// A copy that is drawn a key would be drawn another the next time.
+/// A copy whose key has a random suffix would get another key the next time.
 fn drawn(fate: Fate, is: &Entity) -> Option<Obstacle> {
     let moves = matches!(fate, Fate::Moves { .. });
     let mut fields = is.key_templates().flat_map(|template| template.fields());
@@ -103,8 +105,8 @@ fn drawn(fate: Fate, is: &Entity) -> Option<Obstacle> {
     })
 }
 
-/// A write that would have to move items which are copied.
-fn wanders(layout: &Layout, pattern: &Pattern) -> Option<Obstacle> {
+/// A write that would change the key of items which are copied.
+fn moves_copied_items(layout: &Layout, pattern: &Pattern) -> Option<Obstacle> {
     let planned = plan(&layout.target, pattern);
     let (write, attributes) = planned.writes().find_map(|(write, _)| {
         let changing = write.gaps.iter().find_map(|gap| match gap {
@@ -137,6 +139,7 @@ fn too_many(layout: &Layout, table: &str) -> Option<Obstacle> {
     })
 }
 
+/// What people must judge before the change.
 pub fn cautions(layout: &Layout) -> Vec<String> {
     let mut cautions = Vec::new();
     for fate in &layout.fates {
@@ -153,12 +156,12 @@ pub fn cautions(layout: &Layout) -> Vec<String> {
             Fate::Stays { .. } | Fate::Added { .. } => {}
         }
     }
-    cautions.extend(early(layout));
+    cautions.extend(new_items_found_early(layout));
     cautions.extend(unserved(layout));
     cautions
 }
 
-/// Items that only an attribute tells apart which the new key leaves out.
+/// Items that differ only in an attribute which the new key leaves out.
 fn merged(was: &Entity, is: &Entity) -> Option<String> {
     let whole = |name: &str| {
         let mut fields = is.key_templates().flat_map(|template| template.fields());
@@ -169,13 +172,13 @@ fn merged(was: &Entity, is: &Entity) -> Option<String> {
     let lost = attributes.find(|name| !whole(name)).filter(|_| !identified)?;
     Some(format!(
         "Two items of `{}` that differ in `{lost}` alone would get the same key, and the second would not be \
-         copied. Compare the counts before the first pattern is changed over.",
+         copied. Compare the counts before the first pattern is switched over.",
         is.name.value
     ))
 }
 
-/// New items that readers of before would stumble over.
-fn early(layout: &Layout) -> Option<String> {
+/// New items that old readers would find by mistake.
+fn new_items_found_early(layout: &Layout) -> Option<String> {
     let finders = layout.old_patterns_that_find_added();
     let added = layout.fates.iter().filter_map(|fate| match fate {
         Fate::Added { new } => Some(layout.target.entity(*new).name.value.as_str()),

@@ -1,13 +1,14 @@
-//! The steps, in order. What is new is made and filled before any reader is changed over; what is old is
-//! taken away last, what can be had again before what can't.
+//! The steps, in order. What is new is created and filled before any reader is switched over; what is old is
+//! removed last, first what can be restored, then what can't.
 
 use super::access::accesses;
-use super::change::{Change, Section, changes};
+use super::change::{ElementChange, Section, changes};
 use super::layout::{Derived, Fate, Layout, table_named};
 use super::step::{BackFill, Copy, DualWrites, EntityAttributes, Estimate, Setting, Step, StepKind};
 use super::wording;
 use crate::model::{Entity, EntityId, Model, Pattern, Table};
 
+/// The steps of a migration, in order.
 pub fn steps(layout: &Layout) -> Vec<Step> {
     let settings = settings(layout);
     let (late, early): (Vec<Setting>, Vec<Setting>) = settings.into_iter().partition(weakens);
@@ -49,7 +50,7 @@ fn step(layout: &Layout, kind: StepKind) -> Step {
     }
 }
 
-/// Settings that a table can be given while it is used. The rest of a table is made of steps of their own.
+/// Settings that can be changed on a table in use. Other differences have steps of their own.
 const SETTINGS: [&str; 10] = [
     "pitr",
     "deletion-protection",
@@ -71,7 +72,7 @@ fn settings(layout: &Layout) -> Vec<Setting> {
     found
 }
 
-fn setting(change: Change) -> Option<Setting> {
+fn setting(change: ElementChange) -> Option<Setting> {
     let setting = change.member.filter(|name| SETTINGS.contains(&name.as_str()))?;
     let table = match change.section {
         Section::Table | Section::Index => change.element,
@@ -80,7 +81,7 @@ fn setting(change: Change) -> Option<Setting> {
     Some(Setting { table, setting, was: change.was, is: change.is })
 }
 
-/// Protection goes when nothing depends on it any more.
+/// Whether the setting removes a protection, which is done when nothing depends on it any more.
 fn weakens(setting: &Setting) -> bool {
     match setting.setting.as_str() {
         "pitr" | "deletion-protection" => setting.is.as_deref() != Some("true"),
@@ -162,17 +163,17 @@ fn dual_writes(layout: &Layout) -> Option<StepKind> {
     writing(layout, gained).map(StepKind::StartDualWrites)
 }
 
-/// There is an end to it only if something old is given up.
+/// Dual writes end only if something old is given up.
 fn end_of_dual_writes(layout: &Layout) -> Option<StepKind> {
     let lost = attributes_of(layout, |fate| layout.lost(fate));
     writing(layout, lost).map(StepKind::EndDualWrites)
 }
 
-/// What brings the items of an entity to where the new model wants them.
+/// The step that brings the items of an entity into the form of the new model.
 fn fill(layout: &Layout, fate: Fate) -> Option<StepKind> {
     match fate {
         Fate::Stays { old, new } => {
-            // What is made of attributes that no item has yet comes with the writers alone.
+            // Keys of attributes that no item has yet are filled by the writers alone.
             let had = |name: &str| layout.old.entity(old).attribute(name).is_some();
             let mut gained = layout.gained(fate);
             gained.retain(|one| one.sources().all(had));
@@ -222,7 +223,7 @@ fn table_key(model: &Model, entity: &Entity) -> Vec<Derived> {
     derived.collect()
 }
 
-/// Each read pattern that is served otherwise than before, that is new, or that goes.
+/// Each read pattern that is new, removed, or served in another way.
 fn cut_overs(layout: &Layout) -> Vec<StepKind> {
     let new = layout.target.patterns.iter().filter_map(|pattern| {
         let earlier = layout.old.pattern_named(&pattern.id);
@@ -254,7 +255,7 @@ fn leftovers(layout: &Layout) -> impl Iterator<Item = StepKind> {
     })
 }
 
-/// Items that were copied, where their table stays.
+/// Originals of copied items, if their table stays.
 fn copied_from(layout: &Layout) -> impl Iterator<Item = StepKind> {
     layout.moves().filter_map(|fate| match fate {
         Fate::Moves { old, .. } => delete_items(layout, old),
@@ -262,7 +263,7 @@ fn copied_from(layout: &Layout) -> impl Iterator<Item = StepKind> {
     })
 }
 
-/// Items of entities that go, where their table stays.
+/// Items of removed entities, if their table stays.
 fn deletions(layout: &Layout) -> impl Iterator<Item = StepKind> {
     layout.fates.iter().filter_map(|fate| match fate {
         Fate::Removed { old, .. } => delete_items(layout, *old),

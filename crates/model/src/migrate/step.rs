@@ -1,4 +1,4 @@
-//! One step of a migration: what is done, what it takes, and how to go back.
+//! One step of a migration: what is done, what it takes, and how to undo it.
 
 use serde::{Serialize, Serializer};
 
@@ -7,6 +7,7 @@ use super::layout::Derived;
 use crate::cost::{Line, sum};
 use crate::request::expression::Placeholders;
 
+/// One step, with its texts, its estimate and the way back.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
     #[serde(flatten)]
@@ -16,19 +17,20 @@ pub struct Step {
     pub details: Vec<String>,
     pub rollback: Rollback,
     pub estimate: Estimate,
-    /// It tidies up: nothing depends on it.
+    /// It only cleans up: nothing depends on it.
     pub optional: bool,
 }
 
+/// What a step does.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "step", rename_all = "kebab-case")]
 pub enum StepKind {
     ChangeSetting(Setting),
-    /// With all its indexes, and waited for.
+    /// With all its indexes. The step waits until it is `ACTIVE`.
     CreateTable {
         table: String,
     },
-    /// One at a time; waited for until it is `ACTIVE`.
+    /// One at a time. The step waits until it is `ACTIVE`.
     CreateIndex {
         table: String,
         index: String,
@@ -36,7 +38,7 @@ pub enum StepKind {
     StartDualWrites(DualWrites),
     BackFill(BackFill),
     Copy(Copy),
-    /// Nothing in `from` if the pattern is new, nothing in `to` if it goes.
+    /// `from` is empty if the pattern is new, `to` if it is removed.
     CutOver {
         pattern: String,
         from: Vec<Access>,
@@ -61,6 +63,7 @@ pub enum StepKind {
     },
 }
 
+/// A setting of a table that changes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Setting {
     pub table: String,
@@ -70,38 +73,39 @@ pub struct Setting {
     pub is: Option<String>,
 }
 
-/// What writers keep right twice.
+/// What writers maintain twice.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DualWrites {
-    /// Key attributes of indexes that items of an entity get, or keep, besides.
+    /// Key attributes of indexes that items of an entity get, or keep, in addition.
     pub attributes: Vec<EntityAttributes>,
     /// Entities of which each item is written under its old and its new key.
     pub copies: Vec<String>,
-    /// Write patterns that are about any of them.
+    /// Write patterns that involve any of them.
     pub patterns: Vec<String>,
 }
 
+/// Attributes of one entity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EntityAttributes {
     pub entity: String,
     pub attributes: Vec<String>,
 }
 
-/// Every item of an entity that lacks its new index keys gets them.
+/// Gives every item of an entity its new index keys, if it lacks them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BackFill {
     pub table: String,
     pub entity: String,
     #[serde(serialize_with = "formulas")]
     pub attributes: Vec<Derived>,
-    /// The table's partition key: an item that was deleted meanwhile must not come back.
+    /// The table's partition key: an item that was deleted in the meantime must not be created again.
     pub partition: String,
-    /// What the keys are made of: it must be as it was read.
+    /// The attributes that the keys are made of: they must be unchanged since they were read.
     pub unchanged: Vec<String>,
 }
 
 impl BackFill {
-    /// The condition of its UpdateItem: a second run, and a write in between, leave the item alone.
+    /// The condition of its UpdateItem: a second run, or a write in between, leaves the item unchanged.
     pub fn condition(&self) -> String {
         let mut names = Placeholders::default();
         let mut terms = vec![format!("attribute_exists({})", names.name(&self.partition))];
@@ -112,7 +116,7 @@ impl BackFill {
     }
 }
 
-/// Every item of an entity is put once more, under its new key.
+/// Puts every item of an entity again, under its new key.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Copy {
     pub entity: String,
@@ -127,6 +131,7 @@ fn formulas<S: Serializer>(derived: &[Derived], serializer: S) -> Result<S::Ok, 
     serializer.collect_map(derived.iter().map(|one| (&one.attribute, one.formula())))
 }
 
+/// How to undo a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rollback {
     /// Whether the step can be undone from what is in the database.
@@ -149,11 +154,11 @@ impl Rollback {
 pub struct Estimate {
     /// Items that are written.
     pub items: Option<f64>,
-    /// None where nobody but DynamoDB, or a person, sets the pace.
+    /// `None` if the duration depends on DynamoDB or on people.
     pub seconds: Option<f64>,
-    /// Write units each second that it is held to.
+    /// The limit on write units per second.
     pub rate: Option<f64>,
-    /// Why it is held to less than asked for.
+    /// Why the limit is lower than asked for.
     pub slowed: Option<String>,
     pub lines: Vec<Line>,
 }

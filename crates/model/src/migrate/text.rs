@@ -1,11 +1,11 @@
 //! The whole plan, for people.
 
 use super::step::Step;
-use super::{Change, Migration, Obstacle};
+use super::{ElementChange, Migration, Obstacle};
 use crate::check::figures;
 use crate::cost::dollars;
 
-impl Change {
+impl ElementChange {
     /// `+ index GSI2 of app-main: …`, `~ entity Order, key: … -> …`.
     pub fn line(&self) -> String {
         let member = self.member.as_ref().map(|member| format!(", {member}")).unwrap_or_default();

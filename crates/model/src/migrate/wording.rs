@@ -1,10 +1,10 @@
-//! Steps in words: what is done, how, and how to go back.
+//! Steps in words: what is done, how, and how to undo it.
 
 use super::layout::{Derived, Layout, table_named};
 use super::step::{Copy, DualWrites, Rollback, StepKind};
 use crate::model::{Index, KeySchema, Projection};
 
-/// What changed between reading and writing is left alone by the conditions, and found by the next run.
+/// The conditions leave an item alone that changed between reading and writing; the next run finds it.
 const AGAIN: &str = "run it again until a run writes nothing";
 
 pub fn title(layout: &Layout, kind: &StepKind) -> String {
@@ -31,7 +31,7 @@ pub fn title(layout: &Layout, kind: &StepKind) -> String {
         StepKind::CutOver { pattern, from, to } => match (from.is_empty(), to.is_empty()) {
             (true, _) => format!("Start {pattern}: {}", list(to)),
             (_, true) => format!("Stop {pattern}"),
-            _ => format!("Change {pattern} over: {}", list(to)),
+            _ => format!("Switch {pattern} over: {}", list(to)),
         },
         StepKind::DeleteIndex { table, index } => {
             format!("Delete index {index} of {table}, and wait until it is gone")
@@ -104,7 +104,7 @@ pub fn details(layout: &Layout, kind: &StepKind) -> Vec<String> {
             let index = table.and_then(|table| Some(table.index(table.index_named(index)?)));
             let mut details: Vec<String> = index.map(index_line).into_iter().collect();
             details.push(
-                "no other index of the table may be changing; it is not asked before it is ACTIVE".to_owned(),
+                "no other index of the table may be changing; don't query it before it is ACTIVE".to_owned(),
             );
             details
         }
@@ -191,20 +191,18 @@ pub fn rollback(kind: &StepKind) -> Rollback {
         StepKind::CreateTable { .. } => Rollback::by("delete the table"),
         StepKind::CreateIndex { .. } => Rollback::by("delete the index"),
         StepKind::StartDualWrites(writes) if writes.copies.is_empty() => Rollback::by(
-            "deploy the writers of before, then remove what was written: a later try must not find old values",
+            "deploy the previous writers, then remove what was written: a later attempt must not find old values",
         ),
-        StepKind::StartDualWrites(_) => {
-            Rollback::by("deploy the writers of before, then remove what was written, copies and attributes")
-        }
-        StepKind::BackFill(_) | StepKind::Copy(_) => {
-            Rollback::by("stop the job; no old pattern sees what it wrote, and it goes with the dual writes")
-        }
+        StepKind::StartDualWrites(_) => Rollback::by(
+            "deploy the previous writers, then remove the copies and attributes that were written",
+        ),
+        StepKind::BackFill(_) | StepKind::Copy(_) => Rollback::by(
+            "stop the job; no old pattern sees what it wrote, and undoing the dual writes removes it",
+        ),
         StepKind::CutOver { from, .. } if from.is_empty() => {
             Rollback::by("stop it: nothing depends on it yet")
         }
-        StepKind::CutOver { .. } => {
-            Rollback::by("deploy the reader of before: what it reads is still kept right")
-        }
+        StepKind::CutOver { .. } => Rollback::by("deploy the previous reader: its data is still maintained"),
         StepKind::DeleteIndex { .. } => Rollback::by("create it again: its keys are still written"),
         StepKind::EndDualWrites(_) => Rollback::by(
             "deploy the writers of both again, then a job that writes the old form of every item where it differs",

@@ -1,4 +1,4 @@
-//! Entities: their attributes, their keys, their places in indexes.
+//! Entities: their attributes, their keys, their entries in indexes.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,16 @@ use crate::predicate::Predicate;
 use crate::template::{Field, Template};
 use crate::{Span, Spanned};
 
+/// A kind of item.
 #[derive(Clone, Debug)]
 pub struct Entity {
     pub name: Spanned<String>,
     pub span: Span,
     pub description: Option<String>,
     pub table: TableId,
-    /// The attributes that tell one item from another, if the file says so.
+    /// The attributes that identify an item, if the file declares them.
     pub identity: Vec<Spanned<String>>,
-    /// None if keys are yet to be designed.
+    /// `None` if keys have not been designed yet.
     pub key: Option<EntityKey>,
     /// Declared ones, then those that only templates and patterns name. Key attributes with a template of
     /// their own (`PK`) are not among them.
@@ -30,13 +31,14 @@ pub struct Entity {
     pub size: Option<Spanned<Size>>,
     /// New items, as `1M per month`.
     pub growth: Option<Spanned<Growth>>,
-    /// How long after its writing an item's TTL lies, in seconds.
+    /// How long after it was written an item expires, in seconds.
     pub expires: Option<Spanned<u64>>,
     pub owner: Option<Spanned<String>>,
     /// Example items by their attributes; keys are rendered.
     pub samples: Vec<SampleRow>,
 }
 
+/// The templates of an entity's key in the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityKey {
     pub partition: Template,
@@ -44,7 +46,7 @@ pub struct EntityKey {
     pub span: Span,
 }
 
-/// How items of an entity stand in one index.
+/// The keys of an entity's items in one index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexEntry {
     pub index: IndexId,
@@ -53,25 +55,26 @@ pub struct IndexEntry {
     /// One template for each partition attribute of the index.
     pub partition: Vec<Template>,
     pub sort: Vec<Template>,
-    /// Whether the templates were written under `indexes`, or follow from attributes that items have anyway.
+    /// Whether the templates are declared under `indexes`, or follow from attributes that items have anyway.
     pub declared: bool,
     pub span: Span,
 }
 
+/// An attribute of an entity, with what the file declares about its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute {
     pub name: String,
     pub span: Span,
-    /// Whether it stands under `attributes`; else a template or pattern is all that names it.
+    /// Whether it is declared under `attributes`; else only a template or pattern names it.
     pub declared: bool,
     pub kind: AttributeKind,
     /// All values it can have, if they were listed.
     pub values: Vec<String>,
     /// The share of each of `values`, adding up to one; empty if not declared.
     pub shares: Vec<f64>,
-    /// The one value it always has.
+    /// The value that it has in every item.
     pub constant: Option<Value>,
-    /// Whether items can be without it.
+    /// Whether items can lack it.
     pub optional: bool,
     pub min: Option<f64>,
     pub max: Option<f64>,
@@ -80,7 +83,7 @@ pub struct Attribute {
     /// How many different values there are.
     pub distinct: Option<Spanned<f64>>,
     pub skew: Option<Spanned<Skew>>,
-    /// How it grows, if it is a list, set or text that is appended to: bytes.
+    /// Its growth in bytes, if it is a list, set or text that is appended to.
     pub growth: Option<Spanned<Growth>>,
     pub copy_of: Option<Spanned<CopyOf>>,
     pub sync: Option<Spanned<SyncOwner>>,
@@ -93,16 +96,17 @@ pub struct CopyOf {
     pub attribute: String,
 }
 
-/// Who keeps a copy right when the original changes.
+/// What keeps a copy up to date when the original changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncOwner {
     Stream,
     Transaction,
     Application,
-    /// The copy is meant to stay as it was: the price at the time of the order.
+    /// The copy keeps its first value: the price at the time of the order.
     Never,
 }
 
+/// The type of an attribute in the file; several are stored as the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttributeKind {
     String,
@@ -125,9 +129,10 @@ pub enum AttributeKind {
     Map,
 }
 
+/// A literal row of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleRow {
-    /// To refer to it from `expect`.
+    /// The name that `expect` refers to.
     pub name: Option<Spanned<String>>,
     pub values: IndexMap<String, Spanned<Value>>,
     pub span: Span,
@@ -158,6 +163,7 @@ impl Entity {
 }
 
 impl IndexEntry {
+    /// The key templates in this index: partition, then sort.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         self.partition.iter().chain(&self.sort)
     }
@@ -167,7 +173,7 @@ impl IndexEntry {
         self.when.as_ref().is_none_or(|when| when.holds(|name| values.get(name).cloned()))
     }
 
-    /// How many partition keys the items of the entity have in the index; endless if the file does not say.
+    /// How many partition keys the items of the entity have in the index; infinite if not declared.
     pub fn partition_keys(&self, entity: &Entity) -> f64 {
         let values = |field: &Field| match field.shards() {
             Some(shards) => Some(shards as f64),
@@ -179,7 +185,7 @@ impl IndexEntry {
 }
 
 impl Attribute {
-    /// A string nobody declared more about.
+    /// A string attribute without further declarations.
     pub fn implied(name: &str, span: Span) -> Attribute {
         Attribute {
             name: name.to_owned(),
@@ -201,18 +207,18 @@ impl Attribute {
         }
     }
 
-    /// Whether it holds text that somebody wrote.
+    /// Whether it holds free text.
     pub fn is_text(&self) -> bool {
         self.kind == AttributeKind::String && self.values.is_empty()
     }
 
-    /// The share of items that have this value, by what the file says of it.
+    /// The share of items that have this value, if declared.
     pub fn share_of(&self, value: &str) -> Option<f64> {
         let position = self.values.iter().position(|one| one == value)?;
         Some(self.shares.get(position).copied().unwrap_or(1.0 / self.values.len() as f64))
     }
 
-    /// How many different values it can have, where that is known.
+    /// How many different values it can have, if known.
     pub fn cardinality(&self) -> Option<f64> {
         if self.constant.is_some() {
             return Some(1.0);

@@ -10,34 +10,36 @@ use super::quantity::{Rate, Returns, Skew};
 use crate::predicate::{Operand, Predicate};
 use crate::{Span, Spanned};
 
+/// An access pattern.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     pub id: Spanned<String>,
     pub span: Span,
     pub description: Option<String>,
-    /// One action alone, or several in a transaction or batch.
+    /// A single action, or several in a transaction or batch.
     pub grouping: Grouping,
     pub actions: Vec<Action>,
     pub rate: Option<Spanned<Rate>>,
-    /// How requests fall on partition keys.
+    /// How requests are distributed over partition keys.
     pub skew: Option<Spanned<Skew>>,
     pub consistency: Option<Spanned<Consistency>>,
-    /// The index that must serve it, if the file says which.
+    /// The index that must serve it, if the file names one.
     pub index: Option<Spanned<String>>,
     pub fan_out: Option<Spanned<FanOut>>,
-    /// The share of reads that a cache answers before the table is asked.
+    /// The share of reads that a cache answers instead of the table.
     pub cached: Option<Spanned<f64>>,
-    /// The share of writes whose condition fails; they are paid for all the same.
+    /// The share of writes whose condition fails; they are billed too.
     pub fails: Option<Spanned<f64>>,
-    /// Who serves it, if not the table: `OpenSearch`.
+    /// What serves it, if not the table: `OpenSearch`.
     pub external: Option<Spanned<String>>,
     /// The request as the application sends it, member by member as in the API.
     pub request: Option<Spanned<serde_json::Value>>,
-    /// Where the value of each member of `request` stands; for text without its quotes.
+    /// The span of each member's value in `request`; without the quotes of a text.
     pub request_members: BTreeMap<String, Span>,
     pub expect: Vec<Expectation>,
 }
 
+/// Whether the actions of a pattern are one request, a transaction or a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
     Single,
@@ -59,6 +61,7 @@ pub enum ActionKind {
     Write(Write),
 }
 
+/// An action that reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
     pub verb: ReadVerb,
@@ -68,11 +71,11 @@ pub struct Read {
     pub by: Vec<Spanned<String>>,
     /// `where`: which items are wanted.
     pub conditions: Option<Predicate>,
-    /// `filter`: what DynamoDB drops after it has read.
+    /// `filter`: drops items after DynamoDB has read them.
     pub filter: Option<Predicate>,
     pub order: Vec<OrderBy>,
     pub limit: Option<Spanned<u64>>,
-    /// How many items there are to be found.
+    /// How many items match.
     pub returns: Option<Spanned<Returns>>,
     /// Whether the reader follows `LastEvaluatedKey`.
     pub paged: Option<Spanned<bool>>,
@@ -100,26 +103,27 @@ pub struct OrderBy {
     pub descending: bool,
 }
 
+/// An action that writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Write {
     pub verb: WriteVerb,
     pub entity: Spanned<EntityId>,
-    /// `by`: what finds the item. Empty for `create` and `put`, which know every attribute.
+    /// `by`: identifies the item. Empty for `create` and `put`, which know every attribute.
     pub by: Vec<Spanned<String>>,
-    /// `knows`: what the writer has at hand besides.
+    /// `knows`: further attributes whose values the writer knows.
     pub knows: Vec<Spanned<String>>,
-    pub set: Vec<Change>,
+    pub set: Vec<AttributeChange>,
     /// Counters: `ADD`.
-    pub add: Vec<Change>,
+    pub add: Vec<AttributeChange>,
     pub remove: Vec<Spanned<String>>,
     pub condition: Option<Predicate>,
-    /// The attribute that optimistic locking compares and raises.
+    /// The attribute that optimistic locking compares and increments.
     pub version: Option<Spanned<String>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteVerb {
-    /// PutItem that must not find an item.
+    /// A PutItem on the condition that there is no such item.
     Create,
     Put,
     Update,
@@ -130,7 +134,7 @@ pub enum WriteVerb {
 
 /// `status: OPEN -> SHIPPED`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct AttributeChange {
     pub attribute: Spanned<String>,
     pub from: Option<Operand>,
     pub to: Option<Operand>,
@@ -142,14 +146,15 @@ pub enum Consistency {
     Strong,
 }
 
+/// How many requests a pattern may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FanOut {
     Allowed,
-    /// At most so many requests.
+    /// At most this many requests.
     Most(u64),
 }
 
-/// With these values given, exactly these sample rows come back, in this order.
+/// With these values given, the pattern returns exactly these sample rows, in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     pub given: IndexMap<String, Spanned<Value>>,
@@ -178,7 +183,7 @@ impl Pattern {
 }
 
 impl Read {
-    /// What an attribute is known to be: the literal or parameter of an equality, or just known (`by`).
+    /// Whether the reader knows the attribute: by an equality, or by `by`.
     pub fn knows(&self, attribute: &str) -> bool {
         self.by.iter().any(|known| known.value == attribute)
             || self.conditions.as_ref().is_some_and(|where_| where_.equality(attribute).is_some())

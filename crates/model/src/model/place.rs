@@ -1,4 +1,4 @@
-//! Where items of an entity lie: in the table, and in each index they can be in.
+//! Where items of an entity are stored: in the table, and in each index they can be in.
 
 use super::{Entity, EntityId, Index, IndexEntry, IndexId, KeyAttribute, KeySchema, Model, Table, TableId};
 use crate::Span;
@@ -11,7 +11,7 @@ pub struct Place<'m> {
     pub table: &'m Table,
     pub entity_id: EntityId,
     pub entity: &'m Entity,
-    /// The index, or none for the table itself.
+    /// The index; `None` for the table itself.
     pub index: Option<(IndexId, &'m Index, &'m IndexEntry)>,
     pub schema: &'m KeySchema,
 }
@@ -43,7 +43,7 @@ impl<'m> Place<'m> {
         }
     }
 
-    /// Where the keys are written.
+    /// The span of the keys in the file.
     pub fn span(self) -> Span {
         match (self.index, &self.entity.key) {
             (Some((_, _, entry)), _) => entry.span,
@@ -63,6 +63,7 @@ impl Model {
         self.entity_ids().flat_map(|id| self.places_of(id)).collect()
     }
 
+    /// The table, and each index, that items of the entity can be in.
     pub fn places_of(&self, entity_id: EntityId) -> Vec<Place<'_>> {
         let entity = self.entity(entity_id);
         let table_id = entity.table;

@@ -6,7 +6,7 @@ use super::EntityId;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Count {
     pub typical: f64,
-    /// The most there can be (of one parent, if `per`).
+    /// The maximum (for one parent, if `per`).
     pub max: Option<f64>,
     pub per: Option<EntityId>,
 }
@@ -46,14 +46,14 @@ impl Growth {
 /// `800/s`, `{ average: 800/s, peak: 3000/s, curve: [..24 weights..] }`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rate {
-    /// Requests each second, over a day.
+    /// Requests per second, over a day.
     pub average: f64,
     pub peak: Option<f64>,
     pub curve: Option<Curve>,
 }
 
 impl Rate {
-    /// The rate that capacity and heat have to bear.
+    /// The rate that capacity and heat must sustain.
     pub fn peak(&self) -> f64 {
         let by_curve = self.curve.as_ref().map_or(self.average, |curve| self.average * curve.peak_factor());
         self.peak.unwrap_or(by_curve).max(self.average)
@@ -65,7 +65,7 @@ impl Rate {
 pub struct Curve(pub [f64; 24]);
 
 impl Curve {
-    /// How far the busiest hour lies above the mean.
+    /// How many times the mean the busiest hour is.
     pub fn peak_factor(&self) -> f64 {
         let mean = self.0.iter().sum::<f64>() / 24.0;
         let busiest = self.0.iter().copied().fold(0.0, f64::max);
@@ -73,7 +73,7 @@ impl Curve {
     }
 }
 
-/// How unevenly requests, or values, fall on keys.
+/// How unevenly requests, or values, are distributed over keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Skew {
     Uniform,
@@ -112,7 +112,7 @@ fn generalised_harmonic(n: f64, s: f64) -> f64 {
     head + tail
 }
 
-/// How many items a read gives back: `20`, `{ typical: 20, max: 500 }`.
+/// How many items a read returns: `20`, `{ typical: 20, max: 500 }`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Returns {
     pub typical: f64,

@@ -1,4 +1,4 @@
-//! How the rules are set, and what the file allows with a reason.
+//! Settings of rules, and findings that the file allows with a reason.
 
 use indexmap::IndexMap;
 
@@ -15,6 +15,7 @@ pub struct RuleSetting {
     pub span: Span,
 }
 
+/// The level that the file gives a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleLevel {
     Off,
@@ -26,7 +27,7 @@ pub enum RuleLevel {
 pub struct Allowance {
     pub rule: RuleId,
     pub reason: String,
-    /// The element it stands in; the whole file at the top.
+    /// The element that it is declared in; the whole file for the top level.
     pub scope: Span,
     pub span: Span,
 }

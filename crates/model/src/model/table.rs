@@ -6,11 +6,12 @@ use super::entity::SampleRow;
 use super::{IndexId, quantity::Size};
 use crate::{Span, Spanned};
 
+/// A table with its settings and indexes.
 #[derive(Clone, Debug)]
 pub struct Table {
     pub name: Spanned<String>,
     pub span: Span,
-    /// None in a model whose keys are yet to be designed.
+    /// `None` in a model whose keys have not been designed yet.
     pub key: Option<KeySchema>,
     pub billing: Spanned<Billing>,
     pub throughput: Throughput,
@@ -25,10 +26,11 @@ pub struct Table {
     pub owner: Option<Spanned<String>>,
     pub tags: Vec<(String, String)>,
     pub indexes: Vec<Index>,
-    /// Literal rows, key attributes and all.
+    /// Literal rows, keys included.
     pub samples: Vec<SampleRow>,
 }
 
+/// The key attributes of a table or index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeySchema {
     /// One for a table or local index; up to four for a global index.
@@ -37,6 +39,7 @@ pub struct KeySchema {
     pub sort: Vec<KeyAttribute>,
 }
 
+/// A key attribute and its type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyAttribute {
     pub name: String,
@@ -45,16 +48,17 @@ pub struct KeyAttribute {
     pub span: Span,
 }
 
+/// A secondary index.
 #[derive(Clone, Debug)]
 pub struct Index {
     pub name: Spanned<String>,
-    /// Where it is declared; where an entity first names it, if it is not.
+    /// Where it is declared; if it is not, where an entity first names it.
     pub span: Span,
     pub kind: IndexKind,
     pub key: KeySchema,
     pub projection: Spanned<Projection>,
     pub throughput: Throughput,
-    /// What the index's items take, if it was measured.
+    /// The size of the index's items, if it was measured.
     pub size: Option<Spanned<Size>>,
 }
 
@@ -77,19 +81,20 @@ pub enum Billing {
     Provisioned,
 }
 
+/// Read and write capacity.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Throughput {
     pub read: Option<Spanned<Capacity>>,
     pub write: Option<Spanned<Capacity>>,
 }
 
-/// Provisioned units, how they scale, or the most that on-demand may use (`max` alone).
+/// Provisioned units, how they scale, or the maximum for on-demand (`max` alone).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Capacity {
     pub units: Option<u64>,
     pub min: Option<u64>,
     pub max: Option<u64>,
-    /// The utilisation that auto scaling aims at, between 0 and 1.
+    /// The target utilisation of auto scaling, between 0 and 1.
     pub target: Option<f64>,
     pub scale_in_seconds: Option<u64>,
     pub scale_out_seconds: Option<u64>,
@@ -140,6 +145,7 @@ impl KeySchema {
         self.partition.iter().chain(&self.sort)
     }
 
+    /// Whether the attribute is part of the key.
     pub fn names(&self, attribute: &str) -> bool {
         self.attributes().any(|key| key.name == attribute)
     }
@@ -155,7 +161,7 @@ impl Billing {
 }
 
 impl StreamView {
-    /// As the API calls it.
+    /// The name in the API.
     pub fn api_name(self) -> &'static str {
         match self {
             StreamView::Keys => "KEYS_ONLY",

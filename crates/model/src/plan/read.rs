@@ -25,7 +25,7 @@ pub fn plan(model: &Model, pattern: &Pattern, read: &Read) -> ReadPlan {
     asked.best()
 }
 
-/// What the pattern wants.
+/// What the pattern asks for.
 struct Asked<'m> {
     model: &'m Model,
     pattern: &'m Pattern,
@@ -80,7 +80,7 @@ impl<'m> Asked<'m> {
         self.pattern.consistency.as_ref().is_some_and(|consistency| consistency.value == Consistency::Strong)
     }
 
-    /// The source with the least wrong; the table before an index, a narrow index before a wide one.
+    /// The source with the fewest gaps; the table before an index, a narrow index before a wide one.
     fn best(&self) -> ReadPlan {
         let table = self.table();
         let wanted = self.pattern.index.as_ref().map(|name| table.index_named(name));
@@ -195,7 +195,7 @@ impl<'m> Asked<'m> {
         gaps
     }
 
-    /// Dropping items that TTL has not yet removed selects nothing.
+    /// A filter that drops items which TTL has not yet removed does not count as selecting.
     fn filter_gap(&self, services: &[Service]) -> Option<Gap> {
         let ttl = self.table().ttl.as_ref().map(|ttl| ttl.value.as_str());
         let mut attributes: Vec<String> = services
@@ -306,7 +306,7 @@ impl<'m> Asked<'m> {
         }
     }
 
-    /// How many values the reader would ask for: one if it is known, several with `in`.
+    /// How many values the reader would ask for: one if the attribute is known, several with `in`.
     fn known(&self, attribute: &str) -> Option<u64> {
         if self.read.knows(attribute) {
             return Some(1);
@@ -374,7 +374,7 @@ impl<'m> Asked<'m> {
         walk.conditions.push(SortCondition::Equal(template.clone()));
     }
 
-    /// What the keys leave over must be filtered.
+    /// What the keys do not cover must be filtered.
     fn serve_filter(&self, keys: &Keys<'m>, walk: &Walk<'m>, entity: &Entity, service: &mut Service) {
         let in_partition = |name: &str| {
             keys.partition.iter().flat_map(|template| template.attributes()).any(|one| one == name)
@@ -416,7 +416,7 @@ impl<'m> Asked<'m> {
         service.forward = !backward.unwrap_or(false);
     }
 
-    /// Whether the pattern asks only for items for which the predicate holds.
+    /// Whether the pattern asks only for items that match the predicate.
     fn implies(&self, when: &Predicate) -> bool {
         when.terms.iter().all(|term| {
             let asked = self.read.conditions.as_ref().and_then(|where_| where_.equality(&term.attribute));
@@ -438,13 +438,13 @@ impl<'m> Asked<'m> {
 struct Walk<'m> {
     conditions: Vec<SortCondition>,
     served: Vec<&'m str>,
-    /// The fields from the first unknown one on: the order of the result.
+    /// The fields from the first unknown one on: they order the result.
     rest: Vec<&'m Field>,
     fan_out: u64,
     complete: bool,
 }
 
-/// Shards and buckets break the order of the attribute they are made of.
+/// Shards and buckets do not keep the order of their attribute.
 fn serves_range(field: &Field) -> bool {
     matches!(field.form, Form::Attribute(_) | Form::Descending { .. } | Form::Lower(_))
 }
@@ -453,7 +453,7 @@ fn key_serves(term: &Term) -> bool {
     term.operator.is_range() || matches!(term.operator, Operator::Equal | Operator::In)
 }
 
-/// One entity: its own condition. Several: what their keys begin with in common.
+/// One entity: its own condition. Several: the common prefix of their keys.
 fn common_sort(services: &[Service]) -> Vec<SortCondition> {
     let [first, others @ ..] = services else { return Vec::new() };
     if others.iter().all(|other| other.sort == first.sort) {
@@ -474,7 +474,7 @@ fn prefix_of(condition: Option<&SortCondition>) -> Vec<Part> {
     }
 }
 
-/// Equal parts, then what two literals begin with in common.
+/// Equal parts, then the common prefix of two literals.
 fn shared(one: &[Part], other: &[Part]) -> Vec<Part> {
     let mut shared = Vec::new();
     for (one, other) in one.iter().zip(other) {

@@ -2,16 +2,18 @@
 
 use super::{Gap, WriteOperation, WritePlan};
 use crate::Model;
-use crate::model::{Change, Entity, EntityKey, IndexEntry, IndexId, Projection, Table, Write, WriteVerb};
+use crate::model::{
+    AttributeChange, Entity, EntityKey, IndexEntry, IndexId, Projection, Table, Write, WriteVerb,
+};
 use crate::predicate::{Operand, Operator, Term};
 use crate::template::Template;
 
-/// Whether the item stands in the index.
+/// Whether the item is in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Membership {
     Out,
     In,
-    /// It depends on values the model does not fix.
+    /// It depends on values that the model does not fix.
     Perhaps,
 }
 
@@ -74,8 +76,8 @@ fn gaps(entity: &Entity, write: &Write) -> Vec<Gap> {
     gaps
 }
 
-/// A writer that changes part of a composed index key must know the rest of it. Attributes that key an index
-/// as they are the database keeps right.
+/// A writer that changes part of a composed index key must know the rest of it. The database maintains index keys
+/// that are plain attributes.
 fn index_gap(write: &Write, entry: &IndexEntry) -> Option<Gap> {
     if write.verb != WriteVerb::Update || !entry.declared {
         return None;
@@ -122,7 +124,7 @@ fn effect(table: &Table, entity: &Entity, write: &Write, entry: &IndexEntry) -> 
     IndexEffect { index: entry.index, before, after, key_changes, projected_changes }
 }
 
-/// If nothing that membership depends on changes, the item is after as it was before.
+/// If nothing that membership depends on changes, membership stays the same.
 fn unchanged(
     write: &Write,
     entry: &IndexEntry,
@@ -150,7 +152,7 @@ fn projects(table: &Table, entity: &Entity, index: IndexId, name: &str) -> bool 
     }
 }
 
-/// By the value each attribute of `when` has, as far as the write tells.
+/// Decides by the value of each attribute in `when`, as far as the write determines it.
 fn member<'w>(
     write: &'w Write,
     entry: &IndexEntry,
@@ -181,16 +183,17 @@ fn holds(term: &Term, operand: &Operand) -> Option<bool> {
     }
 }
 
-fn change<'w>(write: &'w Write, attribute: &str) -> Option<&'w Change> {
+fn change<'w>(write: &'w Write, attribute: &str) -> Option<&'w AttributeChange> {
     write.set.iter().find(|change| change.attribute.value == attribute)
 }
 
-/// `OPEN -> SHIPPED` and a condition `status = OPEN` both tell what was.
+/// `OPEN -> SHIPPED` and a condition `status = OPEN` both determine the old value.
 pub fn before_value<'w>(write: &'w Write, attribute: &str) -> Option<&'w Operand> {
     let from = change(write, attribute).and_then(|change| change.from.as_ref());
     from.or_else(|| write.condition.as_ref()?.equality(attribute))
 }
 
+/// The value of an attribute after the write, if the write determines it.
 pub fn after_value<'w>(write: &'w Write, attribute: &str) -> Option<&'w Operand> {
     match change(write, attribute) {
         Some(change) => change.to.as_ref(),

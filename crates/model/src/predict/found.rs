@@ -1,5 +1,5 @@
-//! How many items there are: found by a read, or under one partition key. From what the file says of
-//! counts, values and relations.
+//! How many items there are: found by a read, or under one partition key. Calculated from the counts, values and
+//! relations that the file declares.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::model::{Entity, EntityId, Place, Read};
 use crate::predicate::{Operand, Operator};
 use crate::template::{Field, Form, Template};
 
-/// Items of one entity that the key condition finds: what filters drop is read, and counts. None if the
-/// file does not say how many there are.
+/// Items of one entity that the key condition finds; those that filters drop are read too. `None` if the
+/// file does not declare how many there are.
 pub fn examined(model: &Model, read: &Read, entity: EntityId, filtered: &[&str]) -> Option<f64> {
     let known = known(read).into_iter().filter(|(name, _)| !filtered.contains(name));
     let known: Vec<_> = known.filter(|(name, _)| model.entity(entity).attribute(name).is_some()).collect();
@@ -34,7 +34,7 @@ pub fn examined_at_most(model: &Model, read: &Read, entity: EntityId) -> Option<
     Some(if found <= 1.0 { found } else { found * growth })
 }
 
-/// Attributes fixed to one value, with that value if the file tells it.
+/// Attributes fixed to one value, with the value if the file has it.
 fn known(read: &Read) -> Vec<(&str, Option<&str>)> {
     let by = read.by.iter().map(|name| (name.value.as_str(), None));
     let terms = read.conditions.iter().flat_map(|conditions| &conditions.terms);
@@ -52,8 +52,8 @@ fn identifies(entity: &Entity, known: &[(&str, Option<&str>)]) -> bool {
     entity.key.is_some() && identity(entity).is_subset(&known)
 }
 
-/// The share of `found` items that have one value of an attribute. Of an attribute nobody said anything
-/// about, each item is taken to have a value of its own: it is looked up by it.
+/// The share of `found` items that have one value of an attribute. If nothing is declared, each item is assumed to
+/// have a value of its own, because it is looked up by it.
 fn share(model: &Model, id: EntityId, name: &str, literal: Option<&str>, found: f64) -> f64 {
     let attribute = model.entity(id).attribute(name);
     let declared = attribute.and_then(|attribute| {
@@ -64,7 +64,7 @@ fn share(model: &Model, id: EntityId, name: &str, literal: Option<&str>, found: 
     declared.or_else(|| related().map(|items| 1.0 / items.max(1.0))).unwrap_or(1.0 / found.max(1.0))
 }
 
-/// The entity an attribute names: `Order` for `orderId`, else the one with the shortest key that needs it.
+/// The entity that an attribute names: `Order` for `orderId`, else the one with the shortest key that needs it.
 fn owner(model: &Model, attribute: &str) -> Option<EntityId> {
     let plain = |text: &str| text.to_lowercase().replace('_', "");
     let named = |id: &EntityId| plain(attribute) == format!("{}id", plain(&model.entity(*id).name));
@@ -74,8 +74,8 @@ fn owner(model: &Model, attribute: &str) -> Option<EntityId> {
     })
 }
 
-/// How many items of an entity lie under one partition key, at most; none if the file does not say. Rules
-/// accuse nobody on a guess, so nothing is assumed here, as it is for reads.
+/// The most items of an entity under one partition key; `None` if not declared. Unlike for reads nothing is assumed
+/// here, because rules must not report a guess.
 ///
 /// `20 per Customer` is 20 under a key made of what identifies a customer, and no more if the key has other
 /// parts besides; a line item, `5 per Order`, is 100 under it. A count of its own is divided by how many
@@ -99,7 +99,7 @@ pub fn items_per_key(model: &Model, place: Place<'_>) -> Option<f64> {
         let Some(parent) = count.per else {
             return Some((items / keys(model, current, &key)?).max(1.0));
         };
-        // What the parent does not know of the key can only make the collection smaller.
+        // The parts of the key that the parent does not have can only make the collection smaller.
         key = key.intersection(&identity(model.entity(parent))).copied().collect();
         if key.is_empty() {
             return None;
@@ -109,7 +109,7 @@ pub fn items_per_key(model: &Model, place: Place<'_>) -> Option<f64> {
     None
 }
 
-/// The attribute that a field tells all of: a bucket or shard is shared by many values.
+/// The attribute that a field holds completely: a bucket or shard is shared by many values.
 pub fn whole(field: &Field) -> Option<&str> {
     match &field.form {
         Form::Attribute(name) | Form::Lower(name) | Form::Descending { attribute: name, .. } => Some(name),
@@ -122,7 +122,7 @@ pub fn identity(entity: &Entity) -> BTreeSet<&str> {
     entity.key_templates().flat_map(Template::attributes).collect()
 }
 
-/// How many different keys these attributes give.
+/// How many different keys these attributes have.
 fn keys(model: &Model, entity: EntityId, attributes: &BTreeSet<&str>) -> Option<f64> {
     attributes.iter().map(|name| model.entity(entity).attribute(name)?.cardinality()).product()
 }

@@ -1,6 +1,6 @@
-//! Predictions for items that are known: the rows they have in indexes, and what writing them costs.
+//! Predictions for known items: their rows in indexes, and what writing them costs.
 //!
-//! By the model alone, apart from the database: the proof compares the two.
+//! Uses the model alone and not the database: the proof compares the two.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub fn size_bytes(values: &Values) -> usize {
     values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect::<Item>().size_bytes()
 }
 
-/// The item's row in an index: none unless it has every key attribute.
+/// The item's row in an index; `None` unless it has every key attribute.
 pub fn row(table: &Table, index: IndexId, item: &Values) -> Option<Values> {
     let index = table.index(index);
     let has = |name: &str, kind| item.get(name).is_some_and(|value| value.kind() == kind);

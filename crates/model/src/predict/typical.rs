@@ -1,4 +1,4 @@
-//! Predictions from what the file declares: sizes, counts, shares. What a pattern costs on an ordinary day.
+//! Predictions from what the file declares: sizes, counts, shares. What a pattern typically costs.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::model::{
     Projection, Read, TableId, Write, WriteVerb,
 };
 use crate::plan::{
-    self, Filter, IndexEffect, Membership, Plan, ReadOperation, ReadPlan, StepKind, WritePlan,
+    self, ActionPlan, Filter, IndexEffect, Membership, Plan, ReadOperation, ReadPlan, WritePlan,
 };
 use crate::predicate::{Operand, Operator, Predicate, Term};
 use crate::sample::{Scale, sample};
@@ -37,12 +37,12 @@ pub struct Prediction {
     pub write: BTreeMap<TableId, Units>,
 }
 
-/// What to reckon with where the model leaves open whether an item is in a sparse index.
+/// What to assume if the model leaves open whether an item is in a sparse index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
-    /// By the share of items for which the index's condition holds.
-    Weighed,
-    /// The dearest that can happen.
+pub enum Assumption {
+    /// Weighted by the share of items that match the index's condition.
+    Weighted,
+    /// The most expensive case.
     Worst,
 }
 
@@ -57,7 +57,7 @@ impl Prediction {
 }
 
 impl Footprints {
-    /// From example items, which have the declared sizes.
+    /// Measured on example items, which have the declared sizes.
     pub fn new(model: &Model) -> Footprints {
         let sample = sample(model, Scale { roots: 1, children: 1 });
         let of = |id| {
@@ -73,7 +73,7 @@ impl Footprints {
 }
 
 impl Footprint {
-    /// Of its row in the index, or of the item itself. An index holds nothing of an entity that is not in it.
+    /// The size of the row in the index, or of the item itself; 0 if the entity is not in the index.
     pub fn bytes(&self, index: Option<IndexId>) -> usize {
         index.map_or(self.item_bytes, |index| self.rows.get(&index).copied().unwrap_or(0))
     }
@@ -112,9 +112,9 @@ pub fn pattern(
     footprints: &Footprints,
     pattern: &Pattern,
     plan: &Plan,
-    doubt: Doubt,
+    assumption: Assumption,
 ) -> Prediction {
-    let forecast = Forecast { model, footprints, pattern, doubt };
+    let forecast = Forecast { model, footprints, pattern, assumption };
     let mut prediction = Prediction::default();
     for (action, step) in pattern.actions.iter().zip(&plan.steps) {
         forecast.action(action, &step.kind, &mut prediction);
@@ -125,16 +125,16 @@ pub fn pattern(
     prediction
 }
 
-/// What one of its actions takes: where heat comes from.
+/// What one of its actions takes; heat is calculated from it.
 pub fn action(
     model: &Model,
     footprints: &Footprints,
     pattern: &Pattern,
-    (action, step): (&Action, &StepKind),
-    doubt: Doubt,
+    (action, step): (&Action, &ActionPlan),
+    assumption: Assumption,
 ) -> Prediction {
     let mut prediction = Prediction::default();
-    Forecast { model, footprints, pattern, doubt }.action(action, step, &mut prediction);
+    Forecast { model, footprints, pattern, assumption }.action(action, step, &mut prediction);
     prediction
 }
 
@@ -142,19 +142,19 @@ struct Forecast<'a> {
     model: &'a Model,
     footprints: &'a Footprints,
     pattern: &'a Pattern,
-    doubt: Doubt,
+    assumption: Assumption,
 }
 
 impl Forecast<'_> {
-    fn action(&self, action: &Action, step: &StepKind, prediction: &mut Prediction) {
+    fn action(&self, action: &Action, step: &ActionPlan, prediction: &mut Prediction) {
         let times = action.times as f64;
         match (&action.kind, step) {
-            (ActionKind::Read(read), StepKind::Read(plan)) => {
+            (ActionKind::Read(read), ActionPlan::Read(plan)) => {
                 let (requests, units) = self.read(read, plan);
                 prediction.requests += requests * times;
                 *prediction.read.entry(plan.table).or_default() += units.times(times);
             }
-            (ActionKind::Write(write), StepKind::Write(plan)) => {
+            (ActionKind::Write(write), ActionPlan::Write(plan)) => {
                 prediction.requests += times;
                 *prediction.write.entry(plan.table).or_default() += self.write(write, plan).times(times);
             }
@@ -184,7 +184,7 @@ impl Forecast<'_> {
         (fan_out * pages, units)
     }
 
-    /// How many items, and their bytes in what is walked.
+    /// How many items are examined, and their bytes in the table or index that is read.
     fn examined(&self, read: &Read, plan: &ReadPlan) -> (f64, f64) {
         let bytes = |id: EntityId| self.footprints.of(id).bytes(plan.index) as f64;
         if plan.operation == ReadOperation::Scan {
@@ -207,7 +207,7 @@ impl Forecast<'_> {
         if items > 0.0 { (wanted, sum / items * wanted) } else { (0.0, 0.0) }
     }
 
-    /// A local index fetches what it does not hold from the table, item by item.
+    /// Whether a local index has to fetch missing attributes from the table, item by item.
     fn completes_from_table(&self, read: &Read, plan: &ReadPlan) -> bool {
         let Some(index) = plan.index.map(|index| self.model.table(plan.table).index(index)) else {
             return false;
@@ -257,20 +257,20 @@ impl Forecast<'_> {
             |name: &str| when.is_some_and(|when| when.terms.iter().any(|term| term.attribute.value == name));
         let moves = write.verb != WriteVerb::Update || plan::changed(write).any(depends);
         let outcomes = outcomes(effect, share, moves);
-        // A put that finds an item may give it another index key; ordinarily it finds none.
-        let replaces = write.verb == WriteVerb::Put && self.doubt == Doubt::Worst;
+        // A put that replaces an item may change its index key; typically there is no item to replace.
+        let replaces = write.verb == WriteVerb::Put && self.assumption == Assumption::Worst;
         let key_changes =
             effect.key_changes || (replaces && has_own_key(self.model, plan.entity, effect.index));
         let effect = IndexEffect { key_changes, ..effect.clone() };
         let cost = |was: bool, is: bool| row_change(&effect, was, is, bytes).units();
-        match self.doubt {
-            // A write whose condition fails leaves the indexes alone.
-            Doubt::Weighed => {
+        match self.assumption {
+            // A write whose condition fails does not change indexes.
+            Assumption::Weighted => {
                 let fails = self.pattern.fails.as_ref().map_or(0.0, |fails| fails.value);
                 let weighed = outcomes.iter().map(|(weight, was, is)| weight * cost(*was, *is));
                 weighed.sum::<f64>() * (1.0 - fails)
             }
-            Doubt::Worst => outcomes.iter().map(|(_, was, is)| cost(*was, *is)).fold(0.0, f64::max),
+            Assumption::Worst => outcomes.iter().map(|(_, was, is)| cost(*was, *is)).fold(0.0, f64::max),
         }
     }
 }
@@ -283,7 +283,7 @@ fn has_own_key(model: &Model, entity: EntityId, index: IndexId) -> bool {
     templates.any(|template| template.attributes().any(|name| !fixed(name)))
 }
 
-/// The share of items for which a predicate holds; all of them where nothing is declared.
+/// The share of items that match a predicate; all of them if nothing is declared.
 pub fn share(model: &Model, entity: EntityId, when: &Predicate) -> f64 {
     when.terms.iter().map(|term| share_of_term(model, entity, term)).product()
 }
@@ -299,7 +299,7 @@ fn share_of_term(model: &Model, entity: EntityId, term: &Term) -> f64 {
     }
 }
 
-/// What can happen, by its likelihood: whether the item was in the index, and whether it is.
+/// The possible outcomes with their probabilities: whether the item was in the index, and whether it is.
 fn outcomes(effect: &IndexEffect, share: f64, moves: bool) -> Vec<(f64, bool, bool)> {
     let weight = |membership: Membership, member: bool| match membership {
         Membership::In => f64::from(member),

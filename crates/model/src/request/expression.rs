@@ -1,37 +1,38 @@
-//! Terms of the model -> expressions of the API. Every value goes through a placeholder, called as the attribute
-//! it is compared with; a name does only if it can't stand in an expression as it is.
+//! Terms of the model -> expressions of the API. Every value has a placeholder, named after the attribute that
+//! it is compared with; a name has one only if it can't be used in an expression directly.
 
 use std::collections::BTreeMap;
 
 use expression::is_reserved;
-use item::{Value, ValueBuf};
+use item::{Placeholder, Value, ValueBuf};
 
 use super::Given;
 use crate::model::{AttributesRead, Entity, IndexId, IndexKind, KeySchema, Projection, Table};
 use crate::predicate::{Operator, Term};
 
-/// Why an attribute can't stand in an expression under its own name.
+/// Why an expression can't use an attribute under its own name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alias {
     ReservedWord,
-    /// It has characters that mean something there, or nothing.
+    /// It has characters that an expression can't have, or that have a meaning there.
     OddCharacters,
 }
 
 impl Alias {
+    /// Why the attribute needs a placeholder; `None` if it does not.
     pub fn needed(attribute: &str) -> Option<Alias> {
         let plain = attribute.starts_with(|first: char| first.is_ascii_alphabetic())
             && attribute.chars().all(|one| one.is_ascii_alphanumeric() || one == '_');
         if !plain {
             return Some(Alias::OddCharacters);
         }
-        // REMOVE is on no list, and begins a clause of an update all the same.
+        // REMOVE is not a reserved word, but it begins a clause of an update.
         let reserved = is_reserved(attribute) || attribute.eq_ignore_ascii_case("REMOVE");
         reserved.then_some(Alias::ReservedWord)
     }
 }
 
-/// What of a name a placeholder can be called: letters, digits, `_`.
+/// The characters of a name that a placeholder can have: letters, digits, `_`.
 fn word(attribute: &str) -> String {
     let letters: String =
         attribute.chars().filter(|one| one.is_ascii_alphanumeric() || *one == '_').collect();
@@ -57,7 +58,7 @@ pub struct Placeholders {
 }
 
 impl Placeholders {
-    /// The attribute as it stands in an expression.
+    /// The attribute as an expression writes it.
     pub fn name(&mut self, attribute: &str) -> String {
         if Alias::needed(attribute).is_none() {
             return attribute.to_owned();
@@ -65,14 +66,14 @@ impl Placeholders {
         if let Some((placeholder, _)) = self.names.iter().find(|(_, name)| *name == attribute) {
             return placeholder.clone();
         }
-        let placeholder = free(format!("#{}", word(attribute)), |name| self.names.contains_key(name));
+        let placeholder = free(Placeholder::Name.of(word(attribute)), |name| self.names.contains_key(name));
         self.names.insert(placeholder.clone(), attribute.to_owned());
         placeholder
     }
 
-    /// A value that is compared with, or becomes, the attribute.
+    /// A value that is compared with the attribute, or assigned to it.
     pub fn value(&mut self, attribute: &str, value: &Value) -> String {
-        let placeholder = free(format!(":{}", word(attribute)), |name| self.values.contains_key(name));
+        let placeholder = free(Placeholder::Value.of(word(attribute)), |name| self.values.contains_key(name));
         self.values.insert(placeholder.clone(), value.into());
         placeholder
     }
@@ -85,8 +86,8 @@ impl Placeholders {
         (!self.values.is_empty()).then(|| self.values.clone())
     }
 
-    /// A term as a condition or filter. A term without an attribute is about the item: about its partition
-    /// key.
+    /// A term as a condition or filter. A term without an attribute is about the existence of the item, and so about its
+    /// partition key.
     pub fn term(&mut self, entity: &Entity, table: &Table, term: &Term, given: &Given) -> Option<String> {
         let partition = table.key.as_ref().and_then(|key| key.partition.first());
         let attribute = match term.attribute.value.as_str() {
@@ -109,8 +110,8 @@ impl Placeholders {
         })
     }
 
-    /// What the read wants, and the keys that tell which item it is. What a global index has only inside of
-    /// its keys the reader takes from there.
+    /// The attributes that the read wants, and the keys that identify the item. Attributes that a global index has only
+    /// inside its keys are taken from there by the reader.
     pub fn projection(
         &mut self,
         table: &Table,

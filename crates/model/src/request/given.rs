@@ -1,5 +1,5 @@
 //! What the application knows when it sends a request: values of attributes (`by`) and of parameters
-//! (`:since`). One pattern is tried with many of them, all taken from the data.
+//! (`:since`). Each pattern is tried with many of them, all taken from the data.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use crate::predicate::{Operand, Operator, Term};
 use crate::sample::SampleItem;
 use crate::template::plain_text;
 use crate::{Model, meaning};
-use item::{Number, Type, Value};
+use item::{Number, Placeholder, Type, Value};
 
-/// Tries of one pattern; more would show nothing new.
+/// How often one pattern is tried; more would show nothing new.
 const TRIES_MAX: usize = 40;
 /// A value that no item has.
 const ABSENT: &str = "absent";
 
-/// Attributes by name, parameters by name behind a colon.
+/// Attributes by name, parameters by `:name`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Given(BTreeMap<String, Value>);
 
@@ -25,18 +25,22 @@ impl Given {
     }
 
     pub fn parameter(&self, name: &str) -> Option<Value> {
-        self.0.get(&format!(":{name}")).cloned()
+        self.0.get(&Placeholder::Value.of(name)).cloned()
     }
 
     pub fn set(&mut self, name: &str, value: Value) {
         self.0.insert(name.to_owned(), value);
     }
 
+    pub fn set_parameter(&mut self, name: &str, value: Value) {
+        self.0.insert(Placeholder::Value.of(name), value);
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// What an attribute is known to be, by itself or by an equality.
+    /// The known value of an attribute, by `by` or by an equality.
     pub fn known(&self, read: &Read, entity: &Entity, attribute: &str) -> Option<Value> {
         let equal = read.conditions.as_ref().and_then(|conditions| conditions.equality(attribute));
         match equal {
@@ -45,6 +49,7 @@ impl Given {
         }
     }
 
+    /// The value of an operand that is compared with the attribute.
     pub fn operand(&self, entity: &Entity, attribute: &str, operand: &Operand) -> Option<Value> {
         match operand {
             Operand::Literal(text) => Some(entity.typed(attribute, text)),
@@ -52,11 +57,11 @@ impl Given {
         }
     }
 
-    /// What the file gives: parameters with or without their colon, attributes in their type.
+    /// The values that the file gives: parameters with or without their colon, attributes in their type.
     pub fn of_expectation(pattern: &Pattern, model: &Model, expectation: &Expectation) -> Given {
         let mut given = Given::default();
         for (name, value) in &expectation.given {
-            let plain = name.trim_start_matches(':');
+            let plain = Placeholder::Value.word(name).unwrap_or(name);
             for (_, read) in pattern.reads() {
                 let entity = model.entity(read.entities[0].value);
                 if read.by.iter().any(|by| by.value == plain) {
@@ -66,7 +71,7 @@ impl Given {
                     parameterised(read).filter(|(_, parameter)| *parameter == plain).map(|(term, _)| term)
                 {
                     let value = entity.typed(&term.attribute, &plain_text(&value.value));
-                    given.set(&format!(":{plain}"), value);
+                    given.set_parameter(plain, value);
                 }
             }
         }
@@ -80,7 +85,7 @@ impl<'a> FromIterator<(&'a str, &'a Value)> for Given {
     }
 }
 
-/// Each parameter of a read with the term it stands in.
+/// Each parameter of a read with its term.
 fn parameterised(read: &Read) -> impl Iterator<Item = (&Term, &str)> {
     let terms = read.conditions.iter().chain(&read.filter).flat_map(|predicate| &predicate.terms);
     terms.flat_map(|term| {
@@ -91,7 +96,7 @@ fn parameterised(read: &Read) -> impl Iterator<Item = (&Term, &str)> {
     })
 }
 
-/// Everything a reader could know of the data, each once, and something that is not there.
+/// All values that a reader of this data could know, without repetitions, and one that does not exist.
 pub fn tries(model: &Model, read: &Read, data: &[SampleItem]) -> Vec<Given> {
     let mut tries: Vec<Given> = Vec::new();
     let wanted = data.iter().filter(|item| read.entities.iter().any(|id| Some(id.value) == item.entity));
@@ -106,7 +111,7 @@ pub fn tries(model: &Model, read: &Read, data: &[SampleItem]) -> Vec<Given> {
     tries
 }
 
-/// What is known to somebody who looks for this item.
+/// What a reader who looks for this item knows.
 fn of_item(model: &Model, read: &Read, item: &SampleItem, data: &[SampleItem]) -> Option<Given> {
     let entity = model.entity(item.entity?);
     let mut given = Given::default();
@@ -117,7 +122,7 @@ fn of_item(model: &Model, read: &Read, item: &SampleItem, data: &[SampleItem]) -
     for term in terms.filter(|term| !matches!(term.operator, Operator::In) && !term.operator.is_range()) {
         for operand in &term.operands {
             if let Operand::Parameter(name) = operand {
-                given.set(&format!(":{name}"), item.get(&term.attribute)?);
+                given.set_parameter(name, item.get(&term.attribute)?);
             }
         }
     }
@@ -131,7 +136,7 @@ fn of_item(model: &Model, read: &Read, item: &SampleItem, data: &[SampleItem]) -
     Some(given)
 }
 
-/// Bounds in the middle of what there is, so that something lies on each side.
+/// Bounds in the middle of the data, so that there are items on both sides.
 fn span(read: &Read, term: &Term, item: &SampleItem, data: &[SampleItem], given: &mut Given) {
     let siblings =
         data.iter().filter(|other| other.entity == item.entity && meaning::is_known(read, other, given));
@@ -148,7 +153,7 @@ fn span(read: &Read, term: &Term, item: &SampleItem, data: &[SampleItem], given:
             _ => values.get(place).cloned(),
         };
         if let Some(value) = chosen {
-            given.set(&format!(":{name}"), value);
+            given.set_parameter(name, value);
         }
     }
 }
@@ -158,7 +163,7 @@ fn beginning(text: &str) -> String {
     text.chars().take(text.chars().count().div_ceil(2).max(1)).collect()
 }
 
-/// A filter that is allowed drops nothing: the parameter is set so that everything passes.
+/// Sets the parameter of an allowed filter so that every item passes.
 fn pass(entity: &Entity, term: &Term, given: &mut Given) {
     let numeric =
         entity.attribute(&term.attribute).is_some_and(|attribute| attribute.kind.stored() == Type::N);
@@ -171,12 +176,12 @@ fn pass(entity: &Entity, term: &Term, given: &mut Given) {
     };
     for operand in &term.operands {
         if let Operand::Parameter(name) = operand {
-            given.set(&format!(":{name}"), value.clone());
+            given.set_parameter(name, value.clone());
         }
     }
 }
 
-/// The same question about something that is not there.
+/// The same question about an item that does not exist.
 fn absent(model: &Model, read: &Read, first: &Given) -> Option<Given> {
     let entity = model.entity(read.entities[0].value);
     let free = |name: &str| {

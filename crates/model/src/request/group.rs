@@ -8,11 +8,11 @@ use item::Item;
 use super::{Given, PlannedRead, Unsendable};
 use crate::Model;
 use crate::model::{Grouping, Pattern};
-use crate::plan::{Plan, ReadOperation, StepKind};
+use crate::plan::{ActionPlan, Plan, ReadOperation};
 use crate::sample::SampleItem;
 use crate::sample::variant::distinct;
 
-/// Items of one action at most: more than any request takes.
+/// More items of one action than any request takes.
 const TIMES_MAX: usize = 200;
 
 /// The items that the group reads, and the key that each read names.
@@ -31,7 +31,7 @@ pub fn choose(
 ) -> Result<Group, Unsendable> {
     let mut group = Group { targets: Vec::new(), grouping: pattern.grouping, consistent: false };
     for ((action, read), step) in pattern.reads().zip(&plan.steps) {
-        let StepKind::Read(plan) = &step.kind else { return Err(Unsendable::mixed()) };
+        let ActionPlan::Read(plan) = &step.kind else { return Err(Unsendable::mixed()) };
         if plan.operation != ReadOperation::GetItem {
             return Err(Unsendable::Impossible(format!(
                 "a group of reads gets items by their keys; this is a {}",

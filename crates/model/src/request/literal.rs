@@ -1,5 +1,5 @@
 //! The request that a file has for a pattern (`request`): members as in the API, values in DynamoDB JSON or
-//! bare, as SDKs that convert have them.
+//! plain, as in SDKs that convert values.
 
 use api::{Error, Operation, Request};
 use base64::Engine;
@@ -11,10 +11,10 @@ use crate::format::dynamodb_json;
 use crate::model::Pattern;
 use crate::plan::Plan;
 
-/// Members that say what a request is about; one without any of them is a part of a request.
+/// Members that name the table; a request without any of them is only a part of one.
 const SUBJECTS: [&str; 3] = ["TableName", "RequestItems", "TransactItems"];
 
-/// The pattern's own request, if it is whole.
+/// The pattern's own request, if it is complete.
 pub fn request(pattern: &Pattern, plan: &Plan) -> Option<Result<Request, Error>> {
     let members = pattern.request.as_ref()?.value.as_object()?;
     let operation = Operation::from_target_name(plan.operation())?;
@@ -47,7 +47,7 @@ fn typed(values: &Map<String, Json>) -> Json {
     values.iter().map(|(name, json)| (name.clone(), value(json))).collect::<Map<_, _>>().into()
 }
 
-/// `{ S: OPEN }` as DynamoDB JSON has it; a bare value as SDKs that convert have it.
+/// `{ S: OPEN }` is DynamoDB JSON; a plain value is converted as SDKs do.
 pub fn value_of(json: &Json) -> Value {
     let typed = json.as_object().filter(|object| object.len() == 1).and_then(|object| object.iter().next());
     let text = |json: &Json| json.as_str().map_or_else(|| json.to_string(), str::to_owned);

@@ -1,4 +1,4 @@
-//! A planned read and what is known -> the requests that are sent: one, or one for each shard.
+//! A planned read and the known values -> the requests to send: one, or one for each shard.
 
 use api::{GetItemInput, QueryInput, ScanInput, Select};
 use item::{Item, Type, Value};
@@ -11,17 +11,17 @@ use crate::plan::{Filter, ReadPlan, SortCondition};
 use crate::predicate::{Operand, Operator, Term};
 use crate::template::{self, Field, Form, Part, Template};
 
-/// No key holds a larger character.
+/// No key has a larger character.
 pub const HIGHEST: char = '\u{10FFFF}';
 const LOWEST: char = '\0';
 
-/// A read of a pattern, decided.
+/// A read of a pattern with its plan.
 #[derive(Clone, Copy)]
 pub struct PlannedRead<'m> {
     pub model: &'m Model,
     pub read: &'m Read,
     pub plan: &'m ReadPlan,
-    /// How many items each request asks for at most.
+    /// The most items that each request asks for.
     pub limit: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ impl<'m> PlannedRead<'m> {
         self.model.entity(self.plan.entities[0])
     }
 
-    /// The key of what is read.
+    /// The key schema of the table or index that is read.
     pub fn schema(&self) -> Option<&'m KeySchema> {
         match self.plan.index {
             Some(index) => Some(&self.table().index(index).key),
@@ -160,7 +160,7 @@ impl<'m> PlannedRead<'m> {
         Ok((!terms.is_empty()).then(|| terms.join(" AND ")))
     }
 
-    /// `status in (OPEN, HELD)` is one request for each value of it that a key is made of.
+    /// `status in (OPEN, HELD)` becomes one request for each value, if a key contains it.
     fn choices(&self, given: &Given) -> Vec<Given> {
         let mut choices = vec![given.clone()];
         let filtered = |name: &str| self.plan.filter.iter().any(|filter| filter.attribute() == name);
@@ -200,7 +200,7 @@ impl<'m> PlannedRead<'m> {
         Ok(partitions)
     }
 
-    /// The template once for each shard that the reader can't compute.
+    /// The template once for each shard, if the reader can't compute the shard.
     fn unsharded(&self, template: &Template, given: &Given) -> Vec<Template> {
         let mut templates = vec![Template { parts: Vec::new(), span: template.span }];
         for part in &template.parts {
@@ -294,7 +294,7 @@ impl<'m> PlannedRead<'m> {
     }
 }
 
-/// A range of one attribute inside a sort key: the text before it is known, what follows it is not.
+/// A range of one attribute inside a sort key: the text before it is known, the text after it is not.
 struct Range<'a, 'm> {
     of: &'a PlannedRead<'m>,
     kind: Type,
@@ -334,7 +334,7 @@ impl Range<'_, '_> {
         self.term.operands.iter().map(operand).collect()
     }
 
-    /// The text so far, and the attribute as the key writes it: padded, turned round.
+    /// The text before, and the attribute as the key has it: padded, inverted.
     fn rendered(&self, before: &str, value: &Value) -> Result<String, Unsendable> {
         let field = self.template.parts.get(self.prefix.len()).cloned();
         let one = Template { parts: field.into_iter().collect(), span: self.template.span };
@@ -367,7 +367,7 @@ impl Range<'_, '_> {
         )
     }
 
-    /// More of the attribute is less of a key that turns it round.
+    /// In a key that inverts the attribute, more of the attribute is less of the key.
     fn operator(&self) -> Operator {
         match (self.term.operator, self.descends()) {
             (Operator::Greater, true) => Operator::Less,
@@ -378,7 +378,7 @@ impl Range<'_, '_> {
         }
     }
 
-    /// What stands between the attribute and the rest of the key; none if the key ends with it.
+    /// The text between the attribute and the rest of the key; `None` if the key ends with it.
     fn separator(&self) -> Option<&str> {
         match self.template.parts.get(self.prefix.len() + 1) {
             Some(Part::Literal(text)) => Some(text),
@@ -395,7 +395,7 @@ impl Range<'_, '_> {
         }
     }
 
-    /// The first key behind all of those.
+    /// The first key after all of those.
     fn behind(&self, text: &str) -> String {
         match self.separator() {
             Some(_) => self.through(text),
@@ -403,7 +403,7 @@ impl Range<'_, '_> {
         }
     }
 
-    /// The last key before those.
+    /// The last key before all of those.
     fn ahead_of(&self, text: &str) -> String {
         if self.separator().is_some() {
             return text.to_owned();

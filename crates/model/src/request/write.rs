@@ -13,7 +13,7 @@ use crate::Model;
 use crate::model::{Entity, Table, WriteVerb};
 use crate::sample::{item, key_of};
 
-/// One write, ready to be put into any of the operations that write.
+/// One write, ready for any of the operations that write.
 pub struct WriteParts {
     pub table_name: String,
     pub key: Item,
@@ -23,6 +23,7 @@ pub struct WriteParts {
     pub placeholders: Placeholders,
 }
 
+/// The parts of the request that writes one item.
 pub fn parts(model: &Model, touch: &Touch<'_>) -> Result<WriteParts, Unsendable> {
     let table = model.table(touch.table);
     let entity = model.entity(touch.entity);
@@ -43,7 +44,7 @@ pub fn parts(model: &Model, touch: &Touch<'_>) -> Result<WriteParts, Unsendable>
     })
 }
 
-/// What the model asks for: nothing there before a create, the version that was read, and its `if`.
+/// The condition that the model asks for: no item before a create, the version that was read, and its `if`.
 fn condition(
     placeholders: &mut Placeholders,
     table: &Table,
@@ -70,7 +71,7 @@ fn condition(
     Ok((!terms.is_empty()).then(|| terms.join(" AND ")))
 }
 
-/// SET, ADD and REMOVE of all that differs between before and after, the keys of indexes among it.
+/// SET, ADD and REMOVE for everything that differs before and after, keys of indexes included.
 fn update(placeholders: &mut Placeholders, touch: &Touch<'_>) -> Option<String> {
     let (old, new) = (touch.old.as_ref()?, touch.new.as_ref()?);
     let adds = |name: &str| touch.write.add.iter().find(|change| change.attribute.value == name);
@@ -93,7 +94,7 @@ fn update(placeholders: &mut Placeholders, touch: &Touch<'_>) -> Option<String> 
     (!text.is_empty()).then_some(text)
 }
 
-/// What ADD is given: the number, or the new members of a set.
+/// The operand of ADD: the number, or the new members of a set.
 fn added(amount: &str, old: Option<&Value>, new: &Value) -> Value {
     match (old, new) {
         (Some(Value::Ss(old)), Value::Ss(new)) => Value::string_set(new.difference(old).cloned()),
@@ -206,7 +207,7 @@ pub fn transaction(model: &Model, touches: &[Touch<'_>]) -> Result<TransactWrite
     })
 }
 
-/// A batch puts and deletes; it knows neither updates nor conditions.
+/// A batch puts and deletes; it has neither updates nor conditions.
 pub fn batch(model: &Model, touches: &[Touch<'_>]) -> Result<BatchWriteItemInput, Unsendable> {
     let mut input = BatchWriteItemInput { ..BatchWriteItemInput::default() };
     for touch in touches {

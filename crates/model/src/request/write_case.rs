@@ -1,19 +1,19 @@
-//! Which items a write pattern is tried on: what is there before, what must be there after.
+//! Which items a write pattern is tried on: what is stored before, and what must be stored after.
 
 use item::{Number, Value};
 
 use super::{Given, Unsendable};
 use crate::Model;
 use crate::model::{Entity, EntityId, Pattern, TableId, Write, WriteVerb};
-use crate::plan::{IndexEffect, Plan, StepKind, changed};
+use crate::plan::{ActionPlan, IndexEffect, Plan, changed};
 use crate::predicate::{Operand, Operator, Predicate, Term};
 use crate::predict::item::{Values, size_bytes};
 use crate::sample::variant::{another, variant, with};
 use crate::sample::{FILLER, SampleItem, key_of};
 
-/// Rounds of one pattern, each about other items.
+/// How often one pattern is tried, each time with other items.
 const ROUNDS: usize = 5;
-/// Writes that are variety enough by themselves.
+/// Enough writes to be varied.
 const MANY: usize = 20;
 
 /// One item that is written.
@@ -66,12 +66,12 @@ pub struct Chooser<'m, 'd> {
     model: &'m Model,
     data: &'d [SampleItem],
     round: usize,
-    /// Keys that are taken: a request names an item once.
+    /// Keys that are taken: a request must not name an item twice.
     used: Vec<(TableId, Values)>,
 }
 
 impl<'m, 'd> Chooser<'m, 'd> {
-    /// Another round is about other items.
+    /// Each round uses other items.
     pub fn new(model: &'m Model, data: &'d [SampleItem], round: usize) -> Chooser<'m, 'd> {
         Chooser { model, data, round, used: Vec::new() }
     }
@@ -80,7 +80,7 @@ impl<'m, 'd> Chooser<'m, 'd> {
         let mut touches = Vec::new();
         let mut anchor = None;
         for ((action, write), step) in pattern.writes().zip(&plan.steps) {
-            let StepKind::Write(plan) = &step.kind else { return Err(Unsendable::mixed()) };
+            let ActionPlan::Write(plan) = &step.kind else { return Err(Unsendable::mixed()) };
             for _ in 0..action.times.min(200) {
                 let item = self.item(plan.entity, anchor)?;
                 anchor = anchor.or_else(|| self.data.iter().position(|one| one.values == item.values));
@@ -91,7 +91,7 @@ impl<'m, 'd> Chooser<'m, 'd> {
         Ok(Case { touches, data })
     }
 
-    /// An item that is not taken yet: one that belongs to what was chosen first, else any, else a new one.
+    /// An item that is not taken yet: one related to the first one chosen, else any, else a new one.
     fn item(&mut self, entity: EntityId, anchor: Option<usize>) -> Result<SampleItem, Unsendable> {
         let own = self.data.iter().enumerate().filter(|(_, item)| item.entity == Some(entity));
         let mut own: Vec<(usize, &SampleItem)> = own.collect();
@@ -151,7 +151,7 @@ impl<'m, 'd> Chooser<'m, 'd> {
         touch
     }
 
-    /// The item so that the write's condition and its `from` values hold. Bare `not exists` is about no item.
+    /// The item, changed so that the write's condition and its `from` values hold. Bare `not exists` needs no item.
     fn fulfilling(&self, write: &Write, item: &SampleItem, given: &mut Given) -> SampleItem {
         let entity = self.model.entity(write.entity.value);
         let mut values = item.values.clone();
@@ -186,7 +186,7 @@ impl<'m, 'd> Chooser<'m, 'd> {
         if given.is_empty() { item.clone() } else { with(self.model, item, given, self.round) }
     }
 
-    /// An item that replaces another of the same key: everything else is new.
+    /// An item that replaces another with the same key: all other attributes are new.
     fn replaced(&self, write: &Write, item: &SampleItem) -> SampleItem {
         let entity = self.model.entity(write.entity.value);
         let in_key = |name: &str| entity.key_templates().any(|template| template.uses(name));
@@ -252,7 +252,7 @@ impl<'m, 'd> Chooser<'m, 'd> {
         }
     }
 
-    /// The data, with what is there before each write in place of what was.
+    /// The data, with the items in the state before the writes.
     fn before(&self, touches: &[Touch<'_>]) -> Vec<SampleItem> {
         let key = |table: TableId, values: &Values| (table, key_of(self.model, table, values));
         let touched = touches.iter().flat_map(|touch| {
@@ -274,8 +274,7 @@ impl<'m, 'd> Chooser<'m, 'd> {
     }
 }
 
-/// An update may make an item larger; the declared size is that of the larger one. What fills the item up
-/// gives way.
+/// An update may make an item larger; the larger one gets the declared size. The filler shrinks to make room.
 fn keep_size(old: &mut Values, new: &mut Values) {
     let growth = size_bytes(new).saturating_sub(size_bytes(old));
     for values in [old, new] {
@@ -291,13 +290,13 @@ fn pair((name, value): (&String, &Value)) -> (String, Value) {
     (name.clone(), value.clone())
 }
 
-/// `+1` and `-1` count, as does a bare name.
+/// `+1`, `-1`, or a bare name, which counts as 1.
 pub fn amount(written: Option<&Operand>) -> Number {
     let text = written.and_then(Operand::literal).map(|text| text.trim_start_matches('+'));
     text.and_then(|text| Number::parse(text).ok()).unwrap_or_else(|| Number::from(1u64))
 }
 
-/// ADD: a number grows, a set takes in.
+/// ADD: increments a number, unites a set.
 fn added(amount: &Number, old: Option<&Value>) -> Value {
     match old {
         Some(Value::Ss(members)) => Value::string_set(members.iter().cloned().chain([amount.to_string()])),
@@ -335,7 +334,7 @@ fn fulfil(entity: &Entity, term: &Term, values: &mut Values, given: &mut Given) 
             let value = old.unwrap_or_else(|| another(entity, name, None));
             for operand in &term.operands {
                 if let Operand::Parameter(parameter) = operand {
-                    given.set(&format!(":{parameter}"), unshifted(operator, &value));
+                    given.set_parameter(parameter, unshifted(operator, &value));
                 }
             }
             Some(value)

@@ -1,4 +1,4 @@
-//! A write pattern on the example data as it is: what it needs is there, what it creates is not.
+//! A write pattern on the example data as it is: what it needs exists, what it creates does not.
 
 use item::Value;
 
@@ -11,14 +11,15 @@ use crate::predict::item::Values;
 use crate::sample::variant::{variant, with};
 use crate::sample::{FILLER, SampleItem, key_of};
 
-/// So many items are looked at for one that fulfils the conditions.
+/// How many items are tried to find one that meets the conditions.
 const ROUNDS_MAX: usize = 40;
-/// So many new identities are tried.
+/// How many new identities are tried.
 const IDENTITIES_MAX: usize = 200;
 
+/// The items that an example writes.
 pub struct WriteExample<'m> {
     pub touches: Vec<Touch<'m>>,
-    /// Whether the example data has all that the conditions ask for.
+    /// Whether the example data meets all conditions.
     pub fits: bool,
 }
 
@@ -43,7 +44,7 @@ pub fn choose<'m>(
     Ok(WriteExample { touches: new_identities(model, data, touches), fits: missing == 0 })
 }
 
-/// Whether what the write finds lies in the data as it is.
+/// Whether the item that the write needs is in the data.
 fn is_there(touch: &Touch<'_>, data: &[SampleItem]) -> bool {
     let Some(old) = touch.old.as_ref().map(unfilled) else { return true };
     data.iter().any(|item| item.table == touch.table && unfilled(&item.values) == old)
@@ -55,8 +56,8 @@ fn unfilled(values: &Values) -> Values {
     values
 }
 
-/// What is created gets an identity that no item has. What belongs together keeps belonging together: an
-/// order's new id is that of its lines too.
+/// Gives created items an identity that no item has. Related items stay related: an order's new id is also that of
+/// its lines.
 fn new_identities<'m>(model: &Model, data: &[SampleItem], touches: Vec<Touch<'m>>) -> Vec<Touch<'m>> {
     let mut renamed: Vec<(String, Value, Value)> = Vec::new();
     let create = |mut touch: Touch<'m>| {
@@ -79,7 +80,7 @@ fn new_identities<'m>(model: &Model, data: &[SampleItem], touches: Vec<Touch<'m>
     touches.into_iter().map(create).collect()
 }
 
-/// The item with the values that others of the request have been given.
+/// The item with the new values that other items of the request got.
 fn follow(model: &Model, item: SampleItem, renamed: &[(String, Value, Value)]) -> SampleItem {
     let changes: Vec<(String, Value)> = renamed
         .iter()
@@ -89,7 +90,7 @@ fn follow(model: &Model, item: SampleItem, renamed: &[(String, Value, Value)]) -
     if changes.is_empty() { item } else { with(model, &item, changes, 0) }
 }
 
-/// The item if its key is free, else under another identity.
+/// The item if its key is free, else with another identity.
 fn unused(model: &Model, data: &[SampleItem], item: &SampleItem) -> SampleItem {
     let key = |item: &SampleItem| key_of(model, item.table, &item.values);
     let is_free =

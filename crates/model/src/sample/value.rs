@@ -1,4 +1,4 @@
-//! One value of an attribute, made from nothing but its name and its number.
+//! One generated value of an attribute, determined by its name and its number.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -8,51 +8,56 @@ use item::{Number, Value};
 use crate::Model;
 use crate::model::{Attribute, AttributeKind, Entity};
 
-/// 2026-01-01, when the first item was made.
+/// 2026-01-01, the time of the first item.
 const START_SECONDS: u64 = 1_767_225_600;
-/// From one item to the next: no divisor of an hour or a day, so that all digits change.
+/// The time between two items: no divisor of an hour or a day, so that all digits change.
 const STEP_SECONDS: u64 = 5_431;
-/// What TTL attributes hold if the entity does not say how long items live.
+/// The lifetime for TTL attributes if the entity declares none.
 const LIFETIME_SECONDS: u64 = 30 * 86_400;
 /// The largest number made without `max`.
 const NUMBER_MAX: f64 = 99_999.0;
 
-/// Which item the value is for.
+/// The item that the value is for.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub struct ItemPosition<'a> {
     pub entity: &'a str,
     /// How many items of the entity came before.
     pub order: usize,
     /// How many of its siblings came before.
     pub child: usize,
-    /// Whether the primary key is made of it: then siblings must differ.
+    /// Whether the primary key contains it: then siblings must differ.
     pub in_key: bool,
 }
 
-/// None for an optional attribute that this item is without.
-pub fn make(model: &Model, entity: &Entity, attribute: &Attribute, place: Place<'_>) -> Option<Value> {
-    if attribute.optional && place.order % 3 == 2 {
+/// `None` for an optional attribute that this item lacks.
+pub fn make(
+    model: &Model,
+    entity: &Entity,
+    attribute: &Attribute,
+    position: ItemPosition<'_>,
+) -> Option<Value> {
+    if attribute.optional && position.order % 3 == 2 {
         return None;
     }
     if let Some(constant) = &attribute.constant {
         return Some(constant.clone());
     }
     if !attribute.values.is_empty() {
-        let chosen = attribute.values[place.order % attribute.values.len()].as_str();
+        let chosen = attribute.values[position.order % attribute.values.len()].as_str();
         return Some(typed(attribute.kind, chosen));
     }
     let ttl = model.table_of(entity).ttl.as_ref();
     if ttl.is_some_and(|ttl| ttl.value == attribute.name) {
         let lifetime = entity.expires.as_ref().map_or(LIFETIME_SECONDS, |expires| expires.value);
-        return Some(Value::from(seconds(place.order).saturating_add(lifetime)));
+        return Some(Value::from(seconds(position.order).saturating_add(lifetime)));
     }
-    Some(of_kind(attribute, distinct(attribute, place)))
+    Some(of_kind(attribute, distinct(attribute, position)))
 }
 
-/// The number of the value: the item's own, or one of as many as there are.
-fn distinct<'a>(attribute: &Attribute, place: Place<'a>) -> Place<'a> {
+/// The number of the value: the item's own, or one of the declared number of distinct values.
+fn distinct<'a>(attribute: &Attribute, position: ItemPosition<'a>) -> ItemPosition<'a> {
     let most = attribute.distinct.as_ref().map_or(usize::MAX, |most| most.value.max(1.0) as usize);
-    Place { order: place.order % most, ..place }
+    ItemPosition { order: position.order % most, ..position }
 }
 
 fn typed(kind: AttributeKind, text: &str) -> Value {
@@ -62,12 +67,12 @@ fn typed(kind: AttributeKind, text: &str) -> Value {
     }
 }
 
-fn of_kind(attribute: &Attribute, place: Place<'_>) -> Value {
-    let order = place.order;
+fn of_kind(attribute: &Attribute, position: ItemPosition<'_>) -> Value {
+    let order = position.order;
     match attribute.kind {
         AttributeKind::String => Value::S(sized(attribute, text(&attribute.name, order))),
-        AttributeKind::Number => Value::from(number(attribute, place)),
-        AttributeKind::Binary => Value::B(bytes(attribute, place)),
+        AttributeKind::Number => Value::from(number(attribute, position)),
+        AttributeKind::Binary => Value::B(bytes(attribute, position)),
         AttributeKind::Boolean => Value::Bool(order.is_multiple_of(2)),
         AttributeKind::Timestamp => Value::S(iso(order)),
         AttributeKind::Date => Value::S(iso(order)[..10].to_owned()),
@@ -79,7 +84,7 @@ fn of_kind(attribute: &Attribute, place: Place<'_>) -> Value {
             Value::string_set([text(&attribute.name, order), text(&attribute.name, order + 1)])
         }
         AttributeKind::NumberSet => Value::number_set([Number::from(order as u64 + 1), Number::from(7u64)]),
-        AttributeKind::BinarySet => Value::binary_set([bytes(attribute, place)]),
+        AttributeKind::BinarySet => Value::binary_set([bytes(attribute, position)]),
         AttributeKind::List => Value::list([sized(attribute, text(&attribute.name, order))]),
         AttributeKind::Map => Value::map([("value", sized(attribute, text(&attribute.name, order)))]),
     }
@@ -91,36 +96,36 @@ fn text(name: &str, order: usize) -> String {
     format!("{}-{:04}", stem.unwrap_or(name).to_lowercase(), order + 1)
 }
 
-/// Whatever the file declares, nothing longer than an item is made.
+/// Nothing larger than an item is generated, whatever the file declares.
 pub fn at_most_an_item(bytes: u64) -> usize {
     bytes.min(ITEM_BYTES_MAX as u64) as usize
 }
 
-/// As long as the file says values are.
+/// Padded to the declared size.
 fn sized(attribute: &Attribute, text: String) -> String {
     let length = attribute.size.map_or(0, |size| at_most_an_item(size.typical));
     let missing = length.saturating_sub(text.len());
     text + &"x".repeat(missing)
 }
 
-/// Part of a key: counted up. Else anything in range, of all lengths.
-fn number(attribute: &Attribute, place: Place<'_>) -> i64 {
+/// In a key: counted up. Else any number in range, of all lengths.
+fn number(attribute: &Attribute, position: ItemPosition<'_>) -> i64 {
     let least = attribute.min.unwrap_or(0.0);
     let most = attribute.max.unwrap_or(least + NUMBER_MAX).max(least);
-    if place.in_key {
+    if position.in_key {
         let range = (most - least) as usize;
         let first = usize::from(attribute.min.is_none());
-        let step = (place.child + first) % range.saturating_add(1);
+        let step = (position.child + first) % range.saturating_add(1);
         return (least as i64).saturating_add_unsigned(step as u64);
     }
-    let mut chance = fastrand::Rng::with_seed(seed(&attribute.name, place.order));
+    let mut chance = fastrand::Rng::with_seed(seed(&attribute.name, position.order));
     let magnitude = (most - least + 1.0).log10() * chance.f64();
     (least + 10f64.powf(magnitude) - 1.0).clamp(least, most) as i64
 }
 
-fn bytes(attribute: &Attribute, place: Place<'_>) -> Vec<u8> {
+fn bytes(attribute: &Attribute, position: ItemPosition<'_>) -> Vec<u8> {
     let length = attribute.size.map_or(16, |size| at_most_an_item(size.typical));
-    let mut chance = fastrand::Rng::with_seed(seed(place.entity, place.order));
+    let mut chance = fastrand::Rng::with_seed(seed(position.entity, position.order));
     (0..length).map(|_| chance.u8(..)).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Items made from items: the same under another identity, or with other attributes.
+//! Items derived from items: with another identity, or with other attributes.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ use crate::template::{Field, Form, plain_text};
 
 const YEAR_10000_SECONDS: u64 = 253_402_300_800;
 
-/// The item with other attributes. Its keys follow, its size stays.
+/// The item with other attributes. Its keys are rendered again, its size stays.
 pub fn with(
     model: &Model,
     item: &SampleItem,
@@ -28,12 +28,12 @@ pub fn with(
     changed
 }
 
-/// The item once more under another identity; none if the key leaves no room for one.
+/// The item with another identity; `None` if the key has no room for one.
 pub fn variant(model: &Model, item: &SampleItem, number: usize) -> Option<SampleItem> {
     variant_but(model, item, number, &[])
 }
 
-/// The same, with these attributes as they are.
+/// The same, but these attributes stay as they are.
 pub fn variant_but(model: &Model, item: &SampleItem, number: usize, kept: &[&str]) -> Option<SampleItem> {
     let entity = model.entity(item.entity?);
     let (name, value) = identity(entity).into_iter().find_map(|field| {
@@ -44,7 +44,7 @@ pub fn variant_but(model: &Model, item: &SampleItem, number: usize, kept: &[&str
     Some(with(model, item, [(name, value)], number))
 }
 
-/// The fields that tell items of the entity apart, the most telling first: from the end of the key.
+/// The fields that identify items of the entity, the most specific first: from the end of the key.
 fn identity(entity: &Entity) -> Vec<&Field> {
     let mut fields: Vec<&Field> = entity.key_templates().flat_map(|template| template.fields()).collect();
     fields.reverse();
@@ -83,14 +83,14 @@ fn varied(entity: &Entity, field: &Field, value: &Value, number: usize) -> Optio
     }
 }
 
-/// The same with other last digits, so that it stays as long as such texts are.
+/// The same with other last digits, and of the same length.
 fn renumbered(text: &str, number: usize) -> String {
     let digits = format!("{number:04}");
     let kept = text.chars().count().saturating_sub(digits.len());
     text.chars().take(kept).chain(digits.chars()).collect()
 }
 
-/// A timestamp so many seconds later.
+/// A timestamp this many seconds later.
 pub fn later(text: &str, seconds: u64) -> Option<String> {
     let time = humantime::parse_rfc3339(text).ok()?.checked_add(Duration::from_secs(seconds))?;
     // Years of five digits have no such text.
@@ -101,7 +101,7 @@ pub fn later(text: &str, seconds: u64) -> Option<String> {
     Some(humantime::format_rfc3339_seconds(time).to_string())
 }
 
-/// Another value of any attribute than the one it has.
+/// A different value for any attribute.
 pub fn another(entity: &Entity, name: &str, value: Option<&Value>) -> Value {
     let Some(attribute) = entity.attribute(name) else { return Value::from("changed") };
     if let Some(position) = value.and_then(|value| position_of(&attribute.values, value)) {
@@ -131,7 +131,7 @@ fn position_of(values: &[String], value: &Value) -> Option<usize> {
     values.iter().position(|one| *one == text)
 }
 
-/// As long as before, so that sizes stay as declared.
+/// Of the same length, so that sizes stay as declared.
 fn turned(text: &str) -> String {
     let mut characters: Vec<char> = text.chars().collect();
     if let Some(last) = characters.last_mut() {

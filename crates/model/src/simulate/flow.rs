@@ -3,11 +3,11 @@
 //! The share of a pattern's requests that fall on a key is what the heat forecast says of it. All others are
 //! spread evenly over all hashes.
 
-use capacity::{Access, Place as CapacityPlace};
+use capacity::{Access, Place};
 
 use crate::Model;
-use crate::demand::{self, Kind, Place, Use};
-use crate::heat::touch::{Touch, touches};
+use crate::demand::{self, Kind, Resource, Usage};
+use crate::heat::key_load::{KeyLoad, key_loads};
 use crate::model::TableId;
 use crate::plan::Plan;
 use crate::predict::typical::Footprints;
@@ -35,7 +35,7 @@ pub struct Flow {
 }
 
 struct FlowPart {
-    place: Place,
+    place: Resource,
     /// Of one request.
     units: f64,
     keys: Vec<Key>,
@@ -59,14 +59,14 @@ pub struct Flows {
 /// A key of one place, for reads or for writes.
 #[derive(Clone, PartialEq)]
 pub struct KeyName {
-    pub place: Place,
+    pub place: Resource,
     pub access: Access,
     pub name: String,
 }
 
 /// One part of a request.
 pub struct Part {
-    pub place: Place,
+    pub place: Resource,
     pub part: capacity::Part,
     /// Which of [`Flows::keys`], if the model tells it apart.
     pub key: Option<usize>,
@@ -76,16 +76,16 @@ pub struct Part {
 pub fn flows(model: &Model, plans: &[Plan]) -> Flows {
     let footprints = Footprints::new(model);
     let uses = demand::uses(model, plans, &footprints);
-    let touches = touches(model, plans);
+    let key_loads = key_loads(model, plans);
     let mut names: Vec<KeyName> = Vec::new();
     let mut flows: Vec<((usize, Kind, TableId), Flow)> = Vec::new();
     for one in &uses {
         let part = FlowPart {
-            place: one.place,
+            place: one.resource,
             units: one.units,
-            keys: keys(&touches, &model.patterns[one.pattern].id.value, one, &mut names),
+            keys: keys(&key_loads, &model.patterns[one.pattern].id.value, one, &mut names),
         };
-        let at = (one.pattern, one.kind, one.place.0);
+        let at = (one.pattern, one.kind, one.resource.0);
         match flows.iter_mut().find(|(known, _)| *known == at) {
             Some((_, flow)) => flow.parts.push(part),
             None => flows.push((at, Flow::new(one, part))),
@@ -94,28 +94,33 @@ pub fn flows(model: &Model, plans: &[Plan]) -> Flows {
     Flows { flows: flows.into_iter().map(|(_, flow)| flow).collect(), keys: names }
 }
 
-/// The keys that a use falls on. A touch is of the busiest hour.
-fn keys(touches: &[Touch], pattern: &str, one: &Use, names: &mut Vec<KeyName>) -> Vec<Key> {
+/// The keys that a use falls on. A load is that of the busiest hour.
+fn keys(key_loads: &[KeyLoad], pattern: &str, one: &Usage, names: &mut Vec<KeyName>) -> Vec<Key> {
     let peak = one.peak * one.units;
-    let here =
-        touches.iter().filter(|touch| touch.pattern == pattern && (touch.table, touch.index) == one.place);
+    let here = key_loads
+        .iter()
+        .filter(|key_load| key_load.pattern == pattern && (key_load.table, key_load.index) == one.resource);
     let mut keys: Vec<Key> = Vec::new();
     let mut up_to = 0.0;
-    for touch in here {
+    for key_load in here {
         let load = match one.kind {
-            Kind::Read => touch.read.peak(),
-            Kind::Write => touch.write.peak(),
+            Kind::Read => key_load.read.peak(),
+            Kind::Write => key_load.write.peak(),
         };
         let share = if peak > 0.0 { load / peak } else { 0.0 };
         // Each shard of a key takes as much as the busiest.
-        for shard in (0..touch.shards).take_while(|_| share > 0.0) {
+        for shard in (0..key_load.shards).take_while(|_| share > 0.0) {
             up_to += share;
             if keys.len() == KEYS_MAX || up_to > 1.0 + 1e-9 {
                 return keys;
             }
-            let name = if touch.shards > 1 { format!("{} ({shard})", touch.key) } else { touch.key.clone() };
+            let name = if key_load.shards > 1 {
+                format!("{} ({shard})", key_load.key)
+            } else {
+                key_load.key.clone()
+            };
             let hash = hash_of(&name);
-            let name = KeyName { place: one.place, access: access(one.kind), name };
+            let name = KeyName { place: one.resource, access: access(one.kind), name };
             let id = names.iter().position(|known| *known == name).unwrap_or_else(|| {
                 names.push(name);
                 names.len() - 1
@@ -127,9 +132,9 @@ fn keys(touches: &[Touch], pattern: &str, one: &Use, names: &mut Vec<KeyName>) -
 }
 
 impl Flow {
-    fn new(one: &Use, part: FlowPart) -> Flow {
+    fn new(one: &Usage, part: FlowPart) -> Flow {
         Flow {
-            table: one.place.0,
+            table: one.resource.0,
             access: access(one.kind),
             day: one.day,
             parts: vec![part],
@@ -139,7 +144,7 @@ impl Flow {
     }
 
     /// The units each second that it asks of a place at a minute of the day.
-    pub fn units_at(&self, place: Place, minute: usize) -> f64 {
+    pub fn units_at(&self, place: Resource, minute: usize) -> f64 {
         let here = self.parts.iter().filter(|part| part.place == place);
         here.map(|part| part.units).sum::<f64>() * self.day.at_minute(minute)
     }
@@ -173,8 +178,8 @@ impl FlowPart {
         let found = self.keys.get(self.keys.partition_point(|key| key.up_to <= chance));
         let elsewhere = number.wrapping_add(position << 32).wrapping_mul(GOLDEN.rotate_left(17) | 1);
         let place = match self.place.1 {
-            Some(index) => CapacityPlace::Index(index.0 as u64),
-            None => CapacityPlace::Table,
+            Some(index) => Place::Index(index.0 as u64),
+            None => Place::Table,
         };
         let key_hash = Some(found.map_or(elsewhere, |key| key.hash));
         let part = capacity::Part { place, key_hash, units: self.units * weight };

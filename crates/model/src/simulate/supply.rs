@@ -10,18 +10,18 @@ use super::{ENFORCEMENT, Way};
 use crate::Model;
 use crate::cost::provisioned::{capacity, scales};
 use crate::cost::scaling::policy;
-use crate::demand::{self, Kind, Place};
+use crate::demand::{self, Kind, Resource};
 use crate::model::{Billing, Capacity, TableId};
 
 /// What one table has.
 pub struct Supply {
     pub table: TableId,
     pub throughput: Throughput,
-    places: BTreeMap<Place, Resource>,
+    places: BTreeMap<Resource, ResourceSupply>,
 }
 
 /// A table or one index.
-struct Resource {
+struct ResourceSupply {
     settings: Settings,
     /// Reads and writes; none that the file fixes, or on demand.
     scaled: [Option<(Policy, Scaler)>; 2],
@@ -31,18 +31,18 @@ struct Resource {
 
 impl Supply {
     pub fn new(model: &Model, table: TableId, way: Way, flows: &[Flow], factor: f64) -> Supply {
-        let places = demand::places(model).into_iter().filter(|place| place.0 == table);
-        let places: BTreeMap<Place, Resource> =
-            places.map(|place| (place, Resource::new(model, place, way, flows, factor))).collect();
+        let places = demand::resources(model).into_iter().filter(|place| place.0 == table);
+        let places: BTreeMap<Resource, ResourceSupply> =
+            places.map(|place| (place, ResourceSupply::new(model, place, way, flows, factor))).collect();
         let own = places[&(table, None)].settings;
         let mut supply = Supply { table, throughput: Throughput::new(ENFORCEMENT, own, 0), places };
-        let all: Vec<Place> = supply.places.keys().copied().collect();
+        let all: Vec<Resource> = supply.places.keys().copied().collect();
         all.into_iter().for_each(|place| supply.apply(place, 0));
         supply
     }
 
     /// The units that a place has each second; none on demand, or if it is another table's.
-    pub fn provisioned(&self, place: Place, access: Access) -> Option<u64> {
+    pub fn provisioned(&self, place: Resource, access: Access) -> Option<u64> {
         match self.places.get(&place)?.settings.billing {
             capacity::Billing::Provisioned(rate) => Some(rate.of(access)),
             capacity::Billing::OnDemand { .. } => None,
@@ -50,7 +50,7 @@ impl Supply {
     }
 
     /// Ends a minute: auto scaling sees what was consumed.
-    pub fn scale(&mut self, consumed: impl Fn(Place, Access) -> f64, now_ms: u64) {
+    pub fn scale(&mut self, consumed: impl Fn(Resource, Access) -> f64, now_ms: u64) {
         let mut changed = Vec::new();
         for (place, resource) in &mut self.places {
             for access in Access::BOTH {
@@ -62,7 +62,7 @@ impl Supply {
         changed.into_iter().for_each(|place| self.apply(place, now_ms));
     }
 
-    fn apply(&mut self, place: Place, now_ms: u64) {
+    fn apply(&mut self, place: Resource, now_ms: u64) {
         let settings = self.places[&place].settings;
         match place.1 {
             Some(index) => self.throughput.set_index(index.0 as u64, settings, now_ms),
@@ -71,8 +71,8 @@ impl Supply {
     }
 }
 
-impl Resource {
-    fn new(model: &Model, place: Place, way: Way, flows: &[Flow], factor: f64) -> Resource {
+impl ResourceSupply {
+    fn new(model: &Model, place: Resource, way: Way, flows: &[Flow], factor: f64) -> ResourceSupply {
         let declared = [Kind::Read, Kind::Write].map(|kind| capacity(model, place, kind));
         let table = model.table(place.0);
         let provisioned = match way {
@@ -81,7 +81,7 @@ impl Resource {
             Way::OnDemand => false,
         };
         if !provisioned {
-            return Resource::on_demand(declared);
+            return ResourceSupply::on_demand(declared);
         }
         let demand = |access: Access| {
             let here = flows.iter().filter(|flow| flow.access == access && flow.table == place.0);
@@ -95,17 +95,21 @@ impl Resource {
         // Tables with a stream do not isolate keys when they are provisioned.
         let isolates_keys = table.stream.is_none();
         let settings = Settings { isolates_keys, ..Settings::new(capacity::Billing::Provisioned(rate)) };
-        Resource { settings, scaled: [read.1, write.1], decreases: Decreases::default() }
+        ResourceSupply { settings, scaled: [read.1, write.1], decreases: Decreases::default() }
     }
 
     /// A maximum alone is the one of on-demand; together with others it is auto scaling's.
-    fn on_demand(declared: [Option<&Capacity>; 2]) -> Resource {
+    fn on_demand(declared: [Option<&Capacity>; 2]) -> ResourceSupply {
         let [max_read, max_write] = declared.map(|declared| {
             let alone = declared.filter(|declared| declared.min.is_none() && declared.units.is_none());
             alone.and_then(|declared| declared.max)
         });
         let billing = capacity::Billing::OnDemand { max_read, max_write };
-        Resource { settings: Settings::new(billing), scaled: [None, None], decreases: Decreases::default() }
+        ResourceSupply {
+            settings: Settings::new(billing),
+            scaled: [None, None],
+            decreases: Decreases::default(),
+        }
     }
 
     /// Whether the units changed.

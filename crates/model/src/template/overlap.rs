@@ -1,7 +1,7 @@
-//! Whether two templates can give the same text.
+//! Whether two templates can render to the same text.
 //!
-//! An attribute is taken to hold any text without `#`, the separator that key templates live by: otherwise
-//! every pair of templates could meet, and nothing could be said.
+//! An attribute is assumed to hold any text without `#`, the separator of key templates: otherwise
+//! every pair of templates could be equal, and nothing could be said.
 
 use super::{Part, Template};
 
@@ -33,7 +33,7 @@ pub fn may_begin_with(template: &Template, prefix: &[Part]) -> bool {
     meet(&tokens(&template.parts), &prefix)
 }
 
-/// What most pairs fail at, and quickly: the text they begin with.
+/// A quick check that most pairs fail: the literal text they begin with.
 fn begin_alike(one: &[Part], other: &[Part]) -> bool {
     match (one.first(), other.first()) {
         (Some(Part::Literal(one)), Some(Part::Literal(other))) => {
@@ -54,7 +54,7 @@ fn tokens(parts: &[Part]) -> Vec<Token> {
     tokens
 }
 
-/// Whether the two can be the same text: `meets[i][j]` says it of the rests from `i` and from `j`.
+/// Whether the two can be the same text: `meets[i][j]` is the answer for the rests from `i` and from `j`.
 fn meet(one: &[Token], other: &[Token]) -> bool {
     let mut meets = vec![vec![false; other.len() + 1]; one.len() + 1];
     for i in (0..=one.len()).rev() {
@@ -83,7 +83,7 @@ impl Token {
     }
 }
 
-/// Whether the two tokens can stand for a common character.
+/// Whether the two tokens have a character in common.
 fn covers(one: Token, other: Token) -> bool {
     match (one, other) {
         (Token::Exactly(one), Token::Exactly(other)) => one == other,

@@ -185,7 +185,7 @@ fn any_model() -> impl Strategy<Value = Model> {
 
 /// What a model says in the words of the aspects that a format holds.
 fn held(model: &Model, format: &Format) -> Value {
-    let holds = |aspect: Aspect| format.holds.contains(&aspect);
+    let holds = |aspect: Aspect| format.can_hold(aspect);
     let mut held =
         json!({ "tables": model.tables.iter().map(|one| table_held(one, format)).collect::<Value>() });
     if holds(Aspect::Description) {
@@ -210,7 +210,7 @@ fn held(model: &Model, format: &Format) -> Value {
 }
 
 fn table_held(table: &Table, format: &Format) -> Value {
-    let holds = |aspect: Aspect| format.holds.contains(&aspect);
+    let holds = |aspect: Aspect| format.can_hold(aspect);
     let wide = |key: &KeySchema| key.partition.len() > 1 || key.sort.len() > 1;
     let is_held = |index: &&Index| {
         (index.kind == IndexKind::Global || holds(Aspect::LocalIndexes))
@@ -276,8 +276,7 @@ fn index_held(table: &Table, index: &Index, format: &Format) -> Value {
         "key": schema(&index.key, format),
         "projection": format::create_table::projection_shape(&index.projection),
     });
-    let templates =
-        format.holds.contains(&Aspect::Throughput) && format.holds.contains(&Aspect::LocalIndexes);
+    let templates = format.can_hold(Aspect::Throughput) && format.can_hold(Aspect::LocalIndexes);
     if index.kind == IndexKind::Global && templates {
         let own = index.throughput != Throughput::default();
         let inherits = !own && table.billing.value == Billing::Provisioned;
@@ -296,7 +295,7 @@ fn throughput_held(table: &Table, throughput: &Throughput, format: &Format) -> V
             return json!(capacity.max.filter(|_| format.name != "nosql-workbench"));
         }
         let units = capacity.units.or(capacity.min).unwrap_or(5);
-        let scales = format.holds.contains(&Aspect::Scaling).then_some(capacity.max).flatten();
+        let scales = format.can_hold(Aspect::Scaling).then_some(capacity.max).flatten();
         match scales {
             None => json!(units),
             // NoSQL Workbench has whole percents and no cooldowns.

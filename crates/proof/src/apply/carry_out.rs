@@ -1,11 +1,11 @@
-//! One change, done: the request is sent, and the table is watched until it has settled.
+//! Makes one change: sends the request and waits until the table is active again.
 
 use std::time::Duration;
 
 use api::{Error, ErrorKind};
 use serde_json::Value;
 
-use super::change::Change;
+use super::change::TableChange;
 use super::state::describe;
 use crate::endpoint::{Endpoint, ask};
 
@@ -15,19 +15,19 @@ pub enum Outcome {
     Done,
     /// The database has no such operation.
     NotServed,
-    /// The database took the request, but its description does not show it.
+    /// The database accepted the request, but the table's description does not show it.
     NotKept,
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
-/// Looks at a table, nearly all of them five seconds apart: a day, for the largest index.
+/// How often a table is described, nearly always five seconds apart: a day, for the largest index.
 const LOOKS_MAX: usize = 17_280;
 
-/// While it takes its time, `tell` hears how it stands.
+/// While it waits, `tell` is called with the current status.
 pub async fn carry_out(
     endpoint: &dyn Endpoint,
-    change: &Change,
+    change: &TableChange,
     tell: impl Fn(&str),
 ) -> Result<Outcome, Error> {
     match ask(endpoint, change.operation, &change.input).await {
@@ -41,7 +41,7 @@ pub async fn carry_out(
     Ok(Outcome::Done)
 }
 
-/// Until the table and all of its indexes can be used, and changed again.
+/// Waits until the table and all of its indexes can be used, and changed again.
 pub async fn wait_until_active(
     endpoint: &dyn Endpoint,
     table: &str,
@@ -49,7 +49,7 @@ pub async fn wait_until_active(
 ) -> Result<(), Error> {
     let mut pause = FIRST_PAUSE;
     for _ in 0..LOOKS_MAX {
-        // A table that was only just asked for may not be seen at once.
+        // A new table may not be visible at once.
         let seen = describe(endpoint, table).await?;
         match seen.as_ref().map_or(Some("CREATING".to_owned()), unsettled) {
             None => return Ok(()),
@@ -61,7 +61,7 @@ pub async fn wait_until_active(
     Err(Error::new(ErrorKind::ResourceInUse, format!("{table} has not become active within a day")))
 }
 
-/// What is still going on: `UPDATING`, `GSI2 CREATING, filled from the table`.
+/// What is still in progress: `UPDATING`, `GSI2 CREATING, filled from the table`.
 fn unsettled(table: &Value) -> Option<String> {
     let indexes = table["GlobalSecondaryIndexes"].as_array().into_iter().flatten();
     let busy = indexes.filter(|index| !is_active(&index["IndexStatus"])).map(|index| {

@@ -1,6 +1,6 @@
-//! What to do so that a table becomes what the model says. Decided from what is there, without asking.
+//! Decides what to do so that a table becomes what the model says, from its state alone.
 //!
-//! What the model leaves open is left as it is. What DynamoDB can't change (a key, a local index) is told
+//! What the model leaves open stays as it is. What DynamoDB can't change (a key, a local index) is reported
 //! before anything is done.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,27 +13,27 @@ use super::state::State;
 
 /// One request that changes something.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
-    /// For people: `create index GSI2`.
+pub struct TableChange {
+    /// For display: `create index GSI2`.
     pub what: String,
     pub operation: &'static str,
     pub input: Value,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Changes {
-    /// In their order; each waits for the one before.
-    pub changes: Vec<Change>,
-    /// What differs and stays so.
+pub struct TableChanges {
+    /// In order; each waits for the one before.
+    pub changes: Vec<TableChange>,
+    /// Differences that stay.
     pub left: Vec<String>,
-    /// What differs and can't be changed. Then nothing is.
+    /// Differences that can't be removed. If there are any, nothing is changed.
     pub impossible: Vec<String>,
 }
 
-/// None if the keys are yet to be designed. Indexes are deleted only if that is allowed.
-pub fn changes(table: &Table, state: Option<&State>, delete_indexes: bool) -> Option<Changes> {
+/// `None` if the keys have not been designed yet. Indexes are deleted only if that is allowed.
+pub fn changes(table: &Table, state: Option<&State>, delete_indexes: bool) -> Option<TableChanges> {
     let wanted = shape(table)?;
-    let mut decider = Decider { table, wanted: &wanted, delete_indexes, decided: Changes::default() };
+    let mut decider = Decider { table, wanted: &wanted, delete_indexes, decided: TableChanges::default() };
     match state {
         None => decider.create(),
         Some(state) => decider.update(&state.table),
@@ -48,10 +48,10 @@ pub fn changes(table: &Table, state: Option<&State>, delete_indexes: bool) -> Op
 
 struct Decider<'a> {
     table: &'a Table,
-    /// The model's table, as CreateTable takes it.
+    /// The model's table, as the input of CreateTable.
     wanted: &'a Value,
     delete_indexes: bool,
-    decided: Changes,
+    decided: TableChanges,
 }
 
 impl Decider<'_> {
@@ -60,7 +60,7 @@ impl Decider<'_> {
         if operation != "TagResource" {
             input["TableName"] = self.table.name.value.as_str().into();
         }
-        self.decided.changes.push(Change { what: what.into(), operation, input });
+        self.decided.changes.push(TableChange { what: what.into(), operation, input });
     }
 
     fn update_table(&mut self, what: impl Into<String>, members: Value) {
@@ -133,7 +133,7 @@ impl Decider<'_> {
         }
     }
 
-    /// Provisioned units are needed for each index, too.
+    /// Every index needs provisioned units, too.
     fn switch_billing(&mut self, found: &Value, provisioned: bool) {
         let mut members = json!({ "BillingMode": self.wanted["BillingMode"] });
         if provisioned {
@@ -157,7 +157,7 @@ impl Decider<'_> {
         sides.into_iter().flatten().any(|capacity| scales(&capacity.value))
     }
 
-    /// Whether throughput is as wanted. What auto scaling changes is its own affair.
+    /// Whether throughput is as wanted. Auto scaling may have changed it.
     fn fits(&self, found: &Value, wanted: &Value) -> bool {
         let members = wanted.as_object().into_iter().flatten();
         self.scales() || members.into_iter().all(|(member, units)| found[member] == *units)
@@ -228,7 +228,7 @@ impl Decider<'_> {
         self.update_table(format!("delete index {index}"), members);
     }
 
-    /// An index never changes its key or projection: it is dropped and made anew, or stays.
+    /// An index can't change its key or projection: it is deleted and created again, or stays.
     fn replace_index(&mut self, index: &Value, found: &Value, same: &Value) {
         let Some(difference) = differences(self.wanted, index, found, same) else { return };
         if self.delete_indexes {
@@ -236,11 +236,13 @@ impl Decider<'_> {
             self.create_index(index);
         } else {
             let name = name(index);
-            self.leave(format!("index {name}: {difference}; --delete-indexes drops it and makes it anew"));
+            self.leave(format!(
+                "index {name}: {difference}; --delete-indexes deletes it and creates it again"
+            ));
         }
     }
 
-    /// What has operations of its own.
+    /// Settings that have operations of their own.
     fn beside(&mut self, state: &State) {
         match (self.table.ttl.as_ref().map(|ttl| ttl.value.as_str()), state.ttl.as_deref()) {
             (Some(wanted), None) => {
@@ -265,7 +267,7 @@ impl Decider<'_> {
         self.tags(state);
     }
 
-    /// A new table is made with its tags. Those the model doesn't know stay.
+    /// A new table is created with its tags. Tags that the model doesn't have stay.
     fn tags(&mut self, state: &State) {
         let Some(arn) = state.table.get("TableArn") else { return };
         let lacking = self.table.tags.iter().filter(|(key, value)| state.tags.get(key) != Some(value));
@@ -291,7 +293,7 @@ fn name(index: &Value) -> &str {
     index["IndexName"].as_str().unwrap_or_default()
 }
 
-/// The indexes that are here and not there.
+/// The indexes that `here` has and `there` has not.
 fn unknown<'v>(here: &'v Value, there: &'v Value, kind: &'v str) -> impl Iterator<Item = &'v Value> {
     indexes(here, kind).filter(move |index| !indexes(there, kind).any(|one| name(one) == name(index)))
 }
@@ -300,7 +302,7 @@ fn key_names(shape: &Value) -> BTreeSet<&str> {
     elements(&shape["KeySchema"]).filter_map(|key| key["AttributeName"].as_str()).collect()
 }
 
-/// `PK (S), SK (S)`: attributes in order with their types, which the table declares.
+/// `PK (S), SK (S)`: key attributes in order, with the types that the table declares.
 fn key(table: &Value, shape: &Value) -> String {
     let types: BTreeMap<&str, &str> = elements(&table["AttributeDefinitions"])
         .filter_map(|one| Some((one["AttributeName"].as_str()?, one["AttributeType"].as_str()?)))
@@ -313,7 +315,7 @@ fn key(table: &Value, shape: &Value) -> String {
     role("HASH").chain(role("RANGE")).map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// In which way two indexes of one name differ.
+/// The differences between two indexes of the same name.
 fn differences(wanted_table: &Value, wanted: &Value, found_table: &Value, found: &Value) -> Option<String> {
     let keys = (key(wanted_table, wanted), key(found_table, found));
     if keys.0 != keys.1 {

@@ -1,4 +1,4 @@
-//! Sample data, loaded into tables that may hold other data: what is there stays.
+//! Loads sample data into tables that may hold other data, which stays.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,17 +17,17 @@ use crate::endpoint::{Endpoint, call};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
     pub written: usize,
-    /// There already, just like that.
+    /// Items that were already there, and equal.
     pub present: usize,
-    /// There already and different; they stay unless they are to be overwritten.
+    /// Items that were already there, and different; they stay unless overwriting is allowed.
     pub kept: usize,
 }
 
-/// Rounds without any progress, with pauses that double from 50 ms: half a minute in all.
+/// How many rounds without progress are allowed, with pauses that double from 50 ms: half a minute in all.
 const ROUNDS_MAX: u32 = 10;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
-/// Loads the model's sample data. `tell` hears how many of how many items are through.
+/// Loads the model's sample data. `tell` is called with how many of how many items are done.
 pub async fn load_samples(
     model: &Model,
     endpoint: &dyn Endpoint,
@@ -55,7 +55,7 @@ pub async fn load_samples(
     Ok(loaded)
 }
 
-/// Each key once: the later of two items with one key.
+/// Each key once: the later of two items with the same key.
 fn samples(model: &Model) -> Vec<SampleItem> {
     let mut by_key: BTreeMap<String, SampleItem> = BTreeMap::new();
     for item in sample(model, Scale::default()).items {
@@ -67,7 +67,7 @@ fn samples(model: &Model) -> Vec<SampleItem> {
     by_key.into_values().collect()
 }
 
-/// What lies under the key of each item.
+/// The stored item under the key of each sample item.
 async fn present(
     model: &Model,
     endpoint: &dyn Endpoint,
@@ -80,7 +80,7 @@ async fn present(
         request.keys.push(item(&key_of(model, one.table, &one.values)));
     }
     let mut found: Vec<(String, Values)> = Vec::new();
-    let mut patience = Patience::default();
+    let mut backoff = Backoff::default();
     while !request_items.is_empty() {
         let before = found.len();
         let input = BatchGetItemInput { request_items, ..BatchGetItemInput::default() };
@@ -90,7 +90,7 @@ async fn present(
         }
         request_items = output.unprocessed_keys.unwrap_or_default();
         if !request_items.is_empty() {
-            patience.wait(found.len() > before).await?;
+            backoff.wait(found.len() > before).await?;
         }
     }
     let under = |one: &SampleItem| {
@@ -108,26 +108,26 @@ async fn write(model: &Model, endpoint: &dyn Endpoint, items: &[&SampleItem]) ->
     for item in items {
         request_items.entry(model.table(item.table).name.value.clone()).or_default().push(put(item.item()));
     }
-    let mut patience = Patience::default();
+    let mut backoff = Backoff::default();
     while !request_items.is_empty() {
         let before: usize = request_items.values().map(Vec::len).sum();
         let input = BatchWriteItemInput { request_items, ..BatchWriteItemInput::default() };
         request_items = call(endpoint, input).await?.unprocessed_items.unwrap_or_default();
         if !request_items.is_empty() {
             let after: usize = request_items.values().map(Vec::len).sum();
-            patience.wait(after < before).await?;
+            backoff.wait(after < before).await?;
         }
     }
     Ok(())
 }
 
-/// A busy table gives back what it did not get to.
+/// Retries with growing pauses: a busy table returns some items unprocessed.
 #[derive(Default)]
-struct Patience {
+struct Backoff {
     rounds: u32,
 }
 
-impl Patience {
+impl Backoff {
     async fn wait(&mut self, progress: bool) -> Result<(), Error> {
         self.rounds = if progress { 0 } else { self.rounds + 1 };
         if self.rounds > ROUNDS_MAX {

@@ -1,5 +1,5 @@
-//! A proof on somebody's database, in tables of its own: they are made beside the model's, and deleted
-//! afterwards. A proof writes, deletes and looks at whole indexes; it must not meet anyone's data.
+//! A proof on a shared database, in tables of its own: they are created beside the model's, and deleted
+//! afterwards. A proof writes, deletes and reads whole indexes, so it must not touch anyone's data.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::endpoint::{Endpoint, call};
 use crate::prove::prove_on;
 use crate::table::create_table;
 
-/// A table's name has so many characters at most.
+/// The longest table name.
 const NAME_MAX: usize = api::limits::TABLE_NAME_LENGTH_MAX;
 
-/// `mark` makes the names of the tables their own; `tell` hears what is going on.
+/// `mark` makes the table names unique; `tell` is called with each thing that is done.
 pub async fn prove_beside(
     model: &Model,
     endpoint: Arc<dyn Endpoint>,
@@ -39,7 +39,7 @@ pub async fn prove_beside(
     Ok(certificate)
 }
 
-/// The model on tables with other names, paid for by the request: capacity is no matter of proofs.
+/// The model with other table names, on demand: a proof is not about capacity.
 fn renamed(model: &Model, mark: &str) -> Model {
     let mut own = model.clone();
     for table in &mut own.tables {
@@ -60,7 +60,7 @@ async fn make(own: &Model, endpoint: &dyn Endpoint, tell: &impl Fn(&str)) -> Res
     Ok(())
 }
 
-/// Tables that were not made need no deleting.
+/// Deletes the tables. One that was never created is no error.
 async fn clear(own: &Model, endpoint: &dyn Endpoint) -> Result<(), Error> {
     let mut failed = None;
     for table in &own.tables {

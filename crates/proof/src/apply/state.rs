@@ -1,4 +1,4 @@
-//! A table as it is: what the operations that describe it say.
+//! The current state of a table: the answers of the operations that describe it.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use crate::endpoint::{Endpoint, ask};
 
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// What DescribeTable says.
+    /// The answer of DescribeTable.
     pub table: Value,
     /// The attribute by which items expire.
     pub ttl: Option<String>,
-    /// Whether point-in-time recovery is on; none if the database does not say.
+    /// Whether point-in-time recovery is on; `None` if the database does not say.
     pub pitr: Option<bool>,
     pub tags: BTreeMap<String, String>,
 }
 
-/// Pages of tags: a table has 50 tags at most.
+/// The most pages of tags: a table has at most 50 tags.
 const TAG_PAGES_MAX: usize = 10;
 
-/// None if there is no such table.
+/// `None` if there is no such table.
 pub async fn observe(endpoint: &dyn Endpoint, table: &str) -> Result<Option<State>, Error> {
     let Some(description) = describe(endpoint, table).await? else { return Ok(None) };
     Ok(Some(State {
@@ -32,7 +32,7 @@ pub async fn observe(endpoint: &dyn Endpoint, table: &str) -> Result<Option<Stat
     }))
 }
 
-/// What DescribeTable says; none if there is no such table.
+/// The answer of DescribeTable; `None` if there is no such table.
 pub async fn describe(endpoint: &dyn Endpoint, table: &str) -> Result<Option<Value>, Error> {
     match ask(endpoint, "DescribeTable", &json!({ "TableName": table })).await {
         Ok(mut answer) => Ok(Some(answer["Table"].take())),
@@ -41,7 +41,7 @@ pub async fn describe(endpoint: &dyn Endpoint, table: &str) -> Result<Option<Val
     }
 }
 
-/// What an operation says that not every database has.
+/// The answer of an operation that not every database has.
 async fn perhaps(endpoint: &dyn Endpoint, operation: &str, input: &Value) -> Result<Value, Error> {
     match ask(endpoint, operation, input).await {
         Err(error) if error.kind == ErrorKind::UnknownOperation => Ok(Value::Null),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Certificate, Finding, PatternProof};
 
 impl Certificate {
-    /// Places are given as lines of the file.
+    /// Positions are lines of the file.
     pub fn json(&self, source: &Source) -> Value {
         let patterns: Vec<Value> = self.patterns.iter().map(|pattern| pattern.json(source)).collect();
         json!({

@@ -1,4 +1,4 @@
-//! What people read: the rows of the table, and the failures below it.
+//! The certificate for people: the rows of the table, and the failures below it.
 
 use item::Value;
 use model::diagnostic::counted;
@@ -8,7 +8,7 @@ use model::template::plain_text;
 
 use super::{Certificate, Finding, PatternProof, Verdict};
 
-/// Texts of an item are shown so far.
+/// Texts of an item are cut after this many characters.
 const SHOWN_CHARACTERS: usize = 60;
 
 impl Certificate {
@@ -19,7 +19,7 @@ impl Certificate {
         self.patterns.iter().map(PatternProof::row).collect()
     }
 
-    /// Each failure with the data that shows it; empty if all is proven.
+    /// Each failure with the data that shows it; empty if everything is proven.
     pub fn failures(&self) -> String {
         let mut text = String::new();
         for finding in &self.findings {

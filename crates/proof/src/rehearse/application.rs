@@ -1,6 +1,6 @@
-//! The application that goes on meanwhile: what it believes to be stored, and how it writes.
+//! The application that keeps running during a migration: what it believes to be stored, and how it writes.
 //!
-//! It knows items by their attributes alone. Where an item lies, in one place or in two, depends on which
+//! It knows items by their attributes alone. Whether an item is stored in one form or in two depends on which
 //! writers are deployed.
 
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use model::predict::item::Values;
 use model::sample::variant::{another, variant};
 use model::sample::{SampleItem, Scale, key_of, rekey, sample};
 
-use super::request::{Change, Condition, get, send};
+use super::request::{Condition, ItemChange, get, send};
 use super::stage::Stage;
 
-/// Fewer items of an entity than this are not deleted: something must be left to be found.
+/// Items of an entity are deleted only while there are more than this: something must be left to find.
 const LEAST: usize = 4;
 /// New items are numbered from here, apart from those the sample has.
 const NEW_FROM: usize = 200;
@@ -33,13 +33,13 @@ pub enum Writers {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     pub entity: String,
-    /// Without keys that follow from it.
+    /// Without the keys that are composed of it.
     pub values: Values,
-    /// What a random suffix of its keys is drawn from.
+    /// The random suffix of its keys is drawn from this.
     pub random: usize,
 }
 
-/// A shape in which items of an entity are stored.
+/// A form in which items of an entity are stored.
 #[derive(Clone, Copy)]
 pub struct Form<'m> {
     pub model: &'m Model,
@@ -55,7 +55,7 @@ impl<'m> Form<'m> {
         &self.model.table_of(self.entity()).name
     }
 
-    /// Everything that is stored of the item.
+    /// All stored attributes of the item.
     pub fn stored(self, record: &Record) -> Values {
         let mut values = record.values.clone();
         rekey(self.model, self.id, &mut values, record.random);
@@ -72,7 +72,7 @@ impl<'m> Form<'m> {
         schema.and_then(|key| key.partition.first()).map(|key| key.name.clone()).unwrap_or_default()
     }
 
-    /// Whether a stored item is one of these: its key is what its own attributes give.
+    /// Whether a stored item has this form: its key is what its own attributes render to.
     pub fn recognises(self, values: &Values) -> bool {
         let schema = self.model.table_of(self.entity()).key.iter().flat_map(KeySchema::attributes);
         schema.zip(self.entity().key_templates()).all(|(key, template)| {
@@ -86,7 +86,7 @@ impl<'m> Form<'m> {
         })
     }
 
-    /// The stored item without the keys that follow from it.
+    /// The stored item without composed keys.
     pub fn plain(self, values: &Values) -> Values {
         let table = self.model.table_of(self.entity());
         let schemas = table.key.iter().chain(table.indexes.iter().map(|index| &index.key));
@@ -101,10 +101,10 @@ impl<'m> Form<'m> {
     }
 }
 
-/// More than a proof has, so that jobs have pages enough to be disturbed in.
+/// More data than a proof has, so that jobs have many pages in which they can be disturbed.
 const SCALE: Scale = Scale { roots: 6, children: 5 };
 
-/// What the old model's example data are, each key once.
+/// The old model's example data, each key once.
 pub fn records(model: &Model) -> Vec<Record> {
     let mut by_key: BTreeMap<String, Record> = BTreeMap::new();
     for (position, item) in sample(model, SCALE).items.into_iter().enumerate() {
@@ -121,7 +121,7 @@ fn record(form: Form<'_>, item: &SampleItem, random: usize) -> Record {
     Record { entity: form.entity().name.value.clone(), values: form.plain(&item.values), random }
 }
 
-/// Where the writers put items of an entity: what they find first is the one that counts.
+/// The forms in which the writers store items of an entity; the first one is authoritative.
 pub fn forms<'m>(layout: &'m Layout, writers: Writers, entity: &str) -> Vec<Form<'m>> {
     let Some(fate) = fate(layout, entity) else { return Vec::new() };
     let old = |id| Form { model: &layout.old, id };
@@ -146,7 +146,7 @@ pub fn fate(layout: &Layout, entity: &str) -> Option<Fate> {
 }
 
 impl<'m> Stage<'m> {
-    /// An item of every entity is created, one is changed, one is deleted, as far as there are writers.
+    /// Creates an item of every entity, changes one and deletes one, as far as there are writers.
     pub async fn go_on(&mut self) -> Result<(), String> {
         let mut entities: Vec<String> = self.ledger.iter().map(|record| record.entity.clone()).collect();
         entities.sort();
@@ -165,7 +165,7 @@ impl<'m> Stage<'m> {
         Ok(())
     }
 
-    /// Entities that are new are first written when everything is done.
+    /// New entities are first written when all steps are done.
     pub async fn start_new_entities(&mut self) -> Result<(), String> {
         let model = &self.layout.target;
         let made = sample(model, Scale::default()).items;
@@ -212,7 +212,7 @@ impl<'m> Stage<'m> {
     }
 
     async fn create(&mut self, record: Record) -> Result<(), String> {
-        let puts = forms(self.layout, self.writers, &record.entity).into_iter().map(|form| Change::Put {
+        let puts = forms(self.layout, self.writers, &record.entity).into_iter().map(|form| ItemChange::Put {
             table: form.table().to_owned(),
             item: form.stored(&record),
             conditions: vec![Condition::Lacks(form.partition())],
@@ -224,7 +224,7 @@ impl<'m> Stage<'m> {
         Ok(())
     }
 
-    /// Everything that is no part of a key gets another value.
+    /// Gives every attribute that is not part of a key another value.
     pub async fn change(&mut self, position: usize) -> Result<(), String> {
         let mut record = self.ledger[position].clone();
         if !self.is_written(&record.entity) {
@@ -239,14 +239,14 @@ impl<'m> Stage<'m> {
                 if place == 0 {
                     return Err(format!("an item of {} is gone: {key:?}", record.entity));
                 }
-                // It is not copied yet.
+                // The item has not been copied yet.
                 continue;
             };
             let mut to = from.clone();
             to.extend(changes.clone());
             rekey(form.model, form.id, &mut to, record.random);
             let conditions = vec![Condition::Exists(form.partition())];
-            updates.push(Change::Update { table: form.table().to_owned(), key, from, to, conditions });
+            updates.push(ItemChange::Update { table: form.table().to_owned(), key, from, to, conditions });
         }
         if !changes.is_empty() && send(&self.database, updates).await? {
             self.ledger[position] = record;
@@ -278,7 +278,7 @@ impl<'m> Stage<'m> {
             return Ok(());
         }
         let deletes = forms(self.layout, self.writers, &record.entity).into_iter().map(|form| {
-            Change::Delete { table: form.table().to_owned(), key: form.key(&form.stored(&record)) }
+            ItemChange::Delete { table: form.table().to_owned(), key: form.key(&form.stored(&record)) }
         });
         send(&self.database, deletes.collect()).await?;
         self.ledger.remove(position);

@@ -1,24 +1,24 @@
 //! Jobs that bring stored items into another form: page by page, under the plan's conditions, while the
-//! application changes some of the very items that were read.
+//! application changes some of the items that were just read.
 
 use model::migrate::{BackFill, Copy, Derived, Fate};
 use model::predict::item::Values;
 use model::sample::rekey;
 
 use super::application::{Form, Writers, fate, forms};
-use super::request::{Change, Condition, all, page, send};
+use super::request::{Condition, ItemChange, all, page, send};
 use super::stage::Stage;
 
-/// Items read at once: few, so that a job has many pages in which something can happen.
+/// Few items per page, so that a job has many pages between which something can happen.
 const PAGE_ITEMS: i32 = 4;
-/// Fewer items of an entity than this are not deleted under a job's hands.
+/// The application deletes items during a job only while there are more than this.
 const LEAST: usize = 6;
 
 /// What a job did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     pub written: usize,
-    /// Read, but changed, deleted or written by the application before the job came to it.
+    /// Items that the application changed, deleted or wrote between the job's read and its write.
     pub refused: usize,
 }
 
@@ -35,13 +35,13 @@ impl Stage<'_> {
         self.until_done(old, &copy.from, |item| copied(old, new, item)).await
     }
 
-    /// Run after run, until one writes nothing. The application disturbs the first; what it kept the job from
-    /// writing is written by the second, and the third must find nothing to do.
+    /// Runs again and again, until a run writes nothing. The application disturbs the first run; the second writes what
+    /// the first could not, and the third must find nothing to do.
     async fn until_done(
         &mut self,
         form: Form<'_>,
         table: &str,
-        change: impl Fn(&Values) -> Vec<Change>,
+        change: impl Fn(&Values) -> Vec<ItemChange>,
     ) -> Result<Done, String> {
         let mut done = self.over_pages(form, table, true, &change).await?;
         done.written += self.over_pages(form, table, false, &change).await?.written;
@@ -51,14 +51,14 @@ impl Stage<'_> {
         }
     }
 
-    /// Each item that the form recognises, with what the job makes of it. `disturbed`: the application writes
-    /// between a page's reading and its writing.
+    /// Each item of the form, with what the job makes of it. If `disturbed`, the application writes
+    /// between reading a page and writing it.
     async fn over_pages(
         &mut self,
         form: Form<'_>,
         table: &str,
         disturbed: bool,
-        change: impl Fn(&Values) -> Vec<Change>,
+        change: impl Fn(&Values) -> Vec<ItemChange>,
     ) -> Result<Done, String> {
         let (mut done, mut start) = (Done::default(), None);
         loop {
@@ -84,7 +84,7 @@ impl Stage<'_> {
         }
     }
 
-    /// The application changes, deletes or creates an item, in turns.
+    /// The application changes, deletes or creates an item, in turn.
     async fn disturb(&mut self, form: Form<'_>, items: &[Values]) -> Result<(), String> {
         let (Some(first), Some(last)) = (items.first(), items.last()) else { return Ok(()) };
         self.turn += 1;
@@ -107,7 +107,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Attributes that nothing reads any more.
+    /// Removes attributes that nothing reads any more.
     pub async fn remove(&mut self, table: &str, entity: &str, attributes: &[String]) -> Result<Done, String> {
         let Some(form) = self.new_form(entity) else { return Ok(Done::default()) };
         self.over_pages(form, table, false, |item| without(form, attributes, item)).await
@@ -117,7 +117,7 @@ impl Stage<'_> {
         let Some(form) = self.old_form(entity) else { return Ok(Done::default()) };
         let done = self
             .over_pages(form, table, false, |item| {
-                vec![Change::Delete { table: form.table().to_owned(), key: form.key(item) }]
+                vec![ItemChange::Delete { table: form.table().to_owned(), key: form.key(item) }]
             })
             .await?;
         if matches!(fate(self.layout, entity), Some(Fate::Removed { .. })) {
@@ -126,7 +126,7 @@ impl Stage<'_> {
         Ok(done)
     }
 
-    /// After the writers of before are back: nothing of what was written besides is left.
+    /// After the old writers are back: removes everything that was written in addition.
     pub async fn take_back_writes(&mut self) -> Result<(), String> {
         for fate in self.layout.fates.clone() {
             match fate {
@@ -142,7 +142,7 @@ impl Stage<'_> {
                 Fate::Moves { new, .. } => {
                     let form = Form { model: &self.layout.target, id: new };
                     let delete = |item: &Values| {
-                        vec![Change::Delete { table: form.table().to_owned(), key: form.key(item) }]
+                        vec![ItemChange::Delete { table: form.table().to_owned(), key: form.key(item) }]
                     };
                     self.over_pages(form, form.table(), false, delete).await?;
                 }
@@ -152,7 +152,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// After the writers of both are back: the old form of every item is as it would be had they never gone.
+    /// After the writers of both are back: makes the old form of every item what it would be had they never gone.
     pub async fn restore_old_form(&mut self) -> Result<(), String> {
         for fate in self.layout.fates.clone() {
             match fate {
@@ -186,12 +186,12 @@ impl Stage<'_> {
         let there = all(&self.database, old.table()).await?;
         for item in there.iter().filter(|item| old.recognises(item)) {
             if !wanted.iter().any(|one| old.key(one) == old.key(item)) {
-                let delete = Change::Delete { table: old.table().to_owned(), key: old.key(item) };
+                let delete = ItemChange::Delete { table: old.table().to_owned(), key: old.key(item) };
                 send(&self.database, vec![delete]).await?;
             }
         }
         for item in wanted.into_iter().filter(|item| !there.contains(item)) {
-            let put = Change::Put { table: old.table().to_owned(), item, conditions: Vec::new() };
+            let put = ItemChange::Put { table: old.table().to_owned(), item, conditions: Vec::new() };
             send(&self.database, vec![put]).await?;
         }
         Ok(())
@@ -209,7 +209,7 @@ impl<'m> Stage<'m> {
 }
 
 /// The new keys, for an item that lacks them.
-fn filled(form: Form<'_>, job: &BackFill, item: &Values) -> Vec<Change> {
+fn filled(form: Form<'_>, job: &BackFill, item: &Values) -> Vec<ItemChange> {
     let mut made = item.clone();
     rekey(form.model, form.id, &mut made, 0);
     let lacking = |one: &&Derived| !item.contains_key(&one.attribute) && made.contains_key(&one.attribute);
@@ -226,22 +226,26 @@ fn filled(form: Form<'_>, job: &BackFill, item: &Values) -> Vec<Change> {
     vec![update(form, item, to, conditions)]
 }
 
-/// The item under its new key, if the original is as it was read.
-fn copied(old: Form<'_>, new: Form<'_>, item: &Values) -> Vec<Change> {
+/// The item under its new key, if the original is unchanged since it was read.
+fn copied(old: Form<'_>, new: Form<'_>, item: &Values) -> Vec<ItemChange> {
     let mut copy = old.plain(item);
     rekey(new.model, new.id, &mut copy, 0);
     let as_read = item.iter().map(|(name, value)| Condition::Is(name.clone(), Some(value.clone())));
     vec![
-        Change::Put {
+        ItemChange::Put {
             table: new.table().to_owned(),
             item: copy,
             conditions: vec![Condition::Lacks(new.partition())],
         },
-        Change::Check { table: old.table().to_owned(), key: old.key(item), conditions: as_read.collect() },
+        ItemChange::Check {
+            table: old.table().to_owned(),
+            key: old.key(item),
+            conditions: as_read.collect(),
+        },
     ]
 }
 
-fn without(form: Form<'_>, attributes: &[String], item: &Values) -> Vec<Change> {
+fn without(form: Form<'_>, attributes: &[String], item: &Values) -> Vec<ItemChange> {
     let mut to = item.clone();
     to.retain(|name, _| !attributes.contains(name));
     match to == *item {
@@ -250,8 +254,8 @@ fn without(form: Form<'_>, attributes: &[String], item: &Values) -> Vec<Change> 
     }
 }
 
-/// The old keys as they follow from the item, where they differ.
-fn restored(form: Form<'_>, lost: &[Derived], item: &Values) -> Vec<Change> {
+/// The old keys as the item's attributes render them, where they differ.
+fn restored(form: Form<'_>, lost: &[Derived], item: &Values) -> Vec<ItemChange> {
     let mut made = item.clone();
     rekey(form.model, form.id, &mut made, 0);
     let mut to = item.clone();
@@ -265,6 +269,12 @@ fn restored(form: Form<'_>, lost: &[Derived], item: &Values) -> Vec<Change> {
     }
 }
 
-fn update(form: Form<'_>, from: &Values, to: Values, conditions: Vec<Condition>) -> Change {
-    Change::Update { table: form.table().to_owned(), key: form.key(from), from: from.clone(), to, conditions }
+fn update(form: Form<'_>, from: &Values, to: Values, conditions: Vec<Condition>) -> ItemChange {
+    ItemChange::Update {
+        table: form.table().to_owned(),
+        key: form.key(from),
+        from: from.clone(),
+        to,
+        conditions,
+    }
 }

@@ -1,4 +1,4 @@
-//! What came of a rehearsal, for people and as JSON.
+//! The result of a rehearsal, as text and as JSON.
 
 use serde_json::{Value, json};
 
@@ -8,15 +8,15 @@ use crate::fault::Fault;
 
 #[derive(Debug, Default)]
 pub struct Rehearsal {
-    /// With how much it began.
+    /// How many items it began with.
     pub items: usize,
     /// Old patterns that did not work before the first step, and are left out.
     pub unproven: Vec<String>,
     pub steps: Vec<StepReport>,
     pub rollbacks: Vec<RollbackReport>,
-    /// Of the new model on the migrated data; none if a step failed.
+    /// The proof of the new model on the migrated data; `None` if a step failed.
     pub certificate: Option<Certificate>,
-    /// What is wrong in the end.
+    /// What is wrong at the end.
     pub failures: Vec<String>,
 }
 
@@ -27,21 +27,21 @@ pub struct StepReport {
     /// Settings are not played.
     pub played: bool,
     pub job: Option<Done>,
-    /// What the application wrote meanwhile.
+    /// How many writes the application made in the meantime.
     pub writes: usize,
     pub patterns: Vec<PatternReport>,
     pub failures: Vec<String>,
 }
 
-/// One pattern, tried behind a step.
+/// One pattern, tried after a step.
 #[derive(Debug)]
 pub struct PatternReport {
-    /// Whether it was changed over.
+    /// Whether it was switched over.
     pub new: bool,
     pub proof: PatternProof,
 }
 
-/// So many steps, and back.
+/// The number of steps taken, and the way back from there.
 #[derive(Debug)]
 pub struct RollbackReport {
     pub steps: usize,
@@ -49,7 +49,7 @@ pub struct RollbackReport {
 }
 
 impl PatternReport {
-    /// That there is nothing to try it on yet is no failure.
+    /// A pattern without any data to try it on is not a failure.
     pub fn failures(&self) -> impl Iterator<Item = String> + '_ {
         let found = self.proof.findings.iter().filter(|finding| !matches!(finding.fault, Fault::NoData(_)));
         let form = if self.new { "new" } else { "old" };
@@ -80,7 +80,7 @@ impl Rehearsal {
         }
     }
 
-    /// Everything that failed, one by one.
+    /// Every failure.
     pub fn problems(&self) -> Vec<String> {
         let of_steps = self
             .steps
@@ -92,7 +92,7 @@ impl Rehearsal {
         of_steps.chain(of_rollbacks).chain(self.failures.iter().cloned()).collect()
     }
 
-    /// Problems, then what was shown.
+    /// Problems first, then everything that was shown.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for problem in self.problems() {

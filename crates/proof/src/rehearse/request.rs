@@ -11,32 +11,32 @@ use model::sample::item;
 
 use crate::database::{Database, values};
 
-/// What must hold of an item for it to be written.
+/// What must hold for an item to be written.
 #[derive(Clone, Debug)]
 pub enum Condition {
     Exists(String),
     Lacks(String),
-    /// As it was read; absent if it was.
+    /// The attribute is as it was read; `None` if it was absent.
     Is(String, Option<item::Value>),
 }
 
-/// One item to be written.
+/// One write of an item.
 #[derive(Clone, Debug)]
-pub enum Change {
+pub enum ItemChange {
     Put { table: String, item: Values, conditions: Vec<Condition> },
     Update { table: String, key: Values, from: Values, to: Values, conditions: Vec<Condition> },
     Delete { table: String, key: Values },
     Check { table: String, key: Values, conditions: Vec<Condition> },
 }
 
-/// Whether it was written; if not, a condition kept it from being written.
-pub async fn send(database: &Database, mut changes: Vec<Change>) -> Result<bool, String> {
+/// Returns whether it was written; `false` if a condition failed.
+pub async fn send(database: &Database, mut changes: Vec<ItemChange>) -> Result<bool, String> {
     let sent = match (changes.len(), changes.pop()) {
         (_, None) => return Ok(false),
         (1, Some(change)) => single(database, change).await,
         (_, Some(last)) => {
             changes.push(last);
-            let transact_items = changes.into_iter().map(Change::transacted).collect();
+            let transact_items = changes.into_iter().map(ItemChange::transacted).collect();
             let input = TransactWriteItemsInput { transact_items, ..TransactWriteItemsInput::default() };
             database.call(input).await.map(|_| ())
         }
@@ -53,7 +53,7 @@ fn is_refusal(error: &Error) -> bool {
         && error.throttling_reasons.is_empty()
 }
 
-async fn single(database: &Database, change: Change) -> Result<(), Error> {
+async fn single(database: &Database, change: ItemChange) -> Result<(), Error> {
     let one = change.transacted();
     if let Some(put) = one.put {
         let input = PutItemInput {
@@ -86,12 +86,12 @@ async fn single(database: &Database, change: Change) -> Result<(), Error> {
     Ok(())
 }
 
-impl Change {
+impl ItemChange {
     fn transacted(self) -> TransactWriteItem {
         let mut transact = TransactWriteItem::default();
         let mut placeholders = Placeholders::default();
         match self {
-            Change::Put { table, item: new, conditions } => {
+            ItemChange::Put { table, item: new, conditions } => {
                 let condition_expression = condition(&conditions, &mut placeholders);
                 transact.put = Some(Put {
                     table_name: table,
@@ -102,7 +102,7 @@ impl Change {
                     ..Put::default()
                 });
             }
-            Change::Update { table, key, from, to, conditions } => {
+            ItemChange::Update { table, key, from, to, conditions } => {
                 let update_expression = difference(&from, &to, &mut placeholders);
                 let condition_expression = condition(&conditions, &mut placeholders);
                 transact.update = Some(Update {
@@ -115,10 +115,10 @@ impl Change {
                     ..Update::default()
                 });
             }
-            Change::Delete { table, key } => {
+            ItemChange::Delete { table, key } => {
                 transact.delete = Some(Delete { table_name: table, key: item(&key), ..Delete::default() });
             }
-            Change::Check { table, key, conditions } => {
+            ItemChange::Check { table, key, conditions } => {
                 transact.condition_check = Some(ConditionCheck {
                     table_name: table,
                     key: item(&key),
@@ -149,7 +149,7 @@ fn condition(conditions: &[Condition], placeholders: &mut Placeholders) -> Optio
     (!terms.is_empty()).then(|| terms.join(" AND "))
 }
 
-/// SET and REMOVE of all that differs.
+/// SET and REMOVE for everything that differs.
 fn difference(from: &Values, to: &Values, placeholders: &mut Placeholders) -> String {
     let changed = to.iter().filter(|(name, value)| from.get(*name) != Some(value));
     let set: Vec<String> = changed
@@ -173,7 +173,7 @@ pub async fn get(database: &Database, table: &str, key: &Values) -> Result<Optio
     Ok(output.item.as_ref().map(values))
 }
 
-/// One page of a table, and where the next begins.
+/// One page of a table, and the key where the next begins.
 pub async fn page(
     database: &Database,
     table: &str,

@@ -1,4 +1,4 @@
-//! Tables and indexes made and dropped, one at a time, and waited for.
+//! Creates and deletes tables and indexes, one at a time, and waits for each.
 
 use api::{
     CreateGlobalSecondaryIndexAction, DeleteGlobalSecondaryIndexAction, DeleteTableInput, DescribeTableInput,
@@ -9,7 +9,7 @@ use model::model::Table;
 use crate::database::Database;
 use crate::table::create_table as creation;
 
-/// Looks at an index until it is as it should be. It is made in this process, so it is a matter of turns.
+/// How often an index is looked at until it is ready. It is filled in this process, so yielding is enough.
 const LOOKS_MAX: usize = 100_000;
 
 pub async fn create_table(database: &Database, table: &Table) -> Result<(), String> {
@@ -22,7 +22,7 @@ pub async fn delete_table(database: &Database, table: &str) -> Result<(), String
     database.call(input).await.map(|_| ()).map_err(message)
 }
 
-/// As the table declares it, and until it is `ACTIVE`.
+/// Creates the index as the table declares it, and waits until it is `ACTIVE`.
 pub async fn create_index(database: &Database, table: &Table, index: &str) -> Result<(), String> {
     let whole = creation(table).ok_or("the table has no key")?;
     let mut indexes = whole.global_secondary_indexes.unwrap_or_default().into_iter();

@@ -1,4 +1,4 @@
-//! Where a rehearsal has got to: the database, what the application believes, who is deployed.
+//! The current stage of a rehearsal: the database, what the application believes, and which writers are deployed.
 
 use std::collections::BTreeSet;
 
@@ -19,12 +19,12 @@ use crate::prove::try_reads;
 pub struct Stage<'m> {
     pub(super) layout: &'m Layout,
     pub(super) database: Database,
-    /// What there is, as the application knows it.
+    /// The items that the application believes to be stored.
     pub(super) ledger: Vec<Record>,
     pub(super) writers: Writers,
-    /// Patterns that were changed over.
+    /// Patterns that were switched over.
     pub(super) over: BTreeSet<String>,
-    /// Counts what the application did, so that it does something else each time.
+    /// Counts the application's turns, so that it does something else each time.
     pub(super) turn: usize,
     pub(super) written: usize,
     /// Old patterns that did not work before anything was changed.
@@ -32,7 +32,7 @@ pub struct Stage<'m> {
 }
 
 impl<'m> Stage<'m> {
-    /// The old model's tables, with its example data.
+    /// Creates the old model's tables, with its example data.
     pub async fn open(layout: &'m Layout) -> Result<Stage<'m>, String> {
         let database = Database::open(&layout.old).await.map_err(|error| error.message)?;
         let ledger = records(&layout.old);
@@ -119,7 +119,7 @@ impl<'m> Stage<'m> {
                 self.restore_old_form().await
             }
             StepKind::RemoveAttributes { .. } => self.restore_old_form().await,
-            // What jobs wrote goes with the dual writes; the rest has no way back.
+            // What jobs wrote is removed with the dual writes; the other steps can't be undone.
             StepKind::ChangeSetting(_)
             | StepKind::BackFill(_)
             | StepKind::Copy(_)
@@ -144,7 +144,7 @@ impl<'m> Stage<'m> {
         of_old.into_iter().map(report(false)).chain(of_new.into_iter().map(report(true))).collect()
     }
 
-    /// Old patterns that don't work as it is: no step can break them.
+    /// Old patterns that don't work before any step, so that no step is blamed for them.
     pub async fn wrong_from_the_start(&mut self) -> Vec<String> {
         let reports = self.check().await;
         let wrong = reports.iter().filter(|report| report.failures().next().is_some());
@@ -152,11 +152,11 @@ impl<'m> Stage<'m> {
         self.wrong.iter().cloned().collect()
     }
 
-    /// The application's items as they lie in the database, in the form of a model.
+    /// The application's items as they are stored, in the form of a model.
     pub async fn data(&self, model: &Model) -> Vec<SampleItem> {
         let mut contents: Vec<(&str, Vec<Values>)> = Vec::new();
         for table in &model.tables {
-            // A table that is not there yet holds nothing.
+            // A table that has not been created yet holds nothing.
             let found = request::all(&self.database, &table.name).await.unwrap_or_default();
             contents.push((&table.name, found));
         }
@@ -175,7 +175,7 @@ impl<'m> Stage<'m> {
         items.collect()
     }
 
-    /// Items that the application has written and that are not in the new form, or not as it wrote them.
+    /// Items that the application has written and that are missing or different in the new form.
     pub async fn lost(&self) -> Vec<String> {
         let mut lost = Vec::new();
         for record in &self.ledger {

@@ -3,7 +3,7 @@
 use super::layout::{Map, Node, text};
 use super::{Writer, quantity};
 use crate::Spanned;
-use crate::model::{Action, ActionKind, AttributesRead, Change, OrderBy, Read, Returns, Write};
+use crate::model::{Action, ActionKind, AttributeChange, AttributesRead, OrderBy, Read, Returns, Write};
 use crate::predicate::Operand;
 
 impl Writer<'_> {
@@ -14,7 +14,7 @@ impl Writer<'_> {
         }
     }
 
-    /// `create LineItem × 5` if there is no more to say, else its fields.
+    /// `create LineItem × 5` if that says everything, else its fields.
     pub fn step(&self, action: &Action) -> Node {
         let (verb, entity) = match &action.kind {
             ActionKind::Read(read) => {
@@ -87,7 +87,7 @@ fn attributes(read: &AttributesRead) -> Node {
 }
 
 /// `[status, total]`, or `{ status: OPEN -> SHIPPED }` if values are known.
-fn put_changes(map: &mut Map, name: &str, changes: &[Change]) {
+fn put_changes(map: &mut Map, name: &str, changes: &[AttributeChange]) {
     if changes.iter().all(|change| change.to.is_none()) {
         return map.put_names(name, changes.iter().map(|change| change.attribute.value.as_str()));
     }
@@ -100,10 +100,10 @@ fn put_changes(map: &mut Map, name: &str, changes: &[Change]) {
     map.put_map(name, values);
 }
 
-/// Here a value stands alone and needs no quotes of its own.
+/// The operand without quotes: it is the only value in its scalar.
 fn plain(operand: &Operand) -> String {
     match operand {
         Operand::Literal(text) => text.clone(),
-        Operand::Parameter(name) => format!(":{name}"),
+        Operand::Parameter(_) => operand.to_string(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::layout::{Map, Node, prose, text};
 use super::table::{put_samples, size};
-use super::{SYNC, Subject, Writer, name_of, quantity, value};
+use super::{Element, SYNC, Writer, name_of, quantity, value};
 use crate::model::{
     Attribute, AttributeKind, Count, Entity, EntityId, Index, IndexEntry, IndexKind, KeySchema, Table,
 };
@@ -20,7 +20,7 @@ impl Writer<'_> {
         map.put_names("id", entity.identity.iter().map(|name| name.value.as_str()));
         if let (Some(key), Some(schema)) = (&entity.key, &table.key) {
             let key = templates(schema, std::iter::once(&key.partition).chain(&key.sort));
-            map.put_with(self.comment(Subject::Key(id)), "key", Node::Map(key));
+            map.put_with(self.comment(Element::Key(id)), "key", Node::Map(key));
         }
         self.attributes(&mut map, entity);
         map.put_some("count", entity.count.as_ref().map(|count| self.count(&count.value)));
@@ -37,7 +37,7 @@ impl Writer<'_> {
         Node::Map(map)
     }
 
-    /// Those that only templates and patterns name are found again there.
+    /// Attributes that only templates and patterns name are not listed: the reader infers them.
     fn attributes(&self, map: &mut Map, entity: &Entity) {
         let declared: Vec<&Attribute> =
             entity.attributes.values().filter(|attribute| attribute.declared).collect();
@@ -109,7 +109,7 @@ impl Writer<'_> {
         let mut entries = Map::open();
         for entry in self.model.entity(id).entries.iter().filter(|entry| entry.declared) {
             let index = table.index(entry.index);
-            let comment = self.comment(Subject::Entry(id, entry.index));
+            let comment = self.comment(Element::Entry(id, entry.index));
             entries.put_with(comment, &index.name.value, self.entry(index, entry));
         }
         map.put_map("indexes", entries);
@@ -118,9 +118,9 @@ impl Writer<'_> {
     fn entry(&self, index: &Index, entry: &IndexEntry) -> Node {
         let mut map = Map::new();
         map.put_some("when", entry.when.as_ref().map(|when| text(&when.to_string())));
-        // A local index lies in the partition that the key already tells.
-        let told = if index.kind == IndexKind::Local { 1 } else { 0 };
-        for (name, template) in index.key.attributes().zip(entry.templates()).skip(told) {
+        // The table's key already determines the partition of a local index.
+        let implied = if index.kind == IndexKind::Local { 1 } else { 0 };
+        for (name, template) in index.key.attributes().zip(entry.templates()).skip(implied) {
             map.put(&name.name, text(&template.to_string()));
         }
         self.allow(&mut map, entry.span);

@@ -1,13 +1,13 @@
-//! YAML text that people like to read: what fits on a line stands on one, comments above what they are about.
+//! YAML text that is easy to read: on one line if it fits, comments before the element that they are about.
 
 /// Lines longer than this are broken where they can be.
 const WIDTH: usize = 110;
 
 #[derive(Clone, Debug)]
 pub enum Node {
-    /// As it stands in the file, quoted if need be.
+    /// As it is in the file, quoted if necessary.
     Scalar(String),
-    /// Words of a person: outside brackets they seldom need quotes.
+    /// A sentence: outside brackets it seldom needs quotes.
     Prose(String),
     List(Vec<Node>),
     Map(Map),
@@ -16,7 +16,7 @@ pub enum Node {
 #[derive(Clone, Debug, Default)]
 pub struct Map {
     entries: Vec<Entry>,
-    /// One entry a line, even if all would fit on one.
+    /// One entry per line, even if all would fit on one.
     open: bool,
 }
 
@@ -52,7 +52,7 @@ impl Map {
         self.entries.push(Entry { comment, name: scalar(name), value });
     }
 
-    /// A name that is quoted already, if it has to be.
+    /// `name` is already quoted, if necessary.
     pub fn put_as(&mut self, name: String, value: Node) {
         self.entries.push(Entry { comment: None, name, value });
     }
@@ -63,7 +63,7 @@ impl Map {
         }
     }
 
-    /// A list of names as short as the reader takes it; nothing for none.
+    /// The shortest form of a list of names; nothing if it is empty.
     pub fn put_names<'n>(&mut self, name: &str, names: impl IntoIterator<Item = &'n str>) {
         let mut names: Vec<Node> = names.into_iter().map(text).collect();
         match names.len() {
@@ -81,7 +81,7 @@ impl Map {
 }
 
 impl Node {
-    /// Each member of a mapping on one line; those of the members named `opened` one by one.
+    /// Each member of a mapping on one line; the members named in `opened` are expanded.
     pub fn members(&self, opened: &[&str]) -> Vec<(String, String)> {
         let Node::Map(map) = self else { return Vec::new() };
         let mut members = Vec::new();
@@ -98,7 +98,7 @@ impl Node {
     }
 }
 
-/// A whole document: its sections apart from each other.
+/// A whole document, with blank lines between its sections.
 pub fn document(root: &Map) -> String {
     let mut out = String::new();
     let mut spacious = false;
@@ -163,7 +163,7 @@ fn element_lines(out: &mut String, node: &Node, indent: usize) {
     let line = match (fits, node) {
         (Some(line), _) => line,
         (None, Node::Map(map)) if !map.is_empty() => return mapped_element_lines(out, map, indent),
-        // A list in a list: long, but right.
+        // A list in a list: the line gets long, but is valid.
         (None, node) => bracketed(node),
     };
     margin(out, indent);
@@ -175,11 +175,11 @@ fn element_lines(out: &mut String, node: &Node, indent: usize) {
 fn mapped_element_lines(out: &mut String, map: &Map, indent: usize) {
     let start = out.len();
     map.entries.iter().for_each(|entry| entry_lines(out, entry, indent + 2));
-    // A comment would stand between the dash and its element: elements carry none.
+    // A comment would be between the dash and its element, so elements have none.
     out.replace_range(start + indent..start + indent + 1, "-");
 }
 
-/// In brackets, if nothing in it asks for lines of its own.
+/// In brackets, if nothing in it needs lines of its own.
 fn one_line(node: &Node) -> Option<String> {
     is_closed(node).then(|| bracketed(node))
 }
@@ -239,7 +239,7 @@ pub fn text(text: &str) -> Node {
     Node::Scalar(scalar(text))
 }
 
-/// As it is where YAML takes it so, in quotes elsewhere.
+/// Unquoted where YAML reads it as the same text, else quoted.
 pub fn scalar(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { quoted(text) }
 }
@@ -248,7 +248,7 @@ pub fn prose(text: &str) -> Node {
     Node::Prose(text.to_owned())
 }
 
-/// Behind a name, on a line of its own.
+/// As the value of a name, on a line of its own.
 fn plain_prose(text: &str) -> String {
     if is_plain_with(text, ",;!?'\"&[]{}…–") { text.to_owned() } else { quoted(text) }
 }

@@ -1,4 +1,4 @@
-//! Numbers as people write them: `1M`, `600 B`, `800/s`, `30%`. Each text is read back to the same number.
+//! Short numbers: `1M`, `600 B`, `800/s`, `30%`. Each text is read back as the same number.
 
 use crate::model::{Growth, Skew};
 
@@ -18,7 +18,7 @@ pub fn number(value: f64) -> String {
     let value = value.abs();
     let scaled = [("G", 1e9), ("M", 1e6), ("K", 1e3)].into_iter().find_map(|(unit, factor)| {
         let amount = value / factor;
-        // `1.5M` is kept, `1.234567M` is better written out.
+        // `1.5M` is short enough, `1.234567M` is better written out.
         let short = amount >= 1.0 && (amount * 10.0).fract() == 0.0;
         (short && amount * factor == value).then(|| format!("{amount}{unit}"))
     });

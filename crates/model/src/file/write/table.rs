@@ -3,7 +3,7 @@
 use item::Type;
 
 use super::layout::{Map, Node, text};
-use super::{Subject, Writer, name_of, names, quantity, value};
+use super::{Element, Writer, name_of, names, quantity, value};
 use crate::model::{
     Billing, Capacity, Encryption, Index, IndexId, IndexKind, KeyAttribute, KeySchema, Projection, SampleRow,
     Size, Table, TableClass, TableId, Throughput,
@@ -15,7 +15,7 @@ impl Writer<'_> {
             let mut map = Map::new();
             map.put("name", text(&table.name.value));
             self.table(&mut map, table);
-            root.put_with(self.comment(Subject::Table(TableId(0))), "table", Node::Map(map));
+            root.put_with(self.comment(Element::Table(TableId(0))), "table", Node::Map(map));
             return;
         }
         let mut tables = Map::open();
@@ -25,12 +25,12 @@ impl Writer<'_> {
             self.table(&mut map, table);
             map.put_map("indexes", self.indexes(id));
             put_samples(&mut map, &table.samples, |name| key_type(table.key.as_ref(), name));
-            tables.put_with(self.comment(Subject::Table(id)), &table.name.value, Node::Map(map));
+            tables.put_with(self.comment(Element::Table(id)), &table.name.value, Node::Map(map));
         }
         root.put_map("tables", tables);
     }
 
-    /// Indexes and rows of a single table stand beside it.
+    /// Indexes and rows of a single table are written beside it.
     pub fn table_extras(&self, root: &mut Map) {
         if let [table] = self.model.tables.as_slice() {
             root.put_map("indexes", self.indexes(TableId(0)));
@@ -75,7 +75,7 @@ impl Writer<'_> {
     fn indexes(&self, id: TableId) -> Map {
         let mut indexes = Map::open();
         for (position, index) in self.model.table(id).indexes.iter().enumerate() {
-            let comment = self.comment(Subject::Index(id, IndexId(position)));
+            let comment = self.comment(Element::Index(id, IndexId(position)));
             indexes.put_with(comment, &index.name.value, self.index(index));
         }
         indexes

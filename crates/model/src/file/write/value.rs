@@ -1,4 +1,4 @@
-//! DynamoDB values -> what [`crate::file`] reads as the same value.
+//! DynamoDB values -> a text that [`crate::file`] reads as the same value.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use item::{Number, Type, Value};
 use super::super::literal::number_json;
 use super::layout::{Map, Node, quoted, scalar};
 
-/// `kind` is what the reader takes a scalar for, if an attribute is declared.
+/// `kind` is the declared type of the attribute, by which the reader converts a scalar.
 pub fn value(value: &Value, kind: Option<Type>) -> Node {
     let kind = kind.filter(|kind| matches!(kind, Type::S | Type::N | Type::B));
     match value {
@@ -32,7 +32,7 @@ pub fn value(value: &Value, kind: Option<Type>) -> Node {
             for (name, one) in entries {
                 map.put(name, self::value(one, None));
             }
-            // Alone, a member called like a type would be taken for one.
+            // A single member that is called like a type would be read as one.
             let mistakable = entries.len() == 1 && entries.keys().all(|name| Type::from_name(name).is_some());
             if mistakable { typed("M", Node::Map(map)) } else { Node::Map(map) }
         }
@@ -52,7 +52,7 @@ fn set(tag: &str, members: impl Iterator<Item = String>) -> Node {
     typed(tag, Node::List(members.map(Node::Scalar).collect()))
 }
 
-/// A text that would be read as something else stands in quotes.
+/// A text that would be read as another type is quoted.
 fn untyped(text: &str) -> String {
     let taken = matches!(text, "true" | "false" | "null") || Number::parse(text).is_ok();
     if taken { quoted(text) } else { scalar(text) }

@@ -1,15 +1,15 @@
-//! Values of a TypeScript program, laid out: what fits on a line stands on one.
+//! Values of a TypeScript program, printed on one line if they fit.
 
 /// Lines longer than this are broken where they can be.
 const WIDTH: usize = 100;
 
 pub enum Code {
-    /// As it stands in the program.
+    /// Printed as it is.
     Plain(String),
     Object(Vec<(&'static str, Code)>),
     List(Vec<Code>),
     Call(&'static str, Vec<Code>),
-    /// The value of a name that is all: `...props`.
+    /// A name without a value: `...props`.
     Nothing,
 }
 
@@ -18,10 +18,10 @@ impl Code {
         Code::Plain(code.to_string())
     }
 
-    /// On one line if it fits behind `indent`, else one member a line.
+    /// On one line if it fits after `indent`, else one member per line.
     pub fn printed(&self, indent: usize) -> String {
         let line = self.line();
-        // The name before it takes a part of the line.
+        // The name before it takes a part of the line, 20 characters at most.
         if indent + line.chars().count() + 20 <= WIDTH {
             return line;
         }

@@ -1,5 +1,5 @@
-//! `AWS::DynamoDB::GlobalTable`: what is said of reads, backups, tags and keys is said for each replica. The
-//! Region of the stack is one of the replicas; a model calls the others so.
+//! `AWS::DynamoDB::GlobalTable`: reads, backups, tags and keys are declared for each replica. The
+//! Region of the stack is one of the replicas; a model lists only the others.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub struct Global {
     pub home: Option<String>,
 }
 
-/// `properties` have been worked out; a Region that is the stack's own is null.
+/// `properties` have been resolved; the stack's own Region is null.
 pub fn section(name: &str, properties: &Value) -> Result<Global, Unreadable> {
     let replicas: Vec<&Value> = elements(&properties["Replicas"]).collect();
     let at_home = replicas.iter().position(|replica| !replica["Region"].is_string()).unwrap_or(0);
@@ -49,7 +49,7 @@ fn replica_index<'v>(replica: &'v Value, name: &str) -> &'v Value {
     indexes.find(|index| index["IndexName"] == name).unwrap_or(&Value::Null)
 }
 
-/// The shape of CreateTable, with the units that capacity starts with.
+/// The shape of CreateTable, with the initial units.
 fn shape(name: &str, properties: &Value, home: &Value) -> Value {
     let mut shape = encryption_renamed(properties.clone());
     put(&mut shape, &["TableName"], name.into());
@@ -86,7 +86,7 @@ fn put_throughput(shape: &mut Value, writes: &Value, reads: &Value) {
     }
 }
 
-/// Bounds that leave no room are units that stay.
+/// Equal bounds are fixed units.
 fn put_bounds(section: &mut TableSection, index: Option<&str>, writes: &Value, reads: &Value) {
     for (side, settings) in [(Side::Read, reads), (Side::Write, writes)] {
         let provisioned = &settings[format!("{}ProvisionedThroughputSettings", side.word())];
@@ -178,7 +178,7 @@ fn put_capacity(shape: &mut Value, table: &Table, throughput: &Throughput, side:
     }
 }
 
-/// Writes always scale here: units that stay are bounds without room.
+/// Writes always scale here: fixed units become equal bounds.
 fn capacity_settings(table: &Table, capacity: &Capacity, side: Side, notes: &mut Notes) -> Value {
     let units = create_table::units(Some(capacity));
     let word = side.word();
@@ -205,7 +205,7 @@ fn capacity_settings(table: &Table, capacity: &Capacity, side: Side, notes: &mut
     json!({ format!("{word}CapacityAutoScalingSettings"): scaling })
 }
 
-/// What CreateTable says of the whole table is said of each replica.
+/// What CreateTable declares for the whole table is declared for each replica.
 fn replica(
     template: &mut Template<'_>,
     table: &Table,

@@ -1,4 +1,4 @@
-//! What a template's functions give, where that is known without deploying it: the defaults of parameters,
+//! What a template's functions evaluate to, where it is known without deploying: the defaults of parameters,
 //! and the names of its tables.
 
 use indexmap::IndexMap;
@@ -14,9 +14,9 @@ pub struct Known<'d> {
 }
 
 impl Known<'_> {
-    /// What a reference to a parameter or table gives.
+    /// What a reference to a parameter or table evaluates to.
     fn named(&self, name: &str) -> Option<Value> {
-        // `${!word}` in a text is `${word}` itself.
+        // `${!word}` in a text is an escaped `${word}`.
         if let Some(literal) = name.strip_prefix('!') {
             return Some(format!("${{{literal}}}").into());
         }
@@ -24,7 +24,7 @@ impl Known<'_> {
         parameter.map(unquoted).or_else(|| Some(self.tables.get(name)?.as_str().into()))
     }
 
-    /// The value with its functions worked out; null where that can't be.
+    /// The value with its functions evaluated; null where that is impossible.
     pub fn resolve(&self, value: &Value) -> Value {
         match (function(value), value) {
             (Some(("Ref", name)), _) => name.as_str().and_then(|name| self.named(name)).unwrap_or_default(),
@@ -39,7 +39,7 @@ impl Known<'_> {
         }
     }
 
-    /// Templates may put numbers and truth values in quotes.
+    /// Templates may put numbers and booleans in quotes.
     fn member(&self, name: &str, value: &Value) -> Value {
         let resolved = self.resolve(value);
         let quotable = ["Units", "Capacity", "Enabled", "Cooldown"];
@@ -64,7 +64,7 @@ impl Known<'_> {
         argument[0].as_str().map_or(Value::Null, |joint| parts.join(joint).into())
     }
 
-    /// Says which properties of a table only deployment decides.
+    /// Notes which properties of a table are only known after deployment.
     pub fn not_read(&self, table: &str, properties: &Value, notes: &mut Notes) {
         for (name, value) in properties.as_object().into_iter().flatten() {
             if name != "TableName" && function(value).is_some() && self.resolve(value).is_null() {

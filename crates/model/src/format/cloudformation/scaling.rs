@@ -1,9 +1,9 @@
-//! Scalable targets and their policies, which stand beside the table they are about.
+//! Scalable targets and their policies, which are separate resources beside their table.
 
 use serde_json::{Value, json};
 
 use super::super::create_table::TableSection;
-use super::super::names::Found;
+use super::super::names::ImportedNames;
 use super::super::scaling::{FoundBounds, Scaling, about, scaled};
 use super::known::Known;
 use super::{Template, resources};
@@ -40,7 +40,7 @@ fn policy_of(about: &str) -> String {
     format!("{about}/policy")
 }
 
-pub fn read(document: &Value, known: &Known<'_>, sections: &mut [TableSection], names: &mut Found) {
+pub fn read(document: &Value, known: &Known<'_>, sections: &mut [TableSection], names: &mut ImportedNames) {
     for (id, resource) in resources(document).filter(|(_, resource)| resource["Type"] == TARGET) {
         let target = known.resolve(&resource["Properties"]);
         let texts = (target["ResourceId"].as_str(), target["ScalableDimension"].as_str());
@@ -58,7 +58,7 @@ pub fn read(document: &Value, known: &Known<'_>, sections: &mut [TableSection], 
     }
 }
 
-/// The policy of a target: it names the target, or the same capacity.
+/// The policy of a target: one that names the target, or the same capacity.
 fn policy(document: &Value, known: &Known<'_>, target_id: &str, target: &Value) -> Option<(String, Value)> {
     let policies = resources(document).filter(|(_, resource)| resource["Type"] == POLICY);
     let mut policies = policies.map(|(id, resource)| (id, &resource["Properties"]));

@@ -1,4 +1,4 @@
-//! `AWS::DynamoDB::Table`: CreateTable's members, a few under other names, and some settings besides.
+//! `AWS::DynamoDB::Table`: CreateTable's members, a few of them under other names, and some further settings.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::super::create_table::{self, TableSection};
 use super::{Template, put};
 use crate::model::{Encryption, Table};
 
-/// `properties` have been worked out.
+/// `properties` have been resolved.
 pub fn section(name: &str, properties: &Value) -> Result<TableSection, Unreadable> {
     let mut shape = properties.clone();
     put(&mut shape, &["TableName"], name.into());
@@ -23,7 +23,7 @@ pub fn encryption_renamed(mut shape: Value) -> Value {
     shape
 }
 
-/// What CreateTable itself does not take.
+/// Settings that CreateTable does not have.
 pub fn put_settings(section: &mut TableSection, properties: &Value) {
     let ttl = &properties["TimeToLiveSpecification"];
     if let Some(attribute) = ttl["AttributeName"].as_str().filter(|_| ttl["Enabled"] != false) {

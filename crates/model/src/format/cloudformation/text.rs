@@ -56,7 +56,7 @@ fn node(value: &Value) -> Node {
     }
 }
 
-/// Only around text, which can have no tag of its own.
+/// Only with a text as argument, which can't have a tag of its own.
 fn short_form(object: &Value) -> Option<String> {
     let (name, value) = object.as_object().filter(|members| members.len() == 1)?.iter().next()?;
     match (name.as_str(), value) {
@@ -73,7 +73,7 @@ fn short_form(object: &Value) -> Option<String> {
     }
 }
 
-/// Without quotes only what YAML 1.1 takes for text as well: CloudFormation reads that.
+/// Unquoted only if YAML 1.1 reads it as text too, because that is what CloudFormation uses.
 fn scalar(text: &str) -> String {
     const WORDS: [&str; 9] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
     let first = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');

@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 use super::super::create_table::TableSection;
 use super::super::document::texts;
 use super::super::draft::Draft;
-use super::super::javascript::{as_code, pattern, tell_code};
+use super::super::javascript::{as_code, note_code, pattern};
 use super::super::{Notes, Unreadable};
 
-/// What a table is called if nothing tells.
+/// The name of a table if the document has none.
 const UNNAMED: &str = "table";
 
 pub fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
@@ -34,7 +34,7 @@ pub fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
         }
     }
     collections.into_iter().for_each(|one| one.add_to(&mut draft));
-    tell_code(&document["entities"], &["condition", "validate"], notes);
+    note_code(&document["entities"], &["condition", "validate"], notes);
     Ok(draft)
 }
 
@@ -105,7 +105,7 @@ fn section(name: &str, entities: &[&Value]) -> Result<TableSection, Unreadable> 
     Ok(TableSection { name: name.to_owned(), fields })
 }
 
-/// Where entities have a key in different types, it can only be text.
+/// If entities give a key different types, it can only be text.
 fn agree(known: Entry<'_>, key: Value) {
     let known = known.or_insert_with(|| key.clone());
     for (name, kind) in known.as_object_mut().into_iter().flatten() {
@@ -123,7 +123,7 @@ fn project(projection: &Value) -> Value {
     }
 }
 
-/// Each entity says what it has of a projection.
+/// Unites the projections of several entities.
 fn both(one: &Value, other: &Value) -> Value {
     match (one, other) {
         (Value::Array(one), Value::Array(other)) => {
@@ -146,7 +146,7 @@ struct Entity<'d> {
     schema: &'d Value,
 }
 
-/// One way to reach an entity: by the table's key or by an index.
+/// One way to access an entity: by the table's key or by an index.
 struct Access<'d> {
     entity: Entity<'d>,
     shape: &'d Value,
@@ -166,7 +166,7 @@ impl<'d> Entity<'d> {
         &self.schema["attributes"][name]
     }
 
-    /// The template of an attribute that is made of another.
+    /// The template of an attribute that is composed of others.
     fn made(self, name: &str) -> Option<&'d str> {
         self.attribute(name)["template"].as_str()
     }
@@ -247,7 +247,7 @@ impl<'d> Access<'d> {
         self.shape["type"] == "composite"
     }
 
-    /// The attributes a side of the key is made of.
+    /// The attributes that one side of the key consists of.
     fn composite(&self, side: &str) -> Vec<&'d str> {
         let key = &self.shape[side];
         match key["template"].as_str() {
@@ -258,7 +258,7 @@ impl<'d> Access<'d> {
         }
     }
 
-    /// Whether a side is the attribute of its own name.
+    /// Whether this side of the key is an attribute under its own name.
     fn is_natural(&self, side: &str) -> bool {
         let key = &self.shape[side];
         let only = self.composite(side);
@@ -359,7 +359,7 @@ impl<'d> Access<'d> {
         text
     }
 
-    /// What ElectroDB puts around a key without a template: the service before the partition key, the
+    /// What ElectroDB adds to a key without a template: the service before the partition key, the
     /// collection and the entity before the sort key.
     fn affixes(&self, side: &str) -> (String, String) {
         let model = &self.entity.schema["model"];
@@ -383,7 +383,7 @@ impl<'d> Access<'d> {
         }
     }
 
-    /// `{rating:08}`, `{lower(name)}`, or the template of an attribute that was made for the key.
+    /// `{rating:08}`, `{lower(name)}`, or the template of a hidden attribute that was made for the key.
     fn field(&self, name: &str, lower: bool, notes: &mut Notes) -> String {
         if let Some(template) = self.entity.made(name) {
             return template.to_owned();

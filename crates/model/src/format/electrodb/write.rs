@@ -29,7 +29,7 @@ pub fn write(model: &Model, notes: &mut Notes) -> Value {
     json!({ "entities": entities })
 }
 
-/// An entity in the table or in an index, and the collection it is read in there.
+/// An entity in the table or in an index, and the collection that reads it there.
 struct Collection {
     entity: EntityId,
     index: Option<IndexId>,
@@ -57,7 +57,7 @@ fn collections(model: &Model, notes: &mut Notes) -> Vec<Collection> {
     found
 }
 
-/// One partition template, a sort key, and one projection for all.
+/// Whether all have one partition template, a sort key, and one projection.
 fn can_collect(model: &Model, read: &ReadPlan) -> bool {
     let places = read.entities.iter().flat_map(|id| model.places_of(*id));
     let places: Vec<Place<'_>> = places.filter(|place| place.index_id() == read.index).collect();
@@ -78,7 +78,7 @@ fn schema(model: &Model, id: EntityId, collections: &[Collection], notes: &mut N
     let mut indexes = Map::new();
     for place in model.places_of(id) {
         let name = place.index.map_or(PRIMARY, |(_, index, _)| index.name.value.as_str());
-        // An index may be called like the table's own access.
+        // An index may have the name of the table's own access.
         let name = if indexes.contains_key(name) { format!("{name}Index") } else { name.to_owned() };
         let collection = collections.iter().find(|one| one.entity == id && one.index == place.index_id());
         if let Some(shape) = index_shape(place, collection, &mut parts, notes) {
@@ -145,7 +145,7 @@ fn tell_sparse(place: Place<'_>, notes: &mut Notes) {
     ));
 }
 
-/// Several attributes are a key by themselves; made of anything else they can't be said.
+/// Several attributes can be a key as they are; ElectroDB can't express other multi-attribute keys.
 fn composite(keys: &[(&KeyAttribute, &Template)], place: Place<'_>, notes: &mut Notes) -> Option<Value> {
     let bare = keys.iter().all(|(key, template)| template.bare() == Some(&key.name));
     if !bare {
@@ -173,7 +173,7 @@ fn key_shape(
     {
         notes.add(format!("key {}: binary keys, and keys with `${{` in them, can't be said", key.name));
     }
-    // An attribute may be in both sides of a key only if the sort key is nothing else.
+    // An attribute may be on both sides of a key only if the sort key consists of it alone.
     let several = template.fields().count() > 1;
     let repeated = |name: &str| several && used.iter().any(|one| one == name);
     let mut composite: Vec<String> = Vec::new();
@@ -189,7 +189,7 @@ fn key_shape(
         }
     }
     let mut shape = json!({ "field": key.name, "composite": composite, "template": text, "casing": "none" });
-    // A lone number would be stored as one.
+    // A single number would be stored as a number.
     if key.kind == Type::S && template.bare().is_some_and(|name| parts.is_number(name)) {
         shape["cast"] = "string".into();
     }
@@ -197,7 +197,7 @@ fn key_shape(
     shape
 }
 
-/// None if everything is projected. What other entities have is no matter of this one.
+/// `None` if everything is projected. Attributes of other entities are left out.
 fn projection(index: &Index, entity: &Entity) -> Option<Value> {
     match &index.projection.value {
         Projection::All => None,
@@ -210,10 +210,10 @@ fn projection(index: &Index, entity: &Entity) -> Option<Value> {
     }
 }
 
-/// What key templates are made of: attributes, and attributes that are made of them.
+/// What key templates consist of: attributes, and hidden attributes composed of them.
 struct Parts<'m> {
     entity: &'m Entity,
-    /// ElectroDB pads an attribute the same way in all keys: as its first use says.
+    /// ElectroDB pads an attribute in the same way in all keys: as at its first use.
     padding: Vec<(String, Option<usize>)>,
     made: Map<String, Value>,
 }
@@ -241,7 +241,7 @@ impl<'m> Parts<'m> {
         self.entity.attribute(attribute).is_some_and(|one| one.kind.stored() == Type::N)
     }
 
-    /// The attribute that stands for a part of a key.
+    /// The attribute for one part of a key.
     fn name(&mut self, field: &Field, kind: Type, sparse: bool, repeated: &dyn Fn(&str) -> bool) -> String {
         let optional =
             |name: &str| sparse && self.entity.attribute(name).is_some_and(|attribute| attribute.optional);
@@ -294,7 +294,7 @@ fn wanted(field: &Field) -> String {
     format!("{}{suffix}", field.attribute().unwrap_or_default())
 }
 
-/// In a sparse index every part of a key must be there, or ElectroDB does not get as far as the condition.
+/// In a sparse index every part of a key must have a value, or ElectroDB does not evaluate the condition.
 fn made(field: &Field, template: &str, sparse: bool) -> Value {
     let part = key::text(field);
     match field.attribute() {

@@ -1,4 +1,4 @@
-//! Key templates and predicates as JavaScript, over an `item` with attributes: what neither library has a
+//! Key templates and predicates as JavaScript over an `item` with attributes, for what neither library has a
 //! notation for.
 
 use item::{Number, Type};
@@ -9,7 +9,7 @@ use crate::model::Entity;
 use crate::predicate::{Operand, Operator, Predicate, Term};
 use crate::template::{Field, Form, Part, Template};
 
-/// An expression that gives the key.
+/// An expression that evaluates to the key.
 pub fn template(template: &Template) -> String {
     let part = |part: &Part| match part {
         Part::Literal(text) => text.replace('\\', "\\\\").replace('`', "\\`").replace("${", "\\${"),
@@ -18,7 +18,7 @@ pub fn template(template: &Template) -> String {
     format!("`{}`", template.parts.iter().map(part).collect::<String>())
 }
 
-/// An expression that gives one part of a key as text.
+/// An expression that evaluates to one part of a key as text.
 pub fn text(field: &Field) -> String {
     let is_text = field.width.is_some()
         || matches!(field.form, Form::Lower(_) | Form::Bucket { .. } | Form::Descending { .. });
@@ -26,7 +26,7 @@ pub fn text(field: &Field) -> String {
     if is_text { part } else { format!("String({part})") }
 }
 
-/// An expression that gives one part of a key.
+/// An expression that evaluates to one part of a key.
 fn field(field: &Field) -> String {
     let value = field.attribute().map(attribute).unwrap_or_default();
     let part = match &field.form {
@@ -84,7 +84,7 @@ fn term(term: &Term, entity: &Entity) -> String {
     }
 }
 
-/// What no item knows is nothing.
+/// A parameter has no value here: it becomes `undefined`.
 fn literal(operand: &Operand, kind: Type) -> String {
     let Some(text) = operand.literal() else { return "undefined".to_owned() };
     match (kind, Number::parse(text)) {

@@ -1,5 +1,5 @@
-//! Kinds of text that the libraries have no types for: the pattern by which values are told, on the way out and
-//! on the way in.
+//! Kinds of text that the libraries have no types for: the regular expression that identifies each, for writing and
+//! for reading.
 
 use crate::model::AttributeKind;
 
@@ -14,7 +14,7 @@ pub fn of_kind(kind: AttributeKind) -> Option<&'static str> {
     PATTERNS.iter().find(|(one, _)| *one == kind).map(|(_, pattern)| *pattern)
 }
 
-/// The kind of text that the pattern tells.
+/// The kind of text that the regular expression identifies.
 pub fn kind_of(pattern: &str) -> Option<AttributeKind> {
     PATTERNS.iter().find(|(_, one)| *one == pattern).map(|(kind, _)| *kind)
 }

@@ -1,4 +1,4 @@
-//! Text -> data. No grammar of JavaScript: literals are read, everything else is stepped over by its brackets
+//! Text -> data. This is no JavaScript parser: it reads literals, and skips everything else by its brackets
 //! and quotes.
 
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::super::Unreadable;
 use super::{RAW, code};
 
-/// Deeper than any schema, and far from the end of the stack.
+/// Deeper than any schema, and far below what the stack allows.
 const DEPTH_MAX: usize = 64;
 
 /// The document if the text is a literal (JSON is one); else the literals of a module by the names of their
@@ -20,7 +20,7 @@ pub fn parse(text: &str) -> Result<Value, Unreadable> {
 struct Reader<'t> {
     text: &'t str,
     at: usize,
-    /// The last character that was not blank: it tells a regular expression from a division.
+    /// The last character that was not blank: it distinguishes a regular expression from a division.
     previous: char,
 }
 
@@ -49,7 +49,7 @@ impl<'t> Reader<'t> {
         found
     }
 
-    /// Past what is before the end of `text`, or to the end of everything.
+    /// Skips up to and including `text`, or to the end.
     fn skip_past(&mut self, text: &str) {
         self.at += self.rest().find(text).map_or(self.rest().len(), |found| found + text.len());
     }
@@ -120,7 +120,7 @@ impl Reader<'_> {
         self.code().map(code).ok_or_else(|| self.error("a value"))
     }
 
-    /// TypeScript's `as const` and `satisfies Schema` say nothing of the value.
+    /// TypeScript's `as const` and `satisfies Schema` do not change the value.
     fn value_ends(&mut self) -> bool {
         self.skip_blank();
         let before = self.at;
@@ -214,7 +214,7 @@ impl Reader<'_> {
         json5::from_str(&self.text[start..self.at]).ok()
     }
 
-    /// A template literal is text if nothing is put into it and nothing escaped.
+    /// A template literal is plain text if it has no placeholders and no escapes.
     fn plain_template(&mut self) -> Option<String> {
         let start = self.at;
         self.skip_group();
@@ -239,7 +239,7 @@ impl Reader<'_> {
         json5::from_str(&text).ok().filter(Value::is_number)
     }
 
-    /// The text up to the end of the value; none if there is none.
+    /// The text up to the end of the value; `None` if it is empty.
     fn code(&mut self) -> Option<String> {
         let start = self.at;
         self.previous = ':';
@@ -255,7 +255,7 @@ impl Reader<'_> {
     }
 }
 
-/// What is stepped over.
+/// Skipping.
 impl Reader<'_> {
     fn skip_token(&mut self) {
         match self.peek() {
@@ -306,8 +306,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Brackets, or a template literal, to their end. What is open is a list rather than calls, so that no
-    /// nesting is too deep.
+    /// Skips brackets, or a template literal, to their end. Open brackets are on a list instead of the call stack, so
+    /// that no nesting is too deep.
     fn skip_group(&mut self) {
         let mut open = Vec::new();
         loop {
@@ -396,7 +396,7 @@ impl Reader<'_> {
         name.filter(|_| self.skip_to_assignment()).map(str::to_owned)
     }
 
-    /// Past `=`, and past the type that may stand before it.
+    /// Skips to after `=`, past a type annotation.
     fn skip_to_assignment(&mut self) -> bool {
         loop {
             self.skip_blank();

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::create_table::TableSection;
 use super::super::draft::Draft;
-use super::super::javascript::{as_code, pattern, tell_code};
+use super::super::javascript::{as_code, note_code, pattern};
 use super::super::{Notes, Unreadable};
 use crate::model::AttributeKind;
 
@@ -23,18 +23,18 @@ pub fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
             draft.add_plain_entity(&table);
         }
         draft.add_table(table);
-        tell_code(&schema["models"], &["type", "make"], notes);
+        note_code(&schema["models"], &["type", "make"], notes);
     }
     Ok(draft)
 }
 
-/// Those of OneTable itself, which a saved schema holds too, are none of the application's.
+/// The application's models, without OneTable's own, which a saved schema contains too.
 fn models(schema: &Value) -> impl Iterator<Item = (&String, &Map<String, Value>)> {
     let models = schema["models"].as_object().into_iter().flatten();
     models.filter(|(name, _)| !name.starts_with('_')).filter_map(|(name, one)| Some((name, one.as_object()?)))
 }
 
-/// The field that is stored as an attribute.
+/// The field that is stored under this attribute name.
 fn field_of<'f>(fields: &'f Map<String, Value>, attribute: &str) -> Option<(&'f str, &'f Value)> {
     let stored = |(name, field): &(&'f String, &'f Value)| field["map"].as_str().unwrap_or(name) == attribute;
     fields.iter().find(stored).map(|(name, field)| (name.as_str(), field))
@@ -71,7 +71,7 @@ fn key_sides(schema: &Value, index: &Value) -> Map<String, Value> {
     let kind = |name: &str| {
         let declared = models(schema).filter_map(|(_, fields)| Some((fields, field_of(fields, name)?.1)));
         let kinds: Vec<&str> = declared.map(|(fields, field)| key_kind(schema, fields, field)).collect();
-        // Models that disagree can't all be stored.
+        // If models disagree about the type, not all of them can be stored.
         match kinds.as_slice() {
             [first, rest @ ..] if rest.iter().all(|kind| kind == first) => *first,
             _ => "string",
@@ -84,7 +84,7 @@ fn key_sides(schema: &Value, index: &Value) -> Map<String, Value> {
     [("hash", "partition"), ("sort", "sort")].into_iter().filter_map(side).collect()
 }
 
-/// A key with a template is text, unless the template is a number and nothing else.
+/// A key with a template is text, unless the template consists of one number.
 fn key_kind(schema: &Value, fields: &Map<String, Value>, field: &Value) -> &'static str {
     let template = field["template"].as_str().and_then(|text| text.strip_prefix('{'));
     let value = field["value"].as_str().and_then(|text| text.strip_prefix("${"));
@@ -107,7 +107,7 @@ fn project(project: &Value) -> Value {
     }
 }
 
-/// `String` is as good as `"string"`.
+/// `String` means the same as `"string"`.
 fn type_name(field: &Value) -> String {
     let name = field["type"].as_str().or_else(|| as_code(&field["type"]));
     name.unwrap_or("string").to_lowercase()
@@ -166,7 +166,7 @@ fn entity_fields(
     parts.map(|(name, part)| (name.to_owned(), Value::Object(part))).collect()
 }
 
-/// None if the key is an attribute like any other.
+/// `None` if the key is an ordinary attribute.
 fn template(
     key: &str,
     name: &str,
@@ -194,8 +194,8 @@ fn template(
     }
 }
 
-/// `ORDER#${createdAt}#${line:3:0}` -> `ORDER#{createdAt}#{line:03}`; none if something else than a number is
-/// padded, or with something else than zeros.
+/// `ORDER#${createdAt}#${line:3:0}` -> `ORDER#{createdAt}#{line:03}`; `None` if the padded value is not a number,
+/// or the padding is not zeros.
 fn template_of(value: &str, is_number: &dyn Fn(&str) -> bool) -> Option<String> {
     let literal = |text: &str| text.replace('{', "{{").replace('}', "}}");
     let mut pieces = value.split("${");

@@ -120,12 +120,12 @@ fn key_field(
     }
 }
 
-/// A key that lacks an attribute is not written anyway.
+/// A key that lacks an attribute is not written, which is condition enough.
 fn is_implied(when: &Predicate, template: &Template) -> bool {
     when.terms.iter().all(|term| term.operator == Operator::Exists && template.uses(&term.attribute))
 }
 
-/// `ORDER#${createdAt}#${line:3:0}`; none if OneTable has no notation for it.
+/// `ORDER#${createdAt}#${line:3:0}`; `None` if OneTable has no notation for it.
 fn value_template(entity: &Entity, template: &Template) -> Option<String> {
     let part = |part: &Part| match part {
         Part::Literal(text) => (!text.contains("${")).then(|| text.clone()),

@@ -1,7 +1,7 @@
 //! Configurations as HCL: text <-> the document of `.tf.json`.
 //!
 //! In the document an expression is text in `${…}`, a nested block an object in a list, and a reference that
-//! is meant as a name (`depends_on`, `ignore_changes`, the type of a variable) plain text.
+//! serves as a name (`depends_on`, `ignore_changes`, the type of a variable) plain text.
 
 mod print;
 
@@ -15,12 +15,12 @@ use super::literal;
 
 pub const HCL: Syntax = Syntax { parse, print: print::print };
 
-/// Brackets and operators nested deeper than anybody reads: the parser calls itself for each.
+/// Deeper than any configuration; the parser calls itself for each bracket and operator.
 const DEPTH_MAX: usize = 64;
-/// A sign or a question mark may nest without brackets: so many in one line are no configuration.
+/// Signs and question marks nest without brackets. No real configuration has this many in one line.
 const OPERATORS_MAX: usize = 256;
 
-/// Blocks and how many names stand behind their kind; others have none.
+/// Blocks and how many labels they have; others have none.
 const LABELS: [(&str, usize); 11] = [
     ("resource", 2),
     ("data", 2),
@@ -88,7 +88,7 @@ fn members(block: &str, body: Body) -> Map<String, Value> {
     members
 }
 
-/// A block at the top stands alone if it can; one inside another is always in a list.
+/// A top-level block is an object if it is the only one; a nested block is always in a list.
 fn add_block(members: &mut Map<String, Value>, top: bool, block: Block) {
     let kind = block.identifier.as_str().to_owned();
     let value = Value::Object(self::members(&kind, block.body));
@@ -110,7 +110,7 @@ fn add_block(members: &mut Map<String, Value>, top: bool, block: Block) {
     };
 }
 
-/// A list of objects is left as an expression: it would look like blocks.
+/// A list of objects stays an expression: it would look like blocks.
 fn attribute_value(expression: &Expression) -> Value {
     match expression {
         Expression::Array(elements) if elements.iter().any(|one| matches!(one, Expression::Object(_))) => {
@@ -143,7 +143,7 @@ fn value(expression: &Expression) -> Value {
     }
 }
 
-/// None for a key that is worked out.
+/// `None` for a key that is computed.
 fn key_text(key: &ObjectKey) -> Option<String> {
     let value = match key {
         ObjectKey::Identifier(name) => return Some(name.as_str().to_owned()),

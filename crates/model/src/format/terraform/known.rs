@@ -1,5 +1,5 @@
-//! What expressions of a configuration give, where that is known without a plan: defaults of variables,
-//! locals, and what other resources say of themselves.
+//! What expressions of a configuration evaluate to, where it is known without a plan: defaults of variables,
+//! locals, and attributes of other resources.
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -7,9 +7,10 @@ use serde_json::Value;
 use super::super::interpolation::{interpolate, unquoted};
 use super::{TABLE, blocks};
 
-/// A reference may lead to another one; circles end here.
+/// A reference may lead to another one; this bound ends cycles.
 const STEPS_MAX: usize = 8;
 
+/// What is known of a configuration without a plan.
 pub struct Known<'d> {
     document: &'d Value,
     /// The name of each table, by the name of its resource.
@@ -21,7 +22,7 @@ impl<'d> Known<'d> {
         Known { document, tables: IndexMap::new() }
     }
 
-    /// The value with its expressions worked out; null where that can't be.
+    /// The value with its expressions evaluated; null where that is impossible.
     pub fn resolve(&self, value: &Value) -> Value {
         self.resolve_within(value, STEPS_MAX)
     }
@@ -46,13 +47,13 @@ impl<'d> Known<'d> {
         }
     }
 
-    /// Names in a mapping are texts like others.
+    /// Names of members may contain expressions too.
     fn text(&self, name: &str, steps: usize) -> String {
         let resolved = self.resolve_within(&name.into(), steps);
         resolved.as_str().unwrap_or(name).to_owned()
     }
 
-    /// Terraform turns text into numbers and truth values where it needs them.
+    /// Terraform converts text to numbers and booleans where it needs them.
     fn member(&self, name: &str, value: &Value, steps: usize) -> Value {
         let resolved = self.resolve_within(value, steps);
         let quotable = ["_capacity", "_units", "enabled", "_cooldown", "target_value"];

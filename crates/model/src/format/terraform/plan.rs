@@ -1,9 +1,8 @@
-//! What `terraform show -json` prints of a plan or state: every value worked out. It is read as if it were a
-//! configuration.
+//! The plan or state that `terraform show -json` prints, with every value computed. It is read like a configuration.
 
 use serde_json::{Map, Value, json};
 
-/// Modules within modules: as deep as anybody nests them, and no deeper.
+/// Deeper than anybody nests modules.
 const DEPTH_MAX: usize = 16;
 
 pub fn configuration(document: &Value) -> Value {
@@ -27,7 +26,7 @@ fn of_module(module: &Value, depth: usize) -> Vec<&Value> {
     own.chain(list("child_modules").flat_map(|module| of_module(module, depth))).collect()
 }
 
-/// The name of a resource of the root module that there is one of; else the address tells them apart.
+/// The name of a resource that exists once in the root module; else its address.
 fn label(resource: &Value) -> Option<String> {
     let name = resource["name"].as_str()?;
     let address = resource["address"].as_str().unwrap_or(name);
@@ -35,7 +34,7 @@ fn label(resource: &Value) -> Option<String> {
     if address == plain { Some(name.to_owned()) } else { Some(address.to_owned()) }
 }
 
-/// Nothing is left to be worked out: `${` stands for itself.
+/// Nothing is left to evaluate: `${` is plain text.
 fn literal(value: &Value) -> Value {
     match value {
         Value::String(text) => super::literal(text),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::create_table::TableSection;
-use super::super::names::Found;
+use super::super::names::ImportedNames;
 use super::super::scaling::{FoundBounds, Scaling, about, scaled};
 use super::known::Known;
 use super::{Configuration, TABLE, blocks, literal, resources};
@@ -51,7 +51,7 @@ pub fn write(configuration: &mut Configuration<'_>, table: &str, scaling: &Scali
     configuration.targets.insert(target, described);
 }
 
-pub fn read(document: &Value, known: &Known<'_>, sections: &mut [TableSection], names: &mut Found) {
+pub fn read(document: &Value, known: &Known<'_>, sections: &mut [TableSection], names: &mut ImportedNames) {
     for (label, resource) in resources(document, TARGET) {
         let target = known.resolve(resource);
         let texts = (target["resource_id"].as_str(), target["scalable_dimension"].as_str());
@@ -69,7 +69,7 @@ pub fn read(document: &Value, known: &Known<'_>, sections: &mut [TableSection], 
     }
 }
 
-/// The policy that speaks of the same capacity.
+/// The policy for the same capacity.
 fn policy(document: &Value, known: &Known<'_>, target: &Value) -> Option<(String, Value)> {
     let mut policies =
         resources(document, POLICY).map(|(label, policy)| (label.clone(), known.resolve(policy)));

@@ -8,7 +8,7 @@ use super::super::{Notes, Unreadable};
 use super::{Configuration, blocks, literal};
 use crate::model::{Encryption, Index, IndexKind, KeySchema, Table, TableClass};
 
-/// `resource` has been worked out.
+/// `resource` has been resolved.
 pub fn section(name: &str, resource: &Value) -> Result<TableSection, Unreadable> {
     let mut section = create_table::section(&shape(name, resource))?;
     let ttl = blocks(&resource["ttl"]).find(|ttl| ttl["enabled"] == true);
@@ -27,7 +27,7 @@ pub fn section(name: &str, resource: &Value) -> Result<TableSection, Unreadable>
     Ok(section)
 }
 
-/// Plans say "" for what is not there.
+/// Plans have "" for a missing value.
 fn given(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
 }
@@ -51,7 +51,7 @@ fn shape(name: &str, resource: &Value) -> Value {
         "SSESpecification": { "Enabled": encryption["enabled"] },
         "Tags": tags(&resource["tags"]),
     });
-    // An expression that was not worked out is null; in a plan "" is no key.
+    // An expression that could not be evaluated is null; in a plan "" means no key.
     if let Some(key) = encryption.get("kms_key_arn").filter(|key| **key != "") {
         shape["SSESpecification"]["KMSMasterKeyId"] = key.clone();
     }
@@ -72,7 +72,7 @@ fn put_throughput(shape: &mut Value, resource: &Value) {
     }
 }
 
-/// `key_schema`, or the two attributes from before there was one.
+/// `key_schema`, or the two older attributes.
 fn key_schema(resource: &Value) -> Value {
     let element = |name: &Value, role: &Value| json!({ "AttributeName": name, "KeyType": role });
     let listed: Vec<Value> = blocks(&resource["key_schema"])
@@ -251,7 +251,7 @@ fn put_blocks(configuration: &mut Configuration<'_>, resource: &mut Value, table
     }
 }
 
-/// What scales must not be set back by the next apply.
+/// The next apply must not reset capacity that scales.
 fn put_ignored(resource: &mut Value, table: &Table, scaling: &[Scaling<'_>], notes: &mut Notes) {
     let of_table = scaling.iter().filter(|one| one.index.is_none());
     let ignored: Vec<String> = of_table.map(|one| format!("{}_capacity", one.side.name())).collect();

@@ -1,12 +1,12 @@
-//! The model in which everything old and everything new exists: what writers keep right meanwhile.
+//! The model in which everything old and everything new exists: what writers maintain during the migration.
 
 use super::{Fate, keys_of};
 use crate::model::{ActionKind, Entity, EntityId, IndexEntry, IndexId, Model, Pattern, Table, TableId};
 
-/// Behind the name of an entity whose new form has the name already.
+/// The suffix of an old entity whose new form has the same name.
 const OLD: &str = " (old)";
 
-/// Where things of the old model are in the model of both.
+/// Maps ids of the old model to ids in the model of both.
 struct Map<'m> {
     old: &'m Model,
     tables: Vec<(TableId, Vec<IndexId>)>,
@@ -39,7 +39,7 @@ pub fn both(old: &Model, new: &Model, target: &Model) -> (Model, Vec<Fate>) {
     (both, fates)
 }
 
-/// Entities of the target in order, then those that go. Old forms get their places in the same order.
+/// Entities of the target in order, then those that are removed. Old forms get their ids in the same order.
 fn fates(old: &Model, new: &Model, target: &Model) -> Vec<Fate> {
     let mut next = target.entities.len();
     let mut place = || {
@@ -66,7 +66,7 @@ fn fates(old: &Model, new: &Model, target: &Model) -> Vec<Fate> {
     fates
 }
 
-/// The table with the same name gets the old one's further indexes; else the old table is there too.
+/// The table of the same name gets the old one's further indexes; else the old table is added.
 fn add_table(both: &mut Model, table: &Table) -> (TableId, Vec<IndexId>) {
     let same = both.tables.iter().position(|one| one.name.value == table.name.value);
     let id = TableId(same.unwrap_or_else(|| {
@@ -84,7 +84,7 @@ fn add_table(both: &mut Model, table: &Table) -> (TableId, Vec<IndexId>) {
 }
 
 impl Map<'_> {
-    /// An old entity as it is, under the ids of both.
+    /// An old entity, with the ids of the model of both.
     fn entity(&self, id: EntityId, renamed: bool) -> Entity {
         let mut entity = self.old.entity(id).clone();
         if renamed {
@@ -105,7 +105,7 @@ impl Map<'_> {
         IndexEntry { index: self.tables[table.0].1[entry.index.0], ..entry.clone() }
     }
 
-    /// What the old form of an entity has besides.
+    /// Adds what only the old form of an entity has.
     fn extend(&self, id: EntityId, entity: &mut Entity) {
         let was = self.entity(id, false);
         for entry in was.entries {

@@ -1,11 +1,11 @@
-//! Whether old and new can lie side by side: patterns of either model that would find strangers.
+//! Whether old and new can coexist: patterns of either model that would find items of the other.
 
 use super::{Fate, Layout};
 use crate::model::{EntityId, Model, Pattern};
 use crate::plan::plan;
 use crate::{Span, Spanned};
 
-/// Where strangers are found, by the name that both models have for it.
+/// The table or index where such items are found, by the name that both models have for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     pub table: String,
@@ -13,38 +13,37 @@ pub struct Conflict {
 }
 
 impl Layout {
-    /// The first conflict there is. Entities that are new are first written when everything else is done, and
-    /// those that go can be deleted before: neither stands in the way.
+    /// The first conflict, if any. New entities are only written when everything else is done, and
+    /// removed ones can be deleted before: neither is a conflict.
     pub fn conflict(&self) -> Option<Conflict> {
         let seen_by_old = without(&self.both, self.added());
         let seen_by_new = without(&self.both, self.removed());
         let (new, old) = self.both.patterns.split_at(self.target.patterns.len());
         let of_old = self.old.patterns.iter().zip(old);
         let of_new = self.target.patterns.iter().zip(new);
-        let of_old =
-            of_old.filter_map(|(own, translated)| stranger(&self.old, own, &seen_by_old, translated));
+        let of_old = of_old.filter_map(|(own, translated)| new_gap(&self.old, own, &seen_by_old, translated));
         let of_new =
-            of_new.filter_map(|(own, translated)| stranger(&self.target, own, &seen_by_new, translated));
+            of_new.filter_map(|(own, translated)| new_gap(&self.target, own, &seen_by_new, translated));
         of_old.chain(of_new).next().map(|conflict| self.shared_name(conflict))
     }
 
-    /// Whether a new pattern would find items of entities that go.
+    /// Whether a new pattern would find items of removed entities.
     pub fn removed_are_in_the_way(&self) -> bool {
         let patterns = self.target.patterns.iter().zip(&self.both.patterns);
         let without = without(&self.both, self.removed());
         patterns.into_iter().any(|(own, translated)| {
-            stranger(&self.target, own, &self.both, translated).is_some()
-                && stranger(&self.target, own, &without, translated).is_none()
+            new_gap(&self.target, own, &self.both, translated).is_some()
+                && new_gap(&self.target, own, &without, translated).is_none()
         })
     }
 
-    /// Patterns that would find items of entities that are new.
+    /// Old patterns that would find items of new entities.
     pub fn old_patterns_that_find_added(&self) -> Vec<String> {
         let without = without(&self.both, self.added());
         let translated = &self.both.patterns[self.target.patterns.len()..];
         let patterns = self.old.patterns.iter().zip(translated).filter(|(own, translated)| {
-            stranger(&self.old, own, &self.both, translated).is_some()
-                && stranger(&self.old, own, &without, translated).is_none()
+            new_gap(&self.old, own, &self.both, translated).is_some()
+                && new_gap(&self.old, own, &without, translated).is_none()
         });
         patterns.map(|(own, _)| own.id.value.clone()).collect()
     }
@@ -63,7 +62,7 @@ impl Layout {
         })
     }
 
-    /// What was renamed already, by its name in the file.
+    /// The conflict under the name in the file, if it was already renamed.
     fn shared_name(&self, conflict: Conflict) -> Conflict {
         let from = |what: &str, name: &str| {
             let renamed = self.renames.iter().find(|rename| rename.what == what && rename.to == name);
@@ -74,7 +73,7 @@ impl Layout {
     }
 }
 
-/// The model with entities that nobody finds.
+/// The model with these entities out of reach of every pattern.
 fn without(model: &Model, entities: impl Iterator<Item = EntityId>) -> Model {
     let mut model = model.clone();
     for id in entities {
@@ -84,8 +83,8 @@ fn without(model: &Model, entities: impl Iterator<Item = EntityId>) -> Model {
     model
 }
 
-/// Where the pattern, planned in its own model, has more wrong with it in the other.
-fn stranger(own: &Model, pattern: &Pattern, other: &Model, translated: &Pattern) -> Option<Conflict> {
+/// The place where the pattern has more gaps in the other model than in its own.
+fn new_gap(own: &Model, pattern: &Pattern, other: &Model, translated: &Pattern) -> Option<Conflict> {
     if pattern.external.is_some() {
         return None;
     }

@@ -8,7 +8,7 @@ use crate::model::{Entity, Model, Table};
 use crate::predicate::Predicate;
 use crate::template::Template;
 
-/// A key attribute that a writer composes: what is put into it, and when.
+/// A key attribute that a writer composes: its value, and when it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derived {
     pub attribute: String,
@@ -17,7 +17,7 @@ pub struct Derived {
     pub kind: Type,
 }
 
-/// The index keys that writers compose for items of an entity. What items have anyway is not among them.
+/// The index keys that writers compose for items of an entity, without attributes that items have anyway.
 pub fn composed(model: &Model, entity: &Entity) -> BTreeMap<String, Derived> {
     let table = model.table_of(entity);
     let mut composed = BTreeMap::new();
@@ -37,7 +37,7 @@ pub fn composed(model: &Model, entity: &Entity) -> BTreeMap<String, Derived> {
     composed
 }
 
-/// Whether items have the attribute in any case: as data, or as the table's key.
+/// Whether items have the attribute anyway: as data, or as the table's key.
 fn is_own(table: &Table, entity: &Entity, attribute: &str) -> bool {
     entity.attribute(attribute).is_some() || table.key.as_ref().is_some_and(|key| key.names(attribute))
 }
@@ -51,12 +51,12 @@ impl Derived {
         }
     }
 
-    /// Whether the same is written in the same cases.
+    /// Whether both write the same value in the same cases.
     pub fn is_like(&self, other: &Derived) -> bool {
         self.kind == other.kind && self.formula() == other.formula()
     }
 
-    /// The attributes it is made of.
+    /// The attributes it is composed of.
     pub fn sources(&self) -> impl Iterator<Item = &str> {
         let terms = self.when.iter().flat_map(|when| &when.terms);
         let named = terms.map(|term| term.attribute.value.as_str()).filter(|name| !name.is_empty());

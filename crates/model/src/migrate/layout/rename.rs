@@ -1,4 +1,4 @@
-//! The new model under other names, where the old one still has them.
+//! The new model with other names, where the old model still has them.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::replaced::{Replaced, clashing, stayers};
 use super::{composed, table_named};
 use crate::model::{Index, Model, Table, TableId};
 
-/// What can't have its name, because the old one has it as long as both are there.
+/// Something that can't have its name yet, because the old one has it while both exist.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rename {
     /// `table`, `index` or `attribute`.
@@ -18,7 +18,7 @@ pub struct Rename {
     pub to: String,
 }
 
-/// The new model as the database will have it, and what is called otherwise there.
+/// The new model as the database will have it, and what is named differently there.
 pub fn target(old: &Model, new: &Model, replaced: &Replaced) -> (Model, Vec<Rename>) {
     let mut target = new.clone();
     let mut renames = Vec::new();
@@ -48,8 +48,8 @@ fn rename_table(old: &Model, new: &Model, table: &mut Table, renames: &mut Vec<R
     table.name.value = to;
 }
 
-/// Index keys that must be written under other names: what holds two forms, the keys of indexes in which
-/// strangers were found, and what copied items would carry into old indexes.
+/// Index keys that must get other names: those with two forms, the keys of indexes in which a conflict was found,
+/// and those that copied items would carry into old indexes.
 fn attributes(
     old: &Model,
     new: &Model,
@@ -67,7 +67,7 @@ fn attributes(
     attributes
 }
 
-/// Whether it is more than an index key: nobody but the application can give it another name.
+/// Whether it is more than an index key: then only the application can rename it.
 fn is_data(old: &Model, new: &Model, table: &Table, attribute: &str) -> bool {
     let mut entities = old.entities.iter().chain(&new.entities);
     entities.any(|entity| entity.attribute(attribute).is_some())
@@ -98,7 +98,7 @@ fn rename_attributes(
     }
 }
 
-/// Key attributes of old indexes that copied items would carry too, and so stand in those indexes.
+/// Key attributes of old indexes that copied items would have too, and so appear in those indexes.
 fn borrowed(
     old: &Model,
     new: &Model,

@@ -1,4 +1,4 @@
-//! What has to be made anew, because it can't be changed.
+//! What has to be created again, because it can't be changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,18 +8,18 @@ use super::conflict::Conflict;
 use super::{composed, keys_of, table_named};
 use crate::model::{Entity, Index, IndexKind, KeySchema, Model, Projection, Table};
 
-/// What is made anew, by the names that the old and the new model share.
+/// What is created again, by the names that the old and the new model share.
 #[derive(Clone, Debug, Default)]
 pub struct Replaced {
     pub tables: BTreeSet<String>,
     pub indexes: BTreeSet<(String, String)>,
-    /// Indexes whose keys must be written under other names too.
+    /// Indexes whose key attributes must get other names too.
     pub rekeyed: BTreeSet<(String, String)>,
 }
 
 impl Replaced {
-    /// What can't stay, whatever else is found: another key, other local indexes, another projection, keys
-    /// that are composed otherwise.
+    /// What can't stay in any case: another key, other local indexes, another projection, keys that are composed
+    /// differently.
     pub fn forced(old: &Model, new: &Model) -> Replaced {
         let mut replaced = Replaced::default();
         for table in &new.tables {
@@ -43,7 +43,7 @@ impl Replaced {
         replaced
     }
 
-    /// Whether there was something left to make anew: the index in which strangers are found, else the table.
+    /// Adds the index that has the conflict, else the table. `false` if there was nothing left to add.
     pub fn resolve(&mut self, old: &Model, new: &Model, conflict: &Conflict) -> bool {
         let shared = |model: &Model, index: &str| {
             table_named(model, &conflict.table).is_some_and(|table| table.index_named(index).is_some())
@@ -91,7 +91,7 @@ fn locals(table: &Table) -> BTreeMap<&str, IndexShape<'_>> {
     local.map(|index| (index.name.value.as_str(), index_shape(index))).collect()
 }
 
-/// Entities of both models that lie in this table under the same key.
+/// Entities of both models that have the same key in this table.
 pub fn stayers<'m>(
     old: &'m Model,
     new: &'m Model,

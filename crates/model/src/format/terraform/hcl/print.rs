@@ -6,7 +6,7 @@ use super::super::super::interpolation::whole;
 use super::super::blocks;
 use super::{labels, names_things};
 
-/// Blocks that `.tf.json` may hold as one object; objects under other names are attributes.
+/// Blocks that `.tf.json` may have as one object; objects under other names are attributes.
 const BLOCKS: [&str; 18] = [
     "attribute",
     "backend",
@@ -88,7 +88,7 @@ fn is_block(name: &str, value: &Value) -> bool {
     }
 }
 
-/// `name = value`, the signs below each other. What takes several lines stands apart.
+/// `name = value`, with the signs aligned. Entries of several lines are separated by blank lines.
 fn entries(out: &mut String, entries: Vec<(String, String)>, indent: usize) {
     let (long, short): (Vec<_>, Vec<_>) = entries.into_iter().partition(|(_, value)| value.contains('\n'));
     let width = short.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
@@ -103,7 +103,7 @@ fn entries(out: &mut String, entries: Vec<(String, String)>, indent: usize) {
     }
 }
 
-/// References that are names stand without quotes.
+/// References that serve as names have no quotes.
 fn names(value: &Value) -> String {
     match value {
         Value::String(name) => name.clone(),
@@ -150,13 +150,13 @@ fn quotable(name: &str) -> String {
     if is_identifier(name) { name.to_owned() } else { quoted(name) }
 }
 
-/// A word of the language would not be taken for a name.
+/// Quoted if it is a keyword of the language.
 fn key(name: &str) -> String {
     let word = ["null", "true", "false", "for", "if", "in"].contains(&name);
     if is_identifier(name) && !word { name.to_owned() } else { quoted(name) }
 }
 
-/// In quotes; expressions inside stay as they are.
+/// Quoted; expressions inside stay as they are.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     let mut depth = 0usize;
