@@ -14,7 +14,7 @@ def test_a_simple_key_names_one_item(new_table):
 
 
 def test_a_composite_key_keeps_a_partition_in_order(new_table):
-    """B1: items of one partition key are told apart and sorted by the sort key."""
+    """B1: the sort key identifies and sorts the items of one partition key."""
     table = new_table(pk="S", sk="S")
     for sk in ("m", "c", "z", "a"):
         for pk in ("one", "two"):

@@ -74,7 +74,7 @@ def test_look_up_a_player_by_handle(game):
 
 
 def test_ratings_without_padding_are_ranked_as_text(game):
-    """B36: 9 stands before 1000 when numbers are written as they come."""
+    """B36: 9 ranks above 1000 unless numbers are padded."""
     game.load(
         {"partitionId": "PLAIN", "rangeId": str(rating), "gsiPartition": "PLAIN", "gsiSort": f"RATING#{rating}"}
         for rating in (1000, 9, 250)
