@@ -107,7 +107,7 @@ fn what_the_model_leaves_open_stays() {
 }
 
 /// What is decided for a table in this state.
-fn decided(text: &str, table: Value) -> proof::apply::Changes {
+fn decided(text: &str, table: Value) -> proof::apply::TableChanges {
     let model = read(text);
     let state = proof::apply::State { table, ..Default::default() };
     changes(&model.tables[0], Some(&state), false).expect("a table with keys")
