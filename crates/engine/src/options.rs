@@ -16,9 +16,6 @@ pub struct Options {
     pub item_collection_bytes_max: u64,
     /// Whether requests that exceed the provisioned throughput of a table or index are refused.
     pub throttling: bool,
-    /// Whether CreateTable and UpdateTable ignore what is not served yet, such as streams. Otherwise they
-    /// refuse it.
-    pub ignore_unserved: bool,
 }
 
 impl Default for Options {
@@ -28,7 +25,6 @@ impl Default for Options {
             endpoint: None,
             item_collection_bytes_max: limits::ITEM_COLLECTION_BYTES_MAX,
             throttling: true,
-            ignore_unserved: false,
         }
     }
 }

@@ -62,9 +62,8 @@ impl Environment for Still {
 
 impl Memory {
     pub async fn open() -> Result<Memory, Error> {
-        // A proof is about what requests do and cost, not about how many a table can take per second. Streams
-        // do not matter for it either.
-        let options = Options { throttling: false, ignore_unserved: true, ..Options::default() };
+        // A proof is about what requests do and cost, not about how many a table can take per second.
+        let options = Options { throttling: false, ..Options::default() };
         let engine = Engine::open_with(Arc::new(MemoryStore::new()), Arc::<Still>::default(), options).await;
         let engine = engine.map_err(|_| Error::internal())?;
         Ok(Memory { engine, caller: Caller::new("000000000000", "us-east-1") })

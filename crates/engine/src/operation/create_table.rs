@@ -17,7 +17,7 @@ pub async fn run(
 ) -> Result<CreateTableOutput, Error> {
     input.check()?;
     let name = input.table_name.clone();
-    unserved::check_create_table(engine, &input)?;
+    unserved::check_create_table(&input)?;
     let (namespace, now) = (caller.namespace.clone(), engine.environment.now_ms());
     let id = uuid(engine.environment.random());
     let state = engine.passing_state(TableState::Creating);

@@ -21,7 +21,7 @@ pub async fn run(
     input.check()?;
     let not_found = Error::resource_not_found_table(&input.table_name);
     let Some(table) = engine.find(caller, &input.table_name)? else { return Err(not_found) };
-    unserved::check_update_table(engine, &input)?;
+    unserved::check_update_table(&input)?;
     let (now, state) = (engine.environment.now_ms(), engine.passing_state(TableState::Updating));
     let begun = input.global_secondary_index_updates.iter().flatten().find_map(begun).map(str::to_owned);
     let change = move |table: &Table, space| {
