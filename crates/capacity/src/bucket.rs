@@ -35,8 +35,13 @@ impl Bucket {
 
     /// Whether a request may use it now.
     pub fn is_open(&mut self, now_ms: u64) -> bool {
+        self.left(now_ms) > 0.0
+    }
+
+    /// How many units may be used now; a debt is negative.
+    pub fn left(&mut self, now_ms: u64) -> f64 {
         self.refill(now_ms);
-        self.balance > ROUNDING
+        if self.balance > ROUNDING { self.balance } else { self.balance.min(0.0) }
     }
 
     /// Pays for a request; a negative amount is given back.
@@ -90,13 +95,23 @@ impl<K: Eq + Hash + Clone> KeyBuckets<K> {
 
     /// Whether a request may use this key now. A key that nobody knows is not remembered for being asked after.
     pub fn is_open(&mut self, key: &K, now_ms: u64) -> bool {
-        let known = match self.younger.get_mut(key) {
-            Some(bucket) => Some(bucket),
-            None => self.older.get_mut(key),
-        };
-        known.is_none_or(|bucket| bucket.is_open(now_ms))
+        self.known(key).is_none_or(|bucket| bucket.is_open(now_ms))
     }
 
+    /// How many units of this key may be used now; a debt is negative.
+    pub fn left(&mut self, key: &K, now_ms: u64) -> f64 {
+        let full = self.units_a_second as f64 * KEY_BURST_SECONDS;
+        self.known(key).map_or(full, |bucket| bucket.left(now_ms))
+    }
+
+    fn known(&mut self, key: &K) -> Option<&mut Bucket> {
+        match self.younger.get_mut(key) {
+            Some(bucket) => Some(bucket),
+            None => self.older.get_mut(key),
+        }
+    }
+
+    /// Pays for a request with the units of one key; a negative amount is given back.
     pub fn take(&mut self, key: &K, units: f64, now_ms: u64) {
         if let Some(bucket) = self.younger.get_mut(key) {
             return bucket.take(units, now_ms);
@@ -186,6 +201,16 @@ mod tests {
         assert!(keys.is_open(&"warm", 0));
         assert!(keys.is_open(&"cold", 0));
         assert!(keys.is_open(&"hot", 1));
+    }
+
+    #[test]
+    fn what_is_left_is_told_in_units() {
+        let mut bucket = Bucket::new(1, BURST_SECONDS);
+        bucket.take(310.0, 0);
+        assert_eq!(bucket.left(4_000), -6.0);
+        let mut keys = KeyBuckets::new(1000, 10);
+        keys.take(&"warm", 4000.0, 0);
+        assert_eq!((keys.left(&"warm", 0), keys.left(&"cold", 0)), (6000.0, 10_000.0));
     }
 
     #[test]
