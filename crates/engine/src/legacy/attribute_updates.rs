@@ -1,4 +1,4 @@
-//! AttributeUpdates: what becomes of whole attributes. Unlike the expression, ADD appends to lists too.
+//! AttributeUpdates: changes of whole attributes. Unlike in UpdateExpression, ADD appends to lists too.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +9,7 @@ use item::Type;
 
 use super::fault::Fault;
 
+/// The update that AttributeUpdates describe.
 pub fn attribute_updates(updates: &BTreeMap<String, AttributeValueUpdate>) -> Result<Update, Error> {
     let changes = updates
         .iter()

@@ -1,5 +1,5 @@
-//! A ComparisonOperator with its AttributeValueList, the piece that Expected, filters and KeyConditions
-//! are made of. One that exists has values fit for its operator, in number and in type.
+//! A ComparisonOperator with its AttributeValueList, of which Expected, filters and KeyConditions consist. The
+//! number and the types of the values were checked when a [`Comparison`] was made.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use item::{Type, ValueBuf};
 
 use super::fault::Fault;
 
-/// What an attribute is asked to be.
+/// A comparison of an attribute with values.
 pub enum Comparison<'r> {
     Compare(Comparator, &'r ValueBuf),
     Between(&'r ValueBuf, &'r ValueBuf),
@@ -25,6 +25,7 @@ pub enum Comparison<'r> {
 }
 
 impl<'r> Comparison<'r> {
+    /// Checks that the values fit the operator.
     pub fn new(operator: ComparisonOperator, values: &'r [ValueBuf]) -> Result<Comparison<'r>, Fault> {
         let comparison = match (operator, values) {
             (ComparisonOperator::Eq, [value]) => Comparison::Compare(Comparator::Equal, value),
@@ -51,8 +52,8 @@ impl<'r> Comparison<'r> {
         Ok(comparison)
     }
 
-    /// Whether an item's attribute is what is asked. An attribute that isn't there is unequal to
-    /// everything, yet NOT_CONTAINS is as false about it as CONTAINS is.
+    /// The comparison as a condition on an item's attribute. A missing attribute is unequal to every value, but
+    /// both CONTAINS and NOT_CONTAINS are false for it.
     pub fn condition(&self, attribute: &str) -> Condition {
         let path = || Path::of_attribute(attribute);
         let subject = || Operand::Path(path());
@@ -78,7 +79,7 @@ impl<'r> Comparison<'r> {
         }
     }
 
-    /// The stretch of a key that is asked for, if it is one.
+    /// The comparison as a range of a key; none if it is no range.
     pub fn range(&self) -> Option<Range> {
         Some(match *self {
             Comparison::Compare(Comparator::Equal, value) => Range::Equal(value.clone()),
@@ -109,7 +110,7 @@ fn check_types(operator: ComparisonOperator, values: &[ValueBuf]) -> Result<(), 
     }
 }
 
-/// Narrower than expressions are: `contains()` takes a value of any type.
+/// Whether the operator takes values of this type. Expressions take more: `contains()` takes any.
 fn takes(operator: ComparisonOperator, kind: Type) -> bool {
     match operator {
         ComparisonOperator::Eq

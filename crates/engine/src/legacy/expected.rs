@@ -1,5 +1,5 @@
-//! Expected: what attributes must be for a write to happen. An attribute has either an operator with its
-//! values, or the oldest form of all: a value to be equal to, or that it must not exist.
+//! Expected: the condition of a write. For each attribute it has either an operator with its values or, in its
+//! oldest form, a value that the attribute must equal, or that the attribute must not exist.
 
 use std::collections::BTreeMap;
 use std::slice;
@@ -11,6 +11,7 @@ use super::comparison::Comparison;
 use super::fault::Fault;
 use super::join;
 
+/// The condition that Expected describes.
 pub fn expected(
     attributes: &BTreeMap<String, ExpectedAttributeValue>,
     operator: Option<ConditionalOperator>,

@@ -1,8 +1,9 @@
-//! What can be wrong with an older parameter, in DynamoDB's words.
+//! Errors of the older parameters, with DynamoDB's messages.
 
 use api::{ComparisonOperator, Error};
 use item::Type;
 
+/// What is wrong with an older parameter.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     // ---- an operator and its values
@@ -53,12 +54,12 @@ pub enum Fault {
 const INVALID: &str = "One or more parameter values were invalid: ";
 
 impl Fault {
-    /// As Query and Scan report it.
+    /// The error of a Query or Scan.
     pub fn in_read(self) -> Error {
         Error::validation(self.to_string())
     }
 
-    /// As PutItem, UpdateItem and DeleteItem report it.
+    /// The error of a PutItem, UpdateItem or DeleteItem.
     pub fn in_write(self) -> Error {
         Error::request_shape(self)
     }

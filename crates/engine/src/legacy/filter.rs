@@ -1,4 +1,4 @@
-//! QueryFilter and ScanFilter: which of the items that were found are wanted.
+//! QueryFilter and ScanFilter: which of the evaluated items are returned.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +9,7 @@ use super::comparison::Comparison;
 use super::fault::Fault;
 use super::join;
 
+/// The condition that a filter describes.
 pub fn filter(
     conditions: &BTreeMap<String, api::Condition>,
     operator: Option<ConditionalOperator>,

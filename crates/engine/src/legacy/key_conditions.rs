@@ -1,5 +1,5 @@
-//! KeyConditions: which partition a Query reads, and which stretch of its sort order. Whether they are
-//! about the key is known with the table, as for the expression.
+//! KeyConditions: which partition a Query reads, and which range of its sort keys. Whether they name the key
+//! attributes is checked later, with the table, as for KeyConditionExpression.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use expression::key_condition::Term;
 use super::comparison::Comparison;
 use super::fault::Fault;
 
-/// A table's key has at most two attributes; `of_index` says that it is an index that is queried, which
-/// may have more.
+/// The key condition that KeyConditions describe. A table's key has at most two attributes; the key of an
+/// index, if one is queried, may have more.
 pub fn key_conditions(
     conditions: &BTreeMap<String, api::Condition>,
     of_index: bool,

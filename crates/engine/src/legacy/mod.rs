@@ -1,13 +1,13 @@
-//! The parameters from before there were expressions. Each becomes what the expression that took its
-//! place becomes, so nothing behind this folder knows which of the two a request used:
+//! The parameters that DynamoDB had before expressions. Each becomes what its successor becomes, so that no
+//! other code knows which of the two a request used:
 //!
-//! - Expected, QueryFilter and ScanFilter a [`Condition`];
-//! - KeyConditions a [`expression::KeyCondition`];
-//! - AttributeUpdates an [`expression::Update`];
-//! - AttributesToGet a [`expression::Projection`].
+//! - Expected, QueryFilter and ScanFilter become a [`Condition`];
+//! - KeyConditions become a [`expression::KeyCondition`];
+//! - AttributeUpdates become an [`expression::Update`];
+//! - AttributesToGet becomes a [`expression::Projection`].
 //!
-//! Here a request is held to the rules about operators and their values. That it doesn't mix the old and
-//! the new, names attributes properly and joins at least two conditions was checked in `api`.
+//! The rules about operators and their values are checked here. The checks that need no operator (old and
+//! new parameters mixed, attribute names, ConditionalOperator with one condition) are in `api`.
 
 mod attribute_updates;
 mod attributes_to_get;
@@ -26,8 +26,7 @@ pub use expected::expected;
 pub use filter::filter;
 pub use key_conditions::key_conditions;
 
-/// One condition of several, all of which must hold if not said otherwise. Without any, there is nothing
-/// to ask.
+/// Joins conditions by the operator, which is AND by default. None if there are no conditions.
 fn join(terms: Vec<Condition>, operator: Option<ConditionalOperator>) -> Option<Condition> {
     if terms.is_empty() {
         return None;
