@@ -1,24 +1,31 @@
 //! Item collections: in a table with local indexes, the items that share a partition key, together with
-//! their rows in those indexes. A collection can't outgrow its partition, so its size is kept, in a row of
-//! its own that is written in the commit of whatever changes it.
+//! their rows in those indexes. A collection can't outgrow its partition, so its size is kept in a row of
+//! its own, a companion of every write that changes it.
 
-use api::Error;
 use bytes::Bytes;
 use item::{Item, ItemBuilder};
-use store::{Key, Position, StoreError, WriteSet};
+use store::{Key, Position, StoreError};
 
 use crate::table::{Scope, Table};
+use crate::write::companion::{Companion, Stop};
+use crate::write::decide::{Draft, Refusal};
 use crate::write::{Outcome, Plan};
 
-/// The collections that several plans belong to.
+/// The collections of the items that a commit writes.
 pub struct Collections {
+    /// The rows that hold their sizes, each once.
     keys: Vec<Key>,
-    /// For each plan its collection's place in `keys`; none where the table has no collections.
+    /// For each plan the position of its collection in `keys`; none where the table has no collections.
     of_plans: Vec<Option<usize>>,
+    bytes_max: u64,
 }
 
 impl Collections {
-    pub fn of(plans: &[Plan]) -> Collections {
+    /// None if no table of the plans has collections.
+    pub fn of(plans: &[Plan], bytes_max: u64) -> Option<Collections> {
+        if plans.iter().all(|plan| plan.table.collections().is_none()) {
+            return None;
+        }
         let mut keys: Vec<Key> = Vec::new();
         let of_plan = |plan: &Plan| {
             let key = key(&plan.table, &plan.key)?;
@@ -28,38 +35,35 @@ impl Collections {
             }))
         };
         let of_plans = plans.iter().map(of_plan).collect();
-        Collections { keys, of_plans }
+        Some(Collections { keys, of_plans, bytes_max })
     }
+}
 
-    /// The rows that hold their sizes.
-    pub fn keys(&self) -> &[Key] {
+impl Companion for Collections {
+    fn keys(&self) -> &[Key] {
         &self.keys
     }
 
-    /// Adds what the plans did to the sizes in `rows`. A plan that makes its collection grow beyond
-    /// `bytes_max` is refused; one that does not grow it never is.
-    pub fn grow(
-        &self,
-        plans: &[Plan],
-        results: &mut [Result<Outcome, Error>],
-        rows: &[Option<Bytes>],
-        bytes_max: u64,
-        writes: &mut WriteSet,
-    ) -> Result<(), StoreError> {
-        let mut sizes =
-            rows.iter().map(|row| row.as_deref().map_or(Ok(0), decode)).collect::<Result<Vec<_>, _>>()?;
-        for ((plan, result), collection) in plans.iter().zip(results.iter_mut()).zip(&self.of_plans) {
+    /// Adds what the plans did to the sizes. A plan that makes its collection grow beyond the limit is
+    /// refused; one that does not grow it never is.
+    fn decide(&self, rows: &[Option<Bytes>], draft: &mut Draft<'_>) -> Result<(), Stop> {
+        let decoded = rows.iter().map(|row| row.as_deref().map_or(Ok(0), decode));
+        let mut sizes = decoded.collect::<Result<Vec<u64>, StoreError>>().map_err(Stop::Unreadable)?;
+        assert_eq!(draft.results.len(), self.of_plans.len(), "a result for each plan");
+        for ((plan, result), collection) in draft.plans.iter().zip(&mut draft.results).zip(&self.of_plans) {
             let (Some(collection), Ok(outcome)) = (collection, result.as_mut()) else { continue };
             let growth = growth(&plan.table, outcome);
-            let size = (sizes[*collection] as i64 + growth).max(0) as u64;
+            let size = sizes[*collection].checked_add_signed(growth);
+            debug_assert!(size.is_some(), "a collection holds at least what is taken from it");
+            let size = size.unwrap_or(0);
             sizes[*collection] = size;
             outcome.collection_bytes = Some(size);
-            if growth > 0 && size > bytes_max {
-                *result = Err(Error::collection_too_large());
+            if growth > 0 && size > self.bytes_max {
+                *result = Err(Refusal::CollectionTooLarge);
             }
         }
         let encoded = sizes.into_iter().map(|size| Bytes::copy_from_slice(&size.to_be_bytes()));
-        writes.puts.extend(self.keys.iter().cloned().zip(encoded));
+        draft.writes.puts.extend(self.keys.iter().cloned().zip(encoded));
         Ok(())
     }
 }
@@ -75,7 +79,7 @@ pub fn name(table: &Table, item: &Item) -> Item {
     key.build()
 }
 
-/// Where the size of an item's collection is kept.
+/// The row that holds the size of an item's collection.
 fn key(table: &Table, item: &Key) -> Option<Key> {
     let space = table.collections()?;
     Some(Key { space, position: Position { partition: item.position.partition, sort: Vec::new() } })
@@ -85,7 +89,7 @@ fn key(table: &Table, item: &Key) -> Option<Key> {
 fn growth(table: &Table, outcome: &Outcome) -> i64 {
     let local =
         |space| table.indexes.iter().any(|index| index.space() == space && index.scope == Scope::Local);
-    let indexes = outcome.index_growth.iter().filter(|(space, _)| local(*space));
+    let indexes = outcome.index_growth().filter(|(space, _)| local(*space));
     outcome.table_growth().bytes + indexes.map(|(_, growth)| growth.bytes).sum::<i64>()
 }
 

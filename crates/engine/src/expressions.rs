@@ -1,35 +1,22 @@
-//! Turning the expression parameters of a request into bound expressions.
+//! Bound expressions from their texts, with a cache of syntax trees.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api::Error;
 use expression::{
     Condition, ExpressionError, KeyCondition, Kind, Placeholders, Projection, Update, parser, syntax,
 };
-use item::ValueBuf;
 use quick_cache::sync::Cache;
 
-/// The placeholder parameters of a request.
-pub fn placeholders<'a>(
-    names: &'a Option<BTreeMap<String, String>>,
-    values: &'a Option<BTreeMap<String, ValueBuf>>,
-) -> Result<Placeholders<'a>, ExpressionError> {
-    let placeholders = Placeholders::new(names.as_ref(), values.as_ref());
-    placeholders.check_keys()?;
-    Ok(placeholders)
-}
-
-/// Bound expressions from their texts. Clients send few texts, each many times with other values: their
-/// syntax trees are kept, and those that nobody sends any more make room for others.
+/// The syntax trees of expressions by their texts. Clients send few texts, each many times with other values;
+/// a text that is no longer sent makes room for others.
 pub struct Expressions {
     conditions: Trees<syntax::Condition>,
     updates: Trees<syntax::Update>,
     projections: Trees<syntax::Projection>,
 }
 
-/// Trees kept of each kind. A text has at most 4 KB and its tree some ten times that, so the worst that
-/// clients can fill it with is 40 MB; what they send in earnest takes a hundredth.
+/// How many trees of each kind are kept. A text has at most 4 KB and its tree some ten times that, so clients
+/// can fill 40 MB at worst; usual expressions take a hundredth of that.
 const TREES_MAX: usize = 1000;
 
 impl Default for Expressions {
@@ -39,23 +26,8 @@ impl Default for Expressions {
 }
 
 impl Expressions {
+    /// The bound condition or filter of a text.
     pub fn condition(
-        &self,
-        text: Option<&str>,
-        placeholders: &mut Placeholders<'_>,
-    ) -> Result<Option<Condition>, ExpressionError> {
-        self.condition_of(Kind::Condition, text, placeholders)
-    }
-
-    pub fn filter(
-        &self,
-        text: Option<&str>,
-        placeholders: &mut Placeholders<'_>,
-    ) -> Result<Option<Condition>, ExpressionError> {
-        self.condition_of(Kind::Filter, text, placeholders)
-    }
-
-    fn condition_of(
         &self,
         kind: Kind,
         text: Option<&str>,
@@ -66,6 +38,7 @@ impl Expressions {
         Condition::bind(kind, &tree, placeholders).map(Some)
     }
 
+    /// The bound key condition of a text.
     pub fn key_condition(
         &self,
         text: &str,
@@ -75,10 +48,12 @@ impl Expressions {
         KeyCondition::bind(&tree, placeholders)
     }
 
+    /// The bound update of a text.
     pub fn update(&self, text: &str, placeholders: &mut Placeholders<'_>) -> Result<Update, ExpressionError> {
         Update::bind(&*self.updates.tree(text, parser::update)?, placeholders)
     }
 
+    /// The bound projection of a text.
     pub fn projection(
         &self,
         text: Option<&str>,
@@ -108,19 +83,5 @@ impl<T> Trees<T> {
         let tree = Arc::new(parse(text)?);
         self.0.insert(text.to_owned(), tree.clone());
         Ok(tree)
-    }
-}
-
-/// How a read reports a bad expression.
-pub fn read_error(error: ExpressionError) -> Error {
-    Error::validation(error.to_string())
-}
-
-/// How a write reports a bad expression: what is wrong with the request itself stands behind a
-/// prefix, what is wrong with the data does not.
-pub fn write_error(error: ExpressionError) -> Error {
-    match error.is_request_shape() {
-        true => Error::request_shape(error.to_string()),
-        false => Error::validation(error.to_string()),
     }
 }

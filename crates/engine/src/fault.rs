@@ -3,6 +3,7 @@
 use api::{Error, ErrorKind};
 use store::StoreError;
 
+/// Logs a fault of the store and makes it DynamoDB's InternalServerError.
 pub fn of_store(error: StoreError) -> Error {
     tracing::error!(%error, "the store failed a request");
     match error {

@@ -1,13 +1,13 @@
-//! ClientRequestToken: a transaction that is sent again, within ten minutes and with the same token, has no
+//! ClientRequestToken: a transaction that is sent again within ten minutes, with the same token, has no
 //! further effect.
 //!
-//! Each transaction with a token commits one row beside its items: what the request was and until when that
-//! counts. Time is cut into generations of ten minutes, each with a space of its own out of three. A row is
-//! written to the space of its generation and looked for there and in the one before, so every row is found
-//! for ten minutes. When a generation begins, the space of the next one, which holds the rows of the one
-//! before the last, is cleared.
+//! Each transaction with a token commits one row as a companion of its items: a digest of the request and
+//! until when the row is valid. Time is divided into generations of ten minutes, which take turns in three
+//! spaces. A row is written to the space of its generation and looked up there and in the space of the one
+//! before, so every row is found for ten minutes. When a generation begins, the space of the next one is
+//! cleared: it holds the rows of the generation before the last.
 //!
-//! What always holds: a row beyond its time counts for nothing, whether it has been cleared or not.
+//! What always holds: an expired row has no effect, whether it was cleared or not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,23 +20,27 @@ use store::{Key, Partition, Position, Space, Store, StoreError};
 use crate::background::{Background, Job, Task};
 use crate::space::CLIENT_TOKENS;
 use crate::write::Outcome;
+use crate::write::companion::{Companion, Stop};
+use crate::write::decide::Draft;
 use crate::{Caller, Namespace};
 
-/// How long a token counts, and how long a generation is.
-const LIFE_MS: u64 = 10 * 60 * 1000;
+/// How long a token is valid, and how long a generation is.
+const VALID_MS: u64 = 10 * 60 * 1000;
 
-/// The token of a request, and what became of requests that had it before.
+/// The token of a request.
 pub struct Token {
-    /// Where its row is, or would be: in this generation and in the one before.
+    /// Its rows in this generation and in the one before. The first is the one to be written.
     keys: [Key; 2],
     /// Of the request's parameters.
     digest: blake3::Hash,
+    /// When the request came.
     now_ms: u64,
 }
 
-/// A request that was carried out with the token.
+/// The row of a token: a request that was carried out with it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Earlier {
+    /// When the row expires.
     until_ms: u64,
     /// Of its parameters, in hexadecimal.
     digest: String,
@@ -45,7 +49,7 @@ pub struct Earlier {
 }
 
 impl Token {
-    /// Tokens of one operation are nothing to another.
+    /// Each operation has tokens of its own: equal texts of two operations are two tokens.
     pub fn new(
         caller: &Caller,
         operation: Operation,
@@ -59,21 +63,17 @@ impl Token {
         let partition = Partition(hash.as_bytes()[..Partition::LENGTH].try_into().expect("a longer hash"));
         let key =
             |generation| Key { space: space(generation), position: Position { partition, sort: Vec::new() } };
-        let generation = now_ms / LIFE_MS;
+        let generation = now_ms / VALID_MS;
         Token { keys: [key(generation), key(generation.saturating_sub(1))], digest, now_ms }
     }
 
-    /// The rows to be looked at; the first is the one to be written.
-    pub fn keys(&self) -> &[Key] {
-        &self.keys
-    }
-
+    /// The row to be written. A transaction under way holds it.
     pub fn key(&self) -> &Key {
         &self.keys[0]
     }
 
-    /// The request that was carried out with this token, given the rows of [`Token::keys`].
-    pub fn earlier(&self, rows: &[Option<Bytes>]) -> Result<Option<Earlier>, StoreError> {
+    /// The request that was carried out with this token, given the rows of its keys.
+    fn earlier(&self, rows: &[Option<Bytes>]) -> Result<Option<Earlier>, StoreError> {
         for row in rows.iter().flatten() {
             let earlier: Earlier = serde_json::from_slice(row)
                 .map_err(|error| StoreError::Corrupt(format!("a client request token: {error}")))?;
@@ -84,15 +84,15 @@ impl Token {
         Ok(None)
     }
 
-    /// Whether that was the same request as this.
+    /// Whether the earlier request was the same as this one.
     pub fn is_of(&self, earlier: &Earlier) -> bool {
         earlier.digest == self.digest.to_hex().as_str()
     }
 
-    /// The row that tells of this request.
-    pub fn row<'a>(&self, outcomes: impl Iterator<Item = &'a Outcome>) -> (Key, Bytes) {
+    /// The row of this request.
+    fn row<'a>(&self, outcomes: impl Iterator<Item = &'a Outcome>) -> (Key, Bytes) {
         let earlier = Earlier {
-            until_ms: self.now_ms + LIFE_MS,
+            until_ms: self.now_ms + VALID_MS,
             digest: self.digest.to_hex().to_string(),
             sizes_bytes: outcomes.map(Outcome::larger_bytes).collect(),
         };
@@ -101,11 +101,27 @@ impl Token {
     }
 }
 
+impl Companion for &Token {
+    fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    fn decide(&self, rows: &[Option<Bytes>], draft: &mut Draft<'_>) -> Result<(), Stop> {
+        if let Some(earlier) = self.earlier(rows).map_err(Stop::Unreadable)? {
+            return Err(Stop::Earlier(earlier));
+        }
+        if !draft.is_refused() {
+            draft.writes.puts.push(self.row(draft.results.iter().flatten()));
+        }
+        Ok(())
+    }
+}
+
 fn space(generation: u64) -> Space {
     CLIENT_TOKENS[(generation % 3) as usize]
 }
 
-/// Clears what is beyond its time.
+/// Clears expired rows.
 #[derive(Default)]
 pub struct Clearing {
     /// The generation that the last clearing was begun in.
@@ -115,9 +131,9 @@ pub struct Clearing {
 
 impl Clearing {
     /// Begins the clearing of the next generation's space, once in each generation. There are ten minutes
-    /// for it; if that isn't enough, those who bring a token wait until it is done.
+    /// for it; if that isn't enough, requests with a token wait until it is done.
     pub async fn keep_up(&self, background: &Background, store: &Arc<dyn Store>, now_ms: u64) {
-        let generation = now_ms / LIFE_MS;
+        let generation = now_ms / VALID_MS;
         if self.generation.load(Ordering::Acquire) == generation {
             return;
         }

@@ -1,20 +1,23 @@
 //! Secondary indexes as functions of items: which row an item has in an index, what a write changes
 //! there, and what that costs. Pure.
 //!
-//! An index row lies at the index key, with the table key behind it: items that share an index key are
-//! kept apart and come in the order of the table key. Its value is the projected item, the table's key
+//! The key of an index row is the index key followed by the table key: items with equal index keys have
+//! rows of their own, in the order of the table key. The row's value is the projected item, the table's key
 //! included.
+//!
+//! What always holds: an index row is a function of its item ([`entry`]), so whoever knows the item knows
+//! the row, and it is never read to be changed.
 
-use api::{Error, limits};
-use item::{Item, ItemBuilder, ItemRef, ValueRef, View};
+use api::limits;
+use item::{Item, ItemBuilder, ItemRef, Type, ValueRef};
 use store::{Key, Position};
 
-use crate::key;
+use crate::key::{self, EmptyKind};
 use crate::sizes::Size;
 use crate::table::{Index, KeyAttribute, Projection, Table};
 
-/// A longer table key is hashed, since stores bound the length of a key; only the order among equal index
-/// keys suffers.
+/// A longer table key is hashed, since stores bound the length of a key. Its rows then are in no meaningful
+/// order among rows with equal index keys.
 const TABLE_KEY_BYTES_MAX: usize = 256;
 
 /// What a write changes in one index.
@@ -26,8 +29,8 @@ pub struct Difference {
     pub growth: Size,
 }
 
-/// The row of an item in an index, or none if the item lacks a key attribute or has it in a form that
-/// can't be indexed (which only items from before the index can).
+/// The row of an item in an index; none if the item lacks an index key attribute, or has a value there that
+/// can't be indexed. The latter happens only to items that are older than the index.
 pub fn entry(table: &Table, index: &Index, item: ItemRef<'_>) -> Option<(Key, Item)> {
     let indexable = |attribute: &KeyAttribute| {
         item.get(&attribute.name).is_some_and(|value| fault_of(index, attribute, value).is_none())
@@ -38,11 +41,12 @@ pub fn entry(table: &Table, index: &Index, item: ItemRef<'_>) -> Option<(Key, It
     })
 }
 
-/// Where an item's row lies in an index. The item, or what stands for it, has all key attributes of
-/// the index and of the table.
+/// The position of an item's row in an index. `item` may be a page key: it has all key attributes of the
+/// index and of the table.
 pub fn position(table: &Table, index: &Index, item: ItemRef<'_>) -> Position {
     let mut position = index.keys.position(item);
     let table_key = || table.keys.attributes().filter_map(|attribute| item.get(&attribute.name));
+    debug_assert_eq!(table_key().count(), table.keys.attributes().count(), "a row names its item");
     let bytes = key::encoded(table_key());
     if bytes.len() <= TABLE_KEY_BYTES_MAX {
         position.sort.push(0);
@@ -71,9 +75,9 @@ fn projected(table: &Table, index: &Index, item: ItemRef<'_>) -> Item {
     row.build()
 }
 
-/// What replacing `old` by `new` does to an index. The six cases of its charge: in neither, nothing;
-/// entering or leaving, that row; the same row, nothing; the row changed in place, the larger;
-/// the row moved, both.
+/// What replacing `old` by `new` changes in an index. The charge has six cases: no row before or after costs
+/// nothing; a row that enters or leaves costs that row; an unchanged row costs nothing; a row changed in
+/// place costs the larger of the two; a row that moves costs both.
 pub fn difference(
     table: &Table,
     index: &Index,
@@ -83,6 +87,7 @@ pub fn difference(
     let old = old.and_then(|item| entry(table, index, item));
     let new = new.and_then(|item| entry(table, index, item));
     let size = |row: &Item| Some(row.as_ref().size_bytes());
+    debug_assert!(new.as_ref().is_none_or(|(key, row)| position(table, index, row.as_ref()) == key.position));
     let growth =
         Size::growth(old.as_ref().map(|(_, row)| row.as_ref()), new.as_ref().map(|(_, row)| row.as_ref()));
     match (old, new) {
@@ -106,61 +111,56 @@ pub fn difference(
     }
 }
 
-/// Refuses an item whose index keys have the wrong type, are empty or too long. Of an update, only the
-/// attributes that it changes are looked at.
-pub fn check(table: &Table, old: Option<ItemRef<'_>>, new: ItemRef<'_>, update: bool) -> Result<(), Error> {
+/// An attribute of an item that can't be part of an index key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexKeyError {
+    pub index: String,
+    pub attribute: String,
+    pub fault: IndexKeyFault,
+    /// Whether an update gave the attribute its value.
+    pub by_update: bool,
+}
+
+/// Why a value can't be part of an index key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexKeyFault {
+    Type { expected: Type, actual: Type },
+    Empty(EmptyKind),
+    PartitionTooLong,
+    SortTooLong,
+}
+
+/// Refuses an item whose index keys have the wrong type, are empty or too long. Of an update, `before` is
+/// the item that it changes, and only attributes that differ are checked: an item from before the index
+/// may keep what can't be indexed.
+pub fn check(table: &Table, before: Option<ItemRef<'_>>, new: ItemRef<'_>) -> Result<(), IndexKeyError> {
     for index in table.indexes.iter().filter(|index| index.is_written()) {
         for attribute in index.keys.attributes() {
             let Some(value) = new.get(&attribute.name) else { continue };
-            if update && old.and_then(|old| old.get(&attribute.name)) == Some(value) {
+            if before.and_then(|before| before.get(&attribute.name)) == Some(value) {
                 continue;
             }
             if let Some(fault) = fault_of(index, attribute, value) {
-                return Err(fault.error(index, attribute, value, update));
+                let (index, attribute) = (index.name.clone(), attribute.name.clone());
+                return Err(IndexKeyError { index, attribute, fault, by_update: before.is_some() });
             }
         }
     }
     Ok(())
 }
 
-/// Why a value can't be part of an index key.
-enum KeyFault {
-    Type,
-    Empty(&'static str),
-    PartitionTooLong,
-    SortTooLong,
-}
-
-fn fault_of(index: &Index, attribute: &KeyAttribute, value: ValueRef<'_>) -> Option<KeyFault> {
-    if value.kind() != attribute.kind {
-        return Some(KeyFault::Type);
+fn fault_of(index: &Index, attribute: &KeyAttribute, value: ValueRef<'_>) -> Option<IndexKeyFault> {
+    let (expected, actual) = (attribute.kind, value.kind());
+    if actual != expected {
+        return Some(IndexKeyFault::Type { expected, actual });
     }
-    match value.view() {
-        View::S("") => return Some(KeyFault::Empty("string")),
-        View::B([]) => return Some(KeyFault::Empty("binary")),
-        _ => {}
+    if let Some(kind) = EmptyKind::of(value) {
+        return Some(IndexKeyFault::Empty(kind));
     }
     let size = value.size_bytes();
     if index.keys.sort.contains(attribute) {
-        (size > limits::SORT_KEY_BYTES_MAX).then_some(KeyFault::SortTooLong)
+        (size > limits::SORT_KEY_BYTES_MAX).then_some(IndexKeyFault::SortTooLong)
     } else {
-        (size > limits::PARTITION_KEY_BYTES_MAX).then_some(KeyFault::PartitionTooLong)
-    }
-}
-
-impl KeyFault {
-    fn error(self, index: &Index, attribute: &KeyAttribute, value: ValueRef<'_>, update: bool) -> Error {
-        match self {
-            KeyFault::Type => Error::index_key_type_mismatch(
-                &attribute.name,
-                attribute.kind.name(),
-                value.kind().name(),
-                &index.name,
-            ),
-            KeyFault::Empty(kind) if update => Error::index_key_updated_to_empty(kind),
-            KeyFault::Empty(kind) => Error::index_key_empty(kind, &index.name, &attribute.name),
-            KeyFault::PartitionTooLong => Error::partition_key_too_long(),
-            KeyFault::SortTooLong => Error::sort_key_too_long(),
-        }
+        (size > limits::PARTITION_KEY_BYTES_MAX).then_some(IndexKeyFault::PartitionTooLong)
     }
 }

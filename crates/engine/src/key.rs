@@ -1,38 +1,74 @@
-//! From key attributes to a place in the store, with every check that DynamoDB makes on the way.
+//! From key attributes to a key in the store, with every check that DynamoDB makes on the way.
 
 use std::ops::Bound;
 
-use api::{Error, limits};
+use api::limits;
 use expression::key_condition::{KeyRange, Range as SortRange};
-use item::{ItemRef, ValueBuf, ValueRef, View, key};
+use item::{ItemRef, Type, ValueBuf, ValueRef, View, key};
 use store::{Key, Partition, Position, Range, Space};
 
 use crate::table::{KeyAttribute, KeySchema, Table};
 
+/// Why attributes are not the key of an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyError {
+    /// The item lacks this key attribute.
+    Missing(String),
+    /// A key attribute of the item has another type than the schema says.
+    Type { attribute: String, expected: Type, actual: Type },
+    /// A `Key` has other attributes than the schema, or of other types.
+    Schema,
+    /// The value of this key attribute is empty.
+    Empty { attribute: String, kind: EmptyKind },
+    /// A partition key value is longer than [`limits::PARTITION_KEY_BYTES_MAX`].
+    PartitionTooLong,
+    /// A sort key value is longer than [`limits::SORT_KEY_BYTES_MAX`].
+    SortTooLong,
+}
+
+/// The two types whose values can be empty and then are no keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmptyKind {
+    String,
+    Binary,
+}
+
+impl EmptyKind {
+    /// The kind of an empty value; none for any other value.
+    pub fn of(value: ValueRef<'_>) -> Option<EmptyKind> {
+        match value.view() {
+            View::S("") => Some(EmptyKind::String),
+            View::B([]) => Some(EmptyKind::Binary),
+            _ => None,
+        }
+    }
+}
+
 impl Table {
-    /// The place of a whole item, as PutItem gives it.
-    pub fn key_of_item(&self, item: ItemRef<'_>) -> Result<Key, Error> {
+    /// The key of a whole item, as PutItem gives it.
+    pub fn key_of_item(&self, item: ItemRef<'_>) -> Result<Key, KeyError> {
         for attribute in self.keys.attributes() {
-            let value = item.get(&attribute.name).ok_or_else(|| Error::key_missing(&attribute.name))?;
-            if value.kind() != attribute.kind {
-                let (expected, actual) = (attribute.kind.name(), value.kind().name());
-                return Err(Error::key_type_mismatch(&attribute.name, expected, actual));
+            let name = || attribute.name.clone();
+            let value = item.get(&attribute.name).ok_or_else(|| KeyError::Missing(name()))?;
+            let (expected, actual) = (attribute.kind, value.kind());
+            if actual != expected {
+                return Err(KeyError::Type { attribute: name(), expected, actual });
             }
         }
         self.keys.check_values(item)?;
         Ok(self.key(item))
     }
 
-    /// The place that a `Key` parameter names: exactly the key attributes, each of its type.
-    pub fn key_of(&self, key: ItemRef<'_>) -> Result<Key, Error> {
+    /// The key that a `Key` parameter names: exactly the key attributes, each of its type.
+    pub fn key_of(&self, key: ItemRef<'_>) -> Result<Key, KeyError> {
         if !self.keys.matches(key) {
-            return Err(Error::key_schema_mismatch());
+            return Err(KeyError::Schema);
         }
         self.keys.check_values(key)?;
         Ok(self.key(key))
     }
 
-    /// The place of an item whose key attributes are known to be right.
+    /// The key of an item whose key attributes were checked.
     fn key(&self, item: ItemRef<'_>) -> Key {
         Key { space: self.space(), position: self.keys.position(item) }
     }
@@ -47,27 +83,25 @@ impl KeySchema {
                 .all(|attribute| key.get(&attribute.name).is_some_and(|value| value.kind() == attribute.kind))
     }
 
-    /// Refuses empty and oversized key values; their types are right already.
-    pub fn check_values(&self, key: ItemRef<'_>) -> Result<(), Error> {
+    /// Refuses empty and oversized key values.
+    pub fn check_values(&self, key: ItemRef<'_>) -> Result<(), KeyError> {
         let value = |attribute: &KeyAttribute| key.get(&attribute.name);
         for attribute in self.attributes() {
-            match value(attribute).map(ValueRef::view) {
-                Some(View::S("")) => return Err(Error::key_empty(&attribute.name, "string")),
-                Some(View::B([])) => return Err(Error::key_empty(&attribute.name, "binary")),
-                _ => {}
+            if let Some(kind) = value(attribute).and_then(EmptyKind::of) {
+                return Err(KeyError::Empty { attribute: attribute.name.clone(), kind });
             }
         }
         let size = |attribute: &KeyAttribute| value(attribute).map_or(0, ValueRef::size_bytes);
         if self.partition.iter().any(|attribute| size(attribute) > limits::PARTITION_KEY_BYTES_MAX) {
-            return Err(Error::partition_key_too_long());
+            return Err(KeyError::PartitionTooLong);
         }
         if self.sort.iter().any(|attribute| size(attribute) > limits::SORT_KEY_BYTES_MAX) {
-            return Err(Error::sort_key_too_long());
+            return Err(KeyError::SortTooLong);
         }
         Ok(())
     }
 
-    /// Where an item lives inside its space; its key attributes were checked.
+    /// The position of an item inside its space; its key attributes were checked.
     pub fn position(&self, item: ItemRef<'_>) -> Position {
         let value =
             |attribute: &KeyAttribute| item.get(&attribute.name).expect("key attributes were checked");
@@ -78,7 +112,7 @@ impl KeySchema {
     }
 }
 
-/// The hash that places a partition key. It is taken over the key bytes, so equal numbers meet
+/// The hash of a partition key. It is taken over the key bytes, so that equal numbers have equal hashes
 /// however they were written.
 pub fn partition<'a>(values: impl IntoIterator<Item = ValueRef<'a>>) -> Partition {
     let hash = blake3::hash(&encoded(values));
@@ -94,10 +128,10 @@ pub fn encoded<'a>(values: impl IntoIterator<Item = ValueRef<'a>>) -> Vec<u8> {
     bytes
 }
 
-/// The rows that a key condition names: a stretch of one partition.
+/// The rows that a key condition names: a range inside one partition.
 ///
-/// Rows that share the leading sort values share the leading sort bytes, and key bytes are free of
-/// prefixes, so every condition is a range between two byte strings.
+/// Rows that share the leading sort values share the leading sort bytes, and no key's bytes are a prefix of
+/// another's, so every condition is a range between two byte strings.
 pub fn query_range(space: Space, condition: &KeyRange) -> Range {
     let partition = partition(condition.partition.iter().map(ValueBuf::as_ref));
     let prefix = encoded(condition.sort_prefix.iter().map(ValueBuf::as_ref));
@@ -131,6 +165,7 @@ pub fn query_range(space: Space, condition: &KeyRange) -> Range {
 
 /// The rows of one segment of a parallel Scan: an equal share of the hashes.
 pub fn segment_range(space: Space, segment: u32, total_segments: u32) -> Range {
+    assert!(segment < total_segments, "segment {segment} of {total_segments}");
     let edge = |n: u32| (u128::from(n) << 64) / u128::from(total_segments);
     let first_of = |hash: u64| {
         let mut partition = Partition::FIRST;
@@ -151,7 +186,7 @@ pub fn share_of(partition: &Partition, partitions: u64) -> u64 {
     ((u128::from(high) * u128::from(partitions)) >> 64) as u64
 }
 
-/// Everything of a partition lies before the first place of the next.
+/// The end of a partition: the first position of the next one.
 fn after_partition(partition: Partition) -> Bound<Position> {
     let mut next = partition;
     for byte in next.0.iter_mut().rev() {

@@ -31,6 +31,7 @@ mod space;
 mod state_change;
 mod table;
 mod transaction;
+mod units;
 mod verify;
 mod walk;
 mod write;

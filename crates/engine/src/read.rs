@@ -1,47 +1,187 @@
-//! Reading items: one by its key, or a page of a table or index. Query and Scan differ only in the
-//! range they walk.
+//! Reading items: one, a batch, those of a transaction, or a page of a table or index.
+//!
+//! Each call admits the read, reads, and charges what it cost; it returns items and their units. Nothing
+//! else reads items for a client.
 
 use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
 
-use api::{Error, limits};
-use capacity::{ReadMode, read_units};
+use api::limits;
+use capacity::{ReadMode, read_units, scan_units};
 use expression::{Condition, Projection};
+use futures_util::future::try_join_all;
 use item::Item;
-use store::{Consistency, Direction, Key, Partition, Position, Range, Read};
+use store::{Consistency, Direction, Key, Partition, Position, Range, StoreError};
 
-use crate::fault;
+use crate::Engine;
+use crate::admission::{AdmittedRead, Target, Throttled};
+use crate::catalog::LiveTable;
+use crate::key::share_of;
 use crate::source::Source;
+use crate::units::Units;
 
-/// The item at `key`.
-pub async fn item(store: &dyn Read, key: Key, consistency: Consistency) -> Result<Option<Item>, Error> {
-    let mut rows = store.get(&[key], consistency).await.map_err(fault::of_store)?;
-    Ok(rows.pop().flatten().map(Item::trusted))
+/// Why an item or a page was not read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// The table or index has no throughput left.
+    Throttled(Throttled),
+    /// The store failed.
+    Store(StoreError),
 }
 
-/// The items at `keys`, in their order.
-pub async fn items(
-    store: &dyn Read,
+/// Why the items of a transaction were not read.
+#[derive(Debug)]
+pub enum TransactReadError {
+    /// Transactions that write are under way on the items at these positions.
+    Conflicts(Vec<usize>),
+    /// One for each item: those without throughput left are errors.
+    Throttled(Vec<Result<(), Throttled>>),
+    /// The items together are larger than [`limits::TRANSACTION_BYTES_MAX`].
+    TooLarge,
+    /// The store failed.
+    Store(StoreError),
+}
+
+/// A key that was read.
+#[derive(Debug)]
+pub struct Found {
+    pub item: Option<Item>,
+    /// What it cost; reading nothing costs as much as the smallest item.
+    pub units: f64,
+}
+
+impl Found {
+    /// Charges the admitted read of an item.
+    fn charged(admitted: AdmittedRead<'_>, item: Option<Item>, mode: ReadMode) -> Found {
+        let units = read_units(size_bytes(&item), mode);
+        admitted.charge(units);
+        Found { item, units }
+    }
+}
+
+fn size_bytes(item: &Option<Item>) -> usize {
+    item.as_ref().map_or(0, Item::size_bytes)
+}
+
+/// Reads the item at `key`.
+pub async fn item(engine: &Engine, table: &LiveTable, key: &Key, mode: ReadMode) -> Result<Found, ReadError> {
+    let admitted = engine.admit_read(table, Target::of_key(key)).map_err(ReadError::Throttled)?;
+    let mut items = get(engine, std::slice::from_ref(key), mode).await.map_err(ReadError::Store)?;
+    Ok(Found::charged(admitted, items.pop().flatten(), mode))
+}
+
+/// What a batch reads of one table.
+pub struct BatchRead {
+    pub table: Arc<LiveTable>,
+    /// At least one, all distinct.
+    pub keys: Vec<Key>,
+    pub mode: ReadMode,
+}
+
+/// What became of one key of a batch.
+pub enum BatchFound {
+    Found(Found),
+    /// The table has no throughput left for it.
+    Throttled(Throttled),
+    /// It did not fit into the answer, or one before it did not.
+    NoRoom,
+}
+
+/// Reads the keys of several tables, up to `bytes_max` of items, and answers for each in order. Each key is
+/// admitted by itself, when the ones before it were charged.
+pub async fn batch(
+    engine: &Engine,
+    reads: &[BatchRead],
+    bytes_max: usize,
+) -> Result<Vec<Vec<BatchFound>>, StoreError> {
+    let items = try_join_all(reads.iter().map(|read| get(engine, &read.keys, read.mode))).await?;
+    let mut room_bytes = Some(bytes_max);
+    let mut found = Vec::with_capacity(reads.len());
+    for (read, items) in reads.iter().zip(items) {
+        let admit = |(key, item)| batch_item(engine, read, key, item, &mut room_bytes);
+        found.push(read.keys.iter().zip(items).map(admit).collect());
+    }
+    Ok(found)
+}
+
+/// `room_bytes` is none as soon as an item did not fit, so that the keys that are left over are the last.
+fn batch_item(
+    engine: &Engine,
+    read: &BatchRead,
+    key: &Key,
+    item: Option<Item>,
+    room_bytes: &mut Option<usize>,
+) -> BatchFound {
+    let admitted = match engine.admit_read(&read.table, Target::of_key(key)) {
+        Ok(admitted) => admitted,
+        Err(throttled) => return BatchFound::Throttled(throttled),
+    };
+    *room_bytes = room_bytes.and_then(|room_bytes| room_bytes.checked_sub(size_bytes(&item)));
+    match room_bytes {
+        Some(_) => BatchFound::Found(Found::charged(admitted, item, read.mode)),
+        None => BatchFound::NoRoom,
+    }
+}
+
+/// Reads distinct items as they are at one moment, each with its table: all of them, or none.
+pub async fn transact(
+    engine: &Engine,
+    tables: &[Arc<LiveTable>],
     keys: &[Key],
-    consistency: Consistency,
-) -> Result<Vec<Option<Item>>, Error> {
-    let rows = store.get(keys, consistency).await.map_err(fault::of_store)?;
+) -> Result<Vec<Found>, TransactReadError> {
+    assert_eq!(tables.len(), keys.len(), "a table for each key");
+    let mode = ReadMode::Transactional;
+    let conflicts = engine.transactions.conflicts(keys);
+    if !conflicts.is_empty() {
+        return Err(TransactReadError::Conflicts(conflicts));
+    }
+    let pairs = tables.iter().zip(keys);
+    let admitted: Vec<_> = pairs.map(|(table, key)| engine.admit_read(table, Target::of_key(key))).collect();
+    if admitted.iter().any(Result::is_err) {
+        let refused = admitted.into_iter().map(|admitted| admitted.map(drop));
+        return Err(TransactReadError::Throttled(refused.collect()));
+    }
+    // One call of the store reads all rows at one moment.
+    let items = get(engine, keys, mode).await.map_err(TransactReadError::Store)?;
+    let total_bytes: usize = items.iter().map(size_bytes).sum();
+    let charge = |(admitted, item)| Found::charged(admitted, item, mode);
+    let found: Vec<Found> = admitted.into_iter().flatten().zip(items).map(charge).collect();
+    match total_bytes > limits::TRANSACTION_BYTES_MAX {
+        true => Err(TransactReadError::TooLarge),
+        false => Ok(found),
+    }
+}
+
+/// The items at `keys`, in their order. An empty list would be a wasted call of the store.
+async fn get(engine: &Engine, keys: &[Key], mode: ReadMode) -> Result<Vec<Option<Item>>, StoreError> {
+    debug_assert!(!keys.is_empty(), "the store is asked for something");
+    let rows = engine.store.get(keys, consistency(mode)).await?;
+    assert_eq!(rows.len(), keys.len(), "a row for each key");
     Ok(rows.into_iter().map(|row| row.map(Item::trusted)).collect())
 }
 
 /// What a page is to hold.
 pub struct PageRequest<'a> {
     pub source: Source<'a>,
-    pub range: Range,
+    pub walk: Walk,
     pub direction: Direction,
     pub mode: ReadMode,
     /// How many items to evaluate at most.
     pub limit: Option<usize>,
     pub filter: Option<&'a Condition>,
     pub projection: Option<&'a Projection>,
-    /// Whether each row of a local index is completed from the table.
+    /// Whether the table's items are read for the rows of a local index.
     pub from_table: bool,
     /// Count the items that pass, don't return them.
     pub count_only: bool,
+}
+
+/// The rows that a page may look at.
+pub enum Walk {
+    /// Ranges inside single partitions, one after the other; at least one.
+    Query(Vec<Range>),
+    /// A range of partitions.
+    Scan(Range),
 }
 
 /// A page of a Query or Scan.
@@ -50,49 +190,117 @@ pub struct Page {
     pub items: Vec<Item>,
     /// Items that passed the filter.
     pub count: usize,
-    /// Items evaluated, and their size in what was walked.
+    /// Items evaluated.
     pub scanned: usize,
-    pub scanned_bytes: usize,
-    /// What completing them from the table cost.
-    pub table_units: f64,
-    /// The key of the last item evaluated, if the page stopped before the range's end.
-    pub stopped_at: Option<Item>,
-    /// The partition of that item.
-    pub stopped_in: Option<Partition>,
+    /// What the page cost.
+    pub units: Units,
+    /// Where the page stopped, unless it reached the end of its last range.
+    pub stopped: Option<Stopped>,
+    /// The size of the evaluated rows in what was walked.
+    scanned_bytes: usize,
 }
 
-/// Walks the range until it ends, `limit` items were evaluated, or 1 MB was. The item that crosses
-/// the megabyte belongs to the page, so that a page is never empty for want of room.
-pub async fn page(store: &dyn Read, request: &PageRequest<'_>) -> Result<Page, Error> {
+/// The last item that a page evaluated.
+pub struct Stopped {
+    /// Its page key.
+    pub key: Item,
+    /// The position of its range in [`Walk::Query`].
+    pub range: usize,
+    partition: Partition,
+}
+
+/// Reads a page: walks the ranges until they end, `limit` items were evaluated, or 1 MB was. The item that
+/// crosses the megabyte belongs to the page, so that a page is never empty because an item is large.
+pub async fn page(engine: &Engine, request: &PageRequest<'_>) -> Result<Page, ReadError> {
+    let admitted = engine.admit_read(request.source.table, request.target()).map_err(ReadError::Throttled)?;
     let mut page = Page::default();
-    extend(&mut page, store, request).await?;
+    let mut walked_units = 0.0;
+    for (number, range) in request.walk.ranges().iter().enumerate() {
+        let before_bytes = page.scanned_bytes;
+        page.extend(engine, request, number, range).await.map_err(ReadError::Store)?;
+        walked_units += request.units(range, page.scanned_bytes - before_bytes, page.stopped.as_ref());
+        if page.stopped.is_some() {
+            break;
+        }
+    }
+    page.charge(request.source, walked_units);
+    admitted.charge(page.units.total());
     Ok(page)
 }
 
-/// Goes on with a page that is not yet full, in another range.
-pub async fn extend(page: &mut Page, store: &dyn Read, request: &PageRequest<'_>) -> Result<(), Error> {
-    let mut rows = Vec::new();
-    store
-        .scan(&request.range, request.direction, consistency(request.mode), &mut |key, row| {
-            let item = Item::trusted(row);
-            page.scanned += 1;
-            page.scanned_bytes += item.as_ref().size_bytes();
-            if page.is_full(request.limit) {
-                page.stopped_in = Some(*key.partition);
-                page.stopped_at = Some(request.source.page_key(item.as_ref()));
+impl Walk {
+    fn ranges(&self) -> &[Range] {
+        match self {
+            Walk::Query(ranges) => ranges,
+            Walk::Scan(range) => std::slice::from_ref(range),
+        }
+    }
+}
+
+impl PageRequest<'_> {
+    /// The first partition stands for all that one page reads.
+    fn target(&self) -> Target {
+        match &self.walk {
+            Walk::Query(ranges) => Target::of_range(ranges.first().expect("a query has a range")),
+            Walk::Scan(_) => Target::of_space(self.source.space()),
+        }
+    }
+
+    /// What walking a range cost.
+    fn units(&self, range: &Range, walked_bytes: usize, stopped: Option<&Stopped>) -> f64 {
+        match self.walk {
+            Walk::Query(_) => read_units(walked_bytes, self.mode),
+            Walk::Scan(_) => {
+                let visited = partitions_visited(self.source.table.partitions(), range, stopped);
+                scan_units(walked_bytes, visited, self.mode)
             }
-            match request.from_table {
-                true => rows.push(item),
-                false => page.evaluate(item, request),
-            }
-            if page.stopped_at.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })
-        .await
-        .map_err(fault::of_store)?;
-    page.complete(store, request, &rows).await
+        }
+    }
+}
+
+/// How many of the table's partitions lie between where a scan began and where it stopped.
+fn partitions_visited(partitions: u64, range: &Range, stopped: Option<&Stopped>) -> u64 {
+    let first = match &range.start {
+        Bound::Included(position) | Bound::Excluded(position) => position.partition,
+        Bound::Unbounded => Partition::FIRST,
+    };
+    let last = match (stopped, &range.end) {
+        (Some(stopped), _) => stopped.partition,
+        (None, Bound::Included(position) | Bound::Excluded(position)) => position.partition,
+        (None, Bound::Unbounded) => Partition::LAST,
+    };
+    share_of(&last, partitions).saturating_sub(share_of(&first, partitions)) + 1
 }
 
 impl Page {
+    /// Goes on with a page that is not yet full, in another range.
+    async fn extend(
+        &mut self,
+        engine: &Engine,
+        request: &PageRequest<'_>,
+        number: usize,
+        range: &Range,
+    ) -> Result<(), StoreError> {
+        let mut rows = Vec::new();
+        let mut visit = |position: store::KeyRef<'_>, row| {
+            let item = Item::trusted(row);
+            debug_assert!(is_at(request.source, &item, position), "a row lies where its key says");
+            self.scanned += 1;
+            self.scanned_bytes += item.size_bytes();
+            if self.is_full(request.limit) {
+                let key = request.source.page_key(item.as_ref());
+                self.stopped = Some(Stopped { key, range: number, partition: *position.partition });
+            }
+            match request.from_table {
+                true => rows.push(item),
+                false => self.evaluate(item, request),
+            }
+            if self.stopped.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        engine.store.scan(range, request.direction, consistency(request.mode), &mut visit).await?;
+        if rows.is_empty() { Ok(()) } else { self.evaluate_from_table(engine, request, &rows).await }
+    }
+
     fn is_full(&self, limit: Option<usize>) -> bool {
         limit.is_some_and(|limit| self.scanned >= limit) || self.scanned_bytes >= limits::PAGE_BYTES_MAX
     }
@@ -110,32 +318,44 @@ impl Page {
         }
     }
 
-    /// Evaluates the items of index rows, each read from the table.
-    async fn complete(
+    /// Evaluates the table's items of index rows. An item that was deleted since its row was read is left
+    /// out.
+    async fn evaluate_from_table(
         &mut self,
-        store: &dyn Read,
+        engine: &Engine,
         request: &PageRequest<'_>,
         rows: &[Item],
-    ) -> Result<(), Error> {
+    ) -> Result<(), StoreError> {
         let keys: Vec<Key> = rows.iter().map(|row| request.source.table_key(row.as_ref())).collect();
-        let items = store.get(&keys, consistency(request.mode)).await.map_err(fault::of_store)?;
-        for item in items.into_iter().flatten() {
-            let item = Item::trusted(item);
-            self.table_units += read_units(item.as_ref().size_bytes(), request.mode);
+        for item in get(engine, &keys, request.mode).await?.into_iter().flatten() {
+            self.units.table += read_units(item.size_bytes(), request.mode);
             self.evaluate(item, request);
         }
         Ok(())
     }
+
+    /// Adds what walking cost to what reading from the table did.
+    fn charge(&mut self, source: Source<'_>, walked_units: f64) {
+        self.units.add(match source.index {
+            Some(index) => Units::of_index(&index.name, walked_units),
+            None => Units::of_table(walked_units),
+        });
+    }
 }
 
-pub fn consistency(mode: ReadMode) -> Consistency {
+fn is_at(source: Source<'_>, item: &Item, row: store::KeyRef<'_>) -> bool {
+    let position = source.position(item.as_ref());
+    position.partition == *row.partition && position.sort == row.sort
+}
+
+fn consistency(mode: ReadMode) -> Consistency {
     match mode {
         ReadMode::Eventual => Consistency::Eventual,
         ReadMode::Strong | ReadMode::Transactional => Consistency::Latest,
     }
 }
 
-/// The rest of `range` behind a place that was already read.
+/// The rest of `range` behind a position that was already read.
 pub fn resume(mut range: Range, direction: Direction, after: Position) -> Range {
     match direction {
         Direction::Forward => range.start = Bound::Excluded(after),
@@ -144,7 +364,7 @@ pub fn resume(mut range: Range, direction: Direction, after: Position) -> Range 
     range
 }
 
-/// Whether a place lies inside a range.
+/// Whether a position lies inside a range.
 pub fn contains(range: &Range, position: &Position) -> bool {
     let behind_start = match &range.start {
         Bound::Included(start) => position >= start,

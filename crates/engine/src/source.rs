@@ -1,47 +1,71 @@
 //! What a Query or Scan reads: a table, or one of its indexes.
 
-use api::{Error, Select};
+use api::Select;
 use expression::Projection as Paths;
 use item::{Item, ItemBuilder, ItemRef, ValueRef};
 use store::{Key, Position, Space};
 
+use crate::catalog::LiveTable;
 use crate::index;
-use crate::table::{Index, IndexState, KeyAttribute, KeySchema, Projection, Table};
+use crate::key::KeyError;
+use crate::table::{Index, IndexState, KeyAttribute, KeySchema, Projection};
 
+/// A table, or one of its indexes.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
-    pub table: &'a Table,
+    pub table: &'a LiveTable,
+    /// None if the table itself is read.
     pub index: Option<&'a Index>,
 }
 
+/// Why a table or index can't be read as a request asks. Indexes are named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceError {
+    /// The table has no such index.
+    IndexUnknown(String),
+    /// A global index can't be read consistently.
+    ConsistentRead,
+    /// The index is not complete yet, or is being deleted.
+    Backfilling(String),
+    /// The request wants all attributes of a global index that does not project all.
+    NotAllProjected(String),
+    /// The request wants these attributes, which the global index does not project.
+    NotProjected { index: String, attributes: Vec<String> },
+    /// The start key has other attributes than the source's page key.
+    StartKey,
+    /// The start key has attributes of other types, or values that can't be keys.
+    StartKeyValue(KeyError),
+}
+
 impl<'a> Source<'a> {
-    /// The table, or its index of that name if it may be read so.
+    /// The table, or its index of that name.
     pub fn find(
-        table: &'a Table,
+        table: &'a LiveTable,
         index: Option<&str>,
         consistent: Option<bool>,
-    ) -> Result<Source<'a>, Error> {
+    ) -> Result<Source<'a>, SourceError> {
         let Some(name) = index else { return Ok(Source { table, index: None }) };
-        let index = table.index(name).ok_or_else(|| Error::index_unknown(name))?;
+        let index = table.index(name).ok_or_else(|| SourceError::IndexUnknown(name.to_owned()))?;
         if index.is_global() && consistent == Some(true) {
-            return Err(Error::consistent_read_on_global_index());
+            return Err(SourceError::ConsistentRead);
         }
         if index.state != IndexState::Active {
-            return Err(Error::index_backfilling(name));
+            return Err(SourceError::Backfilling(name.to_owned()));
         }
         Ok(Source { table, index: Some(index) })
     }
 
+    /// The space of its rows.
     pub fn space(&self) -> Space {
         self.index.map_or_else(|| self.table.space(), Index::space)
     }
 
-    /// The key that orders it.
+    /// The key that orders its rows.
     pub fn keys(&self) -> &'a KeySchema {
         self.index.map_or(&self.table.keys, |index| &index.keys)
     }
 
-    /// Where an item lies in it.
+    /// The position of an item's row in it.
     pub fn position(&self, item: ItemRef<'_>) -> Position {
         match self.index {
             Some(index) => index::position(self.table, index, item),
@@ -49,12 +73,13 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Where the table holds the item of a row.
+    /// The table's key for the item of a row.
     pub fn table_key(&self, row: ItemRef<'_>) -> Key {
         Key { space: self.table.space(), position: self.table.keys.position(row) }
     }
 
-    /// The attributes that say where a page stopped: its own key and, in an index, the table's.
+    /// The page key of an item, by which a page says where it stopped: the source's own key and, in an index,
+    /// the table's.
     pub fn page_key(&self, item: ItemRef<'_>) -> Item {
         let mut key = ItemBuilder::default();
         for attribute in self.page_key_attributes() {
@@ -65,21 +90,21 @@ impl<'a> Source<'a> {
         key.build()
     }
 
-    /// Refuses an ExclusiveStartKey with other attributes than those, or of other types.
-    pub fn check_start_key(&self, start: ItemRef<'_>) -> Result<(), Error> {
+    /// Refuses an ExclusiveStartKey that is no page key.
+    pub fn check_start_key(&self, start: ItemRef<'_>) -> Result<(), SourceError> {
         let mut names: Vec<&str> =
             self.page_key_attributes().map(|attribute| attribute.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         if !start.iter().map(|(name, _)| name).eq(names) {
-            return Err(Error::start_key_invalid());
+            return Err(SourceError::StartKey);
         }
         let kind = |attribute: &KeyAttribute| start.get(&attribute.name).map(ValueRef::kind);
         if self.page_key_attributes().any(|attribute| kind(attribute) != Some(attribute.kind)) {
-            return Err(Error::key_schema_mismatch());
+            return Err(SourceError::StartKeyValue(KeyError::Schema));
         }
-        self.table.keys.check_values(start)?;
-        self.keys().check_values(start)
+        self.table.keys.check_values(start).map_err(SourceError::StartKeyValue)?;
+        self.keys().check_values(start).map_err(SourceError::StartKeyValue)
     }
 
     fn page_key_attributes(&self) -> impl Iterator<Item = &'a KeyAttribute> {
@@ -87,34 +112,38 @@ impl<'a> Source<'a> {
         self.index.into_iter().flat_map(|index| index.keys.attributes()).chain(table)
     }
 
-    /// Refuses to read from a global index what it does not hold.
-    pub fn check_select(&self, select: Option<Select>, projection: Option<&Paths>) -> Result<(), Error> {
+    /// Refuses a Select or projection that wants more of a global index than it holds.
+    pub fn check_select(
+        &self,
+        select: Option<Select>,
+        projection: Option<&Paths>,
+    ) -> Result<(), SourceError> {
         let Some(index) = self.index.filter(|index| index.is_global()) else { return Ok(()) };
         if select == Some(Select::AllAttributes) && index.projection != Projection::All {
-            return Err(Error::all_attributes_not_projected(&index.name));
+            return Err(SourceError::NotAllProjected(index.name.clone()));
         }
         self.check_attributes(projection.into_iter().flat_map(Paths::top_level_names))
     }
 
     /// Refuses to read from a global index attributes that it does not hold.
-    pub fn check_attributes<'n>(&self, names: impl Iterator<Item = &'n str>) -> Result<(), Error> {
+    pub fn check_attributes<'n>(&self, names: impl Iterator<Item = &'n str>) -> Result<(), SourceError> {
         let Some(index) = self.index.filter(|index| index.is_global()) else { return Ok(()) };
-        let mut missing: Vec<&str> = names.filter(|name| !self.holds(name)).collect();
-        missing.dedup();
-        match missing.is_empty() {
+        let mut attributes: Vec<String> = names.filter(|name| !self.holds(name)).map(str::to_owned).collect();
+        attributes.dedup();
+        match attributes.is_empty() {
             true => Ok(()),
-            false => Err(Error::attributes_not_projected(&index.name, &missing)),
+            false => Err(SourceError::NotProjected { index: index.name.clone(), attributes }),
         }
     }
 
-    /// Whether a local index must look up the table for what the request wants to see.
+    /// Whether a local index must read the table's items for what the request wants to see.
     pub fn needs_table(&self, select: Option<Select>, projection: Option<&Paths>) -> bool {
         let Some(index) = self.index.filter(|index| !index.is_global()) else { return false };
         let everything = select == Some(Select::AllAttributes) && index.projection != Projection::All;
         everything || self.lacks_any(projection.into_iter().flat_map(Paths::top_level_names))
     }
 
-    /// Whether a local index must look up the table for one of these attributes.
+    /// Whether a local index must read the table's items for one of these attributes.
     pub fn lacks_any<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> bool {
         self.index.is_some_and(|index| !index.is_global()) && names.any(|name| !self.holds(name))
     }

@@ -1,8 +1,8 @@
-//! Which items and tokens transactions under way hold.
+//! Which items and tokens the transactions under way hold.
 //!
-//! The store keeps transactions serializable by itself: they would wait for each other. DynamoDB lets
-//! nobody wait: whoever meets a transaction on an item is told so at once and may try again. This
-//! register is what they meet. It decides nothing about correctness: what slips past it waits in the
+//! The store alone keeps transactions serializable: they would wait for each other. DynamoDB does not let
+//! requests wait: a request that meets a transaction on an item is refused at once and may try again. This
+//! register finds such meetings. It decides nothing about correctness: a request that it misses waits in the
 //! store.
 
 use std::collections::HashSet;
@@ -13,17 +13,19 @@ use store::Key;
 
 use crate::idempotency::Token;
 
+/// The transactions under way.
 #[derive(Default)]
 pub struct Transactions {
-    /// How many are under way. A write looks here first: when there are none, that is all it does.
+    /// How many there are. A write reads this first, and nothing else if there are none.
     count: AtomicUsize,
     held: Mutex<HashSet<Key>>,
 }
 
 /// Why a transaction can't begin.
-pub enum Refusal {
-    /// The positions of keys that others hold.
-    Conflict(Vec<usize>),
+#[derive(Debug, PartialEq, Eq)]
+pub enum BeginError {
+    /// The positions of keys that other transactions hold.
+    Conflicts(Vec<usize>),
     /// Another with the same token is under way.
     InProgress,
 }
@@ -41,16 +43,17 @@ impl Transactions {
     }
 
     /// Takes the keys, which are distinct, and the token; all of them or none.
-    pub fn begin(&self, mut keys: Vec<Key>, token: Option<&Token>) -> Result<UnderWay<'_>, Refusal> {
+    pub fn begin(&self, mut keys: Vec<Key>, token: Option<&Token>) -> Result<UnderWay<'_>, BeginError> {
         let mut held = self.held.lock();
         if token.is_some_and(|token| held.contains(token.key())) {
-            return Err(Refusal::InProgress);
+            return Err(BeginError::InProgress);
         }
         let conflicts = positions(&keys, |key| held.contains(key));
         if !conflicts.is_empty() {
-            return Err(Refusal::Conflict(conflicts));
+            return Err(BeginError::Conflicts(conflicts));
         }
         keys.extend(token.map(|token| token.key().clone()));
+        debug_assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len(), "keys are distinct");
         held.extend(keys.iter().cloned());
         self.count.fetch_add(1, Ordering::Release);
         Ok(UnderWay { transactions: self, held: keys })
@@ -70,7 +73,8 @@ impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         let mut held = self.transactions.held.lock();
         for key in &self.held {
-            held.remove(key);
+            let was_held = held.remove(key);
+            debug_assert!(was_held, "a transaction holds its keys until it ends");
         }
         self.transactions.count.fetch_sub(1, Ordering::Release);
     }
@@ -93,7 +97,7 @@ mod tests {
         assert!(transactions.hold(&key(2)));
         assert!(!transactions.hold(&key(3)));
         let refusal = transactions.begin(vec![key(3), key(2), key(1)], None).err();
-        assert!(matches!(refusal, Some(Refusal::Conflict(positions)) if positions == [1, 2]));
+        assert_eq!(refusal, Some(BeginError::Conflicts(vec![1, 2])));
         assert!(!transactions.hold(&key(3)), "a refused transaction holds nothing");
         drop(first);
         assert!(!transactions.hold(&key(2)));

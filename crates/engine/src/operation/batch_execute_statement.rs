@@ -1,5 +1,5 @@
 //! BatchExecuteStatement: up to 25 statements on single items, all of them SELECTs or all of them writes. Each is
-//! carried out by itself and answered in its place, with what it found or with what is wrong with it.
+//! carried out by itself; the answer has an item or an error for each, in their order.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,21 +7,22 @@ use std::sync::Arc;
 use api::{
     BatchExecuteStatementInput, BatchExecuteStatementOutput, BatchStatementError,
     BatchStatementErrorCodeEnum, BatchStatementRequest, BatchStatementResponse, Error, ErrorKind,
-    ReturnValuesOnConditionCheckFailure,
 };
-use capacity::{ReadMode, read_units};
+use capacity::ReadMode;
 use expression::partiql::{Returning, Statement, StatementError};
 use futures_util::future::join_all;
 use item::Item;
 use store::Key;
 
-use super::consumed::{ConsumedByTable, Units};
+use super::consumed::{ConsumedByTable, written};
 use super::paging::read_mode;
+use super::parameters::shows_failed_item;
 use super::statement::{self, Read, Write, returned, statement_error};
-use crate::admission::Place;
 use crate::catalog::LiveTable;
+use crate::units::Units;
 use crate::{Caller, Engine, read, write};
 
+/// Carries out a BatchExecuteStatement.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,
@@ -107,8 +108,7 @@ fn plan(
         }
         Statement::Exists(_) => return Err(Error::exists_outside_transaction()),
         statement => {
-            let show_failed_item = request.return_values_on_condition_check_failure
-                == Some(ReturnValuesOnConditionCheckFailure::AllOld);
+            let show_failed_item = shows_failed_item(request.return_values_on_condition_check_failure);
             let plan = Write::of(table, statement).map_err(statement_error)?.plan(show_failed_item)?;
             Plan::Write { plan: Box::new(plan), returning }
         }
@@ -118,23 +118,19 @@ fn plan(
 async fn carry_out(engine: &Engine, plan: Result<Plan, Error>) -> Result<Done, Error> {
     Ok(match plan? {
         Plan::Read { read, key, mode } => {
-            let place = Place::of_key(&key);
-            engine.admit_read(&read.table, place)?;
-            let item = read::item(&*engine.store, key, read::consistency(mode)).await?;
-            let units = read_units(item.as_ref().map_or(0, Item::size_bytes), mode);
-            engine.charge_read(&read.table, place, units);
-            let item = item.and_then(|item| read.shown(&item));
-            Done { item, table: read.table, units: Units::of_table(units) }
+            let found = read::item(engine, &read.table, &key, mode).await?;
+            let item = found.item.and_then(|item| read.shown(&item));
+            Done { item, table: read.table, units: Units::of_table(found.units) }
         }
         Plan::Write { mut plan, returning } => {
             let outcome = write::apply(engine, &mut plan).await?;
-            let units = Units::of_write(&outcome);
+            let units = written(&plan, &outcome);
             Done { item: returned(returning, &plan, outcome), table: plan.table, units }
         }
     })
 }
 
-/// Statements that can't be read are neither reads nor writes.
+/// Refuses SELECTs beside writes. Statements that can't be parsed are neither.
 fn check_mixing(statements: &[Result<Statement, Error>]) -> Result<(), Error> {
     let mut kinds = statements.iter().flatten().map(Statement::is_read);
     let first = kinds.next();
@@ -144,6 +140,7 @@ fn check_mixing(statements: &[Result<Statement, Error>]) -> Result<(), Error> {
     }
 }
 
+/// Refuses two statements on one item.
 fn check_duplicates(plans: &[Result<Plan, Error>]) -> Result<(), Error> {
     let mut seen = HashSet::new();
     match plans.iter().flatten().all(|plan| seen.insert(plan.key())) {

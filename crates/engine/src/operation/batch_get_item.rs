@@ -1,70 +1,61 @@
-//! BatchGetItem: up to 100 items of several tables by their keys. The answer holds 16 MB; the keys of what
-//! doesn't fit, or has no throughput left, come back, with all that was asked of their table, to be sent again.
+//! BatchGetItem: up to 100 items of several tables by their keys. The answer holds up to 16 MB. Keys whose items
+//! don't fit, or have no throughput left, come back with all that was asked of their table, to be sent again.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
 
 use api::{BatchGetItemInput, BatchGetItemOutput, Error, KeysAndAttributes, limits};
-use capacity::{ReadMode, read_units};
 use expression::Projection;
-use futures_util::future::try_join_all;
-use item::Item;
-use store::Key;
 
-use super::consumed::{ConsumedByTable, Units};
-use super::expressions::{placeholders, read_error};
+use super::consumed::ConsumedByTable;
 use super::paging::read_mode;
-use crate::admission::Place;
-use crate::catalog::LiveTable;
-use crate::{Caller, Engine, legacy, read};
+use super::parameters::Parameters;
+use crate::read::{self, BatchFound, BatchRead};
+use crate::units::Units;
+use crate::{Caller, Engine, fault};
 
+/// Carries out a BatchGetItem.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,
     input: BatchGetItemInput,
 ) -> Result<BatchGetItemOutput, Error> {
     input.check()?;
-    let plans = plan(engine, caller, &input.request_items)?;
+    let projections = projections(engine, &input.request_items)?;
+    let reads = reads(engine, caller, &input.request_items)?;
 
-    let found =
-        plans.iter().map(|plan| read::items(&*engine.store, &plan.keys, read::consistency(plan.mode)));
-    let found = try_join_all(found).await?;
+    let found = read::batch(engine, &reads, limits::BATCH_GET_BYTES_MAX).await.map_err(fault::of_store)?;
 
-    let mut room = Room(Some(limits::BATCH_GET_BYTES_MAX));
     let mut responses = BTreeMap::new();
     let mut unprocessed = BTreeMap::new();
     let mut consumed = ConsumedByTable::default();
     let mut throttled = None;
-    for ((plan, found), (name, request)) in plans.iter().zip(found).zip(input.request_items) {
+    let tables = reads.iter().zip(projections).zip(found);
+    for (((read, projection), found), (name, request)) in tables.zip(input.request_items) {
         let mut items = Vec::new();
         let mut left = Vec::new();
-        for ((item, key), stored) in found.into_iter().zip(request.keys).zip(&plan.keys) {
-            let place = Place::of_key(stored);
-            if let Err(error) = engine.admit_read(&plan.table, place) {
-                throttled = Some(error);
-                left.push(key);
-                continue;
+        for (found, key) in found.into_iter().zip(request.keys) {
+            match found {
+                BatchFound::Found(found) => {
+                    consumed.add(&read.table, Units::of_table(found.units));
+                    items.extend(found.item.map(|item| match &projection {
+                        Some(projection) => projection.apply(item.as_ref()),
+                        None => item,
+                    }));
+                }
+                BatchFound::Throttled(refusal) => {
+                    throttled = Some(refusal);
+                    left.push(key);
+                }
+                BatchFound::NoRoom => left.push(key),
             }
-            let size_bytes = item.as_ref().map_or(0, Item::size_bytes);
-            if !room.take(size_bytes) {
-                left.push(key);
-                continue;
-            }
-            let units = read_units(size_bytes, plan.mode);
-            engine.charge_read(&plan.table, place, units);
-            consumed.add(&plan.table, Units::of_table(units));
-            items.extend(item.map(|item| match &plan.projection {
-                Some(projection) => projection.apply(item.as_ref()),
-                None => item,
-            }));
         }
         if !left.is_empty() {
             unprocessed.insert(name.clone(), KeysAndAttributes { keys: left, ..request });
         }
         responses.insert(name, items);
     }
-    if let Some(error) = throttled.filter(|_| consumed.is_empty()) {
-        return Err(error);
+    if let Some(throttled) = throttled.filter(|_| consumed.is_empty()) {
+        return Err(throttled.into());
     }
     Ok(BatchGetItemOutput {
         consumed_capacity: consumed.answer(input.return_consumed_capacity),
@@ -73,55 +64,35 @@ pub async fn run(
     })
 }
 
-/// What is read of one table.
-struct Plan {
-    table: Arc<LiveTable>,
-    keys: Vec<Key>,
-    projection: Option<Projection>,
-    mode: ReadMode,
+/// The projections of all tables; they are judged before the first table is looked up.
+fn projections(
+    engine: &Engine,
+    requests: &BTreeMap<String, KeysAndAttributes>,
+) -> Result<Vec<Option<Projection>>, Error> {
+    let projection = |request: &KeysAndAttributes| {
+        let mut parameters = Parameters::of_read(engine, &request.expression_attribute_names, &None)?;
+        let projection = parameters
+            .projection(request.projection_expression.as_deref(), request.attributes_to_get.as_deref())?;
+        parameters.finish()?;
+        Ok(projection)
+    };
+    requests.values().map(projection).collect()
 }
 
-fn plan(
+fn reads(
     engine: &Engine,
     caller: &Caller,
     requests: &BTreeMap<String, KeysAndAttributes>,
-) -> Result<Vec<Plan>, Error> {
-    // Expressions are looked at before tables, those of all tables.
-    let projections =
-        requests.values().map(|request| wanted(engine, request)).collect::<Result<Vec<_>, Error>>()?;
-    let mut plans = Vec::with_capacity(requests.len());
-    for ((name, request), projection) in requests.iter().zip(projections) {
+) -> Result<Vec<BatchRead>, Error> {
+    let mut reads = Vec::with_capacity(requests.len());
+    for (name, request) in requests {
         let table = engine.table(caller, name)?;
         let keys = request.keys.iter().map(|key| table.key_of(key.as_ref())).collect::<Result<_, _>>()?;
-        plans.push(Plan { table, keys, projection, mode: read_mode(request.consistent_read) });
+        reads.push(BatchRead { table, keys, mode: read_mode(request.consistent_read) });
     }
     let mut seen = HashSet::new();
-    match plans.iter().flat_map(|plan| &plan.keys).all(|key| seen.insert(key)) {
-        true => Ok(plans),
+    match reads.iter().flat_map(|read| &read.keys).all(|key| seen.insert(key)) {
+        true => Ok(reads),
         false => Err(Error::batch_duplicates()),
-    }
-}
-
-fn wanted(engine: &Engine, request: &KeysAndAttributes) -> Result<Option<Projection>, Error> {
-    let mut placeholders = placeholders(&request.expression_attribute_names, &None).map_err(read_error)?;
-    let projection = match &request.attributes_to_get {
-        Some(names) => Some(legacy::attributes_to_get(names)),
-        None => engine
-            .expressions
-            .projection(request.projection_expression.as_deref(), &mut placeholders)
-            .map_err(read_error)?,
-    };
-    placeholders.finish().map_err(read_error)?;
-    Ok(projection)
-}
-
-/// How many bytes the answer may still take. Once something did not fit nothing does, so the keys that
-/// come back are the last ones.
-struct Room(Option<usize>);
-
-impl Room {
-    fn take(&mut self, size_bytes: usize) -> bool {
-        self.0 = self.0.and_then(|room_bytes| room_bytes.checked_sub(size_bytes));
-        self.0.is_some()
     }
 }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use api::{BatchWriteItemInput, BatchWriteItemOutput, Error, ErrorKind, WriteRequest};
 
-use super::consumed::{ConsumedByTable, Units};
-use super::item_collection::Collections;
+use super::consumed::{ConsumedByTable, written};
+use super::item_collection::MetricsByTable;
 use crate::catalog::LiveTable;
 use crate::write::{self, Change, Plan};
 use crate::{Caller, Engine, index};
 
+/// Carries out a BatchWriteItem.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,
@@ -32,21 +33,21 @@ pub async fn run(
         return Err(Error::batch_duplicates());
     }
 
-    let outcomes = write::apply_each(engine, &mut plans).await;
+    let outcomes = write::apply_each(engine, &mut plans).await?;
 
     let mut consumed = ConsumedByTable::default();
-    let mut collections = Collections::default();
+    let mut collections = MetricsByTable::default();
     let mut unprocessed: BTreeMap<String, Vec<WriteRequest>> = BTreeMap::new();
     let mut failure = None;
     for ((plan, outcome), (name, request)) in plans.iter().zip(outcomes).zip(requests) {
-        match outcome {
+        match outcome.map_err(Error::from) {
             Ok(outcome) => {
                 collections.add(input.return_item_collection_metrics, &name, &plan.table, &outcome);
-                consumed.add(&plan.table, Units::of_write(&outcome));
+                consumed.add(&plan.table, written(plan, &outcome));
             }
             Err(error) if may_succeed_later(&error) => {
                 unprocessed.entry(name).or_default().push(request);
-                // A fault leaves open whether the write was made, so it outweighs a refusal.
+                // After a fault it is unknown whether the write was made, so it outweighs a refusal.
                 let known = failure.as_ref().map(|earlier: &Error| earlier.kind);
                 if known != Some(ErrorKind::InternalServerError) {
                     failure = Some(error);
@@ -65,21 +66,21 @@ pub async fn run(
     }
 }
 
-/// Of every wrong key a batch says that it doesn't match the schema, where PutItem is more precise.
+/// For every wrong key the error is that it doesn't match the schema, where PutItem is more precise.
 fn plan(table: &Arc<LiveTable>, request: &WriteRequest) -> Result<Plan, Error> {
     let (key, change) = match (&request.put_request, &request.delete_request) {
         (Some(put), _) => {
-            index::check(table, None, put.item.as_ref(), false)?;
+            index::check(table, None, put.item.as_ref())?;
             (table.keys.pick(put.item.as_ref()), Change::Put(put.item.clone()))
         }
         (None, Some(delete)) => (delete.key.clone(), Change::Delete),
         (None, None) => return Err(Error::key_schema_mismatch()),
     };
     let key = table.key_of(key.as_ref())?;
-    Ok(Plan { table: table.clone(), key, change, condition: None, show_failed_item: false })
+    Ok(Plan::of_client(table.clone(), key, change))
 }
 
-/// Whether the client is to send the request once more, by itself.
+/// Whether the request comes back as unprocessed, for the client to send it again.
 fn may_succeed_later(error: &Error) -> bool {
     matches!(
         error.kind,

@@ -2,12 +2,16 @@
 
 use api::{CancellationCode, CancellationReason, Error};
 
-/// What the actions' results say: all conditions that failed, or the first fault of the request. An error
-/// that no action is to blame for is the answer itself.
-pub fn of_results<T>(results: Vec<Result<T, Error>>) -> Error {
+/// The cancellation for the results of the actions: it lists all conditions that failed, or else the first
+/// action that is invalid. An error that is not that of one action is returned as it is.
+pub fn of_results<T, E: Into<Error>>(results: Vec<Result<T, E>>) -> Error {
     let mut reasons = Vec::with_capacity(results.len());
     for result in results {
-        match result.map_or_else(CancellationReason::try_from, |_| Ok(CancellationReason::default())) {
+        let reason = match result {
+            Ok(_) => Ok(CancellationReason::default()),
+            Err(error) => CancellationReason::try_from(error.into()),
+        };
+        match reason {
             Ok(reason) => reasons.push(reason),
             Err(error) => return error,
         }
@@ -20,7 +24,8 @@ pub fn of_results<T>(results: Vec<Result<T, Error>>) -> Error {
     Error::transaction_canceled(reasons)
 }
 
-/// Other transactions are under way on the items at these positions.
+/// The cancellation of a transaction of so many actions, because other transactions are under way on the items
+/// at these positions.
 pub fn of_conflicts(actions: usize, conflicts: &[usize]) -> Error {
     let result = |position| match conflicts.contains(&position) {
         true => Err(Error::transaction_conflict()),

@@ -8,42 +8,15 @@ use store::Space;
 
 use crate::catalog::LiveTable;
 use crate::table::Table;
-use crate::write::Outcome;
+use crate::units::Units;
+use crate::write::{Outcome, PLAIN_FACTOR, Plan};
 
-/// Units by where they were used.
-#[derive(Debug, Default)]
-pub struct Units {
-    pub table: f64,
-    /// By index name; an index that was not touched is not there.
-    pub indexes: BTreeMap<String, f64>,
+/// What a write outside of a transaction cost.
+pub fn written(plan: &Plan, outcome: &Outcome) -> Units {
+    outcome.units(&plan.table, PLAIN_FACTOR)
 }
 
-impl Units {
-    pub fn of_table(table: f64) -> Units {
-        Units { table, indexes: BTreeMap::new() }
-    }
-
-    pub fn of_index(name: &str, units: f64) -> Units {
-        Units { table: 0.0, indexes: BTreeMap::from([(name.to_owned(), units)]) }
-    }
-
-    pub fn of_write(outcome: &Outcome) -> Units {
-        Units { table: outcome.table_units(), indexes: outcome.index_units.iter().cloned().collect() }
-    }
-
-    pub fn add(&mut self, other: Units) {
-        self.table += other.table;
-        for (name, units) in other.indexes {
-            *self.indexes.entry(name).or_default() += units;
-        }
-    }
-
-    pub fn total(&self) -> f64 {
-        self.table + self.indexes.values().sum::<f64>()
-    }
-}
-
-/// `asked` decides whether it is told at all, and whether each part stands by itself.
+/// ConsumedCapacity as the request asked for it: not at all, the total, or the table and each index apart.
 pub fn consumed(
     asked: Option<ReturnConsumedCapacity>,
     table: &Table,
@@ -64,22 +37,24 @@ pub fn consumed(
 pub struct ConsumedByTable(BTreeMap<Space, (Arc<LiveTable>, Units)>);
 
 impl ConsumedByTable {
+    /// Adds the units of one of the request's reads or writes.
     pub fn add(&mut self, table: &Arc<LiveTable>, units: Units) {
         let (_, sum) = self.0.entry(table.space()).or_insert_with(|| (table.clone(), Units::default()));
         sum.add(units);
     }
 
-    /// Whether nothing was done that costs anything.
+    /// Whether nothing was read or written.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// As a batch answers.
     pub fn answer(&self, asked: Option<ReturnConsumedCapacity>) -> Option<Vec<ConsumedCapacity>> {
         let parts = self.0.values().map(|(table, units)| consumed(asked, table, units));
         parts.collect::<Option<Vec<_>>>()
     }
 
-    /// As a transaction answers: the units once more as those of writes.
+    /// As a transaction answers that writes: the units are repeated as write units.
     pub fn answer_for_writes(&self, asked: Option<ReturnConsumedCapacity>) -> Option<Vec<ConsumedCapacity>> {
         let mut answer = self.answer(asked)?;
         for table in &mut answer {
@@ -89,7 +64,7 @@ impl ConsumedByTable {
         Some(answer)
     }
 
-    /// As a transaction answers: the units once more as those of reads.
+    /// As a transaction answers that reads: the units are repeated as read units.
     pub fn answer_for_reads(&self, asked: Option<ReturnConsumedCapacity>) -> Option<Vec<ConsumedCapacity>> {
         let mut answer = self.answer(asked)?;
         for table in &mut answer {
@@ -100,13 +75,14 @@ impl ConsumedByTable {
     }
 }
 
-/// The table's part and those of its indexes, where each stands by itself.
+/// The parts of the table and of its indexes, if they are given apart.
 fn parts_of(consumed: &mut ConsumedCapacity) -> impl Iterator<Item = &mut Capacity> {
     let global = consumed.global_secondary_indexes.iter_mut().flat_map(BTreeMap::values_mut);
     let local = consumed.local_secondary_indexes.iter_mut().flat_map(BTreeMap::values_mut);
     consumed.table.iter_mut().chain(global).chain(local)
 }
 
+/// The units of the table and of each index apart.
 fn by_part(table: &Table, units: &Units) -> ConsumedCapacity {
     let part = |units: f64| Capacity { capacity_units: Some(units), ..Capacity::default() };
     let parts = |global: bool| {

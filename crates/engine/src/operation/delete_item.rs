@@ -1,13 +1,14 @@
 //! DeleteItem: removes the item with a key; removing one that isn't there succeeds.
 
-use api::{DeleteItemInput, DeleteItemOutput, Error, ReturnValue, ReturnValuesOnConditionCheckFailure};
+use api::{DeleteItemInput, DeleteItemOutput, Error, ReturnValue};
 
-use super::consumed::{Units, consumed};
-use super::expressions::{placeholders, write_error};
+use super::consumed::{consumed, written};
 use super::item_collection::metrics;
+use super::parameters::{Parameters, shows_failed_item};
 use crate::write::{self, Change, Plan};
-use crate::{Caller, Engine, legacy};
+use crate::{Caller, Engine};
 
+/// Carries out a DeleteItem.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,
@@ -16,7 +17,7 @@ pub async fn run(
     let mut plan = plan(engine, caller, &input)?;
     let outcome = write::apply(engine, &mut plan).await?;
     Ok(DeleteItemOutput {
-        consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &Units::of_write(&outcome)),
+        consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &written(&plan, &outcome)),
         item_collection_metrics: metrics(input.return_item_collection_metrics, &plan.table, &outcome),
         attributes: outcome.old.filter(|_| input.return_values == Some(ReturnValue::AllOld)),
     })
@@ -24,25 +25,16 @@ pub async fn run(
 
 fn plan(engine: &Engine, caller: &Caller, input: &DeleteItemInput) -> Result<Plan, Error> {
     input.check()?;
-    let mut placeholders =
-        placeholders(&input.expression_attribute_names, &input.expression_attribute_values)
-            .map_err(write_error)?;
-    let condition = match &input.expected {
-        Some(expected) => legacy::expected(expected, input.conditional_operator)?,
-        None => engine
-            .expressions
-            .condition(input.condition_expression.as_deref(), &mut placeholders)
-            .map_err(write_error)?,
-    };
-    placeholders.finish().map_err(write_error)?;
+    let (names, values) = (&input.expression_attribute_names, &input.expression_attribute_values);
+    let mut parameters = Parameters::of_write(engine, names, values)?;
+    let condition = parameters.condition_or_expected(
+        input.condition_expression.as_deref(),
+        input.expected.as_ref(),
+        input.conditional_operator,
+    )?;
+    parameters.finish()?;
     let table = engine.table(caller, &input.table_name)?;
     let key = table.key_of(input.key.as_ref())?;
-    Ok(Plan {
-        table,
-        key,
-        change: Change::Delete,
-        condition,
-        show_failed_item: input.return_values_on_condition_check_failure
-            == Some(ReturnValuesOnConditionCheckFailure::AllOld),
-    })
+    let plan = Plan::of_client(table, key, Change::Delete);
+    Ok(plan.on_condition(condition, shows_failed_item(input.return_values_on_condition_check_failure)))
 }

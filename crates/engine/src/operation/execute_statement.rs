@@ -1,26 +1,24 @@
 //! ExecuteStatement: one PartiQL statement. A SELECT is a Query of each partition that it names, one after the
 //! other, or a Scan; anything else is one write.
 
-use api::{
-    Error, ErrorKind, ExecuteStatementInput, ExecuteStatementOutput, ReturnValuesOnConditionCheckFailure,
-};
-use capacity::{read_units, scan_units};
+use api::{Error, ErrorKind, ExecuteStatementInput, ExecuteStatementOutput};
 use expression::Condition;
 use expression::partiql::{Access, Select, Statement};
 use item::Item;
-use store::{Direction, Range};
+use store::{Direction, Position, Range};
 
-use super::consumed::{Units, consumed};
+use super::consumed::{consumed, written};
 use super::next_token::{NextToken, Purpose};
+use super::paging;
+use super::parameters::shows_failed_item;
 use super::query::{borrowed, check_key_values};
 use super::statement::{self, Write, returned, statement_error};
-use super::{paging, scan};
-use crate::admission::Place;
 use crate::key::{query_range, segment_range};
-use crate::read::{self, Page, PageRequest};
+use crate::read::{self, PageRequest, Walk};
 use crate::source::Source;
 use crate::{Caller, Engine, write};
 
+/// Carries out an ExecuteStatement.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,
@@ -41,21 +39,21 @@ async fn write(
     statement: Statement,
 ) -> Result<ExecuteStatementOutput, Error> {
     if input.next_token.is_some() {
-        return Err(Error::next_token_mismatch()); // no write ever gave one
+        // No write ever returned one.
+        return Err(Error::next_token_mismatch());
     }
-    let show_failed_item =
-        input.return_values_on_condition_check_failure == Some(ReturnValuesOnConditionCheckFailure::AllOld);
+    let show_failed_item = shows_failed_item(input.return_values_on_condition_check_failure);
     let returning = statement.returning();
     let table = engine.table(caller, statement.table())?;
     let mut plan = Write::of(table, statement).map_err(statement_error)?.plan(show_failed_item)?;
-    let outcome = write::apply(engine, &mut plan).await.map_err(|error| match error.kind {
-        ErrorKind::ConditionalCheckFailed if show_failed_item => {
+    let outcome = write::apply(engine, &mut plan).await.map_err(|error| match Error::from(error) {
+        error if error.kind == ErrorKind::ConditionalCheckFailed && show_failed_item => {
             Error { kind: ErrorKind::ConditionalCheckFailedOfStatement, ..error }
         }
-        _ => error,
+        error => error,
     })?;
     Ok(ExecuteStatementOutput {
-        consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &Units::of_write(&outcome)),
+        consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &written(&plan, &outcome)),
         items: Some(returned(returning, &plan, outcome).into_iter().collect()),
         ..ExecuteStatementOutput::default()
     })
@@ -68,108 +66,98 @@ async fn read(
     select: &Select,
 ) -> Result<ExecuteStatementOutput, Error> {
     let table = engine.table(caller, &select.table)?;
-    let source = Source::find(&table, select.index.as_deref(), input.consistent_read)?;
+    let index = select.index.as_deref();
+    let source = Source::find(&table, index, input.consistent_read)?;
     source.check_attributes(select.list.top_level_names().into_iter().flatten())?;
-    let mut walk = Walk::of(source, select)?;
+    let mut rows = Rows::of(source, select)?;
     let purpose = Purpose::of(&input.statement, input.parameters.as_ref());
-    let first = match &input.next_token {
-        Some(token) => walk.resume(source, &NextToken::read(token, &purpose)?)?,
+    let first_range = match &input.next_token {
+        Some(token) => rows.resume(source, &NextToken::read(token, &purpose)?)?,
         None => 0,
     };
-
-    let mut request = PageRequest {
+    let request = PageRequest {
         source,
-        range: walk.ranges[first].clone(),
-        direction: walk.direction,
+        walk: rows.walk,
+        direction: rows.direction,
         mode: paging::read_mode(input.consistent_read),
         limit: paging::limit(input.limit),
-        filter: walk.filter.as_ref(),
+        filter: rows.filter.as_ref(),
         projection: None,
         from_table: source.lacks_any(select.list.top_level_names().into_iter().flatten()),
         count_only: false,
     };
-    // The first partition stands for all: they are read together.
-    let place =
-        if walk.is_scan { Place::anywhere_in(source.space()) } else { Place::of_range(&request.range) };
-    engine.admit_read(&table, place)?;
-    let mut page = Page::default();
-    let mut units = 0.0;
-    let mut next_token = None;
-    for (place, range) in (0u8..).zip(walk.ranges).skip(first) {
-        request.range = range;
-        let before_bytes = page.scanned_bytes;
-        read::extend(&mut page, &*engine.store, &request).await?;
-        let walked_bytes = page.scanned_bytes - before_bytes;
-        units += match walk.is_scan {
-            true => {
-                let visited = scan::partitions_visited(&table, &request.range, &page);
-                scan_units(walked_bytes, visited, request.mode)
-            }
-            false => read_units(walked_bytes, request.mode),
-        };
-        if let Some(after) = page.stopped_at.clone() {
-            next_token = Some(NextToken { range: place, after }.print(&purpose));
-            break;
-        }
-    }
 
-    let units = paging::units(source, &page, units);
-    engine.charge_read(&table, place, units.total());
+    let page = read::page(engine, &request).await?;
+
+    let next_token = page.stopped.as_ref().map(|stopped| {
+        let range = u8::try_from(first_range + stopped.range).expect("a SELECT has at most 50 ranges");
+        NextToken { range, after: stopped.key.clone() }.print(&purpose)
+    });
     Ok(ExecuteStatementOutput {
-        consumed_capacity: consumed(input.return_consumed_capacity, &table, &units),
+        consumed_capacity: consumed(input.return_consumed_capacity, &table, &page.units),
         items: Some(page.items.iter().map(|item| select.list.apply(item.as_ref())).collect()),
-        last_evaluated_key: page.stopped_at,
+        last_evaluated_key: page.stopped.map(|stopped| stopped.key),
         next_token,
     })
 }
 
-/// The rows that a SELECT looks at.
-struct Walk {
-    /// At least one, at most as many as a SELECT may name partitions.
-    ranges: Vec<Range>,
+/// The rows that a SELECT looks at, and which of them it wants.
+struct Rows {
+    /// As many ranges as the SELECT names partitions, or a Scan.
+    walk: Walk,
     direction: Direction,
     filter: Option<Condition>,
-    is_scan: bool,
 }
 
-impl Walk {
-    fn of(source: Source<'_>, select: &Select) -> Result<Walk, Error> {
+impl Rows {
+    fn of(source: Source<'_>, select: &Select) -> Result<Rows, Error> {
         let keys = source.keys();
         let access =
             select.access(&borrowed(&keys.partition), &borrowed(&keys.sort)).map_err(statement_error)?;
         Ok(match access {
             Access::Query { ranges, filter, descending } => {
                 ranges.iter().try_for_each(|range| check_key_values(keys, range))?;
-                Walk {
-                    ranges: ranges.iter().map(|range| query_range(source.space(), range)).collect(),
+                let ranges = ranges.iter().map(|range| query_range(source.space(), range));
+                Rows {
+                    walk: Walk::Query(ranges.collect()),
                     direction: if descending { Direction::Backward } else { Direction::Forward },
                     filter,
-                    is_scan: false,
                 }
             }
-            Access::Scan { filter } => Walk {
-                ranges: vec![segment_range(source.space(), 0, 1)],
+            Access::Scan { filter } => Rows {
+                walk: Walk::Scan(segment_range(source.space(), 0, 1)),
                 direction: Direction::Forward,
                 filter,
-                is_scan: true,
             },
         })
     }
 
-    /// Cuts off what was read when the token was given; tells which range to go on with.
+    /// Leaves out what was read when the token was given; returns how many ranges that are.
     fn resume(&mut self, source: Source<'_>, token: &NextToken) -> Result<usize, Error> {
         let first = usize::from(token.range);
-        let position = position(source, &token.after);
-        match (self.ranges.get_mut(first), position) {
-            (Some(range), Some(position)) if read::contains(range, &position) => {
-                *range = read::resume(range.clone(), self.direction, position);
-                Ok(first)
+        let position = position(source, &token.after).ok_or_else(Error::next_token_mismatch)?;
+        match &mut self.walk {
+            Walk::Query(ranges) if first < ranges.len() => {
+                ranges.drain(..first);
+                cut(&mut ranges[0], self.direction, position)?;
             }
-            _ => Err(Error::next_token_mismatch()),
+            Walk::Scan(range) if first == 0 => cut(range, self.direction, position)?,
+            _ => return Err(Error::next_token_mismatch()),
         }
+        Ok(first)
     }
 }
 
-fn position(source: Source<'_>, key: &Item) -> Option<store::Position> {
+/// Leaves of a range what lies behind a position of it.
+fn cut(range: &mut Range, direction: Direction, after: Position) -> Result<(), Error> {
+    if !read::contains(range, &after) {
+        return Err(Error::next_token_mismatch());
+    }
+    *range = read::resume(range.clone(), direction, after);
+    Ok(())
+}
+
+/// The position that a page key names, if it is one.
+fn position(source: Source<'_>, key: &Item) -> Option<Position> {
     source.check_start_key(key.as_ref()).is_ok().then(|| source.position(key.as_ref()))
 }

@@ -1,25 +1,24 @@
 //! ExecuteTransaction: up to 100 statements on distinct items, all of them SELECTs or all of them writes and EXISTS
-//! checks. It is TransactGetItems or TransactWriteItems with other words for its actions.
+//! checks. It is TransactGetItems or TransactWriteItems with statements for its actions.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use api::{
-    Error, ExecuteTransactionInput, ExecuteTransactionOutput, ItemResponse, Operation,
-    ReturnValuesOnConditionCheckFailure,
-};
+use api::{Error, ExecuteTransactionInput, ExecuteTransactionOutput, ItemResponse, Operation};
 use expression::partiql::Statement;
 use store::Key;
 
 use super::cancellation;
 use super::digest::Digest;
+use super::parameters::shows_failed_item;
 use super::statement::{self, Read, Write, statement_error};
 use super::transact_get_items::read_all;
-use super::transact_write_items::{carry_out, token};
+use super::transact_write_items::{carry_out, consumed, token};
 use crate::catalog::LiveTable;
 use crate::write::Plan;
 use crate::{Caller, Engine};
 
+/// Carries out an ExecuteTransaction.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,
@@ -42,7 +41,7 @@ pub async fn run(
     }
 }
 
-/// Refuses what other operations do with statements.
+/// Refuses what a statement may ask for in other operations only.
 fn check(statement: &Statement) -> Result<(), Error> {
     match statement {
         Statement::Select(select) | Statement::Exists(select) if select.index.is_some() => {
@@ -93,9 +92,8 @@ async fn write(
         write.check_key_values()?;
         Ok(write)
     })?;
-    let all_old = Some(ReturnValuesOnConditionCheckFailure::AllOld);
     let requests = input.transact_statements.iter();
-    let shown = requests.map(|request| request.return_values_on_condition_check_failure == all_old);
+    let shown = requests.map(|request| shows_failed_item(request.return_values_on_condition_check_failure));
     let plans = writes.into_iter().zip(shown).map(|(write, shown)| write.plan(shown)).collect();
     let mut plans: Vec<Plan> = distinct(plans, |plan: &Plan| &plan.key)?;
     let text = input.client_request_token.as_deref();
@@ -104,23 +102,26 @@ async fn write(
     let done = carry_out(engine, &mut plans, token.as_ref()).await?;
 
     Ok(ExecuteTransactionOutput {
-        consumed_capacity: done.consumed(&plans, input.return_consumed_capacity),
-        // One for each statement, also where there is nothing to tell.
+        consumed_capacity: consumed(&done, &plans, input.return_consumed_capacity),
+        // One for each statement, even though a write has nothing to return.
         responses: Some(vec![ItemResponse::default(); plans.len()]),
     })
 }
 
-/// What `make` makes of each; the first fault is told with its place.
+/// What `make` makes of each; the first error says at which position it was.
 fn in_each<T, U>(
     all: impl IntoIterator<Item = T>,
     make: impl Fn(T) -> Result<U, Error>,
 ) -> Result<Vec<U>, Error> {
-    let place = |(place, one)| make(one).map_err(|error| error.in_transact_statement(place));
-    all.into_iter().enumerate().map(place).collect()
+    let made = |(position, one)| make(one).map_err(|error| error.in_transact_statement(position));
+    all.into_iter().enumerate().map(made).collect()
 }
 
-/// Refuses two statements on one item; a fault of a statement's own cancels.
-fn distinct<T>(results: Vec<Result<T, Error>>, key: impl Fn(&T) -> &Key) -> Result<Vec<T>, Error> {
+/// Refuses two statements on one item. Errors of single statements cancel the transaction.
+fn distinct<T, E: Into<Error>>(
+    results: Vec<Result<T, E>>,
+    key: impl Fn(&T) -> &Key,
+) -> Result<Vec<T>, Error> {
     let mut seen = HashSet::new();
     if !results.iter().flatten().all(|result| seen.insert(key(result))) {
         return Err(Error::transaction_items_not_distinct());
@@ -131,7 +132,7 @@ fn distinct<T>(results: Vec<Result<T, Error>>, key: impl Fn(&T) -> &Key) -> Resu
     }
 }
 
-/// What is merely to be reported doesn't count.
+/// A digest of what the statements ask for. Parameters that only say what to return are left out.
 fn digest(input: &ExecuteTransactionInput) -> blake3::Hash {
     let mut digest = Digest::default();
     for request in &input.transact_statements {

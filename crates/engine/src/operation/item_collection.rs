@@ -1,4 +1,4 @@
-//! The ItemCollectionMetrics of an answer: how large the collections are that a write touched.
+//! The ItemCollectionMetrics of an answer: how large the collections are that the request wrote to.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::write::Outcome;
 
 const GIGABYTE: u64 = 1 << 30;
 
-/// The collection of one write, if the request asks for it and the table has collections. A write that
-/// left nothing and found nothing touched no collection.
+/// The collection of one write, if the request asks for it and the table has collections. Deleting an item
+/// that isn't there writes to no collection.
 pub fn metrics(
     asked: Option<ReturnItemCollectionMetrics>,
     table: &Table,
@@ -21,7 +21,7 @@ pub fn metrics(
         return None;
     }
     let item = outcome.new.as_ref().or(outcome.old.as_ref())?;
-    // Sizes are told in whole gigabytes.
+    // DynamoDB gives sizes in whole gigabytes.
     let gigabytes = (outcome.collection_bytes? / GIGABYTE) as f64;
     Some(ItemCollectionMetrics {
         item_collection_key: Some(collection::name(table, item)),
@@ -29,11 +29,12 @@ pub fn metrics(
     })
 }
 
-/// The collections that a request touched, each once, by the table's name as the request has it.
+/// The collections that a request wrote to, each once, by the table's name as the request has it.
 #[derive(Default)]
-pub struct Collections(BTreeMap<String, Vec<ItemCollectionMetrics>>);
+pub struct MetricsByTable(BTreeMap<String, Vec<ItemCollectionMetrics>>);
 
-impl Collections {
+impl MetricsByTable {
+    /// Adds the collection of one write; of two writes to one collection the later counts.
     pub fn add(
         &mut self,
         asked: Option<ReturnItemCollectionMetrics>,
@@ -47,6 +48,7 @@ impl Collections {
         listed.push(metrics);
     }
 
+    /// None if there are no collections.
     pub fn answer(self) -> Option<BTreeMap<String, Vec<ItemCollectionMetrics>>> {
         (!self.0.is_empty()).then_some(self.0)
     }

@@ -34,12 +34,12 @@ mod cancellation;
 mod consumed;
 mod description;
 mod digest;
+mod error;
 mod item_collection;
 mod next_token;
 mod paging;
+mod parameters;
 mod policy;
 mod schema;
 mod statement;
 mod unserved;
-
-use crate::expressions;

@@ -1,5 +1,5 @@
-//! The NextToken of ExecuteStatement: where a SELECT goes on. It holds all that it says, so it outlives restarts and
-//! takes up no memory here.
+//! The NextToken of ExecuteStatement: where a SELECT goes on. The token itself holds that position, so it outlives
+//! restarts and takes no memory of the server.
 //!
 //! ```text
 //! base64( 16 bytes   digest of the statement and its parameters
@@ -7,7 +7,7 @@
 //!         rest       the key of the last item evaluated, as an item is stored )
 //! ```
 //!
-//! A client can make one up. It then goes on where that token says, within its own SELECT, and nothing worse.
+//! A client can make one up. Its SELECT then goes on where that token says, within its own rows: no harm is done.
 //! It is at most about 10 KB long: two keys of 3 KB each with their names of 255 bytes, and a third for base64.
 
 use api::Error;
@@ -24,6 +24,7 @@ pub struct Purpose([u8; Purpose::LENGTH]);
 impl Purpose {
     const LENGTH: usize = 16;
 
+    /// The purpose of every token that this statement is given.
     pub fn of(statement: &str, parameters: Option<&Vec<ValueBuf>>) -> Purpose {
         let mut digest = Digest::default();
         digest.statement(statement, parameters);
@@ -32,13 +33,17 @@ impl Purpose {
     }
 }
 
+/// Where a SELECT goes on.
 #[derive(Debug, PartialEq)]
 pub struct NextToken {
+    /// Which of its ranges.
     pub range: u8,
+    /// The page key of the last item evaluated.
     pub after: Item,
 }
 
 impl NextToken {
+    /// The token as the client gets it.
     pub fn print(self, purpose: &Purpose) -> String {
         let mut bytes = purpose.0.to_vec();
         bytes.push(self.range);
@@ -46,6 +51,7 @@ impl NextToken {
         BASE64.encode(bytes)
     }
 
+    /// Reads a token that a client sent; one for another purpose is refused.
     pub fn read(text: &str, purpose: &Purpose) -> Result<NextToken, Error> {
         NextToken::parse(text, purpose).ok_or_else(Error::next_token_mismatch)
     }

@@ -1,49 +1,37 @@
 //! Query: the items of one partition whose sort key satisfies a condition, in order.
 
 use api::{Error, QueryInput, QueryOutput};
-use capacity::read_units;
 use expression::Condition;
 use expression::key_condition::{self, KeyCondition, KeyRange};
 use item::{Item, ItemBuilder, ValueBuf};
 use store::{Direction, Range};
 
 use super::consumed::consumed;
-use super::expressions::{placeholders, read_error};
 use super::paging;
-use crate::admission::Place;
+use super::parameters::{Parameters, read_error};
 use crate::key::{partition, query_range};
-use crate::read::{self, PageRequest};
+use crate::read::{self, PageRequest, Walk};
 use crate::source::Source;
 use crate::table::{KeyAttribute, KeySchema};
 use crate::{Caller, Engine, legacy};
 
+/// Carries out a Query.
 pub async fn run(engine: &Engine, caller: &Caller, input: QueryInput) -> Result<QueryOutput, Error> {
     input.check()?;
-    let mut placeholders =
-        placeholders(&input.expression_attribute_names, &input.expression_attribute_values)
-            .map_err(read_error)?;
+    let (names, values) = (&input.expression_attribute_names, &input.expression_attribute_values);
+    let mut parameters = Parameters::of_read(engine, names, values)?;
     let key_condition = match &input.key_conditions {
         Some(conditions) => legacy::key_conditions(conditions, input.index_name.is_some())?,
-        None => {
-            let text = input.key_condition_expression.as_deref().unwrap_or_default();
-            engine.expressions.key_condition(text, &mut placeholders).map_err(read_error)?
-        }
+        None => parameters.key_condition(input.key_condition_expression.as_deref().unwrap_or_default())?,
     };
-    let filter = match &input.query_filter {
-        Some(conditions) => legacy::filter(conditions, input.conditional_operator)?,
-        None => engine
-            .expressions
-            .filter(input.filter_expression.as_deref(), &mut placeholders)
-            .map_err(read_error)?,
-    };
-    let projection = match &input.attributes_to_get {
-        Some(names) => Some(legacy::attributes_to_get(names)),
-        None => engine
-            .expressions
-            .projection(input.projection_expression.as_deref(), &mut placeholders)
-            .map_err(read_error)?,
-    };
-    placeholders.finish().map_err(read_error)?;
+    let filter = parameters.filter(
+        input.filter_expression.as_deref(),
+        input.query_filter.as_ref(),
+        input.conditional_operator,
+    )?;
+    let projection =
+        parameters.projection(input.projection_expression.as_deref(), input.attributes_to_get.as_deref())?;
+    parameters.finish()?;
     let table = engine.table(caller, &input.table_name)?;
     let source = Source::find(&table, input.index_name.as_deref(), input.consistent_read)?;
     let direction = match input.scan_index_forward {
@@ -55,7 +43,7 @@ pub async fn run(engine: &Engine, caller: &Caller, input: QueryInput) -> Result<
     source.check_select(input.select, projection.as_ref())?;
     let request = PageRequest {
         source,
-        range,
+        walk: Walk::Query(vec![range]),
         direction,
         mode: paging::read_mode(input.consistent_read),
         limit: paging::limit(input.limit),
@@ -64,17 +52,14 @@ pub async fn run(engine: &Engine, caller: &Caller, input: QueryInput) -> Result<
         from_table: source.needs_table(input.select, projection.as_ref()),
         count_only: paging::count_only(input.select),
     };
-    let place = Place::of_range(&request.range);
-    engine.admit_read(&table, place)?;
-    let page = read::page(&*engine.store, &request).await?;
 
-    let units = paging::units(source, &page, read_units(page.scanned_bytes, request.mode));
-    engine.charge_read(&table, place, units.total());
+    let page = read::page(engine, &request).await?;
+
     Ok(QueryOutput {
-        consumed_capacity: consumed(input.return_consumed_capacity, &table, &units),
+        consumed_capacity: consumed(input.return_consumed_capacity, &table, &page.units),
         count: Some(page.count as i32),
         scanned_count: Some(page.scanned as i32),
-        last_evaluated_key: page.stopped_at,
+        last_evaluated_key: page.stopped.map(|stopped| stopped.key),
         items: (!request.count_only).then_some(page.items),
     })
 }
@@ -110,10 +95,10 @@ pub(super) fn check_key_values(keys: &KeySchema, condition: &KeyRange) -> Result
     for (attribute, value) in keys.partition.iter().zip(&condition.partition) {
         key.put(&attribute.name, value.as_ref());
     }
-    keys.check_values(key.build().as_ref())
+    Ok(keys.check_values(key.build().as_ref())?)
 }
 
-/// Holds the key condition against the schema.
+/// What the key condition means for these keys.
 fn resolve(keys: &KeySchema, condition: &KeyCondition) -> Result<KeyRange, Error> {
     let (hash, range) = (borrowed(&keys.partition), borrowed(&keys.sort));
     condition.resolve(&hash, &range).map_err(read_error)
@@ -124,7 +109,7 @@ pub(super) fn borrowed(attributes: &[KeyAttribute]) -> Vec<key_condition::KeyAtt
     attributes.iter().map(|it| key_condition::KeyAttribute { name: &it.name, kind: it.kind }).collect()
 }
 
-/// A filter sees the item after it was found: it may not name what finds it.
+/// Refuses a filter on key attributes: conditions on them belong in the key condition.
 fn check_filter(keys: &KeySchema, filter: Option<&Condition>, input: &QueryInput) -> Result<(), Error> {
     let Some(filter) = filter else { return Ok(()) };
     let parameter = if input.query_filter.is_some() { "QueryFilter" } else { "Filter Expression" };

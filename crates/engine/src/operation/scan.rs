@@ -1,47 +1,35 @@
 //! Scan: walks a whole table, or one segment of it, in the order of the hashes.
 
-use std::ops::Bound;
-
 use api::{Error, ScanInput, ScanOutput};
-use capacity::scan_units;
-use store::{Direction, Partition, Range};
+use store::{Direction, Range};
 
 use super::consumed::consumed;
-use super::expressions::{placeholders, read_error};
 use super::paging;
-use crate::admission::Place;
-use crate::key::{segment_range, share_of};
-use crate::read::{self, Page, PageRequest};
+use super::parameters::Parameters;
+use crate::key::segment_range;
+use crate::read::{self, PageRequest, Walk};
 use crate::source::Source;
-use crate::table::Table;
-use crate::{Caller, Engine, legacy};
+use crate::{Caller, Engine};
 
+/// Carries out a Scan.
 pub async fn run(engine: &Engine, caller: &Caller, input: ScanInput) -> Result<ScanOutput, Error> {
     input.check()?;
-    let mut placeholders =
-        placeholders(&input.expression_attribute_names, &input.expression_attribute_values)
-            .map_err(read_error)?;
-    let filter = match &input.scan_filter {
-        Some(conditions) => legacy::filter(conditions, input.conditional_operator)?,
-        None => engine
-            .expressions
-            .filter(input.filter_expression.as_deref(), &mut placeholders)
-            .map_err(read_error)?,
-    };
-    let projection = match &input.attributes_to_get {
-        Some(names) => Some(legacy::attributes_to_get(names)),
-        None => engine
-            .expressions
-            .projection(input.projection_expression.as_deref(), &mut placeholders)
-            .map_err(read_error)?,
-    };
-    placeholders.finish().map_err(read_error)?;
+    let (names, values) = (&input.expression_attribute_names, &input.expression_attribute_values);
+    let mut parameters = Parameters::of_read(engine, names, values)?;
+    let filter = parameters.filter(
+        input.filter_expression.as_deref(),
+        input.scan_filter.as_ref(),
+        input.conditional_operator,
+    )?;
+    let projection =
+        parameters.projection(input.projection_expression.as_deref(), input.attributes_to_get.as_deref())?;
+    parameters.finish()?;
     let table = engine.table(caller, &input.table_name)?;
     let source = Source::find(&table, input.index_name.as_deref(), input.consistent_read)?;
     source.check_select(input.select, projection.as_ref())?;
     let request = PageRequest {
         source,
-        range: range(source, &input)?,
+        walk: Walk::Scan(range(source, &input)?),
         direction: Direction::Forward,
         mode: paging::read_mode(input.consistent_read),
         limit: paging::limit(input.limit),
@@ -50,18 +38,14 @@ pub async fn run(engine: &Engine, caller: &Caller, input: ScanInput) -> Result<S
         from_table: source.needs_table(input.select, projection.as_ref()),
         count_only: paging::count_only(input.select),
     };
-    let place = Place::anywhere_in(source.space());
-    engine.admit_read(&table, place)?;
-    let page = read::page(&*engine.store, &request).await?;
 
-    let visited = partitions_visited(&table, &request.range, &page);
-    let units = paging::units(source, &page, scan_units(page.scanned_bytes, visited, request.mode));
-    engine.charge_read(&table, place, units.total());
+    let page = read::page(engine, &request).await?;
+
     Ok(ScanOutput {
-        consumed_capacity: consumed(input.return_consumed_capacity, &table, &units),
+        consumed_capacity: consumed(input.return_consumed_capacity, &table, &page.units),
         count: Some(page.count as i32),
         scanned_count: Some(page.scanned as i32),
-        last_evaluated_key: page.stopped_at,
+        last_evaluated_key: page.stopped.map(|stopped| stopped.key),
         items: (!request.count_only).then_some(page.items),
     })
 }
@@ -77,19 +61,4 @@ fn range(source: Source<'_>, input: &ScanInput) -> Result<Range, Error> {
         return Err(Error::start_key_outside_segment(segment, total));
     }
     Ok(read::resume(range, Direction::Forward, position))
-}
-
-/// How many of the table's partitions lie between where the page began and where it stopped.
-pub(super) fn partitions_visited(table: &Table, range: &Range, page: &Page) -> u64 {
-    let partitions = table.partitions();
-    let first = match &range.start {
-        Bound::Included(position) | Bound::Excluded(position) => position.partition,
-        Bound::Unbounded => Partition::FIRST,
-    };
-    let last = match (&page.stopped_in, &range.end) {
-        (Some(partition), _) => *partition,
-        (None, Bound::Included(position) | Bound::Excluded(position)) => position.partition,
-        (None, Bound::Unbounded) => Partition::LAST,
-    };
-    share_of(&last, partitions).saturating_sub(share_of(&first, partitions)) + 1
 }

@@ -1,8 +1,8 @@
-//! PartiQL statements as plans: what the native operations make of their parameters is made of a text here.
-//! What carries a plan out never learns which of the two it came from.
+//! PartiQL statements as plans: what other operations make of their parameters is made of a text here. Reads and
+//! writes don't know which of the two they come from.
 //!
-//! A statement is first held against its table's key schema, which shows whether it names one item, then its
-//! values against the schema's types: a transaction answers the one fault differently from the other.
+//! A statement is first compared with its table's key schema, which shows whether it names one item; then its
+//! values are compared with the schema's types. A transaction answers the two errors differently.
 
 use std::sync::Arc;
 
@@ -15,13 +15,16 @@ use store::Key;
 use super::query::borrowed;
 use super::update_item;
 use crate::catalog::LiveTable;
+use crate::key::KeyError;
 use crate::write::{Change, Outcome, Plan};
 
+/// The statement that a text is, with its parameters.
 pub fn parse(text: &str, parameters: Option<&Vec<ValueBuf>>) -> Result<Statement, Error> {
     let parameters = parameters.map_or(&[][..], Vec::as_slice);
     Statement::parse(text, parameters).map_err(statement_error)
 }
 
+/// How an operation reports a bad statement.
 pub fn statement_error(error: StatementError) -> Error {
     Error::validation(error.to_string())
 }
@@ -35,17 +38,20 @@ pub struct Read {
 }
 
 impl Read {
+    /// Compares the SELECT with the key schema of its table.
     pub fn of(table: Arc<LiveTable>, select: Select) -> Result<Read, StatementError> {
         let Keyed { key, condition } =
             select.keyed(&borrowed(&table.keys.partition), &borrowed(&table.keys.sort))?;
         Ok(Read { table, key_attributes: key, condition, list: select.list })
     }
 
-    pub fn check_key_values(&self) -> Result<(), Error> {
+    /// Refuses empty and oversized key values.
+    pub fn check_key_values(&self) -> Result<(), KeyError> {
         self.table.keys.check_values(self.key_attributes.as_ref())
     }
 
-    pub fn key(&self) -> Result<Key, Error> {
+    /// The key of the item.
+    pub fn key(&self) -> Result<Key, KeyError> {
         self.table.key_of(self.key_attributes.as_ref())
     }
 
@@ -66,7 +72,7 @@ pub struct Write {
 }
 
 impl Write {
-    /// A SELECT is taken for the EXISTS that it could be part of.
+    /// Compares the statement with the key schema of its table. A SELECT means EXISTS here.
     pub fn of(table: Arc<LiveTable>, statement: Statement) -> Result<Write, StatementError> {
         let (hash, range) = (borrowed(&table.keys.partition), borrowed(&table.keys.sort));
         let (change, Keyed { key, condition }) = match statement {
@@ -87,10 +93,12 @@ impl Write {
         Ok(Write { table, attributes: key, change, condition })
     }
 
-    pub fn check_key_values(&self) -> Result<(), Error> {
+    /// Refuses empty and oversized key values.
+    pub fn check_key_values(&self) -> Result<(), KeyError> {
         self.table.keys.check_values(self.attributes.as_ref())
     }
 
+    /// The statement's plan.
     pub fn plan(self, show_failed_item: bool) -> Result<Plan, Error> {
         let Write { table, attributes, change, condition } = self;
         let key = match &change {
@@ -103,7 +111,7 @@ impl Write {
         if let Change::Update { update, .. } = &change {
             update_item::check(&table, update)?;
         }
-        Ok(Plan { table, key, change, condition, show_failed_item })
+        Ok(Plan::of_client(table, key, change).on_condition(condition, show_failed_item))
     }
 }
 

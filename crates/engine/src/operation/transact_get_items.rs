@@ -3,19 +3,21 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use api::{Error, Get, ItemResponse, TransactGetItemsInput, TransactGetItemsOutput, limits};
-use capacity::{ReadMode, read_units};
+use api::{Error, Get, ItemResponse, TransactGetItemsInput, TransactGetItemsOutput};
 use expression::Projection;
 use item::Item;
-use store::{Consistency, Key};
+use store::Key;
 
 use super::cancellation;
-use super::consumed::{ConsumedByTable, Units};
-use super::expressions::{placeholders, read_error};
-use crate::admission::Place;
+use super::consumed::ConsumedByTable;
+use super::parameters::Parameters;
 use crate::catalog::LiveTable;
-use crate::{Caller, Engine, read};
+use crate::key::KeyError;
+use crate::read::{self, TransactReadError};
+use crate::units::Units;
+use crate::{Caller, Engine, fault};
 
+/// Carries out a TransactGetItems.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,
@@ -23,7 +25,7 @@ pub async fn run(
 ) -> Result<TransactGetItemsOutput, Error> {
     input.check()?;
     let gets: Vec<&Get> = input.transact_items.iter().map(|item| &item.get).collect();
-    let projections = gets.iter().map(|get| wanted(engine, get)).collect::<Result<Vec<_>, Error>>()?;
+    let projections = gets.iter().map(|get| projection(engine, get)).collect::<Result<Vec<_>, Error>>()?;
     let (tables, keys) = plan(engine, caller, &gets)?;
     let (items, consumed) = read_all(engine, &tables, &keys).await?;
     let response = |(item, projection): (Option<Item>, &Option<Projection>)| ItemResponse {
@@ -45,30 +47,17 @@ pub(super) async fn read_all(
     tables: &[Arc<LiveTable>],
     keys: &[Key],
 ) -> Result<(Vec<Option<Item>>, ConsumedByTable), Error> {
-    let conflicts = engine.transactions.conflicts(keys);
-    if !conflicts.is_empty() {
-        return Err(cancellation::of_conflicts(keys.len(), &conflicts));
-    }
-    let admit = |(table, key): (&Arc<LiveTable>, &Key)| engine.admit_read(table, Place::of_key(key));
-    let admitted: Vec<Result<(), Error>> = tables.iter().zip(keys).map(admit).collect();
-    if admitted.iter().any(Result::is_err) {
-        return Err(cancellation::of_results(admitted));
-    }
-    // One call of the store, hence one moment.
-    let items = read::items(&*engine.store, keys, Consistency::Latest).await?;
+    let found = read::transact(engine, tables, keys).await.map_err(|error| match error {
+        TransactReadError::Conflicts(positions) => cancellation::of_conflicts(keys.len(), &positions),
+        TransactReadError::Throttled(results) => cancellation::of_results(results),
+        TransactReadError::TooLarge => Error::transaction_too_large(),
+        TransactReadError::Store(error) => fault::of_store(error),
+    })?;
     let mut consumed = ConsumedByTable::default();
-    let mut total_bytes = 0;
-    for ((item, table), key) in items.iter().zip(tables).zip(keys) {
-        let size_bytes = item.as_ref().map_or(0, Item::size_bytes);
-        total_bytes += size_bytes;
-        let units = read_units(size_bytes, ReadMode::Transactional);
-        engine.charge_read(table, Place::of_key(key), units);
-        consumed.add(table, Units::of_table(units));
+    for (found, table) in found.iter().zip(tables) {
+        consumed.add(table, Units::of_table(found.units));
     }
-    match total_bytes > limits::TRANSACTION_BYTES_MAX {
-        true => Err(Error::transaction_too_large()),
-        false => Ok((items, consumed)),
-    }
+    Ok((found.into_iter().map(|found| found.item).collect(), consumed))
 }
 
 /// The table and key of each item. As in a transaction that writes, a key that doesn't fit its table
@@ -79,7 +68,7 @@ fn plan(engine: &Engine, caller: &Caller, gets: &[&Get]) -> Result<(Vec<Arc<Live
     for (get, table) in gets.iter().zip(&tables) {
         table.keys.check_values(get.key.as_ref())?;
     }
-    let keys: Vec<Result<Key, Error>> =
+    let keys: Vec<Result<Key, KeyError>> =
         gets.iter().zip(&tables).map(|(get, table)| table.key_of(get.key.as_ref())).collect();
     let mut seen = HashSet::new();
     if !keys.iter().flatten().all(|key| seen.insert(key)) {
@@ -91,10 +80,9 @@ fn plan(engine: &Engine, caller: &Caller, gets: &[&Get]) -> Result<(Vec<Arc<Live
     }
 }
 
-fn wanted(engine: &Engine, get: &Get) -> Result<Option<Projection>, Error> {
-    let mut placeholders = placeholders(&get.expression_attribute_names, &None).map_err(read_error)?;
-    let text = get.projection_expression.as_deref();
-    let projection = engine.expressions.projection(text, &mut placeholders).map_err(read_error)?;
-    placeholders.finish().map_err(read_error)?;
+fn projection(engine: &Engine, get: &Get) -> Result<Option<Projection>, Error> {
+    let mut parameters = Parameters::of_read(engine, &get.expression_attribute_names, &None)?;
+    let projection = parameters.projection(get.projection_expression.as_deref(), None)?;
+    parameters.finish()?;
     Ok(projection)
 }

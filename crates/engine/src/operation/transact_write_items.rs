@@ -1,34 +1,33 @@
 //! TransactWriteItems: up to 100 changes and checks of distinct items, in several tables: all of them, or
 //! none.
 //!
-//! A request that makes no sense is refused as a whole. One whose actions don't fit the tables, the items or
-//! other transactions is cancelled, with a reason for each action.
+//! An invalid request is refused as a whole. One whose actions don't fit the tables, the items or other
+//! transactions is cancelled, with a reason for each action.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use api::{
-    Act, Action, ConsumedCapacity, Error, Operation, ReturnConsumedCapacity,
-    ReturnValuesOnConditionCheckFailure, TransactWriteItemsInput, TransactWriteItemsOutput,
+    Act, Action, ConsumedCapacity, Error, Operation, ReturnConsumedCapacity, TransactWriteItemsInput,
+    TransactWriteItemsOutput,
 };
-use capacity::{ReadMode, read_units};
+use capacity::{ReadMode, TRANSACTION_FACTOR, read_units};
 use expression::Condition;
 use store::Key;
 
-use super::consumed::{ConsumedByTable, Units};
+use super::consumed::ConsumedByTable;
 use super::digest::Digest;
-use super::expressions::{placeholders, read_error};
-use super::item_collection::Collections;
+use super::item_collection::MetricsByTable;
+use super::parameters::{Parameters, shows_failed_item};
 use super::{cancellation, update_item};
 use crate::catalog::LiveTable;
-use crate::idempotency::{Earlier, Token};
-use crate::transaction::Refusal;
-use crate::write::{self, Applied, Change, Outcome, Plan};
+use crate::idempotency::Token;
+use crate::key::KeyError;
+use crate::units::Units;
+use crate::write::{self, Change, Plan, TransactError, Transacted};
 use crate::{Caller, Engine};
 
-/// What a transaction pays for each unit of its tables. Indexes cost what they always do.
-const FACTOR: f64 = 2.0;
-
+/// Carries out a TransactWriteItems.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,
@@ -42,23 +41,19 @@ pub async fn run(
     let token =
         token(engine, caller, request, input.client_request_token.as_deref(), || digest(&actions)).await;
     let done = carry_out(engine, &mut plans, token.as_ref()).await?;
-    let mut collections = Collections::default();
-    for ((action, plan), outcome) in actions.iter().zip(&plans).zip(done.outcomes()) {
-        if !matches!(plan.change, Change::Check) {
-            collections.add(input.return_item_collection_metrics, action.table_name, &plan.table, outcome);
+    let mut collections = MetricsByTable::default();
+    if let Transacted::Now(outcomes) = &done {
+        for ((action, plan), outcome) in actions.iter().zip(&plans).zip(outcomes) {
+            if !matches!(plan.change, Change::Check) {
+                let asked = input.return_item_collection_metrics;
+                collections.add(asked, action.table_name, &plan.table, outcome);
+            }
         }
     }
     Ok(TransactWriteItemsOutput {
-        consumed_capacity: done.consumed(&plans, input.return_consumed_capacity),
+        consumed_capacity: consumed(&done, &plans, input.return_consumed_capacity),
         item_collection_metrics: collections.answer(),
     })
-}
-
-/// What became of a transaction that was not cancelled.
-pub(super) enum Done {
-    Now(Vec<Outcome>),
-    /// It had been carried out before.
-    Earlier(Earlier),
 }
 
 /// Carries out plans for distinct items as one transaction.
@@ -66,57 +61,42 @@ pub(super) async fn carry_out(
     engine: &Engine,
     plans: &mut [Plan],
     token: Option<&Token>,
-) -> Result<Done, Error> {
-    let keys = plans.iter().map(|plan| plan.key.clone()).collect();
-    let _under_way = engine.transactions.begin(keys, token).map_err(|refusal| match refusal {
-        Refusal::Conflict(positions) => cancellation::of_conflicts(plans.len(), &positions),
-        Refusal::InProgress => Error::transaction_in_progress(),
-    })?;
-    match write::apply_all(engine, plans, token, FACTOR).await? {
-        Applied::Now(results) if results.iter().any(Result::is_err) => Err(cancellation::of_results(results)),
-        Applied::Now(results) => Ok(Done::Now(results.into_iter().flatten().collect())),
-        Applied::Earlier { same: true, earlier } => Ok(Done::Earlier(earlier)),
-        Applied::Earlier { same: false, .. } => Err(Error::idempotent_parameter_mismatch()),
-    }
+) -> Result<Transacted, Error> {
+    write::transact(engine, plans, token).await.map_err(|error| match error {
+        TransactError::Conflicts(positions) => cancellation::of_conflicts(plans.len(), &positions),
+        TransactError::InProgress => Error::transaction_in_progress(),
+        TransactError::TokenReused => Error::idempotent_parameter_mismatch(),
+        TransactError::Refused(results) => cancellation::of_results(results),
+        TransactError::Failed(failure) => failure.into(),
+    })
 }
 
-impl Done {
-    /// Of each plan, unless nothing was done.
-    fn outcomes(&self) -> &[Outcome] {
-        match self {
-            Done::Now(outcomes) => outcomes,
-            Done::Earlier(_) => &[],
+/// What a transaction cost. One that was carried out before costs as much as reading its items.
+pub(super) fn consumed(
+    done: &Transacted,
+    plans: &[Plan],
+    asked: Option<ReturnConsumedCapacity>,
+) -> Option<Vec<ConsumedCapacity>> {
+    let mut consumed = ConsumedByTable::default();
+    match done {
+        Transacted::Now(outcomes) => {
+            for (plan, outcome) in plans.iter().zip(outcomes) {
+                consumed.add(&plan.table, outcome.units(&plan.table, TRANSACTION_FACTOR));
+            }
+            consumed.answer_for_writes(asked)
         }
-    }
-
-    /// What was carried out before costs as much as reading the items.
-    pub(super) fn consumed(
-        &self,
-        plans: &[Plan],
-        asked: Option<ReturnConsumedCapacity>,
-    ) -> Option<Vec<ConsumedCapacity>> {
-        let mut consumed = ConsumedByTable::default();
-        match self {
-            Done::Now(outcomes) => {
-                for (plan, outcome) in plans.iter().zip(outcomes) {
-                    let units = Units::of_write(outcome);
-                    consumed.add(&plan.table, Units { table: units.table * FACTOR, ..units });
-                }
-                consumed.answer_for_writes(asked)
+        Transacted::Earlier(earlier) => {
+            for (plan, size_bytes) in plans.iter().zip(&earlier.sizes_bytes) {
+                let units = read_units(*size_bytes, ReadMode::Transactional);
+                consumed.add(&plan.table, Units::of_table(units));
             }
-            Done::Earlier(earlier) => {
-                for (plan, size_bytes) in plans.iter().zip(&earlier.sizes_bytes) {
-                    let units = read_units(*size_bytes, ReadMode::Transactional);
-                    consumed.add(&plan.table, Units::of_table(units));
-                }
-                consumed.answer_for_reads(asked)
-            }
+            consumed.answer_for_reads(asked)
         }
     }
 }
 
-/// The plans of the actions. Faults of expressions come first, then those of tables, of key values, of
-/// targets; what remains is a fault of one action and cancels the transaction.
+/// The plans of the actions. Errors come in this order: expressions, tables, key values, two actions on one
+/// item. All others are errors of one action and cancel the transaction.
 fn plan(engine: &Engine, caller: &Caller, actions: &[Action<'_>]) -> Result<Vec<Plan>, Error> {
     let parsed = actions.iter().map(|action| parse(engine, action)).collect::<Result<Vec<_>, Error>>()?;
     let find = |action: &Action<'_>| engine.table(caller, action.table_name);
@@ -124,7 +104,7 @@ fn plan(engine: &Engine, caller: &Caller, actions: &[Action<'_>]) -> Result<Vec<
     for (action, table) in actions.iter().zip(&tables) {
         table.keys.check_values(action.act.attributes().as_ref())?;
     }
-    let keys: Vec<Result<Key, Error>> =
+    let keys: Vec<Result<Key, KeyError>> =
         actions.iter().zip(&tables).map(|(action, table)| key(action.act, table)).collect();
     let mut seen = HashSet::new();
     if !keys.iter().flatten().all(|key| seen.insert(key)) {
@@ -132,7 +112,7 @@ fn plan(engine: &Engine, caller: &Caller, actions: &[Action<'_>]) -> Result<Vec<
     }
     let mut results = Vec::with_capacity(actions.len());
     for (((action, table), key), parsed) in actions.iter().zip(tables).zip(keys).zip(parsed) {
-        results.push(key.and_then(|key| bind(action, table, key, parsed)));
+        results.push(key.map_err(Error::from).and_then(|key| bind(action, table, key, parsed)));
     }
     match results.iter().all(Result::is_ok) {
         true => Ok(results.into_iter().flatten().collect()),
@@ -140,33 +120,30 @@ fn plan(engine: &Engine, caller: &Caller, actions: &[Action<'_>]) -> Result<Vec<
     }
 }
 
-/// An action with its expressions read.
+/// An action whose expressions are bound.
 struct Parsed {
     condition: Option<Condition>,
     change: Change,
 }
 
 fn parse(engine: &Engine, action: &Action<'_>) -> Result<Parsed, Error> {
-    let mut placeholders =
-        placeholders(action.expression_attribute_names, action.expression_attribute_values)
-            .map_err(read_error)?;
-    let text = action.condition_expression.map(AsRef::as_ref);
-    let condition = engine.expressions.condition(text, &mut placeholders).map_err(read_error)?;
+    let (names, values) = (action.expression_attribute_names, action.expression_attribute_values);
+    let mut parameters = Parameters::of_read(engine, names, values)?;
+    let condition = parameters.condition(action.condition_expression.map(AsRef::as_ref))?;
     let change = match action.act {
         Act::Put { item } => Change::Put(item.clone()),
         Act::Delete { .. } => Change::Delete,
         Act::Update { key, update_expression } => {
-            let update =
-                engine.expressions.update(update_expression, &mut placeholders).map_err(read_error)?;
+            let update = parameters.update(update_expression)?;
             Change::Update { update: Box::new(update), key_attributes: key.clone() }
         }
         Act::ConditionCheck { .. } => Change::Check,
     };
-    placeholders.finish().map_err(read_error)?;
+    parameters.finish()?;
     Ok(Parsed { condition, change })
 }
 
-fn key(act: Act<'_>, table: &LiveTable) -> Result<Key, Error> {
+fn key(act: Act<'_>, table: &LiveTable) -> Result<Key, KeyError> {
     match act {
         Act::Put { item } => table.key_of_item(item.as_ref()),
         Act::Delete { key } | Act::Update { key, .. } | Act::ConditionCheck { key } => {
@@ -180,9 +157,8 @@ fn bind(action: &Action<'_>, table: Arc<LiveTable>, key: Key, parsed: Parsed) ->
     if let Change::Update { update, .. } = &change {
         update_item::check(&table, update)?;
     }
-    let show_failed_item =
-        action.return_values_on_condition_check_failure == Some(ReturnValuesOnConditionCheckFailure::AllOld);
-    Ok(Plan { table, key, change, condition, show_failed_item })
+    let plan = Plan::of_client(table, key, change);
+    Ok(plan.on_condition(condition, shows_failed_item(action.return_values_on_condition_check_failure)))
 }
 
 /// The token of a request that has one; `digest` is of all that the request asks for.
@@ -199,7 +175,7 @@ pub(super) async fn token(
     Some(Token::new(caller, operation, text, digest(), now_ms))
 }
 
-/// A fingerprint of what the actions ask for. What is merely to be reported doesn't count.
+/// A digest of what the actions ask for. Parameters that only say what to return are left out.
 fn digest(actions: &[Action<'_>]) -> blake3::Hash {
     let mut digest = Digest::default();
     for action in actions {

@@ -1,18 +1,17 @@
 //! UpdateItem: changes an item's attributes, making the item if it isn't there.
 
-use api::{
-    Error, ReturnValue, ReturnValuesOnConditionCheckFailure, UpdateItemInput, UpdateItemOutput, limits,
-};
+use api::{Error, ReturnValue, UpdateItemInput, UpdateItemOutput, limits};
 use expression::Update;
 use item::Item;
 
-use super::consumed::{Units, consumed};
-use super::expressions::{placeholders, write_error};
+use super::consumed::{consumed, written};
 use super::item_collection::metrics;
+use super::parameters::{Parameters, shows_failed_item};
 use crate::table::Table;
 use crate::write::{self, Change, Outcome, Plan};
 use crate::{Caller, Engine, legacy};
 
+/// Carries out an UpdateItem.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,
@@ -21,7 +20,7 @@ pub async fn run(
     let mut plan = plan(engine, caller, &input)?;
     let outcome = write::apply(engine, &mut plan).await?;
     Ok(UpdateItemOutput {
-        consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &Units::of_write(&outcome)),
+        consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &written(&plan, &outcome)),
         item_collection_metrics: metrics(input.return_item_collection_metrics, &plan.table, &outcome),
         attributes: attributes(input.return_values, &plan, outcome),
     })
@@ -29,36 +28,28 @@ pub async fn run(
 
 fn plan(engine: &Engine, caller: &Caller, input: &UpdateItemInput) -> Result<Plan, Error> {
     input.check()?;
-    let mut placeholders =
-        placeholders(&input.expression_attribute_names, &input.expression_attribute_values)
-            .map_err(write_error)?;
-    let condition = match &input.expected {
-        Some(expected) => legacy::expected(expected, input.conditional_operator)?,
-        None => engine
-            .expressions
-            .condition(input.condition_expression.as_deref(), &mut placeholders)
-            .map_err(write_error)?,
-    };
+    let (names, values) = (&input.expression_attribute_names, &input.expression_attribute_values);
+    let mut parameters = Parameters::of_write(engine, names, values)?;
+    let condition = parameters.condition_or_expected(
+        input.condition_expression.as_deref(),
+        input.expected.as_ref(),
+        input.conditional_operator,
+    )?;
     let update = match (&input.update_expression, &input.attribute_updates) {
-        (Some(text), _) => engine.expressions.update(text, &mut placeholders).map_err(write_error)?,
+        (Some(text), _) => parameters.update(text)?,
         (None, Some(updates)) => legacy::attribute_updates(updates)?,
         (None, None) => Update::of_attributes([]),
     };
-    placeholders.finish().map_err(write_error)?;
+    parameters.finish()?;
     let table = engine.table(caller, &input.table_name)?;
     let key = table.key_of(input.key.as_ref())?;
     check(&table, &update)?;
-    Ok(Plan {
-        table,
-        key,
-        change: Change::Update { update: Box::new(update), key_attributes: input.key.clone() },
-        condition,
-        show_failed_item: input.return_values_on_condition_check_failure
-            == Some(ReturnValuesOnConditionCheckFailure::AllOld),
-    })
+    let change = Change::Update { update: Box::new(update), key_attributes: input.key.clone() };
+    let plan = Plan::of_client(table, key, change);
+    Ok(plan.on_condition(condition, shows_failed_item(input.return_values_on_condition_check_failure)))
 }
 
-/// Refuses an update that changes the key, or that is too large whatever it finds.
+/// Refuses an update that changes the key, or that is too large whatever item it finds.
 pub(super) fn check(table: &Table, update: &Update) -> Result<(), Error> {
     if let Some(target) = update.targets().find(|target| table.keys.contains(target)) {
         return Err(Error::key_not_updatable(target));

@@ -1,5 +1,9 @@
+use std::sync::Arc;
+use std::time::Duration;
+
 use engine::Options;
 use serde_json::{Value, json};
+use store::fault::{Fault, FaultStore};
 
 use crate::database::{Database, Failure};
 
@@ -269,4 +273,63 @@ async fn throttling_can_be_switched_off() {
     for _ in 0..10 {
         database.ok("Scan", json!({"TableName": "Table", "ConsistentRead": true})).await;
     }
+}
+
+/// The same data, with faults in the next writes. Every bucket is full.
+async fn failing(database: &Database, faults: impl IntoIterator<Item = Fault>) -> Database {
+    let script: Vec<Option<Fault>> = faults.into_iter().map(Some).collect();
+    database.reopened_on(|store| Arc::new(FaultStore::scripted(store, script))).await
+}
+
+#[tokio::test]
+async fn a_write_that_is_decided_again_is_charged_once() {
+    let database = database(units(1, 1), units(1, 1000)).await;
+    let failing = failing(&database, [Fault::Conflict; 4]).await;
+    for p in ["a", "b", "c"] {
+        failing.put(item(p, Some("g"))).await;
+    }
+    let refused = put(&failing, item("d", None)).await;
+    check(refused, OF_TABLE, "TableWriteProvisionedThroughputExceeded", TABLE_ARN);
+}
+
+#[tokio::test]
+async fn a_write_that_fails_costs_nothing() {
+    let database = database(units(1, 1), units(1, 1000)).await;
+    let failing = failing(&database, [Fault::BeforeCommit; 5]).await;
+    for _ in 0..5 {
+        assert_eq!(put(&failing, item("a", Some("g"))).await.unwrap_err().name, "InternalServerError");
+    }
+    for _ in 0..5 {
+        let input = json!({"TableName": "Table", "Item": item("a", None), "ConditionExpression": "attribute_exists(p)"});
+        failing.call("PutItem", input).await.unwrap_err();
+    }
+    for p in ["a", "b", "c"] {
+        failing.put(item(p, None)).await;
+    }
+    put(&failing, key("d")).await.unwrap_err();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_is_cut_off_costs_nothing() {
+    let database = database(units(1, 1), units(1, 1000)).await;
+    let failing = failing(&database, [Fault::Delay(Duration::from_secs(60)); 5]).await;
+    for _ in 0..5 {
+        tokio::time::timeout(Duration::from_secs(1), put(&failing, item("a", None))).await.unwrap_err();
+    }
+    for p in ["a", "b", "c"] {
+        failing.put(item(p, None)).await;
+    }
+    put(&failing, key("d")).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn what_one_write_holds_is_not_left_for_another() {
+    let database = database(units(1, 1), units(1, 1000)).await;
+    let slow = failing(&database, [Fault::Delay(Duration::from_millis(20)); 3]).await;
+    let held = ["a", "b", "c"].map(|p| put(&slow, item(p, None)));
+    // Those three are polled first and hold all there is while the store is slow.
+    let (done, refused) =
+        tokio::join!(futures_util::future::join_all(held), async { put(&slow, key("d")).await });
+    assert!(done.iter().all(Result::is_ok));
+    check(refused, OF_TABLE, "TableWriteProvisionedThroughputExceeded", TABLE_ARN);
 }

@@ -1,0 +1,114 @@
+//! What the core refuses, in DynamoDB's words. The core has its own errors, so that it knows no messages;
+//! they become answers here and nowhere else.
+
+use api::Error;
+
+use crate::admission::Throttled;
+use crate::fault;
+use crate::index::{IndexKeyError, IndexKeyFault};
+use crate::key::{EmptyKind, KeyError};
+use crate::read::ReadError;
+use crate::source::SourceError;
+use crate::write::{Failure, Refusal, WriteError};
+
+impl From<WriteError> for Error {
+    fn from(error: WriteError) -> Error {
+        match error {
+            WriteError::Refused(refusal) => refusal.into(),
+            WriteError::Failed(failure) => failure.into(),
+        }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Error {
+        match failure {
+            Failure::TableGone => Error::resource_not_found_item(),
+            Failure::Store(error) => fault::of_store(error),
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        match refusal {
+            Refusal::ConditionFailed(item) => Error::conditional_check_failed(item),
+            Refusal::Exists => Error::duplicate_item(),
+            Refusal::ItemTooLarge => Error::item_too_large(),
+            Refusal::UpdatedItemTooLarge => Error::item_to_update_too_large(),
+            Refusal::Update(error) => Error::validation(error.to_string()),
+            Refusal::IndexKey(error) => error.into(),
+            Refusal::CollectionTooLarge => Error::collection_too_large(),
+            Refusal::Throttled(throttled) => throttled.into(),
+            Refusal::TransactionConflict => Error::transaction_conflict(),
+        }
+    }
+}
+
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Error {
+        match error {
+            ReadError::Throttled(throttled) => throttled.into(),
+            ReadError::Store(error) => fault::of_store(error),
+        }
+    }
+}
+
+impl From<Throttled> for Error {
+    fn from(Throttled(reasons): Throttled) -> Error {
+        Error::throughput_exceeded(reasons)
+    }
+}
+
+impl From<KeyError> for Error {
+    fn from(error: KeyError) -> Error {
+        match error {
+            KeyError::Missing(attribute) => Error::key_missing(&attribute),
+            KeyError::Type { attribute, expected, actual } => {
+                Error::key_type_mismatch(&attribute, expected.name(), actual.name())
+            }
+            KeyError::Schema => Error::key_schema_mismatch(),
+            KeyError::Empty { attribute, kind } => Error::key_empty(&attribute, name(kind)),
+            KeyError::PartitionTooLong => Error::partition_key_too_long(),
+            KeyError::SortTooLong => Error::sort_key_too_long(),
+        }
+    }
+}
+
+impl From<IndexKeyError> for Error {
+    fn from(IndexKeyError { index, attribute, fault, by_update }: IndexKeyError) -> Error {
+        match fault {
+            IndexKeyFault::Type { expected, actual } => {
+                Error::index_key_type_mismatch(&attribute, expected.name(), actual.name(), &index)
+            }
+            IndexKeyFault::Empty(kind) if by_update => Error::index_key_updated_to_empty(name(kind)),
+            IndexKeyFault::Empty(kind) => Error::index_key_empty(name(kind), &index, &attribute),
+            IndexKeyFault::PartitionTooLong => Error::partition_key_too_long(),
+            IndexKeyFault::SortTooLong => Error::sort_key_too_long(),
+        }
+    }
+}
+
+fn name(kind: EmptyKind) -> &'static str {
+    match kind {
+        EmptyKind::String => "string",
+        EmptyKind::Binary => "binary",
+    }
+}
+
+impl From<SourceError> for Error {
+    fn from(error: SourceError) -> Error {
+        match error {
+            SourceError::IndexUnknown(index) => Error::index_unknown(&index),
+            SourceError::ConsistentRead => Error::consistent_read_on_global_index(),
+            SourceError::Backfilling(index) => Error::index_backfilling(&index),
+            SourceError::NotAllProjected(index) => Error::all_attributes_not_projected(&index),
+            SourceError::NotProjected { index, attributes } => {
+                let attributes: Vec<&str> = attributes.iter().map(String::as_str).collect();
+                Error::attributes_not_projected(&index, &attributes)
+            }
+            SourceError::StartKey => Error::start_key_invalid(),
+            SourceError::StartKeyValue(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The capacity units of a request, by what they were used of.
+
+use std::collections::BTreeMap;
+
+/// Units of a table and of its indexes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Units {
+    pub table: f64,
+    /// By index name; an index that was not used is not here.
+    pub indexes: BTreeMap<String, f64>,
+}
+
+impl Units {
+    /// Units of a table alone.
+    pub fn of_table(table: f64) -> Units {
+        Units { table, indexes: BTreeMap::new() }
+    }
+
+    /// Units of an index alone.
+    pub fn of_index(name: &str, units: f64) -> Units {
+        Units { table: 0.0, indexes: BTreeMap::from([(name.to_owned(), units)]) }
+    }
+
+    /// Adds the units of another request on the same table.
+    pub fn add(&mut self, other: Units) {
+        self.table += other.table;
+        for (name, units) in other.indexes {
+            *self.indexes.entry(name).or_default() += units;
+        }
+    }
+
+    /// The sum over the table and its indexes.
+    pub fn total(&self) -> f64 {
+        self.table + self.indexes.values().sum::<f64>()
+    }
+}

@@ -1,0 +1,107 @@
+//! What a write is before it is carried out: one change of one item, and who asks for it.
+
+use std::sync::Arc;
+
+use expression::{Condition, Update};
+use item::Item;
+use store::Key;
+
+use crate::catalog::LiveTable;
+
+/// A change of one item, decided but not yet done.
+pub struct Plan {
+    pub table: Arc<LiveTable>,
+    /// The item's key, in the table's space.
+    pub key: Key,
+    pub change: Change,
+    pub origin: Origin,
+    /// What must be true of the item for the change to happen.
+    pub condition: Option<Condition>,
+    /// Whether an item that fails the condition is shown to the client.
+    pub show_failed_item: bool,
+}
+
+/// What becomes of the item.
+pub enum Change {
+    /// Makes the item, or replaces the one with its key.
+    Put(Item),
+    /// Makes the item; refused if there is one with its key.
+    Insert(Item),
+    Delete,
+    Update {
+        update: Box<Update>,
+        /// What the update starts from if there is no item yet.
+        key_attributes: Item,
+    },
+    /// Changes nothing: only the condition counts.
+    Check,
+}
+
+/// Who asks for a write. What a write of each origin need not do is decided by the methods here and nowhere
+/// else. The size limit of items and the checks of index keys hold for every origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(test), expect(dead_code, reason = "so far every write comes from a client"))]
+pub enum Origin {
+    /// A request of a client.
+    Client,
+    /// The deletion of an item whose time to live is over.
+    Expiry,
+    /// The copy of a backup, or of an earlier state, into a new table.
+    Restore,
+    /// The import of files into a table.
+    Import,
+    /// A change that was made in another Region.
+    Replica,
+}
+
+impl Origin {
+    /// Whether the write uses the table's throughput and is refused if none is left. Expiry, restore and
+    /// import are free at DynamoDB; a replica's write was admitted in the Region that it comes from, and
+    /// can't be refused any more.
+    pub fn uses_throughput(self) -> bool {
+        match self {
+            Origin::Client => true,
+            Origin::Expiry | Origin::Restore | Origin::Import | Origin::Replica => false,
+        }
+    }
+
+    /// Whether the plan's condition is evaluated. Expiry has one: the item may have been given more time.
+    /// The other origins bring states of items that were decided elsewhere.
+    pub fn checks_condition(self) -> bool {
+        match self {
+            Origin::Client | Origin::Expiry => true,
+            Origin::Restore | Origin::Import | Origin::Replica => false,
+        }
+    }
+
+    /// Whether the write is refused at once if a transaction is under way on its item. Only clients are told
+    /// to try again; other writes wait for the transaction in the store.
+    pub fn meets_transactions(self) -> bool {
+        match self {
+            Origin::Client => true,
+            Origin::Expiry | Origin::Restore | Origin::Import | Origin::Replica => false,
+        }
+    }
+}
+
+impl Plan {
+    /// A change that a client asks for, without a condition.
+    pub fn of_client(table: Arc<LiveTable>, key: Key, change: Change) -> Plan {
+        assert_eq!(key.space, table.space(), "the key of a plan belongs to its table");
+        Plan { table, key, change, origin: Origin::Client, condition: None, show_failed_item: false }
+    }
+
+    /// The same plan under a condition.
+    pub fn on_condition(self, condition: Option<Condition>, show_failed_item: bool) -> Plan {
+        Plan { condition, show_failed_item, ..self }
+    }
+
+    /// The least that the write can cost in its table, whatever item it finds.
+    pub fn table_units_min(&self) -> f64 {
+        let new_bytes = match &self.change {
+            Change::Put(item) | Change::Insert(item) => Some(item.size_bytes()),
+            Change::Delete | Change::Update { .. } | Change::Check => None,
+        };
+        capacity::write_units(None, new_bytes)
+    }
+}
