@@ -9,6 +9,7 @@
 //! the row, and it is never read to be changed.
 
 use api::limits;
+use capacity::RowChange;
 use item::{Item, ItemBuilder, ItemRef, Type, ValueRef};
 use store::{Key, Position};
 
@@ -75,9 +76,7 @@ fn projected(table: &Table, index: &Index, item: ItemRef<'_>) -> Item {
     row.build()
 }
 
-/// What replacing `old` by `new` changes in an index. The charge has six cases: no row before or after costs
-/// nothing; a row that enters or leaves costs that row; an unchanged row costs nothing; a row changed in
-/// place costs the larger of the two; a row that moves costs both.
+/// What replacing `old` by `new` changes in an index.
 pub fn difference(
     table: &Table,
     index: &Index,
@@ -86,29 +85,25 @@ pub fn difference(
 ) -> Difference {
     let old = old.and_then(|item| entry(table, index, item));
     let new = new.and_then(|item| entry(table, index, item));
-    let size = |row: &Item| Some(row.as_ref().size_bytes());
     debug_assert!(new.as_ref().is_none_or(|(key, row)| position(table, index, row.as_ref()) == key.position));
     let growth =
         Size::growth(old.as_ref().map(|(_, row)| row.as_ref()), new.as_ref().map(|(_, row)| row.as_ref()));
-    match (old, new) {
-        (None, None) => Difference::default(),
-        (None, Some((key, row))) => {
-            let units = capacity::write_units(None, size(&row));
-            Difference { put: Some((key, row)), delete: None, units, growth }
-        }
-        (Some((key, row)), None) => {
-            let units = capacity::write_units(size(&row), None);
-            Difference { put: None, delete: Some(key), units, growth }
-        }
-        (Some((old_key, old)), Some((key, new))) if old_key == key => {
-            let units = if old == new { 0.0 } else { capacity::write_units(size(&old), size(&new)) };
-            Difference { put: (old != new).then_some((key, new)), delete: None, units, growth }
+    let (change, put, delete) = match (old, new) {
+        (None, None) => (RowChange::None, None, None),
+        (None, Some((key, new))) => (RowChange::Enter(new.size_bytes()), Some((key, new)), None),
+        (Some((key, old)), None) => (RowChange::Leave(old.size_bytes()), None, Some(key)),
+        (Some((old_key, old)), Some((key, new))) if old_key == key && old == new => {
+            (RowChange::None, None, None)
         }
         (Some((old_key, old)), Some((key, new))) => {
-            let units = capacity::write_units(size(&old), None) + capacity::write_units(None, size(&new));
-            Difference { put: Some((key, new)), delete: Some(old_key), units, growth }
+            let (old, bytes) = (old.size_bytes(), new.size_bytes());
+            match old_key == key {
+                true => (RowChange::Replace { old, new: bytes }, Some((key, new)), None),
+                false => (RowChange::Move { old, new: bytes }, Some((key, new)), Some(old_key)),
+            }
         }
-    }
+    };
+    Difference { put, delete, units: change.units(), growth }
 }
 
 /// An attribute of an item that can't be part of an index key.

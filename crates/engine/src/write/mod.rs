@@ -18,8 +18,6 @@ pub mod companion;
 pub mod decide;
 mod outcome;
 mod plan;
-#[cfg(test)]
-mod tests;
 
 use capacity::TRANSACTION_FACTOR;
 use futures_util::future::join_all;
@@ -133,3 +131,6 @@ pub async fn transact(
 fn is_in_transaction(engine: &Engine, plan: &Plan) -> bool {
     plan.origin.meets_transactions() && engine.transactions.hold(&plan.key)
 }
+
+#[cfg(test)]
+mod tests;
