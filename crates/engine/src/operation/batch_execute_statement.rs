@@ -22,7 +22,6 @@ use crate::catalog::LiveTable;
 use crate::units::Units;
 use crate::{Caller, Engine, read, write};
 
-/// Carries out a BatchExecuteStatement.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,

@@ -13,7 +13,6 @@ use crate::read::{self, BatchFound, BatchRead};
 use crate::units::Units;
 use crate::{Caller, Engine, fault};
 
-/// Carries out a BatchGetItem.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,

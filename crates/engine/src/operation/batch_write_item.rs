@@ -12,7 +12,6 @@ use crate::catalog::LiveTable;
 use crate::write::{self, Change, Plan};
 use crate::{Caller, Engine, index};
 
-/// Carries out a BatchWriteItem.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,

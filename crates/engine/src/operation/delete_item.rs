@@ -8,7 +8,6 @@ use super::parameters::{Parameters, shows_failed_item};
 use crate::write::{self, Change, Plan};
 use crate::{Caller, Engine};
 
-/// Carries out a DeleteItem.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,

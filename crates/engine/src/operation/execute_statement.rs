@@ -12,13 +12,12 @@ use super::next_token::{NextToken, Purpose};
 use super::paging;
 use super::parameters::shows_failed_item;
 use super::query::{borrowed, check_key_values};
-use super::statement::{self, Write, returned, statement_error};
+use super::statement::{self, Write, returned, source_error, statement_error};
 use crate::key::{query_range, segment_range};
 use crate::read::{self, PageRequest, Walk};
 use crate::source::Source;
 use crate::{Caller, Engine, write};
 
-/// Carries out an ExecuteStatement.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,
@@ -67,7 +66,7 @@ async fn read(
 ) -> Result<ExecuteStatementOutput, Error> {
     let table = engine.table(caller, &select.table)?;
     let index = select.index.as_deref();
-    let source = Source::find(&table, index, input.consistent_read)?;
+    let source = Source::find(&table, index, input.consistent_read).map_err(source_error)?;
     source.check_attributes(select.list.top_level_names().into_iter().flatten())?;
     let mut rows = Rows::of(source, select)?;
     let purpose = Purpose::of(&input.statement, input.parameters.as_ref());

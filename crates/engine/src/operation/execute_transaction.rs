@@ -18,7 +18,6 @@ use crate::catalog::LiveTable;
 use crate::write::Plan;
 use crate::{Caller, Engine};
 
-/// Carries out an ExecuteTransaction.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,

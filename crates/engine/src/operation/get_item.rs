@@ -8,7 +8,6 @@ use super::parameters::Parameters;
 use crate::units::Units;
 use crate::{Caller, Engine, read};
 
-/// Carries out a GetItem.
 pub async fn run(engine: &Engine, caller: &Caller, input: GetItemInput) -> Result<GetItemOutput, Error> {
     input.check()?;
     let mut parameters = Parameters::of_read(engine, &input.expression_attribute_names, &None)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::{ConditionalOperator, Error, ExpectedAttributeValue, ReturnValuesOnConditionCheckFailure};
-use expression::{Condition, ExpressionError, KeyCondition, Kind, Placeholders, Projection, Update};
+use expression::{Condition, ExpressionError, Fault, KeyCondition, Kind, Placeholders, Projection, Update};
 use item::ValueBuf;
 
 use crate::expressions::Expressions;
@@ -85,6 +85,12 @@ impl<'r> Parameters<'r> {
             Some(conditions) => legacy::filter(conditions, operator),
             None => self.cache.condition(Kind::Filter, text, &mut self.placeholders).map_err(self.error),
         }
+    }
+
+    /// Refuses a FilterExpression without any text, as a Query does before it reads its key condition.
+    pub fn check_filter_is_not_empty(&self, text: Option<&str>) -> Result<(), Error> {
+        let empty = || ExpressionError::Invalid { kind: Kind::Filter, fault: Box::new(Fault::Empty) };
+        if text == Some("") { Err((self.error)(empty())) } else { Ok(()) }
     }
 
     /// KeyConditionExpression.

@@ -8,7 +8,6 @@ use super::parameters::{Parameters, shows_failed_item};
 use crate::write::{self, Change, Plan};
 use crate::{Caller, Engine};
 
-/// Carries out a PutItem.
 pub async fn run(engine: &Engine, caller: &Caller, input: PutItemInput) -> Result<PutItemOutput, Error> {
     let mut plan = plan(engine, caller, &input)?;
     let outcome = write::apply(engine, &mut plan).await?;

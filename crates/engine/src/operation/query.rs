@@ -15,11 +15,11 @@ use crate::source::Source;
 use crate::table::{KeyAttribute, KeySchema};
 use crate::{Caller, Engine, legacy};
 
-/// Carries out a Query.
 pub async fn run(engine: &Engine, caller: &Caller, input: QueryInput) -> Result<QueryOutput, Error> {
     input.check()?;
     let (names, values) = (&input.expression_attribute_names, &input.expression_attribute_values);
     let mut parameters = Parameters::of_read(engine, names, values)?;
+    parameters.check_filter_is_not_empty(input.filter_expression.as_deref())?;
     let key_condition = match &input.key_conditions {
         Some(conditions) => legacy::key_conditions(conditions, input.index_name.is_some())?,
         None => parameters.key_condition(input.key_condition_expression.as_deref().unwrap_or_default())?,

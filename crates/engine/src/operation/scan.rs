@@ -11,7 +11,6 @@ use crate::read::{self, PageRequest, Walk};
 use crate::source::Source;
 use crate::{Caller, Engine};
 
-/// Carries out a Scan.
 pub async fn run(engine: &Engine, caller: &Caller, input: ScanInput) -> Result<ScanOutput, Error> {
     input.check()?;
     let (names, values) = (&input.expression_attribute_names, &input.expression_attribute_values);

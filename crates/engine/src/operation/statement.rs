@@ -16,6 +16,7 @@ use super::query::borrowed;
 use super::update_item;
 use crate::catalog::LiveTable;
 use crate::key::KeyError;
+use crate::source::SourceError;
 use crate::write::{Change, Outcome, Plan};
 
 /// The statement that a text is, with its parameters.
@@ -27,6 +28,16 @@ pub fn parse(text: &str, parameters: Option<&Vec<ValueBuf>>) -> Result<Statement
 /// How an operation reports a bad statement.
 pub fn statement_error(error: StatementError) -> Error {
     Error::validation(error.to_string())
+}
+
+/// How a statement reports an index that it can't read. Two messages differ from those of Query and Scan
+/// (observed at DynamoDB in eu-west-1 and eu-west-2, August and September 2026).
+pub fn source_error(error: SourceError) -> Error {
+    match error {
+        SourceError::IndexUnknown(_) => Error::index_unknown_in_statement(),
+        SourceError::ConsistentRead => Error::consistent_read_in_statement(),
+        error => error.into(),
+    }
 }
 
 /// A SELECT that names one item of a table.

@@ -17,7 +17,6 @@ use crate::read::{self, TransactReadError};
 use crate::units::Units;
 use crate::{Caller, Engine, fault};
 
-/// Carries out a TransactGetItems.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,

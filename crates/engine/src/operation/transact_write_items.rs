@@ -27,7 +27,6 @@ use crate::units::Units;
 use crate::write::{self, Change, Plan, TransactError, Transacted};
 use crate::{Caller, Engine};
 
-/// Carries out a TransactWriteItems.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,

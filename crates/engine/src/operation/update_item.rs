@@ -11,7 +11,6 @@ use crate::table::Table;
 use crate::write::{self, Change, Outcome, Plan};
 use crate::{Caller, Engine, legacy};
 
-/// Carries out an UpdateItem.
 pub async fn run(
     engine: &Engine,
     caller: &Caller,

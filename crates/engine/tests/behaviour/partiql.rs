@@ -202,10 +202,12 @@ on_every_store! {
         refused(database, "SELECT x, y FROM \"Table\".\"ByG\" WHERE g = 'g0'",
             "One or more parameter values were invalid: Global secondary index ByG does not project [y]").await;
         refused(database, "SELECT * FROM \"Table\".\"ByNothing\"",
-            "The table does not have the specified index: ByNothing").await;
+            "The table does not have the specified index").await;
         let consistent = |index: &str| json!({"Statement": format!("SELECT * FROM \"Table\".\"{index}\""), "ConsistentRead": true});
         database.refused("ExecuteStatement", consistent("ByG"), "ValidationException",
-            "Consistent reads are not supported on global secondary indexes").await;
+            "Strongly consistent read is not supported on Global Secondary Indexes").await;
+        database.refused("ExecuteStatement", consistent("ByNothing"), "ValidationException",
+            "The table does not have the specified index").await;
         database.ok("ExecuteStatement", consistent("ByL")).await;
     }
 

@@ -45,6 +45,21 @@ on_every_store! {
         }
     }
 
+    async fn an_empty_filter_is_judged_before_the_key_condition(database) {
+        database.with_table("Table").await;
+        for key_condition in ["", "p = = :p", "p = :undefined", "nothing = :p"] {
+            database.refused("Query", json!({
+                "TableName": "Table", "KeyConditionExpression": key_condition, "FilterExpression": "",
+                "ExpressionAttributeValues": {":p": {"S": "a"}},
+            }), "ValidationException", "Invalid FilterExpression: The expression can not be empty;").await;
+        }
+        // Only emptiness is: any other filter comes after the key condition.
+        database.refused("Query", json!({
+            "TableName": "Table", "KeyConditionExpression": "", "FilterExpression": "a = = :p",
+            "ExpressionAttributeValues": {":p": {"S": "a"}},
+        }), "ValidationException", "Invalid KeyConditionExpression: The expression can not be empty;").await;
+    }
+
     async fn number_sort_keys_are_ordered_by_value(database) {
         database.ok("CreateTable", json!({
             "TableName": "Table", "BillingMode": "PAY_PER_REQUEST",

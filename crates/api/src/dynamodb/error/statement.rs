@@ -3,6 +3,16 @@
 use crate::{Error, ErrorKind};
 
 impl Error {
+    /// A SELECT from an index that its table does not have: unlike Query, without the index's name.
+    pub fn index_unknown_in_statement() -> Error {
+        Error::validation("The table does not have the specified index")
+    }
+
+    /// A consistent SELECT from a global index, for which Query has other words.
+    pub fn consistent_read_in_statement() -> Error {
+        Error::validation("Strongly consistent read is not supported on Global Secondary Indexes")
+    }
+
     /// INSERT of an item whose key is taken.
     pub fn duplicate_item() -> Error {
         Error::new(ErrorKind::DuplicateItem, "Duplicate primary key exists in table")
