@@ -96,6 +96,7 @@ enum Step<'p> {
 impl<'p> Path<'p> {
     const ROOT: Path<'static> = Path { parent: None, step: Step::Root };
 
+    /// The position of a structure's member.
     pub fn member(&'p self, members: &[&'static str], index: usize) -> Path<'p> {
         Path { parent: Some(self), step: Step::Member { name: members[index], index } }
     }
@@ -160,6 +161,7 @@ impl<'j> Reader<'j> {
         }
     }
 
+    /// The first fault of a value; it is reported at most once.
     pub fn take_value_fault(&mut self) -> Option<ValueError> {
         self.value_fault.take()
     }

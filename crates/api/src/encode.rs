@@ -22,6 +22,7 @@ pub(crate) struct Object<'o> {
 }
 
 impl<'o> Object<'o> {
+    /// Opens an object.
     pub fn new(out: &'o mut Vec<u8>) -> Object<'o> {
         out.push(b'{');
         Object { out, first: true }
@@ -58,6 +59,7 @@ impl<'o> Object<'o> {
         }
     }
 
+    /// Closes the object.
     pub fn end(self) {
         self.out.push(b'}');
     }

@@ -22,6 +22,7 @@ macro_rules! enumeration {
         }
     };
     ($(#[$doc:meta])* $name:ident listed $listed:tt { $first:ident = $first_text:literal, $($variant:ident = $text:literal,)* }) => {
+        /// A string out of a fixed set.
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "variants are named by the service")]

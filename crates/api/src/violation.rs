@@ -95,6 +95,7 @@ impl Violation {
 pub(crate) struct Violations(Vec<Violation>);
 
 impl Violations {
+    /// Notes a violation, unless there are too many already.
     pub fn push(&mut self, violation: Violation) {
         if self.0.len() < KEPT_MAX {
             self.0.push(violation);
@@ -105,10 +106,12 @@ impl Violations {
         self.0.is_empty()
     }
 
+    /// Sorts by position in the shapes, so that the order of the JSON does not matter.
     pub fn sort(&mut self) {
         self.0.sort_by(|left, right| left.order.cmp(&right.order));
     }
 
+    /// The violations in the order of the report.
     pub fn iter(&self) -> impl Iterator<Item = &Violation> {
         self.0.iter()
     }
@@ -121,6 +124,7 @@ impl Violations {
         self
     }
 
+    /// The report in the words that most operations use.
     pub fn into_error(self) -> Error {
         Error::violations(self.0.iter().map(Violation::to_string))
     }

@@ -57,7 +57,7 @@ pub fn public_items_are_documented(path: &str, text: &str) -> Option<String> {
 
 /// Attributes may stand between an item and its comment.
 fn is_attribute(line: &str) -> bool {
-    line.starts_with("#[") || line.ends_with(")]")
+    ["#[", "$(#["].iter().any(|start| line.starts_with(start)) || line.ends_with(")]")
 }
 
 fn is_public_item(line: &str) -> bool {

@@ -58,6 +58,7 @@ pub(super) struct Placeholders<'a> {
 }
 
 impl Placeholders<'_> {
+    /// Checks that the maps can be used, are not empty, and have the right keys.
     pub fn check(&self) -> Checked {
         if let Some(names) = self.names {
             self.check_map("ExpressionAttributeNames", Placeholder::Name, names, self.names_usable, true)?;
@@ -150,6 +151,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
+    /// Checks that Select agrees with the list of attributes, and with the index.
     pub fn check(&self) -> Checked {
         let Some(select) = self.select else { return Ok(()) };
         let listing = match (self.attributes_to_get, self.projection) {
