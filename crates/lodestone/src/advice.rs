@@ -1,28 +1,135 @@
-//! What to do about a database that can't be opened, for whoever typed the command.
+//! What went wrong, and what whoever typed the command can do about it.
+
+use std::io::{self, ErrorKind};
 
 use lodestone::OpenError;
 use store::StoreError;
 use store_fjall::OpenError as FolderError;
 
-/// The error, and the way out where there is one.
-pub fn explain(error: &OpenError) -> String {
-    let way_out = match error {
-        OpenError::Folder(FolderError::Taken { .. }) => {
-            "Stop that process, or name another folder with --data."
+/// Why a database can't be opened, and the way out where there is one.
+pub fn about_opening(error: &OpenError) -> String {
+    match error {
+        OpenError::Folder(FolderError::Io { folder, error }) => {
+            about_folder(&folder.display().to_string(), error)
         }
-        OpenError::Folder(FolderError::Foreign { .. }) => {
-            "Name an empty folder, or one that isn't there yet, with --data."
+        OpenError::Folder(folder) => match way_out(folder) {
+            Some(way_out) => format!("{folder}. {way_out}"),
+            None => folder.to_string(),
+        },
+        OpenError::Store(error @ StoreError::Unavailable(_)) => format!(
+            "{error}. Is the URL right (postgres://user:password@host:5432/database), does the server that it \
+             names run, and may this user connect?"
+        ),
+        OpenError::Store(error @ StoreError::Corrupt(_)) => {
+            format!("{error}. Restore the data from a copy; nothing was changed.")
         }
-        OpenError::Folder(FolderError::OtherVersion { .. }) => {
-            "Use the version of Lodestone that wrote it, or name another folder with --data."
+        OpenError::Store(error) => error.to_string(),
+    }
+}
+
+fn way_out(error: &FolderError) -> Option<&'static str> {
+    match error {
+        FolderError::Taken { .. } => Some("Stop that process, or name another folder with --data."),
+        FolderError::Foreign { .. } => {
+            Some("Name an empty folder, or one that isn't there yet, with --data.")
         }
-        OpenError::Folder(FolderError::DiskFull { .. }) => {
-            "Make room, or name a folder on another disk with --data."
+        FolderError::OtherVersion { .. } => {
+            Some("Use the version of Lodestone that wrote it, or name another folder with --data.")
         }
-        OpenError::Store(StoreError::Unavailable(_)) => {
-            "If it is in PostgreSQL: is the server that --postgres names running, and may this user connect?"
+        FolderError::DiskFull { .. } => Some("Make room, or name a folder on another disk with --data."),
+        FolderError::Corrupt { .. } => {
+            Some("Restore the folder from a copy, or name another with --data; nothing was changed.")
         }
-        OpenError::Folder(_) | OpenError::Store(_) => return error.to_string(),
-    };
-    format!("{error}. {way_out}")
+        FolderError::Io { .. } => None,
+    }
+}
+
+fn about_folder(folder: &str, error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+            format!("{folder} is a file, or lies below one. Name a folder with --data.")
+        }
+        ErrorKind::PermissionDenied => format!(
+            "this user may not read and write the folder {folder}. Change its owner or permissions, or name \
+             another folder with --data."
+        ),
+        ErrorKind::ReadOnlyFilesystem => format!(
+            "the disk of the folder {folder} is mounted read-only. Name a folder on another disk with --data."
+        ),
+        _ if error.raw_os_error() == Some(TOO_MANY_OPEN_FILES) => format!(
+            "the folder {folder} can't be opened: this process may not open more files. Raise the limit first, \
+             e.g. with: ulimit -n 65536"
+        ),
+        _ => format!("the folder {folder} can't be opened: {error}. Name another folder with --data."),
+    }
+}
+
+/// EMFILE, which has no kind of its own.
+const TOO_MANY_OPEN_FILES: i32 = 24;
+
+/// Why an address can't be listened on, and what to use instead.
+pub fn about_listening(host: &str, port: u16, error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::AddrInUse => format!(
+            "port {port} on {host} is taken by another process. Choose another with --port, or --port 0 for a \
+             free one."
+        ),
+        ErrorKind::PermissionDenied => format!(
+            "this user may not listen on port {port}; ports below 1024 belong to root. Choose another with --port."
+        ),
+        ErrorKind::AddrNotAvailable => format!(
+            "{host} is no address of this machine. Listen on one of its own with --host, or on all with \
+             --host 0.0.0.0."
+        ),
+        _ => format!(
+            "can't listen on {host}:{port}: {error}. --host takes an address of this machine, such as \
+             127.0.0.1 or 0.0.0.0."
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(message: String, parts: &[&str]) {
+        for part in parts {
+            assert!(message.contains(part), "no {part:?} in: {message}");
+        }
+        assert!(!message.contains("os error"), "{message}");
+    }
+
+    fn folder(kind: ErrorKind) -> String {
+        let error = FolderError::Io { folder: "/srv/db".into(), error: kind.into() };
+        about_opening(&OpenError::Folder(error))
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_used_says_what_to_do() {
+        check(folder(ErrorKind::AlreadyExists), &["/srv/db is a file", "--data"]);
+        check(folder(ErrorKind::NotADirectory), &["/srv/db is a file", "--data"]);
+        check(folder(ErrorKind::PermissionDenied), &["/srv/db", "owner or permissions", "--data"]);
+        check(folder(ErrorKind::ReadOnlyFilesystem), &["/srv/db", "read-only", "--data"]);
+        let error = FolderError::Io { folder: "/srv/db".into(), error: io::Error::from_raw_os_error(24) };
+        check(about_opening(&OpenError::Folder(error)), &["/srv/db", "ulimit -n"]);
+        let error = FolderError::DiskFull { folder: "/srv/db".into() };
+        check(about_opening(&OpenError::Folder(error)), &["full", "Make room", "--data"]);
+    }
+
+    #[test]
+    fn an_address_that_cannot_be_listened_on_says_what_to_use() {
+        let listening = |kind: ErrorKind| about_listening("10.0.0.1", 80, &kind.into());
+        check(listening(ErrorKind::AddrInUse), &["port 80", "taken", "--port 0"]);
+        check(listening(ErrorKind::PermissionDenied), &["port 80", "root", "--port"]);
+        check(listening(ErrorKind::AddrNotAvailable), &["10.0.0.1", "--host 0.0.0.0"]);
+    }
+
+    #[test]
+    fn postgres_that_cannot_be_reached_shows_what_a_url_looks_like() {
+        let error = StoreError::Unavailable("connection refused".to_owned());
+        check(
+            about_opening(&OpenError::Store(error)),
+            &["connection refused", "postgres://user:password@host"],
+        );
+    }
 }

@@ -1,4 +1,4 @@
-//! The real world: the one place where time and chance are read from the system.
+//! The system: the one place where time and chance come from.
 
 use engine::Environment;
 

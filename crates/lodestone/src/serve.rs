@@ -18,50 +18,78 @@ use crate::advice;
 /// Serve DynamoDB on one port.
 ///
 /// Any AWS SDK, CLI or tool works against it: give it the endpoint that the ready line shows, any
-/// Region, and any credentials. An access key of 12 digits chooses the account.
+/// Region, and any credentials. Each Region has its own tables, and so has each account: an access key of
+/// 12 digits is an account, every other key is account 000000000000.
+///
+/// GET / says whether the database can serve, GET /metrics has figures for Prometheus. SIGTERM and Ctrl-C
+/// finish the requests in flight and end the process.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lodestone serve                                keep data in ./lodestone-data, listen on port 8000
-  lodestone serve --in-memory --port 0           throw-away database on a free port
-  lodestone serve --data /srv/db --host 0.0.0.0  reachable from other machines")]
+  lodestone serve                                 keep data in ./lodestone-data, listen on port 8000
+  lodestone serve --in-memory --port 0            throw-away database on a free port
+  lodestone serve --data /srv/db --host 0.0.0.0   reachable from other machines and from containers
+  lodestone serve --cors https://app.example      let the scripts of a web page use it
+  lodestone serve --postgres postgres://me@db/app keep data in PostgreSQL
+
+Then, in another terminal:
+  export AWS_ENDPOINT_URL=http://127.0.0.1:8000 AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x
+  aws dynamodb list-tables")]
 pub struct Serve {
     /// The folder that holds the data; made if it isn't there
-    #[arg(long, value_name = "DIR", default_value = "lodestone-data", conflicts_with = "in_memory")]
+    #[arg(long, value_name = "DIR", default_value = "lodestone-data", conflicts_with = "in_memory", help_heading = STORAGE)]
     data: PathBuf,
 
     /// Keep everything in memory, and lose it when the process ends
-    #[arg(long)]
+    #[arg(long, help_heading = STORAGE)]
     in_memory: bool,
 
     /// Keep the data in PostgreSQL, e.g. postgres://user@host/database
-    #[arg(long, value_name = "URL", conflicts_with_all = ["in_memory", "data", "durability"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["in_memory", "data", "durability"], help_heading = STORAGE)]
     postgres: Option<String>,
 
-    /// The address to listen on
-    #[arg(long, default_value = "127.0.0.1")]
-    host: String,
-
-    /// The port to listen on; 0 picks a free one and prints it
-    #[arg(long, default_value_t = 8000)]
-    port: u16,
-
     /// What an acknowledged write survives: `fsync` power loss, `os` the end of this process
-    #[arg(long, value_enum, default_value_t = DurabilityArgument::Fsync)]
+    #[arg(long, value_enum, default_value_t = DurabilityArgument::Fsync, help_heading = STORAGE)]
     durability: DurabilityArgument,
 
     /// How much of what was read from the data folder is kept in memory, in MiB
     #[arg(long, value_name = "MIB", default_value_t = lodestone::CACHE_BYTES >> 20,
-          value_parser = clap::value_parser!(u64).range(1..=1 << 20), conflicts_with_all = ["in_memory", "postgres"])]
+          value_parser = clap::value_parser!(u64).range(1..=1 << 20), conflicts_with_all = ["in_memory", "postgres"],
+          help_heading = STORAGE)]
     cache: u64,
 
+    /// The address to listen on; 0.0.0.0 for all of this machine's
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", help_heading = NETWORK)]
+    host: String,
+
+    /// The port to listen on; 0 picks a free one and prints it
+    #[arg(long, default_value_t = 8000, help_heading = NETWORK)]
+    port: u16,
+
+    /// A further name that clients call this machine by, e.g. host.docker.internal; `*` for any
+    ///
+    /// While only this machine can connect, a request must name it: localhost, a loopback address, its own
+    /// host name, or a name given here. This keeps out web pages that point their own name to this machine.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = host_name, help_heading = NETWORK)]
+    allow_host: Vec<String>,
+
+    /// A web page whose scripts may read and change every table, e.g. https://app.example; `*` for any
+    ///
+    /// Pages of this machine (http://localhost:3000, say) always may. No other page may unless it is named.
+    #[arg(long, value_name = "ORIGIN", value_delimiter = ',', value_parser = origin, help_heading = NETWORK)]
+    cors: Vec<String>,
+
     /// How long tables stay CREATING, UPDATING and DELETING, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 0)]
+    #[arg(long, value_name = "MS", default_value_t = 0, help_heading = LIKE_AWS)]
     state_delay: u64,
 
     /// Serve requests beyond what a table or index has provisioned, instead of refusing them
-    #[arg(long)]
+    #[arg(long, help_heading = LIKE_AWS)]
     no_throttling: bool,
 }
+
+const STORAGE: &str = "Where the data is kept";
+const NETWORK: &str = "Who can connect";
+const LIKE_AWS: &str = "How much it behaves like AWS";
 
 #[derive(Clone, Copy, ValueEnum)]
 enum DurabilityArgument {
@@ -73,7 +101,7 @@ impl Serve {
     pub fn run(self) -> Result<(), String> {
         tracing_subscriber::registry()
             .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr))
-            .with(told())
+            .with(log_filter())
             .init();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -83,29 +111,32 @@ impl Serve {
     }
 
     async fn serve(self) -> Result<(), String> {
-        // The port first: a port that is taken is found out before the folder is touched.
+        // The port first: that it is taken is found out before the folder is touched.
         let listener = self.listen().await?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let database = self.open(address).await?;
-        let options =
-            server::Options { request_id_seed: getrandom::u64().unwrap_or(1), ..server::Options::default() };
-        let server = Server::on(listener, database.engine(), options);
-        // Before anybody is told that it is ready, so that whoever is told may stop it at once.
+        let server = Server::on(listener, database.engine(), self.server_options());
+        let server = server.map_err(|error| format!("can't listen on {address}: {error}"))?;
+        // Before the ready line, so that whoever reads it may stop the process at once.
         let stop = stop_signal().map_err(|error| format!("can't listen for signals: {error}"))?;
-        announce(address, &self.storage());
+        announce(address, &self.storage_name());
         server.run(stop).await;
         database.close().await.map_err(|error| format!("can't close the database cleanly: {error}"))
     }
 
     async fn listen(&self) -> Result<tokio::net::TcpListener, String> {
-        let address = (self.host.as_str(), self.port);
-        tokio::net::TcpListener::bind(address).await.map_err(|error| match error.kind() {
-            std::io::ErrorKind::AddrInUse => format!(
-                "port {} on {} is taken by another process. Choose another with --port, or --port 0 for a free one.",
-                self.port, self.host
-            ),
-            _ => format!("can't listen on {}:{}: {error}", self.host, self.port),
-        })
+        let (host, port) = (self.host.as_str(), self.port);
+        let listener = tokio::net::TcpListener::bind((host, port)).await;
+        listener.map_err(|error| advice::about_listening(host, port, &error))
+    }
+
+    fn server_options(&self) -> server::Options {
+        let hosts = self.allow_host.iter().cloned().chain(own_host_name());
+        server::Options {
+            access: server::Access { hosts: hosts.collect(), origins: self.cors.clone() },
+            request_id_seed: getrandom::u64().unwrap_or(1),
+            ..server::Options::default()
+        }
     }
 
     async fn open(&self, address: SocketAddr) -> Result<Arc<Database>, String> {
@@ -127,10 +158,10 @@ impl Serve {
             ..Options::default()
         };
         let database = Database::open_with(storage, options).await;
-        database.map(Arc::new).map_err(|error| advice::explain(&error))
+        database.map(Arc::new).map_err(|error| advice::about_opening(&error))
     }
 
-    fn storage(&self) -> String {
+    fn storage_name(&self) -> String {
         match (&self.postgres, self.in_memory) {
             (Some(_), _) => "data in PostgreSQL".into(),
             (None, true) => "data in memory".into(),
@@ -139,9 +170,37 @@ impl Serve {
     }
 }
 
-/// What the log tells: warnings and errors. What the engine says about merges is left out: it calls it an error when
-/// one is given up because the server is stopped, and of those that fail our store tells what that means.
-fn told() -> Targets {
+/// What this machine calls itself.
+fn own_host_name() -> Option<String> {
+    let name = rustix::system::uname();
+    name.nodename().to_str().ok().filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+/// A host name as `Host` names it, without scheme and port.
+fn host_name(text: &str) -> Result<String, String> {
+    let is_name = !text.is_empty() && !text.contains(['/', '@', ' ']);
+    let has_port = !text.ends_with(']') && text.contains(':');
+    match is_name && !has_port {
+        true => Ok(text.to_owned()),
+        false => Err("a host name has no scheme, port or path: host.docker.internal".to_owned()),
+    }
+}
+
+/// An origin as `Origin` names it: scheme, host and port, nothing more.
+fn origin(text: &str) -> Result<String, String> {
+    let bare = text.trim_end_matches('/');
+    let has_host = bare.split_once("://").is_some_and(|(scheme, host)| {
+        !scheme.is_empty() && !host.is_empty() && !host.contains(['/', '@', '?', '#', ' '])
+    });
+    match has_host || text == "*" || text == "null" {
+        true => Ok(bare.to_owned()),
+        false => Err("an origin is scheme, host and port: https://app.example:8443".to_owned()),
+    }
+}
+
+/// Warnings and errors. The storage engine's own account of compactions is left out: it logs an error for
+/// one that is given up because the server stops, and our store reports those that fail.
+fn log_filter() -> Targets {
     Targets::new().with_default(LevelFilter::WARN).with_target("lsm_tree::compaction", LevelFilter::OFF)
 }
 
@@ -174,13 +233,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_tells_warnings_but_not_that_a_stop_gave_up_a_merge() {
+    fn the_log_has_warnings_but_not_that_a_stop_gave_up_a_compaction() {
         use tracing::Level;
 
-        let told = told();
-        assert!(told.would_enable("store_fjall::compaction", &Level::ERROR));
-        assert!(told.would_enable("lsm_tree::tree", &Level::WARN));
-        assert!(!told.would_enable("lsm_tree::compaction::worker", &Level::ERROR));
-        assert!(!told.would_enable("engine", &Level::INFO));
+        let filter = log_filter();
+        assert!(filter.would_enable("store_fjall::compaction", &Level::ERROR));
+        assert!(filter.would_enable("lsm_tree::tree", &Level::WARN));
+        assert!(!filter.would_enable("lsm_tree::compaction::worker", &Level::ERROR));
+        assert!(!filter.would_enable("engine", &Level::INFO));
+    }
+
+    #[test]
+    fn hosts_and_origins_are_told_apart() {
+        for name in ["dynamodb", "host.docker.internal", "*", "10.0.0.1", "[::2]"] {
+            assert_eq!(host_name(name).as_deref(), Ok(name));
+        }
+        for other in ["", "http://dynamodb", "dynamodb:8000", "a/b", "a b"] {
+            assert!(host_name(other).is_err(), "{other}");
+        }
+        for (text, expected) in [
+            ("https://app.example", "https://app.example"),
+            ("http://app.example:81/", "http://app.example:81"),
+            ("*", "*"),
+            ("null", "null"),
+        ] {
+            assert_eq!(origin(text).as_deref(), Ok(expected));
+        }
+        for other in ["", "app.example", "https://", "https://app.example/path", "https://a@b"] {
+            assert!(origin(other).is_err(), "{other}");
+        }
     }
 }

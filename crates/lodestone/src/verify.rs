@@ -1,4 +1,4 @@
-//! `lodestone verify`: does the data agree with itself?
+//! `lodestone verify`: checks a data folder from its first row to its last.
 
 use std::path::PathBuf;
 
@@ -21,12 +21,15 @@ impl Verify {
     #[expect(clippy::print_stdout, reason = "the findings are what the command is there to say")]
     pub fn run(self) -> Result<(), String> {
         if !self.data.is_dir() {
-            return Err(format!("there is no folder {}", self.data.display()));
+            return Err(format!(
+                "there is no folder {}. Name the data folder with --data.",
+                self.data.display()
+            ));
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("can't start the runtime: {error}"))?;
         let found = runtime.block_on(async {
-            let database = Database::open(&self.data).await.map_err(|error| advice::explain(&error))?;
+            let database = Database::open(&self.data).await.map_err(|error| advice::about_opening(&error))?;
             let found = database.verify().await.map_err(|error| error.to_string())?;
             database.close().await.map_err(|error| error.to_string())?;
             Ok::<_, String>(found)
@@ -38,6 +41,10 @@ impl Verify {
             "{} tables, {} items, {} index rows: {} faults",
             found.tables, found.items, found.index_rows, found.faults
         );
-        if found.faults == 0 { Ok(()) } else { Err("the data does not agree with itself".into()) }
+        if found.faults == 0 {
+            Ok(())
+        } else {
+            Err("the data is damaged: restore it from a copy, or export what is still readable".into())
+        }
     }
 }

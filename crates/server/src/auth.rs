@@ -13,8 +13,7 @@
 //! without a secret to protect, an old signature proves no less than a new one. The access key chooses
 //! the account if it is an account id, and the credential scope chooses the Region.
 
-use crate::dispatch::Service;
-use api::{Error, ErrorKind};
+use api::{Error, ErrorKind, Service};
 use engine::Caller;
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, DATE, HeaderName};

@@ -1,27 +1,32 @@
-//! Accepting connections and letting them go.
+//! Accepts connections and ends them.
 //!
-//! A connection takes a slot before it is accepted and gives it back when it ends, so the slots bound the
-//! connections and, all of them free again, tell that the server is done. Shutting down has two steps:
-//! first idle connections close and busy ones finish the request they are at; after the timeout the rest
-//! is cut.
+//! A connection takes a slot and gives it back when it ends, so the slots bound the connections. Once all
+//! slots are free again, the server is done. When none is free, a new connection has the one disconnected
+//! that has rested longest. Shutting down has two steps: first idle connections close and busy ones finish
+//! their request; after the timeout the rest is cut.
+//!
+//! A connection is any stream of bytes: TCP today, and TLS on it without a change here.
 
 use crate::dispatch::Backend;
 use crate::exchange::Exchange;
 use crate::limits::{Options, READ_BUFFER_BYTES};
-use crate::stream::{PatientStream, Progress};
+use crate::peer::{Entry, LOOK_INTERVAL, Wanted};
+use crate::stream::TimedStream;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 
-/// How long to wait when the system has no socket to give: it needs another connection to end first.
+/// How long to wait when the system has no socket to give: another connection must end first.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
 /// A server that listens and does not serve yet.
@@ -43,7 +48,7 @@ enum Phase {
     Serving,
     /// No further requests.
     Finishing,
-    /// No patience left.
+    /// Requests in flight end where they are.
     Cutting,
 }
 
@@ -54,12 +59,13 @@ impl<B: Backend> Server<B> {
         backend: Arc<B>,
         options: Options,
     ) -> io::Result<Server<B>> {
-        Ok(Server::on(TcpListener::bind(address).await?, backend, options))
+        Server::on(TcpListener::bind(address).await?, backend, options)
     }
 
     /// Takes a port that is listened on already.
-    pub fn on(listener: TcpListener, backend: Arc<B>, options: Options) -> Server<B> {
-        Server { listener, exchange: Arc::new(Exchange::new(backend, options)) }
+    pub fn on(listener: TcpListener, backend: Arc<B>, options: Options) -> io::Result<Server<B>> {
+        let exchange = Exchange::new(backend, options, listener.local_addr()?);
+        Ok(Server { listener, exchange: Arc::new(exchange) })
     }
 
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -90,18 +96,18 @@ impl<B: Backend> Server<B> {
     }
 }
 
-/// Never ends by itself: an address that can't be accepted from now may be in a moment.
+/// Never ends by itself: when no connection can be accepted now, one may be in a moment.
 async fn accept<B: Backend>(
     listener: &TcpListener,
     exchange: &Arc<Exchange<B>>,
     slots: &Arc<Semaphore>,
     phase: &watch::Sender<Phase>,
 ) {
-    // The slots are never closed, so there is always one to wait for.
-    while let Ok(slot) = slots.clone().acquire_owned().await {
+    loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                tokio::spawn(serve(stream, exchange.clone(), phase.subscribe(), slot));
+                let slot = free_slot(exchange, slots).await;
+                start(stream, exchange, phase, slot);
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -111,34 +117,56 @@ async fn accept<B: Backend>(
     }
 }
 
-async fn serve<B: Backend>(
+/// Waits for a slot while clients that only hold one are disconnected.
+async fn free_slot<B: Backend>(exchange: &Exchange<B>, slots: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+    loop {
+        // The slots are never closed, so the only error is that there is none.
+        if let Ok(slot) = slots.clone().try_acquire_owned() {
+            return slot;
+        }
+        exchange.peers.disconnect_slowest(Wanted::Connection);
+        if let Ok(Ok(slot)) = timeout(LOOK_INTERVAL, slots.clone().acquire_owned()).await {
+            return slot;
+        }
+    }
+}
+
+fn start<B: Backend>(
     stream: TcpStream,
-    exchange: Arc<Exchange<B>>,
-    mut phase: watch::Receiver<Phase>,
-    _slot: OwnedSemaphorePermit,
+    exchange: &Arc<Exchange<B>>,
+    phase: &watch::Sender<Phase>,
+    slot: OwnedSemaphorePermit,
 ) {
     // Answers are written whole; waiting to fill a packet would only delay them.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection keeps its delay");
     }
+    let entry = exchange.peers.enter();
+    let peer = entry.peer.clone();
+    let task = tokio::spawn(serve(stream, exchange.clone(), entry, phase.subscribe(), slot));
+    peer.served_by(task.abort_handle());
+}
+
+/// Answers the requests of one connection until it ends.
+async fn serve<B: Backend>(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    exchange: Arc<Exchange<B>>,
+    entry: Entry,
+    mut phase: watch::Receiver<Phase>,
+    _slot: OwnedSemaphorePermit,
+) {
     let limits = &exchange.limits;
-    let progress = Arc::new(Progress::default());
-    let stream = PatientStream::new(stream, progress.clone(), limits);
+    let stream = TimedStream::new(stream, entry.peer.clone(), limits);
     let mut http = http1::Builder::new();
     // Not `pipeline_flush`: it holds answers back while unread bytes wait, and so never sends the refusal
     // of a head that can't be parsed. No SDK pipelines.
     http.max_buf_size(READ_BUFFER_BYTES).max_headers(limits.head_fields_max);
 
     let service = service_fn(|request| {
-        let (exchange, progress) = (exchange.clone(), progress.clone());
-        async move {
-            progress.step();
-            let response = exchange.answer(request).await;
-            progress.step();
-            Ok::<_, Infallible>(response)
-        }
+        let (exchange, peer) = (exchange.clone(), entry.peer.clone());
+        async move { Ok::<_, Infallible>(exchange.answer(&peer, request).await) }
     });
-    let mut connection = pin!(http.serve_connection(stream, service));
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     loop {
         tokio::select! {
             ended = connection.as_mut() => {

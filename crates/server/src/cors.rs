@@ -1,5 +1,5 @@
-//! Cross-origin requests: scripts in a browser may call from any page. Signatures, not origins, decide
-//! who may do what, so every origin is welcome.
+//! What a browser is told so that a script may send its request and see the answer. Which scripts may is
+//! decided before (`access.rs`); DynamoDB's own `*` is then true for all who get this far.
 
 use crate::reply::Reply;
 use hyper::header::{
@@ -15,13 +15,9 @@ const EXPOSED: HeaderValue =
 /// Two days: as long as DynamoDB lets a browser remember a preflight.
 const MAX_AGE_SECONDS: HeaderValue = HeaderValue::from_static("172800");
 
-pub(crate) fn is_cross_origin(headers: &HeaderMap) -> bool {
-    headers.contains_key(ORIGIN)
-}
-
 /// A browser asks before it sends the real request.
 pub(crate) fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
-    method == Method::OPTIONS && is_cross_origin(headers)
+    method == Method::OPTIONS && headers.contains_key(ORIGIN)
 }
 
 /// Grants whatever the preflight asks for.
@@ -37,7 +33,8 @@ pub(crate) fn preflight(headers: &HeaderMap) -> Reply {
 }
 
 /// Lets the script behind a cross-origin request see its answer.
-pub(crate) fn expose(answer: &mut HeaderMap) {
-    answer.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    answer.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+pub(crate) fn expose(mut reply: Reply) -> Reply {
+    reply.extra.push((ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")));
+    reply.extra.push((ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED));
+    reply
 }

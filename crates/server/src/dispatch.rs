@@ -1,109 +1,111 @@
 //! From `X-Amz-Target` to the code that answers.
 //!
 //! One port serves every service that a DynamoDB client's tools talk to; the part of the target before
-//! the point says which. Those without operations yet answer UnknownOperationException.
+//! the dot says which. An operation that is not served is an UnknownOperationException.
 
-use api::{Error, Operation, Request};
+use crate::answer_size::AnswerSize;
+use api::{Error, Request, Service, Target};
 use engine::{Caller, Engine, IndexProgress};
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 
-/// A service that clients may ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Service {
-    DynamoDb,
-    DynamoDbStreams,
-    ApplicationAutoScaling,
-    CloudWatch,
+/// What a request asks for, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Asked {
+    /// No service that we know.
+    Unknown,
+    /// An operation that this service does not have, or that is not served.
+    Unserved(Service),
+    For(Target),
 }
 
-/// Target prefixes, as SDKs send them.
-const PREFIXES: [(&str, Service); 4] = [
-    ("DynamoDB_20120810", Service::DynamoDb),
-    ("DynamoDBStreams_20120810", Service::DynamoDbStreams),
-    ("AnyScaleFrontendService", Service::ApplicationAutoScaling),
-    ("GraniteServiceVersion20100801", Service::CloudWatch),
-];
-
-impl Service {
-    /// The service's name in a signature's credential scope.
-    pub(crate) fn signing_name(self) -> &'static str {
-        match self {
-            Service::DynamoDb | Service::DynamoDbStreams => "dynamodb",
-            Service::ApplicationAutoScaling => "application-autoscaling",
-            Service::CloudWatch => "monitoring",
+impl Asked {
+    pub(crate) fn of(headers: &HeaderMap) -> Asked {
+        let target = headers.get(TARGET).and_then(|target| target.to_str().ok());
+        let Some((prefix, name)) = target.and_then(|target| target.split_once('.')) else {
+            return Asked::Unknown;
+        };
+        match Service::from_target_prefix(prefix) {
+            None => Asked::Unknown,
+            Some(service) => Target::find(service, name).map_or(Asked::Unserved(service), Asked::For),
         }
     }
 
-    pub(crate) fn speaks_json_1_1(self) -> bool {
-        matches!(self, Service::ApplicationAutoScaling)
-    }
-}
-
-/// What a request is aimed at: perhaps nothing we know.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Target {
-    pub(crate) service: Option<Service>,
-    operation: Option<Operation>,
-}
-
-impl Target {
-    pub(crate) fn of(headers: &HeaderMap) -> Target {
-        Target::find(headers).unwrap_or_default()
+    pub(crate) fn service(self) -> Option<Service> {
+        match self {
+            Asked::Unknown => None,
+            Asked::Unserved(service) => Some(service),
+            Asked::For(target) => Some(target.service()),
+        }
     }
 
-    fn find(headers: &HeaderMap) -> Option<Target> {
-        let (prefix, name) = headers.get(TARGET)?.to_str().ok()?.split_once('.')?;
-        let (_, service) = PREFIXES.into_iter().find(|(known, _)| prefix == *known)?;
-        let operation = match service {
-            Service::DynamoDb => Operation::from_target_name(name),
-            Service::DynamoDbStreams | Service::ApplicationAutoScaling | Service::CloudWatch => None,
-        };
-        Some(Target { service: Some(service), operation })
-    }
-
-    /// The service and operation, if both are known.
-    pub(crate) fn known(self) -> Result<(Service, Operation), Error> {
-        let service = self.service.ok_or_else(Error::unknown_operation)?;
-        let operation = self.operation.ok_or_else(Error::operation_not_served)?;
-        Ok((service, operation))
+    pub(crate) fn target(self) -> Result<Target, Error> {
+        match self {
+            Asked::Unknown => Err(Error::unknown_operation()),
+            Asked::Unserved(_) => Err(Error::operation_not_served()),
+            Asked::For(target) => Ok(target),
+        }
     }
 }
 
 /// What answers the operations: the engine, or a stand-in where a test wants one.
 pub trait Backend: Send + Sync + 'static {
-    /// Decodes the body, runs the operation and prints its answer behind what is in `answer`.
-    fn call(
+    /// A request as it was understood.
+    type Request: Send;
+
+    fn decode(&self, target: Target, body: &[u8]) -> Result<Self::Request, Error>;
+
+    /// How much memory its answer may take.
+    fn answer_size(&self, request: &Self::Request) -> AnswerSize;
+
+    /// Runs the operation and prints its answer behind what is in `answer`.
+    fn run(
         &self,
         caller: &Caller,
-        operation: Operation,
-        body: &[u8],
+        request: Self::Request,
         answer: &mut Vec<u8>,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
+    /// Why it refuses writes until it is opened again, if it does.
+    fn health(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// The indexes that are being made, for the operator.
-    fn index_progress(&self) -> impl Future<Output = Vec<IndexProgress>> + Send {
-        std::future::ready(Vec::new())
+    fn index_progress(&self) -> impl Future<Output = Result<Vec<IndexProgress>, String>> + Send {
+        std::future::ready(Ok(Vec::new()))
     }
 }
 
 impl Backend for Engine {
-    async fn call(
-        &self,
-        caller: &Caller,
-        operation: Operation,
-        body: &[u8],
-        answer: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let request = Request::decode(operation, body)?;
-        let response = Engine::call(self, caller, request).await?;
-        response.write_json(answer);
+    type Request = Request;
+
+    fn decode(&self, target: Target, body: &[u8]) -> Result<Request, Error> {
+        match target {
+            Target::DynamoDb(operation) => Request::decode(operation, body),
+            Target::Streams(_) => Err(Error::operation_not_served()),
+        }
+    }
+
+    fn answer_size(&self, request: &Request) -> AnswerSize {
+        AnswerSize::of(request)
+    }
+
+    async fn run(&self, caller: &Caller, request: Request, answer: &mut Vec<u8>) -> Result<(), Error> {
+        Engine::call(self, caller, request).await?.write_json(answer);
         Ok(())
     }
 
-    async fn index_progress(&self) -> Vec<IndexProgress> {
-        Engine::index_progress(self).await.unwrap_or_default()
+    fn health(&self) -> Result<(), String> {
+        match Engine::health(self) {
+            engine::Health::Healthy => Ok(()),
+            engine::Health::Unhealthy(reason) => Err(reason),
+        }
+    }
+
+    async fn index_progress(&self) -> Result<Vec<IndexProgress>, String> {
+        Engine::index_progress(self).await.map_err(|error| error.to_string())
     }
 }

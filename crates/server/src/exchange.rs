@@ -1,33 +1,39 @@
 //! One request, one answer: which checks, in DynamoDB's order, and what becomes of each.
 //!
-//! 1. head within bounds; preflight and health are answered here;
-//! 2. method, path and content type, or 404;
+//! 1. head within bounds; `Host` and `Origin` are ours; a preflight is answered here;
+//! 2. method and path have a handler, and the content type is one of its service, or 404;
 //! 3. body whole, unpacked and within bounds;
 //! 4. body is JSON, then target known, then signature in order;
-//! 5. the backend decodes and runs the operation.
+//! 5. the backend decodes and runs the operation, with memory set aside for its answer.
 //!
-//! The decoder of step 5 parses the JSON anyway, so step 4 parses it only for requests that are about to
+//! The decoder of step 5 parses the JSON anyway. So step 4 parses it only for requests that are about to
 //! be refused, to refuse them for the reason that comes first.
 
-use crate::dispatch::{Backend, Target};
+use crate::access::Guard;
+use crate::answer_size::AnswerSize;
+use crate::budget::{Budget, Busy, Share};
+use crate::dispatch::{Asked, Backend};
+use crate::health::Health;
 use crate::limits::{Limits, Options};
+use crate::peer::{Awaits, Peer, Peers, Wanted};
 use crate::reply::{Reply, ReplyBody};
-use crate::request::{self, ContentType, RequestBody};
+use crate::request::{self, Format, Receiver, RequestBody};
 use crate::request_id::RequestIds;
-use crate::share::Shares;
-use crate::{auth, cors, health, metrics};
-use api::{Error, ErrorKind, Operation};
+use crate::route::Handler;
+use crate::{auth, cors, metrics};
+use api::{Error, ErrorKind, Target, is_json};
 use engine::Caller;
 use hyper::body::Incoming;
 use hyper::http::request::Parts;
-use hyper::{Method, Request, Response};
-use serde::de::IgnoredAny;
+use hyper::{Request, Response};
 use std::any::Any;
 use std::future::poll_fn;
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use tokio::time::Instant;
 
 /// Room for a GetItem's answer without growing.
 const ANSWER_BYTES_EXPECTED: usize = 512;
@@ -36,96 +42,145 @@ const ANSWER_BYTES_EXPECTED: usize = 512;
 #[derive(Debug)]
 pub(crate) struct Exchange<B> {
     backend: Arc<B>,
+    guard: Guard,
+    health: Health,
     pub(crate) limits: Limits,
-    shares: Shares,
+    pub(crate) peers: Arc<Peers>,
+    bodies: Budget,
+    answers: Arc<Budget>,
     request_ids: RequestIds,
 }
 
 impl<B: Backend> Exchange<B> {
-    pub(crate) fn new(backend: Arc<B>, options: Options) -> Exchange<B> {
-        let shares = Shares::new(&options.limits);
-        let request_ids = RequestIds::new(options.request_id_seed);
-        Exchange { backend, limits: options.limits, shares, request_ids }
+    /// For a server that listens on this address.
+    pub(crate) fn new(backend: Arc<B>, options: Options, address: SocketAddr) -> Exchange<B> {
+        let limits = options.limits;
+        let peers = Arc::new(Peers::new());
+        let budget = |bytes_max, wanted| Budget::new(bytes_max, limits.share_timeout, wanted, peers.clone());
+        Exchange {
+            backend,
+            guard: Guard::new(&options.access, address),
+            health: Health::default(),
+            bodies: budget(limits.bodies_bytes_max, Wanted::BodyMemory),
+            answers: Arc::new(budget(limits.answers_bytes_max, Wanted::AnswerMemory)),
+            request_ids: RequestIds::new(options.request_id_seed),
+            peers,
+            limits,
+        }
     }
 
-    pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response<ReplyBody> {
+    pub(crate) async fn answer(&self, peer: &Arc<Peer>, request: Request<Incoming>) -> Response<ReplyBody> {
+        peer.step();
+        peer.set_awaits(Awaits::Nothing);
         let request_id = self.request_ids.next();
         let (head, body) = request.into_parts();
-        let reply = match unwound(self.reply(&head, body)).await {
-            Ok(reply) => reply,
-            Err(panic) => {
-                let request_id = String::from_utf8_lossy(&request_id);
-                tracing::error!(%request_id, reason = reason(&*panic), "a request's handler panicked");
-                Reply::error(ContentType::AmazonJson10, &Error::internal())
+        let reply = if request::head_bytes(&head) > self.limits.head_bytes_max {
+            Reply::head_too_large()
+        } else {
+            match self.guard.check(&head) {
+                Err(refusal) => refusal.reply(),
+                Ok(admitted) => {
+                    let reply = match catch_panic(self.admitted(&head, body, peer)).await {
+                        Ok(reply) => reply,
+                        Err(panic) => panicked(&*panic, &request_id),
+                    };
+                    if admitted.is_cross_origin { cors::expose(reply) } else { reply }
+                }
             }
         };
-        let mut response = reply.into_response(&request_id);
-        if cors::is_cross_origin(&head.headers) {
-            cors::expose(response.headers_mut());
-        }
+        peer.await_from(Awaits::Request, Instant::now());
+        let response = reply.into_response(&request_id, peer);
+        peer.step();
         response
     }
 
-    async fn reply(&self, head: &Parts, body: Incoming) -> Reply {
-        if request::head_bytes(head) > self.limits.head_bytes_max {
-            return Reply::head_too_large();
-        }
+    async fn admitted(&self, head: &Parts, body: Incoming, peer: &Peer) -> Reply {
         if cors::is_preflight(&head.method, &head.headers) {
             return cors::preflight(&head.headers);
         }
-        if head.method == Method::GET && head.uri.path() == "/metrics" {
-            return metrics::answer(&self.backend.index_progress().await);
-        }
-        if head.uri.path() != "/" {
-            return Reply::not_found();
-        }
-        if head.method == Method::GET {
-            return health::answer(&head.headers);
-        }
-        let target = Target::of(&head.headers);
-        let content_type = ContentType::of(&head.headers, target.service);
-        let (&Method::POST, Some(content_type)) = (&head.method, content_type) else {
-            return Reply::not_found();
-        };
-        let reply = match request::read_body(&head.headers, body, &self.limits, &self.shares).await {
-            Ok(body) => self.run(head, target, body, content_type).await,
-            Err(refusal) => return refusal.reply(content_type),
-        };
-        let reply = reply.compressed(&head.headers).await;
-        match self.shares.take(reply.body_len()).await {
-            Ok(share) => reply.counted(share),
-            Err(_) => Reply::error(content_type, &Error::service_unavailable()),
+        match Handler::of(&head.method, head.uri.path()) {
+            Some(Handler::JsonCall) => self.json_call(head, body, peer).await,
+            Some(Handler::Health) => self.health.answer(self.backend.health(), &head.headers),
+            Some(Handler::Metrics) => metrics::answer(self.backend.index_progress().await, &self.answers),
+            None => Reply::not_found(),
         }
     }
 
-    /// Takes the body, so that its memory is free again before the answer asks for some.
-    async fn run(&self, head: &Parts, target: Target, body: RequestBody, content_type: ContentType) -> Reply {
-        let mut answer = Vec::with_capacity(ANSWER_BYTES_EXPECTED);
-        let outcome = match admitted(head, target) {
-            Ok((caller, operation)) => self.backend.call(&caller, operation, &body.bytes, &mut answer).await,
-            Err(_) if !is_json(&body.bytes) => Err(Error::new(ErrorKind::Serialization, "")),
+    async fn json_call(&self, head: &Parts, body: Incoming, peer: &Peer) -> Reply {
+        let asked = Asked::of(&head.headers);
+        let Some(format) = Format::of(&head.headers, asked.service()) else {
+            return Reply::not_found();
+        };
+        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer };
+        let outcome = match receiver.receive(&head.headers, body).await {
+            Ok(body) => self.run(head, asked, body).await,
+            Err(refusal) => return refusal.reply(format),
+        };
+        let reply = match outcome {
+            Ok((answer, share)) => Reply::success(format, answer, share),
+            Err(error) => Reply::error(format, &self.health.explain(error, &*self.backend)),
+        };
+        reply.compressed(&head.headers).await.counted(format, &self.answers)
+    }
+
+    /// Takes the body, so that its memory is free again before the answer is sent.
+    async fn run(&self, head: &Parts, asked: Asked, body: RequestBody) -> Result<(Vec<u8>, Share), Error> {
+        match authenticated(head, asked) {
+            Ok((caller, target)) => self.call(&caller, target, &body.bytes).await,
+            // An empty body passes: that it is missing is found later than that one is broken.
+            Err(_) if !body.bytes.is_empty() && !is_json(&body.bytes) => {
+                Err(Error::new(ErrorKind::Serialization, ""))
+            }
             Err(error) => Err(error),
-        };
-        match outcome {
-            Ok(()) => Reply::success(content_type, answer),
-            Err(error) => Reply::error(content_type, &error),
         }
+    }
+
+    /// Runs an operation when there is memory for its answer.
+    async fn call(&self, caller: &Caller, target: Target, body: &[u8]) -> Result<(Vec<u8>, Share), Error> {
+        let request = self.backend.decode(target, body)?;
+        let size = self.backend.answer_size(&request);
+        let mut share = self.answers.take(size.reserved_bytes()).await.map_err(busy)?;
+        let answer_bytes = match self.run_with(&mut share, caller, request).await? {
+            Ok(answer) => return Ok((answer, share)),
+            Err(answer_bytes) if size == AnswerSize::SeldomLarge => answer_bytes,
+            Err(_) => return Err(busy(Busy)),
+        };
+        // Nothing but the size is kept of an answer that found no room.
+        share = self.answers.take(answer_bytes).await.map_err(busy)?;
+        let request = self.backend.decode(target, body)?;
+        let answer = self.run_with(&mut share, caller, request).await?;
+        answer.map(|answer| (answer, share)).map_err(|_| busy(Busy))
+    }
+
+    /// The answer, or how many bytes it has if there is no room for it.
+    async fn run_with(
+        &self,
+        share: &mut Share,
+        caller: &Caller,
+        request: B::Request,
+    ) -> Result<Result<Vec<u8>, usize>, Error> {
+        let mut answer = Vec::with_capacity(ANSWER_BYTES_EXPECTED);
+        self.backend.run(caller, request, &mut answer).await?;
+        Ok(match share.resize(answer.capacity(), &self.answers) {
+            Ok(()) => Ok(answer),
+            Err(Busy) => Err(answer.capacity()),
+        })
     }
 }
 
-fn admitted(head: &Parts, target: Target) -> Result<(Caller, Operation), Error> {
-    let (service, operation) = target.known()?;
-    let caller = auth::caller(head, service)?;
-    Ok((caller, operation))
+/// All memory for answers is in use: the client is asked to try again.
+fn busy(_: Busy) -> Error {
+    Error::service_unavailable()
 }
 
-/// No body at all is complained about later than a broken one.
-fn is_json(body: &[u8]) -> bool {
-    body.is_empty() || serde_json::from_slice::<IgnoredAny>(body).is_ok()
+fn authenticated(head: &Parts, asked: Asked) -> Result<(Caller, Target), Error> {
+    let target = asked.target()?;
+    let caller = auth::caller(head, target.service())?;
+    Ok((caller, target))
 }
 
-/// Runs to the end, or to a panic: a bug met by one request must not take its connection along.
-async fn unwound<T>(work: impl Future<Output = T>) -> Result<T, Box<dyn Any + Send>> {
+/// Runs to the end, or to a panic: a bug that one request meets must not end its connection.
+async fn catch_panic<T>(work: impl Future<Output = T>) -> Result<T, Box<dyn Any + Send>> {
     let mut work = pin!(work);
     poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
         Ok(Poll::Pending) => Poll::Pending,
@@ -135,7 +190,10 @@ async fn unwound<T>(work: impl Future<Output = T>) -> Result<T, Box<dyn Any + Se
     .await
 }
 
-fn reason(panic: &(dyn Any + Send)) -> &str {
+fn panicked(panic: &(dyn Any + Send), request_id: &[u8]) -> Reply {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown")
+    let reason = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown");
+    let request_id = String::from_utf8_lossy(request_id);
+    tracing::error!(%request_id, reason, "a request's handler panicked");
+    Reply::error(Format::DYNAMODB, &Error::internal())
 }

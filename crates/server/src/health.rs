@@ -1,12 +1,60 @@
-//! `GET /`: the sign of life that load balancers ask for.
+//! `GET /`: whether the database takes writes, for load balancers and people.
+//!
+//! After a failure that made it refuse writes, say a full disk, the answer is a 503 with the reason and
+//! what to do. The same is in the log, once, and in the errors of requests that fail for it.
 
+use crate::dispatch::Backend;
 use crate::reply::Reply;
-use hyper::HeaderMap;
-use hyper::header::{HOST, HeaderValue};
+use api::{Error, ErrorKind};
+use hyper::header::HOST;
+use hyper::{HeaderMap, StatusCode};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// DynamoDB answers with the name it was called by, and a space behind it.
-pub(crate) fn answer(headers: &HeaderMap) -> Reply {
-    let host =
-        headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("dynamodb.us-east-1.amazonaws.com");
-    Reply::text(format!("healthy: {host} "), HeaderValue::from_static("text/plain"))
+const WAY_OUT: &str = "Mend the cause, then restart Lodestone; acknowledged writes are safe";
+
+/// Remembers whether the reason was logged.
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    is_logged: AtomicBool,
+}
+
+impl Health {
+    /// DynamoDB answers with the name that it was called by, and a space behind it.
+    pub(crate) fn answer(&self, health: Result<(), String>, headers: &HeaderMap) -> Reply {
+        match self.noted(health) {
+            Ok(()) => {
+                let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+                let host = host.unwrap_or("dynamodb.us-east-1.amazonaws.com");
+                Reply::text(StatusCode::OK, format!("healthy: {host} "))
+            }
+            Err(reason) => {
+                Reply::text(StatusCode::SERVICE_UNAVAILABLE, format!("unhealthy: {reason}. {WAY_OUT}\n"))
+            }
+        }
+    }
+
+    /// Gives an internal error the reason why the database refuses writes, if it does.
+    pub(crate) fn explain(&self, error: Error, backend: &impl Backend) -> Error {
+        if error.kind != ErrorKind::InternalServerError {
+            return error;
+        }
+        match self.noted(backend.health()) {
+            Ok(()) => error,
+            Err(reason) => {
+                let message = format!("{}: {reason}. {WAY_OUT}", Error::internal().message);
+                Error::new(error.kind, message)
+            }
+        }
+    }
+
+    fn noted(&self, health: Result<(), String>) -> Result<(), String> {
+        match &health {
+            Ok(()) => self.is_logged.store(false, Ordering::Relaxed),
+            Err(reason) if !self.is_logged.swap(true, Ordering::Relaxed) => {
+                tracing::error!(reason, "THE DATABASE REFUSES WRITES. {WAY_OUT}");
+            }
+            Err(_) => {}
+        }
+        health
+    }
 }

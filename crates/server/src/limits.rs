@@ -3,31 +3,35 @@
 //! The bytes of requests and answers that slow or many clients can keep here are about
 //!
 //! ```text
-//! connections_max × (READ_BUFFER + 2 × UNCOUNTED)  +  bodies_bytes_max
-//!            4096 × (     32 KiB + 2 ×    16 KiB)  +           256 MiB   =  512 MiB
+//! connections_max × (READ_BUFFER + 2 × UNCOUNTED)  +  bodies_bytes_max  +  answers_bytes_max
+//!            4096 × (     32 KiB + 2 ×    16 KiB)  +           256 MiB  +            256 MiB   =  768 MiB
 //! ```
 //!
-//! where the first term is the read buffer, one small body and one small answer of every connection
-//! (a connection serves one request at a time), and the second is all larger bodies and answers
-//! together: each takes its whole share at once and holds it until it is used up or sent.
+//! where the first term is the read buffer, one small body and one small answer of every connection: hyper
+//! starts on a connection's next request only when the answer before it is written. The second is all
+//! larger bodies together; each takes its whole share at once and holds it until its request is answered.
+//! The third is all larger answers together, and what the engine holds while it makes them: a request that
+//! may have a large answer takes the largest share that it can need before it is run, and gives back what
+//! it did not need (`answer_size.rs`).
 //!
-//! Not in the sum: what the engine holds while it works; an answer that is ready and waits for its share,
-//! at most one a connection and for `share_timeout`; and the slack of a chunked body's growing buffer, at
-//! most its length again.
+//! Not in the sum: the items of single-item requests while these run, and the slack of a chunked body's
+//! growing buffer, at most its length again.
 
+use crate::access::Access;
 use std::time::Duration;
 
 /// What one connection reads ahead at most: a request head, or a piece of a body.
 pub(crate) const READ_BUFFER_BYTES: usize = 32 * 1024;
 
 /// Bodies and answers up to this size belong to their connection; larger ones take a share of
-/// [`Limits::bodies_bytes_max`]. Most requests stay below it and never touch the shared counter.
+/// [`Limits::bodies_bytes_max`] or [`Limits::answers_bytes_max`]. Most requests stay below it and never
+/// touch the shared counters.
 pub(crate) const UNCOUNTED_BYTES: usize = 16 * 1024;
 
 /// The bounds of the HTTP layer.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Connections served at once. Further ones wait in the kernel's queue, which is bounded too.
+    /// Connections served at once. When all are taken, a new one replaces the one that has rested longest.
     pub connections_max: usize,
     /// Request line and header fields together. DynamoDB refuses more than 16 KiB with a 400.
     pub head_bytes_max: usize,
@@ -35,8 +39,10 @@ pub struct Limits {
     pub head_fields_max: usize,
     /// A request's body, as sent and again after decompression: DynamoDB's 16 MiB.
     pub body_bytes_max: usize,
-    /// All bodies and answers above 16 KiB together; room for sixteen of the largest.
+    /// All bodies above 16 KiB together; room for sixteen of the largest.
     pub bodies_bytes_max: usize,
+    /// All answers above 16 KiB together, from the start of their request until they are sent.
+    pub answers_bytes_max: usize,
     /// How much of an oversized body is read and thrown away before the 413, so that a client that
     /// sends first and reads afterwards sees the answer and not a reset connection.
     pub discard_bytes_max: usize,
@@ -46,9 +52,9 @@ pub struct Limits {
     pub idle_timeout: Duration,
     /// From the end of the head to the end of the body: 16 MiB at 1.2 Mbit/s.
     pub body_timeout: Duration,
-    /// How long a client may leave its side of the socket full before it is given up.
+    /// How long a client may leave its side of the socket full before it is disconnected.
     pub write_timeout: Duration,
-    /// How long a large body or answer waits for its share before the client is told to come back.
+    /// How long a large body or answer waits for its share before the client is asked to try again.
     pub share_timeout: Duration,
     /// How long requests in flight may take to finish once the server is asked to stop.
     pub shutdown_timeout: Duration,
@@ -60,8 +66,9 @@ impl Default for Limits {
             connections_max: 4096,
             head_bytes_max: 16 * 1024,
             head_fields_max: 100,
-            body_bytes_max: 16 * 1024 * 1024,
+            body_bytes_max: api::limits::BODY_BYTES_MAX,
             bodies_bytes_max: 256 * 1024 * 1024,
+            answers_bytes_max: 256 * 1024 * 1024,
             discard_bytes_max: 64 * 1024 * 1024,
             head_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(180),
@@ -77,6 +84,7 @@ impl Default for Limits {
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub limits: Limits,
+    pub access: Access,
     /// Where request ids start. They need to differ, not to be secret; give another number to each run.
     pub request_id_seed: u64,
 }

@@ -1,32 +1,48 @@
 //! `GET /metrics`: figures for the operator, in Prometheus' text format.
 
-use std::fmt::Write;
-
+use crate::budget::{Budget, Busy};
+use crate::reply::{ChunkSender, Reply};
 use engine::IndexProgress;
+use hyper::StatusCode;
 use hyper::header::HeaderValue;
+use std::sync::Arc;
 
-use crate::reply::Reply;
-
+const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 const INDEX_PROGRESS: &str = "lodestone_online_index_percentage_progress";
 
-pub(crate) fn answer(indexes: &[IndexProgress]) -> Reply {
-    Reply::text(text(indexes), HeaderValue::from_static("text/plain; version=0.0.4"))
+/// Figures that can't be read are an error: an empty list would say that all is well.
+pub(crate) fn answer(indexes: Result<Vec<IndexProgress>, String>, budget: &Arc<Budget>) -> Reply {
+    match indexes {
+        Ok(indexes) => Reply::streamed(CONTENT_TYPE, budget, |chunks| send(indexes, chunks)),
+        Err(reason) => Reply::text(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("the progress of indexes can't be read: {reason}\n"),
+        ),
+    }
 }
 
-fn text(indexes: &[IndexProgress]) -> String {
-    let mut text = format!(
+async fn send(indexes: Vec<IndexProgress>, chunks: ChunkSender) -> Result<(), Busy> {
+    chunks.send(heading()).await?;
+    for index in &indexes {
+        chunks.send(line(index)).await?;
+    }
+    Ok(())
+}
+
+fn heading() -> String {
+    format!(
         "# HELP {INDEX_PROGRESS} How far the making of a global secondary index has come.\n\
          # TYPE {INDEX_PROGRESS} gauge\n"
-    );
-    for IndexProgress { namespace, table, index, percentage } in indexes {
-        let (account, region) = (label(&namespace.account), label(&namespace.region));
-        let _ = writeln!(
-            text,
-            "{INDEX_PROGRESS}{{account=\"{account}\",region=\"{region}\",table=\"{table}\",index=\"{index}\"}} \
-             {percentage:.1}"
-        );
-    }
-    text
+    )
+}
+
+fn line(index: &IndexProgress) -> String {
+    let IndexProgress { namespace, table, index, percentage } = index;
+    let (account, region) = (label(&namespace.account), label(&namespace.region));
+    format!(
+        "{INDEX_PROGRESS}{{account=\"{account}\",region=\"{region}\",table=\"{table}\",index=\"{index}\"}} \
+         {percentage:.1}\n"
+    )
 }
 
 /// A label's value; accounts and Regions come from signatures and may hold anything.
@@ -42,12 +58,11 @@ mod tests {
     #[test]
     fn an_index_in_the_making_is_a_line_with_its_labels() {
         let namespace = Namespace::new("000000000000", "us-\"east");
-        let index =
-            IndexProgress { namespace, table: "orders".into(), index: "GSI3".into(), percentage: 42.04 };
-        let text = text(&[index]);
-        assert!(text.ends_with(
-            "{account=\"000000000000\",region=\"us-\\\"east\",table=\"orders\",index=\"GSI3\"} 42.0\n"
-        ));
-        assert_eq!(text.lines().count(), 3);
+        let index = IndexProgress { namespace, table: "orders".into(), index: "GSI3".into(), percentage: 42.04 };
+        assert_eq!(
+            line(&index),
+            "lodestone_online_index_percentage_progress\
+             {account=\"000000000000\",region=\"us-\\\"east\",table=\"orders\",index=\"GSI3\"} 42.0\n"
+        );
     }
 }

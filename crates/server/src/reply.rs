@@ -1,26 +1,36 @@
 //! Answers: status, body, checksum and the headers that DynamoDB sends with every one of them.
 //! hyper adds `Content-Length` and a `Date` that it renews once a second.
+//!
+//! Most answers are whole before they are sent. One that is too long for that, or whose end is not known
+//! yet, is streamed ([`Reply::streamed`]): its chunks are made while it is sent, and it has no checksum.
 
+use crate::budget::{Budget, Busy, Share};
 use crate::compression::Coding;
-use crate::request::ContentType;
+use crate::peer::{Awaits, Peer};
+use crate::request::Format;
 use crate::request_id;
-use crate::share::Share;
-use api::{Error, ErrorKind, Service};
+use api::{Error, ErrorKind};
 use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, SERVER};
 use hyper::{HeaderMap, Response, StatusCode};
-use std::convert::Infallible;
+use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 /// Answers above this size are compressed for clients that can unpack them; smaller ones never.
-pub(crate) const COMPRESSED_ABOVE_BYTES: usize = 4096;
+const COMPRESSED_ABOVE_BYTES: usize = 4096;
 /// Answers above this size are compressed off the threads that serve connections: about a millisecond.
 const COMPRESSED_ASIDE_ABOVE_BYTES: usize = 64 * 1024;
+/// Chunks of a streamed answer that are made before the first of them is sent.
+const CHUNKS_AHEAD: usize = 2;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 const CRC32: HeaderName = HeaderName::from_static("x-amz-crc32");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
 
 /// An answer before it becomes HTTP.
 #[derive(Debug)]
@@ -28,24 +38,47 @@ pub(crate) struct Reply {
     status: StatusCode,
     content_type: Option<HeaderValue>,
     coding: Option<Coding>,
-    body: Bytes,
+    content: Content,
     /// Headers of this kind of answer alone.
     pub(crate) extra: Vec<(HeaderName, HeaderValue)>,
-    /// What the body counts against while it is being sent.
-    share: Share,
+}
+
+#[derive(Debug)]
+enum Content {
+    /// With what it counts against until it is sent.
+    Whole(Bytes, Share),
+    Streamed(Chunks),
 }
 
 impl Reply {
     fn new(status: StatusCode, content_type: Option<HeaderValue>, body: impl Into<Bytes>) -> Reply {
-        Reply { status, content_type, coding: None, body: body.into(), extra: Vec::new(), share: None }
+        let content = Content::Whole(body.into(), Share::default());
+        Reply { status, content_type, coding: None, content, extra: Vec::new() }
     }
 
     pub(crate) fn empty() -> Reply {
         Reply::new(StatusCode::OK, None, Bytes::new())
     }
 
-    pub(crate) fn text(body: String, content_type: HeaderValue) -> Reply {
-        Reply::new(StatusCode::OK, Some(content_type), body)
+    pub(crate) fn text(status: StatusCode, body: String) -> Reply {
+        Reply::new(status, Some(TEXT), body)
+    }
+
+    /// An answer that `make` makes while it is sent. `make` runs as part of the connection: it advances
+    /// when the client has read what was made, and is dropped with the connection.
+    pub(crate) fn streamed<F>(
+        content_type: HeaderValue,
+        budget: &Arc<Budget>,
+        make: impl FnOnce(ChunkSender) -> F,
+    ) -> Reply
+    where
+        F: Future<Output = Result<(), Busy>> + Send + 'static,
+    {
+        let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
+        let maker: Maker = Box::pin(make(ChunkSender { sender, budget: budget.clone() }));
+        let content = Content::Streamed(Chunks { maker: Some(maker), receiver });
+        let reply = Reply::new(StatusCode::OK, Some(content_type), Bytes::new());
+        Reply { content, ..reply }
     }
 
     /// Not a call of the API at all.
@@ -53,15 +86,19 @@ impl Reply {
         Reply::new(StatusCode::NOT_FOUND, None, Bytes::from_static(b"<UnknownOperationException/>\n"))
     }
 
-    /// The request line and headers are too long: a bare 400, as from DynamoDB's front.
+    pub(crate) fn bad_request(reason: &'static str) -> Reply {
+        Reply::new(StatusCode::BAD_REQUEST, Some(TEXT), Bytes::from_static(reason.as_bytes()))
+    }
+
+    /// The request line and headers are too long: a bare 400, as DynamoDB sends.
     pub(crate) fn head_too_large() -> Reply {
         Reply::new(StatusCode::BAD_REQUEST, None, Bytes::new())
     }
 
     /// JSON, because SDKs look for it and some fail on anything else.
-    pub(crate) fn body_too_large(content_type: ContentType) -> Reply {
+    pub(crate) fn body_too_large(format: Format) -> Reply {
         let body = br#"{"__type":"com.amazon.coral.service#RequestEntityTooLargeException","message":"Request body is too large"}"#;
-        Reply::new(StatusCode::PAYLOAD_TOO_LARGE, Some(content_type.value()), Bytes::from_static(body))
+        Reply::new(StatusCode::PAYLOAD_TOO_LARGE, Some(format.content_type.value()), Bytes::from_static(body))
     }
 
     /// The body did not arrive in time, or not as HTTP.
@@ -69,14 +106,21 @@ impl Reply {
         Reply::new(status, None, Bytes::new()).closing()
     }
 
-    pub(crate) fn success(content_type: ContentType, body: Vec<u8>) -> Reply {
-        Reply::new(StatusCode::OK, Some(content_type.value()), body)
+    /// A call that succeeded, and the share that its answer took.
+    pub(crate) fn success(format: Format, body: Vec<u8>, share: Share) -> Reply {
+        let reply = Reply::new(StatusCode::OK, Some(format.content_type.value()), Bytes::new());
+        Reply { content: Content::Whole(body.into(), share), ..reply }
     }
 
-    pub(crate) fn error(content_type: ContentType, error: &Error) -> Reply {
+    pub(crate) fn error(format: Format, error: &Error) -> Reply {
         let mut body = Vec::with_capacity(256);
-        error.write_json(Service::DynamoDb, &mut body);
-        Reply::new(status(error.kind), Some(content_type.value()), body)
+        error.write_json(format.service, &mut body);
+        Reply::new(status(error.kind), Some(format.content_type.value()), body)
+    }
+
+    /// A request that is not answered at all, whatever it asks for.
+    pub(crate) fn forbidden(error: &Error) -> Reply {
+        Reply { status: StatusCode::FORBIDDEN, ..Reply::error(Format::DYNAMODB, error) }
     }
 
     /// The connection ends with this answer: what the client still sends can't be told from a request.
@@ -85,38 +129,50 @@ impl Reply {
         self
     }
 
-    pub(crate) fn body_len(&self) -> usize {
-        self.body.len()
-    }
-
-    pub(crate) fn counted(mut self, share: Share) -> Reply {
-        self.share = share;
-        self
-    }
-
-    /// Packs a large body as the client likes it.
+    /// Packs a large body as the client prefers it.
     pub(crate) async fn compressed(mut self, request: &HeaderMap) -> Reply {
-        if self.body.len() <= COMPRESSED_ABOVE_BYTES {
+        let Content::Whole(plain, _) = &self.content else { return self };
+        if plain.len() <= COMPRESSED_ABOVE_BYTES {
             return self;
         }
         let Some(coding) = Coding::accepted(request) else { return self };
-        let plain = self.body.clone();
+        let plain = plain.clone();
         let packed = if plain.len() > COMPRESSED_ASIDE_ABOVE_BYTES {
             tokio::task::spawn_blocking(move || coding.deflate(&plain)).await.ok()
         } else {
             Some(coding.deflate(&plain))
         };
-        // Without a thread to pack it on, the answer is as good unpacked.
-        if let Some(packed) = packed {
-            self.body = packed.into();
+        // Without a thread to pack it on, the answer is sent unpacked.
+        if let (Some(packed), Content::Whole(body, _)) = (packed, &mut self.content) {
+            *body = packed.into();
             self.coding = Some(coding);
         }
         self
     }
 
-    pub(crate) fn into_response(self, request_id: &[u8; request_id::LENGTH]) -> Response<ReplyBody> {
-        let crc32 = crc32fast::hash(&self.body);
-        let mut response = Response::new(ReplyBody(Some(Piece { bytes: self.body, _share: self.share })));
+    /// Lets the body count for what it takes until it is sent. Without room for it the client is asked to
+    /// try again.
+    pub(crate) fn counted(mut self, format: Format, budget: &Budget) -> Reply {
+        let fits = match &mut self.content {
+            Content::Whole(body, share) => share.resize(body.len(), budget).is_ok(),
+            Content::Streamed(_) => true,
+        };
+        if fits { self } else { Reply::error(format, &Error::service_unavailable()) }
+    }
+
+    pub(crate) fn into_response(
+        self,
+        request_id: &[u8; request_id::LENGTH],
+        peer: &Arc<Peer>,
+    ) -> Response<ReplyBody> {
+        let (body, crc32) = match self.content {
+            Content::Whole(bytes, share) => {
+                let crc32 = crc32fast::hash(&bytes);
+                (ReplyBody::Whole(Some(Piece::new(bytes, share, peer))), Some(crc32))
+            }
+            Content::Streamed(chunks) => (ReplyBody::Streamed(chunks, peer.clone()), None),
+        };
+        let mut response = Response::new(body);
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.reserve(8);
@@ -130,7 +186,9 @@ impl Reply {
         if let Ok(request_id) = HeaderValue::from_bytes(request_id) {
             headers.insert(REQUEST_ID, request_id);
         }
-        headers.insert(CRC32, HeaderValue::from(crc32));
+        if let Some(crc32) = crc32 {
+            headers.insert(CRC32, HeaderValue::from(crc32));
+        }
         headers.extend(self.extra);
         response
     }
@@ -145,36 +203,123 @@ fn status(kind: ErrorKind) -> StatusCode {
     }
 }
 
-/// A body in one piece.
+/// The body that hyper sends.
 #[derive(Debug)]
-pub(crate) struct ReplyBody(Option<Piece>);
+pub(crate) enum ReplyBody {
+    Whole(Option<Piece>),
+    Streamed(Chunks, Arc<Peer>),
+}
 
 /// Bytes that hold their share until the last of them is written: hyper keeps the piece, not the body,
 /// while a slow client reads.
 #[derive(Debug)]
 pub(crate) struct Piece {
     bytes: Bytes,
-    _share: Share,
+    share: Share,
+    /// The client that is to read it, if it holds a share.
+    reader: Option<Arc<Peer>>,
+}
+
+impl Piece {
+    fn new(bytes: Bytes, share: Share, peer: &Arc<Peer>) -> Piece {
+        let reader = share.is_counted().then(|| peer.clone());
+        if let Some(reader) = &reader {
+            reader.await_from(Awaits::Reading, Instant::now());
+        }
+        Piece { bytes, share, reader }
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        if let Some(reader) = &self.reader {
+            reader.await_from(Awaits::Request, Instant::now());
+        }
+        self.share = Share::default();
+    }
+}
+
+type Maker = Pin<Box<dyn Future<Output = Result<(), Busy>> + Send>>;
+
+/// Chunks that are made while they are sent.
+pub(crate) struct Chunks {
+    /// Until it has made the last.
+    maker: Option<Maker>,
+    receiver: mpsc::Receiver<(Bytes, Share)>,
+}
+
+impl fmt::Debug for Chunks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chunks").finish_non_exhaustive()
+    }
+}
+
+impl Chunks {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<(Bytes, Share), Busy>>> {
+        if let Some(maker) = &mut self.maker
+            && let Poll::Ready(made) = maker.as_mut().poll(context)
+        {
+            self.maker = None;
+            if let Err(busy) = made {
+                return Poll::Ready(Some(Err(busy)));
+            }
+        }
+        self.receiver.poll_recv(context).map(|chunk| chunk.map(Ok))
+    }
+}
+
+/// Where the chunks of a streamed answer go: up to [`CHUNKS_AHEAD`] of them wait for the client to read.
+pub(crate) struct ChunkSender {
+    sender: mpsc::Sender<(Bytes, Share)>,
+    budget: Arc<Budget>,
+}
+
+impl ChunkSender {
+    /// Waits for room for another chunk. Without memory for it the answer breaks off, which the client
+    /// sees.
+    pub(crate) async fn send(&self, chunk: impl Into<Bytes>) -> Result<(), Busy> {
+        let chunk = chunk.into();
+        let share = self.budget.take(chunk.len()).await?;
+        // The receiver is dropped together with the future that sends, so it is always there.
+        let _ = self.sender.send((chunk, share)).await;
+        Ok(())
+    }
 }
 
 impl Body for ReplyBody {
     type Data = Piece;
-    type Error = Infallible;
+    type Error = Busy;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Piece>, Infallible>>> {
-        let piece = self.0.take().filter(|piece| piece.has_remaining());
-        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Piece>, Busy>>> {
+        match &mut *self {
+            ReplyBody::Whole(piece) => {
+                let piece = piece.take().filter(|piece| piece.has_remaining());
+                Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+            }
+            ReplyBody::Streamed(chunks, peer) => {
+                let piece = |(bytes, share)| Frame::data(Piece::new(bytes, share, peer));
+                chunks.poll_next(context).map(|chunk| chunk.map(|chunk| chunk.map(piece)))
+            }
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.size_hint().exact() == Some(0)
+        match self {
+            ReplyBody::Whole(piece) => piece.as_ref().is_none_or(|piece| !piece.has_remaining()),
+            ReplyBody::Streamed(..) => false,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.0.as_ref().map_or(0, |piece| piece.remaining() as u64))
+        match self {
+            ReplyBody::Whole(piece) => {
+                SizeHint::with_exact(piece.as_ref().map_or(0, |piece| piece.remaining() as u64))
+            }
+            ReplyBody::Streamed(..) => SizeHint::default(),
+        }
     }
 }
 

@@ -1,19 +1,18 @@
-//! What a request must be before anybody asks what it wants: its content type, and its body, whole,
-//! unpacked and within bounds.
+//! A request before it is dispatched: its content type, and its body, whole, unpacked and within bounds.
 
+use crate::budget::{Budget, Busy, Share};
 use crate::compression::{Coding, EXPANSION_MAX, InflateError};
-use crate::dispatch::Service;
-use crate::limits::Limits;
+use crate::limits::{Limits, UNCOUNTED_BYTES};
+use crate::peer::{Awaits, Peer};
 use crate::reply::Reply;
-use crate::share::{Busy, Share, Shares};
-use api::Error;
+use api::{Error, Protocol, Service};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_TYPE, EXPECT, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, StatusCode};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// The content types that SDKs send; an answer has the type of its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,13 +37,32 @@ impl ContentType {
         HeaderValue::from_static(self.name())
     }
 
-    /// `None` if it isn't one that the service speaks.
-    pub(crate) fn of(headers: &HeaderMap, service: Option<Service>) -> Option<ContentType> {
+    fn of(headers: &HeaderMap) -> Option<ContentType> {
         let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
         let name = value.split(';').next()?.trim();
-        let found = ContentType::ALL.into_iter().find(|known| name.eq_ignore_ascii_case(known.name()))?;
-        let spoken = found != ContentType::AmazonJson11 || service.is_some_and(Service::speaks_json_1_1);
-        spoken.then_some(found)
+        ContentType::ALL.into_iter().find(|known| name.eq_ignore_ascii_case(known.name()))
+    }
+}
+
+/// How a call's answer is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Format {
+    pub(crate) content_type: ContentType,
+    /// Whose error names it has.
+    pub(crate) service: Service,
+}
+
+impl Format {
+    /// For answers that don't depend on what was asked for.
+    pub(crate) const DYNAMODB: Format =
+        Format { content_type: ContentType::AmazonJson10, service: Service::DynamoDb };
+
+    /// `None` if the content type isn't one that the service speaks.
+    pub(crate) fn of(headers: &HeaderMap, service: Option<Service>) -> Option<Format> {
+        let content_type = ContentType::of(headers)?;
+        let service = service.unwrap_or(Service::DynamoDb);
+        let speaks_it = content_type != ContentType::AmazonJson11 || service.speaks(Protocol::Json11);
+        speaks_it.then_some(Format { content_type, service })
     }
 }
 
@@ -79,14 +97,14 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn reply(self, content_type: ContentType) -> Reply {
+    pub(crate) fn reply(self, format: Format) -> Reply {
         match self {
-            Refusal::TooLarge { unread: true } => Reply::body_too_large(content_type).closing(),
-            Refusal::TooLarge { unread: false } => Reply::body_too_large(content_type),
-            Refusal::CannotUnpack => Reply::error(content_type, &Error::internal()),
+            Refusal::TooLarge { unread: true } => Reply::body_too_large(format).closing(),
+            Refusal::TooLarge { unread: false } => Reply::body_too_large(format),
+            Refusal::CannotUnpack => Reply::error(format, &Error::internal()),
             Refusal::TimedOut => Reply::body_incomplete(StatusCode::REQUEST_TIMEOUT),
             Refusal::Broken => Reply::body_incomplete(StatusCode::BAD_REQUEST),
-            Refusal::Busy => Reply::error(content_type, &Error::service_unavailable()).closing(),
+            Refusal::Busy => Reply::error(format, &Error::service_unavailable()).closing(),
         }
     }
 }
@@ -97,68 +115,108 @@ impl From<Busy> for Refusal {
     }
 }
 
-/// Reads a body to its end and unpacks it.
-pub(crate) async fn read_body(
-    headers: &HeaderMap,
-    body: Incoming,
-    limits: &Limits,
-    shares: &Shares,
-) -> Result<RequestBody, Refusal> {
-    let coding = Coding::of_request(headers);
-    // Absent for a chunked body, which may turn out as long as any.
-    let announced = body.size_hint().exact().map(|length| usize::try_from(length).unwrap_or(usize::MAX));
-    if announced.is_some_and(|length| length > limits.body_bytes_max) {
-        let unread = headers.contains_key(EXPECT) || !discard(body, limits).await;
-        return Err(Refusal::TooLarge { unread });
-    }
-    let length_max = announced.unwrap_or(limits.body_bytes_max);
-    let unpacked_max = match coding {
-        // Twice, because a vector that grows holds its old half while it copies.
-        Ok(Some(_)) => length_max.saturating_mul(EXPANSION_MAX).min(2 * limits.body_bytes_max),
-        _ => 0,
-    };
-    let share = shares.take(length_max + unpacked_max).await?;
-    let bytes = collect(body, length_max, limits).await?;
-    let bytes = match coding.map_err(|_| Refusal::CannotUnpack)? {
-        None => bytes,
-        Some(coding) => unpack(coding, bytes, limits.body_bytes_max).await?,
-    };
-    Ok(RequestBody { bytes, _share: share })
-}
-
-async fn collect(mut body: Incoming, length_max: usize, limits: &Limits) -> Result<Bytes, Refusal> {
-    // Mostly the whole body came with the head and is handed on without a copy.
-    match timeout(limits.body_timeout, gather(&mut body, length_max)).await {
-        Ok(Ok(Some(bytes))) => Ok(bytes),
-        Ok(Ok(None)) => Err(Refusal::TooLarge { unread: !discard(body, limits).await }),
-        Ok(Err(error)) => {
-            tracing::debug!(%error, "a request's body broke off");
-            Err(Refusal::Broken)
-        }
-        Err(_) => Err(Refusal::TimedOut),
+impl From<hyper::Error> for Refusal {
+    fn from(error: hyper::Error) -> Refusal {
+        tracing::debug!(%error, "a request's body broke off");
+        Refusal::Broken
     }
 }
 
-/// `None` if it is longer than allowed.
-async fn gather(body: &mut Incoming, length_max: usize) -> Result<Option<Bytes>, hyper::Error> {
-    let Some(first) = next_piece(body).await? else { return Ok(Some(Bytes::new())) };
-    if first.len() > length_max {
-        return Ok(None);
-    }
-    if body.is_end_stream() {
-        return Ok(Some(first));
-    }
-    let rest = body.size_hint().exact().map_or(0, |rest| rest as usize).min(length_max - first.len());
-    let mut bytes = Vec::with_capacity(first.len() + rest);
-    bytes.extend_from_slice(&first);
-    drop(first);
-    while let Some(piece) = next_piece(body).await? {
-        if piece.len() > length_max - bytes.len() {
-            return Ok(None);
+/// Where bodies get their memory, and whose body it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Receiver<'a> {
+    pub(crate) limits: &'a Limits,
+    pub(crate) budget: &'a Budget,
+    pub(crate) peer: &'a Peer,
+}
+
+impl Receiver<'_> {
+    /// Reads a body to its end and unpacks it.
+    pub(crate) async fn receive(self, headers: &HeaderMap, body: Incoming) -> Result<RequestBody, Refusal> {
+        self.peer.set_awaits(Awaits::Body);
+        let received = self.receive_packed(headers, body).await;
+        self.peer.set_awaits(Awaits::Nothing);
+        let (bytes, share) = received?;
+        match Coding::of_request(headers).map_err(|_| Refusal::CannotUnpack)? {
+            None => Ok(RequestBody { bytes, _share: share }),
+            Some(coding) => self.unpack(coding, bytes, share).await,
         }
-        bytes.extend_from_slice(&piece);
     }
-    Ok(Some(bytes.into()))
+
+    async fn receive_packed(
+        self,
+        headers: &HeaderMap,
+        mut body: Incoming,
+    ) -> Result<(Bytes, Share), Refusal> {
+        // Absent for a chunked body, which may turn out as long as any.
+        let announced = body.size_hint().exact().map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+        if announced.is_some_and(|length| length > self.limits.body_bytes_max) {
+            let unread = headers.contains_key(EXPECT) || !discard(body, self.limits).await;
+            return Err(Refusal::TooLarge { unread });
+        }
+        let length_max = announced.unwrap_or(self.limits.body_bytes_max);
+        let is_packed = !matches!(Coding::of_request(headers), Ok(None));
+        let share_bytes = length_max + if is_packed { self.unpacked_bytes_max(length_max) } else { 0 };
+        match timeout(self.limits.body_timeout, self.gather(&mut body, length_max, share_bytes)).await {
+            Ok(Err(Refusal::TooLarge { .. })) => {
+                Err(Refusal::TooLarge { unread: !discard(body, self.limits).await })
+            }
+            Ok(outcome) => outcome,
+            Err(_) => Err(Refusal::TimedOut),
+        }
+    }
+
+    /// The whole body. One that is small so far has no share: a client that announces much and sends
+    /// little takes no memory from others.
+    async fn gather(
+        self,
+        body: &mut Incoming,
+        length_max: usize,
+        share_bytes: usize,
+    ) -> Result<(Bytes, Share), Refusal> {
+        let mut share = Share::default();
+        let Some(first) = next_piece(body).await? else { return Ok((Bytes::new(), share)) };
+        // Mostly the whole body came with the head and is handed on without a copy.
+        if body.is_end_stream() && first.len() <= length_max.min(UNCOUNTED_BYTES) {
+            return Ok((first, share));
+        }
+        let mut bytes = Vec::new();
+        let mut next = Some(first);
+        while let Some(piece) = next {
+            if piece.len() > length_max - bytes.len() {
+                return Err(Refusal::TooLarge { unread: true });
+            }
+            if !share.is_counted() && bytes.len() + piece.len() > UNCOUNTED_BYTES {
+                share = self.budget.take(share_bytes).await?;
+                self.peer.await_from(Awaits::LargeBody, Instant::now());
+                let rest = body.size_hint().exact().map_or(0, |rest| rest as usize);
+                bytes.reserve_exact((piece.len() + rest).min(length_max - bytes.len()));
+            }
+            self.peer.credit(piece.len());
+            bytes.extend_from_slice(&piece);
+            drop(piece);
+            next = next_piece(body).await?;
+        }
+        Ok((bytes.into(), share))
+    }
+
+    /// On a thread of its own: a body that unpacks to 16 MiB takes tens of milliseconds.
+    async fn unpack(self, coding: Coding, packed: Bytes, mut share: Share) -> Result<RequestBody, Refusal> {
+        if !share.is_counted() {
+            share = self.budget.take(self.unpacked_bytes_max(packed.len())).await?;
+        }
+        let bytes_max = self.limits.body_bytes_max;
+        match tokio::task::spawn_blocking(move || coding.inflate(&packed, bytes_max)).await {
+            Ok(Ok(plain)) => Ok(RequestBody { bytes: plain.into(), _share: share }),
+            Ok(Err(InflateError::TooLarge)) => Err(Refusal::TooLarge { unread: false }),
+            Ok(Err(InflateError::Broken)) | Err(_) => Err(Refusal::CannotUnpack),
+        }
+    }
+
+    /// Twice the result, because a vector that grows holds its old half while it copies.
+    fn unpacked_bytes_max(self, packed_bytes: usize) -> usize {
+        packed_bytes.saturating_mul(EXPANSION_MAX).min(2 * self.limits.body_bytes_max)
+    }
 }
 
 /// The next piece of the body itself; trailers mean nothing here.
@@ -189,13 +247,4 @@ async fn discard(mut body: Incoming, limits: &Limits) -> bool {
         false
     };
     timeout(limits.body_timeout, to_the_end).await.unwrap_or(false)
-}
-
-/// On a thread of its own: a body that unpacks to 16 MiB takes tens of milliseconds.
-async fn unpack(coding: Coding, packed: Bytes, bytes_max: usize) -> Result<Bytes, Refusal> {
-    match tokio::task::spawn_blocking(move || coding.inflate(&packed, bytes_max)).await {
-        Ok(Ok(plain)) => Ok(plain.into()),
-        Ok(Err(InflateError::TooLarge)) => Err(Refusal::TooLarge { unread: false }),
-        Ok(Err(InflateError::Broken)) | Err(_) => Err(Refusal::CannotUnpack),
-    }
 }

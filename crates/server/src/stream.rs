@@ -1,87 +1,76 @@
-//! A socket with patience.
+//! A stream that closes on clients that take too long, and that checks what they send.
 //!
-//! hyper can time request heads, but with a timer made anew for each request, and it counts the rest
-//! between requests as part of the next head. Here one timer a connection, set once and moved only when it
-//! runs out, tells the two apart and costs a request next to nothing. Bodies have their own timeout, and
-//! while a request is being answered nobody is waiting for the client.
+//! hyper can time request heads, but it makes a timer for each request, and counts the rest between
+//! requests as part of the next head. Here a connection has one timer, which is moved only when it runs
+//! out. It tells rest and head apart and costs a request next to nothing. Bodies have their own timeout,
+//! and while a request is worked on nothing is expected of the client.
 
+use crate::framing::Framing;
 use crate::limits::Limits;
-use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::rt::TokioIo;
+use crate::peer::{Awaits, Peer};
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// A client that still sends when the connection is closed gets this long and this much to notice. To
-/// close on unread bytes is to reset, and a reset overtakes the answer that explains it.
+/// close a socket with unread bytes is to reset it, and a reset overtakes the answer that explains it.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// How far the connection's requests are, told by the one who answers them: even between requests, odd
-/// while one is answered.
-#[derive(Debug, Default)]
-pub(crate) struct Progress(AtomicU64);
-
-impl Progress {
-    pub(crate) fn step(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn now(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// What the client is expected to send.
 #[derive(Clone, Copy, Debug)]
-enum Awaited {
-    /// Anything at all, since then.
+enum Expected {
+    /// A request, since then.
     Request(Instant),
     /// The rest of a head whose first bytes came then.
     RestOfHead(Instant),
 }
 
 /// How far the closing is.
-enum Linger {
+enum Closing {
     NotYet,
-    /// Our side is closed; so many bytes have come since and were thrown away.
+    /// Our side closed then; so many bytes have come since and were thrown away.
     Since(Instant, usize),
 }
 
-pub(crate) struct PatientStream {
-    inner: TokioIo<TcpStream>,
-    progress: Arc<Progress>,
-    seen: u64,
-    awaited: Awaited,
+pub(crate) struct TimedStream<S> {
+    inner: S,
+    peer: Arc<Peer>,
+    framing: Framing,
+    /// The peer's steps when they were last looked at.
+    steps_seen: u64,
+    expected: Expected,
     read_timer: Pin<Box<Sleep>>,
+    /// The timer will wake the connection's task.
+    timer_runs: bool,
     /// Made when the client first leaves its side full: few ever do.
     write_timer: Option<Pin<Box<Sleep>>>,
     stalled_since: Option<Instant>,
-    linger: Linger,
+    closing: Closing,
     idle_timeout: Duration,
     head_timeout: Duration,
     write_timeout: Duration,
 }
 
-impl PatientStream {
-    pub(crate) fn new(stream: TcpStream, progress: Arc<Progress>, limits: &Limits) -> PatientStream {
+impl<S: AsyncRead + Unpin> TimedStream<S> {
+    pub(crate) fn new(stream: S, peer: Arc<Peer>, limits: &Limits) -> TimedStream<S> {
         let now = Instant::now();
-        PatientStream {
-            inner: TokioIo::new(stream),
-            seen: progress.now(),
-            progress,
-            // A client that connects and says nothing has less credit than one that was served.
-            awaited: Awaited::RestOfHead(now),
+        TimedStream {
+            inner: stream,
+            framing: Framing::new(),
+            steps_seen: peer.steps(),
+            peer,
+            // A client that connects and sends nothing gets less time than one that was served.
+            expected: Expected::RestOfHead(now),
             read_timer: Box::pin(sleep_until(now + limits.head_timeout)),
+            timer_runs: false,
             write_timer: None,
             stalled_since: None,
-            linger: Linger::NotYet,
+            closing: Closing::NotYet,
             idle_timeout: limits.idle_timeout,
             head_timeout: limits.head_timeout,
             write_timeout: limits.write_timeout,
@@ -90,26 +79,34 @@ impl PatientStream {
 
     /// Notes whether a request has been answered since; `true` if one is being answered now.
     fn is_answering(&mut self) -> bool {
-        let progress = self.progress.now();
-        if progress != self.seen {
-            self.seen = progress;
-            self.awaited = Awaited::Request(Instant::now());
+        let steps = self.peer.steps();
+        let is_answering = steps % 2 == 1;
+        if steps != self.steps_seen && !is_answering {
+            self.steps_seen = steps;
+            self.expected = Expected::Request(self.peer.kept_up());
         }
-        progress % 2 == 1
+        is_answering
+    }
+
+    fn set_awaits(&self, awaits: Awaits, now: Instant) {
+        // The client may send its next request before it has read an answer that holds memory.
+        if self.peer.awaits() != Awaits::Reading {
+            self.peer.await_from(awaits, now);
+        }
     }
 
     fn poll_read_deadline(&mut self, context: &mut Context<'_>) -> Poll<io::Error> {
-        let deadline = match self.awaited {
-            Awaited::Request(since) => since + self.idle_timeout,
-            Awaited::RestOfHead(since) => since + self.head_timeout,
+        let deadline = match self.expected {
+            Expected::Request(since) => since + self.idle_timeout,
+            Expected::RestOfHead(since) => since + self.head_timeout,
         };
-        // The timer is left as it was set for an earlier wait, unless that is too late for this one; when
-        // it runs out too early it is set again. So a busy connection never touches it.
+        // The timer stays as it was set for an earlier wait, unless that is too late for this one. When it
+        // runs out too early it is set again. So a busy connection never touches it.
         if deadline < self.read_timer.deadline() {
             self.read_timer.as_mut().reset(deadline);
         }
         loop {
-            ready!(self.read_timer.as_mut().poll(context));
+            ready!(self.poll_read_timer(context));
             if Instant::now() >= deadline {
                 return Poll::Ready(timed_out("the client took too long to send a request"));
             }
@@ -117,14 +114,56 @@ impl PatientStream {
         }
     }
 
-    /// Keeps the time of writes that make no progress.
-    fn poll_stalled<T>(
+    fn poll_read_timer(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let poll = self.read_timer.as_mut().poll(context);
+        self.timer_runs = poll.is_pending();
+        poll
+    }
+
+    /// Has the connection looked at again some time after a request that is worked on now: hyper, which has
+    /// found the stream without bytes, does not read again when it has sent the answer.
+    fn keep_timer_running(&mut self, context: &mut Context<'_>) {
+        if !self.timer_runs || self.read_timer.is_elapsed() {
+            self.read_timer.as_mut().reset(Instant::now() + self.idle_timeout);
+            let _ = self.poll_read_timer(context);
+        }
+    }
+
+    /// Reads on while the client sends, until it stops, closes or is out of time. A client that sends
+    /// nothing when the connection closes is not waited for.
+    fn poll_linger(&mut self, context: &mut Context<'_>, since: Instant, mut bytes: usize) -> Poll<()> {
+        let mut discarded = [0; 4096];
+        loop {
+            let mut buffer = ReadBuf::new(&mut discarded);
+            match Pin::new(&mut self.inner).poll_read(context, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => bytes += buffer.filled().len(),
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending if bytes == 0 => return Poll::Ready(()),
+                Poll::Pending => {
+                    self.closing = Closing::Since(since, bytes);
+                    self.read_timer.as_mut().reset(since + LINGER);
+                    return self.read_timer.as_mut().poll(context);
+                }
+            }
+            if bytes > LINGER_BYTES_MAX {
+                return Poll::Ready(());
+            }
+        }
+    }
+}
+
+impl<S> TimedStream<S> {
+    /// Times writes that make no progress, and credits the client with those that do.
+    fn poll_stalled(
         &mut self,
         context: &mut Context<'_>,
-        written: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        if written.is_ready() {
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(result) = &written {
             self.stalled_since = None;
+            if let (Ok(bytes), Awaits::Reading) = (result, self.peer.awaits()) {
+                self.peer.credit(*bytes);
+            }
             return written;
         }
         let since = *self.stalled_since.get_or_insert_with(Instant::now);
@@ -138,48 +177,36 @@ impl PatientStream {
     }
 }
 
-impl PatientStream {
-    /// Reads on while the client sends, until it stops, closes or outstays its time. A client that is
-    /// silent when the connection closes is not waited for.
-    fn poll_linger(&mut self, context: &mut Context<'_>, since: Instant, mut bytes: usize) -> Poll<()> {
-        let mut discarded = [0; 4096];
-        loop {
-            let mut buffer = ReadBuf::new(&mut discarded);
-            match Pin::new(self.inner.inner_mut()).poll_read(context, &mut buffer) {
-                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => bytes += buffer.filled().len(),
-                Poll::Ready(_) => return Poll::Ready(()),
-                Poll::Pending if bytes == 0 => return Poll::Ready(()),
-                Poll::Pending => {
-                    self.linger = Linger::Since(since, bytes);
-                    self.read_timer.as_mut().reset(since + LINGER);
-                    return self.read_timer.as_mut().poll(context);
-                }
-            }
-            if bytes > LINGER_BYTES_MAX {
-                return Poll::Ready(());
-            }
-        }
-    }
-}
-
 fn timed_out(message: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, message)
 }
 
-impl Read for PatientStream {
+impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        buffer: ReadBufCursor<'_>,
+        buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if let Some(end) = self.framing.end_of_refused() {
+            let fitting = end.len().min(buffer.remaining());
+            buffer.put_slice(&end[..fitting]);
+            return Poll::Ready(Ok(()));
+        }
+        let before = buffer.filled().len();
         let read = Pin::new(&mut self.inner).poll_read(context, buffer);
+        self.framing.check(&mut buffer.filled_mut()[before..]);
         if self.is_answering() {
+            if read.is_pending() {
+                self.keep_timer_running(context);
+            }
             return read;
         }
         match read {
             Poll::Ready(result) => {
-                if let Awaited::Request(_) = self.awaited {
-                    self.awaited = Awaited::RestOfHead(Instant::now());
+                if let Expected::Request(_) = self.expected {
+                    let now = Instant::now();
+                    self.expected = Expected::RestOfHead(now);
+                    self.set_awaits(Awaits::Head, now);
                 }
                 Poll::Ready(result)
             }
@@ -188,7 +215,7 @@ impl Read for PatientStream {
     }
 }
 
-impl Write for PatientStream {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TimedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -216,9 +243,9 @@ impl Write for PatientStream {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let (since, bytes) = match self.linger {
-            Linger::Since(since, bytes) => (since, bytes),
-            Linger::NotYet => {
+        let (since, bytes) = match self.closing {
+            Closing::Since(since, bytes) => (since, bytes),
+            Closing::NotYet => {
                 ready!(Pin::new(&mut self.inner).poll_shutdown(context))?;
                 (Instant::now(), 0)
             }

@@ -1,7 +1,7 @@
 //! `lodestone model init [FILE]`.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -27,7 +27,15 @@ impl Init {
         let path = self.path.display();
         let file = OpenOptions::new().write(true).create_new(true).open(&self.path);
         if let Err(error) = file.and_then(|mut file| file.write_all(model::STARTER.as_bytes())) {
-            output::print_error(&format!("{path}: {error}"));
+            output::print_error(&match error.kind() {
+                ErrorKind::AlreadyExists => format!(
+                    "{path} is there already and stays as it is. Check it with: lodestone model check {path}; \
+                     or name another file: lodestone model init FILE"
+                ),
+                _ => {
+                    format!("{path} can't be written: {error}. Name another file: lodestone model init FILE")
+                }
+            });
             return ExitCode::from(UNREADABLE);
         }
         match self.json {

@@ -2,7 +2,7 @@ use crate::wire::{Post, Running};
 
 #[tokio::test]
 async fn the_root_says_that_it_is_healthy_by_the_name_it_was_called() {
-    let server = Running::start().await;
+    let server = Running::open_to(&["dynamodb.eu-west-1.amazonaws.com"], &[]).await;
     for (host, body) in [
         ("localhost:8000", "healthy: localhost:8000 "),
         ("dynamodb.eu-west-1.amazonaws.com", "healthy: dynamodb.eu-west-1.amazonaws.com "),
@@ -12,6 +12,24 @@ async fn the_root_says_that_it_is_healthy_by_the_name_it_was_called() {
     }
     let nameless = server.ask(Post::bare("GET / HTTP/1.0").without("Host")).await;
     assert_eq!(nameless.text(), "healthy: dynamodb.us-east-1.amazonaws.com ");
+}
+
+#[tokio::test]
+async fn why_writes_are_refused_is_said_to_all_who_ask() {
+    let server = Running::start().await;
+    let reason = "the disk is full";
+    *server.backend.fault.lock().unwrap() = Some(reason.to_owned());
+    let health = server.ask(Post::bare("GET / HTTP/1.1")).await;
+    assert_eq!(health.status, 503);
+    let way_out = "the disk is full. Mend the cause, then restart Lodestone";
+    assert!(health.text().starts_with(&format!("unhealthy: {way_out}")), "{}", health.text());
+    let failed = server.ask(Post::new("break")).await;
+    assert_eq!(failed.status, 500);
+    assert!(failed.text().contains(&format!("Internal server error: {way_out}")), "{}", failed.text());
+    assert_eq!(server.ask(Post::new("{}")).await.status, 200, "what still works is served");
+
+    *server.backend.fault.lock().unwrap() = None;
+    assert_eq!(server.ask(Post::bare("GET / HTTP/1.1")).await.status, 200);
 }
 
 #[tokio::test]

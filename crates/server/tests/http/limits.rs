@@ -1,4 +1,4 @@
-use crate::wire::{Post, Running};
+use crate::wire::{Post, Running, Wire};
 use server::Limits;
 use std::time::Duration;
 
@@ -92,4 +92,84 @@ async fn large_bodies_wait_for_room_and_are_told_when_there_is_none() {
     server.release(1);
     assert_eq!(holder.answer().await.status, 200);
     assert_eq!(server.ask(large("{}")).await.status, 200);
+}
+
+/// Fills the memory for answers with one that no client reads.
+async fn without_memory_for_answers(share_timeout: Duration) -> (Running, Wire) {
+    let answer_bytes = 12 * MIB;
+    let limits = Limits { answers_bytes_max: answer_bytes, share_timeout, ..Limits::default() };
+    let server = Running::with(limits).await;
+    let mut holder = server.connect().await;
+    holder.send(Post::new(format!("long:{answer_bytes}")).bytes()).await;
+    holder.stream.readable().await.unwrap();
+    (server, holder)
+}
+
+#[tokio::test]
+async fn a_request_is_not_run_before_there_is_memory_for_its_answer() {
+    let (server, _holder) = without_memory_for_answers(Duration::from_millis(20)).await;
+    let refused = server.ask(Post::new("long:100000")).await;
+    assert_eq!(refused.status, 503);
+    assert!(refused.text().contains("#ServiceUnavailable"));
+    assert_eq!(server.runs(), 1, "only the first was run");
+    assert_eq!(server.ask(Post::new("{}")).await.status, 200, "small answers need no memory");
+    assert_eq!(server.ask(Post::new("item:10000")).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_answer_that_turns_out_large_is_made_again_when_there_is_memory() {
+    let (server, mut holder) = without_memory_for_answers(Duration::from_secs(20)).await;
+    let mut wire = server.connect().await;
+    wire.send(Post::new("item:100000").bytes()).await;
+    while server.runs() < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(holder.answer().await.status, 200);
+    let answer = wire.answer().await;
+    assert_eq!((answer.status, answer.body.len(), server.runs()), (200, 100_000, 3));
+}
+
+#[tokio::test]
+async fn two_hundred_clients_that_do_not_read_keep_no_more_answers_than_fit() {
+    let answer_bytes = 4 * MIB;
+    let limits = Limits {
+        answers_bytes_max: 4 * answer_bytes,
+        share_timeout: Duration::from_millis(200),
+        ..Limits::default()
+    };
+    let server = Running::with(limits).await;
+    let mut wires = Vec::new();
+    for _ in 0..200 {
+        let mut wire = server.connect().await;
+        wire.send(Post::new(format!("long:{answer_bytes}")).bytes()).await;
+        wires.push(wire);
+    }
+    let mut accepted = Vec::new();
+    for wire in wires {
+        wire.stream.readable().await.unwrap();
+        if !wire.begins_with("HTTP/1.1 503").await {
+            accepted.push(wire);
+        }
+    }
+    assert!(accepted.len() >= 4, "{}", accepted.len());
+    // No request is waiting any more. A socket takes some of an answer, never all of it: whoever gets all of
+    // it now had it kept in memory. The others were disconnected to make room.
+    let mut kept = 0;
+    for mut wire in accepted {
+        kept += usize::from(wire.rest().await > answer_bytes);
+    }
+    assert!((1..=4).contains(&kept), "{kept}");
+}
+
+#[tokio::test]
+async fn a_connection_has_one_answer_on_its_way_at_a_time() {
+    let server = Running::start().await;
+    let mut wire = server.connect().await;
+    wire.send(Post::new(format!("long:{}", 12 * MIB)).bytes()).await;
+    wire.send(Post::new("{}").bytes()).await;
+    wire.stream.readable().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(server.runs(), 1, "the second request waits until the first answer is read");
+    assert_eq!(wire.answer().await.body.len(), 12 * MIB);
+    assert_eq!(wire.answer().await.status, 200);
 }

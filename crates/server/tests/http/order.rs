@@ -6,6 +6,7 @@ const NOT_FOUND: &str = "<UnknownOperationException/>\n";
 const UNREADABLE: &str = r#"{"__type":"com.amazon.coral.service#SerializationException"}"#;
 const UNKNOWN: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#;
 const NOT_SERVED: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException","message":"Lodestone does not serve this operation; its README tells what is served"}"#;
+const NOT_SERVED_BY_AUTO_SCALING: &str = r#"{"__type":"com.amazon.coral.service#UnknownOperationException","Message":"Lodestone does not serve this operation; its README tells what is served"}"#;
 const UNSIGNED: &str = r#"{"__type":"com.amazon.coral.service#MissingAuthenticationTokenException","message":"Request is missing Authentication Token"}"#;
 
 async fn check(server: &Running, request: Post, status: u16, body: &str) {
@@ -52,7 +53,7 @@ async fn an_unknown_target_comes_before_the_signature() {
         ("DynamoDB_20120810.BogusOperation", NOT_SERVED),
         ("DynamoDB_20111205.GetItem", UNKNOWN),
         ("DynamoDBStreams_20120810.GetItem", NOT_SERVED),
-        ("AnyScaleFrontendService.GetItem", NOT_SERVED),
+        ("AnyScaleFrontendService.GetItem", NOT_SERVED_BY_AUTO_SCALING),
         ("GraniteServiceVersion20100801.GetItem", NOT_SERVED),
     ] {
         let post = Post::new("{}").with("X-Amz-Target", target).without("Authorization");
@@ -74,5 +75,5 @@ async fn neighbouring_services_speak_their_own_content_type() {
     let post = Post::new("{}")
         .with("X-Amz-Target", "AnyScaleFrontendService.RegisterScalableTarget")
         .with("Content-Type", "application/x-amz-json-1.1");
-    check(server, post, 400, NOT_SERVED).await;
+    check(server, post, 400, NOT_SERVED_BY_AUTO_SCALING).await;
 }

@@ -1,11 +1,12 @@
 //! A server with a stand-in behind it, and a client that speaks HTTP byte by byte, so that it can also
 //! speak it badly.
 
-use api::{Error, Operation};
-use engine::Caller;
-use server::{Backend, Ended, Limits, Options, Server};
+use api::{Error, Target};
+use engine::{Caller, Namespace};
+use server::{Access, AnswerSize, Backend, Ended, Limits, Options, Server};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -14,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Longer than anything here takes; a test that waits this long has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WAIT_MAX: Duration = Duration::from_secs(20);
 
 /// Does what the body tells it to, and by default says who asked for what.
 pub struct StandIn {
@@ -22,17 +23,44 @@ pub struct StandIn {
     pub arrived: Semaphore,
     /// One of them goes on for each permit added.
     pub released: Semaphore,
+    /// How often it was run.
+    pub runs: AtomicUsize,
+    /// Why it can't serve.
+    pub fault: Mutex<Option<String>>,
+}
+
+impl StandIn {
+    fn new() -> StandIn {
+        StandIn {
+            arrived: Semaphore::new(0),
+            released: Semaphore::new(0),
+            runs: AtomicUsize::new(0),
+            fault: Mutex::new(None),
+        }
+    }
 }
 
 impl Backend for StandIn {
-    async fn call(
-        &self,
-        caller: &Caller,
-        operation: Operation,
-        body: &[u8],
-        answer: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    type Request = (Target, Vec<u8>);
+
+    fn decode(&self, target: Target, body: &[u8]) -> Result<Self::Request, Error> {
+        Ok((target, body.to_vec()))
+    }
+
+    /// `long` sets its length aside, as a page does; `item` turns out long, as an item may.
+    fn answer_size(&self, (_, body): &Self::Request) -> AnswerSize {
         let text = String::from_utf8_lossy(body);
+        match text.trim().split(':').collect::<Vec<_>>()[..] {
+            ["long", length] => AnswerSize::UpTo(length.parse().unwrap()),
+            ["item", _] => AnswerSize::SeldomLarge,
+            _ => AnswerSize::Small,
+        }
+    }
+
+    async fn run(&self, caller: &Caller, request: Self::Request, answer: &mut Vec<u8>) -> Result<(), Error> {
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        let (target, body) = request;
+        let text = String::from_utf8_lossy(&body);
         let command = text.trim().split(':').collect::<Vec<_>>();
         match command[..] {
             ["panic"] => panic!("told to"),
@@ -44,26 +72,34 @@ impl Backend for StandIn {
                 self.released.acquire().await.unwrap().forget();
                 answer.extend_from_slice(b"{}");
             }
-            ["long", length] => answer.extend(long_answer(length.parse().unwrap())),
+            ["long" | "item", length] => answer.extend(long_answer(length.parse().unwrap())),
             _ => {
                 let engine::Namespace { account, region } = &caller.namespace;
                 let bytes = body.len();
-                let text = format!("{account} {region} {operation:?} {bytes}");
+                let text = format!("{account} {region} {} {bytes}", target.name());
                 answer.extend_from_slice(text.as_bytes());
             }
         }
         Ok(())
     }
+
+    fn health(&self) -> Result<(), String> {
+        self.fault.lock().unwrap().clone().map_or(Ok(()), Err)
+    }
 }
 
 /// What the stand-in answers to `long:<length>`: text that packs, but not to nothing.
 pub fn long_answer(length: usize) -> Vec<u8> {
+    const PERIOD: usize = 64 * 1024;
     let mut state = 1_u32;
     let letter = |_| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         b'A' + (state >> 28) as u8
     };
-    (0..length).map(letter).collect()
+    let period: Vec<u8> = (0..PERIOD.min(length)).map(letter).collect();
+    let mut answer = period.repeat(length.div_ceil(PERIOD));
+    answer.truncate(length);
+    answer
 }
 
 /// A server with something behind it.
@@ -80,13 +116,24 @@ impl Running {
     }
 
     pub async fn with(limits: Limits) -> Running {
-        let stand_in = StandIn { arrived: Semaphore::new(0), released: Semaphore::new(0) };
-        Running::serving(Arc::new(stand_in), limits).await
+        Running::serving(Arc::new(StandIn::new()), limits).await
+    }
+
+    /// A server that answers further hosts and origins.
+    pub async fn open_to(hosts: &[&str], origins: &[&str]) -> Running {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let access = Access { hosts: owned(hosts), origins: owned(origins) };
+        Running::set_up(Arc::new(StandIn::new()), Options { access, ..Options::default() }).await
+    }
+
+    /// How often the stand-in was run.
+    pub fn runs(&self) -> usize {
+        self.backend.runs.load(Ordering::Relaxed)
     }
 
     /// Waits until a request is held by the stand-in.
     pub async fn held(&self) {
-        timeout(PATIENCE, self.backend.arrived.acquire()).await.expect("a request arrives").unwrap().forget();
+        timeout(WAIT_MAX, self.backend.arrived.acquire()).await.expect("a request arrives").unwrap().forget();
     }
 
     /// Lets as many of the held requests go.
@@ -97,7 +144,10 @@ impl Running {
 
 impl<B: Backend> Running<B> {
     pub async fn serving(backend: Arc<B>, limits: Limits) -> Running<B> {
-        let options = Options { limits, request_id_seed: 1 };
+        Running::set_up(backend, Options { limits, ..Options::default() }).await
+    }
+
+    pub async fn set_up(backend: Arc<B>, options: Options) -> Running<B> {
         let server = Server::bind("127.0.0.1:0", backend.clone(), options).await.unwrap();
         let address = server.local_addr().unwrap();
         let (shutdown, asked) = oneshot::channel();
@@ -152,6 +202,22 @@ impl Wire {
         }
     }
 
+    /// Whether the answer that has begun to arrive begins so; nothing of it is taken.
+    pub async fn begins_with(&self, expected: &str) -> bool {
+        let mut bytes = vec![0; expected.len()];
+        let peeked = timeout(WAIT_MAX, self.stream.peek(&mut bytes)).await.expect("the server acts").unwrap();
+        assert_eq!(peeked, expected.len());
+        bytes == expected.as_bytes()
+    }
+
+    /// How many bytes come before the server closes or sends no more for now.
+    pub async fn rest(&mut self) -> usize {
+        while let Ok(Ok(1..)) =
+            timeout(Duration::from_millis(500), self.stream.read_buf(&mut self.received)).await
+        {}
+        self.received.len()
+    }
+
     /// Waits until the server closes, with nothing more said.
     pub async fn closed(&mut self) {
         assert_eq!(self.read().await, 0, "unexpected: {:?}", String::from_utf8_lossy(&self.received));
@@ -159,7 +225,7 @@ impl Wire {
 
     async fn read(&mut self) -> usize {
         let read =
-            timeout(PATIENCE, self.stream.read_buf(&mut self.received)).await.expect("the server acts");
+            timeout(WAIT_MAX, self.stream.read_buf(&mut self.received)).await.expect("the server acts");
         // A connection cut while bytes were on their way ends with a reset.
         read.unwrap_or(0)
     }
@@ -255,8 +321,16 @@ impl Answer {
             .map(|line| line.split_once(": ").map(|(name, value)| (name.into(), value.into())).unwrap())
             .collect();
         let mut answer = Answer { status, headers, body: Vec::new() };
-        let length: usize = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
-        answer.body = bytes.get(end + 4..end + 4 + length)?.to_vec();
+        let rest = &bytes[end + 4..];
+        let length = if answer.header("transfer-encoding") == Some("chunked") {
+            let (body, length) = without_chunks(rest)?;
+            answer.body = body;
+            length
+        } else {
+            let length: usize = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
+            answer.body = rest.get(..length)?.to_vec();
+            length
+        };
         Some((answer, end + 4 + length))
     }
 
@@ -269,5 +343,20 @@ impl Answer {
 
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
+    }
+}
+
+/// The body that these chunks make up, and how long they are; `None` if the last is not there yet.
+fn without_chunks(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let (mut body, mut at) = (Vec::new(), 0);
+    loop {
+        let line = bytes[at..].windows(2).position(|window| window == b"\r\n")?;
+        let size = usize::from_str_radix(std::str::from_utf8(&bytes[at..at + line]).unwrap(), 16).unwrap();
+        let data = at + line + 2;
+        body.extend_from_slice(bytes.get(data..data + size)?);
+        at = data + size + 2;
+        if size == 0 {
+            return (at <= bytes.len()).then_some((body, at));
+        }
     }
 }
