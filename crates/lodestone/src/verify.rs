@@ -44,7 +44,7 @@ impl Verify {
         if found.faults == 0 {
             Ok(())
         } else {
-            Err("the data is damaged: restore it from a copy, or export what is still readable".into())
+            Err("the data is damaged; restore it from a copy".into())
         }
     }
 }
