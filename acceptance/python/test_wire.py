@@ -3,10 +3,16 @@
 import gzip
 import http.client
 import json
+import time
 import zlib
 from datetime import datetime, timezone
 
+import boto3
 import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from conftest import connect, key_schema
+from lodestone import Lodestone
 
 AUTHORIZATION = (
     "AWS4-HMAC-SHA256 Credential=ACCEPTANCE/{date}/us-east-1/dynamodb/aws4_request, "
@@ -22,6 +28,12 @@ def connection(server):
 
 
 def ask(connection, operation, body, **headers):
+    send(connection, operation, body, **headers)
+    answer = connection.getresponse()
+    return answer, answer.read()
+
+
+def send(connection, operation, body, **headers):
     now = datetime.now(timezone.utc)
     body = body if isinstance(body, bytes) else json.dumps(body).encode()
     connection.request(
@@ -36,8 +48,6 @@ def ask(connection, operation, body, **headers):
             **{name.replace("_", "-"): value for name, value in headers.items()},
         },
     )
-    answer = connection.getresponse()
-    return answer, answer.read()
 
 
 def test_many_calls_share_a_connection_and_each_has_its_own_id(connection):
@@ -107,18 +117,66 @@ def test_health_is_a_plain_get(connection):
     assert answer.read().startswith(b"healthy: ")
 
 
-def test_a_browser_may_ask_from_anywhere(connection):
+def preflight(connection, origin):
     connection.request(
         "OPTIONS",
         "/",
         headers={
-            "Origin": "http://studio.example",
+            "Origin": origin,
             "Access-Control-Request-Method": "POST",
             "Access-Control-Request-Headers": "x-amz-target",
         },
     )
     answer = connection.getresponse()
     answer.read()
+    return answer
+
+
+def test_a_page_of_this_machine_may_ask(connection):
+    answer = preflight(connection, "http://localhost:3000")
     assert answer.status == 200
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     assert answer.headers["Access-Control-Max-Age"] == "172800"
+    answer, _ = ask(connection, "ListTables", {}, Origin="http://localhost:3000")
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize("origin", ["http://studio.example", "null"])
+def test_a_page_from_elsewhere_may_not_ask(connection, origin):
+    answer = preflight(connection, origin)
+    assert (answer.status, answer.headers["Access-Control-Allow-Origin"]) == (403, None)
+    answer, body = ask(connection, "DeleteTable", {"TableName": "Songs"}, Origin=origin)
+    assert answer.status == 403
+    assert f"--cors {origin}" in json.loads(body)["message"]
+
+
+def test_a_name_that_is_not_ours_is_refused_with_the_flag_that_allows_it(server):
+    """What an SDK shows when it is given a name of Docker's, or a page points its own name to this machine."""
+    address = f"http://host.docker.internal:{server.port}"
+    client = connect(server, boto3.client, endpoint_url=address, config=Config(proxies={"http": server.endpoint}))
+    with pytest.raises(ClientError, match="--allow-host host.docker.internal"):
+        client.list_tables()
+
+
+def test_clients_that_never_read_do_not_take_all_memory(tmp_path):
+    """200 sockets ask for 16 MB each and read nothing. Unbounded that is 3.4 GB."""
+    running = Lodestone()
+    client = connect(running, boto3.client)
+    client.create_table(TableName="Large", **key_schema(pk="S"))
+    keys = [{"pk": {"S": str(number)}} for number in range(41)]
+    for key in keys:
+        client.put_item(TableName="Large", Item={**key, "value": {"S": "x" * 390_000}})
+    before = running.resident_bytes()
+    body = json.dumps({"RequestItems": {"Large": {"Keys": keys}}}).encode()
+    connections = [http.client.HTTPConnection("127.0.0.1", running.port) for _ in range(200)]
+    for opened in connections:
+        send(opened, "BatchGetItem", body)
+    most = 0
+    for _ in range(30):
+        time.sleep(0.1)
+        most = max(most, running.resident_bytes() - before)
+        assert client.get_item(TableName="Large", Key=keys[0], ProjectionExpression="pk")["Item"] == keys[0]
+    for opened in connections:
+        opened.close()
+    running.end()
+    assert most < 600e6, f"{most / 1e6:.0f} MB"

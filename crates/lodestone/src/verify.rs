@@ -41,10 +41,6 @@ impl Verify {
             "{} tables, {} items, {} index rows: {} faults",
             found.tables, found.items, found.index_rows, found.faults
         );
-        if found.faults == 0 {
-            Ok(())
-        } else {
-            Err("the data is damaged; restore it from a copy".into())
-        }
+        if found.faults == 0 { Ok(()) } else { Err("the data is damaged; restore it from a copy".into()) }
     }
 }

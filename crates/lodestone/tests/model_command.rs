@@ -90,7 +90,10 @@ fn a_new_model_is_written_once_and_passes() {
     let run = |arguments: &[&str]| lodestone(folder.path(), arguments).status.code();
     assert_eq!(run(&["model", "init"]), Some(0));
     assert_eq!(run(&["model", "check", "model.yaml"]), Some(0));
-    assert_eq!(run(&["model", "init"]), Some(2), "what is there is not overwritten");
+    let again = lodestone(folder.path(), &["model", "init"]);
+    assert_eq!(again.status.code(), Some(2), "what is there is not overwritten");
+    let message = String::from_utf8(again.stderr).expect("text");
+    assert!(message.contains("model.yaml is there already") && message.contains("init FILE"), "{message}");
 }
 
 #[test]

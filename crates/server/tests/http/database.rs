@@ -4,6 +4,8 @@ use crate::wire::{Post, Running};
 use engine::{Engine, Environment};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use store::Store;
+use store::fault::FaultStore;
 use store::memory::MemoryStore;
 
 /// Time stands still and chance counts.
@@ -19,8 +21,11 @@ impl Environment for Still {
 }
 
 async fn database() -> Running<Engine> {
-    let engine =
-        Engine::open(Arc::new(MemoryStore::new()), Arc::new(Still(AtomicU64::new(1)))).await.unwrap();
+    on(Arc::new(MemoryStore::new())).await
+}
+
+async fn on(store: Arc<dyn Store>) -> Running<Engine> {
+    let engine = Engine::open(store, Arc::new(Still(AtomicU64::new(1)))).await.unwrap();
     Running::serving(Arc::new(engine), server::Limits::default()).await
 }
 
@@ -69,4 +74,21 @@ async fn figures_for_the_operator_need_no_signature() {
     let answer = server.ask(Post::bare("GET /metrics HTTP/1.1").with("Host", "localhost")).await;
     assert_eq!(answer.status, 200);
     assert!(answer.text().contains("# TYPE lodestone_online_index_percentage_progress gauge"));
+}
+
+#[tokio::test]
+async fn figures_that_cannot_be_read_are_an_error_and_not_an_empty_list() {
+    let store = Arc::new(FaultStore::scripted(Arc::new(MemoryStore::new()), []));
+    let server = &on(store.clone()).await;
+    check(server, call("CreateTable", CREATE), 200, r#""TableName":"music""#).await;
+    // The new index waits for reads that fail.
+    store.fail_reads(true);
+    let index = r#"{"TableName": "music", "AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+        "GlobalSecondaryIndexUpdates": [{"Create": {"IndexName": "by-g",
+            "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}]}"#;
+    check(server, call("UpdateTable", index), 200, "CREATING").await;
+    let metrics = Post::bare("GET /metrics HTTP/1.1");
+    check(server, metrics.clone(), 500, "an injected fault").await;
+    store.fail_reads(false);
+    check(server, metrics, 200, "# TYPE lodestone_online_index_percentage_progress gauge").await;
 }
