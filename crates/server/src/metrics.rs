@@ -58,7 +58,8 @@ mod tests {
     #[test]
     fn an_index_in_the_making_is_a_line_with_its_labels() {
         let namespace = Namespace::new("000000000000", "us-\"east");
-        let index = IndexProgress { namespace, table: "orders".into(), index: "GSI3".into(), percentage: 42.04 };
+        let index =
+            IndexProgress { namespace, table: "orders".into(), index: "GSI3".into(), percentage: 42.04 };
         assert_eq!(
             line(&index),
             "lodestone_online_index_percentage_progress\

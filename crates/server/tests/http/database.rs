@@ -5,7 +5,7 @@ use engine::{Engine, Environment};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use store::Store;
-use store::fault::FaultStore;
+use store::fault::{Fault, FaultStore};
 use store::memory::MemoryStore;
 
 /// Time stands still and chance counts.
@@ -91,4 +91,22 @@ async fn figures_that_cannot_be_read_are_an_error_and_not_an_empty_list() {
     check(server, metrics.clone(), 500, "an injected fault").await;
     store.fail_reads(false);
     check(server, metrics, 200, "# TYPE lodestone_online_index_percentage_progress gauge").await;
+}
+
+#[tokio::test]
+async fn a_store_that_refuses_writes_is_unhealthy_and_says_what_to_do() {
+    let store = Arc::new(FaultStore::scripted(Arc::new(MemoryStore::new()), []));
+    let server = &on(store.clone()).await;
+    check(server, call("CreateTable", CREATE), 200, r#""TableName":"music""#).await;
+    let health = Post::bare("GET / HTTP/1.1");
+    check(server, health.clone(), 200, "healthy: localhost:8000 ").await;
+
+    store.follow([Some(Fault::Poison)]);
+    let put = r#"{"TableName": "music", "Item": {"pk": {"S": "a"}}}"#;
+    for _ in 0..2 {
+        check(server, call("PutItem", put), 500, "Mend the cause, then restart Lodestone").await;
+    }
+    check(server, health, 503, "unhealthy: writes are refused").await;
+    let get = r#"{"TableName": "music", "Key": {"pk": {"S": "a"}}}"#;
+    check(server, call("GetItem", get), 200, "{}").await;
 }

@@ -2,7 +2,7 @@
 //! speak it badly.
 
 use api::{Error, Target};
-use engine::{Caller, Namespace};
+use engine::Caller;
 use server::{Access, AnswerSize, Backend, Ended, Limits, Options, Server};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
