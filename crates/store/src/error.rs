@@ -7,6 +7,10 @@ pub enum StoreError {
     /// The disk or the connection failed; the same call may succeed later.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+    /// There is no room for a write, and nothing of it was written. Reads go on, and so do writes
+    /// when there is room again.
+    #[error("the store is full, try again when there is room: {0}")]
+    Full(String),
     /// A failure left the store or the engine in a state that further writes could damage. Nothing is
     /// written until the database is opened again.
     #[error("writes are refused until the database is opened again: {0}")]

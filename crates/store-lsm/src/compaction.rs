@@ -1,0 +1,109 @@
+//! Compaction: tables of level 0 are merged into the levels below until nothing is left to merge.
+//!
+//! lsm-tree shows each row that it merges to a filter. Ours keeps them all, and takes the opportunity:
+//! - to flush a memtable that has become full meanwhile, on the same thread: writers do not wait for
+//!   the end of a compaction;
+//! - to rest for as long as it has worked, if somebody writes meanwhile and compaction does not lag;
+//! - to give up when the store is being closed.
+
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::{Duration, Instant};
+
+use lsm_tree::AbstractTree;
+use lsm_tree::compaction::filter::{
+    CompactionFilter, Context, Factory, ItemAccessor, Verdict,
+};
+
+use crate::database::Database;
+use crate::tree;
+use crate::write_back::WriteBack;
+
+/// Rows between two looks at the clock, some tenths of a millisecond.
+const LOOK_ROWS: u32 = 64;
+/// How long it works before it rests.
+const WORK_TIME: Duration = Duration::from_millis(2);
+/// From so many tables of level 0 on it does not rest.
+const HURRY_TABLES: usize = 8;
+
+impl Database {
+    /// Merges once. False when there was nothing to merge.
+    pub(crate) fn compact_once(&self) -> Result<bool, lsm_tree::Error> {
+        let first_new = self.tree.next_table_id();
+        let before = self.tree.current_version().id();
+        let compacted =
+            self.tree.compact(tree::strategy(self.tuning.table_bytes), self.snapshots.oldest());
+        if let Err(error) = compacted {
+            self.remove_unfinished_tables(first_new);
+            return Err(error);
+        }
+        Ok(self.tree.current_version().id() != before)
+    }
+}
+
+/// Makes the filters. The tree is part of the database, so this knows it only by a weak reference.
+#[derive(Clone, Default)]
+pub(crate) struct Interruptions(pub(crate) Arc<OnceLock<AssertUnwindSafe<Weak<Database>>>>);
+
+impl Factory for Interruptions {
+    fn name(&self) -> &str {
+        "interruptions"
+    }
+
+    fn make_filter(&self, _: &Context) -> Box<dyn CompactionFilter> {
+        let database = self.0.get().and_then(|database| database.upgrade());
+        let write_back = database.as_ref().map(|database| WriteBack::new(&database.paths.tree));
+        Box::new(Merge { database, write_back, rows: 0, rested: Instant::now() })
+    }
+}
+
+/// A compaction under way.
+struct Merge {
+    database: Option<Arc<Database>>,
+    write_back: Option<WriteBack>,
+    /// Since the last look at the clock.
+    rows: u32,
+    rested: Instant,
+}
+
+impl Merge {
+    fn look(&mut self) -> Result<(), lsm_tree::Error> {
+        let (Some(database), Some(write_back)) = (&self.database, &mut self.write_back) else {
+            return Ok(());
+        };
+        if database.is_stopping() {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "the store is being closed").into());
+        }
+        let worked = self.rested.elapsed();
+        if worked < WORK_TIME {
+            return Ok(());
+        }
+        write_back.begin(&database.tree);
+        database.urgent_work();
+        if database.written.swap(false, Ordering::Relaxed) && database.l0_tables() < HURRY_TABLES {
+            std::thread::sleep(worked.min(10 * WORK_TIME));
+        }
+        self.rested = Instant::now();
+        Ok(())
+    }
+}
+
+impl CompactionFilter for Merge {
+    fn filter_item(&mut self, _: ItemAccessor<'_>, _: &Context) -> lsm_tree::Result<Verdict> {
+        self.rows += 1;
+        if self.rows >= LOOK_ROWS {
+            self.rows = 0;
+            self.look()?;
+        }
+        Ok(Verdict::Keep)
+    }
+
+    /// The last moment before the merged tables take the place of the old ones.
+    fn finish(self: Box<Self>) {
+        if let Some(database) = &self.database {
+            database.hold_version();
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Memtable rotation and flush: a full memtable is sealed, and becomes a table of level 0.
+//!
+//! A flush begins only when everything in the memtable is durable in the log. So tables never hold
+//! what the log does not, and what the tables hold is a prefix of all commits.
+//!
+//! Idle flush: a large store flushes its memtable when no one has written for a while, so reads skip
+//! it. A store that is hardly larger than its memtable keeps it: there a read finds what it looks for,
+//! and faster than in a table.
+
+use std::sync::atomic::Ordering;
+
+use lsm_tree::{AbstractTree, InternalValue, Memtable, Table};
+
+use crate::database::Database;
+use crate::write_back::WriteBack;
+
+/// Less is not worth an idle flush: what is written a little now and then would be merged again and
+/// again. Of the size of a memtable.
+const IDLE_FLUSH_PART: u64 = 4;
+/// How many times as much there is in tables, at least, for an idle flush.
+const IDLE_FLUSH_TABLES_TIMES: u64 = 4;
+/// Rows between two looks at the new table's length.
+const LOOK_ROWS: u32 = 256;
+
+impl Database {
+    pub(crate) fn memtable_is_full(&self) -> bool {
+        self.active.read().size() >= self.tuning.memtable_bytes
+    }
+
+    pub(crate) fn is_worth_an_idle_flush(&self) -> bool {
+        let bytes = self.active.read().size();
+        bytes >= self.tuning.memtable_bytes / IDLE_FLUSH_PART
+            && self.tree.disk_space() >= IDLE_FLUSH_TABLES_TIMES * bytes
+    }
+
+    /// Seals the memtable. No commit is between its place in the log and the memtable meanwhile.
+    pub(crate) fn rotate(&self) {
+        let mut active = self.active.write();
+        if let Some(sealed) = self.tree.rotate_memtable() {
+            *active = self.tree.active_memtable();
+            self.sealed.lock().push_back(sealed);
+            self.sealed_count.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// Makes a table of the oldest sealed memtable. False when there is none, or it cannot be durable.
+    pub(crate) fn flush_oldest(&self) -> Result<bool, lsm_tree::Error> {
+        let Some(memtable) = self.sealed.lock().front().cloned() else { return Ok(false) };
+        if !self.wal.wait_durable() {
+            return Ok(false);
+        }
+        let first_new = self.tree.next_table_id();
+        let flushed = self.write_tables(&memtable).and_then(|tables| {
+            self.hold_version();
+            self.tree.register_tables(&tables, None, None, &[memtable.id()], self.snapshots.oldest())
+        });
+        if let Err(error) = flushed {
+            self.remove_unfinished_tables(first_new);
+            return Err(error);
+        }
+        self.sealed.lock().pop_front();
+        self.sealed_count.fetch_sub(1, Ordering::Release);
+        let highest = memtable.get_highest_seqno().unwrap_or(0);
+        self.flushed.fetch_max(highest + 1, Ordering::AcqRel);
+        Ok(true)
+    }
+
+    fn write_tables(&self, memtable: &Memtable) -> Result<Vec<Table>, lsm_tree::Error> {
+        let mut write_back = WriteBack::new(&self.paths.tree);
+        let mut rows = 0;
+        let stream = newest(memtable.iter()).map(|row| {
+            rows += 1;
+            if rows % LOOK_ROWS == 0 {
+                write_back.begin(&self.tree);
+            }
+            Ok(row)
+        });
+        Ok(self.tree.flush_to_tables(stream)?.map(|(tables, _)| tables).unwrap_or_default())
+    }
+}
+
+/// The newest version of each row. Whoever reads an older moment reads the memtable itself: the new
+/// table belongs to a version of the tree that is younger than all commits in it.
+fn newest(rows: impl Iterator<Item = InternalValue>) -> impl Iterator<Item = InternalValue> {
+    let mut last = None;
+    rows.filter(move |row| {
+        let is_newest = last.as_ref() != Some(&row.key.user_key);
+        if is_newest {
+            last = Some(row.key.user_key.clone());
+        }
+        is_newest
+    })
+}

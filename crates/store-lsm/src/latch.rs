@@ -1,0 +1,32 @@
+//! Latches: who holds the latches of its keys is alone with them.
+//!
+//! A fixed number of stripes stands for all keys, so a key without a row has a latch like any other
+//! and nothing is ever allocated or freed. Two keys may share a stripe; that only makes one wait for
+//! the other. Stripes are taken in rising order, each once, so there is no deadlock.
+
+use std::hash::{BuildHasher, RandomState};
+
+use parking_lot::{Mutex, MutexGuard};
+
+/// With 64 writers at once, two unrelated ones meet on a stripe in 1 of 16 updates of one key.
+const STRIPES: usize = 1024;
+
+pub(crate) struct Latches {
+    stripes: Vec<Mutex<()>>,
+    hashing: RandomState,
+}
+
+impl Latches {
+    pub(crate) fn new() -> Self {
+        Latches { stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(), hashing: RandomState::new() }
+    }
+
+    /// Takes the latches of `keys`, given in any order and possibly more than once.
+    pub(crate) fn take(&self, keys: &[Vec<u8>]) -> Vec<MutexGuard<'_, ()>> {
+        let stripe = |key: &Vec<u8>| self.hashing.hash_one(key) as usize % STRIPES;
+        let mut stripes: Vec<usize> = keys.iter().map(stripe).collect();
+        stripes.sort_unstable();
+        stripes.dedup();
+        stripes.into_iter().map(|stripe| self.stripes[stripe].lock()).collect()
+    }
+}

@@ -1,0 +1,553 @@
+//! The storage contract on a log-structured merge tree: the embedded default.
+//!
+//! The tree (memtables, tables, levels, compaction) is the `lsm-tree` crate. What makes a database of
+//! it is here: a write-ahead log (`wal`), a manifest of all files (`manifest`), and two threads, one
+//! that writes and syncs the log for all who wait, and one for everything else (`maintenance`).
+//! `docs/store-format.md` draws the files.
+//!
+//! A write goes through these steps:
+//! 1. It waits, without holding anything, while flushes or compaction lag behind.
+//! 2. It takes the latches of its keys (`latch`), reads their rows, and lets the caller decide.
+//! 3. It takes its place in the log and its sequence number, and puts its rows into the memtable. The
+//!    latches are released.
+//! 4. It waits until the log's thread has made its group durable, and only then returns.
+//!
+//! What always holds:
+//! - Steps 2 and 3 never await, and no latch is held while the disk syncs.
+//! - Readers see a commit when it is durable, all of it and in the order of the log. Whoever holds the
+//!   latches of a row sees it before that: what is built on it stands behind it in the log.
+//! - After a failed sync nothing is written until the folder is opened again.
+//! - A full disk refuses writes before anything of them is written, and reads go on.
+//! - A missing, foreign or damaged file is never taken for an empty one.
+
+mod change_log;
+mod checkpoint;
+mod compaction;
+mod database;
+mod error;
+mod flush;
+mod folder;
+mod latch;
+mod layout;
+mod maintenance;
+mod manifest;
+mod reclamation;
+mod snapshot;
+#[cfg(feature = "simulation")]
+pub mod stepped;
+mod tree;
+pub mod vfs;
+mod wal;
+mod write_back;
+
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use lsm_tree::{AbstractTree, Guard, SeqNo, Slice};
+use parking_lot::{Mutex, RwLock};
+use store::{
+    Consistency, Decide, Direction, Key, KeyRef, Log, LogPosition, Range, Read, Space, Store, StoreError,
+    Visit, WriteSet,
+};
+use tokio::sync::oneshot;
+
+pub use error::OpenError;
+pub use folder::FORMAT_VERSION;
+
+use change_log::Appending;
+use database::Database;
+use error::read_failure;
+use folder::Folder;
+use snapshot::Snapshot;
+use vfs::{Disk, FileSystem};
+use wal::record::Row;
+use wal::{AppendError, Appended};
+
+/// At most one memtable is filled while so many are written out.
+const SEALED_MEMTABLES_MAX: usize = 2;
+/// Writes wait from so many tables of level 0 on: a read has to look into each of them.
+const L0_TABLES_MAX: usize = 18;
+/// How often and how many times a write looks whether maintenance has caught up: 20 seconds.
+const CATCH_UP_TIME: Duration = Duration::from_millis(5);
+const CATCH_UP_TRIES_MAX: u32 = 4000;
+/// Rows or records that one step of clearing or trimming removes.
+const STEP_ROWS: usize = 1000;
+/// What the tree can take.
+const KEY_BYTES_MAX: usize = u16::MAX as usize;
+
+/// How much of what was read from disk is kept in memory, unless another size is asked for. With
+/// this much, and the memtables, a load of ten million items stays below 400 MB.
+pub const CACHE_BYTES: u64 = 64 << 20;
+
+/// What an acknowledged write survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The end of the machine: the disk has confirmed it.
+    #[default]
+    Fsync,
+    /// The end of the process: the operating system has it, and syncs it within a moment.
+    Os,
+}
+
+/// How a data folder is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub durability: Durability,
+    /// How much of what was read from disk is kept in memory.
+    pub cache_bytes: u64,
+    /// Where this process serves, for the message to whoever finds the folder taken.
+    pub address: Option<String>,
+    pub tuning: Tuning,
+}
+
+/// Sizes that tests make small.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuning {
+    /// One memtable. With those that are written out they take three times as much, and a reopening
+    /// replays about as much.
+    pub memtable_bytes: u64,
+    /// The length of a log segment.
+    pub segment_bytes: u64,
+    /// How large tables become below level 0.
+    pub table_bytes: u64,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Tuning { memtable_bytes: 32 << 20, segment_bytes: 32 << 20, table_bytes: tree::TABLE_BYTES }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            durability: Durability::default(),
+            cache_bytes: CACHE_BYTES,
+            address: None,
+            tuning: Tuning::default(),
+        }
+    }
+}
+
+/// Whether the store takes writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    Serving,
+    /// Maintenance fails and is tried again; writes are refused once there is no room for them.
+    Stalled(String),
+    /// A write could not be made durable. Writes are refused until the folder is opened again.
+    Poisoned(String),
+    Closed,
+}
+
+/// A store in a data folder.
+pub struct LsmStore {
+    /// Nothing once the store is closed.
+    open: RwLock<Option<Arc<Database>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    folder: Mutex<Option<Folder>>,
+}
+
+impl LsmStore {
+    /// Opens the data folder at `path`, made first if need be, and holds it until the store is closed.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, OpenError> {
+        LsmStore::open_on(Arc::new(Disk), path.as_ref(), &options)
+    }
+
+    /// Opens a data folder on any file system.
+    pub fn open_on(fs: Arc<dyn FileSystem>, path: &Path, options: &Options) -> Result<Self, OpenError> {
+        let failed = |error| OpenError::io(path, error);
+        let folder = Folder::take(path)?;
+        if let Some(address) = &options.address {
+            folder.name_holder(Some(address)).map_err(failed)?;
+        }
+        let (database, writer) = Database::open(fs, path, options)?;
+        let log = std::thread::Builder::new().name("log".to_owned()).spawn({
+            let database = Arc::clone(&database);
+            move || database.wal.run(writer)
+        });
+        let threads = vec![log.map_err(failed)?, maintenance::spawn(&database).map_err(failed)?];
+        Ok(LsmStore {
+            open: RwLock::new(Some(database)),
+            threads: Mutex::new(threads),
+            folder: Mutex::new(Some(folder)),
+        })
+    }
+
+    /// Tells whoever finds the folder taken where this process serves.
+    pub fn announce(&self, address: &str) -> Result<(), StoreError> {
+        match &*self.folder.lock() {
+            Some(folder) => folder
+                .name_holder(Some(address))
+                .map_err(|error| StoreError::Unavailable(error.to_string())),
+            None => Err(StoreError::closed()),
+        }
+    }
+
+    pub fn health(&self) -> Health {
+        let Ok(database) = self.opened() else { return Health::Closed };
+        match (database.wal.failure(), database.stall()) {
+            (Some(failure), _) => Health::Poisoned(failure.to_owned()),
+            (None, Some(stall)) => Health::Stalled(stall.reason),
+            (None, None) => Health::Serving,
+        }
+    }
+
+    /// Copies the whole store into a folder of its own, at once and while it serves: hard links and
+    /// the log's tail. The copy holds every write that was acknowledged before.
+    pub async fn checkpoint(&self, target: &Path) -> Result<(), StoreError> {
+        let answer = self.opened()?.request_checkpoint(target);
+        let waiting = tokio::task::spawn_blocking(move || answer.recv());
+        match waiting.await {
+            Ok(Ok(Ok(()))) => Ok(()),
+            Ok(Ok(Err(error))) => Err(StoreError::Unavailable(error.to_string())),
+            _ => Err(StoreError::closed()),
+        }
+    }
+
+    fn opened(&self) -> Result<Arc<Database>, StoreError> {
+        self.open.read().clone().ok_or_else(StoreError::closed)
+    }
+
+    fn view(&self) -> Result<View, StoreError> {
+        Ok(self.opened()?.view())
+    }
+
+    /// Ends both threads: the maintenance thread first, for it asks the log's for durability.
+    fn stop(&self, database: &Database) {
+        database.stop_maintenance();
+        let mut threads = std::mem::take(&mut *self.threads.lock());
+        if let Some(maintenance) = threads.pop() {
+            // A panic on that thread has been told on standard error.
+            let _ = maintenance.join();
+        }
+        database.wal.stop();
+        for thread in threads {
+            let _ = thread.join();
+        }
+        database.checkpoints.lock().clear();
+    }
+}
+
+impl Drop for LsmStore {
+    fn drop(&mut self) {
+        if let Some(database) = self.open.get_mut().take() {
+            self.stop(&database);
+        }
+    }
+}
+
+/// Why a commit did not happen.
+enum Refusal {
+    /// There is no room in the log just now.
+    Lagging,
+    Error(StoreError),
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Refusal::Error(error)
+    }
+}
+
+impl Database {
+    fn view(self: &Arc<Self>) -> View {
+        View { snapshot: self.snapshots.take(), database: Arc::clone(self) }
+    }
+
+    /// Fails once a write could not be made durable: from then on nothing may be written.
+    fn check(&self) -> Result<(), StoreError> {
+        match self.wal.failure() {
+            None => Ok(()),
+            Some(failure) => Err(StoreError::Poisoned(failure.to_owned())),
+        }
+    }
+
+    fn lags(&self) -> bool {
+        self.sealed_count.load(Ordering::Acquire) >= SEALED_MEMTABLES_MAX
+            || self.l0_tables() >= L0_TABLES_MAX
+    }
+
+    /// Waits while maintenance lags behind, and refuses when it cannot get on.
+    async fn catch_up(&self, mut lags: bool) -> Result<(), StoreError> {
+        for _ in 0..CATCH_UP_TRIES_MAX {
+            self.check()?;
+            if !lags && !self.lags() {
+                return Ok(());
+            }
+            if let Some(stall) = self.stall() {
+                return Err(match stall.is_full {
+                    true => StoreError::Full(stall.reason),
+                    false => StoreError::Unavailable(stall.reason),
+                });
+            }
+            self.wakeup.wake();
+            tokio::time::sleep(CATCH_UP_TIME).await;
+            lags = false;
+        }
+        Err(StoreError::Unavailable("writes arrive faster than the disk takes them".to_owned()))
+    }
+
+    /// Steps 2 and 3 of a write. Nothing when there was nothing to commit.
+    fn commit(
+        &self,
+        keys: &[Key],
+        decide: &mut Decide<'_>,
+    ) -> Result<Option<oneshot::Receiver<()>>, Refusal> {
+        let keys: Vec<Vec<u8>> = keys.iter().map(layout::row_key).collect();
+        let _latches = self.latches.take(&keys);
+        self.check()?;
+        // The newest rows, durable or not: whoever holds the latch comes behind them in the log.
+        let row = |key: &Vec<u8>| {
+            Ok(self.tree.get(key, SeqNo::MAX).map_err(read_failure)?.map(Bytes::from))
+        };
+        let rows: Vec<Option<Bytes>> = keys.iter().map(row).collect::<Result<_, StoreError>>()?;
+
+        let write_set = decide(&rows);
+        if write_set.is_empty() {
+            return Ok(None);
+        }
+        write_set.debug_assert_distinct();
+        let state = |log| self.change_logs.state(log, &self.tree);
+        let mut appending = Appending::lock(&write_set.appends, state)?;
+        let taken = self.write(rows_of(write_set, &mut appending)?)?;
+        appending.commit();
+        Ok(Some(taken))
+    }
+
+    /// Takes a place in the log and puts the rows into the memtable.
+    fn write(&self, rows: Vec<Row>) -> Result<oneshot::Receiver<()>, Refusal> {
+        let active = self.active.read();
+        let Appended { sequence, acknowledged, inserting } =
+            self.wal.append(&rows).map_err(|error| match error {
+                AppendError::Lagging => Refusal::Lagging,
+                AppendError::Closed => StoreError::closed().into(),
+                AppendError::Failed(failure) => StoreError::Poisoned(failure).into(),
+            })?;
+        database::insert(&active, sequence, rows);
+        drop(inserting);
+        if !self.written.load(Ordering::Relaxed) {
+            self.written.store(true, Ordering::Relaxed);
+        }
+        if active.size() >= self.tuning.memtable_bytes && !active.is_flagged_for_rotation() {
+            active.flag_rotated();
+            self.wakeup.wake();
+        }
+        Ok(acknowledged)
+    }
+
+    /// Commits rows that need no decision, waiting for room as long as it takes.
+    async fn write_all(&self, rows: Vec<Row>) -> Result<(), StoreError> {
+        let mut lags = false;
+        loop {
+            self.catch_up(lags).await?;
+            match self.write(rows.clone()) {
+                Ok(acknowledged) => return self.acknowledged(acknowledged).await,
+                Err(Refusal::Lagging) => lags = true,
+                Err(Refusal::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Step 4 of a write.
+    async fn acknowledged(&self, acknowledged: oneshot::Receiver<()>) -> Result<(), StoreError> {
+        if acknowledged.await.is_ok() {
+            return Ok(());
+        }
+        self.check()?;
+        Err(StoreError::Ambiguous("the store was closed during a commit".to_owned()))
+    }
+
+    /// The deletes of up to one step of rows between two stored keys.
+    fn deletes(&self, bounds: layout::Bounds) -> Result<Vec<Row>, StoreError> {
+        let rows = self.tree.range(bounds, SeqNo::MAX, None).take(STEP_ROWS);
+        rows.map(|row| Ok((row.key().map_err(read_failure)?, None))).collect()
+    }
+}
+
+/// The rows that a write set changes, change-log records among them.
+fn rows_of(write_set: WriteSet, appending: &mut Appending) -> Result<Vec<Row>, StoreError> {
+    let WriteSet { puts, deletes, appends } = write_set;
+    let mut rows: Vec<Row> = Vec::with_capacity(puts.len() + deletes.len() + appends.len());
+    for (key, value) in puts {
+        rows.push((layout::row_key(&key).into(), Some(value.into())));
+    }
+    for key in deletes {
+        rows.push((layout::row_key(&key).into(), None));
+    }
+    for (log, record) in appends {
+        if let Some(position) = appending.next(log) {
+            rows.push((layout::record_key(log, position).into(), Some(record.into())));
+        }
+    }
+    let is_too_long = |(key, value): &Row| {
+        key.len() > KEY_BYTES_MAX || value.as_ref().is_some_and(|value| u32::try_from(value.len()).is_err())
+    };
+    if let Some((key, _)) = rows.iter().find(|row| is_too_long(row)) {
+        let text = format!("a row with a key of {} bytes is too long to be stored", key.len());
+        return Err(StoreError::Unavailable(text));
+    }
+    Ok(rows)
+}
+
+#[async_trait]
+impl Read for LsmStore {
+    async fn get(&self, keys: &[Key], consistency: Consistency) -> Result<Vec<Option<Bytes>>, StoreError> {
+        let view = self.view()?;
+        view.get(keys, consistency).await
+    }
+
+    async fn scan(
+        &self,
+        range: &Range,
+        direction: Direction,
+        consistency: Consistency,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), StoreError> {
+        let view = self.view()?;
+        view.scan(range, direction, consistency, visit).await
+    }
+}
+
+#[async_trait]
+impl Store for LsmStore {
+    async fn update(&self, keys: &[Key], decide: &mut Decide<'_>) -> Result<(), StoreError> {
+        let database = self.opened()?;
+        let mut lags = false;
+        loop {
+            database.catch_up(lags).await?;
+            match database.commit(keys, decide) {
+                Ok(None) => return Ok(()),
+                Ok(Some(acknowledged)) => return database.acknowledged(acknowledged).await,
+                Err(Refusal::Lagging) => lags = true,
+                Err(Refusal::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    async fn clear(&self, space: Space) -> Result<(), StoreError> {
+        let database = self.opened()?;
+        let (mut start, end) = layout::row_bounds(&Range::all(space));
+        loop {
+            let deletes = database.deletes((start, end.clone()))?;
+            let Some((last, _)) = deletes.last() else { return Ok(()) };
+            // From behind the last removed row, so as not to walk over what was removed before.
+            start = Bound::Excluded(last.to_vec());
+            database.write_all(deletes).await?;
+        }
+    }
+
+    async fn snapshot(&self) -> Result<Arc<dyn Read>, StoreError> {
+        Ok(Arc::new(self.view()?))
+    }
+
+    async fn read_log(
+        &self,
+        log: Log,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
+        self.view()?.read_log(log, after, limit)
+    }
+
+    async fn trim_log(&self, log: Log, through: LogPosition) -> Result<(), StoreError> {
+        let database = self.opened()?;
+        let state = database.change_logs.state(log, &database.tree)?;
+        loop {
+            let trimmed = LogPosition(state.trimmed());
+            if through <= trimmed {
+                return Ok(());
+            }
+            let mut rows = database.deletes(layout::record_bounds(log, trimmed, through))?;
+            let Some((last, _)) = rows.last() else { return Ok(()) };
+            let LogPosition(last) = layout::record_position(last)?;
+            rows.push((layout::trimmed_key(log).into(), Some(last.to_be_bytes().into())));
+            database.write_all(rows).await?;
+            state.set_trimmed(last);
+        }
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        let Some(database) = self.open.write().take() else { return Ok(()) };
+        self.stop(&database);
+        *self.folder.lock() = None;
+        database.check()
+    }
+}
+
+/// The rows of one moment.
+struct View {
+    snapshot: Snapshot,
+    database: Arc<Database>,
+}
+
+impl View {
+    fn read_log(
+        &self,
+        log: Log,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
+        let mut records = Vec::new();
+        let state = self.database.change_logs.state(log, &self.database.tree)?;
+        let after = after.max(LogPosition(state.trimmed()));
+        if after.0 == u64::MAX {
+            return Ok(records);
+        }
+        let bounds = layout::record_bounds(log, after, LogPosition(u64::MAX));
+        for record in self.database.tree.range(bounds, self.snapshot.moment, None).take(limit) {
+            let (key, value) = record.into_inner().map_err(read_failure)?;
+            records.push((layout::record_position(&key)?, Bytes::from(value)));
+        }
+        Ok(records)
+    }
+}
+
+#[async_trait]
+impl Read for View {
+    async fn get(&self, keys: &[Key], _: Consistency) -> Result<Vec<Option<Bytes>>, StoreError> {
+        let row = |key: &Key| {
+            let row: Option<Slice> =
+                self.database.tree.get(layout::row_key(key), self.snapshot.moment).map_err(read_failure)?;
+            Ok(row.map(Bytes::from))
+        };
+        keys.iter().map(row).collect()
+    }
+
+    async fn scan(
+        &self,
+        range: &Range,
+        direction: Direction,
+        _: Consistency,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), StoreError> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        let mut rows = self.database.tree.range(layout::row_bounds(range), self.snapshot.moment, None);
+        let mut next = || match direction {
+            Direction::Forward => rows.next(),
+            Direction::Backward => rows.next_back(),
+        };
+        while let Some(row) = next() {
+            let (key, value) = row.into_inner().map_err(read_failure)?;
+            let (partition, sort) = layout::row_place(&key)?;
+            if visit(KeyRef { partition: &partition, sort }, Bytes::from(value)).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The time that log records carry, for people only: milliseconds since 1970.
+#[allow(clippy::disallowed_methods, reason = "the log's time is told to people and decides nothing")]
+pub(crate) fn write_clock() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}

@@ -1,0 +1,240 @@
+//! Maintenance: the one thread that prepares log segments, flushes, compacts, takes checkpoints and
+//! frees what is no longer needed. It alone changes the manifest and the tree's files.
+//!
+//! A failure here is no end: the work is tried again after a pause, so a full disk or a lack of file
+//! descriptors passes by itself. Meanwhile writes go on as long as there is room for them in the log
+//! and in memory, and are refused after that. Reads go on.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use lsm_tree::AbstractTree;
+use parking_lot::{Condvar, Mutex};
+
+use crate::database::Database;
+use crate::error::is_full;
+use crate::manifest::Manifest;
+use crate::tree;
+use crate::wal::segment::{self, Entry};
+use crate::wal::writer::Prepared;
+
+/// How long nobody has written before an idle flush, at least. At most it is twice as long.
+const QUIET_TIME: Duration = Duration::from_secs(5);
+/// The pause after a failure.
+const RETRY_TIME: Duration = Duration::from_millis(500);
+/// A reader takes about as long at most between finding a version and having read from it.
+const LEAVE_TIME: Duration = Duration::from_millis(5);
+/// A thread that serves requests gets three times as much of a processor. Much less would be too little
+/// where other programs keep the machine busy: writes wait for compactions that lag far behind.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 5;
+
+/// Why maintenance is not getting on.
+#[derive(Clone, Debug)]
+pub(crate) struct Stall {
+    pub(crate) reason: String,
+    pub(crate) is_full: bool,
+}
+
+/// Wakes the maintenance thread.
+#[derive(Default)]
+pub(crate) struct Wakeup {
+    wanted: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Wakeup {
+    pub(crate) fn wake(&self) {
+        let mut wanted = self.wanted.lock();
+        if !*wanted {
+            *wanted = true;
+            self.changed.notify_one();
+        }
+    }
+
+    /// True when it was woken before the time was over.
+    fn wait(&self, time: Duration) -> bool {
+        let mut wanted = self.wanted.lock();
+        if !*wanted {
+            self.changed.wait_for(&mut wanted, time);
+        }
+        std::mem::take(&mut *wanted)
+    }
+}
+
+impl Database {
+    /// The work of the maintenance thread, until the store is closed.
+    pub(crate) fn run_maintenance(&self) {
+        lower_priority();
+        let unwinding = StallOnUnwind(self);
+        let mut pause = Duration::ZERO;
+        while !self.is_stopping() {
+            let woken = self.wakeup.wait(pause);
+            if !woken && pause == QUIET_TIME {
+                self.idle_flush();
+            }
+            pause = self.maintain();
+        }
+        std::mem::forget(unwinding);
+    }
+
+    /// Does what there is to do, once, and tells when to look again.
+    pub(crate) fn maintain(&self) -> Duration {
+        self.urgent_work();
+        if self.stall().is_some() {
+            return RETRY_TIME;
+        }
+        match self.compact_once() {
+            Ok(true) => {
+                self.after_change();
+                return Duration::ZERO;
+            }
+            Ok(false) => {}
+            Err(_) if self.is_stopping() => {}
+            Err(error) => {
+                self.set_stall(&error);
+                return RETRY_TIME;
+            }
+        }
+        match self.reclaim() {
+            true => LEAVE_TIME,
+            false => QUIET_TIME,
+        }
+    }
+
+    /// What writers may be waiting for. A compaction under way calls it too.
+    pub(crate) fn urgent_work(&self) {
+        match self.prepare_segment().map_err(Into::into).and_then(|()| self.flush_all()) {
+            Ok(()) => self.clear_stall(),
+            Err(error) => self.set_stall(&error),
+        }
+        self.serve_checkpoints();
+    }
+
+    fn flush_all(&self) -> Result<(), lsm_tree::Error> {
+        if self.memtable_is_full() {
+            self.rotate();
+        }
+        while self.sealed_count.load(Ordering::Acquire) > 0 && self.flush_oldest()? {
+            self.after_change();
+        }
+        if self.manifest_is_behind.load(Ordering::Acquire) {
+            self.follow_tree()?;
+        }
+        Ok(())
+    }
+
+    fn idle_flush(&self) {
+        if !self.written.swap(false, Ordering::Relaxed) && self.is_worth_an_idle_flush() {
+            self.rotate();
+        }
+    }
+
+    /// After the tree has a new version: the manifest follows, log segments become free, readers go
+    /// on to the new version.
+    pub(crate) fn after_change(&self) {
+        let l0_tables = self.tree.level_table_count(0).unwrap_or(0);
+        self.l0_tables.store(l0_tables, Ordering::Release);
+        self.manifest_is_behind.store(true, Ordering::Release);
+        if let Err(error) = self.follow_tree() {
+            self.set_stall(&error.into());
+        }
+        self.wal.publish_soon();
+        self.reclaim();
+    }
+
+    /// Brings the manifest up to the tree's version, then removes the segments that it makes needless.
+    pub(crate) fn follow_tree(&self) -> io::Result<()> {
+        let flushed = self.flushed.load(Ordering::Acquire);
+        let version = tree::read_current(&self.paths.tree).map_err(io::Error::other)?;
+        let freed = self.wal.closed_below(flushed);
+        self.update_manifest(|manifest| {
+            manifest.tree = version;
+            manifest.flushed = flushed;
+            manifest.segments.retain(|segment| !freed.contains(&segment.number));
+        })?;
+        self.manifest_is_behind.store(false, Ordering::Release);
+        self.wal.forget_closed(&freed);
+        for number in freed {
+            // One that stays belongs to nothing; the next opening moves it aside.
+            let _ = self.fs.remove(&segment::path(&self.paths.log, number));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn update_manifest(&self, change: impl FnOnce(&mut Manifest)) -> io::Result<()> {
+        let mut current = self.manifest.lock();
+        let mut next = current.clone();
+        change(&mut next);
+        next.edition += 1;
+        next.write(&*self.fs, &self.paths.store)?;
+        *current = next;
+        Ok(())
+    }
+
+    /// Makes the next log segment, if it is time: allocated and in the manifest before it is used.
+    fn prepare_segment(&self) -> io::Result<()> {
+        let Some((bytes, too_short)) = self.wal.segment_wanted() else { return Ok(()) };
+        if let Some(Prepared { entry, .. }) = too_short {
+            self.update_manifest(|manifest| manifest.segments.retain(|segment| *segment != entry))?;
+            let _ = self.fs.remove(&segment::path(&self.paths.log, entry.number));
+        }
+        let last = self.manifest.lock().segments.iter().map(|segment| segment.number).max();
+        let entry = Entry { number: last.unwrap_or(0) + 1, bytes };
+        let file = segment::prepare(&*self.fs, &self.paths.log, entry, true)?;
+        self.update_manifest(|manifest| manifest.segments.push(entry))?;
+        self.wal.offer(Prepared { entry, file }, self.tuning.segment_bytes);
+        Ok(())
+    }
+
+    pub(crate) fn stall(&self) -> Option<Stall> {
+        self.stall.lock().clone()
+    }
+
+    fn clear_stall(&self) {
+        if self.stall.lock().take().is_some() {
+            tracing::info!("maintenance goes on");
+        }
+    }
+
+    fn set_stall(&self, error: &lsm_tree::Error) {
+        let is_full = matches!(error, lsm_tree::Error::Io(error) if is_full(error));
+        let stall = Stall { reason: error.to_string(), is_full };
+        let mut current = self.stall.lock();
+        if current.as_ref().is_none_or(|current| current.reason != stall.reason) {
+            tracing::error!("maintenance fails and is tried again: {}", stall.reason);
+        }
+        *current = Some(stall);
+    }
+}
+
+/// A panic on the maintenance thread must be seen by those who wait for it.
+struct StallOnUnwind<'a>(&'a Database);
+
+impl Drop for StallOnUnwind<'_> {
+    fn drop(&mut self) {
+        let error = io::Error::other("the maintenance thread ended by a fault in the program");
+        self.0.set_stall(&error.into());
+    }
+}
+
+pub(crate) fn spawn(database: &Arc<Database>) -> io::Result<std::thread::JoinHandle<()>> {
+    let database = Arc::clone(database);
+    std::thread::Builder::new().name("maintenance".to_owned()).spawn(move || database.run_maintenance())
+}
+
+/// On Linux each thread has a priority of its own, elsewhere the process has one.
+#[cfg(target_os = "linux")]
+fn lower_priority() {
+    use rustix::process::{getpriority_process, setpriority_process};
+
+    let lowered = getpriority_process(None).and_then(|now| setpriority_process(None, now + NICENESS));
+    if let Err(error) = lowered {
+        tracing::debug!("maintenance keeps its priority: {error}");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lower_priority() {}

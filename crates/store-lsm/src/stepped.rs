@@ -1,0 +1,91 @@
+//! The store without its threads, for simulations: the caller decides who does the next piece of work,
+//! so that a run can be repeated from its seed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use store::{Decide, Key, Read, StoreError};
+use tokio::sync::oneshot;
+
+use crate::database::Database;
+use crate::folder::Folder;
+use crate::vfs::FileSystem;
+use crate::wal::writer::Writer;
+use crate::{OpenError, Options, Refusal};
+
+pub struct Stepped {
+    database: Arc<Database>,
+    writer: Writer,
+    _folder: Folder,
+}
+
+/// A commit that was taken: answered when it is durable, or never.
+pub struct Pending(oneshot::Receiver<()>);
+
+impl Pending {
+    /// Whether the commit was acknowledged, if that is known.
+    pub fn outcome(&mut self) -> Option<bool> {
+        match self.0.try_recv() {
+            Ok(()) => Some(true),
+            Err(oneshot::error::TryRecvError::Empty) => None,
+            Err(oneshot::error::TryRecvError::Closed) => Some(false),
+        }
+    }
+}
+
+impl Stepped {
+    pub fn open(fs: Arc<dyn FileSystem>, path: &Path, options: &Options) -> Result<Stepped, OpenError> {
+        let folder = Folder::take(path)?;
+        let (database, writer) = Database::open(fs, path, options)?;
+        Ok(Stepped { database, writer, _folder: folder })
+    }
+
+    /// Commits without waiting. Nothing when there is no room just now, or nothing to commit.
+    pub fn update(&self, keys: &[Key], decide: &mut Decide<'_>) -> Result<Option<Pending>, StoreError> {
+        if self.database.lags() {
+            return Ok(None);
+        }
+        match self.database.commit(keys, decide) {
+            Ok(pending) => Ok(pending.map(Pending)),
+            Err(Refusal::Lagging) => Ok(None),
+            Err(Refusal::Error(error)) => Err(error),
+        }
+    }
+
+    /// One piece of the log thread's work. False when there is none.
+    pub fn step_log(&mut self) -> bool {
+        self.database.wal.step(&mut self.writer, false)
+    }
+
+    /// All of the log thread's work, and then the maintenance thread's.
+    pub fn maintain(&mut self) {
+        self.database.wal.sync_soon();
+        while self.step_log() {}
+        if self.database.wal.failure().is_none() {
+            self.database.maintain();
+        }
+    }
+
+    /// Seals the memtable, however small it is.
+    pub fn rotate(&self) {
+        self.database.rotate();
+    }
+
+    pub fn checkpoint(&mut self, target: &Path) -> std::io::Result<()> {
+        self.database.wal.sync_soon();
+        while self.step_log() {}
+        self.database.checkpoint(target)
+    }
+
+    /// The rows that are visible now.
+    pub fn view(&self) -> Arc<dyn Read> {
+        Arc::new(self.database.view())
+    }
+
+    pub fn value(&self, key: &Key) -> Result<Option<Bytes>, StoreError> {
+        let key = crate::layout::row_key(key);
+        let row = lsm_tree::AbstractTree::get(&self.database.tree, key, self.database.snapshots.visible());
+        Ok(row.map_err(crate::error::read_failure)?.map(Bytes::from))
+    }
+}

@@ -1,0 +1,248 @@
+//! The tree: how lsm-tree is set up, and whether its files are those that there must be.
+//!
+//! ```text
+//! tree/current       8 bytes: the number of the version; 16: the checksum of its file; 1: 0
+//! tree/v42           the version: which tables there are, on which level, with their checksums
+//! tree/tables/9      a table; its last 38 bytes and what they point to tell its parts, each part
+//!                    has a checksum, and the version has one of the whole file
+//! ```
+//!
+//! lsm-tree itself checks a part when it reads it, trusts `current` and the version file, and removes
+//! what it does not know. So everything that can be checked without reading all data is checked here
+//! before lsm-tree sees the folder.
+
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use lsm_tree::compaction::{Factory, Leveled};
+use lsm_tree::config::{
+    BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry, PartitioningPolicy,
+    PinningPolicy, RestartIntervalPolicy,
+};
+use lsm_tree::{AnyTree, Cache, Checksum, CompressionType, Config, DescriptorTable, SequenceNumberCounter, Table};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::error::OpenError;
+use crate::folder::{Paths, TREE};
+use crate::manifest::TreeVersion;
+use crate::wal::record::number;
+
+pub(crate) const TABLES: &str = "tables";
+const CURRENT: &str = "current";
+const CURRENT_BYTES: usize = 25;
+/// Open table files that are kept for the next read.
+const OPEN_TABLES_MAX: usize = 512;
+/// So many tables of level 0 are merged at once into the next level. A query has to look into each of them.
+const L0_TABLES: u8 = 2;
+/// How large the tables of the levels below become. Level 1 takes as many as are merged into it at
+/// once, 128 MiB, and each level below ten times as much.
+pub(crate) const TABLE_BYTES: u64 = 64 << 20;
+
+/// What is looked for is mostly there, and where it is no filter could help: only the levels above
+/// the last one have filters, small enough to stay in memory. The block index of a large table is read
+/// by parts: as a whole, a megabyte for each table, it would push everything else out of the cache.
+pub(crate) fn open(
+    path: &Path,
+    cache_bytes: u64,
+    sequence: SequenceNumberCounter,
+    filter: Option<Arc<dyn Factory>>,
+) -> Result<lsm_tree::Tree, lsm_tree::Error> {
+    use CompressionType::{Lz4, None as Plain};
+
+    // lsm-tree raises the second counter with each version. Ours must not show commits before they
+    // are durable, so it gets one that nobody reads.
+    let config = Config::new(path, sequence, SequenceNumberCounter::default())
+        .use_cache(Arc::new(Cache::with_capacity_bytes(cache_bytes)))
+        .use_descriptor_table(Some(Arc::new(DescriptorTable::new(OPEN_TABLES_MAX))))
+        .expect_point_read_hits(true)
+        .data_block_restart_interval_policy(RestartIntervalPolicy::new([10, 16]))
+        .data_block_compression_policy(CompressionPolicy::new([Plain, Plain, Lz4]))
+        .filter_policy(FilterPolicy::new([
+            FilterPolicyEntry::Bloom(BloomConstructionPolicy::FalsePositiveRate(0.0001)),
+            FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0)),
+        ]))
+        .filter_block_pinning_policy(PinningPolicy::all(true))
+        .filter_block_partitioning_policy(PartitioningPolicy::all(false))
+        .index_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+        .with_compaction_filter_factory(filter);
+    match config.open()? {
+        AnyTree::Standard(tree) => Ok(tree),
+        AnyTree::Blob(_) => Err(lsm_tree::Error::Unrecoverable),
+    }
+}
+
+pub(crate) fn strategy(table_bytes: u64) -> Arc<Leveled> {
+    Arc::new(Leveled::default().with_l0_threshold(L0_TABLES).with_table_target_size(table_bytes))
+}
+
+/// The files of a tree, found to be those that there must be.
+#[derive(Debug)]
+pub(crate) struct TreeFiles {
+    pub(crate) version: TreeVersion,
+    pub(crate) tables: Vec<TableEntry>,
+    /// Files that belong to no version: an unfinished flush or compaction, or what one has replaced.
+    pub(crate) orphans: Vec<String>,
+}
+
+/// A table, as the version file names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TableEntry {
+    pub(crate) id: u64,
+    pub(crate) checksum: u128,
+    pub(crate) global_sequence: u64,
+}
+
+impl TableEntry {
+    pub(crate) fn file_name(&self) -> String {
+        format!("{TABLES}/{}", self.id)
+    }
+
+    /// The table, with its parts checked as far as that needs none of its rows.
+    pub(crate) fn open(&self, tree: &Path) -> Result<Table, String> {
+        let path = tree.join(self.file_name());
+        check_parts(&path).map_err(|error| error.to_string())?;
+        let cache = Arc::new(Cache::with_capacity_bytes(0));
+        let checksum = Checksum::from_raw(self.checksum);
+        let table = Table::recover(path, checksum, self.global_sequence, 0, cache, None, false, false)
+            .map_err(|error| error.to_string())?;
+        if table.id() != self.id {
+            return Err(format!("is table {} under another name", table.id()));
+        }
+        Ok(table)
+    }
+}
+
+/// Checks all files of the tree, without reading the rows of tables. `least` is the version that
+/// the manifest names.
+pub(crate) fn check_files(paths: &Paths, least: TreeVersion) -> Result<TreeFiles, OpenError> {
+    let damaged =
+        |file: &str, what: &str| OpenError::damaged(&paths.data, format!("{TREE}/{file}"), what);
+    let version = read_current(&paths.tree)
+        .map_err(|what| damaged(CURRENT, &what))?;
+    if version.number < least.number || (version.number == least.number && version != least) {
+        let what = format!("names version {}, the manifest version {}", version.number, least.number);
+        return Err(damaged(CURRENT, &what));
+    }
+    let version_file = format!("v{}", version.number);
+    let tables = read_version(&paths.tree.join(&version_file), version.checksum)
+        .map_err(|what| damaged(&version_file, &what))?;
+    for table in &tables {
+        table.open(&paths.tree).map_err(|what| damaged(&table.file_name(), &what))?;
+    }
+    let orphans = find_orphans(&paths.tree, &version_file, &tables)
+        .map_err(|error| OpenError::io(&paths.data, error))?
+        .map_err(|foreign| damaged(&foreign, "does not belong here"))?;
+    Ok(TreeFiles { version, tables, orphans })
+}
+
+/// The version that `current` names. What is wrong is the error.
+pub(crate) fn read_current(tree: &Path) -> Result<TreeVersion, String> {
+    let bytes = read_file(&tree.join(CURRENT))?;
+    if bytes.len() != CURRENT_BYTES || bytes[24] != 0 {
+        return Err("names no version of the tree".to_owned());
+    }
+    let checksum = u128::from_le_bytes(*bytes[8..].first_chunk().expect("25 bytes"));
+    Ok(TreeVersion { number: number(&bytes), checksum })
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "is missing".to_owned(),
+        _ => error.to_string(),
+    })
+}
+
+/// The tables of a version, after its file was found to have this checksum.
+pub(crate) fn read_version(path: &Path, checksum: u128) -> Result<Vec<TableEntry>, String> {
+    let bytes = read_file(path)?;
+    if xxh3_128(&bytes) != checksum {
+        return Err("its checksum is wrong".to_owned());
+    }
+    let unreadable = |error: &dyn std::fmt::Display| format!("cannot be read: {error}");
+    let archive = sfa::Reader::new(path).map_err(|error| unreadable(&format!("{error:?}")))?;
+    let section = archive.toc().section(b"tables").ok_or("names no tables")?;
+    let mut reader = section.buf_reader(path).map_err(|error| unreadable(&error))?;
+    read_tables(&mut reader).map_err(|error| unreadable(&error))
+}
+
+/// Levels of runs of tables: a count of each, then the tables of the run.
+fn read_tables(reader: &mut impl Read) -> io::Result<Vec<TableEntry>> {
+    let mut tables = Vec::new();
+    let [levels] = read_bytes(reader)?;
+    for _ in 0..levels {
+        let [runs] = read_bytes(reader)?;
+        for _ in 0..runs {
+            for _ in 0..u32::from_le_bytes(read_bytes(reader)?) {
+                let id = u64::from_le_bytes(read_bytes(reader)?);
+                let [_kind] = read_bytes(reader)?;
+                let checksum = u128::from_le_bytes(read_bytes(reader)?);
+                let global_sequence = u64::from_le_bytes(read_bytes(reader)?);
+                tables.push(TableEntry { id, checksum, global_sequence });
+            }
+        }
+    }
+    Ok(tables)
+}
+
+fn read_bytes<const N: usize>(reader: &mut impl Read) -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    reader.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Checks the end of a table, which tells its parts: lsm-tree would trust the count of parts before
+/// it has checked it.
+fn check_parts(path: &Path) -> io::Result<()> {
+    const TRAILER_BYTES: u64 = 38;
+    const MAGIC: &[u8] = b"SFA!\x01\x00";
+
+    let damaged = || io::Error::new(io::ErrorKind::InvalidData, "its end is damaged or cut off");
+    let file = match fs::File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(io::Error::other("is missing")),
+        file => file?,
+    };
+    let length = file.metadata()?.len();
+    let trailer_start = length.checked_sub(TRAILER_BYTES).ok_or_else(damaged)?;
+    let mut trailer = [0; TRAILER_BYTES as usize];
+    file.read_exact_at(&mut trailer, trailer_start)?;
+    let checksum = u128::from_le_bytes(*trailer[6..].first_chunk().ok_or_else(damaged)?);
+    let (start, bytes) = (number(&trailer[22..30]), number(&trailer[30..38]));
+    if !trailer.starts_with(MAGIC) || start.checked_add(bytes) != Some(trailer_start) {
+        return Err(damaged());
+    }
+    let mut contents = vec![0; bytes as usize];
+    file.read_exact_at(&mut contents, start)?;
+    if xxh3_128(&contents) == checksum { Ok(()) } else { Err(damaged()) }
+}
+
+/// What is in the folder but belongs to no version, or else the name of something foreign.
+fn find_orphans(
+    tree: &Path,
+    version_file: &str,
+    tables: &[TableEntry],
+) -> io::Result<Result<Vec<String>, String>> {
+    let mut orphans = Vec::new();
+    for entry in fs::read_dir(tree)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let is_version = name.strip_prefix('v').is_some_and(|number| number.parse::<u64>().is_ok());
+        if name == TABLES || name == CURRENT || name == version_file {
+        } else if is_version || name.starts_with(".tmp") {
+            orphans.push(name);
+        } else {
+            return Ok(Err(name));
+        }
+    }
+    for entry in fs::read_dir(tree.join(TABLES))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        match name.parse::<u64>() {
+            Ok(id) if id.to_string() != name => return Ok(Err(format!("{TABLES}/{name}"))),
+            Ok(id) if tables.iter().any(|table| table.id == id) => {}
+            Ok(_) => orphans.push(format!("{TABLES}/{name}")),
+            Err(_) => return Ok(Err(format!("{TABLES}/{name}"))),
+        }
+    }
+    Ok(Ok(orphans))
+}

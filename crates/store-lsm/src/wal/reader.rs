@@ -1,0 +1,233 @@
+//! Reading the log back: opening, `verify` and `repair` all go by this file.
+//!
+//! The rule, in the words of `docs/store-format.md`:
+//! - The log is its segments in the order of the manifest. Records are numbered without a gap.
+//! - It ends at the first place where no whole record with the next number stands. What follows is
+//!   a *torn tail* if no whole record behind it, and no mark, says that the log was durable beyond
+//!   that place. Otherwise it is *damage*.
+//! - Only the last segment that holds a record may have a torn tail.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use super::mark;
+use super::record::{self, ALIGNMENT, Row};
+use super::segment::{self, Entry, HEADER_BYTES};
+use crate::vfs::FileSystem;
+
+/// Why a log cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Damage {
+    /// The name of the file, below the folder of the log.
+    pub(crate) file: String,
+    pub(crate) what: String,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.what)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    Damage(Damage),
+    Io { file: String, error: io::Error },
+}
+
+/// A record that was never completed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TornTail {
+    pub(crate) segment: u64,
+    pub(crate) offset: u64,
+    /// From there up to the last byte that is not zero.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Where a log ends, and what it is made of.
+#[derive(Debug, Default)]
+pub(crate) struct LogEnd {
+    /// The segment to go on in, unless no segment holds a record yet, and the offset in it.
+    pub(crate) segment: Option<(Entry, u64)>,
+    /// The last record, or 0.
+    pub(crate) record: u64,
+    /// When it was written.
+    pub(crate) time: u64,
+    pub(crate) records: u64,
+    pub(crate) torn: Option<TornTail>,
+    /// The segments with the last sequence number in or before each.
+    pub(crate) sequences: Vec<(u64, u64)>,
+}
+
+/// One commit, as it comes back.
+pub(crate) type VisitCommit<'a> = dyn FnMut(u64, Vec<Row>) + 'a;
+
+/// Reads the whole log and shows each commit, in order. Nothing is changed.
+pub(crate) fn read_log(
+    fs: &dyn FileSystem,
+    folder: &Path,
+    store: u64,
+    segments: &[Entry],
+    visit: &mut VisitCommit<'_>,
+) -> Result<LogEnd, ReadError> {
+    let durable = read_mark(fs, folder, store)?;
+    let mut end = LogEnd::default();
+    let mut sequence = 0;
+    // The segment with the end of the log, while none after it holds a record.
+    let mut open: Option<(Entry, Scan)> = None;
+    let mut unused = None;
+    for &entry in segments {
+        let bytes = read_file(fs, folder, &segment::file_name(entry.number))?;
+        let expected = open.as_ref().map(|(_, scan)| scan.next);
+        let mut commits = |number, rows: Vec<Row>| {
+            sequence = number;
+            visit(number, rows);
+        };
+        let Some(scan) = Scan::of(&bytes, entry, store, expected, &mut commits)? else {
+            unused.get_or_insert(entry);
+            continue;
+        };
+        if let Some(unused) = unused {
+            return Err(damage(unused.number, "is empty, but later segments are not"));
+        }
+        end.records += scan.next - scan.first;
+        end.sequences.push((entry.number, sequence));
+        open = Some((entry, scan));
+    }
+    let Some((entry, scan)) = open else {
+        if durable > 0 {
+            let what = format!("has no record, but the log was durable up to record {durable}");
+            return Err(damage(segments.first().map_or(0, |first| first.number), &what));
+        }
+        return Ok(end);
+    };
+    let last = scan.next - 1;
+    if last < durable {
+        let what = format!(
+            "record {} at byte {} cannot be read, and the log was durable up to record {durable}",
+            scan.next, scan.end
+        );
+        return Err(damage(entry.number, &what));
+    }
+    end.torn = scan.torn_tail(entry)?;
+    end.segment = Some((entry, scan.end as u64));
+    (end.record, end.time) = (last, scan.time);
+    Ok(end)
+}
+
+fn damage(segment: u64, what: &str) -> ReadError {
+    ReadError::Damage(Damage { file: segment::file_name(segment), what: what.to_owned() })
+}
+
+fn read_mark(fs: &dyn FileSystem, folder: &Path, store: u64) -> Result<u64, ReadError> {
+    let bytes = read_file(fs, folder, mark::FILE_NAME)?;
+    mark::read(&bytes, store).ok_or_else(|| {
+        let what = "does not say up to where the log was durable".to_owned();
+        ReadError::Damage(Damage { file: mark::FILE_NAME.to_owned(), what })
+    })
+}
+
+fn read_file(fs: &dyn FileSystem, folder: &Path, name: &str) -> Result<Vec<u8>, ReadError> {
+    let read = fs.open_to_read(&folder.join(name)).and_then(|file| file.read_all());
+    read.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            ReadError::Damage(Damage { file: name.to_owned(), what: "is missing".to_owned() })
+        }
+        _ => ReadError::Io { file: name.to_owned(), error },
+    })
+}
+
+/// What one segment holds.
+struct Scan {
+    first: u64,
+    /// The number of the record that would come next.
+    next: u64,
+    /// Where it would stand.
+    end: usize,
+    time: u64,
+    /// Whole records behind the end.
+    behind: Vec<record::Header>,
+    /// From the end to the last byte that is not zero.
+    tail: Vec<u8>,
+}
+
+impl Scan {
+    /// Nothing when the segment was prepared and never used.
+    fn of(
+        bytes: &[u8],
+        entry: Entry,
+        store: u64,
+        expected: Option<u64>,
+        visit: &mut VisitCommit<'_>,
+    ) -> Result<Option<Scan>, ReadError> {
+        if bytes.len() as u64 != entry.bytes {
+            let what = format!("has {} bytes instead of {}", bytes.len(), entry.bytes);
+            return Err(damage(entry.number, &what));
+        }
+        let Some(header) = segment::Header::decode(bytes, store) else {
+            return match whole_records(bytes, store).is_empty() {
+                true => Ok(None),
+                false => Err(damage(entry.number, "its header is damaged")),
+            };
+        };
+        if header.entry != entry {
+            let found = header.entry.number;
+            return Err(damage(entry.number, &format!("is segment {found} under another name")));
+        }
+        if let Some(expected) = expected
+            && expected != header.first
+        {
+            let what = format!("begins with record {}, but the one before ends before record {expected}", header.first);
+            return Err(damage(entry.number, &what));
+        }
+        let (mut next, mut position, mut time) = (header.first, HEADER_BYTES, header.time);
+        while let Some((head, body, length)) = record::read(&bytes[position..], store)
+            && (head.segment, head.number) == (entry.number, next)
+        {
+            let commits = record::decode_commits(body)
+                .ok_or_else(|| damage(entry.number, &format!("record {next} is not made of commits")))?;
+            commits.into_iter().for_each(|(sequence, rows)| visit(sequence, rows));
+            (next, position, time) = (next + 1, position + length, head.time);
+        }
+        let rest = &bytes[position..];
+        let tail_bytes = rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let (tail, behind) = (rest[..tail_bytes].to_vec(), whole_records(rest, store));
+        Ok(Some(Scan { first: header.first, next, end: position, time, behind, tail }))
+    }
+
+    /// What stands behind the end: nothing, a torn tail, or damage.
+    fn torn_tail(&self, entry: Entry) -> Result<Option<TornTail>, ReadError> {
+        if self.tail.is_empty() {
+            return Ok(None);
+        }
+        let proof = self.behind.iter().find(|header| header.durable >= self.next || header.number < self.next);
+        if let Some(proof) = proof {
+            let what = format!(
+                "record {} at byte {} cannot be read, but record {} stands behind it",
+                self.next, self.end, proof.number
+            );
+            return Err(damage(entry.number, &what));
+        }
+        let tail = TornTail { segment: entry.number, offset: self.end as u64, bytes: self.tail.clone() };
+        Ok(Some(tail))
+    }
+}
+
+/// The headers of all whole records in `bytes`, at whatever place.
+fn whole_records(bytes: &[u8], store: u64) -> Vec<record::Header> {
+    each_whole_record(bytes, store).map(|(header, _)| header).collect()
+}
+
+/// Every whole record in `bytes`, at whatever place: `repair` saves what it can.
+pub(crate) fn each_whole_record(
+    bytes: &[u8],
+    store: u64,
+) -> impl Iterator<Item = (record::Header, &[u8])> {
+    let places = memchr::memmem::find_iter(bytes, &record::MAGIC);
+    // Both whole segments and their tails begin at a multiple of the alignment.
+    places.filter(|place| place.is_multiple_of(ALIGNMENT)).filter_map(move |place| {
+        let (header, body, _) = record::read(&bytes[place..], store)?;
+        Some((header, body))
+    })
+}

@@ -1,0 +1,95 @@
+//! A segment of the log: a file of fixed length, allocated before it is needed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::record::number;
+use crate::vfs::{File, FileSystem, write_zeros};
+
+const MAGIC: [u8; 8] = *b"LODEWAL1";
+pub(crate) const HEADER_BYTES: usize = 64;
+const SUFFIX: &str = ".wal";
+
+/// What the manifest says about a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) number: u64,
+    /// The length of its file.
+    pub(crate) bytes: u64,
+}
+
+/// The start of a segment's file, written together with its first record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) entry: Entry,
+    /// The number of its first record.
+    pub(crate) first: u64,
+    /// Milliseconds since 1970.
+    pub(crate) time: u64,
+}
+
+pub(crate) fn file_name(number: u64) -> String {
+    format!("{number:08}{SUFFIX}")
+}
+
+pub(crate) fn path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(file_name(number))
+}
+
+/// The number of a segment, from the name of its file.
+pub(crate) fn number_of(name: &str) -> Option<u64> {
+    let number = name.strip_suffix(SUFFIX)?.parse().ok()?;
+    (file_name(number) == name).then_some(number)
+}
+
+impl Header {
+    pub(crate) fn encode(&self, store: u64) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..16].copy_from_slice(&store.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.entry.number.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.first.to_le_bytes());
+        bytes[32..40].copy_from_slice(&self.entry.bytes.to_le_bytes());
+        bytes[40..48].copy_from_slice(&self.time.to_le_bytes());
+        let checksum = xxh3_64_with_seed(&bytes[..56], store);
+        bytes[56..].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8], store: u64) -> Option<Header> {
+        let bytes: &[u8; HEADER_BYTES] = bytes.first_chunk()?;
+        if bytes[..8] != MAGIC || number(&bytes[56..]) != xxh3_64_with_seed(&bytes[..56], store) {
+            return None;
+        }
+        let entry = Entry { number: number(&bytes[16..24]), bytes: number(&bytes[32..40]) };
+        Some(Header { entry, first: number(&bytes[24..32]), time: number(&bytes[40..48]) })
+    }
+}
+
+/// Makes the file of a segment, with room for all that will be written to it. Zeros in it cost a
+/// while now and spare every later sync the file system's own records of where the data lies.
+pub(crate) fn prepare(
+    fs: &dyn FileSystem,
+    folder: &Path,
+    entry: Entry,
+    zeros: bool,
+) -> io::Result<Arc<dyn File>> {
+    let path = path(folder, entry.number);
+    let prepared = fs.create(&path).and_then(|file| {
+        file.allocate(entry.bytes)?;
+        if zeros {
+            write_zeros(&*file, 0, entry.bytes)?;
+        }
+        file.sync()?;
+        fs.sync_folder(folder)?;
+        Ok(file)
+    });
+    if prepared.is_err() {
+        // A full disk: what was allocated is given back.
+        let _ = fs.remove(&path);
+    }
+    prepared
+}

@@ -1,0 +1,185 @@
+//! Appends records to segments, and syncs them. One thread has the writer.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::mark::Mark;
+use super::reader::LogEnd;
+use super::record;
+use super::segment::{self, Entry, HEADER_BYTES};
+use crate::vfs::{File, FileSystem};
+
+/// A segment that is ready for its first record.
+pub(crate) struct Prepared {
+    pub(crate) entry: Entry,
+    pub(crate) file: Arc<dyn File>,
+}
+
+pub(crate) struct Writer {
+    store: u64,
+    clock: fn() -> u64,
+    current: Option<Current>,
+    /// The last record that was written.
+    record: u64,
+    /// The last one that is durable.
+    durable: u64,
+    mark: Mark,
+    mark_is_synced: bool,
+    unsynced_bytes: u64,
+}
+
+struct Current {
+    entry: Entry,
+    file: Arc<dyn File>,
+    position: u64,
+}
+
+/// Where the log stands, for a checkpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DurableEnd {
+    pub(crate) segment: u64,
+    pub(crate) offset: u64,
+    pub(crate) record: u64,
+}
+
+impl Writer {
+    /// Goes on where the log ends. What was read back is made durable first, for a killed process
+    /// may have left it to the operating system.
+    pub(crate) fn open(
+        fs: &dyn FileSystem,
+        folder: &Path,
+        store: u64,
+        end: &LogEnd,
+        clock: fn() -> u64,
+    ) -> io::Result<Writer> {
+        let mut current = None;
+        if let Some((entry, position)) = end.segment {
+            let file = fs.open(&segment::path(folder, entry.number))?;
+            file.sync()?;
+            current = Some(Current { entry, file, position });
+        }
+        let mut mark = Mark::open(fs, folder, store)?;
+        for _ in 0..2 {
+            mark.write(end.record, end.time)?;
+            mark.sync()?;
+        }
+        let (record, durable) = (end.record, end.record);
+        Ok(Writer { store, clock, current, record, durable, mark, mark_is_synced: true, unsynced_bytes: 0 })
+    }
+
+    /// How many bytes the current segment has left.
+    pub(crate) fn room(&self) -> u64 {
+        self.current.as_ref().map_or(0, |current| current.entry.bytes - current.position)
+    }
+
+    /// Makes a record of `buffer`, which has room for the header, and writes it. The next segment is
+    /// taken when the current one is full; then the answer is the number of the one that was closed.
+    pub(crate) fn append(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        next: impl FnOnce() -> Option<Prepared>,
+    ) -> io::Result<Option<u64>> {
+        let bytes = record::record_bytes(buffer.len() - record::HEADER_BYTES) as u64;
+        if bytes <= self.room() {
+            self.write(buffer, 0)?;
+            return Ok(None);
+        }
+        // Only the last segment may ever end in a torn record.
+        self.sync()?;
+        let closed = self.current.take().map(|current| current.entry.number);
+        let Prepared { entry, file } = next().ok_or_else(|| io::Error::other("no log segment is ready"))?;
+        self.current = Some(Current { entry, file, position: 0 });
+        self.write(buffer, HEADER_BYTES)?;
+        Ok(closed)
+    }
+
+    /// Writes a record, behind the segment's header if it is the first.
+    fn write(&mut self, buffer: &mut Vec<u8>, segment_header_bytes: usize) -> io::Result<()> {
+        let current = self.current.as_mut().ok_or_else(|| io::Error::other("there is no log segment"))?;
+        let (number, time) = (self.record + 1, (self.clock)());
+        let header = record::Header {
+            body_bytes: 0,
+            segment: current.entry.number,
+            number,
+            durable: self.durable,
+            time,
+        };
+        record::finish(buffer, self.store, header);
+        if segment_header_bytes > 0 {
+            let header = segment::Header { entry: current.entry, first: number, time };
+            let bytes = [&header.encode(self.store)[..], buffer].concat();
+            current.file.write_all_at(&bytes, 0)?;
+        } else {
+            current.file.write_all_at(buffer, current.position)?;
+        }
+        current.position += (segment_header_bytes + buffer.len()) as u64;
+        self.unsynced_bytes += buffer.len() as u64;
+        self.record = number;
+        Ok(())
+    }
+
+    /// Makes everything durable that was written, and says so in the mark.
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
+        if let Some(current) = &self.current
+            && self.durable < self.record
+        {
+            current.file.sync()?;
+            (self.durable, self.unsynced_bytes) = (self.record, 0);
+            self.mark.write(self.durable, (self.clock)())?;
+            self.mark_is_synced = false;
+        }
+        Ok(())
+    }
+
+    /// Makes the mark durable too, when the log comes to rest.
+    pub(crate) fn rest(&mut self) -> io::Result<()> {
+        self.sync()?;
+        if !self.mark_is_synced {
+            self.mark.sync()?;
+            self.mark_is_synced = true;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_synced(&self) -> bool {
+        self.durable == self.record
+    }
+
+    pub(crate) fn unsynced_bytes(&self) -> u64 {
+        self.unsynced_bytes
+    }
+
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.mark_is_synced && self.is_synced()
+    }
+
+    /// Where the log stands, as far as it is durable.
+    pub(crate) fn durable_end(&self) -> DurableEnd {
+        match &self.current {
+            Some(current) if self.is_synced() => DurableEnd {
+                segment: current.entry.number,
+                offset: current.position,
+                record: self.record,
+            },
+            _ => DurableEnd::default(),
+        }
+    }
+}
+
+/// Keeps the bytes of a torn tail in a file of their own, then makes zeros of them, so that the log
+/// ends cleanly.
+pub(crate) fn cut_torn_tail(
+    fs: &dyn FileSystem,
+    folder: &Path,
+    aside: &Path,
+    torn: &super::reader::TornTail,
+) -> io::Result<PathBuf> {
+    let name = format!("torn-{:08}-{}", torn.segment, torn.offset);
+    let kept = aside.join(name);
+    fs.replace(&kept, &torn.bytes)?;
+    let file = fs.open(&segment::path(folder, torn.segment))?;
+    crate::vfs::write_zeros(&*file, torn.offset, torn.offset + torn.bytes.len() as u64)?;
+    file.sync()?;
+    Ok(kept)
+}

@@ -1,0 +1,48 @@
+//! What the tests of the data folder share: rows that tell whether everything is there.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use store::{Consistency, Key, Log, LogPosition, Partition, Position, Read, Space, Store, WriteSet};
+use store_lsm::{LsmStore, OpenError, Options};
+
+pub const LOG: Log = Log(1);
+
+pub fn open(folder: &Path) -> Result<LsmStore, OpenError> {
+    LsmStore::open(folder, Options::default())
+}
+
+pub fn row(number: u64) -> Key {
+    let position = Position { partition: Partition::FIRST, sort: number.to_be_bytes().to_vec() };
+    Key { space: Space(1), position }
+}
+
+/// Commits the rows `numbers`, each alone and with a log record.
+pub async fn write(store: &LsmStore, numbers: std::ops::Range<u64>) {
+    for number in numbers {
+        let mut decide = |_: &[Option<Bytes>]| WriteSet {
+            puts: vec![(row(number), Bytes::from(format!("row {number}")))],
+            appends: vec![(LOG, Bytes::from(format!("record {number}")))],
+            ..WriteSet::default()
+        };
+        store.update(&[row(number)], &mut decide).await.expect("a write succeeds");
+    }
+}
+
+/// How many rows there are from 0 on. None may be wrong, none beyond the first missing one present,
+/// and the log must agree.
+pub async fn count(store: &LsmStore) -> u64 {
+    let keys: Vec<Key> = (0..1000).map(row).collect();
+    let rows = store.get(&keys, Consistency::Latest).await.expect("a read succeeds");
+    let count = rows.iter().take_while(|row| row.is_some()).count();
+    for (number, found) in rows.into_iter().enumerate() {
+        let expected = (number < count).then(|| Bytes::from(format!("row {number}")));
+        assert_eq!(found, expected, "row {number} of {count}");
+    }
+    let records = store.read_log(LOG, LogPosition(0), usize::MAX).await.expect("a log is read");
+    let expected: Vec<(LogPosition, Bytes)> = (0..count as u64)
+        .map(|number| (LogPosition(number + 1), Bytes::from(format!("record {number}"))))
+        .collect();
+    assert_eq!(records, expected);
+    count as u64
+}
