@@ -27,11 +27,11 @@ use crate::manifest::{self, Manifest};
 use crate::reclamation::Reclamation;
 use crate::snapshot::Snapshots;
 use crate::tree::{self, TreeFiles};
-use crate::vfs::FileSystem;
+use crate::vfs::{Disk, FileSystem};
 use crate::wal::reader::{self, LogEnd};
 use crate::wal::record::Row;
 use crate::wal::segment::{self, Entry};
-use crate::wal::writer::{self, Prepared, Writer};
+use crate::wal::writer::{self, DurableEnd, Prepared, Writer};
 use crate::wal::{Wal, mark};
 use crate::{Options, Tuning, write_clock};
 
@@ -64,6 +64,8 @@ pub(crate) struct Database {
     /// Somebody has written since maintenance last looked.
     pub(crate) written: AtomicBool,
     stopping: AtomicBool,
+    /// Where the tree has its folder when the store is only read.
+    scratch: Option<tempfile::TempDir>,
 }
 
 /// What a folder was found to hold. Nothing was changed.
@@ -180,7 +182,7 @@ impl Database {
         let mut commits = Commits::new();
         let found = examine(&*fs, &paths, &mut commits)?;
         move_orphans_aside(&*fs, &paths, &found).map_err(failed)?;
-        if let Some(torn) = &found.log.torn {
+        for torn in &found.log.torn {
             let kept = writer::cut_torn_tail(&*fs, &paths.log, &paths.aside, torn).map_err(failed)?;
             tracing::warn!(
                 "the last {} bytes of the log were no complete write; they are in {}",
@@ -188,9 +190,31 @@ impl Database {
                 kept.display()
             );
         }
-        let opened = Database::start(fs, paths, options, found, commits)?;
-        remove_orphans(&opened.0);
-        Ok(opened)
+        let writer = Writer::open(&*fs, &paths.log, found.manifest.store, &found.log, write_clock);
+        let writer = writer.map_err(failed)?;
+        let log = (writer.room(), writer.durable_end());
+        let database = Database::start(fs, paths, options, found, commits, log, None)?;
+        remove_orphans(&database);
+        Ok((database, writer))
+    }
+
+    /// Opens a store and changes nothing in its folder, not even by a lock that was not there. The
+    /// tree sees its tables through links in a folder elsewhere, because it removes what it does not
+    /// know.
+    pub(crate) fn open_to_read(data: &Path, options: &Options) -> Result<Arc<Database>, OpenError> {
+        let failed = |error| OpenError::io(data, error);
+        let fs: Arc<dyn FileSystem> = Arc::new(Disk);
+        let mut paths = Paths::of(data, STORE);
+        if !paths.store.is_dir() {
+            return Err(OpenError::Missing { folder: data.to_owned() });
+        }
+        let mut commits = Commits::new();
+        let found = examine(&*fs, &paths, &mut commits)?;
+        let scratch = tempfile::tempdir().map_err(failed)?;
+        link_tree(&paths, &found.tree, scratch.path()).map_err(failed)?;
+        paths.tree = scratch.path().to_owned();
+        let log = (0, DurableEnd::default());
+        Database::start(fs, paths, options, found, commits, log, Some(scratch))
     }
 
     fn start(
@@ -199,9 +223,12 @@ impl Database {
         options: &Options,
         found: Found,
         commits: Commits,
-    ) -> Result<(Arc<Database>, Writer), OpenError> {
+        (room_bytes, durable_end): (u64, DurableEnd),
+        scratch: Option<tempfile::TempDir>,
+    ) -> Result<Arc<Database>, OpenError> {
         let data = paths.data.clone();
         let failed = |error| OpenError::io(&data, error);
+        let tree_is_ahead = found.tree.version != found.manifest.tree;
         let Found { manifest, log, unused, .. } = found;
         let sequence = SequenceNumberCounter::new(1);
         let interruptions = Interruptions::default();
@@ -215,7 +242,6 @@ impl Database {
             sequence.fetch_max(number + 1);
             insert(&active, number, rows);
         }
-        let writer = Writer::open(&*fs, &paths.log, manifest.store, &log, write_clock).map_err(failed)?;
         let snapshots = Arc::new(Snapshots::new(sequence.get()));
         let wakeup = Arc::<Wakeup>::default();
         let tuning = options.tuning;
@@ -224,12 +250,15 @@ impl Database {
             sequence,
             Arc::clone(&snapshots),
             tuning.segment_bytes,
-            &writer,
+            (room_bytes, durable_end),
             Arc::clone(&wakeup),
         );
+        if scratch.is_some() {
+            wal.stop();
+        }
         let closed = log.sequences.iter().rev().skip(1).rev();
         wal.set_closed(closed.map(|(number, last)| (*number, last + 1)).collect());
-        if let Some(&entry) = unused.first() {
+        if let Some(&entry) = unused.first().filter(|_| scratch.is_none()) {
             let file = fs.open(&segment::path(&paths.log, entry.number)).map_err(failed)?;
             wal.offer(Prepared { entry, file }, tuning.segment_bytes);
         }
@@ -248,16 +277,21 @@ impl Database {
             latches: Latches::new(),
             change_logs: ChangeLogs::default(),
             manifest: Mutex::new(manifest),
-            manifest_is_behind: AtomicBool::new(true),
+            manifest_is_behind: AtomicBool::new(tree_is_ahead),
             reclamation: Mutex::default(),
             stall: Mutex::default(),
             checkpoints: Mutex::default(),
             wakeup,
             written: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
+            scratch,
         });
         let _ = interruptions.0.set(std::panic::AssertUnwindSafe(Arc::downgrade(&database)));
-        Ok((database, writer))
+        Ok(database)
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.scratch.is_some()
     }
 
     pub(crate) fn l0_tables(&self) -> usize {
@@ -272,6 +306,19 @@ impl Database {
         self.stopping.store(true, Ordering::Release);
         self.wakeup.wake();
     }
+}
+
+/// A folder in which the tree finds its current version.
+fn link_tree(paths: &Paths, files: &TreeFiles, scratch: &Path) -> io::Result<()> {
+    std::fs::create_dir(scratch.join(tree::TABLES))?;
+    for name in ["current".to_owned(), format!("v{}", files.version.number)] {
+        std::fs::copy(paths.tree.join(&name), scratch.join(name))?;
+    }
+    let tree = std::path::absolute(&paths.tree)?;
+    for table in &files.tables {
+        std::os::unix::fs::symlink(tree.join(table.file_name()), scratch.join(table.file_name()))?;
+    }
+    Ok(())
 }
 
 /// Puts the rows of a commit into a memtable.

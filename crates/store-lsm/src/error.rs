@@ -44,7 +44,7 @@ impl OpenError {
             ReadError::Damage(damage) => {
                 OpenError::damaged(folder, format!("log/{}", damage.file), damage.what)
             }
-            ReadError::Io { error, .. } => OpenError::io(folder, error),
+            ReadError::Io(error) => OpenError::io(folder, error),
         }
     }
 

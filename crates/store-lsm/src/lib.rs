@@ -34,8 +34,9 @@ mod manifest;
 mod reclamation;
 mod snapshot;
 #[cfg(feature = "simulation")]
-pub mod stepped;
+pub mod simulation;
 mod tree;
+mod verify;
 pub mod vfs;
 mod wal;
 mod write_back;
@@ -59,6 +60,7 @@ use tokio::sync::oneshot;
 
 pub use error::OpenError;
 pub use folder::FORMAT_VERSION;
+pub use verify::{Finding, Verification, verify};
 
 use change_log::Appending;
 use database::Database;
@@ -160,6 +162,17 @@ impl LsmStore {
         LsmStore::open_on(Arc::new(Disk), path.as_ref(), &options)
     }
 
+    /// Opens the data folder at `path` and changes nothing in it. Writes are refused.
+    pub fn open_to_read(path: impl AsRef<Path>, options: &Options) -> Result<Self, OpenError> {
+        let folder = Folder::take_to_read(path.as_ref())?;
+        let database = Database::open_to_read(path.as_ref(), options)?;
+        Ok(LsmStore {
+            open: RwLock::new(Some(database)),
+            threads: Mutex::default(),
+            folder: Mutex::new(folder),
+        })
+    }
+
     /// Opens a data folder on any file system.
     pub fn open_on(fs: Arc<dyn FileSystem>, path: &Path, options: &Options) -> Result<Self, OpenError> {
         let failed = |error| OpenError::io(path, error);
@@ -202,7 +215,9 @@ impl LsmStore {
     /// Copies the whole store into a folder of its own, at once and while it serves: hard links and
     /// the log's tail. The copy holds every write that was acknowledged before.
     pub async fn checkpoint(&self, target: &Path) -> Result<(), StoreError> {
-        let answer = self.opened()?.request_checkpoint(target);
+        let database = self.opened()?;
+        database.check()?;
+        let answer = database.request_checkpoint(target);
         let waiting = tokio::task::spawn_blocking(move || answer.recv());
         match waiting.await {
             Ok(Ok(Ok(()))) => Ok(()),
@@ -264,6 +279,9 @@ impl Database {
     /// Fails once a write could not be made durable: from then on nothing may be written.
     fn check(&self) -> Result<(), StoreError> {
         match self.wal.failure() {
+            None if self.is_read_only() => {
+                Err(StoreError::Unavailable("the folder was opened to be read only".to_owned()))
+            }
             None => Ok(()),
             Some(failure) => Err(StoreError::Poisoned(failure.to_owned())),
         }
@@ -477,7 +495,7 @@ impl Store for LsmStore {
         let Some(database) = self.open.write().take() else { return Ok(()) };
         self.stop(&database);
         *self.folder.lock() = None;
-        database.check()
+        if database.is_read_only() { Ok(()) } else { database.check() }
     }
 }
 

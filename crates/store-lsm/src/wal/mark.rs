@@ -5,7 +5,8 @@
 //! the log must be whole at least up to the mark: a damaged or stale last record is told apart from
 //! one that was never completed.
 //!
-//! There are two slots, written by turns, so that a write that was cut short leaves the other.
+//! There are two slots. Between two syncs only one of them is written, so a power failure always
+//! leaves the other.
 
 use std::io;
 use std::path::Path;
@@ -48,13 +49,13 @@ impl Mark {
         bytes[8..16].copy_from_slice(&time.to_le_bytes());
         let checksum = xxh3_64_with_seed(&bytes[..16], self.store);
         bytes[16..].copy_from_slice(&checksum.to_le_bytes());
-        self.file.write_all_at(&bytes, (self.slot * SLOT_BYTES) as u64)?;
-        self.slot = 1 - self.slot;
-        Ok(())
+        self.file.write_all_at(&bytes, (self.slot * SLOT_BYTES) as u64)
     }
 
-    pub(crate) fn sync(&self) -> io::Result<()> {
-        self.file.sync()
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()?;
+        self.slot = 1 - self.slot;
+        Ok(())
     }
 }
 
@@ -85,10 +86,12 @@ mod tests {
             mark.write(record, 1).expect("a mark is written");
             assert_eq!(read_back(), Some(record));
         }
+        mark.sync().expect("a sync");
+        mark.write(12, 1).expect("a mark is written");
         let mut bytes = std::fs::read(folder.path().join(FILE_NAME)).expect("a file");
-        let newest = bytes.chunks(SLOT_BYTES).position(|slot| slot[0] == 9).expect("the newest") * SLOT_BYTES;
+        let newest = bytes.chunks(SLOT_BYTES).position(|slot| slot[0] == 12).expect("the newest") * SLOT_BYTES;
         bytes[newest + 20] ^= 1;
-        assert_eq!(read(&bytes, 5), Some(4));
+        assert_eq!(read(&bytes, 5), Some(9));
         assert_eq!(read(&bytes, 6), None, "of another store");
         assert_eq!(read(&bytes[1..], 5), None, "cut short");
     }

@@ -5,7 +5,8 @@
 //! - It ends at the first place where no whole record with the next number stands. What follows is
 //!   a *torn tail* if no whole record behind it, and no mark, says that the log was durable beyond
 //!   that place. Otherwise it is *damage*.
-//! - Only the last segment that holds a record may have a torn tail.
+//! - A segment whose first record was never completed counts as unused. Only the last segment that
+//!   holds a record may have a torn tail.
 
 use std::fmt;
 use std::io;
@@ -33,7 +34,7 @@ impl fmt::Display for Damage {
 #[derive(Debug)]
 pub(crate) enum ReadError {
     Damage(Damage),
-    Io { file: String, error: io::Error },
+    Io(io::Error),
 }
 
 /// A record that was never completed.
@@ -55,7 +56,8 @@ pub(crate) struct LogEnd {
     /// When it was written.
     pub(crate) time: u64,
     pub(crate) records: u64,
-    pub(crate) torn: Option<TornTail>,
+    /// In the last segment that holds a record, or in one whose first record was never completed.
+    pub(crate) torn: Vec<TornTail>,
     /// The segments with the last sequence number in or before each.
     pub(crate) sequences: Vec<(u64, u64)>,
 }
@@ -86,6 +88,7 @@ pub(crate) fn read_log(
         };
         let Some(scan) = Scan::of(&bytes, entry, store, expected, &mut commits)? else {
             unused.get_or_insert(entry);
+            end.torn.extend(torn_start(&bytes, entry));
             continue;
         };
         if let Some(unused) = unused {
@@ -110,10 +113,16 @@ pub(crate) fn read_log(
         );
         return Err(damage(entry.number, &what));
     }
-    end.torn = scan.torn_tail(entry)?;
+    end.torn.extend(scan.torn_tail(entry)?);
     end.segment = Some((entry, scan.end as u64));
     (end.record, end.time) = (last, scan.time);
     Ok(end)
+}
+
+/// What a first record that was never completed has left.
+fn torn_start(bytes: &[u8], entry: Entry) -> Option<TornTail> {
+    let length = bytes.iter().rposition(|byte| *byte != 0)? + 1;
+    Some(TornTail { segment: entry.number, offset: 0, bytes: bytes[..length].to_vec() })
 }
 
 fn damage(segment: u64, what: &str) -> ReadError {
@@ -134,7 +143,7 @@ fn read_file(fs: &dyn FileSystem, folder: &Path, name: &str) -> Result<Vec<u8>, 
         io::ErrorKind::NotFound => {
             ReadError::Damage(Damage { file: name.to_owned(), what: "is missing".to_owned() })
         }
-        _ => ReadError::Io { file: name.to_owned(), error },
+        _ => ReadError::Io(error),
     })
 }
 
@@ -166,9 +175,13 @@ impl Scan {
             return Err(damage(entry.number, &what));
         }
         let Some(header) = segment::Header::decode(bytes, store) else {
-            return match whole_records(bytes, store).is_empty() {
-                true => Ok(None),
-                false => Err(damage(entry.number, "its header is damaged")),
+            // The header is written with the first record, so a crash may have torn it.
+            let records = whole_records(bytes, store);
+            let first = records.iter().map(|record| record.number).min().unwrap_or(0);
+            let first = expected.map_or(first, |expected| expected.min(first));
+            return match records.iter().any(|record| record.durable >= first) {
+                false => Ok(None),
+                true => Err(damage(entry.number, "its header is damaged")),
             };
         };
         if header.entry != entry {

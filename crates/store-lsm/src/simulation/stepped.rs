@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use store::{Decide, Key, Read, StoreError};
+use lsm_tree::AbstractTree;
+use store::{Decide, Key, Log, LogPosition, StoreError};
 use tokio::sync::oneshot;
 
 use crate::database::Database;
+use crate::error::read_failure;
 use crate::folder::Folder;
 use crate::vfs::FileSystem;
 use crate::wal::writer::Writer;
@@ -78,14 +80,28 @@ impl Stepped {
         self.database.checkpoint(target)
     }
 
-    /// The rows that are visible now.
-    pub fn view(&self) -> Arc<dyn Read> {
-        Arc::new(self.database.view())
+    /// A row, as a reader sees it now.
+    pub fn value(&self, key: &Key) -> Result<Option<Bytes>, StoreError> {
+        let database = &self.database;
+        let row = database.tree.get(crate::layout::row_key(key), database.snapshots.visible());
+        Ok(row.map_err(read_failure)?.map(Bytes::from))
     }
 
-    pub fn value(&self, key: &Key) -> Result<Option<Bytes>, StoreError> {
-        let key = crate::layout::row_key(key);
-        let row = lsm_tree::AbstractTree::get(&self.database.tree, key, self.database.snapshots.visible());
-        Ok(row.map_err(crate::error::read_failure)?.map(Bytes::from))
+    /// The records of a change log, as a reader sees them now.
+    pub fn records(&self, log: Log, after: LogPosition) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
+        self.database.view().read_log(log, after, usize::MAX)
+    }
+
+    /// How many tables there are, and the number of the newest.
+    pub fn tables(&self) -> (usize, u64) {
+        (self.database.tree.table_count(), self.database.tree.current_version().id())
+    }
+
+    pub fn is_poisoned(&self) -> bool {
+        self.database.wal.failure().is_some()
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.database.stall().is_some_and(|stall| stall.is_full)
     }
 }
