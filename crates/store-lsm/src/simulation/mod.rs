@@ -4,6 +4,7 @@
 //! Every commit writes its number to one row, some other rows, and a change log. So what is there after
 //! a crash tells how many commits it holds, and everything else must agree with exactly that many.
 
+pub mod damage;
 pub mod stepped;
 
 use std::collections::BTreeMap;

@@ -74,6 +74,20 @@ impl Stepped {
         self.database.rotate();
     }
 
+    /// Makes a table of the oldest sealed memtable. The manifest does not follow yet.
+    pub fn flush(&mut self) {
+        self.database.wal.sync_soon();
+        while self.step_log() {}
+        // A failure is tried again by the next maintenance.
+        let _ = self.database.flush_oldest();
+    }
+
+    /// What the log's thread does when nobody writes any more, and when the store is closed.
+    pub fn rest(&mut self) {
+        while self.step_log() {}
+        let _ = self.writer.rest();
+    }
+
     pub fn checkpoint(&mut self, target: &Path) -> std::io::Result<()> {
         self.database.wal.sync_soon();
         while self.step_log() {}
