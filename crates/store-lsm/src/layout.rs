@@ -43,6 +43,13 @@ pub(crate) fn row_place(stored: &[u8]) -> Result<(Partition, &[u8]), StoreError>
     Ok((Partition(*partition), sort))
 }
 
+/// The space of a row, or nothing for what belongs to a change log.
+pub(crate) fn space_of(stored: &[u8]) -> Option<u64> {
+    let (kind, rest) = stored.split_first()?;
+    let number = rest.first_chunk()?;
+    (*kind == ROW).then(|| u64::from_be_bytes(*number))
+}
+
 /// The stored keys of a range of rows. The range must not be empty.
 pub(crate) fn row_bounds(range: &Range) -> Bounds {
     let start = match &range.start {

@@ -32,6 +32,7 @@ mod layout;
 mod maintenance;
 mod manifest;
 mod reclamation;
+mod repair;
 mod snapshot;
 #[cfg(feature = "simulation")]
 pub mod simulation;
@@ -60,6 +61,7 @@ use tokio::sync::oneshot;
 
 pub use error::OpenError;
 pub use folder::FORMAT_VERSION;
+pub use repair::{Repaired, Survey, repair, survey};
 pub use verify::{Finding, Verification, verify};
 
 use change_log::Appending;

@@ -1,0 +1,329 @@
+//! Repair: saves what can be read of a damaged store into a new one, and keeps the damaged one.
+//!
+//! 1. [`survey`] reads everything and changes nothing: every whole block of every table, and every whole
+//!    record of the log. It tells what can be saved and what is lost.
+//! 2. [`repair`] merges what was found, newest version of each row first, into a new store beside the
+//!    damaged one. Then the two change names: `store` is the new one, `store.damaged-1` the old one.
+//!
+//! What is lost may leave older versions of rows in its place, or rows that were deleted: the tables
+//! below a lost block still have them. So a repaired database is to be verified as a whole
+//! (`lodestone verify`), which compares items with their index rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use lsm_tree::coding::Decode;
+use lsm_tree::merge::Merger;
+use lsm_tree::table::block::{BlockType, Header};
+use lsm_tree::table::{Block, Scanner};
+use lsm_tree::{AbstractTree, CompressionType, InternalValue, SequenceNumberCounter, ValueType};
+
+use crate::Options;
+use crate::database;
+use crate::error::OpenError;
+use crate::folder::{DAMAGED, Folder, Paths, STORE, STORE_NEW, TREE, date_and_time};
+use crate::layout;
+use crate::manifest::{self, Manifest};
+use crate::tree::{self, TABLES, TableEntry};
+use crate::verify::Finding;
+use crate::vfs::{Disk, FileSystem};
+use crate::wal::reader::each_whole_record;
+use crate::wal::record::{self, Row};
+use crate::wal::segment;
+
+const BLOCK_MAGIC: [u8; 4] = lsm_tree::file::MAGIC_BYTES;
+
+/// What can be saved of a store, and what is lost.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// What is damaged.
+    pub findings: Vec<Finding>,
+    /// What cannot be saved, file by file.
+    pub lost: Vec<Finding>,
+    /// How many rows can be saved, by space.
+    pub rows: BTreeMap<u64, u64>,
+    pub change_records: u64,
+    /// When the last commit was written that can be saved from the log.
+    pub last_write: Option<String>,
+}
+
+/// A repair that was carried out.
+#[derive(Debug)]
+pub struct Repaired {
+    pub survey: Survey,
+    /// Where the damaged store is now.
+    pub original: PathBuf,
+}
+
+/// Tells what [`repair`] would save. Nothing is changed.
+pub fn survey(data: &Path) -> Result<Survey, OpenError> {
+    let findings = crate::verify(data)?.findings;
+    let _folder = Folder::take_to_read(data)?;
+    let gathered = Gathered::from(data, findings)?;
+    gathered.count().map_err(|error| OpenError::tree(data, error))
+}
+
+/// Saves what can be saved into a new store in the same folder, and keeps the damaged one beside it.
+pub fn repair(data: &Path, options: &Options) -> Result<Repaired, OpenError> {
+    let failed = |error| OpenError::io(data, error);
+    let findings = crate::verify(data)?.findings;
+    let _folder = Folder::take(data)?;
+    let gathered = Gathered::from(data, findings)?;
+    let paths = Paths::of(data, STORE_NEW);
+    if paths.store.exists() {
+        fs::remove_dir_all(&paths.store).map_err(failed)?;
+    }
+    gathered.write(&paths, options).map_err(|error| OpenError::tree(data, error))?;
+    let survey = gathered.count().map_err(|error| OpenError::tree(data, error))?;
+    let original = free_name(data);
+    Disk.rename(&data.join(STORE), &original).map_err(failed)?;
+    Disk.rename(&paths.store, &data.join(STORE)).map_err(failed)?;
+    Disk.sync_folder(data).map_err(failed)?;
+    Ok(Repaired { survey, original })
+}
+
+fn free_name(data: &Path) -> PathBuf {
+    let name = |number: u32| data.join(format!("{DAMAGED}{number}"));
+    (1..).map(name).find(|name| !name.exists()).unwrap_or_else(|| name(0))
+}
+
+/// Everything that can be read.
+struct Gathered {
+    tables: Vec<SavedTable>,
+    /// Versions of rows from the log, newest first for each key.
+    log: BTreeMap<(Vec<u8>, std::cmp::Reverse<u64>), Option<lsm_tree::Slice>>,
+    survey: Survey,
+    scratch: tempfile::TempDir,
+}
+
+/// A table, or the whole blocks of a damaged one, one behind the other in a file of their own.
+struct SavedTable {
+    path: PathBuf,
+    blocks: usize,
+    compression: CompressionType,
+    global_sequence: u64,
+}
+
+impl Gathered {
+    fn from(data: &Path, findings: Vec<Finding>) -> Result<Gathered, OpenError> {
+        let failed = |error| OpenError::io(data, error);
+        let paths = Paths::of(data, STORE);
+        let scratch = tempfile::tempdir().map_err(failed)?;
+        let survey = Survey { findings, ..Survey::default() };
+        let mut gathered = Gathered { tables: Vec::new(), log: BTreeMap::new(), survey, scratch: scratch };
+        gathered.gather_tables(&paths).map_err(failed)?;
+        gathered.gather_log(&paths).map_err(failed)?;
+        Ok(gathered)
+    }
+
+    fn lose(&mut self, file: String, what: String) {
+        self.survey.lost.push(Finding { file, what });
+    }
+
+    fn gather_tables(&mut self, paths: &Paths) -> io::Result<()> {
+        let entries = match tables_of_version(paths) {
+            Some(entries) => entries,
+            None => {
+                let what = "cannot be read; all tables are taken, also such as were replaced already";
+                self.lose(format!("{TREE}/current"), what.to_owned());
+                all_tables(paths)?
+            }
+        };
+        for entry in entries {
+            let file = format!("{TREE}/{}", entry.file_name());
+            let path = paths.tree.join(entry.file_name());
+            match fs::read(&path) {
+                Ok(bytes) => self.save_table(&file, &entry, path, &bytes)?,
+                Err(error) => self.lose(file, error.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a table as it is, or a copy of its whole blocks if some cannot be read.
+    fn save_table(&mut self, file: &str, entry: &TableEntry, path: PathBuf, bytes: &[u8]) -> io::Result<()> {
+        let mut whole = Vec::new();
+        let (mut position, mut lost) = (0, 0);
+        let mut compression = None;
+        while position < bytes.len() {
+            match read_block(&bytes[position..]) {
+                Some((BlockType::Data, length, packed)) => {
+                    compression.get_or_insert(packed);
+                    whole.push(position..position + length);
+                    position += length;
+                }
+                // Behind the data come index, filter and the rest.
+                Some(_) => break,
+                None => {
+                    let next = memchr::memmem::find(&bytes[position + 1..], &BLOCK_MAGIC);
+                    let end = next.map_or(bytes.len(), |next| position + 1 + next);
+                    lost += end - position;
+                    position = end;
+                }
+            }
+        }
+        let Some(compression) = compression else {
+            self.lose(file.to_owned(), "no row of it can be read".to_owned());
+            return Ok(());
+        };
+        let (mut path, blocks, global_sequence) = (path, whole.len(), entry.global_sequence);
+        if lost > 0 {
+            self.lose(file.to_owned(), format!("{lost} bytes of rows cannot be read; {blocks} blocks can"));
+            path = self.scratch.path().join(entry.id.to_string());
+            let mut saved = io::BufWriter::new(fs::File::create(&path)?);
+            whole.into_iter().try_for_each(|block| saved.write_all(&bytes[block]))?;
+            saved.flush()?;
+        }
+        self.tables.push(SavedTable { path, blocks, compression, global_sequence });
+        Ok(())
+    }
+
+    /// Takes every whole record of every segment, and notes the gaps between them.
+    fn gather_log(&mut self, paths: &Paths) -> io::Result<()> {
+        let manifest = Disk.open_to_read(&paths.store.join(manifest::FILE_NAME));
+        let manifest = manifest.and_then(|file| file.read_all()).ok();
+        let manifest = manifest.and_then(|bytes| Manifest::decode(&bytes).ok());
+        let mut records = BTreeMap::new();
+        for name in Disk.list(&paths.log).unwrap_or_default() {
+            if segment::number_of(&name).is_none() {
+                continue;
+            }
+            let bytes = fs::read(paths.log.join(&name))?;
+            // Without a manifest the segment itself tells the number of the store.
+            let store = manifest.as_ref().map_or_else(|| record::number(&bytes[8.min(bytes.len())..]), |m| m.store);
+            for (header, body) in each_whole_record(&bytes, store) {
+                let commits = record::decode_commits(body).unwrap_or_default();
+                records.insert(header.number, (header.time, commits));
+            }
+        }
+        self.note_gaps(&records);
+        for (sequence, rows) in records.into_values().flat_map(|(_, commits)| commits) {
+            for (key, value) in rows {
+                self.log.insert((key.to_vec(), std::cmp::Reverse(sequence)), value);
+            }
+        }
+        Ok(())
+    }
+
+    fn note_gaps(&mut self, records: &BTreeMap<u64, (u64, Vec<(u64, Vec<Row>)>)>) {
+        let mut last: Option<(u64, u64)> = None;
+        for (&number, &(time, _)) in records {
+            if let Some((last, since)) = last
+                && number > last + 1
+            {
+                let (since, until) = (moment(since), moment(time));
+                let what = format!(
+                    "records {} to {} are lost: writes between {since} and {until}",
+                    last + 1,
+                    number - 1
+                );
+                self.lose("log".to_owned(), what);
+            }
+            last = Some((number, time));
+        }
+        if let Some((number, time)) = last {
+            self.survey.last_write = Some(moment(time));
+            if !self.survey.findings.is_empty() {
+                let what = format!("whatever was written behind record {number}, since {}", moment(time));
+                self.lose("log".to_owned(), what);
+            }
+        }
+    }
+
+    /// The newest version of each row that can be read, without deleted ones.
+    fn rows(&self) -> Result<impl Iterator<Item = lsm_tree::Result<InternalValue>>, lsm_tree::Error> {
+        type Rows<'a> = Box<dyn Iterator<Item = lsm_tree::Result<InternalValue>> + 'a>;
+        let log = self.log.iter().map(|((key, sequence), value)| {
+            Ok(match value {
+                Some(value) => {
+                    InternalValue::from_components(&key[..], value.clone(), sequence.0, ValueType::Value)
+                }
+                None => InternalValue::new_tombstone(&key[..], sequence.0),
+            })
+        });
+        let mut sources: Vec<Rows<'_>> = vec![Box::new(log)];
+        for table in &self.tables {
+            let SavedTable { path, blocks, compression, global_sequence } = table;
+            sources.push(Box::new(Scanner::new(path, *blocks, *compression, *global_sequence)?));
+        }
+        let mut last = None;
+        let newest = Merger::new(sources).filter(move |row| match row {
+            Err(_) => true,
+            Ok(row) => {
+                let is_newest = last.as_ref() != Some(&row.key.user_key);
+                last = Some(row.key.user_key.clone());
+                is_newest && !row.is_tombstone()
+            }
+        });
+        Ok(newest)
+    }
+
+    fn count(&self) -> Result<Survey, lsm_tree::Error> {
+        let mut survey = Survey {
+            findings: self.survey.findings.clone(),
+            lost: self.survey.lost.clone(),
+            last_write: self.survey.last_write.clone(),
+            ..Survey::default()
+        };
+        for row in self.rows()? {
+            match layout::space_of(&row?.key.user_key) {
+                Some(space) => *survey.rows.entry(space).or_default() += 1,
+                None => survey.change_records += 1,
+            }
+        }
+        Ok(survey)
+    }
+
+    /// Makes a new store of what can be read.
+    fn write(&self, paths: &Paths, options: &Options) -> Result<(), lsm_tree::Error> {
+        let mut manifest = database::create_empty(&Disk, paths, options)?;
+        let tree = tree::open(&paths.tree, 0, SequenceNumberCounter::new(1), None)?;
+        if let Some((tables, _)) = tree.flush_to_tables(self.rows()?)?
+            && !tables.is_empty()
+        {
+            tree.register_tables(&tables, None, None, &[], 0)?;
+        }
+        let in_log = self.log.keys().map(|(_, sequence)| sequence.0).max().unwrap_or(0);
+        manifest.flushed = tree.get_highest_persisted_seqno().unwrap_or(0).max(in_log) + 1;
+        manifest.tree = tree::read_current(&paths.tree).map_err(io::Error::other)?;
+        manifest.edition += 1;
+        manifest.write(&Disk, &paths.store)?;
+        Ok(())
+    }
+}
+
+/// The kind of a whole block at the start of `bytes`, its length, and how it is packed.
+fn read_block(bytes: &[u8]) -> Option<(BlockType, usize, CompressionType)> {
+    let header = Header::decode_from(&mut &bytes[..]).ok()?;
+    let is_plain = header.data_length == header.uncompressed_length;
+    let compression = if is_plain { CompressionType::None } else { CompressionType::Lz4 };
+    let length = Header::serialized_len() + header.data_length as usize;
+    let block = bytes.get(..length)?;
+    // Its checksum; what is packed is unpacked too.
+    Block::from_reader(&mut &block[..], compression).ok()?;
+    Some((header.block_type, length, compression))
+}
+
+/// The tables of the current version, or of the one that the manifest names.
+fn tables_of_version(paths: &Paths) -> Option<Vec<TableEntry>> {
+    let manifest = fs::read(paths.store.join(manifest::FILE_NAME)).ok();
+    let named = manifest.and_then(|bytes| Manifest::decode(&bytes).ok()).map(|manifest| manifest.tree);
+    let current = tree::read_current(&paths.tree).ok();
+    let versions = BTreeSet::from_iter(current.into_iter().chain(named).map(|v| (v.number, v.checksum)));
+    versions.into_iter().rev().find_map(|(number, checksum)| {
+        tree::read_version(&paths.tree.join(format!("v{number}")), checksum).ok()
+    })
+}
+
+fn all_tables(paths: &Paths) -> io::Result<Vec<TableEntry>> {
+    let names = Disk.list(&paths.tree.join(TABLES)).unwrap_or_default();
+    let ids = names.iter().filter_map(|name| name.parse().ok());
+    Ok(ids.map(|id| TableEntry { id, checksum: 0, global_sequence: 0 }).collect())
+}
+
+fn moment(milliseconds: u64) -> String {
+    date_and_time(UNIX_EPOCH + Duration::from_millis(milliseconds))
+}
