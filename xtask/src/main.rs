@@ -12,8 +12,10 @@ mod bench;
 mod codegen;
 mod command;
 mod crash;
+mod damage;
 mod deny;
 mod fuzz;
+mod simulation;
 mod test;
 mod tidy;
 mod tools;
@@ -67,6 +69,8 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Deny => deny::run(),
         Chore::Acceptance(options) => acceptance::run(&options, &mut command::Tally::default()),
         Chore::Crash(options) => crash::run(&options),
+        Chore::Damage(options) => damage::run(&options),
+        Chore::Simulation(options) => simulation::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Bench(arguments) => bench::run(&arguments),
     }

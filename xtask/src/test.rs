@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use crate::command::{self, Tally, cargo, run_counting};
-use crate::{acceptance, bench, codegen, crash, deny, fuzz, tidy, tools};
+use crate::{acceptance, bench, codegen, crash, damage, deny, fuzz, tidy, tools};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -27,6 +27,7 @@ enum Step {
     Rust,
     Acceptance,
     Crash,
+    Damage,
     Bench,
     Fuzz,
 }
@@ -67,6 +68,7 @@ impl Step {
             Step::Rust => rust(tally),
             Step::Acceptance => acceptance::run(&acceptance::Options::default(), tally),
             Step::Crash => crash::run(&crash::Options::brief()),
+            Step::Damage => damage::run(&damage::Options::brief()),
             Step::Bench => bench::smoke(),
             Step::Fuzz => fuzz::run(&fuzz::Options { seconds: 10, target: None }),
         }

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 
 use lodestone::OpenError;
 use store::StoreError;
-use store_fjall::OpenError as FolderError;
+use store_lsm::OpenError as FolderError;
 
 /// Why a database can't be opened, and the way out where there is one.
 pub fn about_opening(error: &OpenError) -> String {
@@ -33,13 +33,18 @@ fn way_out(error: &FolderError) -> Option<&'static str> {
         FolderError::Foreign { .. } => {
             Some("Name an empty folder, or one that isn't there yet, with --data.")
         }
+        FolderError::OtherVersion { found: 1, .. } => Some(
+            "It was written by a Lodestone whose store had no manifest. Serve it with that version, copy the \
+             tables to a server of this version, or name another folder with --data.",
+        ),
         FolderError::OtherVersion { .. } => {
             Some("Use the version of Lodestone that wrote it, or name another folder with --data.")
         }
         FolderError::DiskFull { .. } => Some("Make room, or name a folder on another disk with --data."),
-        FolderError::Corrupt { .. } => {
-            Some("Restore the folder from a copy, or name another with --data; nothing was changed.")
-        }
+        FolderError::Damaged { .. } => Some(
+            "Nothing was changed. `lodestone verify` names everything that is damaged, and `lodestone repair` \
+             tells what can be saved and saves it.",
+        ),
         FolderError::Io { .. } => None,
     }
 }

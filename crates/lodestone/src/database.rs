@@ -7,7 +7,7 @@ use api::{Input, Request, Response};
 use engine::{Caller, Engine, Options, Verification};
 use store::memory::MemoryStore;
 use store::{Store, StoreError};
-use store_fjall::{CACHE_BYTES, Durability, FjallStore};
+use store_lsm::{CACHE_BYTES, Durability, LsmStore};
 use store_postgres::PostgresStore;
 
 use crate::environment::System;
@@ -26,6 +26,8 @@ pub enum Storage<'a> {
     Memory,
     /// In a folder, which is made if it isn't there.
     Folder { path: &'a Path, durability: Durability, cache_bytes: u64 },
+    /// In a temporary copy of a folder, which itself stays as it is.
+    Scratch { path: &'a Path },
     /// In what a PostgreSQL server holds.
     Postgres { url: &'a str },
 }
@@ -34,7 +36,7 @@ pub enum Storage<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error(transparent)]
-    Folder(#[from] store_fjall::OpenError),
+    Folder(#[from] store_lsm::OpenError),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -57,8 +59,11 @@ impl Database {
         let store: Arc<dyn Store> = match storage {
             Storage::Memory => Arc::new(MemoryStore::new()),
             Storage::Folder { path, durability, cache_bytes } => {
-                let options = store_fjall::Options { durability, cache_bytes, address: None };
-                Arc::new(FjallStore::open(path, options)?)
+                let options = store_lsm::Options { durability, cache_bytes, ..store_lsm::Options::default() };
+                Arc::new(LsmStore::open(path, options)?)
+            }
+            Storage::Scratch { path } => {
+                Arc::new(LsmStore::open_scratch(path, &store_lsm::Options::default())?)
             }
             Storage::Postgres { url } => {
                 Arc::new(PostgresStore::open(url, store_postgres::Options::default()).await?)

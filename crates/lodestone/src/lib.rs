@@ -35,7 +35,7 @@ pub use database::{Database, OpenError, Storage};
 pub use engine::Options;
 pub use engine::Verification;
 pub use item;
-pub use store_fjall::{CACHE_BYTES, Durability};
+pub use store_lsm::{CACHE_BYTES, Durability};
 
 /// The README's Rust example compiles.
 #[cfg(doctest)]

@@ -2,6 +2,7 @@
 
 mod advice;
 mod model;
+mod repair;
 mod serve;
 mod verify;
 
@@ -25,6 +26,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Model(model::Model),
+    Repair(repair::Repair),
     Serve(serve::Serve),
     Verify(verify::Verify),
 }
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Command::Model(model) => return model.run(),
+        Command::Repair(repair) => repair.run(),
         Command::Serve(serve) => serve.run(),
         Command::Verify(verify) => verify.run(),
     };

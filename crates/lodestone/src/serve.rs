@@ -237,7 +237,7 @@ mod tests {
         use tracing::Level;
 
         let filter = log_filter();
-        assert!(filter.would_enable("store_fjall::compaction", &Level::ERROR));
+        assert!(filter.would_enable("store_lsm::compaction", &Level::ERROR));
         assert!(filter.would_enable("lsm_tree::tree", &Level::WARN));
         assert!(!filter.would_enable("lsm_tree::compaction::worker", &Level::ERROR));
         assert!(!filter.would_enable("engine", &Level::INFO));

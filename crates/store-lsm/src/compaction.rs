@@ -13,9 +13,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use lsm_tree::AbstractTree;
-use lsm_tree::compaction::filter::{
-    CompactionFilter, Context, Factory, ItemAccessor, Verdict,
-};
+use lsm_tree::compaction::filter::{CompactionFilter, Context, Factory, ItemAccessor, Verdict};
 
 use crate::database::Database;
 use crate::tree;
@@ -33,8 +31,7 @@ impl Database {
     pub(crate) fn compact_once(&self) -> Result<bool, lsm_tree::Error> {
         let first_new = self.tree.next_table_id();
         let before = self.tree.current_version().id();
-        let compacted =
-            self.tree.compact(tree::strategy(self.tuning.table_bytes), self.snapshots.oldest());
+        let compacted = self.tree.compact(tree::strategy(self.tuning.table_bytes), self.snapshots.oldest());
         if let Err(error) = compacted {
             self.remove_unfinished_tables(first_new);
             return Err(error);

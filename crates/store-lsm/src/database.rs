@@ -27,9 +27,9 @@ use crate::manifest::{self, Manifest};
 use crate::reclamation::Reclamation;
 use crate::snapshot::Snapshots;
 use crate::tree::{self, TreeFiles};
-use crate::vfs::{Disk, FileSystem};
+use crate::vfs::FileSystem;
 use crate::wal::reader::{self, LogEnd};
-use crate::wal::record::Row;
+use crate::wal::record::{Commits, Row};
 use crate::wal::segment::{self, Entry};
 use crate::wal::writer::{self, DurableEnd, Prepared, Writer};
 use crate::wal::{Wal, mark};
@@ -64,8 +64,6 @@ pub(crate) struct Database {
     /// Somebody has written since maintenance last looked.
     pub(crate) written: AtomicBool,
     stopping: AtomicBool,
-    /// Where the tree has its folder when the store is only read.
-    scratch: Option<tempfile::TempDir>,
 }
 
 /// What a folder was found to hold. Nothing was changed.
@@ -79,15 +77,8 @@ pub(crate) struct Found {
     pub(crate) log_orphans: Vec<String>,
 }
 
-/// Commits that are not in tables.
-pub(crate) type Commits = Vec<(u64, Vec<Row>)>;
-
 /// Reads everything that an opening needs, and refuses what is not as it must be.
-pub(crate) fn examine(
-    fs: &dyn FileSystem,
-    paths: &Paths,
-    commits: &mut Commits,
-) -> Result<Found, OpenError> {
+pub(crate) fn examine(fs: &dyn FileSystem, paths: &Paths, commits: &mut Commits) -> Result<Found, OpenError> {
     folder::check_format(fs, paths)?;
     let manifest = read_manifest(fs, paths)?;
     refuse_foreign(fs, paths)?;
@@ -156,7 +147,8 @@ fn find_log_orphans(
         if manifest.segments.iter().any(|entry| entry.number == number) {
             continue;
         }
-        let bytes = fs.open_to_read(&paths.log.join(&name)).and_then(|file| file.read_all()).map_err(failed)?;
+        let bytes =
+            fs.open_to_read(&paths.log.join(&name)).and_then(|file| file.read_all()).map_err(failed)?;
         let holds_records = reader::each_whole_record(&bytes, manifest.store).next().is_some();
         if number > first && holds_records {
             return Err(damaged(&name, "holds records, but the manifest does not name it"));
@@ -193,28 +185,9 @@ impl Database {
         let writer = Writer::open(&*fs, &paths.log, found.manifest.store, &found.log, write_clock);
         let writer = writer.map_err(failed)?;
         let log = (writer.room(), writer.durable_end());
-        let database = Database::start(fs, paths, options, found, commits, log, None)?;
+        let database = Database::start(fs, paths, options, found, commits, log)?;
         remove_orphans(&database);
         Ok((database, writer))
-    }
-
-    /// Opens a store and changes nothing in its folder, not even by a lock that was not there. The
-    /// tree sees its tables through links in a folder elsewhere, because it removes what it does not
-    /// know.
-    pub(crate) fn open_to_read(data: &Path, options: &Options) -> Result<Arc<Database>, OpenError> {
-        let failed = |error| OpenError::io(data, error);
-        let fs: Arc<dyn FileSystem> = Arc::new(Disk);
-        let mut paths = Paths::of(data, STORE);
-        if !paths.store.is_dir() {
-            return Err(OpenError::Missing { folder: data.to_owned() });
-        }
-        let mut commits = Commits::new();
-        let found = examine(&*fs, &paths, &mut commits)?;
-        let scratch = tempfile::tempdir().map_err(failed)?;
-        link_tree(&paths, &found.tree, scratch.path()).map_err(failed)?;
-        paths.tree = scratch.path().to_owned();
-        let log = (0, DurableEnd::default());
-        Database::start(fs, paths, options, found, commits, log, Some(scratch))
     }
 
     fn start(
@@ -224,7 +197,6 @@ impl Database {
         found: Found,
         commits: Commits,
         (room_bytes, durable_end): (u64, DurableEnd),
-        scratch: Option<tempfile::TempDir>,
     ) -> Result<Arc<Database>, OpenError> {
         let data = paths.data.clone();
         let failed = |error| OpenError::io(&data, error);
@@ -232,9 +204,13 @@ impl Database {
         let Found { manifest, log, unused, .. } = found;
         let sequence = SequenceNumberCounter::new(1);
         let interruptions = Interruptions::default();
-        let tree =
-            tree::open(&paths.tree, options.cache_bytes, sequence.clone(), Some(Arc::new(interruptions.clone())))
-                .map_err(|error| OpenError::tree(&data, error))?;
+        let tree = tree::open(
+            &paths.tree,
+            options.cache_bytes,
+            sequence.clone(),
+            Some(Arc::new(interruptions.clone())),
+        )
+        .map_err(|error| OpenError::tree(&data, error))?;
         sequence.fetch_max(manifest.flushed);
         sequence.fetch_max(tree.get_highest_persisted_seqno().map_or(0, |highest| highest + 1));
         let active = tree.active_memtable();
@@ -253,12 +229,9 @@ impl Database {
             (room_bytes, durable_end),
             Arc::clone(&wakeup),
         );
-        if scratch.is_some() {
-            wal.stop();
-        }
         let closed = log.sequences.iter().rev().skip(1).rev();
         wal.set_closed(closed.map(|(number, last)| (*number, last + 1)).collect());
-        if let Some(&entry) = unused.first().filter(|_| scratch.is_none()) {
+        if let Some(&entry) = unused.first() {
             let file = fs.open(&segment::path(&paths.log, entry.number)).map_err(failed)?;
             wal.offer(Prepared { entry, file }, tuning.segment_bytes);
         }
@@ -284,14 +257,9 @@ impl Database {
             wakeup,
             written: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
-            scratch,
         });
         let _ = interruptions.0.set(std::panic::AssertUnwindSafe(Arc::downgrade(&database)));
         Ok(database)
-    }
-
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.scratch.is_some()
     }
 
     pub(crate) fn l0_tables(&self) -> usize {
@@ -306,19 +274,6 @@ impl Database {
         self.stopping.store(true, Ordering::Release);
         self.wakeup.wake();
     }
-}
-
-/// A folder in which the tree finds its current version.
-fn link_tree(paths: &Paths, files: &TreeFiles, scratch: &Path) -> io::Result<()> {
-    std::fs::create_dir(scratch.join(tree::TABLES))?;
-    for name in ["current".to_owned(), format!("v{}", files.version.number)] {
-        std::fs::copy(paths.tree.join(&name), scratch.join(name))?;
-    }
-    let tree = std::path::absolute(&paths.tree)?;
-    for table in &files.tables {
-        std::os::unix::fs::symlink(tree.join(table.file_name()), scratch.join(table.file_name()))?;
-    }
-    Ok(())
 }
 
 /// Puts the rows of a commit into a memtable.

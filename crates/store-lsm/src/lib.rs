@@ -24,6 +24,7 @@ mod change_log;
 mod checkpoint;
 mod compaction;
 mod database;
+mod descriptors;
 mod error;
 mod flush;
 mod folder;
@@ -33,9 +34,10 @@ mod maintenance;
 mod manifest;
 mod reclamation;
 mod repair;
-mod snapshot;
+mod scratch;
 #[cfg(feature = "simulation")]
 pub mod simulation;
+mod snapshot;
 mod tree;
 mod verify;
 pub mod vfs;
@@ -71,6 +73,7 @@ use folder::Folder;
 use snapshot::Snapshot;
 use vfs::{Disk, FileSystem};
 use wal::record::Row;
+use wal::writer::Writer;
 use wal::{AppendError, Appended};
 
 /// At most one memtable is filled while so many are written out.
@@ -154,8 +157,21 @@ pub enum Health {
 pub struct LsmStore {
     /// Nothing once the store is closed.
     open: RwLock<Option<Arc<Database>>>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: Mutex<Threads>,
     folder: Mutex<Option<Folder>>,
+    /// Where the copy is, if this is one.
+    _scratch: Option<tempfile::TempDir>,
+}
+
+#[derive(Default)]
+struct Threads {
+    log: Option<JoinHandle<()>>,
+    maintenance: Option<JoinHandle<()>>,
+}
+
+fn spawn_log(database: &Arc<Database>, writer: Writer) -> std::io::Result<JoinHandle<()>> {
+    let database = Arc::clone(database);
+    std::thread::Builder::new().name("log".to_owned()).spawn(move || database.wal.run(writer))
 }
 
 impl LsmStore {
@@ -164,43 +180,50 @@ impl LsmStore {
         LsmStore::open_on(Arc::new(Disk), path.as_ref(), &options)
     }
 
-    /// Opens the data folder at `path` and changes nothing in it. Writes are refused.
-    pub fn open_to_read(path: impl AsRef<Path>, options: &Options) -> Result<Self, OpenError> {
+    /// Opens a scratch copy of the data folder at `path`, for whoever wants to look at it: the folder
+    /// itself stays as it is, whatever is done. Nothing is flushed or compacted.
+    pub fn open_scratch(path: impl AsRef<Path>, options: &Options) -> Result<Self, OpenError> {
         let folder = Folder::take_to_read(path.as_ref())?;
-        let database = Database::open_to_read(path.as_ref(), options)?;
+        let scratch = scratch::copy(path.as_ref())?;
+        let options = Options { durability: Durability::Os, ..options.clone() };
+        let (database, writer) = Database::open(Arc::new(Disk), scratch.path(), &options)?;
+        let log = spawn_log(&database, writer).map_err(|error| OpenError::io(path.as_ref(), error))?;
+        let threads = Threads { log: Some(log), maintenance: None };
         Ok(LsmStore {
             open: RwLock::new(Some(database)),
-            threads: Mutex::default(),
+            threads: Mutex::new(threads),
             folder: Mutex::new(folder),
+            _scratch: Some(scratch),
         })
     }
 
     /// Opens a data folder on any file system.
     pub fn open_on(fs: Arc<dyn FileSystem>, path: &Path, options: &Options) -> Result<Self, OpenError> {
         let failed = |error| OpenError::io(path, error);
+        descriptors::raise_limit();
         let folder = Folder::take(path)?;
         if let Some(address) = &options.address {
             folder.name_holder(Some(address)).map_err(failed)?;
         }
         let (database, writer) = Database::open(fs, path, options)?;
-        let log = std::thread::Builder::new().name("log".to_owned()).spawn({
-            let database = Arc::clone(&database);
-            move || database.wal.run(writer)
-        });
-        let threads = vec![log.map_err(failed)?, maintenance::spawn(&database).map_err(failed)?];
+        let threads = Threads {
+            log: Some(spawn_log(&database, writer).map_err(failed)?),
+            maintenance: Some(maintenance::spawn(&database).map_err(failed)?),
+        };
         Ok(LsmStore {
             open: RwLock::new(Some(database)),
             threads: Mutex::new(threads),
             folder: Mutex::new(Some(folder)),
+            _scratch: None,
         })
     }
 
     /// Tells whoever finds the folder taken where this process serves.
     pub fn announce(&self, address: &str) -> Result<(), StoreError> {
         match &*self.folder.lock() {
-            Some(folder) => folder
-                .name_holder(Some(address))
-                .map_err(|error| StoreError::Unavailable(error.to_string())),
+            Some(folder) => {
+                folder.name_holder(Some(address)).map_err(|error| StoreError::Unavailable(error.to_string()))
+            }
             None => Err(StoreError::closed()),
         }
     }
@@ -239,15 +262,11 @@ impl LsmStore {
     /// Ends both threads: the maintenance thread first, for it asks the log's for durability.
     fn stop(&self, database: &Database) {
         database.stop_maintenance();
-        let mut threads = std::mem::take(&mut *self.threads.lock());
-        if let Some(maintenance) = threads.pop() {
-            // A panic on that thread has been told on standard error.
-            let _ = maintenance.join();
-        }
+        let Threads { log, maintenance } = std::mem::take(&mut *self.threads.lock());
+        // A panic on either thread has been told on standard error.
+        let _ = maintenance.map(JoinHandle::join);
         database.wal.stop();
-        for thread in threads {
-            let _ = thread.join();
-        }
+        let _ = log.map(JoinHandle::join);
         database.checkpoints.lock().clear();
     }
 }
@@ -281,17 +300,13 @@ impl Database {
     /// Fails once a write could not be made durable: from then on nothing may be written.
     fn check(&self) -> Result<(), StoreError> {
         match self.wal.failure() {
-            None if self.is_read_only() => {
-                Err(StoreError::Unavailable("the folder was opened to be read only".to_owned()))
-            }
             None => Ok(()),
             Some(failure) => Err(StoreError::Poisoned(failure.to_owned())),
         }
     }
 
     fn lags(&self) -> bool {
-        self.sealed_count.load(Ordering::Acquire) >= SEALED_MEMTABLES_MAX
-            || self.l0_tables() >= L0_TABLES_MAX
+        self.sealed_count.load(Ordering::Acquire) >= SEALED_MEMTABLES_MAX || self.l0_tables() >= L0_TABLES_MAX
     }
 
     /// Waits while maintenance lags behind, and refuses when it cannot get on.
@@ -324,9 +339,7 @@ impl Database {
         let _latches = self.latches.take(&keys);
         self.check()?;
         // The newest rows, durable or not: whoever holds the latch comes behind them in the log.
-        let row = |key: &Vec<u8>| {
-            Ok(self.tree.get(key, SeqNo::MAX).map_err(read_failure)?.map(Bytes::from))
-        };
+        let row = |key: &Vec<u8>| Ok(self.tree.get(key, SeqNo::MAX).map_err(read_failure)?.map(Bytes::from));
         let rows: Vec<Option<Bytes>> = keys.iter().map(row).collect::<Result<_, StoreError>>()?;
 
         let write_set = decide(&rows);
@@ -497,7 +510,7 @@ impl Store for LsmStore {
         let Some(database) = self.open.write().take() else { return Ok(()) };
         self.stop(&database);
         *self.folder.lock() = None;
-        if database.is_read_only() { Ok(()) } else { database.check() }
+        database.check()
     }
 }
 

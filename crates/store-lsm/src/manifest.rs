@@ -87,10 +87,8 @@ fn parse(text: &str) -> Option<Manifest> {
     let edition = word("edition")?.parse().ok()?;
     let tree = word("tree")?;
     let (number, checksum) = tree.split_once(' ')?;
-    let tree = TreeVersion {
-        number: number.parse().ok()?,
-        checksum: u128::from_str_radix(checksum, 16).ok()?,
-    };
+    let tree =
+        TreeVersion { number: number.parse().ok()?, checksum: u128::from_str_radix(checksum, 16).ok()? };
     let flushed = word("flushed")?.parse().ok()?;
     let mut segments = Vec::new();
     for line in lines {

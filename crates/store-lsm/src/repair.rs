@@ -31,7 +31,7 @@ use crate::tree::{self, TABLES, TableEntry};
 use crate::verify::Finding;
 use crate::vfs::{Disk, FileSystem};
 use crate::wal::reader::each_whole_record;
-use crate::wal::record::{self, Row};
+use crate::wal::record::{self, Commits};
 use crate::wal::segment;
 
 const BLOCK_MAGIC: [u8; 4] = lsm_tree::file::MAGIC_BYTES;
@@ -90,6 +90,9 @@ fn free_name(data: &Path) -> PathBuf {
     (1..).map(name).find(|name| !name.exists()).unwrap_or_else(|| name(0))
 }
 
+/// Records of the log by their number: when each was written, and its commits.
+type Records = BTreeMap<u64, (u64, Commits)>;
+
 /// Everything that can be read.
 struct Gathered {
     tables: Vec<SavedTable>,
@@ -113,7 +116,7 @@ impl Gathered {
         let paths = Paths::of(data, STORE);
         let scratch = tempfile::tempdir().map_err(failed)?;
         let survey = Survey { findings, ..Survey::default() };
-        let mut gathered = Gathered { tables: Vec::new(), log: BTreeMap::new(), survey, scratch: scratch };
+        let mut gathered = Gathered { tables: Vec::new(), log: BTreeMap::new(), survey, scratch };
         gathered.gather_tables(&paths).map_err(failed)?;
         gathered.gather_log(&paths).map_err(failed)?;
         Ok(gathered)
@@ -186,14 +189,15 @@ impl Gathered {
         let manifest = Disk.open_to_read(&paths.store.join(manifest::FILE_NAME));
         let manifest = manifest.and_then(|file| file.read_all()).ok();
         let manifest = manifest.and_then(|bytes| Manifest::decode(&bytes).ok());
-        let mut records = BTreeMap::new();
+        let mut records = Records::new();
         for name in Disk.list(&paths.log).unwrap_or_default() {
             if segment::number_of(&name).is_none() {
                 continue;
             }
             let bytes = fs::read(paths.log.join(&name))?;
             // Without a manifest the segment itself tells the number of the store.
-            let store = manifest.as_ref().map_or_else(|| record::number(&bytes[8.min(bytes.len())..]), |m| m.store);
+            let store =
+                manifest.as_ref().map_or_else(|| record::number(&bytes[8.min(bytes.len())..]), |m| m.store);
             for (header, body) in each_whole_record(&bytes, store) {
                 let commits = record::decode_commits(body).unwrap_or_default();
                 records.insert(header.number, (header.time, commits));
@@ -208,7 +212,7 @@ impl Gathered {
         Ok(())
     }
 
-    fn note_gaps(&mut self, records: &BTreeMap<u64, (u64, Vec<(u64, Vec<Row>)>)>) {
+    fn note_gaps(&mut self, records: &Records) {
         let mut last: Option<(u64, u64)> = None;
         for (&number, &(time, _)) in records {
             if let Some((last, since)) = last

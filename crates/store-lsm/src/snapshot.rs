@@ -4,7 +4,7 @@
 //! of rows and tables that a moment needs as long as it is held here: [`Snapshots::oldest`] is the
 //! tree's watermark for forgetting.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,8 +13,8 @@ use parking_lot::Mutex;
 pub(crate) struct Snapshots {
     /// Everything below this sequence number may be seen.
     visible: AtomicU64,
-    /// How many readers are at which moment.
-    held: Mutex<BTreeMap<u64, usize>>,
+    /// How many readers are at which moment, oldest first. The first moment has a reader.
+    held: Mutex<VecDeque<(u64, usize)>>,
 }
 
 impl Snapshots {
@@ -35,14 +35,17 @@ impl Snapshots {
         let mut held = self.held.lock();
         // Read under the lock: nobody can have passed it by in `oldest`.
         let moment = self.visible();
-        *held.entry(moment).or_default() += 1;
+        match held.back_mut() {
+            Some((newest, readers)) if *newest == moment => *readers += 1,
+            _ => held.push_back((moment, 1)),
+        }
         Snapshot { moment, snapshots: Arc::clone(self) }
     }
 
     /// No reader is or will be at an older moment.
     pub(crate) fn oldest(&self) -> u64 {
         let held = self.held.lock();
-        held.keys().next().copied().unwrap_or_else(|| self.visible())
+        held.front().map_or_else(|| self.visible(), |(oldest, _)| *oldest)
     }
 }
 
@@ -54,11 +57,11 @@ pub(crate) struct Snapshot {
 impl Drop for Snapshot {
     fn drop(&mut self) {
         let mut held = self.snapshots.held.lock();
-        if let Some(count) = held.get_mut(&self.moment) {
-            *count -= 1;
-            if *count == 0 {
-                held.remove(&self.moment);
-            }
+        if let Ok(place) = held.binary_search_by_key(&self.moment, |(moment, _)| *moment) {
+            held[place].1 -= 1;
+        }
+        while held.front().is_some_and(|(_, readers)| *readers == 0) {
+            held.pop_front();
         }
     }
 }

@@ -22,7 +22,9 @@ use lsm_tree::config::{
     BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry, PartitioningPolicy,
     PinningPolicy, RestartIntervalPolicy,
 };
-use lsm_tree::{AnyTree, Cache, Checksum, CompressionType, Config, DescriptorTable, SequenceNumberCounter, Table};
+use lsm_tree::{
+    AnyTree, Cache, Checksum, CompressionType, Config, DescriptorTable, SequenceNumberCounter, Table,
+};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::error::OpenError;
@@ -118,10 +120,8 @@ impl TableEntry {
 /// Checks all files of the tree, without reading the rows of tables. `least` is the version that
 /// the manifest names.
 pub(crate) fn check_files(paths: &Paths, least: TreeVersion) -> Result<TreeFiles, OpenError> {
-    let damaged =
-        |file: &str, what: &str| OpenError::damaged(&paths.data, format!("{TREE}/{file}"), what);
-    let version = read_current(&paths.tree)
-        .map_err(|what| damaged(CURRENT, &what))?;
+    let damaged = |file: &str, what: &str| OpenError::damaged(&paths.data, format!("{TREE}/{file}"), what);
+    let version = read_current(&paths.tree).map_err(|what| damaged(CURRENT, &what))?;
     if version.number < least.number || (version.number == least.number && version != least) {
         let what = format!("names version {}, the manifest version {}", version.number, least.number);
         return Err(damaged(CURRENT, &what));

@@ -13,11 +13,12 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use crate::database::{self, Commits, Found};
+use crate::database::{self, Found};
 use crate::error::OpenError;
 use crate::folder::{Folder, Paths, STORE, TREE};
 use crate::tree::{self, TableEntry};
 use crate::vfs::Disk;
+use crate::wal::record::Commits;
 
 /// How much of a table is read at once.
 const READ_BYTES: usize = 1 << 20;

@@ -88,19 +88,20 @@ async fn verify_and_survey_change_nothing() {
     let before = contents();
     verify(folder.path()).expect("verify runs");
     survey(folder.path()).expect("a survey");
-    LsmStore::open_to_read(folder.path(), &Options::default()).err().expect("the folder is damaged");
+    LsmStore::open_scratch(folder.path(), &Options::default()).err().expect("the folder is damaged");
     assert!(contents() == before, "nothing was changed");
 }
 
 #[tokio::test]
-async fn a_folder_opened_to_read_shows_everything_and_refuses_writes() {
+async fn a_scratch_copy_can_be_written_to_and_the_folder_stays_as_it_is() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     drop(written(folder.path()).await);
-    let store = LsmStore::open_to_read(folder.path(), &Options::default()).expect("the folder opens");
+    let store = LsmStore::open_scratch(folder.path(), &Options::default()).expect("the folder opens");
     assert_eq!(folder::count(&store).await, 20);
-    let mut decide = |_: &[Option<bytes::Bytes>]| store::WriteSet { deletes: vec![row(1)], ..Default::default() };
-    store.update(&[], &mut decide).await.expect_err("writes are refused");
+    open(folder.path()).err().expect("the folder is in use meanwhile");
+    write(&store, 20..25).await;
     store.close().await.expect("a store closes");
+    assert_eq!(folder::count(&open(folder.path()).expect("the folder opens")).await, 20);
 }
 
 #[tokio::test]

@@ -22,5 +22,4 @@ fn every_acknowledged_commit_survives_every_crash() {
         let reached = [commits, crashes, poisoned, flushes, compactions, checkpoints];
         assert!(reached.iter().all(|count| *count > 0), "{totals:?}");
     }
-    println!("{seeds} seeds: {totals:?}");
 }

@@ -122,10 +122,10 @@ impl Database {
         Database::on(Arc::new(store::memory::MemoryStore::new()), None).await
     }
 
-    pub async fn on_fjall() -> Database {
+    pub async fn on_lsm() -> Database {
         let folder = tempfile::tempdir().unwrap();
-        let options = store_fjall::Options { durability: store_fjall::Durability::Os, ..Default::default() };
-        let store = store_fjall::FjallStore::open(folder.path(), options).unwrap();
+        let options = store_lsm::Options { durability: store_lsm::Durability::Os, ..Default::default() };
+        let store = store_lsm::LsmStore::open(folder.path(), options).unwrap();
         Database::on(Arc::new(store), Some(folder)).await
     }
 
@@ -314,7 +314,7 @@ impl Database {
 macro_rules! on_every_store {
     ($(async fn $name:ident($database:ident) $body:block)*) => {
         on_every_store!(in_memory { $(async fn $name($database) $body)* });
-        on_every_store!(on_fjall { $(async fn $name($database) $body)* });
+        on_every_store!(on_lsm { $(async fn $name($database) $body)* });
         on_every_store!(on_postgres { $(async fn $name($database) $body)* });
     };
     ($store:ident { $(async fn $name:ident($database:ident) $body:block)* }) => {

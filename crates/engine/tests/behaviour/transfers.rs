@@ -131,6 +131,6 @@ async fn transfers_keep_the_sum_in_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn transfers_keep_the_sum_on_fjall() {
-    transfers_keep_the_sum(Database::on_fjall().await).await;
+async fn transfers_keep_the_sum_on_lsm() {
+    transfers_keep_the_sum(Database::on_lsm().await).await;
 }

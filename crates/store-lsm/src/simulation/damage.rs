@@ -121,7 +121,8 @@ impl Campaign {
 fn judge(folder: &Path, sample: &Sample) -> Result<Outcome, String> {
     match crate::verify(folder) {
         Ok(verification) if verification.findings.is_empty() => {}
-        Ok(_) | Err(OpenError::Foreign { .. } | OpenError::Missing { .. } | OpenError::OtherVersion { .. }) => {
+        Ok(_)
+        | Err(OpenError::Foreign { .. } | OpenError::Missing { .. } | OpenError::OtherVersion { .. }) => {
             return Ok(Outcome::FoundByVerify);
         }
         Err(error) => return Err(format!("verify fails: {error}")),
@@ -273,7 +274,7 @@ fn do_damage(
 /// In place of the file, which may be shared with the sample.
 fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => fs::write(path, bytes),
     }
 }

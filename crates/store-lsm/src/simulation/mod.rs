@@ -206,7 +206,10 @@ impl Run {
             // What can be read is what was acknowledged, and no more.
             let visible = self.compare(store)?;
             if self.options.durability == Durability::Fsync && visible != self.history.acknowledged {
-                return Err(format!("{visible} commits are seen, {} acknowledged", self.history.acknowledged));
+                return Err(format!(
+                    "{visible} commits are seen, {} acknowledged",
+                    self.history.acknowledged
+                ));
             }
         }
         self.totals.full += u64::from(store.is_full());

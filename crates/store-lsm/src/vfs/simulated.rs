@@ -108,7 +108,7 @@ impl Simulated {
         state.crashed = true;
         let mut names = state.durable.clone();
         let kept = state.random.usize(0..=state.pending.len());
-        for change in state.pending[..kept].to_vec() {
+        for change in &state.pending[..kept] {
             change.apply(&mut names);
         }
         for (path, inode) in names {
@@ -317,7 +317,11 @@ impl File for SimulatedFile {
 }
 
 impl Simulated {
-    fn open_file(&self, path: &Path, open: impl FnOnce() -> io::Result<Arc<dyn File>>) -> io::Result<Arc<dyn File>> {
+    fn open_file(
+        &self,
+        path: &Path,
+        open: impl FnOnce() -> io::Result<Arc<dyn File>>,
+    ) -> io::Result<Arc<dyn File>> {
         let real = open()?;
         let state = self.state.lock();
         if state.crashed {
@@ -355,7 +359,8 @@ impl FileSystem for Simulated {
             Disk.rename(from, to)?;
             if to.is_dir() {
                 // A whole folder that was made beside its place; its files are taken along.
-                let inside: Vec<_> = state.live.keys().filter(|path| path.starts_with(from)).cloned().collect();
+                let inside: Vec<_> =
+                    state.live.keys().filter(|path| path.starts_with(from)).cloned().collect();
                 for path in inside {
                     let inode = state.live.get(&path).copied();
                     let moved = to.join(path.strip_prefix(from).unwrap_or(&path));

@@ -89,7 +89,8 @@ mod tests {
         mark.sync().expect("a sync");
         mark.write(12, 1).expect("a mark is written");
         let mut bytes = std::fs::read(folder.path().join(FILE_NAME)).expect("a file");
-        let newest = bytes.chunks(SLOT_BYTES).position(|slot| slot[0] == 12).expect("the newest") * SLOT_BYTES;
+        let newest =
+            bytes.chunks(SLOT_BYTES).position(|slot| slot[0] == 12).expect("the newest") * SLOT_BYTES;
         bytes[newest + 20] ^= 1;
         assert_eq!(read(&bytes, 5), Some(9));
         assert_eq!(read(&bytes, 6), None, "of another store");

@@ -191,7 +191,10 @@ impl Scan {
         if let Some(expected) = expected
             && expected != header.first
         {
-            let what = format!("begins with record {}, but the one before ends before record {expected}", header.first);
+            let what = format!(
+                "begins with record {}, but the one before ends before record {expected}",
+                header.first
+            );
             return Err(damage(entry.number, &what));
         }
         let (mut next, mut position, mut time) = (header.first, HEADER_BYTES, header.time);
@@ -214,7 +217,8 @@ impl Scan {
         if self.tail.is_empty() {
             return Ok(None);
         }
-        let proof = self.behind.iter().find(|header| header.durable >= self.next || header.number < self.next);
+        let proof =
+            self.behind.iter().find(|header| header.durable >= self.next || header.number < self.next);
         if let Some(proof) = proof {
             let what = format!(
                 "record {} at byte {} cannot be read, but record {} stands behind it",
@@ -233,10 +237,7 @@ fn whole_records(bytes: &[u8], store: u64) -> Vec<record::Header> {
 }
 
 /// Every whole record in `bytes`, at whatever place: `repair` saves what it can.
-pub(crate) fn each_whole_record(
-    bytes: &[u8],
-    store: u64,
-) -> impl Iterator<Item = (record::Header, &[u8])> {
+pub(crate) fn each_whole_record(bytes: &[u8], store: u64) -> impl Iterator<Item = (record::Header, &[u8])> {
     let places = memchr::memmem::find_iter(bytes, &record::MAGIC);
     // Both whole segments and their tails begin at a multiple of the alignment.
     places.filter(|place| place.is_multiple_of(ALIGNMENT)).filter_map(move |place| {

@@ -21,6 +21,9 @@ const ROW_BYTES: usize = 7;
 /// What a commit does to one row: a new value, or none.
 pub(crate) type Row = (Slice, Option<Slice>);
 
+/// Commits with their sequence numbers, in their order.
+pub(crate) type Commits = Vec<(u64, Vec<Row>)>;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     /// Without the zeros behind it.
@@ -106,7 +109,7 @@ pub(crate) fn number(bytes: &[u8]) -> u64 {
 }
 
 /// The commits of a body, in their order. Nothing when the body is not made of commits.
-pub(crate) fn decode_commits(mut body: &[u8]) -> Option<Vec<(u64, Vec<Row>)>> {
+pub(crate) fn decode_commits(mut body: &[u8]) -> Option<Commits> {
     let mut commits = Vec::new();
     while !body.is_empty() {
         let sequence = u64::from_le_bytes(take(&mut body)?);
@@ -147,8 +150,8 @@ mod tests {
 
     const STORE: u64 = 77;
 
-    fn sample() -> (Vec<u8>, Header, Vec<(u64, Vec<Row>)>) {
-        let commits: Vec<(u64, Vec<Row>)> = vec![
+    fn sample() -> (Vec<u8>, Header, Commits) {
+        let commits: Commits = vec![
             (5, vec![("key".into(), Some("value".into())), ("gone".into(), None)]),
             (7, vec![]),
             (9, vec![("empty".into(), Some(Slice::from(&b""[..])))]),

@@ -157,11 +157,9 @@ impl Writer {
     /// Where the log stands, as far as it is durable.
     pub(crate) fn durable_end(&self) -> DurableEnd {
         match &self.current {
-            Some(current) if self.is_synced() => DurableEnd {
-                segment: current.entry.number,
-                offset: current.position,
-                record: self.record,
-            },
+            Some(current) if self.is_synced() => {
+                DurableEnd { segment: current.entry.number, offset: current.position, record: self.record }
+            }
             _ => DurableEnd::default(),
         }
     }

@@ -1,0 +1,30 @@
+//! `cargo xtask damage`: the damage campaign of the embedded store.
+
+use anyhow::Result;
+
+use crate::command::{self, cargo};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// How often a file is damaged
+    #[arg(long, default_value_t = 100_000)]
+    trials: u64,
+    /// Repeats an earlier run
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+impl Options {
+    /// A short round.
+    pub fn brief() -> Options {
+        Options { trials: 3000, seed: None }
+    }
+}
+
+pub fn run(options: &Options) -> Result<()> {
+    let mut campaign =
+        cargo(["run", "--quiet", "--release", "--package", "store-lsm", "--example", "damage", "--"]);
+    campaign.arg(options.trials.to_string());
+    campaign.args(options.seed.map(|seed| seed.to_string()));
+    command::run(&mut campaign)
+}
