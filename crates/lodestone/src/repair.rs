@@ -47,7 +47,7 @@ impl Repair {
 }
 
 fn explain(error: store_lsm::OpenError) -> String {
-    advice::explain(&OpenError::from(error))
+    advice::about_opening(&OpenError::from(error))
 }
 
 #[expect(clippy::print_stdout, reason = "the findings are what the command is there to say")]

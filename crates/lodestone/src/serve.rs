@@ -132,7 +132,11 @@ impl Serve {
 
     fn server_options(&self) -> server::Options {
         let hosts = self.allow_host.iter().cloned().chain(own_host_name());
+        let mut limits = server::Limits::default();
+        // The store's share of file descriptors is not for connections.
+        limits.connections_max = limits.connections_max.min(store_lsm::connections_max());
         server::Options {
+            limits,
             access: server::Access { hosts: hosts.collect(), origins: self.cors.clone() },
             request_id_seed: getrandom::u64().unwrap_or(1),
             ..server::Options::default()

@@ -22,7 +22,7 @@ use crate::compaction::Interruptions;
 use crate::error::OpenError;
 use crate::folder::{self, FORMAT, Paths, STORE, STORE_NEW};
 use crate::latch::Latches;
-use crate::maintenance::{Stall, Wakeup};
+use crate::maintenance::{Stalls, Wakeup};
 use crate::manifest::{self, Manifest};
 use crate::reclamation::Reclamation;
 use crate::snapshot::Snapshots;
@@ -58,7 +58,7 @@ pub(crate) struct Database {
     pub(crate) manifest: Mutex<Manifest>,
     pub(crate) manifest_is_behind: AtomicBool,
     pub(crate) reclamation: Mutex<Reclamation>,
-    pub(crate) stall: Mutex<Option<Stall>>,
+    pub(crate) stalls: Mutex<Stalls>,
     pub(crate) checkpoints: Mutex<Vec<CheckpointRequest>>,
     pub(crate) wakeup: Arc<Wakeup>,
     /// Somebody has written since maintenance last looked.
@@ -172,7 +172,7 @@ impl Database {
             create(&*fs, data, options)?;
         }
         let mut commits = Commits::new();
-        let found = examine(&*fs, &paths, &mut commits)?;
+        let mut found = examine(&*fs, &paths, &mut commits)?;
         move_orphans_aside(&*fs, &paths, &found).map_err(failed)?;
         for torn in &found.log.torn {
             let kept = writer::cut_torn_tail(&*fs, &paths.log, &paths.aside, torn).map_err(failed)?;
@@ -182,6 +182,7 @@ impl Database {
                 kept.display()
             );
         }
+        forget_unused_segments(&*fs, &paths, &mut found).map_err(failed)?;
         let writer = Writer::open(&*fs, &paths.log, found.manifest.store, &found.log, write_clock);
         let writer = writer.map_err(failed)?;
         let log = (writer.room(), writer.durable_end());
@@ -252,7 +253,7 @@ impl Database {
             manifest: Mutex::new(manifest),
             manifest_is_behind: AtomicBool::new(tree_is_ahead),
             reclamation: Mutex::default(),
-            stall: Mutex::default(),
+            stalls: Mutex::default(),
             checkpoints: Mutex::default(),
             wakeup,
             written: AtomicBool::new(false),
@@ -345,6 +346,19 @@ fn move_orphans_aside(fs: &dyn FileSystem, paths: &Paths, found: &Found) -> io::
         fs.rename(&folder.join(name), &kept)?;
     }
     Ok(())
+}
+
+/// Segments are used in the order of the manifest, and the next one that is made becomes its last. So
+/// of those that hold no record only the first is kept.
+fn forget_unused_segments(fs: &dyn FileSystem, paths: &Paths, found: &mut Found) -> io::Result<()> {
+    let Some((_, needless)) = found.unused.split_first() else { return Ok(()) };
+    if needless.is_empty() {
+        return Ok(());
+    }
+    found.manifest.segments.retain(|entry| !needless.contains(entry));
+    found.manifest.edition += 1;
+    found.manifest.write(fs, &paths.store)?;
+    needless.iter().try_for_each(|entry| fs.remove(&segment::path(&paths.log, entry.number)))
 }
 
 fn remove_orphans(database: &Database) {

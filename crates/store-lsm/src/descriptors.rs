@@ -1,23 +1,32 @@
 //! File descriptors: the limit that a process starts with is often 1,024, less than the open tables and
-//! connections of a busy server.
+//! connections of a busy server need.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::tree::OPEN_TABLES_MAX;
 
 /// No more than this is ever of use, and some systems give out millions.
-#[cfg(unix)]
 const DESCRIPTORS: u64 = 65_536;
+/// What the store opens beside tables that are kept open: the log, and the tables of a compaction.
+const DESCRIPTORS_BESIDE: usize = 256;
 
-/// Raises the process's limit as far as the system lets it.
-#[cfg(unix)]
-pub(crate) fn raise_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
+/// Raises the process's limit as far as the system lets it. The answer is the limit.
+fn raise_limit() -> usize {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let wanted = maximum.map_or(DESCRIPTORS, |maximum| maximum.min(DESCRIPTORS));
-    if current.is_some_and(|current| current < wanted)
-        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum })
-    {
-        tracing::warn!("the limit of open files stays at {}: {error}", current.unwrap_or(0));
+    let Some(current) = current.filter(|current| *current < wanted) else { return wanted as usize };
+    match setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }) {
+        Ok(()) => wanted as usize,
+        Err(error) => {
+            tracing::warn!("the limit of open files stays at {current}: {error}");
+            current as usize
+        }
     }
 }
 
-#[cfg(not(unix))]
-pub(crate) fn raise_limit() {}
+/// How many connections a server may keep open beside the store: what the system gives, without the
+/// store's share. Of a small limit each gets half.
+pub fn connections_max() -> usize {
+    let limit = raise_limit();
+    limit.saturating_sub(OPEN_TABLES_MAX + DESCRIPTORS_BESIDE).max(limit / 2)
+}

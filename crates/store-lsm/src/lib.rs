@@ -61,6 +61,7 @@ use store::{
 };
 use tokio::sync::oneshot;
 
+pub use descriptors::connections_max;
 pub use error::OpenError;
 pub use folder::FORMAT_VERSION;
 pub use repair::{Repaired, Survey, repair, survey};
@@ -200,7 +201,6 @@ impl LsmStore {
     /// Opens a data folder on any file system.
     pub fn open_on(fs: Arc<dyn FileSystem>, path: &Path, options: &Options) -> Result<Self, OpenError> {
         let failed = |error| OpenError::io(path, error);
-        descriptors::raise_limit();
         let folder = Folder::take(path)?;
         if let Some(address) = &options.address {
             folder.name_holder(Some(address)).map_err(failed)?;

@@ -31,11 +31,19 @@ const LEAVE_TIME: Duration = Duration::from_millis(5);
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 5;
 
-/// Why maintenance is not getting on.
+/// Why a piece of maintenance is not getting on.
 #[derive(Clone, Debug)]
 pub(crate) struct Stall {
     pub(crate) reason: String,
     pub(crate) is_full: bool,
+}
+
+/// What is not getting on.
+#[derive(Default)]
+pub(crate) struct Stalls {
+    /// Log segments, flushes, the manifest.
+    urgent: Option<Stall>,
+    compaction: Option<Stall>,
 }
 
 /// Wakes the maintenance thread.
@@ -83,20 +91,22 @@ impl Database {
     /// Does what there is to do, once, and tells when to look again.
     pub(crate) fn maintain(&self) -> Duration {
         self.urgent_work();
-        if self.stall().is_some() {
+        if self.stalls.lock().urgent.is_some() {
             return RETRY_TIME;
         }
-        match self.compact_once() {
+        let compacted = self.compact_once();
+        if self.is_stopping() {
+            // One that is given up is no failure; the next opening begins it again.
+            return Duration::ZERO;
+        }
+        note(&mut self.stalls.lock().compaction, "compaction", &compacted);
+        match compacted {
             Ok(true) => {
                 self.after_change();
                 return Duration::ZERO;
             }
             Ok(false) => {}
-            Err(_) if self.is_stopping() => {}
-            Err(error) => {
-                self.set_stall(&error);
-                return RETRY_TIME;
-            }
+            Err(_) => return RETRY_TIME,
         }
         match self.reclaim() {
             true => LEAVE_TIME,
@@ -106,10 +116,8 @@ impl Database {
 
     /// What writers may be waiting for. A compaction under way calls it too.
     pub(crate) fn urgent_work(&self) {
-        match self.prepare_segment().map_err(Into::into).and_then(|()| self.flush_all()) {
-            Ok(()) => self.clear_stall(),
-            Err(error) => self.set_stall(&error),
-        }
+        let done = self.prepare_segment().map_err(Into::into).and_then(|()| self.flush_all());
+        note(&mut self.stalls.lock().urgent, "maintenance", &done);
         self.serve_checkpoints();
     }
 
@@ -138,9 +146,8 @@ impl Database {
         let l0_tables = self.tree.level_table_count(0).unwrap_or(0);
         self.l0_tables.store(l0_tables, Ordering::Release);
         self.manifest_is_behind.store(true, Ordering::Release);
-        if let Err(error) = self.follow_tree() {
-            self.set_stall(&error.into());
-        }
+        // Tried again by the next urgent work.
+        let _ = self.follow_tree();
         self.wal.publish_soon();
         self.reclaim();
     }
@@ -190,24 +197,25 @@ impl Database {
     }
 
     pub(crate) fn stall(&self) -> Option<Stall> {
-        self.stall.lock().clone()
+        let stalls = self.stalls.lock();
+        stalls.urgent.clone().or_else(|| stalls.compaction.clone())
     }
+}
 
-    fn clear_stall(&self) {
-        if self.stall.lock().take().is_some() {
-            tracing::info!("maintenance goes on");
+/// Notes how a piece of work has ended, and tells when that changes.
+fn note<T>(stall: &mut Option<Stall>, what: &str, done: &Result<T, lsm_tree::Error>) {
+    let now = done.as_ref().err().map(|error| Stall {
+        reason: error.to_string(),
+        is_full: matches!(error, lsm_tree::Error::Io(error) if is_full(error)),
+    });
+    match (&*stall, &now) {
+        (Some(_), None) => tracing::info!("{what} goes on"),
+        (before, Some(now)) if before.as_ref().is_none_or(|before| before.reason != now.reason) => {
+            tracing::error!("{what} fails and is tried again: {}", now.reason);
         }
+        _ => {}
     }
-
-    fn set_stall(&self, error: &lsm_tree::Error) {
-        let is_full = matches!(error, lsm_tree::Error::Io(error) if is_full(error));
-        let stall = Stall { reason: error.to_string(), is_full };
-        let mut current = self.stall.lock();
-        if current.as_ref().is_none_or(|current| current.reason != stall.reason) {
-            tracing::error!("maintenance fails and is tried again: {}", stall.reason);
-        }
-        *current = Some(stall);
-    }
+    *stall = now;
 }
 
 /// A panic on the maintenance thread must be seen by those who wait for it.
@@ -216,7 +224,7 @@ struct StallOnUnwind<'a>(&'a Database);
 impl Drop for StallOnUnwind<'_> {
     fn drop(&mut self) {
         let error = io::Error::other("the maintenance thread ended by a fault in the program");
-        self.0.set_stall(&error.into());
+        note::<()>(&mut self.0.stalls.lock().urgent, "maintenance", &Err(error.into()));
     }
 }
 

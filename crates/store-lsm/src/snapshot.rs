@@ -60,8 +60,12 @@ impl Drop for Snapshot {
         if let Ok(place) = held.binary_search_by_key(&self.moment, |(moment, _)| *moment) {
             held[place].1 -= 1;
         }
+        // Also at the back: a snapshot that is held for long must not make this grow.
         while held.front().is_some_and(|(_, readers)| *readers == 0) {
             held.pop_front();
+        }
+        while held.back().is_some_and(|(_, readers)| *readers == 0) {
+            held.pop_back();
         }
     }
 }

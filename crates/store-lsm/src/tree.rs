@@ -36,7 +36,7 @@ pub(crate) const TABLES: &str = "tables";
 const CURRENT: &str = "current";
 const CURRENT_BYTES: usize = 25;
 /// Open table files that are kept for the next read.
-const OPEN_TABLES_MAX: usize = 512;
+pub(crate) const OPEN_TABLES_MAX: usize = 512;
 /// So many tables of level 0 are merged at once into the next level. A query has to look into each of them.
 const L0_TABLES: u8 = 2;
 /// How large the tables of the levels below become. Level 1 takes as many as are merged into it at

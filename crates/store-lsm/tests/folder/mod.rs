@@ -1,5 +1,7 @@
 //! What the tests of the data folder share: rows that tell whether everything is there.
 
+#![allow(dead_code, reason = "not every test uses everything")]
+
 use std::path::Path;
 
 use bytes::Bytes;
