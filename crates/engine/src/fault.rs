@@ -7,8 +7,8 @@ use store::StoreError;
 pub fn of_store(error: StoreError) -> Error {
     tracing::error!(%error, "the store failed a request");
     match error {
-        // Trying again does not help, and the reason (a full disk, say) is no secret.
-        StoreError::Poisoned(_) => {
+        // The reason (a full disk, say) is no secret. It says whether trying again helps.
+        StoreError::Poisoned(_) | StoreError::Full(_) => {
             Error::new(ErrorKind::InternalServerError, format!("Internal server error: {error}"))
         }
         _ => Error::internal(),

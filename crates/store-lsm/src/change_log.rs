@@ -40,16 +40,19 @@ impl ChangeLogs {
 
 impl LogState {
     fn read(log: Log, tree: &Tree) -> Result<Self, StoreError> {
-        let trimmed = match tree.get(layout::trimmed_key(log), SeqNo::MAX).map_err(read_failure)? {
-            Some(position) => layout::number(&position)?,
-            None => 0,
-        };
-        let kept = layout::record_bounds(log, LogPosition(trimmed), LogPosition(u64::MAX));
-        let last = match tree.range(kept, SeqNo::MAX, None).next_back() {
-            Some(record) => layout::record_position(&record.key().map_err(read_failure)?)?.0,
-            None => trimmed,
-        };
-        Ok(LogState { last: Arc::new(Mutex::new(last)), trimmed: trimmed.into() })
+        let LogPosition(last) = LogState::end(log, tree, SeqNo::MAX)?;
+        let trimmed = trimmed(log, tree, SeqNo::MAX)?.into();
+        Ok(LogState { last: Arc::new(Mutex::new(last)), trimmed })
+    }
+
+    /// The position of the last record that was ever appended, as seen at a moment.
+    pub(crate) fn end(log: Log, tree: &Tree, moment: SeqNo) -> Result<LogPosition, StoreError> {
+        let trimmed = LogPosition(trimmed(log, tree, moment)?);
+        let kept = layout::record_bounds(log, trimmed, LogPosition(u64::MAX));
+        match tree.range(kept, moment, None).next_back() {
+            Some(record) => layout::record_position(&record.key().map_err(read_failure)?),
+            None => Ok(trimmed),
+        }
     }
 
     pub(crate) fn trimmed(&self) -> u64 {
@@ -58,6 +61,14 @@ impl LogState {
 
     pub(crate) fn set_trimmed(&self, position: u64) {
         self.trimmed.fetch_max(position, Ordering::AcqRel);
+    }
+}
+
+/// Up to where a log is trimmed, as seen at a moment.
+fn trimmed(log: Log, tree: &Tree, moment: SeqNo) -> Result<u64, StoreError> {
+    match tree.get(layout::trimmed_key(log), moment).map_err(read_failure)? {
+        Some(position) => layout::number(&position),
+        None => Ok(0),
     }
 }
 

@@ -67,7 +67,7 @@ pub use folder::FORMAT_VERSION;
 pub use repair::{Repaired, Survey, repair, survey};
 pub use verify::{Finding, Verification, verify};
 
-use change_log::Appending;
+use change_log::{Appending, LogState};
 use database::Database;
 use error::read_failure;
 use folder::Folder;
@@ -143,17 +143,6 @@ impl Default for Options {
     }
 }
 
-/// Whether the store takes writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Health {
-    Serving,
-    /// Maintenance fails and is tried again; writes are refused once there is no room for them.
-    Stalled(String),
-    /// A write could not be made durable. Writes are refused until the folder is opened again.
-    Poisoned(String),
-    Closed,
-}
-
 /// A store in a data folder.
 pub struct LsmStore {
     /// Nothing once the store is closed.
@@ -225,15 +214,6 @@ impl LsmStore {
                 folder.name_holder(Some(address)).map_err(|error| StoreError::Unavailable(error.to_string()))
             }
             None => Err(StoreError::closed()),
-        }
-    }
-
-    pub fn health(&self) -> Health {
-        let Ok(database) = self.opened() else { return Health::Closed };
-        match (database.wal.failure(), database.stall()) {
-            (Some(failure), _) => Health::Poisoned(failure.to_owned()),
-            (None, Some(stall)) => Health::Stalled(stall.reason),
-            (None, None) => Health::Serving,
         }
     }
 
@@ -317,10 +297,7 @@ impl Database {
                 return Ok(());
             }
             if let Some(stall) = self.stall() {
-                return Err(match stall.is_full {
-                    true => StoreError::Full(stall.reason),
-                    false => StoreError::Unavailable(stall.reason),
-                });
+                return Err(stall.into());
             }
             self.wakeup.wake();
             tokio::time::sleep(CATCH_UP_TIME).await;
@@ -446,6 +423,19 @@ impl Read for LsmStore {
         let view = self.view()?;
         view.scan(range, direction, consistency, visit).await
     }
+
+    async fn read_log(
+        &self,
+        log: Log,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
+        self.view()?.records(log, after, limit)
+    }
+
+    async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError> {
+        self.view()?.log_end(log).await
+    }
 }
 
 #[async_trait]
@@ -480,15 +470,6 @@ impl Store for LsmStore {
         Ok(Arc::new(self.view()?))
     }
 
-    async fn read_log(
-        &self,
-        log: Log,
-        after: LogPosition,
-        limit: usize,
-    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
-        self.view()?.read_log(log, after, limit)
-    }
-
     async fn trim_log(&self, log: Log, through: LogPosition) -> Result<(), StoreError> {
         let database = self.opened()?;
         let state = database.change_logs.state(log, &database.tree)?;
@@ -503,6 +484,15 @@ impl Store for LsmStore {
             rows.push((layout::trimmed_key(log).into(), Some(last.to_be_bytes().into())));
             database.write_all(rows).await?;
             state.set_trimmed(last);
+        }
+    }
+
+    fn health(&self) -> Result<(), StoreError> {
+        let database = self.opened()?;
+        database.check()?;
+        match database.stall() {
+            Some(stall) if database.lags() || database.wal.is_nearly_full() => Err(stall.into()),
+            _ => Ok(()),
         }
     }
 
@@ -521,7 +511,7 @@ struct View {
 }
 
 impl View {
-    fn read_log(
+    fn records(
         &self,
         log: Log,
         after: LogPosition,
@@ -576,6 +566,21 @@ impl Read for View {
             }
         }
         Ok(())
+    }
+
+    /// Records are seen when they are durable: a position that a reader remembers is not given to
+    /// another record after a crash.
+    async fn read_log(
+        &self,
+        log: Log,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
+        self.records(log, after, limit)
+    }
+
+    async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError> {
+        LogState::end(log, &self.database.tree, self.snapshot.moment)
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use lsm_tree::AbstractTree;
 use parking_lot::{Condvar, Mutex};
+use store::StoreError;
 
 use crate::database::Database;
 use crate::error::is_full;
@@ -36,6 +37,15 @@ const NICENESS: i32 = 5;
 pub(crate) struct Stall {
     pub(crate) reason: String,
     pub(crate) is_full: bool,
+}
+
+impl From<Stall> for StoreError {
+    fn from(stall: Stall) -> Self {
+        match stall.is_full {
+            true => StoreError::Full(stall.reason),
+            false => StoreError::Unavailable(stall.reason),
+        }
+    }
 }
 
 /// What is not getting on.

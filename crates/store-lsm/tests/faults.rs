@@ -12,7 +12,7 @@ use bytes::Bytes;
 use folder::row;
 use store::{Consistency, Read, Store, StoreError, WriteSet};
 use store_lsm::vfs::{Disk, File, FileSystem};
-use store_lsm::{Health, LsmStore, Options, Tuning};
+use store_lsm::{LsmStore, Options, Tuning};
 
 const WORKS: u8 = 0;
 const IS_FULL: u8 = 1;
@@ -134,7 +134,7 @@ async fn a_full_disk_refuses_writes_serves_reads_and_goes_on_by_itself() {
             }
             assert!(Instant::now() < deadline, "writes are never refused");
         }
-        assert!(matches!(store.health(), Health::Stalled(_)));
+        assert!(matches!(store.health(), Err(StoreError::Full(_))));
         check(&store, 0..acknowledged).await;
         mood.store(WORKS, Ordering::SeqCst);
         while put(&store, acknowledged).await.is_err() {
@@ -163,7 +163,7 @@ async fn a_failed_sync_poisons_at_once_and_reads_show_what_was_acknowledged() {
     );
     mood.store(WORKS, Ordering::SeqCst);
     assert!(matches!(put(&store, 6).await, Err(StoreError::Poisoned(_))), "it stays so");
-    assert!(matches!(store.health(), Health::Poisoned(_)));
+    assert!(matches!(store.health(), Err(StoreError::Poisoned(_))));
     check(&store, 0..5).await;
     let unseen = store.get(&[row(5)], Consistency::Latest).await.expect("a read succeeds");
     assert_eq!(unseen, [None], "what is not durable is not seen");

@@ -3,7 +3,7 @@
 mod folder;
 
 use folder::{LOG, count, open, row, write};
-use store::{LogPosition, Store, StoreError};
+use store::{LogPosition, Read, Store, StoreError};
 
 #[tokio::test]
 async fn reopening_after_close_keeps_everything() {

@@ -30,7 +30,7 @@ impl StoreError {
     /// Whether the same call may succeed later.
     pub fn is_transient(&self) -> bool {
         match self {
-            StoreError::Unavailable(_) | StoreError::Ambiguous(_) => true,
+            StoreError::Unavailable(_) | StoreError::Full(_) | StoreError::Ambiguous(_) => true,
             StoreError::Poisoned(_) | StoreError::Corrupt(_) | StoreError::Format(_) => false,
         }
     }

@@ -103,7 +103,7 @@ impl Stepped {
 
     /// The records of a change log, as a reader sees them now.
     pub fn records(&self, log: Log, after: LogPosition) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
-        self.database.view().read_log(log, after, usize::MAX)
+        self.database.view().records(log, after, usize::MAX)
     }
 
     /// How many tables there are, and the number of the newest.

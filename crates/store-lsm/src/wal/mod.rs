@@ -48,6 +48,8 @@ const PENDING_BYTES_MAX: u64 = 16 << 20;
 const REST_TIME: Duration = Duration::from_millis(50);
 /// Written bytes that no sync was asked for, with [`Durability::Os`].
 const UNSYNCED_BYTES_MAX: u64 = 4 << 20;
+/// Less room than this in the log counts as none.
+const NEARLY_FULL_BYTES: u64 = 1 << 20;
 /// Buffers of groups that are kept for the next ones.
 const SPARE_BUFFERS: usize = 2;
 
@@ -203,6 +205,12 @@ impl Wal {
         drop(queue);
         self.arrived.notify_one();
         Ok(Appended { sequence, acknowledged, inserting })
+    }
+
+    /// Whether there is hardly any allocated room left.
+    pub(crate) fn is_nearly_full(&self) -> bool {
+        let queue = self.queue.lock();
+        queue.room_bytes < NEARLY_FULL_BYTES + queue.pending_bytes
     }
 
     /// Why nothing is written any more.
