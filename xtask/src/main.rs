@@ -45,6 +45,10 @@ enum Chore {
     Acceptance(acceptance::Options),
     /// Kill the binary under load, again and again, and look for lost or invented writes
     Crash(crash::Options),
+    /// Damage the files of the embedded store in every way, and look for damage that goes unnoticed
+    Damage(damage::Options),
+    /// Run the embedded store on a simulated disk that crashes and fails
+    Simulation(simulation::Options),
     /// Feed the parsers with random input
     Fuzz(fuzz::Options),
     /// Measure the binary beside a bare server
