@@ -4,6 +4,7 @@ mod advice;
 mod model;
 mod repair;
 mod serve;
+mod studio_pages;
 mod verify;
 
 use std::process::ExitCode;

@@ -14,6 +14,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::advice;
+use crate::studio_pages::{self, StudioArgument, StudioPages};
 
 /// Serve DynamoDB on one port.
 ///
@@ -85,10 +86,20 @@ pub struct Serve {
     /// Serve requests beyond what a table or index has provisioned, instead of refusing them
     #[arg(long, help_heading = LIKE_AWS)]
     no_throttling: bool,
+
+    /// The studio, at /studio/: reading and writing, reading alone, or none. Where other machines can reach the
+    /// server it is off unless it is asked for, and then needs the token that the ready line shows
+    #[arg(long, value_enum, value_name = "MODE", help_heading = STUDIO)]
+    studio: Option<StudioArgument>,
+
+    /// The folder of the studio's model files; made when the first is saved
+    #[arg(long, value_name = "DIR", default_value = "lodestone-models", help_heading = STUDIO)]
+    models: PathBuf,
 }
 
 const STORAGE: &str = "Where the data is kept";
 const NETWORK: &str = "Who can connect";
+const STUDIO: &str = "The studio";
 const LIKE_AWS: &str = "How much it behaves like AWS";
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -115,11 +126,13 @@ impl Serve {
         let listener = self.listen().await?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let database = self.open(address).await?;
-        let server = Server::on(listener, database.engine(), self.server_options());
+        let studio = self.studio(&database, address);
+        let studio_address = studio.as_ref().map(|studio| studio.address(address));
+        let server = Server::on(listener, database.engine(), self.server_options(studio));
         let server = server.map_err(|error| format!("can't listen on {address}: {error}"))?;
         // Before the ready line, so that whoever reads it may stop the process at once.
         let stop = stop_signal().map_err(|error| format!("can't listen for signals: {error}"))?;
-        announce(address, &self.storage_name());
+        announce(address, &self.storage_name(), studio_address.as_deref());
         server.run(stop).await;
         database.close().await.map_err(|error| format!("can't close the database cleanly: {error}"))
     }
@@ -130,7 +143,7 @@ impl Serve {
         listener.map_err(|error| advice::about_listening(host, port, &error))
     }
 
-    fn server_options(&self) -> server::Options {
+    fn server_options(&self, studio: Option<StudioPages>) -> server::Options {
         let hosts = self.allow_host.iter().cloned().chain(own_host_name());
         let mut limits = server::Limits::default();
         // The store's share of file descriptors is not for connections.
@@ -139,7 +152,7 @@ impl Serve {
             limits,
             access: server::Access { hosts: hosts.collect(), origins: self.cors.clone() },
             request_id_seed: getrandom::u64().unwrap_or(1),
-            ..server::Options::default()
+            pages: studio.map(|studio| Arc::new(studio) as Arc<dyn server::Pages>),
         }
     }
 
@@ -163,6 +176,19 @@ impl Serve {
         };
         let database = Database::open_with(storage, options).await;
         database.map(Arc::new).map_err(|error| advice::about_opening(&error))
+    }
+
+    /// None if it is off.
+    fn studio(&self, database: &Database, address: SocketAddr) -> Option<StudioPages> {
+        let mode = studio_pages::mode(self.studio, address)?;
+        let options = studio::Options {
+            read_only: mode == StudioArgument::ReadOnly,
+            token: (!address.ip().is_loopback()).then(studio_pages::token),
+            hosts: vec![self.host.clone(), address.ip().to_string()],
+            storage: self.storage_name(),
+            models: (!self.in_memory).then(|| self.models.clone()),
+        };
+        Some(StudioPages::new(database.engine(), options))
     }
 
     fn storage_name(&self) -> String {
@@ -214,10 +240,13 @@ fn endpoint(address: SocketAddr) -> String {
 }
 
 #[expect(clippy::print_stdout, reason = "the ready line is what the command is there to say")]
-fn announce(address: SocketAddr, storage: &str) {
+fn announce(address: SocketAddr, storage: &str, studio: Option<&str>) {
     println!(
         "lodestone is ready at http://{address} ({storage}). Try: aws dynamodb list-tables --endpoint-url http://{address}"
     );
+    if let Some(studio) = studio {
+        println!("Its studio is at {studio}");
+    }
 }
 
 /// Ends when the process is asked to stop.

@@ -15,6 +15,7 @@ use crate::budget::{Budget, Busy, Share};
 use crate::dispatch::{Asked, Backend};
 use crate::health::Health;
 use crate::limits::{Limits, Options};
+use crate::pages::Pages;
 use crate::peer::{Awaits, Peer, Peers, Wanted};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{self, Format, Receiver, RequestBody};
@@ -49,6 +50,7 @@ pub(crate) struct Exchange<B> {
     bodies: Budget,
     answers: Arc<Budget>,
     request_ids: RequestIds,
+    pages: Option<Arc<dyn Pages>>,
 }
 
 impl<B: Backend> Exchange<B> {
@@ -64,6 +66,7 @@ impl<B: Backend> Exchange<B> {
             bodies: budget(limits.bodies_bytes_max, Wanted::BodyMemory),
             answers: Arc::new(budget(limits.answers_bytes_max, Wanted::AnswerMemory)),
             request_ids: RequestIds::new(options.request_id_seed),
+            pages: options.pages,
             peers,
             limits,
         }
@@ -98,12 +101,36 @@ impl<B: Backend> Exchange<B> {
         if cors::is_preflight(&head.method, &head.headers) {
             return cors::preflight(&head.headers);
         }
+        if let Some(pages) = self.pages.as_ref().filter(|pages| pages.owns(head.uri.path())) {
+            return self.page(&**pages, head, body, peer).await;
+        }
         match Handler::of(&head.method, head.uri.path()) {
             Some(Handler::JsonCall) => self.json_call(head, body, peer).await,
-            Some(Handler::Health) => self.health.answer(self.backend.health(), &head.headers),
+                        Some(Handler::Health) => match self.home(head) {
+                Some(home) => Reply::leading_to(home),
+                None => self.health.answer(self.backend.health(), &head.headers),
+            },
             Some(Handler::Metrics) => metrics::answer(self.backend.index_progress().await, &self.answers),
             None => Reply::not_found(),
         }
+    }
+
+    /// Where a browser goes when a person opens the server's bare address. Programs don't ask for documents.
+    fn home(&self, head: &Parts) -> Option<&'static str> {
+        let is_navigation = head.headers.get("sec-fetch-dest").is_some_and(|dest| dest == "document");
+        self.pages.as_ref().filter(|_| is_navigation).map(|pages| pages.home())
+    }
+
+    /// A page's request and answer are bounded like any other; everything else is the page's own.
+    async fn page(&self, pages: &dyn Pages, head: &Parts, body: Incoming, peer: &Peer) -> Reply {
+        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer };
+        let body = match receiver.receive(&head.headers, body).await {
+            Ok(body) => body,
+            Err(refusal) => return refusal.reply(Format::DYNAMODB),
+        };
+        let response = pages.answer(Request::from_parts(head.clone(), body.bytes.clone())).await;
+        drop(body);
+        Reply::page(response).compressed(&head.headers).await.counted(Format::DYNAMODB, &self.answers)
     }
 
     async fn json_call(&self, head: &Parts, body: Incoming, peer: &Peer) -> Reply {

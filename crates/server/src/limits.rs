@@ -18,6 +18,8 @@
 //! growing buffer, at most its length again.
 
 use crate::access::Access;
+use crate::pages::Pages;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What one connection reads ahead at most: a request head, or a piece of a body.
@@ -87,4 +89,6 @@ pub struct Options {
     pub access: Access,
     /// Where request ids start. They need to differ, not to be secret; give another number to each run.
     pub request_id_seed: u64,
+    /// What is served beside the API.
+    pub pages: Option<Arc<dyn Pages>>,
 }

@@ -12,7 +12,7 @@ use crate::request_id;
 use api::{Error, ErrorKind};
 use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, SizeHint};
-use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, SERVER};
+use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, SERVER};
 use hyper::{HeaderMap, Response, StatusCode};
 use std::fmt;
 use std::pin::Pin;
@@ -39,6 +39,8 @@ pub(crate) struct Reply {
     content_type: Option<HeaderValue>,
     coding: Option<Coding>,
     content: Content,
+    /// Whether the body is packed already.
+    packed: bool,
     /// Headers of this kind of answer alone.
     pub(crate) extra: Vec<(HeaderName, HeaderValue)>,
 }
@@ -53,7 +55,7 @@ enum Content {
 impl Reply {
     fn new(status: StatusCode, content_type: Option<HeaderValue>, body: impl Into<Bytes>) -> Reply {
         let content = Content::Whole(body.into(), Share::default());
-        Reply { status, content_type, coding: None, content, extra: Vec::new() }
+        Reply { status, content_type, coding: None, content, packed: false, extra: Vec::new() }
     }
 
     pub(crate) fn empty() -> Reply {
@@ -79,6 +81,22 @@ impl Reply {
         let content = Content::Streamed(Chunks { maker: Some(maker), receiver });
         let reply = Reply::new(StatusCode::OK, Some(content_type), Bytes::new());
         Reply { content, ..reply }
+    }
+
+    /// What a page answered, with its own headers.
+    pub(crate) fn page(response: Response<Bytes>) -> Reply {
+        let (head, body) = response.into_parts();
+        let mut reply = Reply::new(head.status, None, body);
+        reply.packed = head.headers.contains_key(CONTENT_ENCODING);
+        reply.extra = head.headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect();
+        reply
+    }
+
+    /// Somewhere else on this server.
+    pub(crate) fn leading_to(place: &'static str) -> Reply {
+        let mut reply = Reply::new(StatusCode::TEMPORARY_REDIRECT, None, Bytes::new());
+        reply.extra.push((LOCATION, HeaderValue::from_static(place)));
+        reply
     }
 
     /// Not a call of the API at all.
@@ -132,7 +150,7 @@ impl Reply {
     /// Packs a large body as the client prefers it.
     pub(crate) async fn compressed(mut self, request: &HeaderMap) -> Reply {
         let Content::Whole(plain, _) = &self.content else { return self };
-        if plain.len() <= COMPRESSED_ABOVE_BYTES {
+        if plain.len() <= COMPRESSED_ABOVE_BYTES || self.packed {
             return self;
         }
         let Some(coding) = Coding::accepted(request) else { return self };

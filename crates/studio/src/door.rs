@@ -1,0 +1,286 @@
+//! `/studio/api/…`: every command of the studio's pages, POST with JSON in and JSON out.
+//!
+//! `call/{Operation}` hands DynamoDB JSON to the engine byte for byte; what begins with `model` and `request` works
+//! on texts alone. Whatever writes is refused by a studio that is read-only, here and not in the page.
+
+use bytes::Bytes;
+use engine::Caller;
+use http::request::Parts;
+use http::{HeaderName, Response, StatusCode};
+use model::Source;
+use proof::apply;
+use serde_json::{Value, json};
+
+use crate::live::{self, Live};
+use crate::{Studio, builder, change, code, pattern, reply, shelf, workbench};
+
+/// Whose tables: `000000000000.us-east-1`.
+const AS: HeaderName = HeaderName::from_static("x-lodestone-as");
+const ACCOUNT: &str = "000000000000";
+const REGION: &str = "us-east-1";
+
+/// Models to begin with, by the names of their files.
+const EXAMPLES: [(&str, &str); 5] = [
+    ("order-management", include_str!("../../../examples/models/m03-order-management.yaml")),
+    ("ecommerce-app", include_str!("../../../examples/models/m02-ecommerce-app.yaml")),
+    ("leaderboard", include_str!("../../../examples/models/m05-leaderboard.yaml")),
+    ("device-readings", include_str!("../../../examples/models/m06-device-readings.yaml")),
+    ("starter", model::STARTER),
+];
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub struct Fault {
+    pub status: StatusCode,
+    pub body: Value,
+}
+
+impl Fault {
+    pub fn new(status: StatusCode, message: impl Into<String>) -> Fault {
+        Fault { status, body: json!({ "message": message.into() }) }
+    }
+
+    pub fn bad(message: impl Into<String>) -> Fault {
+        Fault::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    pub fn unknown_command(name: &str) -> Fault {
+        Fault::new(StatusCode::NOT_FOUND, format!("The studio's door has no command {name}."))
+    }
+
+    fn read_only(what: &str) -> Fault {
+        let message = format!(
+            "This studio is read-only: {what} is refused. Start the server without --studio read-only to write."
+        );
+        Fault::new(StatusCode::FORBIDDEN, message)
+    }
+}
+
+impl From<api::Error> for Fault {
+    fn from(error: api::Error) -> Fault {
+        let mut body = Vec::new();
+        error.write_json(&mut body);
+        Fault { status: live::status(&error), body: serde_json::from_slice(&body).unwrap_or_default() }
+    }
+}
+
+impl From<shelf::Fault> for Fault {
+    fn from(fault: shelf::Fault) -> Fault {
+        match fault {
+            shelf::Fault::Name => Fault::bad("A model is named with letters, digits, - and _."),
+            shelf::Fault::Missing => Fault::new(StatusCode::NOT_FOUND, "There is no such model."),
+            shelf::Fault::Changed(text) => {
+                let hash = shelf::hash(&text);
+                let message = "The file is not what you read: somebody else has changed it.";
+                Fault {
+                    status: StatusCode::CONFLICT,
+                    body: json!({ "message": message, "text": text, "hash": hash }),
+                }
+            }
+            shelf::Fault::TooLarge => {
+                Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "A model file has 1 MB at most.")
+            }
+            shelf::Fault::Full => {
+                Fault::new(StatusCode::INSUFFICIENT_STORAGE, "There are 500 models already.")
+            }
+            shelf::Fault::Unreadable(why) => {
+                Fault::new(StatusCode::INTERNAL_SERVER_ERROR, format!("The file can't be read: {why}."))
+            }
+        }
+    }
+}
+
+impl Studio {
+    /// `command` is what stands behind `/studio/api/`.
+    pub(crate) async fn door(&self, head: &Parts, command: &str, body: &Bytes) -> Response<Bytes> {
+        let answered = match command.split_once('/') {
+            Some(("call", operation)) => match self.call(head, operation, body).await {
+                Ok(answer) => return reply::with_body(StatusCode::OK, "application/json", answer),
+                Err(fault) => Err(fault),
+            },
+            _ => self.command(head, command, body).await,
+        };
+        match answered {
+            Ok(value) => reply::json(StatusCode::OK, &value),
+            Err(fault) => reply::json(fault.status, &fault.body),
+        }
+    }
+
+    async fn call(&self, head: &Parts, operation: &str, body: &[u8]) -> Result<Vec<u8>, Fault> {
+        if self.options.read_only && live::writes(operation, body) {
+            return Err(Fault::read_only(operation));
+        }
+        Ok(self.live(head)?.call(operation, body).await?)
+    }
+
+    async fn command(&self, head: &Parts, command: &str, body: &[u8]) -> Result<Value, Fault> {
+        let input: Value = if body.is_empty() {
+            json!({})
+        } else {
+            serde_json::from_slice(body).map_err(|error| Fault::bad(format!("This is not JSON: {error}.")))?
+        };
+        match command.split_once('/').unwrap_or((command, "")) {
+            ("session", "") => Ok(self.session()),
+            ("examples", "") => Ok(examples()),
+            ("change", "") => self.change(head, &input).await,
+            ("run", "") => self.run(head, &input).await,
+            ("request", "build") => self.build(head, &input).await,
+            ("request", "code") => {
+                Ok(code::all(input["operation"].as_str().unwrap_or_default(), &input["input"]))
+            }
+            ("model", "apply") => self.apply(head, &input).await,
+            ("model", command) => self.workbench(command.to_owned(), input).await,
+            ("file", "") => self.files(),
+            ("file", name) => self.file(name, &input),
+            _ => Err(Fault::unknown_command(command)),
+        }
+    }
+
+    fn session(&self) -> Value {
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "storage": self.options.storage,
+            "readOnly": self.options.read_only,
+            "account": ACCOUNT,
+            "region": REGION,
+            "models": self.options.models.as_ref().map(|folder| folder.display().to_string()),
+        })
+    }
+
+    /// The database as the account and Region that the page names.
+    fn live(&self, head: &Parts) -> Result<Live, Fault> {
+        let named = head.headers.get(AS).map(|value| value.to_str().unwrap_or_default());
+        let (account, region) = match named {
+            None => (ACCOUNT, REGION),
+            Some(named) => named.split_once('.').filter(|(account, region)| is_account(account) && is_region(region)).ok_or_else(
+                || Fault::bad("An account has 12 digits and a Region letters, digits and -: 000000000000.us-east-1."),
+            )?,
+        };
+        Ok(Live { engine: self.engine.clone(), caller: Caller::new(account, region) })
+    }
+
+    async fn description(&self, live: &Live, input: &Value) -> Result<Value, Fault> {
+        let mut answer = live.ask("DescribeTable", &json!({ "TableName": input["table"] })).await?;
+        Ok(answer["Table"].take())
+    }
+
+    async fn build(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
+        let live = self.live(head)?;
+        let table = self.description(&live, input).await?;
+        builder::build(&table, &input["parts"], &live.caller.region).map_err(Fault::bad)
+    }
+
+    async fn change(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
+        let table = self.description(&self.live(head)?, input).await?;
+        let model =
+            input["model"].as_str().map(|text| workbench::read(&Source::new("model", text))).transpose()?;
+        change::plan(&table, model.as_ref(), &input["changes"]).map_err(Fault::bad)
+    }
+
+    async fn run(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
+        let live = self.live(head)?;
+        let text = input["text"].as_str().ok_or_else(|| Fault::bad("`text` holds the model."))?;
+        let model = workbench::read(&Source::new("model", text))?;
+        let _permit = self.permit().await?;
+        pattern::run(&live, &model, input["pattern"].as_str().unwrap_or_default(), &input["values"]).await
+    }
+
+    /// Makes the model's tables, or says what would be done; loads samples if they are asked for.
+    async fn apply(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
+        let live = self.live(head)?;
+        let text = input["text"].as_str().ok_or_else(|| Fault::bad("`text` holds the model."))?;
+        let model = workbench::read(&Source::new("model", text))?;
+        let plan = input["plan"] == true;
+        if !plan && self.options.read_only {
+            return Err(Fault::read_only("model/apply"));
+        }
+        let _permit = self.permit().await?;
+        let mut tables = Vec::new();
+        for table in &model.tables {
+            let state = apply::observe(&live, &table.name.value).await?;
+            let Some(changes) = apply::changes(table, state.as_ref(), input["deleteIndexes"] == true) else {
+                continue;
+            };
+            let mut outcomes = Vec::new();
+            for change in changes.changes.iter().filter(|_| !plan) {
+                outcomes.push(format!("{:?}", apply::carry_out(&live, change, |_| ()).await?));
+            }
+            let described = changes.changes.iter().map(
+                |change| json!({ "what": change.what, "operation": change.operation, "input": change.input }),
+            );
+            tables.push(json!({
+                "table": table.name.value,
+                "changes": described.collect::<Vec<_>>(),
+                "outcomes": outcomes,
+                "left": changes.left,
+                "impossible": changes.impossible,
+            }));
+        }
+        let mut report = json!({ "tables": tables });
+        if !plan && input["samples"] == true {
+            let loaded = apply::load_samples(&model, &live, false, |_, _| ()).await?;
+            report["samples"] =
+                json!({ "written": loaded.written, "present": loaded.present, "kept": loaded.kept });
+        }
+        Ok(report)
+    }
+
+    async fn workbench(&self, command: String, input: Value) -> Result<Value, Fault> {
+        if workbench::is_quick(&command) {
+            return workbench::run(&command, &input);
+        }
+        let permit = self.permit().await?;
+        // The permit goes along: whoever hangs up does not make room for another search.
+        let work = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            workbench::run(&command, &input)
+        });
+        work.await
+            .unwrap_or_else(|_| Err(Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "The command has failed.")))
+    }
+
+    async fn permit(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Fault> {
+        let closed = |_| Fault::new(StatusCode::SERVICE_UNAVAILABLE, "The server is stopping.");
+        self.work.clone().acquire_owned().await.map_err(closed)
+    }
+
+    fn files(&self) -> Result<Value, Fault> {
+        let mut files = Vec::new();
+        for name in self.shelf.names()? {
+            match self.shelf.read(&name) {
+                Ok(text) => files.push(json!({ "name": name, "hash": shelf::hash(&text), "text": text })),
+                Err(fault) => {
+                    files.push(json!({ "name": name, "error": Fault::from(fault).body["message"] }))
+                }
+            }
+        }
+        Ok(json!({ "files": files }))
+    }
+
+    /// Reads, or writes if there is a text.
+    fn file(&self, name: &str, input: &Value) -> Result<Value, Fault> {
+        let Some(text) = input["text"].as_str() else {
+            let text = self.shelf.read(name)?;
+            return Ok(json!({ "name": name, "hash": shelf::hash(&text), "text": text }));
+        };
+        if self.options.read_only {
+            return Err(Fault::read_only("writing a model"));
+        }
+        self.shelf.write(name, text, input["hash"].as_str())?;
+        Ok(json!({ "name": name, "hash": shelf::hash(text) }))
+    }
+}
+
+fn examples() -> Value {
+    let examples = EXAMPLES.iter().map(|(name, text)| json!({ "name": name, "text": text }));
+    json!({ "examples": examples.collect::<Vec<_>>() })
+}
+
+fn is_account(account: &str) -> bool {
+    account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_region(region: &str) -> bool {
+    (1..=64).contains(&region.len())
+        && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}

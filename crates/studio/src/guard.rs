@@ -1,0 +1,135 @@
+//! Who may ask.
+//!
+//! A page of another site must not reach the database through its user's browser:
+//! 1. `Host` is a loopback name, or the address the server was told to listen on: a name that an attacker's
+//!    DNS points at this machine is refused (421);
+//! 2. `Origin` and `Sec-Fetch-Site`, where a browser sends them, say that our own page asks (403);
+//! 3. the door wants POST, JSON and a header of its own, so that a browser asks first (preflight), and the
+//!    studio never grants;
+//! 4. where other machines can reach it, the header holds the token that the ready line shows (401).
+//!
+//! There are no cookies: nothing is sent along by itself.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use http::request::Parts;
+use http::{HeaderName, Method, Response, StatusCode};
+
+use crate::{Options, PATH, reply};
+
+/// Its value is the token, where there is one.
+pub const HEADER: HeaderName = HeaderName::from_static("x-lodestone-studio");
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The request was meant for another server.
+    Misdirected,
+    OtherOrigin,
+    NotGet,
+    NotPost,
+    NotJson,
+    NoHeader,
+    WrongToken,
+}
+
+impl Refusal {
+    fn told(self) -> (StatusCode, &'static str) {
+        match self {
+            Refusal::Misdirected => (
+                StatusCode::MISDIRECTED_REQUEST,
+                "The studio answers to localhost and to the address it listens on, not to this host name.",
+            ),
+            Refusal::OtherOrigin => (
+                StatusCode::FORBIDDEN,
+                "Only the studio's own pages may ask: this request comes from elsewhere.",
+            ),
+            Refusal::NotGet => (StatusCode::METHOD_NOT_ALLOWED, "Pages of the studio are read with GET."),
+            Refusal::NotPost => (StatusCode::METHOD_NOT_ALLOWED, "The studio's door takes POST."),
+            Refusal::NotJson => (
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "The studio's door takes JSON: send content-type: application/json.",
+            ),
+            Refusal::NoHeader => {
+                (StatusCode::FORBIDDEN, "The header x-lodestone-studio is missing: send it with any value.")
+            }
+            Refusal::WrongToken => (
+                StatusCode::UNAUTHORIZED,
+                "This studio can be reached from other machines and asks for its token: \
+                 open the address that the server printed when it started.",
+            ),
+        }
+    }
+
+    pub fn response(self) -> Response<Bytes> {
+        let (status, message) = self.told();
+        reply::message(status, message)
+    }
+}
+
+pub fn admit(head: &Parts, options: &Options) -> Result<(), Refusal> {
+    let host = head.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name = host_name(host);
+    if !is_loopback_name(name) && !options.hosts.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+        return Err(Refusal::Misdirected);
+    }
+    let is_door = head.uri.path().strip_prefix(PATH).is_some_and(|rest| rest.starts_with("/api/"));
+    if !is_door {
+        let reads = matches!(head.method, Method::GET | Method::HEAD);
+        return if reads { Ok(()) } else { Err(Refusal::NotGet) };
+    }
+    if is_from_elsewhere(head, host) {
+        return Err(Refusal::OtherOrigin);
+    }
+    if head.method != Method::POST {
+        return Err(Refusal::NotPost);
+    }
+    let content_type =
+        head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !content_type
+        .split(';')
+        .next()
+        .is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"))
+    {
+        return Err(Refusal::NotJson);
+    }
+    let header = head.headers.get(HEADER).ok_or(Refusal::NoHeader)?;
+    match &options.token {
+        Some(token) if !is_same(header.as_bytes(), token.as_bytes()) => Err(Refusal::WrongToken),
+        _ => Ok(()),
+    }
+}
+
+/// A browser says where a request comes from; whoever is no browser says nothing.
+fn is_from_elsewhere(head: &Parts, host: &str) -> bool {
+    let text = |name: &HeaderName| head.headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let other_origin = text(&ORIGIN).is_some_and(|origin| {
+        let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        !authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
+    });
+    other_origin || text(&FETCH_SITE).is_some_and(|site| site != "same-origin")
+}
+
+/// `[::1]:8000` -> `::1`, `localhost:8000` -> `localhost`.
+fn host_name(host: &str) -> &str {
+    if let Some((inside, _)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return inside;
+    }
+    host.rsplit_once(':').map_or(host, |(name, _)| name)
+}
+
+/// Names that only ever mean this machine, whatever DNS says.
+pub fn is_loopback_name(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Takes as long for a wrong token as for a right one of its length.
+fn is_same(given: &[u8], token: &[u8]) -> bool {
+    given.len() == token.len()
+        && given.iter().zip(token).fold(0, |differs, (one, other)| differs | (one ^ other)) == 0
+}

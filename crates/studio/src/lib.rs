@@ -1,0 +1,97 @@
+//! The studio: the database and the workbench to look at, in a browser, from the same binary on the same port.
+//!
+//! ```text
+//! guard     Host, Origin, header, token: who may ask at all
+//! page      the files of ui/, built by build.rs and embedded; a plain page where there are none
+//! door      /studio/api/…, always POST with JSON
+//!   live        call/{Operation}: DynamoDB's operations, through the engine like any client's
+//!   builder     request/…: a query from its parts, what it reads, what it costs
+//!   change      change: an edit as the write that makes it, with its condition and its price
+//!   code        any request as code in four languages
+//!   workbench   model/…: what `lodestone model …` prints
+//!   legend      model/plan: tables, entities, key templates and the plan of each pattern
+//!   pattern     run: a pattern on the real table, what is expected beside what came
+//!   shelf       file/…: model files, in a folder or in memory
+//! ```
+//!
+//! Everything on screen came through a DynamoDB operation, and nothing is written that was not shown before.
+//! The crate knows no sockets: [`Studio::answer`] turns a request into a response, and a server mounts it.
+
+mod builder;
+mod change;
+mod code;
+mod door;
+mod guard;
+mod item_json;
+mod legend;
+mod live;
+mod page;
+mod pattern;
+mod reply;
+mod shelf;
+mod workbench;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use engine::Engine;
+use http::{Request, Response};
+use tokio::sync::Semaphore;
+
+pub use guard::is_loopback_name;
+pub use page::{Asset, asset, is_complete};
+
+/// Where the studio lives; everything below it is the studio's to answer.
+pub const PATH: &str = "/studio";
+/// What a request to the door may hold: a TransactWriteItems of 4 MB in JSON, with room to spare.
+pub const BODY_BYTES_MAX: usize = 16 << 20;
+/// Proofs, designs and rehearsals at a time: each keeps a core busy.
+const WORK_MAX: usize = 2;
+
+/// What the studio may do, and what it says of itself.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Operations that write are refused.
+    pub read_only: bool,
+    /// What the header of every call must hold; none where only this machine can ask.
+    pub token: Option<String>,
+    /// Names besides the loopback's that `Host` may give: where the server listens.
+    pub hosts: Vec<String>,
+    /// Where the data is, for people: `data in ./lodestone-data`.
+    pub storage: String,
+    /// The folder of model files; in memory if there is none.
+    pub models: Option<PathBuf>,
+}
+
+pub struct Studio {
+    engine: Arc<Engine>,
+    options: Options,
+    shelf: shelf::Shelf,
+    work: Arc<Semaphore>,
+}
+
+impl Studio {
+    pub fn new(engine: Arc<Engine>, options: Options) -> Studio {
+        let shelf = shelf::Shelf::new(options.models.clone());
+        Studio { engine, options, shelf, work: Arc::new(Semaphore::new(WORK_MAX)) }
+    }
+
+    /// Whether a path is the studio's.
+    pub fn owns(path: &str) -> bool {
+        path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// The answer to a request whose path [`Studio::owns`].
+    pub async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let (head, body) = request.into_parts();
+        if let Err(refusal) = guard::admit(&head, &self.options) {
+            return refusal.response();
+        }
+        let path = head.uri.path().strip_prefix(PATH).unwrap_or_default();
+        match path.strip_prefix("/api/") {
+            Some(command) => self.door(&head, command, &body).await,
+            None => self.page(&head, path).await,
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The studio as a browser, a stranger's page and a script meet it: requests in, responses out, on a real engine.
+
+mod builder;
+mod change;
+mod code;
+mod desk;
+mod guard;
+mod model;
+mod page;
+mod pattern;
+mod read_only;
+mod shelf;

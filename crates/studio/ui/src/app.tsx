@@ -1,0 +1,214 @@
+// The frame around every screen: where you are, where you can go, what is said.
+
+import { signal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { cutOff, spent } from "./door";
+import { count, short } from "./format";
+import * as Icons from "./icons";
+import { files } from "./legend";
+import { Dialog, Failure, Loading } from "./parts";
+import { follow, go, href, place } from "./place";
+import { descriptions, indexesOf, letters, said, session, statusLine, tableNames, theme } from "./session";
+
+export const helping = signal(false);
+export const commanding = signal(false);
+
+// Screens are loaded when they are first looked at.
+type Screen = { load: () => Promise<any>; name: string; props: any };
+function screen(parts: string[]): Screen {
+  const [area = "", name = "", tab = ""] = parts;
+  switch (area) {
+    case "table":
+      return { load: () => import("./table/screen"), name: "TableScreen", props: { name, tab, key: name } };
+    case "query":
+      return { load: () => import("./query"), name: "QueryScreen", props: {} };
+    case "partiql":
+      return { load: () => import("./partiql"), name: "PartiqlScreen", props: {} };
+    case "":
+      return { load: () => import("./overview"), name: "Overview", props: {} };
+    default:
+      return { load: async () => ({ Nothing }), name: "Nothing", props: {} };
+  }
+}
+
+const Nothing = () => (
+  <div class="page stack">
+    <h1>There is no such page</h1>
+    <p><a href={href("")}>Overview</a></p>
+  </div>
+);
+
+function Shown() {
+  const { load, name, props } = screen(place.value.parts);
+  const [shown, setShown] = useState<{ name: string; component: ComponentType<any> } | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => {
+    let here = true;
+    load().then(
+      (module) => here && setShown({ name, component: module[name] }),
+      (failure) => here && setError(failure),
+    );
+    return () => {
+      here = false;
+    };
+  }, [name]);
+  if (error) return <div class="page"><Failure error={error} again={() => location.reload()} /></div>;
+  if (!shown || shown.name !== name) return <Loading what="Loading" />;
+  const { component: Component } = shown;
+  return <Component {...props} />;
+}
+
+export function App() {
+  useEffect(() => {
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  const { parts } = place.value;
+  useEffect(() => {
+    document.title = [parts[1] ?? parts[0], "Lodestone"].filter(Boolean).join(" · ");
+  });
+  return (
+    <div class="frame" onClick={follow}>
+      <Top />
+      <Side />
+      <main>
+        {cutOff.value && <div class="cutbanner" role="alert">The server does not answer. Asking again; nothing is lost.</div>}
+        <Shown />
+      </main>
+      <Foot />
+      {commanding.value && <Lazy load={() => import("./command")} name="CommandBar" />}
+      {helping.value && <Keys />}
+    </div>
+  );
+}
+
+function Lazy({ load, name }: { load: () => Promise<any>; name: string }) {
+  const [module, setModule] = useState<any>(null);
+  useEffect(() => void load().then(setModule), []);
+  const Component = module?.[name];
+  return Component ? <Component /> : null;
+}
+
+function Top() {
+  const [region, account] = [session.value?.region ?? "us-east-1", session.value?.account ?? "000000000000"];
+  const as = place.value.query.get("as")?.split(".");
+  return (
+    <header class="top">
+      <a class="brand" href={href("")}><Icons.Logo turning={session.value === null} />Lodestone</a>
+      <div class="crumb" aria-label="Place">
+        {as?.[1] ?? region} <span aria-hidden="true">/</span> {as?.[0] ?? account} <span aria-hidden="true">/</span> <b>{place.value.parts[1] ?? place.value.parts[0] ?? "overview"}</b>
+      </div>
+      <button type="button" class="cmd" onClick={() => (commanding.value = true)}>
+        <Icons.Search />Find a table, key, pattern or command<kbd>Ctrl K</kbd>
+      </button>
+      <span class="num muted" style={{ fontSize: "12px", whiteSpace: "nowrap" }} title="What this page has read and written">
+        <b style={{ color: "var(--text)" }}>{count(Math.round(spent.value.read * 10) / 10)}</b> RCU <b style={{ color: "var(--text)" }}>{count(spent.value.write)}</b> WCU
+      </span>
+      <span class={`chip ${cutOff.value ? "bad" : "good"}`}>● {location.host}</span>
+      {session.value && <span class={`chip${session.value.readOnly ? " warn" : ""}`}>{session.value.readOnly ? "read only" : "read and write"}</span>}
+    </header>
+  );
+}
+
+function Side() {
+  const { parts } = place.value;
+  const here = (path: string) => (parts.join("/") === path || (path.startsWith("table/") && parts.slice(0, 2).join("/") === path && !onIndex()) ? "page" : undefined);
+  const onIndex = () => Boolean(place.value.query.get("on"));
+  return (
+    <nav class="side" aria-label="Studio">
+      <h2>Data</h2>
+      <a href={href("")} aria-current={here("")}><Icons.Home />Overview</a>
+      {tableNames.value?.slice(0, 200).map((name) => {
+        const table = descriptions.value[name];
+        const open = parts[0] === "table" && parts[1] === name;
+        return (
+          <>
+            <a key={name} href={href(`table/${name}`)} aria-current={here(`table/${name}`)}>
+              <Icons.Grid /><span class="label">{name}</span>{table && <span class="n num">{short(table.ItemCount)}</span>}
+            </a>
+            {open &&
+              indexesOf(table).map((one) => (
+                <a key={`${name}/${one.IndexName}`} class="sub" href={href(`table/${name}`, { on: one.IndexName })} aria-current={place.value.query.get("on") === one.IndexName ? "page" : undefined}>
+                  <span class="label">{one.IndexName}</span><span class="n num">{short(one.ItemCount ?? 0)}</span>
+                </a>
+              ))}
+          </>
+        );
+      })}
+      <a href={href("query")} aria-current={here("query")}><Icons.Ask />Query</a>
+      <a href={href("partiql")} aria-current={here("partiql")}><Icons.Prompt />PartiQL</a>
+      {files.value.length > 0 && <h2>Models</h2>}
+      {files.value.map((file) => (
+        <a key={file.name} href={href(`model/${file.name}`)} aria-current={parts[0] === "model" && parts[1] === file.name ? "page" : undefined}>
+          <Icons.Sheet /><span class="label">{file.name}</span>
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Foot() {
+  const as = place.value.query.get("as")?.split(".")[0] ?? session.value?.account ?? "";
+  return (
+    <footer class="status">
+      <span role="status" aria-live="polite">{said.value || (cutOff.value ? "Cut off." : <b>Ready.</b>)}</span>
+      <span class="num">{statusLine.value}</span>
+      <span class="right">Signed as account {as}</span>
+      <button type="button" onClick={() => (theme.value = theme.value === "system" ? "light" : theme.value === "light" ? "dark" : "system")}>theme: {theme.value}</button>
+      <button type="button" onClick={() => (helping.value = true)}><kbd>?</kbd> keys</button>
+    </footer>
+  );
+}
+
+const KEYS = [
+  ["Ctrl K", "commands, tables, keys, patterns"],
+  ["/", "to the query"],
+  ["Ctrl Enter", "run it"],
+  ["g then o, q, p", "overview, query, PartiQL"],
+  ["↑ ↓ PageUp PageDown", "rows"],
+  ["Home End", "the partition’s first and last row"],
+  ["← →", "close and open a partition"],
+  ["Enter", "open an item"],
+  ["e", "edit it"],
+  ["l", "to its row in the index, and back"],
+  ["Space", "select a row"],
+  ["Delete", "mark rows for deletion"],
+  ["Ctrl S", "write what is marked and changed"],
+  ["Ctrl Z", "undo, as a write to look at"],
+  ["[ ]", "the pane before, the pane after"],
+  ["Esc", "let go"],
+];
+
+function Keys() {
+  return (
+    <Dialog title="Keys" onClose={() => (helping.value = false)}>
+      <dl class="keys">
+        {KEYS.map(([key, what]) => (
+          <>
+            <dt><kbd>{key}</kbd></dt>
+            <dd>{what}</dd>
+          </>
+        ))}
+      </dl>
+      <label class="rowline">
+        <input type="checkbox" checked={letters.value} onChange={(event) => (letters.value = event.currentTarget.checked)} /> Single letters are keys
+      </label>
+    </Dialog>
+  );
+}
+
+let went = 0;
+function onKey(event: KeyboardEvent) {
+  const control = event.ctrlKey || event.metaKey;
+  if (control && event.key.toLowerCase() === "k") return event.preventDefault(), void (commanding.value = true);
+  const typing = /INPUT|TEXTAREA|SELECT/.test((event.target as Element).tagName) || (event.target as HTMLElement).isContentEditable;
+  if (typing || control || event.altKey || !letters.value || document.querySelector("dialog[open]")) return;
+  if (event.key === "?") return event.preventDefault(), void (helping.value = true);
+  if (event.key === "g") return void (went = event.timeStamp);
+  if (went && event.timeStamp - went < 1200) {
+    const to = { o: "", q: "query", p: "partiql" }[event.key];
+    went = 0;
+    if (to !== undefined) event.preventDefault(), go(href(to));
+  }
+}

@@ -1,0 +1,90 @@
+// The one way out of this page: POST to /studio/api/, with JSON and a header of our own.
+
+import { signal } from "@preact/signals";
+
+// Every script lies in /studio/assets/, wherever a proxy has put that.
+export const root = new URL("../", import.meta.url);
+
+export class Refused extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly type: string,
+    readonly body: any,
+  ) {
+    super(message);
+  }
+}
+
+// What this page has used, and whether the server can be reached.
+export const spent = signal({ read: 0, write: 0, requests: 0 });
+export const cutOff = signal(false);
+export const acting = signal(new URLSearchParams(location.search).get("as") ?? "");
+
+const TOKEN = "lodestone-token";
+function token(): string {
+  const given = /[#&]token=([\w-]+)/.exec(location.hash)?.[1];
+  if (given) {
+    sessionStorage.setItem(TOKEN, given);
+    history.replaceState(history.state, "", location.pathname + location.search);
+  }
+  return sessionStorage.getItem(TOKEN) ?? "1";
+}
+const key = token();
+
+export async function post(path: string, body: unknown, abort?: AbortSignal): Promise<any> {
+  let response: Response;
+  try {
+    response = await fetch(new URL(`api/${path}`, root), {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "x-lodestone-studio": key,
+        ...(acting.value && { "x-lodestone-as": acting.value }),
+      },
+      body: typeof body === "string" ? body : JSON.stringify(body ?? {}),
+      signal: abort,
+    });
+  } catch (error) {
+    if (!abort?.aborted) cutOff.value = true;
+    throw error instanceof DOMException ? error : new Refused("The server does not answer.", 0, "Unreachable", {});
+  }
+  cutOff.value = false;
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) {
+    const type = String(answer.__type ?? "").split("#").pop() || `HTTP ${response.status}`;
+    throw new Refused(answer.message ?? answer.Message ?? type, response.status, type, answer);
+  }
+  return answer;
+}
+
+// An operation of DynamoDB. What it consumes is counted for this page.
+export async function call(operation: string, input: unknown, abort?: AbortSignal): Promise<any> {
+  const answer = await post(`call/${operation}`, input, abort);
+  const consumed = [answer.ConsumedCapacity ?? []].flat();
+  const total = consumed.reduce((sum: number, one: any) => sum + (one.CapacityUnits ?? 0), 0);
+  const writes = /^(Put|Update|Delete|TransactWrite|BatchWrite)/.test(operation);
+  spent.value = {
+    read: spent.value.read + (writes ? 0 : total),
+    write: spent.value.write + (writes ? total : 0),
+    requests: spent.value.requests + 1,
+  };
+  return answer;
+}
+
+// Asks again while nobody answers, with growing pauses.
+let pause = 0;
+export function watchConnection() {
+  const look = async () => {
+    if (cutOff.value && document.visibilityState === "visible") {
+      try {
+        await post("session", {});
+        pause = 0;
+      } catch {
+        pause = Math.min(pause + 1, 10);
+      }
+    }
+    setTimeout(look, 1000 * (1 + pause));
+  };
+  setTimeout(look, 1000);
+}

@@ -1,0 +1,104 @@
+// CodeMirror in a frame of ours, loaded when an editor is first shown.
+
+import { autocompletion, closeBrackets, type CompletionSource } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { HighlightStyle, bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
+import { EditorState, type Extension } from "@codemirror/state";
+import { EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { sql } from "@codemirror/lang-sql";
+import { yaml } from "@codemirror/lang-yaml";
+import { tags } from "@lezer/highlight";
+import { useEffect, useRef } from "preact/hooks";
+
+const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? "";
+
+const colours = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--blue)" },
+  { tag: [tags.keyword, tags.operatorKeyword], color: "var(--e3)" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--good)" },
+  { tag: [tags.number, tags.bool, tags.null], color: "var(--north)" },
+  { tag: [tags.comment, tags.meta], color: "var(--muted)" },
+]);
+
+const looks = EditorView.theme({
+  "&": { backgroundColor: "var(--panel)", color: "var(--text)", height: "100%", fontSize: "12px" },
+  "&.cm-focused": { outline: "2px solid var(--blue)", outlineOffset: "-2px" },
+  ".cm-content": { fontFamily: "var(--mono)", caretColor: "var(--text)", padding: "8px 0" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "19px" },
+  ".cm-gutters": { backgroundColor: "var(--paper)", color: "var(--muted)", borderRight: "1px solid var(--line)" },
+  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--raised)" },
+  ".cm-cursor": { borderLeftColor: "var(--text)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--blue-soft)" },
+  ".cm-tooltip": { backgroundColor: "var(--panel)", color: "var(--text)", border: "1px solid var(--line)", borderRadius: "7px" },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--blue-soft)", color: "var(--blue)" },
+  ".cm-panels": { backgroundColor: "var(--panel)", color: "var(--text)" },
+});
+
+export interface EditorProps {
+  language: "sql" | "yaml";
+  label: string;
+  value: string;
+  onChange(value: string): void;
+  onRun?(): void;
+  onSave?(): void;
+  onCursor?(line: number): void;
+  height: string;
+  diagnostics?: (text: EditorState["doc"]) => Diagnostic[];
+  completions?: CompletionSource;
+  view?: { current: EditorView | null };
+  readOnly?: boolean;
+}
+
+export function Editor(props: EditorProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  useEffect(() => {
+    const extensions: Extension[] = [
+      EditorView.cspNonce.of(nonce),
+      lineNumbers(),
+      history(),
+      drawSelection(),
+      indentOnInput(),
+      bracketMatching(),
+      closeBrackets(),
+      highlightActiveLine(),
+      highlightSelectionMatches(),
+      autocompletion(props.completions ? { override: [props.completions] } : {}),
+      syntaxHighlighting(colours),
+      looks,
+      props.language === "sql" ? sql() : [yaml(), lintGutter()],
+      keymap.of([
+        { key: "Mod-Enter", run: () => (latest.current.onRun?.(), true) },
+        { key: "Mod-s", run: () => (latest.current.onSave?.(), true), preventDefault: true },
+        ...lintKeymap,
+        ...searchKeymap,
+        ...historyKeymap,
+        ...defaultKeymap,
+        // Tab leaves the editor for people who press Escape first.
+        ...(props.language === "yaml" ? [indentWithTab] : []),
+      ]),
+      EditorView.contentAttributes.of({ "aria-label": props.label }),
+      EditorState.readOnly.of(Boolean(props.readOnly)),
+      EditorView.updateListener.of((update) => {
+        if (update.docChanged) latest.current.onChange(update.state.doc.toString());
+        if (update.selectionSet || update.docChanged) latest.current.onCursor?.(update.state.doc.lineAt(update.state.selection.main.head).number);
+      }),
+    ];
+    view.current = new EditorView({ parent: element.current!, state: EditorState.create({ doc: props.value, extensions }) });
+    if (props.view) props.view.current = view.current;
+    return () => view.current?.destroy();
+  }, [props.language, props.completions]);
+  useEffect(() => {
+    const editor = view.current!;
+    if (editor.state.doc.toString() !== props.value) editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: props.value } });
+  }, [props.value]);
+  useEffect(() => {
+    const editor = view.current!;
+    if (props.diagnostics) editor.dispatch(setDiagnostics(editor.state, props.diagnostics(editor.state.doc)));
+  }, [props.diagnostics]);
+  return <div ref={element} style={{ height: props.height, border: "1px solid var(--line)", borderRadius: "7px", overflow: "hidden" }} />;
+}

@@ -1,0 +1,12 @@
+// The studio begins here: the frame at once, each screen when it is asked for.
+
+import "./style.css";
+import { render } from "preact";
+import { App } from "./app";
+import { watchConnection } from "./door";
+import { loadFiles } from "./legend";
+import { loadSession, loadTables } from "./session";
+
+render(<App />, document.getElementById("app")!);
+watchConnection();
+void Promise.allSettled([loadSession(), loadTables(), loadFiles()]);

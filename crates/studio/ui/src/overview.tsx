@@ -1,0 +1,169 @@
+// What there is: tables with their sizes, models with their findings, and how to begin where there is nothing.
+
+import { useEffect, useState } from "preact/hooks";
+import { type Example, examples, loadExample } from "./example";
+import { bytes, count, money } from "./format";
+import { files, filesLoaded } from "./legend";
+import { Failure, Loading } from "./parts";
+import { go, href } from "./place";
+import { descriptions, indexesOf, isOnDemand, session, tableNames, tablesCut } from "./session";
+import { post } from "./door";
+
+export function Overview() {
+  const names = tableNames.value;
+  if (!names) return <Loading what="Looking for tables" />;
+  return (
+    <div class="page">
+      <h1 style={{ marginBottom: "14px" }}>Overview</h1>
+      {names.length === 0 ? (
+        <Beginning />
+      ) : (
+        <div class="columns">
+          <div class="stack">
+            <Tables names={names} />
+            <Models />
+          </div>
+          <div class="stack">
+            <Attention names={names} />
+            {!session.value?.readOnly && <Examples title="Load an example" />}
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Tables({ names }: { names: string[] }) {
+  return (
+    <section class="panel" aria-label="Tables">
+      <h2>Tables <span class="num muted">{names.length}{tablesCut.value ? " and more" : ""}</span></h2>
+      <table class="plain num">
+        <thead>
+          <tr><th scope="col">Name</th><th scope="col" class="r">Items</th><th scope="col" class="r">Size</th><th scope="col">Throughput</th><th scope="col">Indexes</th><th scope="col">Model</th></tr>
+        </thead>
+        <tbody>{names.map((name) => <TableLine key={name} name={name} />)}</tbody>
+      </table>
+    </section>
+  );
+}
+
+function TableLine({ name }: { name: string }) {
+  const table = descriptions.value[name];
+  const model = files.value.find((file) => file.legend?.tables.some((one) => one.name === name));
+  return (
+    <tr>
+      <th scope="row"><a href={href(`table/${name}`)}>{name}</a> {table && table.TableStatus !== "ACTIVE" && <span class="chip warn">{table.TableStatus}</span>}</th>
+      <td class="r">{table ? count(table.ItemCount) : "…"}</td>
+      <td class="r">{table ? bytes(table.TableSizeBytes) : "…"}</td>
+      <td>{table ? (isOnDemand(table) ? "on demand" : `${table.ProvisionedThroughput?.ReadCapacityUnits} RCU, ${table.ProvisionedThroughput?.WriteCapacityUnits} WCU`) : ""}</td>
+      <td>{indexesOf(table).map((one) => one.IndexName).join(", ") || <span class="muted">none</span>}</td>
+      <td>{model ? <a href={href(`model/${model.name}`)}>{model.name}</a> : <span class="muted">none</span>}</td>
+    </tr>
+  );
+}
+
+function Models() {
+  if (!filesLoaded.value) return null;
+  return (
+    <section class="panel" aria-label="Models">
+      <h2>Models</h2>
+      {files.value.length === 0 ? (
+        <p class="muted" style={{ padding: "14px" }}>No model yet. A model names what keys mean, and proves and prices every access pattern.</p>
+      ) : (
+        <table class="plain num">
+          <thead><tr><th scope="col">Name</th><th scope="col">Findings</th><th scope="col" class="r">Patterns</th><th scope="col" class="r">A month</th></tr></thead>
+          <tbody>{files.value.map((file) => <ModelLine key={file.name + file.hash} name={file.name} text={file.text} patterns={file.legend?.patterns.length} />)}</tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+function ModelLine({ name, text, patterns }: { name: string; text: string; patterns?: number }) {
+  const [found, setFound] = useState<any>(null);
+  const [cost, setCost] = useState<any>(null);
+  useEffect(() => {
+    void post("model/check", { text }).then(setFound).catch(() => undefined);
+    void post("model/cost", { text }).then(setCost).catch(() => undefined);
+  }, [text]);
+  const open = (level: string) => found?.findings.filter((one: any) => one.level === level && !one.allowed).length ?? 0;
+  return (
+    <tr>
+      <th scope="row"><a href={href(`model/${name}`)}>{name}</a></th>
+      <td>
+        {!found ? "…" : open("error") ? <span class="chip bad">{open("error")} errors</span> : open("warning") ? <span class="chip warn">{open("warning")} warnings</span> : <span class="chip good">✓ nothing found</span>}
+      </td>
+      <td class="r">{patterns ?? "–"}</td>
+      <td class="r">{cost ? money(cost.total) : "–"}</td>
+    </tr>
+  );
+}
+
+function Attention({ names }: { names: string[] }) {
+  const wants = names.flatMap((name) => {
+    const table = descriptions.value[name];
+    const making = indexesOf(table).filter((one) => one.IndexStatus && one.IndexStatus !== "ACTIVE");
+    return [
+      ...(table && table.TableStatus !== "ACTIVE" ? [[name, `is ${table.TableStatus}`]] : []),
+      ...making.map((one) => [name, `index ${one.IndexName} is ${one.Backfilling ? "being filled" : one.IndexStatus}`]),
+    ];
+  });
+  return (
+    <section class="panel" aria-label="Now">
+      <h2>Now</h2>
+      <div class="stack" style={{ padding: "12px 14px" }}>
+        {wants.length === 0 && <p class="muted">Nothing wants attention.</p>}
+        {wants.map(([name, what]) => <p key={name + what}><a href={href(`table/${name}`)}>{name}</a> {what}</p>)}
+        <p class="muted">{session.value?.storage}</p>
+      </div>
+    </section>
+  );
+}
+
+export function Examples({ title }: { title: string }) {
+  const [known, setKnown] = useState<Example[]>([]);
+  const [busy, setBusy] = useState("");
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => void examples().then(setKnown).catch(setError), []);
+  const load = async (example: Example) => {
+    setBusy(example.name);
+    setError(null);
+    try {
+      const [first] = await loadExample(example.name, example.text);
+      go(href(`table/${first}`));
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy("");
+    }
+  };
+  return (
+    <section class="panel" aria-label={title}>
+      <h2>{title}</h2>
+      <div class="stack" style={{ padding: "12px 14px" }}>
+        <p class="muted">Makes the tables of a model and fills them with sample data.</p>
+        <div class="rowline">
+          {known.map((example, at) => (
+            <button key={example.name} type="button" class={`btn${at === 0 ? " pri" : ""}`} disabled={busy !== ""} onClick={() => void load(example)}>
+              {busy === example.name ? "Loading…" : example.name}
+            </button>
+          ))}
+        </div>
+        {error ? <Failure error={error} /> : null}
+      </div>
+    </section>
+  );
+}
+
+function Beginning() {
+  return (
+    <div class="stack" style={{ maxWidth: "720px" }}>
+      <p>There are no tables yet. Begin with an example, or make one with any AWS client:</p>
+      {!session.value?.readOnly && <Examples title="Load an example" />}
+      <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws dynamodb create-table --endpoint-url ${location.origin} --table-name Songs \\
+    --billing-mode PAY_PER_REQUEST \\
+    --attribute-definitions AttributeName=Artist,AttributeType=S \\
+    --key-schema AttributeName=Artist,KeyType=HASH`}</pre>
+    </div>
+  );
+}
