@@ -2,13 +2,15 @@
 //!
 //! The page knows what its user chose; names that need an alias, placeholders and prices are decided here.
 
+use capacity::{PARTITIONS_ON_DEMAND, ReadMode, partitions_provisioned, read_units, scan_units};
 use model::facts::Facts;
 use model::request::expression::{Alias, Placeholders};
 use serde_json::{Map, Value, json};
 
 use crate::item_json;
 
-const READ_UNIT_BYTES: f64 = capacity::READ_UNIT_BYTES as f64;
+/// What one page holds.
+const PAGE_BYTES: f64 = 1_048_576.0;
 
 /// The key of a table or index, as DescribeTable has it.
 pub struct Schema<'a> {
@@ -53,7 +55,7 @@ pub fn build(table: &Value, parts: &Value, region: &str) -> Result<Value, String
     building.fill(operation)?;
     let aliases = building.aliases();
     let input = Value::Object(building.input);
-    let reading = Reading { operation, input: &input, source: index.unwrap_or(table), parts, region };
+    let reading = Reading { operation, input: &input, table, source: index.unwrap_or(table), parts, region };
     Ok(json!({
         "operation": operation,
         "input": input,
@@ -243,6 +245,7 @@ impl Building<'_> {
 struct Reading<'a> {
     operation: &'static str,
     input: &'a Value,
+    table: &'a Value,
     /// The table's description, or the index's.
     source: &'a Value,
     parts: &'a Value,
@@ -263,29 +266,37 @@ impl Reading<'_> {
         if self.items() > 0.0 { self.bytes() / self.items() } else { 0.0 }
     }
 
-    fn factor(&self) -> f64 {
-        if self.input["ConsistentRead"] == true { 1.0 } else { 0.5 }
+    fn units(&self, bytes: f64) -> f64 {
+        let mode = if self.input["ConsistentRead"] == true { ReadMode::Strong } else { ReadMode::Eventual };
+        match self.operation {
+            "Scan" => scan_units(bytes as usize, self.partitions(), mode),
+            _ => read_units(bytes as usize, mode),
+        }
     }
 
-    fn units(&self, bytes: f64) -> f64 {
-        (bytes / READ_UNIT_BYTES).ceil().max(1.0) * self.factor()
+    /// A Scan pays for each partition that it visits.
+    fn partitions(&self) -> u64 {
+        if self.table["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST" {
+            return PARTITIONS_ON_DEMAND;
+        }
+        let units = |name: &str| self.source["ProvisionedThroughput"][name].as_u64().unwrap_or(0);
+        partitions_provisioned(units("ReadCapacityUnits"), units("WriteCapacityUnits"))
     }
 
     /// Units of one request, and what the figure rests on.
     fn predicted(&self) -> Value {
         let limit = self.input["Limit"].as_f64();
-        let whole_page = 1_048_576.0;
         match (self.operation, limit) {
             ("GetItem", _) => {
                 json!({ "units": self.units(self.item_bytes()), "basis": "the table's average item" })
             }
             ("Query", Some(limit)) => json!({
-                "units": self.units((limit * self.item_bytes()).min(whole_page)),
+                "units": self.units((limit * self.item_bytes()).min(PAGE_BYTES)),
                 "basis": "at most: the limit, at the average size of an item",
             }),
             ("Query", None) => Value::Null,
             (_, limit) => {
-                let all = self.bytes().min(whole_page);
+                let all = self.bytes().min(PAGE_BYTES);
                 let bytes = limit.map_or(all, |limit| (limit * self.item_bytes()).min(all));
                 json!({ "units": self.units(bytes), "basis": "the average size of an item" })
             }

@@ -96,10 +96,10 @@ async fn a_scan_says_what_it_reads_before_it_runs() {
     let desk = desk().await.with_orders().await;
     let built = build(&desk, json!({})).await;
     let remark = built["remarks"][0]["message"].as_str().expect("a remark");
-    assert!(remark.contains("all 3 items are read, 0.5 RCU"), "{remark}");
+    assert!(remark.contains("all 3 items are read, 2 RCU"), "{remark}");
     let answer = desk.ask("call/Scan", &built["input"]).await;
-    assert_eq!(answer["ConsumedCapacity"]["CapacityUnits"], json!(0.5));
-    assert_eq!(built["predicted"]["units"], json!(0.5));
+    assert_eq!(answer["ConsumedCapacity"]["CapacityUnits"], json!(2.0));
+    assert_eq!(built["predicted"]["units"], json!(2.0));
 }
 
 #[tokio::test]

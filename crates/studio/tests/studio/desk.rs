@@ -73,11 +73,12 @@ impl Desk {
     /// `app` with keys PK and SK, an index on status that holds the total, and one on nothing but keys.
     pub async fn with_orders(self) -> Desk {
         let key = |hash: &str, range: &str| json!([{ "AttributeName": hash, "KeyType": "HASH" }, { "AttributeName": range, "KeyType": "RANGE" }]);
+        let attributes =
+            ["PK", "SK", "status", "open"].map(|name| json!({ "AttributeName": name, "AttributeType": "S" }));
         let table = json!({
             "TableName": "app",
             "KeySchema": key("PK", "SK"),
-            "AttributeDefinitions": ["PK", "SK", "status", "open"]
-                .map(|name| json!({ "AttributeName": name, "AttributeType": "S" })),
+            "AttributeDefinitions": attributes,
             "BillingMode": "PAY_PER_REQUEST",
             "GlobalSecondaryIndexes": [
                 { "IndexName": "byStatus", "KeySchema": key("status", "SK"),
@@ -100,7 +101,7 @@ impl Desk {
 pub fn order(number: u32, status: &str) -> Value {
     json!({
         "PK": { "S": "CUST#a" }, "SK": { "S": format!("ORDER#{number}") },
-        "status": { "S": status }, "open": { "S": "yes" }, "total": { "N": "149.00" },
+        "status": { "S": status }, "open": { "S": "yes" }, "total": { "N": "149" },
     })
 }
 

@@ -64,13 +64,13 @@ export function CommandBar() {
   const all = useMemo(commands, []);
   const table = place.value.parts[0] === "table" ? place.value.parts[1] : undefined;
   const key = table && descriptions.value[table] && keyNames(descriptions.value[table].KeySchema)[0];
-  const found = all
-    .map((one) => ({ one, score: score(one.name, typed) }))
+  // A key stands behind what is called like it, and before what only has its letters.
+  const asKey = table && typed ? [{ one: { name: `${key} = ${typed}`, kind: `key in ${table}`, run: () => go(href(`table/${table}`, { pk: typed })) }, score: 700 }] : [];
+  const found = [...all.map((one) => ({ one, score: score(one.name, typed) })), ...asKey]
     .filter((one) => one.score > 0)
     .sort((one, other) => other.score - one.score)
     .slice(0, SHOWN_MAX)
     .map(({ one }) => one);
-  if (table && typed) found.push({ name: `${key} = ${typed}`, kind: `key in ${table}`, run: () => (go(href("")), go(href(`table/${table}`, { pk: typed }))) });
   const close = () => (commanding.value = false);
   const run = (command: Command | undefined) => {
     if (!command) return;

@@ -8,8 +8,8 @@ import { Code, Copied, Expression, Failure } from "./parts";
 import { adjust, place } from "./place";
 import { type TableDescription, describe, indexesOf, say, session, tableNames } from "./session";
 import { type Item, text, visible } from "./value";
-import { FilterPill, KeyPills } from "./table/querybar";
-import { type Parts, noParts } from "./table/state";
+import { FilterPill, KeyPills, Unfinished } from "./table/querybar";
+import { type Parts, complete, noParts } from "./table/state";
 
 interface Asked {
   operation: string;
@@ -83,7 +83,7 @@ export function QueryScreen() {
   useEffect(() => {
     if (!table || byHand) return;
     const wait = setTimeout(() => {
-      post("request/build", { table: chosen, parts }).then(
+      post("request/build", { table: chosen, parts: complete(parts).parts }).then(
         (next) => (setBuilt(next), setWrong(""), setCode(next.code)),
         (failure) => setWrong(failure.message),
       );
@@ -171,6 +171,7 @@ export function QueryScreen() {
           <textarea class="field" aria-label="The request in JSON" rows={10} value={draft} spellcheck={false} onInput={(event) => setDraft(event.currentTarget.value)} />
         ) : (
           <div class="expr">
+            <Unfinished parts={parts} />
             {built && <span class={`chip${built.operation === "Scan" ? " warn" : ""}`}>{built.operation}</span>}
             {built?.input.KeyConditionExpression && <Expression text={built.input.KeyConditionExpression} />}
             {built?.input.FilterExpression && <><span>filter</span><Expression text={built.input.FilterExpression} /></>}

@@ -8,6 +8,8 @@ import { type Item, text, visible } from "../value";
 import type { GroupRow, ItemRow, Row } from "./rows";
 
 export const ROW_HEIGHT = 28;
+// The header stays in view above the rows.
+export const HEADER_HEIGHT = 24;
 const OVERSCAN = 6;
 
 export interface Column {
@@ -73,8 +75,8 @@ export function Grid(props: GridProps) {
     const top = cursor * ROW_HEIGHT;
     if (cursor < 0) return;
     if (top < element.scrollTop) element.scrollTop = Math.max(0, top - ROW_HEIGHT);
-    else if (top + ROW_HEIGHT > element.scrollTop + element.clientHeight)
-      element.scrollTop = top + 2 * ROW_HEIGHT - element.clientHeight;
+    else if (top + ROW_HEIGHT + HEADER_HEIGHT > element.scrollTop + element.clientHeight)
+      element.scrollTop = top + 2 * ROW_HEIGHT + HEADER_HEIGHT - element.clientHeight;
   }, [cursor]);
 
   const onScroll = () => {
@@ -98,6 +100,7 @@ export function Grid(props: GridProps) {
     };
     if (move[event.key] && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
+      if (move[event.key]() < 0) props.onStart?.();
       props.onCursor(Math.max(0, Math.min(rows.length - 1, move[event.key]())));
     } else if (event.key === "Enter" && row) {
       event.preventDefault();
@@ -111,9 +114,21 @@ export function Grid(props: GridProps) {
   const first = Math.max(0, Math.floor(view.top / ROW_HEIGHT) - OVERSCAN);
   const last = Math.min(rows.length, Math.ceil((view.top + view.height) / ROW_HEIGHT) + OVERSCAN);
   const shown = rows.slice(first, last);
+  const drawn = cursor >= first && cursor < last;
   return (
-    <div class="grid" role="treegrid" aria-label={props.label} aria-rowcount={-1} id={props.id}>
-      <div role="rowgroup">
+    <div class="grid" id={props.id}>
+      <div
+        class="scroll"
+        role="treegrid"
+        tabIndex={0}
+        ref={scroll}
+        aria-label={props.label}
+        aria-rowcount={-1}
+        aria-activedescendant={drawn ? `${props.id}-${cursor}` : undefined}
+        onScroll={onScroll}
+        onWheel={(event) => event.deltaY < 0 && scroll.current!.scrollTop < ROW_HEIGHT && props.onStart?.()}
+        onKeyDown={onKey}
+      >
         <div class="cols" role="row" style={{ gridTemplateColumns: template }}>
           <span role="columnheader"><span class="gone">Entity</span></span>
           <Header name={props.sort ?? props.partition.join(" · ")} sorted={props.sorted} onSort={props.onSort} sign="↓" />
@@ -122,18 +137,7 @@ export function Grid(props: GridProps) {
           ))}
           {props.showSize && <Header name="size" right sorted={props.sorted} onSort={props.onSort} />}
         </div>
-      </div>
-      <div
-        class="scroll"
-        role="rowgroup"
-        tabIndex={0}
-        ref={scroll}
-        aria-label={`${props.label}, rows`}
-        aria-activedescendant={rows[cursor] ? `${props.id}-${cursor}` : undefined}
-        onScroll={onScroll}
-        onKeyDown={onKey}
-      >
-        <div class="spacer" role="presentation" style={{ height: `${rows.length * ROW_HEIGHT}px` }}>
+        <div class="spacer" role="rowgroup" style={{ height: `${rows.length * ROW_HEIGHT}px` }}>
           {shown.map((row, at) =>
             row.type === "group" ? (
               <Group key={row.id} row={row} at={first + at} {...props} />

@@ -66,7 +66,7 @@ function Attributes({ state, item, now }: { state: TableState; item: Item; now: 
   useEffect(() => (setEditing(null), setAdding(false)), [id]);
   // `e` begins with the first attribute that is no key.
   useEffect(() => {
-    const begin = () => setEditing(Object.keys(item).find((name) => !state.primary.value.includes(name)) ?? null);
+    const begin = () => setEditing(Object.keys(item).find((name) => !state.primary.value.includes(name) && !name.startsWith("_")) ?? null);
     addEventListener("studio-edit", begin);
     return () => removeEventListener("studio-edit", begin);
   }, [id]);
@@ -107,17 +107,20 @@ function apart(value: Attribute, other: Attribute | undefined): string {
 function AttributeLine({ name, was, now, onEdit }: { name: string; was?: Attribute; now?: Attribute; onEdit?: () => void }) {
   const changed = !same(was, now);
   const value = now ?? was!;
+  const [before, after] = [was ? apart(was, now) : "", now ? apart(now, was) : ""];
+  const plainly = (type(value) === "L" || type(value) === "M" ? "▸ " : "") + text(value);
+  const spoken = changed ? `${before} ${now ? `→ ${after}` : "removed"}` : plainly;
   return (
     <div role="listitem" style={{ display: "contents" }}>
       <span class="k" title={name}>{visible(name)}</span>
       <span class="t">{type(value)}</span>
-      <button type="button" class={`v${changed ? " ed" : ""}`} disabled={!onEdit} onClick={onEdit} title={text(value, 1000)} aria-label={`${name}: ${changed ? `${text(was, 60) || "none"} becomes ${text(now, 60) || "nothing"}` : text(value, 60)}`}>
+      <button type="button" class={`v${changed ? " ed" : ""}`} disabled={!onEdit} onClick={onEdit} title={text(value, 1000)} aria-label={`${visible(name)}: ${spoken.trim()}`}>
         {changed ? (
           <>
-            {was && <s>{apart(was, now)}</s>} {now ? <>→ {apart(now, was)}</> : "removed"}
+            {was && <s>{before}</s>} {now ? `→ ${after}` : "removed"}
           </>
         ) : (
-          (type(value) === "L" || type(value) === "M" ? "▸ " : "") + text(value)
+          plainly
         )}
       </button>
     </div>

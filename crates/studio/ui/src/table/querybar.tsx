@@ -5,7 +5,7 @@ import { count } from "../format";
 import { Code, Dialog, Expression, LANGUAGES } from "../parts";
 import { type TableDescription, indexesOf, partitionNames, sortNames, typeOf } from "../session";
 import { type Attribute, TYPES, type Type, parse, text, type, typed } from "../value";
-import { type Filter, type Parts, type TableState, noParts } from "./state";
+import { type Filter, type Parts, type TableState, complete, noParts, valuesOf } from "./state";
 
 export const SORT_OPERATORS = [
   ["=", "="],
@@ -34,7 +34,6 @@ export const FILTER_OPERATORS = [
   ["size>=", "size ≥"],
   ["size<=", "size ≤"],
 ] as const;
-const valuesOf = (operator: string) => (operator === "between" ? 2 : operator.endsWith("exists") ? 0 : 1);
 
 const width = (value: string) => ({ width: `${Math.min(36, Math.max(6, value.length + 2))}ch` });
 
@@ -268,6 +267,7 @@ export function QueryBar({ state }: { state: TableState }) {
         </button>
       </div>
       <div class="expr">
+        {!pattern && <Unfinished parts={parts} />}
         {pattern ? <PatternLine state={state} /> : built && <BuiltLine built={built} error={state.buildError.value} />}
         {built && !pattern && (
           <>
@@ -316,6 +316,11 @@ function known(item: Record<string, Attribute>, attribute: string, state: TableS
     if (pieces) return { S: pieces[1 + key.parts.slice(0, at).filter((part) => part.text === undefined).length] };
   }
   return undefined;
+}
+
+export function Unfinished({ parts }: { parts: Parts }) {
+  const { open } = complete(parts);
+  return open ? <span class="chip">{open === 1 ? "a condition without its value is left out" : `${open} conditions without their values are left out`}</span> : null;
 }
 
 function BuiltLine({ built, error }: { built: any; error: string }) {

@@ -9,7 +9,7 @@ import { adjust, href } from "../place";
 import { indexesOf, isOnDemand, letters, partitionNames, say, session, sortNames, statusLine } from "../session";
 import { type Attribute, type Item, plain, text } from "../value";
 import { loadExample } from "../example";
-import { type Column, Grid, ROW_HEIGHT } from "./grid";
+import { type Column, Grid, HEADER_HEIGHT, ROW_HEIGHT } from "./grid";
 import { Inspector } from "./inspector";
 import { QueryBar } from "./querybar";
 import { type ItemRow, type Row, keyText, rowsOf } from "./rows";
@@ -202,8 +202,8 @@ function Base({ state, onScroll }: { state: TableState; onScroll(): void }) {
             onCursor={(at) => (state.cursor.value = at)}
             onOpen={(row) => void state.choose(row)}
             onKey={(event, row) => onRowKey(event, row, state)}
-            onEnd={() => void state.forward()}
-            onStart={() => void state.backward()}
+            onEnd={state.forward}
+            onStart={state.backward}
             onScroll={() => {
               const view = document.querySelector("#base .scroll");
               if (view) setTop(view.scrollTop);
@@ -305,7 +305,7 @@ function IndexPane({ state, pane, onScroll }: { state: TableState; pane: Pane; o
         cursor={pane.cursor.value}
         onCursor={(to) => (pane.cursor.value = to)}
         onOpen={(row) => (row.type === "item" ? void state.chooseItem(row.item, true) : void state.choose(row))}
-        onKey={(event, row) => event.key === "l" && row && (event.preventDefault(), focusGrid("base"))}
+        onKey={(event) => event.key === "l" && (event.preventDefault(), focusGrid("base"))}
         onScroll={onScroll}
         projected={pane.projected}
         mark={linked}
@@ -333,7 +333,10 @@ function Lines({ state, draw }: { state: TableState; draw: { current: () => void
 const SVG = "http://www.w3.org/2000/svg";
 function render(svg: SVGSVGElement, chosen: string | null) {
   const origin = svg.getBoundingClientRect();
-  const within = (grid: Element) => grid.querySelector(".scroll")!.getBoundingClientRect();
+  const within = (grid: Element) => {
+    const box = grid.querySelector(".scroll")!.getBoundingClientRect();
+    return { top: box.top + HEADER_HEIGHT, bottom: box.bottom };
+  };
   const base = document.getElementById("base");
   svg.replaceChildren();
   if (!base) return;

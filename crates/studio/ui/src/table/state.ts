@@ -1,6 +1,6 @@
 // What the table screen knows: what is asked, what is held, what is chosen, what is about to be written.
 
-import { batch, computed, effect, signal } from "@preact/signals";
+import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { Refused, call, post } from "../door";
 import { type Pattern, Legendary, modelOf } from "../legend";
 import { adjust, place } from "../place";
@@ -38,6 +38,17 @@ export interface Parts {
   limit: number | null;
 }
 export const noParts = (): Parts => ({ index: "", partition: [], sort: [], filters: [], descending: false, consistent: false, limit: null });
+
+// How many values an operator takes.
+export const valuesOf = (operator: string): number => (operator === "between" ? 2 : operator.endsWith("exists") ? 0 : 1);
+
+// What can be asked already: parts that somebody is still writing are left out, and counted.
+export function complete(parts: Parts): { parts: Parts; open: number } {
+  const whole = (one: Condition) => one.values.filter(Boolean).length >= valuesOf(one.operator);
+  const sort = parts.sort.filter(whole);
+  const filters = parts.filters.filter((one) => whole(one) && one.path.length > 0);
+  return { parts: { ...parts, sort, filters }, open: parts.sort.length - sort.length + parts.filters.length - filters.length };
+}
 
 export interface Change {
   old: Item | null;
@@ -155,6 +166,8 @@ export class Pane {
 }
 
 const UNDO_MAX = 50;
+const ASKED = ["on", "pk", "sk", "filters", "desc", "limit"];
+const asked = (query: URLSearchParams) => JSON.stringify(ASKED.map((name) => query.getAll(name)));
 
 export class TableState {
   readonly description = signal<TableDescription | null>(null);
@@ -185,6 +198,8 @@ export class TableState {
   readonly readRanges = signal<[number, number][]>([]);
   readonly anchor = { shift: 0 };
   private stops: (() => void)[] = [];
+  // The question that the address holds.
+  private address = "";
   private buildTurn = 0;
   private planTurn = 0;
 
@@ -236,10 +251,22 @@ export class TableState {
       const wanted = names === null ? indexesOf(table).slice(0, 2).map((one) => one.IndexName) : names.split(",").filter(Boolean);
       this.panes.value = indexesOf(table).filter((one) => wanted.includes(one.IndexName) && one.IndexStatus !== "CREATING").map((one) => new Pane(table, one));
       await this.run(Number(place.peek().query.get("at") ?? 0));
-      this.stops.push(effect(() => void this.showPanes()), effect(() => void this.replan()), effect(() => this.noteRanges()));
+      const asked = place.peek().query.get("pattern");
+      this.pattern.value = this.model.value?.legend?.patterns.find((one) => one.id === asked && one.read) ?? null;
+      this.stops.push(effect(() => void this.showPanes()), effect(() => void this.replan()), effect(() => this.noteRanges()), effect(() => this.follow()));
     } catch (error) {
       this.error.value = error;
     }
+  }
+
+  // Somebody followed a link to another question about the same table.
+  follow() {
+    const table = this.description.peek();
+    if (!table || asked(place.value.query) === this.address) return;
+    untracked(() => {
+      this.readPlace(table);
+      void this.run(Number(place.peek().query.get("at") ?? 0));
+    });
   }
 
   close() {
@@ -288,6 +315,7 @@ export class TableState {
       limit: parts.limit ? String(parts.limit) : undefined,
       facet: this.facet.value,
     });
+    this.address = asked(place.peek().query);
   }
 
   // What the parts become: expressions, code, what they read. Asked for a moment after the last change.
@@ -301,7 +329,7 @@ export class TableState {
   private async build(): Promise<boolean> {
     const turn = ++this.buildTurn;
     try {
-      const built = await post("request/build", { table: this.name, parts: this.parts.value });
+      const built = await post("request/build", { table: this.name, parts: complete(this.parts.value).parts });
       if (turn !== this.buildTurn) return false;
       batch(() => ((this.built.value = built), (this.buildError.value = "")));
       return true;
@@ -312,7 +340,7 @@ export class TableState {
   }
 
   async run(at = 0) {
-    const table = this.description.value;
+    const table = this.description.peek();
     if (!table || !(await this.build())) return;
     const { operation, input, predicted } = this.built.value;
     const source: any = this.source.value;
@@ -329,6 +357,7 @@ export class TableState {
 
   private openWalk(walk: Walk) {
     this.walk.value?.close();
+    walk.change = (apply, stays) => this.keep(apply, stays);
     batch(() => {
       this.walk.value = walk;
       this.cursor.value = -1;
@@ -367,18 +396,19 @@ export class TableState {
     await walk.open(0, { ...key, [sort]: least } as Item);
   }
 
-  async forward() {
-    const dropped = (await this.walk.value?.forward()) ?? 0;
-    if (dropped) this.move(-dropped);
-  }
-  async backward() {
-    const before = this.rows.value.length;
-    const added = (await this.walk.value?.backward()) ?? 0;
-    if (added) this.move(this.rows.value.length - before);
-  }
-  private move(rows: number) {
-    this.anchor.shift = rows;
-    if (this.cursor.value >= 0) this.cursor.value = Math.max(0, this.cursor.value + rows);
+  forward = () => this.walk.value?.forward();
+  backward = () => this.walk.value?.backward();
+
+  // Rows come and go in front: the view and the cursor move with those that stay.
+  private keep(apply: () => void, stays: Item | undefined) {
+    const id = stays && keyText(stays, this.primary.value);
+    const place = () => this.rows.value.findIndex((row) => row.type === "item" && row.id === id);
+    const before = place();
+    apply();
+    const after = place();
+    if (before < 0 || after < 0) return;
+    this.anchor.shift += after - before;
+    if (this.cursor.value >= 0) this.cursor.value = Math.max(0, this.cursor.value + after - before);
   }
 
   private noteRanges() {

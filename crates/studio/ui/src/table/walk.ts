@@ -46,6 +46,8 @@ export class Walk {
   readonly scanned = signal(0);
   // Starts of pages in front of the first one that is held.
   private before: Cursor[] = [];
+  // Told of every change of what is held, so that the view can stay where it was.
+  change: (apply: () => void, stays: Item | undefined) => void = (apply) => apply();
   private generation = 0;
   private abort = new AbortController();
 
@@ -90,27 +92,25 @@ export class Walk {
     return this.before.length > 0 || Boolean(first && this.isScan && !first.start.free && first.start.segment > 0 && !first.start.from);
   }
 
-  // Returns how many items were dropped in front.
-  async forward(): Promise<number> {
+  async forward(): Promise<void> {
     const next = this.pages.value.at(-1)?.next;
-    if (!next || this.loading.value) return 0;
+    if (!next || this.loading.value) return;
     const page = await this.read(next);
-    if (!page) return 0;
+    if (!page) return;
+    const stays = this.pages.value.at(-1)?.items[0];
     const held = [...this.pages.value, page];
     const dropped = held.length > PAGES_HELD ? held.shift() : undefined;
     if (dropped) this.before.push(dropped.start);
-    this.pages.value = held;
-    return dropped?.items.length ?? 0;
+    this.change(() => (this.pages.value = held), stays);
   }
 
-  // Returns how many items were put in front.
-  async backward(): Promise<number> {
-    if (!this.hasPrevious || this.loading.value) return 0;
+  async backward(): Promise<void> {
+    if (!this.hasPrevious || this.loading.value) return;
     const known = this.before.pop();
     const page = known ? await this.read(known) : await this.lastOf(this.pages.value[0].start.segment - 1);
-    if (!page) return 0;
-    this.pages.value = [page, ...this.pages.value].slice(0, PAGES_HELD);
-    return page.items.length;
+    if (!page) return;
+    const stays = this.pages.value[0]?.items[0];
+    this.change(() => (this.pages.value = [page, ...this.pages.value].slice(0, PAGES_HELD)), stays);
   }
 
   // The end of a segment that nobody has walked yet; its earlier pages leave their starts behind.

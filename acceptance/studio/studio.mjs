@@ -1,0 +1,119 @@
+// The binary under test with its studio, on durable data and a port of its own choice, and a browser that looks at it.
+// Whatever the browser's console says, and whatever its security policy blocks, fails the story.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after } from "node:test";
+import { chromium } from "playwright-core";
+
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+// A server, ended with the test file.
+export async function serve(...options) {
+  const folder = mkdtempSync(join(tmpdir(), "lodestone-studio-"));
+  const data = ["--data", join(folder, "data"), "--models", join(folder, "models"), "--durability", "os"];
+  const server = spawn(process.env.LODESTONE, ["serve", "--port", "0", ...data, ...options], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line] = await once(createInterface({ input: server.stdout }), "line");
+  after(async () => {
+    server.kill("SIGTERM");
+    await once(server, "exit");
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const origin = line.match(/http:\/\/[\d.]+:\d+/)[0];
+  return { origin, home: `${origin}/studio/`, post: (path, body) => post(origin, path, body), call: (operation, input) => post(origin, `call/${operation}`, input) };
+}
+
+// The door, as the studio's own page uses it.
+async function post(origin, path, body) {
+  const headers = { "content-type": "application/json", "x-lodestone-studio": "1" };
+  const response = await fetch(`${origin}/studio/api/${path}`, { method: "POST", headers, body: JSON.stringify(body ?? {}) });
+  const answer = await response.json();
+  if (!response.ok) throw Object.assign(new Error(answer.message ?? JSON.stringify(answer)), { answer });
+  return answer;
+}
+
+// One browser for all stories of a file.
+let browser;
+after(() => browser?.close());
+
+export async function open(address, { theme = "light", width = 1600, height = 1000 } = {}) {
+  browser ??= await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS });
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce" });
+  const page = await context.newPage();
+  page.complaints = [];
+  // A refused request is a line in the console of its own; stories that want one say so.
+  page.refusals = [];
+  page.on("console", (message) => {
+    const list = /Failed to load resource/.test(message.text()) ? page.refusals : page.complaints;
+    list.push(message.text());
+  });
+  page.on("pageerror", (error) => page.complaints.push(error.stack));
+  page.setDefaultTimeout(30_000);
+  await page.goto(address);
+  return page;
+}
+
+export async function close(page, { refusals = 0 } = {}) {
+  assert.deepEqual(page.complaints, [], "the console is empty");
+  assert.equal(page.refusals.length, refusals, page.refusals.join("\n"));
+  await page.context().close();
+}
+
+// WCAG 2.0 to 2.2, A and AA.
+export async function accessible(page, what) {
+  // The page's policy takes no scripts from elsewhere: the checker comes in below it.
+  const session = await page.context().newCDPSession(page);
+  await session.send("Runtime.evaluate", { expression: axe });
+  const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+  const { result } = await session.send("Runtime.evaluate", {
+    expression: `axe.run(document, { runOnly: ${JSON.stringify(tags)} }).then(({ violations }) => violations.map((one) =>
+      one.id + ": " + one.help + "\\n" + one.nodes.map((node) => "  " + node.target + " " + node.failureSummary).join("\\n")))`,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  assert.deepEqual(result.value, [], what);
+}
+
+// Loads an example of the studio's own and returns its model.
+export async function loadExample(server, name = "order-management") {
+  const { examples } = await server.post("examples");
+  const { text } = examples.find((one) => one.name === name);
+  await server.post("model/apply", { text, samples: true });
+  await server.post(`file/${name}`, { text });
+  return text;
+}
+
+export const rows = (page, grid = "#base") => page.locator(`${grid} .row`);
+export const inspector = (page) => page.getByRole("complementary", { name: "Item" });
+export const said = (page) => page.getByRole("contentinfo").getByRole("status");
+
+// Scrolls until a row is drawn that fits.
+export async function row(page, text, grid = "#base") {
+  const found = rows(page, grid).filter({ hasText: text }).first();
+  const scroll = page.locator(`${grid} .scroll`);
+  await rows(page, grid).first().waitFor();
+  for (let steps = 0; steps < 200 && !(await found.isVisible()); steps++) {
+    await scroll.evaluate((element) => (element.scrollTop += 400));
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+  }
+  await found.scrollIntoViewIfNeeded();
+  return found;
+}

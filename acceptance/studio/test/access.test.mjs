@@ -1,0 +1,88 @@
+// Every screen, in both themes: nothing that axe finds. A read-only studio offers no writes. Sizes of what is loaded.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accessible, close, loadExample, open, rows, row, serve } from "../studio.mjs";
+
+const server = await serve();
+const empty = await serve();
+await loadExample(server);
+
+const screens = {
+  "an empty overview": [() => empty.home, (page) => page.getByRole("button", { name: "order-management" }).waitFor()],
+  "the overview": [() => server.home, (page) => page.getByRole("link", { name: "app-main" }).first().waitFor()],
+  "a table": [() => `${server.home}table/app-main`, (page) => rows(page).first().waitFor()],
+  "a table with an edit": [
+    () => `${server.home}table/app-main?pk=CUST%23customer-0002`,
+    async (page) => {
+      await (await row(page, "order-0006")).click();
+      await page.getByRole("button", { name: /^status: / }).click();
+      await page.getByLabel("Value", { exact: true }).fill("SHIPPED");
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: /^Write for/ }).waitFor();
+    },
+  ],
+  "a table's structure": [() => `${server.home}table/app-main/structure`, (page) => page.getByText("DescribeTable").first().waitFor()],
+  "the query": [() => `${server.home}query?table=app-main`, (page) => page.getByText("so this is a Scan").waitFor()],
+  PartiQL: [() => `${server.home}partiql?table=app-main`, (page) => page.getByText("To begin with").waitFor()],
+};
+
+for (const theme of ["light", "dark"])
+  for (const [name, [address, ready]] of Object.entries(screens))
+    test(`axe finds nothing on ${name}, ${theme}`, async () => {
+      const page = await open(address(), { theme });
+      await ready(page);
+      await accessible(page, name);
+      await close(page);
+    });
+
+test("axe finds nothing in the command bar and the list of keys", async () => {
+  const page = await open(server.home);
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("option").first().waitFor();
+  await accessible(page, "the command bar");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await accessible(page, "the list of keys");
+  await close(page);
+});
+
+test("a read-only studio shows everything and offers no write", async () => {
+  const readOnly = await serve("--studio", "read-only");
+  const page = await open(readOnly.home);
+  await page.getByText("read only").waitFor();
+  assert.equal(await page.getByRole("button", { name: "order-management" }).count(), 0);
+  await close(page);
+});
+
+test("the first view takes 60 KB and all of the code 250 KB, packed", async () => {
+  const page = await open("about:blank");
+  const sizes = new Map();
+  page.on("response", async (response) => {
+    if (response.url().includes("/assets/")) sizes.set(response.url(), Number(response.headers()["content-length"]));
+  });
+  const sum = () => [...sizes].filter(([url]) => !url.endsWith(".woff2")).reduce((total, [, size]) => total + size, 0);
+  await page.goto(empty.home);
+  await page.getByRole("button", { name: "order-management" }).waitFor();
+  assert.ok(sum() > 5_000 && sum() <= 60 * 1024, `the first view takes ${sum()} bytes`);
+  for (const [address, ready] of Object.values(screens)) {
+    await page.goto(address());
+    await ready(page);
+  }
+  await page.keyboard.press("Control+k");
+  await page.getByRole("option").first().waitFor();
+  assert.ok(sum() <= 250 * 1024, `all code takes ${sum()} bytes`);
+  const fonts = [...sizes].filter(([url]) => url.endsWith(".woff2")).reduce((total, [, size]) => total + size, 0);
+  assert.ok(fonts <= 92_160, `the fonts take ${fonts} bytes`);
+  await page.context().close();
+});
+
+test("at 320 pixels there is one pane and no sideways scrolling", async () => {
+  const page = await open(`${server.home}table/app-main`, { width: 320, height: 640 });
+  await rows(page).first().waitFor();
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 320, `${wide} px`);
+  await close(page);
+});

@@ -1,0 +1,146 @@
+// What somebody does with data: begins with nothing, finds a customer's orders, asks by hand, follows rows to indexes.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { close, inspector, open, row, rows, said, serve } from "../studio.mjs";
+
+const server = await serve();
+
+test("somebody new loads an example and sees its items under their partitions", async () => {
+  const page = await open(server.home);
+  await page.getByText("There are no tables yet.").waitFor();
+  await page.getByRole("button", { name: "order-management" }).click();
+  await page.waitForURL("**/studio/table/app-main");
+  await rows(page).first().waitFor();
+  const groups = page.locator("#base .grp");
+  assert.ok((await groups.count()) > 3);
+  assert.match(await groups.first().innerText(), /1 Customer|1 OrderHeader/);
+  assert.match(await page.locator(".facts").innerText(), /56 items/);
+  await close(page);
+});
+
+test("a customer's orders are found by the model's pattern, as expected and for what was predicted", async () => {
+  const page = await open(`${server.home}table/app-main`);
+  await rows(page).first().waitFor();
+  await page.getByLabel("Access pattern").selectOption("A2");
+  await page.getByLabel("customerId").fill("customer-0002");
+  await page.keyboard.press("Enter");
+  const verdict = page.locator(".verdict");
+  await verdict.getByText("4 of 4 expected items, in order").waitFor();
+  await verdict.getByText("0.5 RCU = 0.5 predicted").waitFor();
+  assert.equal(await page.locator("#base .row.hit").count(), 4);
+  await close(page);
+});
+
+test("the same by hand is a Query, and the address holds all of it", async () => {
+  const page = await open(`${server.home}table/app-main`);
+  await rows(page).first().waitFor();
+  await page.getByLabel("PK, partition key").fill("CUST#customer-0002");
+  await page.getByLabel("SK, condition").selectOption("begins_with");
+  await page.getByLabel("SK, sort key").fill("ORDER#");
+  await page.locator(".expr .chip", { hasText: /^Query$/ }).waitFor();
+  await page.keyboard.press("Control+Enter");
+  await page.waitForURL(/pk=CUST/);
+  await page.waitForFunction(() => document.querySelectorAll("#base .row").length === 4);
+  const copied = await open(page.url());
+  await copied.waitForFunction(() => document.querySelectorAll("#base .row").length === 4);
+  assert.equal(await copied.getByLabel("SK, sort key").inputValue(), "ORDER#");
+  await close(copied);
+  await close(page);
+});
+
+test("a query without a partition key says that it is a Scan and what it reads", async () => {
+  const page = await open(`${server.home}query?table=app-main`);
+  await page.getByText("No partition key is given, so this is a Scan: all 56 items are read").waitFor();
+  await page.getByRole("button", { name: "+ filter" }).click();
+  await page.getByLabel("Attribute").fill("status");
+  await page.getByLabel("Value 1").fill("OPEN");
+  await page.getByText("A filter drops items after they were read and paid for.").waitFor();
+  await page.getByText("#status = status: a reserved word").waitFor();
+  await page.getByRole("button", { name: /^Run/ }).click();
+  await page.getByText("56 examined").waitFor();
+  await page.getByRole("tab", { name: "Code" }).click();
+  for (const [language, word] of [["CLI", "aws dynamodb scan"], ["Python", "boto3.client"], ["JavaScript", "ScanCommand"], ["Rust", "aws_sdk_dynamodb"]]) {
+    await page.getByRole("button", { name: language, exact: true }).click();
+    await page.getByLabel(/^Code in/).filter({ hasText: word }).waitFor();
+  }
+  await page.getByRole("tab", { name: "History" }).click();
+  assert.match(await page.getByRole("tabpanel").innerText(), /Scan/);
+  await close(page);
+});
+
+test("a request that is refused shows DynamoDB's own words", async () => {
+  const page = await open(`${server.home}query?table=app-main&json=1&op=GetItem`);
+  const request = page.getByLabel("The request in JSON");
+  await request.fill('{ "TableName": "app-main", "Key": { "PK": { "S": "x" } } }');
+  await page.getByRole("button", { name: /^Run/ }).click();
+  await page.getByRole("alert").getByText("The provided key element does not match the schema").waitFor();
+  await close(page, { refusals: 1 });
+});
+
+test("a chosen item is lit in its indexes, and one that is in none says why", async () => {
+  const page = await open(`${server.home}table/app-main?pk=CUST%23customer-0002`);
+  await (await row(page, "order-0006")).click();
+  await page.locator("#pane-GSI1 .row.link").waitFor();
+  await page.locator("svg.links path.on").first().waitFor({ state: "attached" });
+  await inspector(page).getByText("Order", { exact: true }).waitFor();
+  await (await row(page, "PROFILE")).click();
+  await page.getByText("No row: GSI1PK and GSI1SK are missing.").waitFor();
+  // From the index to the item: what the index does not hold is read from the table.
+  await (await row(page, "order-0007")).click();
+  await page.locator("#pane-GSI2 .row").first().waitFor();
+  await page.locator("#pane-GSI2 .row").first().click();
+  await inspector(page).getByRole("button", { name: /^total: / }).waitFor();
+  await close(page);
+});
+
+test("facets show one kind of item, sorting says what it sorts", async () => {
+  const page = await open(`${server.home}table/app-main`);
+  await rows(page).first().waitFor();
+  await page.getByRole("button", { name: "Customer", exact: true }).click();
+  await page.waitForFunction(() => [...document.querySelectorAll("#base .row")].every((one) => one.textContent.includes("PROFILE")));
+  await page.getByRole("button", { name: "Customer", exact: true }).click();
+  await page.locator("#base").getByRole("button", { name: "size" }).click();
+  await said(page).getByText("Sorted by size, of the 56 items that were read.").waitFor();
+  const sizes = await page.locator("#base .row").evaluateAll((all) => all.map((one) => one.lastElementChild.textContent));
+  assert.equal(sizes[0], "200 B");
+  await close(page);
+});
+
+test("PartiQL says what a statement becomes, runs it, and takes parameters", async () => {
+  const page = await open(`${server.home}partiql?table=app-main`);
+  await page.getByRole("button", { name: 'SELECT * FROM "app-main"', exact: true }).click();
+  await page.getByText("becomes Scan: reads all 56 items").waitFor();
+  await page.locator(".cm-content").click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type(`SELECT * FROM "app-main" WHERE "PK" = ?`);
+  await page.getByText("becomes Query").waitFor();
+  await page.getByLabel("Parameter 1", { exact: true }).fill("CUST#customer-0002");
+  await page.getByRole("button", { name: /^Run/ }).click();
+  await page.getByText("5 items").waitFor();
+  await close(page);
+});
+
+test("a table that is not there says so in DynamoDB's words", async () => {
+  const page = await open(`${server.home}table/nothing`);
+  await page.getByRole("alert").getByText("ResourceNotFoundException").waitFor();
+  await close(page, { refusals: 1 });
+});
+
+test("the sizes that the page shows are those that the database counts", async () => {
+  const { Table } = await server.call("DescribeTable", { TableName: "app-main" });
+  const page = await open(`${server.home}table/app-main`);
+  await rows(page).first().waitFor();
+  await page.getByRole("button", { name: "by partition" }).click();
+  await page.locator("#base").getByRole("button", { name: "size" }).click();
+  const held = [];
+  for (let at = 0; at < 6; at++) {
+    held.push(...(await page.locator("#base .row").evaluateAll((all) => all.map((one) => [one.dataset.item, one.lastElementChild.textContent]))));
+    await page.locator("#base .scroll").evaluate((element) => (element.scrollTop += 500));
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+  }
+  const bytes = [...new Map(held).values()].reduce((sum, text) => sum + (text.endsWith("KB") ? 1020 : Number.parseInt(text, 10)), 0);
+  assert.ok(Math.abs(bytes - Table.TableSizeBytes) < 60, `${bytes} of ${Table.TableSizeBytes}`);
+  await close(page);
+});
+

@@ -1,0 +1,100 @@
+// A table that is longer than what a page should hold: opened, scrolled to its end, jumped through, at constant memory.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { close, open, rows, serve } from "../studio.mjs";
+
+const ITEMS = 12_000;
+const server = await serve("--no-throttling");
+await server.call("CreateTable", {
+  TableName: "long",
+  KeySchema: [{ AttributeName: "k", KeyType: "HASH" }, { AttributeName: "n", KeyType: "RANGE" }],
+  AttributeDefinitions: [{ AttributeName: "k", AttributeType: "S" }, { AttributeName: "n", AttributeType: "N" }],
+  BillingMode: "PAY_PER_REQUEST",
+});
+for (let from = 0; from < ITEMS; from += 25) {
+  const put = (at) => ({ PutRequest: { Item: { k: { S: `key-${Math.floor(at / 5)}` }, n: { N: String(at) }, text: { S: "x".repeat(120) } } } });
+  await server.call("BatchWriteItem", { RequestItems: { long: Array.from({ length: 25 }, (_, at) => put(from + at)) } });
+}
+
+const held = (page) => page.locator("footer").innerText();
+const seen = (page) => page.locator("#base .row").evaluateAll((all) => all.map((one) => one.dataset.item));
+
+// Where a row stands in the window, for rows that are drawn.
+const place = (page, id) => page.locator("#base .row").evaluateAll((all, id) => all.find((one) => one.dataset.item === id)?.getBoundingClientRect().top, id);
+const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+test("every item comes by once when the table is scrolled to its end, and few are held", async () => {
+  const page = await open("about:blank");
+  const came = [];
+  page.on("response", async (response) => {
+    if (response.url().endsWith("/call/Scan")) came.push(...(await response.json()).Items.map((item) => item.n.N));
+  });
+  await page.goto(`${server.home}table/long?panes=,`);
+  await rows(page).first().waitFor();
+  let most = 0;
+  while (came.length < ITEMS) {
+    const before = came.length;
+    await page.locator("#base .scroll").evaluate((element) => (element.scrollTop = element.scrollHeight));
+    for (let waits = 0; waits < 300 && came.length === before; waits++) await settled(page);
+    assert.ok(came.length > before, `nothing came after ${before} items`);
+    most = Math.max(most, Number(/([\d,]+) of [\d,]+ items held/.exec(await held(page))?.[1].replace(",", "") ?? 0));
+  }
+  assert.equal(new Set(came).size, ITEMS);
+  assert.equal(came.length, ITEMS);
+  assert.ok(most > 1000 && most <= 4000, `${most} items were held`);
+  const height = await page.locator("#base .spacer").evaluate((element) => element.clientHeight);
+  assert.ok(height < 200_000, `${height} px`);
+  await close(page);
+});
+
+test("what is in view stays there when rows come in front, and scrolling back finds what lies before", async () => {
+  const page = await open(`${server.home}table/long?at=0.5`);
+  await rows(page).first().waitFor();
+  const [first] = await seen(page);
+  const before = await place(page, first);
+  await page.locator("#base .scroll").hover();
+  await page.mouse.wheel(0, -10);
+  await page.waitForFunction(() => document.querySelector("#base .scroll").scrollTop > 0);
+  await settled(page);
+  assert.ok(Math.abs((await place(page, first)) - before) <= 2 * 28, "the row did not move");
+  const back = new Set(await seen(page));
+  for (let steps = 0; steps < 12; steps++) {
+    await page.locator("#base .scroll").evaluate((element) => (element.scrollTop = Math.max(0, element.scrollTop - 600)));
+    await settled(page);
+    for (const id of await seen(page)) back.add(id);
+  }
+  assert.ok(back.size > 200, `${back.size} rows`);
+  await close(page);
+});
+
+test("any place is one request away, and the strip has keys", async () => {
+  const page = await open(`${server.home}table/long`);
+  await rows(page).first().waitFor();
+  const strip = page.getByRole("slider", { name: "Place in the key space" });
+  const before = await seen(page);
+  let scans = 0;
+  page.on("request", (request) => request.url().endsWith("/call/Scan") && scans++);
+  await strip.click({ position: { x: 6, y: (await strip.boundingBox()).height * 0.75 } });
+  await page.waitForURL(/at=0\.7/);
+  await page.waitForFunction((id) => document.querySelector("#base .row")?.dataset.item !== id, before[0]);
+  assert.ok(scans <= 2, `${scans} scans`);
+  await strip.focus();
+  await page.keyboard.press("Home");
+  await page.waitForFunction((id) => document.querySelector("#base .row")?.dataset.item === id, before[0]);
+  await close(page);
+});
+
+test("the heap stays small", async () => {
+  const page = await open(`${server.home}table/long`);
+  await rows(page).first().waitFor();
+  const session = await page.context().newCDPSession(page);
+  for (const at of [0.1, 0.9, 0.3, 0.7, 0.5]) {
+    await page.goto(`${server.home}table/long?at=${at}`);
+    await rows(page).first().waitFor();
+  }
+  await session.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await session.send("Runtime.getHeapUsage");
+  assert.ok(usedSize < 60 * 2 ** 20, `${usedSize} bytes`);
+  await close(page);
+});
