@@ -38,6 +38,8 @@ export async function serve(...options) {
     rmSync(folder, { recursive: true, force: true });
   });
   const origin = line.match(/http:\/\/[\d.]+:\d+/)[0];
+  const page = await (await fetch(`${origin}/studio/`)).text();
+  assert.match(page, /assets\/main-/, "this binary has no studio: LODESTONE_STUDIO=required cargo build says why");
   return { origin, home: `${origin}/studio/`, post: (path, body) => post(origin, path, body), call: (operation, input) => post(origin, `call/${operation}`, input) };
 }
 

@@ -3,8 +3,8 @@
 //! Everything happens inside `OUT_DIR`: the sources are copied there, npm installs what the lock file names, and
 //! `ui/bundle.mjs` writes the bundle and `assets.rs`. Node is not needed to build Lodestone: without it, or
 //! without a network the first time, the studio is a plain page and cargo shows a warning.
-//! `LODESTONE_STUDIO` decides: `off` leaves the studio out, `required` makes its absence an error, a folder is
-//! taken as the bundle that somebody else made.
+//! `LODESTONE_STUDIO` decides: `off` leaves the studio out, `required` makes a failure an error, and a folder
+//! is used as a finished bundle.
 
 use std::env;
 use std::ffi::OsStr;
@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const NODE_MAJOR_MIN: u32 = 20;
-/// npm gives up by itself after its retries; this is for a network that swallows everything.
+/// npm gives up by itself after its retries, unless the network drops packets silently.
 const NPM_TIME_MAX: Duration = Duration::from_secs(60);
 const NONE: &str =
     "static FILES: &[Asset] = &[];\nstatic ENTRY: Option<Entry> = None;\nconst ICON: &str = \"\";\n";
@@ -48,21 +48,22 @@ fn bundle(ui: &Path, out: &Path) -> Result<(), String> {
     let work = out.join("ui");
     let sources = work.join("src");
     if sources.exists() {
-        fs::remove_dir_all(&sources).map_err(told)?;
+        fs::remove_dir_all(&sources).map_err(text_of)?;
     }
-    copy(&ui.join("src"), &sources).map_err(told)?;
+    copy(&ui.join("src"), &sources).map_err(text_of)?;
     for file in ["bundle.mjs", "package.json"] {
-        fs::copy(ui.join(file), work.join(file)).map_err(told)?;
+        fs::copy(ui.join(file), work.join(file)).map_err(text_of)?;
     }
     install(ui, &work)?;
-    let ended = Command::new("node").arg("bundle.mjs").arg(out).current_dir(&work).output().map_err(told)?;
+    let ended =
+        Command::new("node").arg("bundle.mjs").arg(out).current_dir(&work).output().map_err(text_of)?;
     match ended.status.success() {
         true => Ok(()),
         false => Err(format!("esbuild: {}", String::from_utf8_lossy(&ended.stderr))),
     }
 }
 
-/// A bundle that was made elsewhere, with its `assets.rs`.
+/// Takes a bundle that was made elsewhere, with its `assets.rs`.
 fn taken(folder: &Path, out: &Path) -> Result<(), String> {
     copy(folder, out).map_err(|error| format!("{}: {error}", folder.display()))
 }
@@ -80,27 +81,27 @@ fn node_is_new_enough() -> Result<(), String> {
 
 /// Runs npm only if the lock file is not the one that is installed.
 fn install(ui: &Path, work: &Path) -> Result<(), String> {
-    let lock = fs::read(ui.join("package-lock.json")).map_err(told)?;
+    let lock = fs::read(ui.join("package-lock.json")).map_err(text_of)?;
     let installed = work.join("installed-lock.json");
     if fs::read(&installed).is_ok_and(|known| known == lock) {
         return Ok(());
     }
-    fs::write(work.join("package-lock.json"), &lock).map_err(told)?;
+    fs::write(work.join("package-lock.json"), &lock).map_err(text_of)?;
     let mut npm = Command::new("npm");
     npm.args(["ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
         .args(["--prefer-offline", "--fetch-retries=1", "--fetch-timeout=20000"])
         .current_dir(work)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(fs::File::create(work.join("npm.log")).map_err(told)?);
+        .stderr(fs::File::create(work.join("npm.log")).map_err(text_of)?);
     let mut child = npm.spawn().map_err(|_| "npm is not installed".to_owned())?;
     let began = Instant::now();
     let status = loop {
-        if let Some(status) = child.try_wait().map_err(told)? {
+        if let Some(status) = child.try_wait().map_err(text_of)? {
             break status;
         }
         if began.elapsed() > NPM_TIME_MAX {
-            child.kill().and_then(|()| child.wait()).map_err(told)?;
+            child.kill().and_then(|()| child.wait()).map_err(text_of)?;
             return Err(format!("npm did not fetch its packages within {} s", NPM_TIME_MAX.as_secs()));
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -110,7 +111,7 @@ fn install(ui: &Path, work: &Path) -> Result<(), String> {
         let first = log.lines().find(|line| line.contains("error")).unwrap_or("npm ci failed");
         return Err(format!("npm can't fetch its packages ({first})"));
     }
-    fs::write(installed, lock).map_err(told)
+    fs::write(installed, lock).map_err(text_of)
 }
 
 fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
@@ -127,6 +128,6 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn told(error: impl std::fmt::Display) -> String {
+fn text_of(error: impl std::fmt::Display) -> String {
     error.to_string()
 }

@@ -16,6 +16,7 @@ mod damage;
 mod deny;
 mod fuzz;
 mod simulation;
+mod studio;
 mod test;
 mod tidy;
 mod tools;
@@ -43,6 +44,8 @@ enum Chore {
     Deny,
     /// Run the AWS clients against the binary
     Acceptance(acceptance::Options),
+    /// Use the studio in a browser
+    Studio(studio::Options),
     /// Kill the binary under load, again and again, and look for lost or invented writes
     Crash(crash::Options),
     /// Damage the files of the embedded store in every way, and look for damage that goes unnoticed
@@ -72,6 +75,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Tidy => tidy::run(),
         Chore::Deny => deny::run(),
         Chore::Acceptance(options) => acceptance::run(&options, &mut command::Tally::default()),
+        Chore::Studio(options) => studio::check(&options, &mut command::Tally::default()),
         Chore::Crash(options) => crash::run(&options),
         Chore::Damage(options) => damage::run(&options),
         Chore::Simulation(options) => simulation::run(&options),

@@ -53,7 +53,7 @@ pub fn node_modules(folder: &Path) -> Result<()> {
     let complete =
         folder.join("node_modules").join(format!(".{}", fingerprint(&folder.join("package-lock.json"))?));
     if !complete.exists() {
-        println!("Installing the JavaScript client");
+        println!("Installing JavaScript packages");
         let npm = ["ci", "--no-audit", "--no-fund", "--loglevel=error", "--cache"];
         run(program("npm").args(npm).arg(cache()?.join("npm")).current_dir(folder))?;
         std::fs::write(complete, "")?;
@@ -68,6 +68,11 @@ pub fn postgres() -> Result<()> {
     } else {
         debian(&["postgresql-15"])
     }
+}
+
+/// The browser that the studio is looked at with.
+pub fn chromium() -> Result<()> {
+    if Path::new("/usr/bin/chromium").exists() { Ok(()) } else { debian(&["chromium"]) }
 }
 
 /// The C++ compiler that builds libFuzzer.

@@ -1,6 +1,6 @@
-//! A read from its parts: which operation serves it, its expressions, what it will read, what that costs.
+//! A read from its parts: the operation that serves it, its expressions, what it will read and what that costs.
 //!
-//! The page knows what its user chose; names that need an alias, placeholders and prices are decided here.
+//! The page sends what the user chose. This file decides on aliases, placeholders and prices.
 
 use capacity::{PARTITIONS_ON_DEMAND, ReadMode, partitions_provisioned, read_units, scan_units};
 use model::facts::Facts;
@@ -39,7 +39,7 @@ pub fn index<'a>(table: &'a Value, name: &str) -> Option<&'a Value> {
     indexes.find(|index| index["IndexName"] == name)
 }
 
-/// The request that a choice of parts becomes, and what is to be said of it.
+/// The request for these parts, with its code, its predicted units and remarks.
 pub fn build(table: &Value, parts: &Value, region: &str) -> Result<Value, String> {
     let index = match parts["index"].as_str().filter(|name| !name.is_empty()) {
         Some(name) => Some(index(table, name).ok_or_else(|| format!("there is no index {name}"))?),
@@ -341,7 +341,7 @@ impl Reading<'_> {
     }
 }
 
-/// What so many read units cost on demand, if it is worth a word.
+/// The on-demand price of these read units; none if it is negligible.
 fn price(region: &str, units: f64) -> Option<String> {
     let facts = Facts::embedded();
     let price = facts.regions.get(region)?.standard.read_million * units / 1e6;

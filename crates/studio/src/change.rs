@@ -1,12 +1,12 @@
-//! An edit, as the write that makes it: shown whole before it is sent.
+//! An edit as the request that writes it. The page shows all of it before it is sent.
 //!
-//! A change is an item as it was read and as it shall be; either may be missing. What comes of it:
-//! 1. with a model, key attributes follow from the templates, and a version that writers raise is raised;
-//! 2. one change that keeps its key is UpdateItem, PutItem or DeleteItem, anything else TransactWriteItems;
-//! 3. the condition says that what is overwritten is still what was read;
-//! 4. units are those of the table and of every index, each with what happens there.
+//! A change is an item as it was read and as it should be; either may be missing. The plan is made like this:
+//! 1. with a model, key attributes are rendered from the templates, and the version attribute is raised;
+//! 2. one change that keeps its key is UpdateItem, PutItem or DeleteItem; everything else is TransactWriteItems;
+//! 3. the condition requires that the overwritten attributes still have the values that were read;
+//! 4. the units of the table and of each index are predicted, with what happens there.
 //!
-//! Undo is the same with both items exchanged.
+//! Undo is a change with both items exchanged.
 
 use std::collections::BTreeMap;
 
@@ -22,9 +22,9 @@ use serde_json::{Map, Value, json};
 use crate::builder::Schema;
 use crate::{item_json, legend};
 
-/// What one transaction takes.
+/// The limit of one transaction.
 const CHANGES_MAX: usize = 100;
-/// Attributes that a deletion compares; of larger items it only asks that they are there.
+/// The condition of a deletion compares up to this many attributes. Larger items only have to exist.
 const COMPARED_MAX: usize = 40;
 
 /// The change of one item.
@@ -96,7 +96,7 @@ impl Change {
     }
 }
 
-/// Keys and versions that follow from the model. An item that the model does not describe stays as it was typed.
+/// Renders keys and raises the version as the model says. Items that the model does not describe stay as typed.
 fn follow(table: &Table<'_>, model: Option<&Model>, mut change: Change, notes: &mut Vec<String>) -> Change {
     let (Some(model), Some(new)) = (model, change.new.as_mut()) else { return change };
     let known = change.old.as_ref().unwrap_or(new);
@@ -126,7 +126,7 @@ fn follow(table: &Table<'_>, model: Option<&Model>, mut change: Change, notes: &
     change
 }
 
-/// Writers of the model raise this attribute, so that two of them notice each other.
+/// Raises the attribute that the model's writers use for optimistic locking.
 fn raise_version(
     model: &Model,
     entity: EntityId,
@@ -232,7 +232,7 @@ impl<'a> Table<'a> {
         named.collect()
     }
 
-    /// A changed key is one write that deletes and one that puts.
+    /// A changed key takes a Delete and a Put.
     fn writes(&self, change: &Change) -> Vec<Write> {
         match (&change.old, &change.new) {
             (Some(old), Some(new)) if self.key_of(old) == self.key_of(new) => vec![self.update(old, new)],
@@ -287,7 +287,7 @@ impl<'a> Table<'a> {
             [clause("SET", &set), clause("REMOVE", &remove)].into_iter().flatten().collect();
         let write = Write::new("Update", self, terms.join(" AND "), &placeholders)
             .with("Key", item_json::of_values(&self.key_of(new)));
-        // An update without a change only asks whether the item is there.
+        // An update that changes nothing only checks that the item exists.
         if clauses.is_empty() { write } else { write.with("UpdateExpression", clauses.join(" ").into()) }
     }
 
@@ -295,7 +295,7 @@ impl<'a> Table<'a> {
         placeholders.name(self.key.partition.first().copied().unwrap_or_default())
     }
 
-    /// What the table and each index that is touched are charged, and what happens there.
+    /// The units of the table and of each index that is touched, and what happens there.
     fn parts(&self, changes: &[Change], transaction: bool) -> Vec<Value> {
         let factor = if transaction { TRANSACTION_FACTOR } else { 1.0 };
         let mut table_units = 0.0;
@@ -326,7 +326,7 @@ impl<'a> Table<'a> {
             .collect()
     }
 
-    /// What each write finds and leaves.
+    /// The item before and after each write.
     fn images<'c>(&self, change: &'c Change) -> Vec<(Option<&'c Values>, Option<&'c Values>)> {
         match (&change.old, &change.new) {
             (Some(old), Some(new)) if self.key_of(old) != self.key_of(new) => {

@@ -1,7 +1,7 @@
 //! Any request as code: in a shell, in Python, in JavaScript, in Rust.
 //!
-//! All four use the SDKs' own low-level clients, which take requests as they are on the wire: numbers keep all
-//! of their digits, and every operation has the same form.
+//! All four use the low-level clients of the SDKs, which take requests as they are on the wire. So numbers keep all of
+//! their digits, and every operation has the same form.
 
 mod cli;
 mod javascript;
@@ -23,7 +23,7 @@ pub fn all(operation: &str, input: &Value) -> Value {
     })
 }
 
-/// `KeyConditionExpression` -> `key_condition_expression`, with whatever joins the words.
+/// `KeyConditionExpression` -> `key_condition_expression`, or with another joint between the words.
 fn joined(name: &str, joint: char) -> String {
     let mut joined = String::new();
     for (at, letter) in name.char_indices() {

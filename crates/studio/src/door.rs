@@ -1,7 +1,7 @@
 //! `/studio/api/…`: every command of the studio's pages, POST with JSON in and JSON out.
 //!
-//! `call/{Operation}` hands DynamoDB JSON to the engine byte for byte; what begins with `model` and `request` works
-//! on texts alone. Whatever writes is refused by a studio that is read-only, here and not in the page.
+//! `call/{Operation}` hands DynamoDB JSON to the engine byte for byte. A read-only studio refuses writes here, not
+//! only in its pages.
 
 use bytes::Bytes;
 use engine::Caller;
@@ -12,14 +12,14 @@ use proof::apply;
 use serde_json::{Value, json};
 
 use crate::live::{self, Live};
-use crate::{Studio, builder, change, code, pattern, reply, shelf, workbench};
+use crate::{Studio, builder, change, code, model_files, pattern, reply, workbench};
 
-/// Whose tables: `000000000000.us-east-1`.
+/// The account and Region of a request: `000000000000.us-east-1`.
 const AS: HeaderName = HeaderName::from_static("x-lodestone-as");
 const ACCOUNT: &str = "000000000000";
 const REGION: &str = "us-east-1";
 
-/// Models to begin with, by the names of their files.
+/// Example models by name.
 const EXAMPLES: [(&str, &str); 5] = [
     ("order-management", include_str!("../../../examples/models/m03-order-management.yaml")),
     ("ecommerce-app", include_str!("../../../examples/models/m02-ecommerce-app.yaml")),
@@ -27,6 +27,9 @@ const EXAMPLES: [(&str, &str); 5] = [
     ("device-readings", include_str!("../../../examples/models/m06-device-readings.yaml")),
     ("starter", model::STARTER),
 ];
+
+/// How much text one list of files holds.
+const LISTED_BYTES_MAX: usize = 8 << 20;
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -59,31 +62,31 @@ impl Fault {
 impl From<api::Error> for Fault {
     fn from(error: api::Error) -> Fault {
         let mut body = Vec::new();
-        error.write_json(&mut body);
+        error.write_json(api::Service::DynamoDb, &mut body);
         Fault { status: live::status(&error), body: serde_json::from_slice(&body).unwrap_or_default() }
     }
 }
 
-impl From<shelf::Fault> for Fault {
-    fn from(fault: shelf::Fault) -> Fault {
+impl From<model_files::Fault> for Fault {
+    fn from(fault: model_files::Fault) -> Fault {
         match fault {
-            shelf::Fault::Name => Fault::bad("A model is named with letters, digits, - and _."),
-            shelf::Fault::Missing => Fault::new(StatusCode::NOT_FOUND, "There is no such model."),
-            shelf::Fault::Changed(text) => {
-                let hash = shelf::hash(&text);
+            model_files::Fault::Name => Fault::bad("A model is named with letters, digits, - and _."),
+            model_files::Fault::Missing => Fault::new(StatusCode::NOT_FOUND, "There is no such model."),
+            model_files::Fault::Changed(text) => {
+                let hash = model_files::hash(&text);
                 let message = "The file is not what you read: somebody else has changed it.";
                 Fault {
                     status: StatusCode::CONFLICT,
                     body: json!({ "message": message, "text": text, "hash": hash }),
                 }
             }
-            shelf::Fault::TooLarge => {
+            model_files::Fault::TooLarge => {
                 Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "A model file has 1 MB at most.")
             }
-            shelf::Fault::Full => {
+            model_files::Fault::Full => {
                 Fault::new(StatusCode::INSUFFICIENT_STORAGE, "There are 500 models already.")
             }
-            shelf::Fault::Unreadable(why) => {
+            model_files::Fault::Unreadable(why) => {
                 Fault::new(StatusCode::INTERNAL_SERVER_ERROR, format!("The file can't be read: {why}."))
             }
         }
@@ -91,7 +94,7 @@ impl From<shelf::Fault> for Fault {
 }
 
 impl Studio {
-    /// `command` is what stands behind `/studio/api/`.
+    /// `command` is the part after `/studio/api/`.
     pub(crate) async fn door(&self, head: &Parts, command: &str, body: &Bytes) -> Response<Bytes> {
         let answered = match command.split_once('/') {
             Some(("call", operation)) => match self.call(head, operation, body).await {
@@ -147,7 +150,7 @@ impl Studio {
         })
     }
 
-    /// The database as the account and Region that the page names.
+    /// The database for the account and Region in the header.
     fn live(&self, head: &Parts) -> Result<Live, Fault> {
         let named = head.headers.get(AS).map(|value| value.to_str().unwrap_or_default());
         let (account, region) = match named {
@@ -167,7 +170,7 @@ impl Studio {
     async fn build(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
         let live = self.live(head)?;
         let table = self.description(&live, input).await?;
-        builder::build(&table, &input["parts"], &live.caller.region).map_err(Fault::bad)
+        builder::build(&table, &input["parts"], &live.caller.namespace.region).map_err(Fault::bad)
     }
 
     async fn change(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
@@ -185,7 +188,7 @@ impl Studio {
         pattern::run(&live, &model, input["pattern"].as_str().unwrap_or_default(), &input["values"]).await
     }
 
-    /// Makes the model's tables, or says what would be done; loads samples if they are asked for.
+    /// Creates or updates the model's tables, or only plans it. Loads samples on request.
     async fn apply(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
         let live = self.live(head)?;
         let text = input["text"].as_str().ok_or_else(|| Fault::bad("`text` holds the model."))?;
@@ -230,7 +233,7 @@ impl Studio {
             return workbench::run(&command, &input);
         }
         let permit = self.permit().await?;
-        // The permit goes along: whoever hangs up does not make room for another search.
+        // The work keeps its permit even if the client disconnects: it still uses a core.
         let work = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             workbench::run(&command, &input)
@@ -246,9 +249,18 @@ impl Studio {
 
     fn files(&self) -> Result<Value, Fault> {
         let mut files = Vec::new();
-        for name in self.shelf.names()? {
-            match self.shelf.read(&name) {
-                Ok(text) => files.push(json!({ "name": name, "hash": shelf::hash(&text), "text": text })),
+        let mut bytes = 0;
+        for name in self.files.names()? {
+            match self.files.read(&name) {
+                Ok(text) if bytes + text.len() > LISTED_BYTES_MAX => {
+                    files.push(
+                        json!({ "name": name, "error": "Too large to be listed: open it by its name." }),
+                    );
+                }
+                Ok(text) => {
+                    bytes += text.len();
+                    files.push(json!({ "name": name, "hash": model_files::hash(&text), "text": text }));
+                }
                 Err(fault) => {
                     files.push(json!({ "name": name, "error": Fault::from(fault).body["message"] }))
                 }
@@ -260,20 +272,28 @@ impl Studio {
     /// Reads, or writes if there is a text.
     fn file(&self, name: &str, input: &Value) -> Result<Value, Fault> {
         let Some(text) = input["text"].as_str() else {
-            let text = self.shelf.read(name)?;
-            return Ok(json!({ "name": name, "hash": shelf::hash(&text), "text": text }));
+            let text = self.files.read(name)?;
+            return Ok(json!({ "name": name, "hash": model_files::hash(&text), "text": text }));
         };
         if self.options.read_only {
             return Err(Fault::read_only("writing a model"));
         }
-        self.shelf.write(name, text, input["hash"].as_str())?;
-        Ok(json!({ "name": name, "hash": shelf::hash(text) }))
+        self.files.write(name, text, input["hash"].as_str())?;
+        Ok(json!({ "name": name, "hash": model_files::hash(text) }))
     }
 }
 
 fn examples() -> Value {
-    let examples = EXAMPLES.iter().map(|(name, text)| json!({ "name": name, "text": text }));
+    let examples = EXAMPLES.iter().map(|(name, text)| json!({ "name": name, "text": servable(text) }));
     json!({ "examples": examples.collect::<Vec<_>>() })
+}
+
+/// Settings of tables that the engine refuses because it does not serve them yet.
+const UNSERVED: [&str; 2] = ["stream:", "replicas:"];
+
+fn servable(text: &str) -> String {
+    let is_served = |line: &&str| !UNSERVED.iter().any(|name| line.trim_start().starts_with(name));
+    text.split_inclusive('\n').filter(is_served).collect()
 }
 
 fn is_account(account: &str) -> bool {

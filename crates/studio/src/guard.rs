@@ -1,4 +1,4 @@
-//! Who may ask.
+//! Which requests are refused.
 //!
 //! A page of another site must not reach the database through its user's browser:
 //! 1. `Host` is a loopback name, or the address the server was told to listen on: a name that an attacker's
@@ -8,7 +8,7 @@
 //!    studio never grants;
 //! 4. where other machines can reach it, the header holds the token that the ready line shows (401).
 //!
-//! There are no cookies: nothing is sent along by itself.
+//! There are no cookies, so a browser adds nothing to a request by itself.
 
 use std::net::IpAddr;
 
@@ -36,7 +36,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    fn told(self) -> (StatusCode, &'static str) {
+    fn status_and_message(self) -> (StatusCode, &'static str) {
         match self {
             Refusal::Misdirected => (
                 StatusCode::MISDIRECTED_REQUEST,
@@ -64,7 +64,7 @@ impl Refusal {
     }
 
     pub fn response(self) -> Response<Bytes> {
-        let (status, message) = self.told();
+        let (status, message) = self.status_and_message();
         reply::message(status, message)
     }
 }
@@ -102,7 +102,7 @@ pub fn admit(head: &Parts, options: &Options) -> Result<(), Refusal> {
     }
 }
 
-/// A browser says where a request comes from; whoever is no browser says nothing.
+/// Browsers say where a request comes from. Other clients send neither header.
 fn is_from_elsewhere(head: &Parts, host: &str) -> bool {
     let text = |name: &HeaderName| head.headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let other_origin = text(&ORIGIN).is_some_and(|origin| {
@@ -120,7 +120,7 @@ fn host_name(host: &str) -> &str {
     host.rsplit_once(':').map_or(host, |(name, _)| name)
 }
 
-/// Names that only ever mean this machine, whatever DNS says.
+/// Names that mean this machine, whatever DNS answers.
 pub fn is_loopback_name(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
     name == "localhost"
@@ -128,7 +128,7 @@ pub fn is_loopback_name(name: &str) -> bool {
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Takes as long for a wrong token as for a right one of its length.
+/// Takes the same time for every token of the right length.
 fn is_same(given: &[u8], token: &[u8]) -> bool {
     given.len() == token.len()
         && given.iter().zip(token).fold(0, |differs, (one, other)| differs | (one ^ other)) == 0

@@ -1,18 +1,18 @@
-//! A model as the legend of its tables: what items are called, how their keys are made, which request each
-//! access pattern becomes.
+//! A model as the legend of its tables: the names of items, the templates of their keys, and the request of each
+//! access pattern.
 
 use item::Value as Attribute;
 use model::Model;
 use model::model::{ActionKind, AttributesRead, Entity, EntityId, KeySchema, Pattern, Projection, Table};
-use model::plan::{Plan, ReadPlan, StepKind, plan};
+use model::plan::{ActionPlan, Plan, ReadPlan, plan};
 use model::predicate::Operand;
 use model::predict::item::Values;
-use model::predict::typical::{Doubt, Footprints};
+use model::predict::typical::{Assumption, Footprints};
 use model::template::{Form, Part, Template, plain_text};
 use model::{Source, predict};
 use serde_json::{Value, json};
 
-/// Everything that a page needs to name what it shows.
+/// What a page needs to name what it shows.
 pub fn legend(source: &Source, model: &Model) -> Value {
     let footprints = Footprints::new(model);
     let patterns = model.patterns.iter().map(|one| pattern(source, model, &footprints, one));
@@ -96,7 +96,7 @@ fn part(part: &Part) -> Value {
 
 fn pattern(source: &Source, model: &Model, footprints: &Footprints, pattern: &Pattern) -> Value {
     let planned = plan(model, pattern);
-    let predicted = predict::typical::pattern(model, footprints, pattern, &planned, Doubt::Weighed);
+    let predicted = predict::typical::pattern(model, footprints, pattern, &planned, Assumption::Weighted);
     let gaps: Vec<String> = planned.gaps().map(|gap| gap.describe(model)).collect();
     let first = planned.reads().next();
     json!({
@@ -124,8 +124,8 @@ fn tables<'m>(model: &'m Model, plan: &Plan) -> Vec<&'m str> {
         .steps
         .iter()
         .map(|step| match &step.kind {
-            StepKind::Read(read) => model.table(read.table).name.value.as_str(),
-            StepKind::Write(write) => model.table(write.table).name.value.as_str(),
+            ActionPlan::Read(read) => model.table(read.table).name.value.as_str(),
+            ActionPlan::Write(write) => model.table(write.table).name.value.as_str(),
         })
         .collect();
     names.sort_unstable();
@@ -160,7 +160,7 @@ fn condition(model: &Model, read: &ReadPlan) -> Vec<Value> {
     partition.chain(sort).collect()
 }
 
-/// What the reader must know, and what it asks for.
+/// The values that the reader must give, and the order and limit.
 fn asked(model: &Model, read: &model::model::Read) -> Value {
     let entity = model.entity(read.entities[0].value);
     let mut values: Vec<Value> = Vec::new();
@@ -190,7 +190,7 @@ fn stored(entity: &Entity, attribute: &str) -> &'static str {
     entity.attribute(attribute).map_or("S", |attribute| attribute.kind.stored().name())
 }
 
-/// The entity that an item is of, by its primary key: of several that fit, the one whose templates say more.
+/// The entity of an item, by its primary key. If several match, the one with the most literal text wins.
 pub fn entity_of(model: &Model, table: &str, item: &Values) -> Option<EntityId> {
     let fits = model.entity_ids().filter_map(|id| {
         let entity = model.entity(id);
@@ -206,7 +206,7 @@ pub fn entity_of(model: &Model, table: &str, item: &Values) -> Option<EntityId> 
     fits.max().map(|(_, std::cmp::Reverse(id))| id)
 }
 
-/// How much of a value is literal text of the template, if it fits.
+/// The length of the template's literal text if the value matches.
 fn fit(template: &Template, value: &Attribute) -> Option<usize> {
     let text = plain_text(value);
     let literals = template.parts.iter().map(|part| match part {
@@ -216,8 +216,8 @@ fn fit(template: &Template, value: &Attribute) -> Option<usize> {
     fits(&template.parts, &text).then(|| literals.sum())
 }
 
-/// A field stands for any text but none. Literals are taken where they first occur, the last one at the end,
-/// so that a key is looked at once.
+/// A field matches any text that is not empty. Each literal is matched where it first occurs, the last one at the
+/// end, so the time is linear in the length of the key.
 fn fits(parts: &[Part], text: &str) -> bool {
     let mut rest = text;
     let mut fields = 0;
@@ -242,7 +242,7 @@ fn fits(parts: &[Part], text: &str) -> bool {
     if fields == 0 { rest.is_empty() } else { rest.chars().count() >= fields }
 }
 
-/// Whether a pattern only reads, with one request of its own.
+/// Whether a pattern is a single read and no group.
 pub fn is_single_read(pattern: &Pattern) -> bool {
     matches!(pattern.actions.as_slice(), [one] if matches!(one.kind, ActionKind::Read(_)))
 }

@@ -1,7 +1,7 @@
 //! The studio: the database and the workbench to look at, in a browser, from the same binary on the same port.
 //!
 //! ```text
-//! guard     Host, Origin, header, token: who may ask at all
+//! guard     Host, Origin, header, token: which requests are refused
 //! page      the files of ui/, built by build.rs and embedded; a plain page where there are none
 //! door      /studio/api/…, always POST with JSON
 //!   live        call/{Operation}: DynamoDB's operations, through the engine like any client's
@@ -11,11 +11,11 @@
 //!   workbench   model/…: what `lodestone model …` prints
 //!   legend      model/plan: tables, entities, key templates and the plan of each pattern
 //!   pattern     run: a pattern on the real table, what is expected beside what came
-//!   shelf       file/…: model files, in a folder or in memory
+//!   model_files file/…: model files, in a folder or in memory
 //! ```
 //!
-//! Everything on screen came through a DynamoDB operation, and nothing is written that was not shown before.
-//! The crate knows no sockets: [`Studio::answer`] turns a request into a response, and a server mounts it.
+//! Everything on screen came through a DynamoDB operation. Nothing is written before the page has shown it.
+//! The crate knows no sockets: [`Studio::answer`] turns a request into a response, and the server calls it.
 
 mod builder;
 mod change;
@@ -25,10 +25,10 @@ mod guard;
 mod item_json;
 mod legend;
 mod live;
+mod model_files;
 mod page;
 mod pattern;
 mod reply;
-mod shelf;
 mod workbench;
 
 use std::path::PathBuf;
@@ -42,39 +42,37 @@ use tokio::sync::Semaphore;
 pub use guard::is_loopback_name;
 pub use page::{Asset, asset, is_complete};
 
-/// Where the studio lives; everything below it is the studio's to answer.
+/// The path of the studio. It answers every request at or below it.
 pub const PATH: &str = "/studio";
-/// What a request to the door may hold: a TransactWriteItems of 4 MB in JSON, with room to spare.
-pub const BODY_BYTES_MAX: usize = 16 << 20;
-/// Proofs, designs and rehearsals at a time: each keeps a core busy.
+/// Proofs, designs and rehearsals that run at the same time. Each keeps a core busy.
 const WORK_MAX: usize = 2;
 
-/// What the studio may do, and what it says of itself.
+/// What the studio may do, and what it shows about the server.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Operations that write are refused.
     pub read_only: bool,
-    /// What the header of every call must hold; none where only this machine can ask.
+    /// The value that the header of every call must have. None if only this machine can reach the server.
     pub token: Option<String>,
-    /// Names besides the loopback's that `Host` may give: where the server listens.
+    /// Host names that are accepted in addition to those of the loopback address.
     pub hosts: Vec<String>,
     /// Where the data is, for people: `data in ./lodestone-data`.
     pub storage: String,
-    /// The folder of model files; in memory if there is none.
+    /// The folder of model files. Without one they are kept in memory.
     pub models: Option<PathBuf>,
 }
 
 pub struct Studio {
     engine: Arc<Engine>,
     options: Options,
-    shelf: shelf::Shelf,
+    files: model_files::ModelFiles,
     work: Arc<Semaphore>,
 }
 
 impl Studio {
     pub fn new(engine: Arc<Engine>, options: Options) -> Studio {
-        let shelf = shelf::Shelf::new(options.models.clone());
-        Studio { engine, options, shelf, work: Arc::new(Semaphore::new(WORK_MAX)) }
+        let files = model_files::ModelFiles::new(options.models.clone());
+        Studio { engine, options, files, work: Arc::new(Semaphore::new(WORK_MAX)) }
     }
 
     /// Whether a path is the studio's.

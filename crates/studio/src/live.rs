@@ -1,5 +1,5 @@
-//! The database behind the server, for one account and Region, as something that takes an operation's name and
-//! JSON: proofs, `apply` and the studio's pages all ask it like this.
+//! The database of the server, for one account and Region: an operation's name and JSON in, JSON out. Proofs,
+//! `apply` and the studio's pages all use it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use http::StatusCode;
 use proof::{Answer, Endpoint};
 use serde_json::Value;
 
-/// Operations that change nothing. A new operation writes until it stands here.
+/// Operations that change nothing. Every operation that is not listed counts as a write.
 const READS: [&str; 24] = [
     "BatchGetItem",
     "DescribeBackup",
@@ -86,7 +86,7 @@ pub fn writes(operation: &str, body: &[u8]) -> bool {
     }
 }
 
-/// PartiQL's own keywords decide; EXISTS stands alone in transactions and reads too.
+/// SELECT and EXISTS are the statements that only read.
 fn is_select(statement: &str) -> bool {
     let word: String = statement.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
     word.eq_ignore_ascii_case("SELECT") || word.eq_ignore_ascii_case("EXISTS")

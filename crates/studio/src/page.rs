@@ -1,8 +1,8 @@
 //! Pages and the files they need.
 //!
-//! `build.rs` bundles `ui/` and writes a table of files, which is included here. Every address of the studio
-//! but its door and its files is one page; the script on it reads the rest of the address. All links are
-//! relative, so that a proxy may put a prefix in front. Without the files, `/studio/` is a plain page.
+//! `build.rs` bundles `ui/` and writes a table of files, which is included here. All addresses of the studio, except
+//! its API and its files, return the same page; its script reads the rest of the address. All links are relative, so
+//! that a proxy may add a prefix. Without the files, `/studio/` is a plain page.
 
 use std::fmt::Write as _;
 use std::io::Read;
@@ -23,7 +23,7 @@ use crate::{Studio, reply};
 /// A file of the studio.
 #[derive(Clone, Copy, Debug)]
 pub struct Asset {
-    /// Below `/studio/assets/`; a hash of the bytes is part of it, so it never changes its meaning.
+    /// Below `/studio/assets/`. It contains a hash of the bytes, so it can be cached for good.
     pub name: &'static str,
     pub content_type: &'static str,
     /// `gzip`, or none.
@@ -32,7 +32,7 @@ pub struct Asset {
     pub bytes: &'static [u8],
 }
 
-/// What the page itself asks for.
+/// The files that the page itself loads.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     script: &'static str,
@@ -58,7 +58,7 @@ pub fn asset(name: &str) -> Option<Asset> {
 }
 
 impl Studio {
-    /// `path` is what stands behind `/studio`.
+    /// `path` is the part after `/studio`.
     pub(crate) async fn page(&self, head: &Parts, path: &str) -> Response<Bytes> {
         if path.is_empty() {
             return redirect("studio/");
@@ -72,7 +72,7 @@ impl Studio {
         }
     }
 
-    /// What can be shown without a script.
+    /// The page without scripts: a list of tables.
     async fn plain(&self) -> Response<Bytes> {
         let live = Live { engine: self.engine.clone(), caller: Caller::new("000000000000", "us-east-1") };
         let tables = live.ask("ListTables", &json!({ "Limit": TABLES_MAX })).await.unwrap_or_default();
@@ -99,7 +99,7 @@ impl Studio {
     }
 }
 
-/// The one page. Links go up as many steps as the address has parts.
+/// The page. Its links go up one step for each part of the address.
 fn shell(entry: &Entry, path: &str) -> Response<Bytes> {
     let root = "../".repeat(path.matches('/').count().saturating_sub(1));
     let nonce = nonce();
@@ -161,7 +161,7 @@ fn serve(asset: &Asset, head: &Parts) -> Response<Bytes> {
     response
 }
 
-/// For clients that unpack nothing: no browser does that.
+/// For clients that don't accept gzip. All browsers do.
 fn inflated(asset: &Asset) -> Bytes {
     let mut plain = Vec::new();
     let read = flate2::read::GzDecoder::new(asset.bytes).take(INFLATED_BYTES_MAX).read_to_end(&mut plain);
@@ -178,7 +178,7 @@ fn missing() -> Response<Bytes> {
     reply::message(StatusCode::NOT_FOUND, "The studio has no such file.")
 }
 
-/// What only this answer's styles know.
+/// Allows the styles of this answer alone.
 fn nonce() -> String {
     format!("{:016x}{:016x}", getrandom::u64().unwrap_or(0), getrandom::u64().unwrap_or(0))
 }

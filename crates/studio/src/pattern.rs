@@ -1,15 +1,15 @@
-//! A pattern of a model, run on the real table: what it means beside what came back.
+//! A pattern of a model, run on the real table: expected items beside those that came back.
 //!
-//! What is expected is found apart from keys and plans: the table is read, every item is named by the model,
-//! and `model::meaning` says by attributes alone which of them the pattern wants, and in which order. Up to a
-//! bound this is the whole table; beyond it is a sample, and the answer says so.
+//! The expectation does not use keys or plans: the table is read, the model names each item, and `model::meaning`
+//! decides by attributes alone which items the pattern wants, and in which order. Up to a bound the whole table is
+//! read; beyond the bound it is a sample, and the answer says so.
 
-use api::{Input, QueryInput};
+use api::{Input, QueryInput, Request};
 use item::Item;
 use model::Model;
 use model::meaning;
 use model::model::Read;
-use model::plan::{ReadOperation, ReadPlan, StepKind, plan};
+use model::plan::{ActionPlan, ReadOperation, ReadPlan, plan};
 use model::predict::item::{Values, row, size_bytes};
 use model::predict::{self};
 use model::request::{Given, PlannedRead};
@@ -20,13 +20,13 @@ use crate::door::Fault;
 use crate::live::Live;
 use crate::{item_json, legend};
 
-/// Items of a table that are looked at for what is expected.
+/// How many items of a table are read for the expectation.
 const EXAMINED_MAX: usize = 100_000;
-/// Items that are expected at most, and shown.
+/// How many expected items are kept.
 const WANTED_MAX: usize = 2_000;
 const PAGES_MAX: usize = 20;
 
-/// What a request gave.
+/// What the requests returned.
 #[derive(Default)]
 struct Came {
     items: Vec<Item>,
@@ -36,10 +36,10 @@ struct Came {
     units: f64,
 }
 
-/// What the table holds of what is wanted.
+/// The items that the pattern wants.
 struct Wanted {
     items: Vec<SampleItem>,
-    /// Whether the whole table was looked at.
+    /// Whether the whole table was read.
     exact: bool,
     examined: usize,
 }
@@ -52,7 +52,7 @@ pub async fn run(live: &Live, model: &Model, id: &str, values: &Value) -> Result
         )));
     }
     let planned = plan(model, pattern);
-    let (Some((_, read)), Some(StepKind::Read(read_plan))) =
+    let (Some((_, read)), Some(ActionPlan::Read(read_plan))) =
         (pattern.reads().next(), planned.steps.first().map(|step| &step.kind))
     else {
         return Err(Fault::bad(format!("{id} has no request.")));
@@ -127,8 +127,8 @@ async fn query(live: &Live, input: QueryInput, came: &mut Came) -> Result<(), Fa
     Ok(())
 }
 
-/// The request as a document, asking for what it consumes.
-fn measured(input: impl Input) -> Value {
+/// The request as a document that asks for consumed capacity.
+fn measured(input: impl Input<Request = Request>) -> Value {
     let mut body = Vec::new();
     input.into_request().write_json(&mut body);
     let mut document: Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -149,7 +149,7 @@ impl Came {
     }
 }
 
-/// Reads the table and keeps what the pattern wants.
+/// Reads the table and keeps the items that the pattern wants.
 async fn wanted(
     live: &Live,
     model: &Model,
@@ -194,7 +194,7 @@ fn judged(read: PlannedRead<'_>, came: &Came, wanted: &Wanted) -> Value {
     let unexpected: Vec<&Value> = got.iter().filter(|key| !expected.contains(key)).collect();
     let first: Vec<&Value> = expected.iter().take(limit).collect();
     let missing: Vec<&&Value> = first.iter().filter(|key| !got.contains(key)).collect();
-    // Each request gives its own order; a reader merges what is sorted.
+    // Each request of a fan-out is sorted by itself; the reader merges them.
     let of_got: Vec<&SampleItem> = got
         .iter()
         .filter_map(|key| expected.iter().position(|one| one == key))
@@ -219,8 +219,7 @@ fn judged(read: PlannedRead<'_>, came: &Came, wanted: &Wanted) -> Value {
     })
 }
 
-/// By the sizes that the model's rows of these items have. An index that does not hold the whole item is read
-/// with what it returned: that is all of a row that is there to see.
+/// From the sizes of the returned rows.
 fn predicted(read: PlannedRead<'_>, came: &Came) -> f64 {
     use capacity::{ReadMode, read_units};
     let mode = if read.plan.consistent { ReadMode::Strong } else { ReadMode::Eventual };
@@ -245,7 +244,7 @@ fn predicted(read: PlannedRead<'_>, came: &Came) -> f64 {
     });
     match requests {
         1 => predict::query(bytes, read.limit, mode).units,
-        // Of several requests only the sum is known: at least one unit each.
+        // Only the sum over several requests is known: each costs at least the smallest read.
         many => read_units(bytes.sum(), mode).max(read_units(0, mode) * many as f64),
     }
 }

@@ -5,7 +5,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{HeaderName, Response, StatusCode};
 use serde_json::{Value, json};
 
-/// What keeps a browser from guessing types, telling others where it was, and handing answers to other sites.
+/// Browsers must not guess types, send referrers, or give answers to pages of other sites.
 const ALWAYS: [(&str, &str); 4] = [
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "no-referrer"),
@@ -29,7 +29,7 @@ pub fn json(status: StatusCode, value: &Value) -> Response<Bytes> {
     with_body(status, "application/json", value.to_string())
 }
 
-/// A refusal in words.
+/// A refusal with its reason.
 pub fn message(status: StatusCode, message: &str) -> Response<Bytes> {
     json(status, &json!({ "message": message }))
 }

@@ -10,11 +10,11 @@ pub fn command(operation: &str, members: &Map<String, Value>) -> String {
     for (name, value) in members {
         let option = joined(name, '-');
         match (name.as_str(), value) {
-            // The CLI pages by itself: a page of this size, and no further.
+            // The CLI follows pages by itself: this asks for one page of this size.
             ("Limit", Value::Number(limit)) if pages(operation) => {
                 parts.push(format!("--page-size {limit} --max-items {limit}"));
             }
-            // And starts again with a token of its own; a whole request in JSON is taken as it is.
+            // The CLI has its own tokens for pages, but takes a whole request in JSON as it is.
             ("ExclusiveStartKey", _) if pages(operation) => return whole(operation, members),
             (_, Value::Bool(true)) => parts.push(format!("--{option}")),
             (_, Value::Bool(false)) => parts.push(format!("--no-{option}")),

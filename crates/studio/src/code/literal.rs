@@ -99,7 +99,7 @@ fn key(name: &str, words: &Words) -> String {
     if plain && !words.quoted_keys { name.to_owned() } else { quoted(name) }
 }
 
-/// Escaped as JSON, Python and JavaScript have it in common; what can't be seen goes by its number.
+/// Escaped in the way that Python and JavaScript share. Invisible characters are written as numbers.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for one in text.chars() {

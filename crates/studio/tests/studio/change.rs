@@ -4,7 +4,7 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, desk, order};
+use crate::fixture::{Desk, desk, order};
 
 async fn plan(desk: &Desk, changes: Value) -> Value {
     desk.ask("change", &json!({ "table": "app", "changes": changes })).await
@@ -140,7 +140,7 @@ async fn numbers_keep_all_of_their_digits() {
 #[tokio::test]
 async fn with_a_model_keys_and_version_follow_from_what_was_changed() {
     let desk = desk().await;
-    let text = include_str!("../../../../examples/models/m03-order-management.yaml");
+    let text = desk.example("order-management").await;
     desk.ask("model/apply", &json!({ "text": text, "samples": true })).await;
     let scan = desk
         .ask(

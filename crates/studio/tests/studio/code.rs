@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::desk::desk;
+use crate::fixture::desk;
 
 async fn code(operation: &str, input: Value) -> Value {
     desk().await.ask("request/code", &json!({ "operation": operation, "input": input })).await

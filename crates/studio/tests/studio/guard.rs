@@ -5,7 +5,7 @@ use http::{Request, StatusCode};
 use serde_json::json;
 use studio::Options;
 
-use crate::desk::{desk, desk_with, header, own};
+use crate::fixture::{desk, desk_with, header, own};
 
 /// Sends a session request with these headers instead of, or besides, the usual ones.
 async fn check(changed: &[(&str, Option<&str>)], options: Options) -> StatusCode {

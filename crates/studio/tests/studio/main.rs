@@ -3,10 +3,10 @@
 mod builder;
 mod change;
 mod code;
-mod desk;
+mod fixture;
 mod guard;
 mod model;
+mod model_files;
 mod page;
 mod pattern;
 mod read_only;
-mod shelf;

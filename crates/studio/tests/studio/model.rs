@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::desk::desk;
+use crate::fixture::desk;
 
 const ORDERS: &str = include_str!("../../../../examples/models/m03-order-management.yaml");
 

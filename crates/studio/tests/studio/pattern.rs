@@ -3,14 +3,14 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, desk};
+use crate::fixture::{Desk, desk};
 
-const ORDERS: &str = include_str!("../../../../examples/models/m03-order-management.yaml");
-
-async fn loaded() -> Desk {
+/// A database with the example, and its text.
+async fn loaded() -> (Desk, String) {
     let desk = desk().await;
-    desk.ask("model/apply", &json!({ "text": ORDERS, "samples": true })).await;
-    desk
+    let text = desk.example("order-management").await;
+    desk.ask("model/apply", &json!({ "text": text, "samples": true })).await;
+    (desk, text)
 }
 
 /// The key of some customer, without its prefix.
@@ -21,13 +21,13 @@ async fn customer(desk: &Desk) -> String {
     scan["Items"][0]["PK"]["S"].as_str().expect("a customer").trim_start_matches("CUST#").to_owned()
 }
 
-async fn run(desk: &Desk, pattern: &str, values: Value) -> Value {
-    desk.ask("run", &json!({ "text": ORDERS, "pattern": pattern, "values": values })).await
+async fn run((desk, text): (&Desk, &str), pattern: &str, values: Value) -> Value {
+    desk.ask("run", &json!({ "text": text, "pattern": pattern, "values": values })).await
 }
 
 #[tokio::test]
 async fn reads_return_what_the_model_expects_in_order_for_what_was_predicted() {
-    let desk = loaded().await;
+    let (desk, text) = loaded().await;
     let customer = json!({ "S": customer(&desk).await });
     for (pattern, values) in [
         ("A1", json!({ "customerId": customer })),
@@ -35,7 +35,7 @@ async fn reads_return_what_the_model_expects_in_order_for_what_was_predicted() {
         ("A4", json!({ "customerId": customer, "status": { "S": "OPEN" } })),
         ("A5", json!({})),
     ] {
-        let result = run(&desk, pattern, values).await;
+        let result = run((&desk, &text), pattern, values).await;
         assert_eq!((&result["right"], &result["exact"]), (&json!(true), &json!(true)), "{pattern}: {result}");
         assert_eq!(result["units"]["predicted"], result["units"]["consumed"], "{pattern}: {result}");
     }
@@ -43,7 +43,7 @@ async fn reads_return_what_the_model_expects_in_order_for_what_was_predicted() {
 
 #[tokio::test]
 async fn an_item_that_the_keys_hide_is_missed() {
-    let desk = loaded().await;
+    let (desk, text) = loaded().await;
     let id = customer(&desk).await;
     // Its attributes say that it is one of the customer's orders; its index key says otherwise.
     let stray = json!({
@@ -53,17 +53,18 @@ async fn an_item_that_the_keys_hide_is_missed() {
         "GSI1PK": { "S": "CUST#somebody-else#OPEN" }, "GSI1SK": { "S": "2030-01-01T00:00:00Z#stray" },
     });
     desk.ask("call/PutItem", &json!({ "TableName": "app-main", "Item": stray })).await;
-    let result = run(&desk, "A4", json!({ "customerId": { "S": id }, "status": { "S": "OPEN" } })).await;
+    let result =
+        run((&desk, &text), "A4", json!({ "customerId": { "S": id }, "status": { "S": "OPEN" } })).await;
     assert_eq!(result["right"], false, "{result}");
     assert_eq!(result["missing"][0]["SK"], stray["SK"], "{result}");
 }
 
 #[tokio::test]
 async fn writes_are_never_run_and_values_must_be_given() {
-    let desk = loaded().await;
+    let (desk, text) = loaded().await;
     for (pattern, reason) in [("A6", "never on your tables"), ("A2", "customerId"), ("Z9", "no pattern Z9")] {
         let (status, answer) =
-            desk.post("run", &json!({ "text": ORDERS, "pattern": pattern, "values": {} })).await;
+            desk.post("run", &json!({ "text": text, "pattern": pattern, "values": {} })).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
         assert!(answer["message"].as_str().is_some_and(|message| message.contains(reason)), "{answer}");
     }

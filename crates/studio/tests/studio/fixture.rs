@@ -93,6 +93,14 @@ impl Desk {
         self
     }
 
+    /// The text of one of the studio's examples.
+    pub async fn example(&self, name: &str) -> String {
+        let answer = self.ask("examples", &json!({})).await;
+        let examples = answer["examples"].as_array().expect("a list");
+        let example = examples.iter().find(|one| one["name"] == name).expect("the example");
+        example["text"].as_str().expect("text").to_owned()
+    }
+
     pub async fn item(&self, key: &Value) -> Value {
         self.ask("call/GetItem", &json!({ "TableName": "app", "Key": key })).await["Item"].take()
     }

@@ -1,28 +1,28 @@
 //! Model files: in a folder, or in memory for as long as the server runs.
 //!
-//! A file is written only if it still is what its writer has read: the hash of the text says so.
+//! A file is written only if it has not changed since its writer read it. The hash of its text tells.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Files of a folder that are looked at.
+/// How many files of a folder are listed.
 const FILES_MAX: usize = 500;
 const TEXT_BYTES_MAX: u64 = 1 << 20;
 const ENDINGS: [&str; 2] = ["yaml", "yml"];
 
-pub enum Shelf {
+pub enum ModelFiles {
     Folder(PathBuf),
     Memory(Mutex<BTreeMap<String, String>>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// What a file can't be called.
+    /// The name is not allowed.
     Name,
     Missing,
-    /// It is not what was read; this is what it is.
+    /// The file has changed; this is its text now.
     Changed(String),
     TooLarge,
     Full,
@@ -39,14 +39,17 @@ impl Fault {
     }
 }
 
-impl Shelf {
-    pub fn new(folder: Option<PathBuf>) -> Shelf {
-        folder.map_or_else(|| Shelf::Memory(Mutex::default()), Shelf::Folder)
+impl ModelFiles {
+    pub fn new(folder: Option<PathBuf>) -> ModelFiles {
+        folder.map_or_else(|| ModelFiles::Memory(Mutex::default()), ModelFiles::Folder)
     }
 
     /// Names without their ending, sorted.
     pub fn names(&self) -> Result<Vec<String>, Fault> {
-        let Shelf::Folder(folder) = self else { return Ok(self.kept().keys().cloned().collect()) };
+        let folder = match self {
+            ModelFiles::Folder(folder) => folder,
+            ModelFiles::Memory(kept) => return Ok(locked(kept).keys().cloned().collect()),
+        };
         let entries = match std::fs::read_dir(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(|error| Fault::of(&error))?,
@@ -65,9 +68,11 @@ impl Shelf {
         if !is_name(name) {
             return Err(Fault::Name);
         }
-        let Some(path) = self.path(name) else {
-            return self.kept().get(name).cloned().ok_or(Fault::Missing);
+        let folder = match self {
+            ModelFiles::Folder(folder) => folder,
+            ModelFiles::Memory(kept) => return locked(kept).get(name).cloned().ok_or(Fault::Missing),
         };
+        let path = path(folder, name);
         let length = std::fs::metadata(&path).map_err(|error| Fault::of(&error))?.len();
         if length > TEXT_BYTES_MAX {
             return Err(Fault::TooLarge);
@@ -75,7 +80,7 @@ impl Shelf {
         std::fs::read_to_string(&path).map_err(|error| Fault::of(&error))
     }
 
-    /// `read` is the hash of what the writer saw; none if it saw no such file.
+    /// `read` is the hash of the text that the writer read; none if there was no file.
     pub fn write(&self, name: &str, text: &str, read: Option<&str>) -> Result<(), Fault> {
         let now = match self.read(name) {
             Err(Fault::Missing) => None,
@@ -90,11 +95,15 @@ impl Shelf {
         if now.is_none() && self.names()?.len() >= FILES_MAX {
             return Err(Fault::Full);
         }
-        let Some(path) = self.path(name) else {
-            self.kept().insert(name.to_owned(), text.to_owned());
-            return Ok(());
+        let folder = match self {
+            ModelFiles::Folder(folder) => folder,
+            ModelFiles::Memory(kept) => {
+                locked(kept).insert(name.to_owned(), text.to_owned());
+                return Ok(());
+            }
         };
-        // Whole or not at all: beside it first, then in its place.
+        let path = path(folder, name);
+        // A rename is atomic: readers see the old file or the new one.
         let beside = path.with_extension("yaml.new");
         let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         written
@@ -102,30 +111,25 @@ impl Shelf {
             .and_then(|()| std::fs::rename(&beside, &path))
             .map_err(|error| Fault::of(&error))
     }
-
-    fn path(&self, name: &str) -> Option<PathBuf> {
-        let Shelf::Folder(folder) = self else { return None };
-        let paths = ENDINGS.map(|ending| folder.join(format!("{name}.{ending}")));
-        let [yaml, yml] = paths;
-        Some(if !yaml.exists() && yml.exists() { yml } else { yaml })
-    }
-
-    fn kept(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, String>> {
-        match self {
-            Shelf::Memory(kept) => kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner),
-            Shelf::Folder(_) => unreachable!("a folder keeps nothing in memory"),
-        }
-    }
 }
 
-/// A name that is a file's in any folder, and none outside of it.
+fn path(folder: &Path, name: &str) -> PathBuf {
+    let [yaml, yml] = ENDINGS.map(|ending| folder.join(format!("{name}.{ending}")));
+    if !yaml.exists() && yml.exists() { yml } else { yaml }
+}
+
+fn locked(kept: &Mutex<BTreeMap<String, String>>) -> MutexGuard<'_, BTreeMap<String, String>> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Only names that can't leave the folder.
 fn is_name(name: &str) -> bool {
     (1..=100).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
         && !name.starts_with('.')
 }
 
-/// FNV-1a with 64 bits: it tells one text from its next version, nothing more.
+/// FNV-1a with 64 bits. It only has to tell one version of a text from the next.
 pub fn hash(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
