@@ -24,7 +24,7 @@ pub fn print_error(text: &str) {
 /// Prints a table as wide as necessary, or as the terminal is.
 pub fn print_table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
     let mut table = comfy_table::Table::new();
-    table.load_preset(comfy_table::presets::UTF8_HORIZONTAL_ONLY);
+    table.load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY);
     table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
     table.set_header(headings);
     table.add_rows(rows);
