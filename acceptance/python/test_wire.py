@@ -6,10 +6,10 @@ import json
 import time
 import zlib
 from datetime import datetime, timezone
+from types import SimpleNamespace
 
 import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 from conftest import connect, key_schema
 from lodestone import Lodestone
@@ -152,13 +152,13 @@ def test_a_page_from_elsewhere_may_not_ask(connection, origin):
 
 def test_a_name_that_is_not_ours_is_refused_with_the_flag_that_allows_it(server):
     """What an SDK shows when it is given a name of Docker's, or a page points its own name to this machine."""
-    address = f"http://host.docker.internal:{server.port}"
-    client = connect(server, boto3.client, endpoint_url=address, config=Config(proxies={"http": server.endpoint}))
+    named = SimpleNamespace(endpoint=f"http://host.docker.internal:{server.port}")
+    client = connect(named, boto3.client, proxies={"http": server.endpoint})
     with pytest.raises(ClientError, match="--allow-host host.docker.internal"):
         client.list_tables()
 
 
-def test_clients_that_never_read_do_not_take_all_memory(tmp_path):
+def test_clients_that_never_read_do_not_take_all_memory():
     """200 sockets ask for 16 MB each and read nothing. Unbounded that is 3.4 GB."""
     running = Lodestone()
     client = connect(running, boto3.client)

@@ -1,4 +1,4 @@
-//! Where a database answers: `http://localhost:8000`, `https://dynamodb.eu-west-1.amazonaws.com`.
+//! The endpoint of a database: `http://localhost:8000`, `https://dynamodb.eu-west-1.amazonaws.com`.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,16 +7,18 @@ use std::str::FromStr;
 use hyper::Uri;
 use hyper::http::uri::Scheme;
 
+/// An endpoint: scheme, host and port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Address {
     uri: Uri,
 }
 
+/// Why an endpoint can't be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum AddressError {
-    #[error("`{0}` is no address; one looks like http://localhost:8000")]
+    #[error("`{0}` is not an endpoint; one looks like http://localhost:8000")]
     Malformed(String),
-    #[error("this build knows no https; build with the feature `https`")]
+    #[error("this build of Lodestone has no https; build it with: cargo build --release --features https")]
     NoHttps,
     #[error("the system's certificates can't be read: {0}")]
     NoCertificates(String),
@@ -36,23 +38,23 @@ impl Address {
         self.uri.host().unwrap_or_default().trim_matches(['[', ']'])
     }
 
-    /// Whether it is on this machine.
+    /// Whether it is on this machine: a loopback address, or a name that always means one.
     pub fn is_loopback(&self) -> bool {
         let host = self.host();
-        let named = host == "localhost" || host.ends_with(".localhost");
-        named || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        let is_local_name = host == "localhost" || host.ends_with(".localhost");
+        is_local_name || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 
     pub fn is_secure(&self) -> bool {
         self.uri.scheme() == Some(&Scheme::HTTPS)
     }
 
-    /// The Region that AWS's own addresses name.
+    /// The Region that an endpoint of AWS names.
     pub fn region(&self) -> Option<&str> {
         let (service, rest) = self.host().split_once('.')?;
         let (region, domain) = rest.split_once('.')?;
-        let of_aws = ["amazonaws.com", "amazonaws.com.cn", "api.aws"].contains(&domain);
-        (of_aws && service.starts_with("dynamodb")).then_some(region)
+        let is_aws = ["amazonaws.com", "amazonaws.com.cn", "api.aws"].contains(&domain);
+        (is_aws && service.starts_with("dynamodb")).then_some(region)
     }
 }
 
@@ -62,10 +64,10 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Address, AddressError> {
         let malformed = || AddressError::Malformed(text.to_owned());
         let uri: Uri = text.parse().map_err(|_| malformed())?;
-        let known = [Some(&Scheme::HTTP), Some(&Scheme::HTTPS)].contains(&uri.scheme());
-        let plain = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+        let is_http = [Some(&Scheme::HTTP), Some(&Scheme::HTTPS)].contains(&uri.scheme());
+        let has_no_user = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
         // Requests are signed for the path `/`, where DynamoDB answers.
-        if !known || !plain || uri.path() != "/" || uri.query().is_some() {
+        if !is_http || !has_no_user || uri.path() != "/" || uri.query().is_some() {
             return Err(malformed());
         }
         Ok(Address { uri })

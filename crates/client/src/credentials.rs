@@ -1,7 +1,9 @@
-//! As whom requests are signed: from the environment, else from a profile of the shared credentials file.
+//! The credentials that sign requests: from environment variables, else from a profile of the shared
+//! credentials file.
 
 use std::path::PathBuf;
 
+/// An access key, its secret and, for temporary credentials, a session token.
 #[derive(Clone, PartialEq)]
 pub struct Credentials {
     pub access_key_id: String,
@@ -9,6 +11,7 @@ pub struct Credentials {
     pub session_token: Option<String>,
 }
 
+/// Why there are no credentials.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CredentialsError {
     #[error(
@@ -20,16 +23,16 @@ pub enum CredentialsError {
     NoProfile { profile: String, path: String },
 }
 
-/// What the process was started with, handed in so that tests can say otherwise.
-pub trait Surroundings {
+/// Where credentials are looked for. An argument, so that tests can use their own.
+pub trait Environment {
     fn variable(&self, name: &str) -> Option<String>;
     fn read(&self, path: &std::path::Path) -> Option<String>;
 }
 
-/// The real ones.
-pub struct Process;
+/// The variables and files of this process.
+pub struct ProcessEnvironment;
 
-impl Surroundings for Process {
+impl Environment for ProcessEnvironment {
     fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok().filter(|value| !value.is_empty())
     }
@@ -40,7 +43,7 @@ impl Surroundings for Process {
 }
 
 impl Credentials {
-    /// For a database that takes any: what users of DynamoDB Local set by hand.
+    /// For a local database, which accepts any.
     pub fn local() -> Credentials {
         Credentials {
             access_key_id: "local".to_owned(),
@@ -49,37 +52,37 @@ impl Credentials {
         }
     }
 
-    /// A profile that is named counts before the variables, as with the AWS CLI.
+    /// Looks for credentials. A profile that is given takes precedence over the variables, as with the AWS CLI.
     pub fn find(
         profile: Option<&str>,
-        surroundings: &impl Surroundings,
+        environment: &impl Environment,
     ) -> Result<Credentials, CredentialsError> {
         match profile {
-            Some(profile) => of_profile(profile, surroundings),
-            None => of_variables(surroundings).map_or_else(|| of_any_profile(surroundings), Ok),
+            Some(profile) => from_profile(profile, environment),
+            None => from_variables(environment).map_or_else(|| from_default_profile(environment), Ok),
         }
     }
 }
 
-fn of_variables(surroundings: &impl Surroundings) -> Option<Credentials> {
+fn from_variables(environment: &impl Environment) -> Option<Credentials> {
     Some(Credentials {
-        access_key_id: surroundings.variable("AWS_ACCESS_KEY_ID")?,
-        secret_access_key: surroundings.variable("AWS_SECRET_ACCESS_KEY")?,
-        session_token: surroundings.variable("AWS_SESSION_TOKEN"),
+        access_key_id: environment.variable("AWS_ACCESS_KEY_ID")?,
+        secret_access_key: environment.variable("AWS_SECRET_ACCESS_KEY")?,
+        session_token: environment.variable("AWS_SESSION_TOKEN"),
     })
 }
 
-/// The profile that `AWS_PROFILE` names, else the default one, which may well not be there.
-fn of_any_profile(surroundings: &impl Surroundings) -> Result<Credentials, CredentialsError> {
-    match surroundings.variable("AWS_PROFILE") {
-        Some(profile) => of_profile(&profile, surroundings),
-        None => of_profile("default", surroundings).map_err(|_| CredentialsError::Absent),
+/// The profile that `AWS_PROFILE` names, else the default one, if there is one.
+fn from_default_profile(environment: &impl Environment) -> Result<Credentials, CredentialsError> {
+    match environment.variable("AWS_PROFILE") {
+        Some(profile) => from_profile(&profile, environment),
+        None => from_profile("default", environment).map_err(|_| CredentialsError::Absent),
     }
 }
 
-fn of_profile(profile: &str, surroundings: &impl Surroundings) -> Result<Credentials, CredentialsError> {
-    let path = path(surroundings).ok_or(CredentialsError::Absent)?;
-    let text = surroundings.read(&path).unwrap_or_default();
+fn from_profile(profile: &str, environment: &impl Environment) -> Result<Credentials, CredentialsError> {
+    let path = path(environment).ok_or(CredentialsError::Absent)?;
+    let text = environment.read(&path).unwrap_or_default();
     let section = |name: &str| value(&text, profile, name);
     match (section("aws_access_key_id"), section("aws_secret_access_key")) {
         (Some(access_key_id), Some(secret_access_key)) => {
@@ -91,12 +94,12 @@ fn of_profile(profile: &str, surroundings: &impl Surroundings) -> Result<Credent
     }
 }
 
-fn path(surroundings: &impl Surroundings) -> Option<PathBuf> {
-    let named = surroundings.variable("AWS_SHARED_CREDENTIALS_FILE").map(PathBuf::from);
-    named.or_else(|| Some(PathBuf::from(surroundings.variable("HOME")?).join(".aws/credentials")))
+fn path(environment: &impl Environment) -> Option<PathBuf> {
+    let named = environment.variable("AWS_SHARED_CREDENTIALS_FILE").map(PathBuf::from);
+    named.or_else(|| Some(PathBuf::from(environment.variable("HOME")?).join(".aws/credentials")))
 }
 
-/// `name = value` below `[profile]`.
+/// The value of `name` in the section `[profile]`.
 fn value(text: &str, profile: &str, name: &str) -> Option<String> {
     let heading = |line: &str| Some(line.trim().strip_prefix('[')?.strip_suffix(']')?.trim().to_owned());
     let below = text.lines().skip_while(|line| heading(line).as_deref() != Some(profile)).skip(1);

@@ -1,8 +1,7 @@
-//! DynamoDB over the network, seen from the client's side: an operation's name and its JSON go out, JSON
-//! comes back.
+//! A client of DynamoDB: it sends an operation's name and its JSON, and gets JSON back.
 //!
-//! [`Address`] says where, [`Credentials`] as whom; [`Client`] signs, sends, and asks again where the
-//! database is only busy. Shapes and their meaning are the `api` crate's.
+//! [`Address`] is the endpoint and [`Credentials`] sign the requests. [`Client`] sends them, and retries
+//! when the database is busy. The `api` crate knows what the JSON means.
 
 mod address;
 mod credentials;
@@ -19,20 +18,21 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
 pub use address::{Address, AddressError};
-pub use credentials::{Credentials, CredentialsError, Process, Surroundings};
+pub use credentials::{Credentials, CredentialsError, Environment, ProcessEnvironment};
 
 #[cfg(feature = "https")]
 type Connector = hyper_rustls::HttpsConnector<legacy::connect::HttpConnector>;
 #[cfg(not(feature = "https"))]
 type Connector = legacy::connect::HttpConnector;
 
-/// A request is sent so often; the pauses between add up to six seconds.
-const ATTEMPTS: u32 = 8;
+/// A request is sent up to eight times. The pauses between add up to six seconds.
+const ATTEMPTS_MAX: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// An answer that takes longer is not waited for.
+/// How long to wait for an answer.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 
+/// A client for one endpoint, Region and set of credentials.
 pub struct Client {
     address: Address,
     region: String,
@@ -41,7 +41,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Nothing is sent yet.
+    /// Sends nothing yet.
     pub fn new(address: Address, region: String, credentials: Credentials) -> Result<Client, AddressError> {
         let http = legacy::Client::builder(TokioExecutor::new()).build(connector(&address)?);
         Ok(Client { address, region, credentials, http })
@@ -51,33 +51,33 @@ impl Client {
         &self.address
     }
 
-    /// The body of the answer, or DynamoDB's error. That nothing answers is ServiceUnavailable.
+    /// The body of the answer, or DynamoDB's error. If nothing answers, the error is ServiceUnavailable.
     pub async fn send(&self, operation: &str, body: Vec<u8>) -> Result<Vec<u8>, Error> {
         let body = Bytes::from(body);
         let mut pause = FIRST_PAUSE;
-        for _ in 1..ATTEMPTS {
+        for _ in 1..ATTEMPTS_MAX {
             match self.attempt(operation, body.clone()).await {
-                Err(Refusal { error, passing: true }) if error.kind != ErrorKind::UnknownOperation => {
-                    // Clients that were turned away together don't come back together.
+                Err(Failure { error, is_transient: true }) if error.kind != ErrorKind::UnknownOperation => {
+                    // With random pauses, clients that failed together don't retry together.
                     tokio::time::sleep(pause.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
                     pause *= 2;
                 }
-                answer => return answer.map_err(|refusal| refusal.error),
+                answer => return answer.map_err(|failure| failure.error),
             }
         }
-        self.attempt(operation, body).await.map_err(|refusal| refusal.error)
+        self.attempt(operation, body).await.map_err(|failure| failure.error)
     }
 
-    async fn attempt(&self, operation: &str, body: Bytes) -> Result<Vec<u8>, Refusal> {
+    async fn attempt(&self, operation: &str, body: Bytes) -> Result<Vec<u8>, Failure> {
         let sent = tokio::time::timeout(TIMEOUT, self.http.request(self.request(operation, body)?));
         let response = match sent.await {
-            Ok(response) => response.map_err(|error| self.unreachable(&reason(&error)))?,
+            Ok(response) => response.map_err(|error| self.unreachable(&innermost_cause(&error)))?,
             Err(_) => return Err(self.unreachable(&format!("no answer within {} s", TIMEOUT.as_secs()))),
         };
         self.read(response).await
     }
 
-    fn request(&self, operation: &str, body: Bytes) -> Result<Request<Full<Bytes>>, Refusal> {
+    fn request(&self, operation: &str, body: Bytes) -> Result<Request<Full<Bytes>>, Failure> {
         let now = humantime::format_rfc3339_seconds(now()).to_string().replace(['-', ':'], "");
         let mut headers = vec![
             ("content-type", CONTENT_TYPE.to_owned()),
@@ -96,40 +96,38 @@ impl Client {
         request.body(Full::new(body)).map_err(|error| self.unreachable(&error.to_string()))
     }
 
-    async fn read(&self, response: Response<hyper::body::Incoming>) -> Result<Vec<u8>, Refusal> {
+    async fn read(&self, response: Response<hyper::body::Incoming>) -> Result<Vec<u8>, Failure> {
         let status = response.status();
         let body = response.into_body().collect().await;
-        let body = body.map_err(|error| self.unreachable(&reason(&error)))?.to_bytes();
+        let body = body.map_err(|error| self.unreachable(&innermost_cause(&error)))?.to_bytes();
         if status == StatusCode::OK && matches!(body.first(), None | Some(b'{')) {
             return Ok(body.to_vec());
         }
-        Err(refusal(status, &body).unwrap_or_else(|| {
-            self.unreachable(&format!(
-                "it answers {status}, and not in DynamoDB's words; is it the right address?"
-            ))
+        Err(dynamodb_error(status, &body).unwrap_or_else(|| {
+            self.unreachable(&format!("it answers {status}, but not as DynamoDB does; is the address right?"))
         }))
     }
 
-    fn unreachable(&self, why: &str) -> Refusal {
+    fn unreachable(&self, why: &str) -> Failure {
         let message = format!("{}: {why}", self.address);
-        Refusal { error: Error::new(ErrorKind::ServiceUnavailable, message), passing: false }
+        Failure { error: Error::new(ErrorKind::ServiceUnavailable, message), is_transient: false }
     }
 }
 
-/// Why a request failed, and whether it may succeed in a moment.
-struct Refusal {
+/// Why an attempt failed, and whether another may succeed in a moment.
+struct Failure {
     error: Error,
-    passing: bool,
+    is_transient: bool,
 }
 
-/// What DynamoDB says; none if these are not its words.
-fn refusal(status: StatusCode, body: &[u8]) -> Option<Refusal> {
+/// The error in the body of an answer, if it is one of DynamoDB's.
+fn dynamodb_error(status: StatusCode, body: &[u8]) -> Option<Failure> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let name = body["__type"].as_str()?;
     let message = body["message"].as_str().or_else(|| body["Message"].as_str()).unwrap_or_default();
     let kind = ErrorKind::from_type_name(name);
     let bare = name.rsplit('#').next().unwrap_or(name);
-    // A name that we don't know is part of the message.
+    // An unknown name becomes a part of the message.
     let error = match kind {
         Some(kind) if !message.is_empty() => Error::new(kind, message),
         Some(kind) => Error::new(kind, bare),
@@ -144,12 +142,12 @@ fn refusal(status: StatusCode, body: &[u8]) -> Option<Refusal> {
         ErrorKind::Throttling,
         ErrorKind::TransactionInProgress,
     ];
-    let passing = status.is_server_error() || busy.contains(&error.kind);
-    Some(Refusal { error, passing })
+    let is_transient = status.is_server_error() || busy.contains(&error.kind);
+    Some(Failure { error, is_transient })
 }
 
-/// The innermost cause says what happened: `Connection refused`, not `client error`.
-fn reason(error: &dyn std::error::Error) -> String {
+/// The text of the innermost cause: `Connection refused`, not `client error`.
+fn innermost_cause(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(cause) = innermost.source() {
         innermost = cause;
@@ -157,7 +155,7 @@ fn reason(error: &dyn std::error::Error) -> String {
     innermost.to_string()
 }
 
-#[expect(clippy::disallowed_methods, reason = "a signature is worth nothing without the time")]
+#[expect(clippy::disallowed_methods, reason = "a signature contains the time")]
 fn now() -> SystemTime {
     SystemTime::now()
 }

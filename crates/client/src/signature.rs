@@ -1,7 +1,7 @@
-//! Signature version 4 of the one kind of request that is sent here: POST to `/`, without a query.
+//! AWS Signature Version 4, for the only kind of request that this client sends: POST to `/`, no query.
 //!
-//! What is signed is a hash of the request as both sides write it down; the key is derived from the secret
-//! by way of day, Region and service, so that it is of no use elsewhere.
+//! The signature covers a hash of the canonical request. The signing key is derived from the secret, the
+//! day, the Region and the service, so it is useless elsewhere.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
@@ -12,7 +12,7 @@ const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const SERVICE: &str = "dynamodb";
 const TERMINATOR: &str = "aws4_request";
 
-/// The value of `Authorization`. The headers are in the order of their names, `x-amz-date` among them.
+/// The value of `Authorization`. The headers must be sorted by name and contain `x-amz-date`.
 pub fn authorization(
     credentials: &Credentials,
     region: &str,
@@ -29,18 +29,18 @@ pub fn authorization(
     let signed = format!("{ALGORITHM}\n{time}\n{scope}\n{}", hexadecimal(&Sha256::digest(request)));
     let key = [day, region, SERVICE, TERMINATOR]
         .into_iter()
-        .fold(format!("AWS4{}", credentials.secret_access_key).into_bytes(), |key, part| code(&key, part));
-    let signature = hexadecimal(&code(&key, &signed));
+        .fold(format!("AWS4{}", credentials.secret_access_key).into_bytes(), |key, part| hmac(&key, part));
+    let signature = hexadecimal(&hmac(&key, &signed));
     format!(
         "{ALGORITHM} Credential={}/{scope}, SignedHeaders={names}, Signature={signature}",
         credentials.access_key_id
     )
 }
 
-fn code(key: &[u8], text: &str) -> Vec<u8> {
-    let mut code = Hmac::<Sha256>::new_from_slice(key).expect("a key of any length will do");
-    code.update(text.as_bytes());
-    code.finalize().into_bytes().to_vec()
+fn hmac(key: &[u8], text: &str) -> Vec<u8> {
+    let mut hmac = Hmac::<Sha256>::new_from_slice(key).expect("a key may have any length");
+    hmac.update(text.as_bytes());
+    hmac.finalize().into_bytes().to_vec()
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

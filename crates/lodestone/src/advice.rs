@@ -1,4 +1,4 @@
-//! What went wrong, and what whoever typed the command can do about it.
+//! Error messages for users: what went wrong, and what to do about it.
 
 use std::io::{self, ErrorKind};
 
@@ -53,7 +53,7 @@ fn way_out(error: &FolderError) -> Option<&'static str> {
 fn about_folder(folder: &str, error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
-            format!("{folder} is a file, or lies below one. Name a folder with --data.")
+            format!("{folder} is a file, or is inside one. Name a folder with --data.")
         }
         ErrorKind::PermissionDenied => format!(
             "this user may not read and write the folder {folder}. Change its owner or permissions, or name \

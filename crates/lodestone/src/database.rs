@@ -12,7 +12,7 @@ use store_postgres::PostgresStore;
 
 use crate::environment::System;
 
-/// An open database. Calls act for one account and Region, which [`Database::acting_for`] changes.
+/// An open database, used as one account and Region. [`Database::acting_for`] chooses others.
 #[derive(Clone)]
 pub struct Database {
     engine: Arc<Engine>,
@@ -22,13 +22,13 @@ pub struct Database {
 /// Where a database keeps its data.
 #[derive(Clone, Copy, Debug)]
 pub enum Storage<'a> {
-    /// Nowhere: it is gone when it is dropped.
+    /// In memory, until the database is dropped.
     Memory,
-    /// In a folder, which is made if it isn't there.
+    /// In a folder, which is created if necessary.
     Folder { path: &'a Path, durability: Durability, cache_bytes: u64 },
     /// In a temporary copy of a folder, which itself stays as it is.
     Scratch { path: &'a Path },
-    /// In what a PostgreSQL server holds.
+    /// In a PostgreSQL database.
     Postgres { url: &'a str },
 }
 
@@ -42,19 +42,20 @@ pub enum OpenError {
 }
 
 impl Database {
-    /// An empty database that is gone when it is dropped.
+    /// An empty database in memory. Its data is lost when it is dropped.
     pub async fn in_memory() -> Result<Database, OpenError> {
         Database::open_with(Storage::Memory, Options::default()).await
     }
 
-    /// The database in a folder, which is made if it isn't there. Every acknowledged write survives
-    /// power loss.
+    /// The database in a folder, which is created if necessary. Every acknowledged write survives power
+    /// loss.
     pub async fn open(folder: impl AsRef<Path>) -> Result<Database, OpenError> {
         let (path, durability) = (folder.as_ref(), Durability::Fsync);
         let storage = Storage::Folder { path, durability, cache_bytes: CACHE_BYTES };
         Database::open_with(storage, Options::default()).await
     }
 
+    /// A database in any storage, with options.
     pub async fn open_with(storage: Storage<'_>, options: Options) -> Result<Database, OpenError> {
         let store: Arc<dyn Store> = match storage {
             Storage::Memory => Arc::new(MemoryStore::new()),
@@ -73,7 +74,7 @@ impl Database {
         Ok(Database { engine: Arc::new(engine), caller: Caller::new("000000000000", "us-east-1") })
     }
 
-    /// The same database, seen from another account and Region.
+    /// The same database, used as another account and Region.
     pub fn acting_for(&self, account: &str, region: &str) -> Database {
         Database { engine: self.engine.clone(), caller: Caller::new(account, region) }
     }

@@ -130,7 +130,7 @@ impl Serve {
         let studio_address = studio.as_ref().map(|studio| studio.address(address));
         let server = Server::on(listener, database.engine(), self.server_options(studio));
         let server = server.map_err(|error| format!("can't listen on {address}: {error}"))?;
-        // Before the ready line, so that whoever reads it may stop the process at once.
+        // Before the ready line: a script that reads it may stop the process at once.
         let stop = stop_signal().map_err(|error| format!("can't listen for signals: {error}"))?;
         announce(address, &self.storage_name(), studio_address.as_deref());
         server.run(stop).await;
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_and_origins_are_told_apart() {
+    fn a_host_name_is_bare_and_an_origin_has_a_scheme() {
         for name in ["dynamodb", "host.docker.internal", "*", "10.0.0.1", "[::2]"] {
             assert_eq!(host_name(name).as_deref(), Ok(name));
         }

@@ -273,7 +273,7 @@ fn a_database_that_does_not_answer_is_told_kindly() {
     let port = taken.local_addr().expect("an address").port();
     drop(taken);
     check(&format!("http://127.0.0.1:{port}"), "Is a database running there?");
-    check("localhost:8000", "is no address; one looks like http://localhost:8000");
+    check("localhost:8000", "is not an endpoint; one looks like http://localhost:8000");
     check("http://db.example.com", "no credentials: set AWS_ACCESS_KEY_ID");
     let (status, _, problem) = run(folder.path(), &["model", "import", "--from-table", "tickets"]);
     assert_eq!(status, 2);

@@ -18,7 +18,7 @@ use hyper::header::{HOST, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 use std::net::{IpAddr, SocketAddr};
 
-/// Stands for every host name or every origin.
+/// Allows every host name, or every origin.
 const ANY: &str = "*";
 
 /// Whom a server answers beside this machine's own names and pages.

@@ -9,8 +9,8 @@
 //! 6. an algorithm we know;
 //! 7. a credential of five parts whose scope fits the request.
 //!
-//! Secrets are not known here yet, so the signature itself is not verified and dates may be of any age:
-//! without a secret to protect, an old signature proves no less than a new one. The access key chooses
+//! The server knows no secrets yet. So it does not verify the signature itself, and dates may be of any age:
+//! an old signature proves as much as a new one. The access key chooses
 //! the account if it is an account id, and the credential scope chooses the Region.
 
 use api::{Error, ErrorKind, Service};
@@ -28,7 +28,7 @@ const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const TERMINATOR: &str = "aws4_request";
 const REGION_LENGTH_MAX: usize = 64;
 
-/// A signature's parts, wherever they stood.
+/// The parts of a signature, from the header or from the query string.
 struct Signature<'a> {
     algorithm: Cow<'a, str>,
     credential: Cow<'a, str>,
@@ -36,7 +36,7 @@ struct Signature<'a> {
     date: Cow<'a, str>,
 }
 
-/// Whose request it is.
+/// The account and Region that the signature names.
 pub(crate) fn caller(head: &Parts, service: Service) -> Result<Caller, Error> {
     let query = head.uri.query().filter(|query| parameter(query, "X-Amz-Algorithm").is_some());
     let header = head.headers.get(AUTHORIZATION).map(|value| String::from_utf8_lossy(value.as_bytes()));
@@ -53,7 +53,7 @@ pub(crate) fn caller(head: &Parts, service: Service) -> Result<Caller, Error> {
 
 impl<'a> Signature<'a> {
     fn of_header(header: &'a str, headers: &'a HeaderMap) -> Result<Signature<'a>, Error> {
-        // Spaces, commas or both may stand between the parts.
+        // The parts are separated by spaces, commas or both.
         let mut words = header.split([' ', ',']).filter(|word| !word.is_empty());
         let algorithm = words.next().unwrap_or_default();
         let (mut credential, mut signed_headers, mut signature) = (None, None, None);
@@ -129,37 +129,37 @@ impl<'a> Signature<'a> {
                 self.credential
             )));
         };
-        let mut complaints = String::new();
+        let mut problems = String::new();
         if !is_region(region) {
-            let _ = write!(complaints, "Credential should be scoped to a valid region, not '{region}'. ");
+            let _ = write!(problems, "Credential should be scoped to a valid region, not '{region}'. ");
         }
         if scope_service != service.signing_name() {
             let expected = service.signing_name();
-            let _ = write!(complaints, "Credential should be scoped to correct service: '{expected}'. ");
+            let _ = write!(problems, "Credential should be scoped to correct service: '{expected}'. ");
         }
         if terminator != TERMINATOR {
             let _ = write!(
-                complaints,
+                problems,
                 "Credential should be scoped with a valid terminator: '{TERMINATOR}', not '{terminator}'. "
             );
         }
         if let Some(day) = day.filter(|day| *day != scope_day) {
             let _ = write!(
-                complaints,
+                problems,
                 "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: \
                  '{scope_day}' != '{day}', from '{}'. ",
                 self.date
             );
         }
-        if !complaints.is_empty() {
-            return Err(invalid(complaints.trim_end()));
+        if !problems.is_empty() {
+            return Err(invalid(problems.trim_end()));
         }
         let account = if is_account(key) { key } else { DEFAULT_ACCOUNT };
         Ok(Caller::new(account, region).with_access_key(key))
     }
 
-    /// The date's YYYYMMDD; `None` for the older form of HTTP's own dates, `Sun, 06 Nov 1994 08:49:37 GMT`,
-    /// which says no more than that it is one.
+    /// The date's YYYYMMDD. `None` if it is in HTTP's own form, `Sun, 06 Nov 1994 08:49:37 GMT`, which is not
+    /// compared with the credential.
     fn day(&self) -> Result<Option<&str>, Error> {
         let date = self.date.trim();
         if is_basic_date(date) {
@@ -193,7 +193,7 @@ fn is_basic_date(date: &str) -> bool {
         && within(13, 15, 0, 60)
 }
 
-/// Any name that can be a Region's: clients of local databases make up their own.
+/// Any name that a Region could have: clients of local databases invent their own.
 fn is_region(region: &str) -> bool {
     (1..=REGION_LENGTH_MAX).contains(&region.len())
         && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')

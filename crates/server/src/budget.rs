@@ -2,7 +2,7 @@
 //!
 //! Bodies have one budget, answers another. A request takes its share of the first, then of the second,
 //! and one that holds a share of the second waits for nothing but its client, so no two requests wait for
-//! each other. Whoever waits has slow clients disconnected that hold what it waits for.
+//! each other. While a request waits, slow clients that hold what it needs are disconnected (`peer.rs`).
 
 use crate::limits::UNCOUNTED_BYTES;
 use crate::peer::{LOOK_INTERVAL, Peers, Wanted};
@@ -62,7 +62,7 @@ impl Budget {
         }
     }
 
-    /// One that asks for more than there is gets all there is: it is then alone, which bounds it too.
+    /// A request for more than the whole budget gets the whole budget, and so runs alone.
     fn permits(&self, bytes: usize) -> u32 {
         if bytes <= UNCOUNTED_BYTES { 0 } else { bytes.min(self.bytes_max) as u32 }
     }

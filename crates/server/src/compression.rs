@@ -1,4 +1,4 @@
-//! gzip and deflate, both ways, always with a bound on what comes out.
+//! gzip and deflate: compresses answers and decompresses bodies, always with a bound on the result.
 
 use flate2::write::{GzEncoder, ZlibEncoder};
 use flate2::{Compression, Decompress, FlushDecompress, Status, read::MultiGzDecoder};
@@ -13,7 +13,7 @@ pub(crate) enum Coding {
     Deflate,
 }
 
-/// Neither format can blow up by more: 258 bytes from a two-bit code, as zlib's manual works out.
+/// Neither format can expand by a larger factor: at best two bits stand for 258 bytes (zlib's manual).
 pub(crate) const EXPANSION_MAX: usize = 1032;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Coding {
     }
 }
 
-/// The quality among an entry's parameters. DynamoDB looks for the first `q=`, wherever it stands:
+/// The quality among an entry's parameters. DynamoDB looks for the first `q=`, in any position:
 /// `nq=0` counts, `q =0` does not.
 fn quality(parameters: &str) -> f32 {
     let Some((_, rest)) = parameters.split_once("q=") else { return 1.0 };
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_liked_coding_is_chosen_as_dynamodb_chooses_it() {
+    fn the_preferred_coding_is_chosen_as_dynamodb_chooses_it() {
         let check = |fields: &[&str], expected: Option<Coding>| {
             let mut headers = HeaderMap::new();
             for field in fields {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_come_back_as_they_went() {
+    fn what_is_compressed_decompresses_to_the_same_bytes() {
         let plains = [
             vec![],
             b"{}".to_vec(),

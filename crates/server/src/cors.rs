@@ -1,5 +1,5 @@
-//! What a browser is told so that a script may send its request and see the answer. Which scripts may is
-//! decided before (`access.rs`); DynamoDB's own `*` is then true for all who get this far.
+//! The headers that let a browser send a script's request and show it the answer. Which scripts may is
+//! decided before (`access.rs`), so DynamoDB's own `*` is right for all requests that get this far.
 
 use crate::reply::Reply;
 use hyper::header::{

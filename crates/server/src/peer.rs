@@ -1,8 +1,7 @@
 //! The connections of a server, and which of them to end when others wait.
 //!
-//! A client may take its time while nobody else needs what it holds: a connection, or memory for a body or
-//! an answer. When somebody waits for that, the client that has kept the server waiting longest is
-//! disconnected. Bytes count as time, a microsecond each: a client that sends or reads 1 MB/s never falls
+//! A client may take its time while no other needs what it holds: a connection, or memory for a body or an
+//! answer. When another waits for that, the client that has kept the server waiting longest is disconnected. Bytes count as time, a microsecond each: a client that sends or reads 1 MB/s never falls
 //! behind, one that sends a byte now and then does.
 //!
 //! A request that is being worked on is never chosen.
@@ -17,7 +16,7 @@ use tokio::time::Instant;
 /// How far a client may fall behind in the middle of a request or an answer. Between requests there is no
 /// such time: a connection at rest may be closed at any moment.
 const GRACE_US: u64 = 1_000_000;
-/// How often those who wait look for a client to disconnect.
+/// How often a request or connection that waits looks for a client to disconnect.
 pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// What the server waits for.
@@ -42,7 +41,7 @@ impl Awaits {
         [Awaits::Nothing, Awaits::Request, Awaits::Head, Awaits::Body, Awaits::LargeBody, Awaits::Reading];
 }
 
-/// What somebody waits for who has nothing yet.
+/// What a new connection or request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Connection,
@@ -155,7 +154,7 @@ impl Peers {
         let behind = peers.values().filter_map(|peer| Some((peer.behind_since(wanted, now_us)?, peer)));
         if let Some((_, peer)) = behind.min_by_key(|(since, _)| *since) {
             tracing::debug!(?wanted, awaits = ?peer.awaits(), "a slow client is disconnected for others that wait");
-            // Nobody else is to choose it as well.
+            // So that it is not chosen twice.
             peer.set_awaits(Awaits::Nothing);
             if let Some(task) = peer.task.get() {
                 task.abort();

@@ -141,7 +141,7 @@ impl Reply {
         Reply { status: StatusCode::FORBIDDEN, ..Reply::error(Format::DYNAMODB, error) }
     }
 
-    /// The connection ends with this answer: what the client still sends can't be told from a request.
+    /// The connection ends with this answer: the rest of an unread body would look like a request.
     pub(crate) fn closing(mut self) -> Reply {
         self.extra.push((CONNECTION, HeaderValue::from_static("close")));
         self

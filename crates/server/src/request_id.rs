@@ -1,4 +1,4 @@
-//! Request ids: 52 upper-case alphanumerics, as DynamoDB's, different for every request of a process.
+//! Request ids: 52 upper-case letters and digits like DynamoDB's, unique within a process.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,7 +8,7 @@ const CHARACTERS_PER_WORD: usize = 12;
 const WORDS: u64 = LENGTH.div_ceil(CHARACTERS_PER_WORD) as u64;
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHIJKLMNOPQRSTUV";
 
-/// A counter, scrambled.
+/// A counter whose values are scrambled.
 #[derive(Debug)]
 pub(crate) struct RequestIds {
     next: AtomicU64,

@@ -1,7 +1,7 @@
 //! Which handler answers a method and path.
 //!
 //! To add one: a variant of [`Handler`], a line in [`ROUTES`], and its arm in `exchange.rs`. The first
-//! line that fits wins, so an exact path stands before a prefix that contains it.
+//! line that fits wins, so an exact path comes before a prefix of it.
 
 use hyper::Method;
 

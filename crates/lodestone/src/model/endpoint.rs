@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use client::{Address, Client, Credentials, Process, Surroundings};
+use client::{Address, Client, Credentials, Environment, ProcessEnvironment};
 use proof::{Answer, Endpoint};
 
 use super::{UNREADABLE, output};
@@ -36,14 +36,14 @@ impl EndpointArguments {
     }
 
     fn client(&self) -> Result<Client, String> {
-        let variable = |names: &[&str]| names.iter().find_map(|name| Process.variable(name));
+        let variable = |names: &[&str]| names.iter().find_map(|name| ProcessEnvironment.variable(name));
         let url = self.endpoint_url.clone();
         let url = url.or_else(|| variable(&["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"]));
         let url = url.ok_or("say where the database is: --endpoint-url http://localhost:8000")?;
         let address: Address = url.parse().map_err(|error: client::AddressError| error.to_string())?;
         let region = self.region.clone().or_else(|| variable(&["AWS_REGION", "AWS_DEFAULT_REGION"]));
         let region = region.or_else(|| address.region().map(str::to_owned));
-        let credentials = match Credentials::find(self.profile.as_deref(), &Process) {
+        let credentials = match Credentials::find(self.profile.as_deref(), &ProcessEnvironment) {
             // As with DynamoDB Local: a database on this machine accepts any credentials.
             Err(client::CredentialsError::Absent) if address.is_loopback() => Credentials::local(),
             credentials => credentials.map_err(|error| error.to_string())?,

@@ -27,7 +27,7 @@ fn unpacked(answer: &Answer) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn answers_above_4_kib_are_packed_as_the_client_likes() {
+async fn answers_above_4_kib_are_compressed_as_the_client_prefers() {
     let server = Running::start().await;
     for (length, accepts, expected) in [
         (4096, "gzip", None),

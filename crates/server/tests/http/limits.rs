@@ -23,7 +23,7 @@ async fn a_body_of_16_mib_is_served_and_one_byte_more_is_not() {
 }
 
 #[tokio::test]
-async fn a_body_past_all_patience_is_refused_and_the_connection_closed() {
+async fn a_body_far_beyond_the_limit_is_refused_and_the_connection_closed() {
     let limits = Limits { body_bytes_max: 1000, discard_bytes_max: 5000, ..Limits::default() };
     let server = Running::with(limits).await;
     for request in [Post::new(vec![b' '; 7000]), Post::new(vec![b' '; 7000]).chunked(500)] {
@@ -35,7 +35,7 @@ async fn a_body_past_all_patience_is_refused_and_the_connection_closed() {
 }
 
 #[tokio::test]
-async fn a_client_that_asks_first_is_told_before_it_sends() {
+async fn a_client_that_expects_100_continue_is_refused_before_it_sends() {
     let server = Running::start().await;
     let mut wire = server.connect().await;
     let asking = Post::new("").with("Content-Length", "99999999").with("Expect", "100-continue");
@@ -74,7 +74,7 @@ async fn endless_heads_are_cut_off() {
 }
 
 #[tokio::test]
-async fn large_bodies_wait_for_room_and_are_told_when_there_is_none() {
+async fn large_bodies_wait_for_memory_and_are_refused_when_there_is_none() {
     let limits =
         Limits { bodies_bytes_max: 100_000, share_timeout: Duration::from_millis(20), ..Limits::default() };
     let server = Running::with(limits).await;
@@ -152,8 +152,8 @@ async fn two_hundred_clients_that_do_not_read_keep_no_more_answers_than_fit() {
         }
     }
     assert!(accepted.len() >= 4, "{}", accepted.len());
-    // No request is waiting any more. A socket takes some of an answer, never all of it: whoever gets all of
-    // it now had it kept in memory. The others were disconnected to make room.
+    // No request is waiting any more. A socket takes some of an answer, never all of it: a client that gets all
+    // of it now had it kept in memory. The others were disconnected to make room.
     let mut kept = 0;
     for mut wire in accepted {
         kept += usize::from(wire.rest().await > answer_bytes);

@@ -1,9 +1,9 @@
-//! What a client takes from its surroundings: addresses as users write them, credentials as AWS keeps them.
+//! Endpoints as users write them, and credentials as AWS keeps them.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use client::{Address, Credentials, CredentialsError, Surroundings};
+use client::{Address, Credentials, CredentialsError, Environment};
 
 #[derive(Default)]
 struct Fake {
@@ -11,7 +11,7 @@ struct Fake {
     file: Option<&'static str>,
 }
 
-impl Surroundings for Fake {
+impl Environment for Fake {
     fn variable(&self, name: &str) -> Option<String> {
         self.variables.get(name).map(|value| (*value).to_owned())
     }
@@ -38,8 +38,8 @@ fn found(
     variables: &[(&'static str, &'static str)],
 ) -> Result<String, CredentialsError> {
     let home = [("HOME", "/somewhere")];
-    let surroundings = Fake { variables: variables.iter().copied().chain(home).collect(), file: Some(FILE) };
-    Credentials::find(profile, &surroundings).map(|credentials| {
+    let environment = Fake { variables: variables.iter().copied().chain(home).collect(), file: Some(FILE) };
+    Credentials::find(profile, &environment).map(|credentials| {
         let token = credentials.session_token.unwrap_or_default();
         format!("{} {} {token}", credentials.access_key_id, credentials.secret_access_key)
     })
@@ -55,7 +55,7 @@ fn credentials_come_from_variables_then_from_the_profile() {
 }
 
 #[test]
-fn absent_credentials_are_told_apart_from_a_wrong_profile() {
+fn missing_credentials_and_a_wrong_profile_are_different_errors() {
     assert!(matches!(found(Some("empty"), &[]), Err(CredentialsError::NoProfile { .. })));
     assert!(matches!(found(None, &[("AWS_PROFILE", "other")]), Err(CredentialsError::NoProfile { .. })));
     let nothing = Credentials::find(None, &Fake::default());
@@ -63,7 +63,7 @@ fn absent_credentials_are_told_apart_from_a_wrong_profile() {
 }
 
 #[test]
-fn addresses_tell_where_they_lead() {
+fn an_address_says_whether_it_is_local_secure_and_of_which_region() {
     let address = |text: &str| text.parse::<Address>();
     for near in ["http://localhost:8000", "http://127.0.0.9/", "http://[::1]:8000", "http://db.localhost"] {
         assert!(address(near).unwrap().is_loopback(), "{near}");
