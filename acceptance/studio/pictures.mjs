@@ -56,7 +56,7 @@ export const screens = {
     async (page) => {
       await page.getByRole("heading", { name: "Overview" }).waitFor();
       await page.keyboard.press("Control+k");
-      await page.getByRole("option").first().waitFor();
+      await page.locator("#commands li").first().waitFor();
     },
   ],
 };

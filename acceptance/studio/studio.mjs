@@ -68,7 +68,8 @@ export async function open(address, { theme = "light", width = 1600, height = 10
     list.push(message.text());
   });
   page.on("pageerror", (error) => page.complaints.push(error.stack));
-  page.setDefaultTimeout(30_000);
+  // Generous, because a busy machine is slow; nothing waits for a time to pass.
+  page.setDefaultTimeout(120_000);
   await page.goto(address);
   return page;
 }

@@ -141,7 +141,7 @@ fn raise_version(
     let Some((version, old)) = versions.next().zip(old) else { return };
     let same = old.get(&version.value).filter(|value| new.get(&version.value) == Some(value));
     if let Some(Attribute::N(number)) = same
-        && let Ok(next) = number.clone().checked_add(Number::from(1u64))
+        && let Ok(next) = number.checked_add(Number::from(1u64))
         && old != new
     {
         new.insert(version.value.clone(), Attribute::N(next));
