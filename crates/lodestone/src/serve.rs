@@ -1,5 +1,6 @@
 //! `lodestone serve`: the database on one port.
 
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -239,13 +240,18 @@ fn endpoint(address: SocketAddr) -> String {
     if address.ip().is_unspecified() { format!("localhost:{}", address.port()) } else { address.to_string() }
 }
 
-#[expect(clippy::print_stdout, reason = "the ready line is what the command is there to say")]
+/// Says that the server is ready, in one write: a program that waits for the first line may close its end of the
+/// pipe at once. The server runs on if there is nobody to read it.
 fn announce(address: SocketAddr, storage: &str, studio: Option<&str>) {
-    println!(
-        "lodestone is ready at http://{address} ({storage}). Try: aws dynamodb list-tables --endpoint-url http://{address}"
+    let mut text = format!(
+        "lodestone is ready at http://{address} ({storage}). Try: aws dynamodb list-tables --endpoint-url http://{address}\n"
     );
     if let Some(studio) = studio {
-        println!("Its studio is at {studio}");
+        text.push_str(&format!("Its studio is at {studio}\n"));
+    }
+    let mut output = std::io::stdout().lock();
+    if let Err(error) = output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        tracing::warn!(%error, "the ready line could not be printed");
     }
 }
 

@@ -106,7 +106,7 @@ impl<B: Backend> Exchange<B> {
         }
         match Handler::of(&head.method, head.uri.path()) {
             Some(Handler::JsonCall) => self.json_call(head, body, peer).await,
-                        Some(Handler::Health) => match self.home(head) {
+            Some(Handler::Health) => match self.home(head) {
                 Some(home) => Reply::leading_to(home),
                 None => self.health.answer(self.backend.health(), &head.headers),
             },
