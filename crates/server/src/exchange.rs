@@ -101,17 +101,17 @@ impl<B: Backend> Exchange<B> {
         if cors::is_preflight(&head.method, &head.headers) {
             return cors::preflight(&head.headers);
         }
-        if let Some(pages) = self.pages.as_ref().filter(|pages| pages.owns(head.uri.path())) {
-            return self.page(&**pages, head, body, peer).await;
-        }
         match Handler::of(&head.method, head.uri.path()) {
             Some(Handler::JsonCall) => self.json_call(head, body, peer).await,
             Some(Handler::Health) => match self.home(head) {
-                Some(home) => Reply::leading_to(home),
+                Some(home) => Reply::redirect(home),
                 None => self.health.answer(self.backend.health(), &head.headers),
             },
             Some(Handler::Metrics) => metrics::answer(self.backend.index_progress().await, &self.answers),
-            None => Reply::not_found(),
+            None => match self.pages.as_ref().filter(|pages| pages.owns(head.uri.path())) {
+                Some(pages) => self.page(&**pages, head, body, peer).await,
+                None => Reply::not_found(),
+            },
         }
     }
 
@@ -121,7 +121,7 @@ impl<B: Backend> Exchange<B> {
         self.pages.as_ref().filter(|_| is_navigation).map(|pages| pages.home())
     }
 
-    /// A page's request and answer are bounded like any other; everything else is the page's own.
+    /// The bounds of bodies and answers hold for pages too; checks and headers are their own.
     async fn page(&self, pages: &dyn Pages, head: &Parts, body: Incoming, peer: &Peer) -> Reply {
         let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer };
         let body = match receiver.receive(&head.headers, body).await {

@@ -7,7 +7,7 @@
 //!   stream       times the client, and checks line ends before hyper does (framing)
 //! exchange     the one place that decides: which checks, in which order, which answer
 //!   access       Host and Origin: is the request for us, and from a page of ours
-//!   route        method and path -> handler
+//!   route        method and path -> handler; other paths -> pages
 //!   request      content type; the body, bounded and decompressed
 //!   dispatch     X-Amz-Target -> service and operation
 //!   auth         signature -> account and Region

@@ -89,6 +89,6 @@ pub struct Options {
     pub access: Access,
     /// Where request ids start. They need to differ, not to be secret; give another number to each run.
     pub request_id_seed: u64,
-    /// What is served beside the API.
+    /// What answers paths that are not the API's.
     pub pages: Option<Arc<dyn Pages>>,
 }

@@ -1,4 +1,4 @@
-//! Pages beside the API: whoever serves them is handed the requests whose paths are theirs, with the whole body.
+//! Pages beside the API, such as the studio. They get the requests for paths that no route has.
 
 use bytes::Bytes;
 use hyper::{Request, Response};
@@ -8,11 +8,12 @@ use std::pin::Pin;
 /// The answer of a page, when it is ready.
 pub type PageAnswer<'a> = Pin<Box<dyn Future<Output = Response<Bytes>> + Send + 'a>>;
 
-/// What answers requests outside of the API, with checks and headers of its own.
+/// Answers requests outside of the API. Host and Origin are checked before; all else is up to the pages.
 pub trait Pages: Debug + Send + Sync + 'static {
-    /// Whether a path is its own.
+    /// Whether a path belongs to these pages.
     fn owns(&self, path: &str) -> bool;
 
+    /// The request has its whole body, and the answer is whole.
     fn answer(&self, request: Request<Bytes>) -> PageAnswer<'_>;
 
     /// Where a browser goes that opens the server's bare address.

@@ -39,8 +39,8 @@ pub(crate) struct Reply {
     content_type: Option<HeaderValue>,
     coding: Option<Coding>,
     content: Content,
-    /// Whether the body is packed already.
-    packed: bool,
+    /// The body is compressed already.
+    is_packed: bool,
     /// Headers of this kind of answer alone.
     pub(crate) extra: Vec<(HeaderName, HeaderValue)>,
 }
@@ -55,7 +55,7 @@ enum Content {
 impl Reply {
     fn new(status: StatusCode, content_type: Option<HeaderValue>, body: impl Into<Bytes>) -> Reply {
         let content = Content::Whole(body.into(), Share::default());
-        Reply { status, content_type, coding: None, content, packed: false, extra: Vec::new() }
+        Reply { status, content_type, coding: None, content, is_packed: false, extra: Vec::new() }
     }
 
     pub(crate) fn empty() -> Reply {
@@ -87,15 +87,15 @@ impl Reply {
     pub(crate) fn page(response: Response<Bytes>) -> Reply {
         let (head, body) = response.into_parts();
         let mut reply = Reply::new(head.status, None, body);
-        reply.packed = head.headers.contains_key(CONTENT_ENCODING);
+        reply.is_packed = head.headers.contains_key(CONTENT_ENCODING);
         reply.extra = head.headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect();
         reply
     }
 
-    /// Somewhere else on this server.
-    pub(crate) fn leading_to(place: &'static str) -> Reply {
+    /// A redirect to another path of this server.
+    pub(crate) fn redirect(path: &'static str) -> Reply {
         let mut reply = Reply::new(StatusCode::TEMPORARY_REDIRECT, None, Bytes::new());
-        reply.extra.push((LOCATION, HeaderValue::from_static(place)));
+        reply.extra.push((LOCATION, HeaderValue::from_static(path)));
         reply
     }
 
@@ -150,7 +150,7 @@ impl Reply {
     /// Packs a large body as the client prefers it.
     pub(crate) async fn compressed(mut self, request: &HeaderMap) -> Reply {
         let Content::Whole(plain, _) = &self.content else { return self };
-        if plain.len() <= COMPRESSED_ABOVE_BYTES || self.packed {
+        if plain.len() <= COMPRESSED_ABOVE_BYTES || self.is_packed {
             return self;
         }
         let Some(coding) = Coding::accepted(request) else { return self };
