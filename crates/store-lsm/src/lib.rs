@@ -15,7 +15,8 @@
 //! What always holds:
 //! - Steps 2 and 3 never await, and no latch is held while the disk syncs.
 //! - Readers see a commit when it is durable, all of it and in the order of the log. Whoever holds the
-//!   latches of a row sees it before that: what is built on it stands behind it in the log.
+//!   latches of a row sees it before that: what is built on it stands behind it in the log. An update that
+//!   writes nothing returns only when readers see the rows that it saw, so time never runs backwards.
 //! - After a failed sync nothing is written until the folder is opened again.
 //! - A full disk refuses writes before anything of them is written, and reads go on.
 //! - A missing, foreign or damaged file is never taken for an empty one.
@@ -306,7 +307,7 @@ impl Database {
         Err(StoreError::Unavailable("writes arrive faster than the disk takes them".to_owned()))
     }
 
-    /// Steps 2 and 3 of a write. Nothing when there was nothing to commit.
+    /// Steps 2 and 3 of a write. Nothing when there is nothing to wait for.
     fn commit(
         &self,
         keys: &[Key],
@@ -321,7 +322,7 @@ impl Database {
 
         let write_set = decide(&rows);
         if write_set.is_empty() {
-            return Ok(None);
+            return Ok(self.is_ahead_of_readers(&keys, &rows)?.then(|| self.wal.follow()));
         }
         write_set.debug_assert_distinct();
         let state = |log| self.change_logs.state(log, &self.tree);
@@ -329,6 +330,21 @@ impl Database {
         let taken = self.write(rows_of(write_set, &mut appending)?)?;
         appending.commit();
         Ok(Some(taken))
+    }
+
+    /// Whether readers do not see these rows yet.
+    fn is_ahead_of_readers(&self, keys: &[Vec<u8>], rows: &[Option<Bytes>]) -> Result<bool, StoreError> {
+        if !self.wal.has_unpublished() {
+            return Ok(false);
+        }
+        let seen = self.snapshots.take();
+        for (key, row) in keys.iter().zip(rows) {
+            let visible = self.tree.get(key, seen.moment).map_err(read_failure)?;
+            if visible.as_deref() != row.as_deref() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Takes a place in the log and puts the rows into the memtable.

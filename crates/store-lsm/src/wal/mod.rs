@@ -69,6 +69,8 @@ pub(crate) struct Wal {
 
 struct Queue {
     groups: VecDeque<Group>,
+    /// Who waits for the group that is being written, though it holds nothing of theirs.
+    followers: Vec<oneshot::Sender<()>>,
     spare: Vec<Vec<u8>>,
     pending_bytes: u64,
     /// How many bytes may wait: there is allocated room for them.
@@ -146,6 +148,7 @@ impl Wal {
     ) -> Wal {
         let queue = Queue {
             groups: VecDeque::new(),
+            followers: Vec::new(),
             spare: Vec::new(),
             pending_bytes: 0,
             room_bytes,
@@ -205,6 +208,27 @@ impl Wal {
         drop(queue);
         self.arrived.notify_one();
         Ok(Appended { sequence, acknowledged, inserting })
+    }
+
+    /// Whether there may be commits that readers do not see yet.
+    pub(crate) fn has_unpublished(&self) -> bool {
+        self.sequence.get() > self.snapshots.visible()
+    }
+
+    /// Waits for everything that was taken so far, without a commit of its own.
+    pub(crate) fn follow(&self) -> oneshot::Receiver<()> {
+        let (acknowledge, acknowledged) = oneshot::channel();
+        let mut queue = self.queue.lock();
+        // A log that has failed or ended drops the sender: the waiter finds out why.
+        if self.failure.get().is_none() && !queue.stopping {
+            match queue.groups.back_mut() {
+                Some(group) => group.waiting.push(acknowledge),
+                None => queue.followers.push(acknowledge),
+            }
+            drop(queue);
+            self.arrived.notify_one();
+        }
+        acknowledged
     }
 
     /// Whether there is hardly any allocated room left.
@@ -321,6 +345,10 @@ impl Wal {
                     if queue.groups.is_empty() { self.sequence.get() } else { group.last_sequence + 1 };
                 return Some(Work::Group(group, taken));
             }
+            // Nothing is waiting or being written, so whatever they wait for is done.
+            for follower in queue.followers.drain(..) {
+                let _ = follower.send(());
+            }
             let taken = self.sequence.get();
             if std::mem::take(&mut queue.sync_wanted) {
                 return Some(Work::Sync(taken));
@@ -409,6 +437,7 @@ impl Wal {
         let mut queue = self.queue.lock();
         let _ = self.failure.set(error.to_string());
         queue.groups.clear();
+        queue.followers.clear();
         self.progressed.notify_all();
     }
 }
