@@ -107,6 +107,29 @@ pub async fn transfers_between_keys_in_any_order_do_not_deadlock(store: Arc<dyn 
     assert_eq!(total, ACCOUNTS * START);
 }
 
+/// Half of the tasks count up, the others only look. What a look saw, a read after it must not take back.
+pub async fn what_an_update_saw_can_be_read_when_it_returns(store: Arc<dyn Store>) {
+    let counter = key(3, "counter");
+    together(8, |task| {
+        let (store, counter) = (Arc::clone(&store), counter.clone());
+        async move {
+            for _ in 0..60 {
+                let mut seen = 0;
+                let mut decide = |rows: &[Option<Bytes>]| {
+                    seen = number(&rows[0]);
+                    let counts = task % 2 == 0;
+                    let puts = counts.then(|| (counter.clone(), number_bytes(seen + 1)));
+                    WriteSet { puts: puts.into_iter().collect(), ..WriteSet::default() }
+                };
+                store.update(std::slice::from_ref(&counter), &mut decide).await.expect("an update succeeds");
+                let read = number(&get(&*store, std::slice::from_ref(&counter)).await[0]);
+                assert!(read >= seen, "an update saw {seen}, and a read after it {read}");
+            }
+        }
+    })
+    .await;
+}
+
 pub async fn readers_see_a_write_set_whole_or_not_at_all(store: Arc<dyn Store>) {
     // Each write set sets every row to the same number and moves one more row to another key.
     let rows: Vec<Key> = (0..16_u8).map(|index| key(index * 16, "row")).collect();

@@ -52,6 +52,7 @@ macro_rules! conformance_tests {
             concurrency::one_of_many_inserts_of_an_absent_key_wins;
             concurrency::increments_are_never_lost_and_nobody_starves;
             concurrency::transfers_between_keys_in_any_order_do_not_deadlock;
+            concurrency::what_an_update_saw_can_be_read_when_it_returns;
             concurrency::readers_see_a_write_set_whole_or_not_at_all;
             concurrency::rows_and_log_records_of_a_write_set_appear_together;
             logs::records_are_read_in_the_order_of_their_commits;
