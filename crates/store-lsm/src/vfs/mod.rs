@@ -15,6 +15,9 @@ use std::sync::Arc;
 pub use disk::Disk;
 pub(crate) use disk::write_zeros;
 
+/// What [`File::read_all`] reads at once.
+const PIECE_BYTES: usize = 64 << 10;
+
 /// An open file. Offsets are given with each call, so threads can share it.
 pub trait File: Send + Sync {
     /// Reads up to the length of `buffer`; fewer bytes mean the end of the file.
@@ -26,15 +29,21 @@ pub trait File: Send + Sync {
     /// Returns when the disk has everything that was written.
     fn sync(&self) -> io::Result<()>;
 
-    /// The whole file.
+    /// The whole file. Pieces of zeros stay untouched memory: segments are allocated long before they are full.
     fn read_all(&self) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; self.length()? as usize];
+        let mut piece = vec![0; PIECE_BYTES];
         let mut read = 0;
         while read < bytes.len() {
-            match self.read_at(&mut bytes[read..], read as u64)? {
-                0 => break,
-                count => read += count,
+            let wanted = PIECE_BYTES.min(bytes.len() - read);
+            let count = self.read_at(&mut piece[..wanted], read as u64)?;
+            if count == 0 {
+                break;
             }
+            if piece[..count].iter().any(|byte| *byte != 0) {
+                bytes[read..read + count].copy_from_slice(&piece[..count]);
+            }
+            read += count;
         }
         bytes.truncate(read);
         Ok(bytes)
