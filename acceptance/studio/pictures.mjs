@@ -51,6 +51,22 @@ export const screens = {
       await page.getByText("5 items").waitFor();
     },
   ],
+  model: [() => `${server.home}model/order-management`, (page) => page.getByText("7 of 7 proven").waitFor()],
+  patterns: [
+    () => `${server.home}model/order-management/patterns/A2`,
+    async (page) => {
+      await page.getByRole("button", { name: "Run all reads" }).click();
+      await page.getByText("reads are as expected").waitFor();
+    },
+  ],
+  design: [
+    () => `${server.home}model/leaderboard/design`,
+    async (page) => {
+      await page.getByRole("button", { name: "Design", exact: true }).click();
+      await page.getByRole("heading", { name: "Proposed" }).waitFor();
+    },
+  ],
+  migration: [() => `${server.home}model/order-management/migration`, (page) => page.getByText("Is what the model says.").waitFor()],
   commands: [
     () => server.home,
     async (page) => {

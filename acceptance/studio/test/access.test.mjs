@@ -25,6 +25,22 @@ const screens = {
   "a table's structure": [() => `${server.home}table/app-main/structure`, (page) => page.getByText("DescribeTable").first().waitFor()],
   "the query": [() => `${server.home}query?table=app-main`, (page) => page.getByText("so this is a Scan").waitFor()],
   PartiQL: [() => `${server.home}partiql?table=app-main`, (page) => page.getByText("To begin with").waitFor()],
+  "a model": [() => `${server.home}model/order-management`, (page) => page.getByText("proven").first().waitFor()],
+  "the board of patterns": [
+    () => `${server.home}model/order-management/patterns/A2`,
+    async (page) => {
+      await page.getByRole("button", { name: "Run all reads" }).click();
+      await page.getByText("reads are as expected").waitFor();
+    },
+  ],
+  "a design": [
+    () => `${server.home}model/order-management/design`,
+    async (page) => {
+      await page.getByRole("button", { name: "Design", exact: true }).click();
+      await page.getByRole("heading", { name: "Proposed" }).waitFor();
+    },
+  ],
+  "a migration": [() => `${server.home}model/order-management/migration`, (page) => page.getByText("Is what the model says.").waitFor()],
 };
 
 for (const theme of ["light", "dark"])

@@ -289,7 +289,7 @@ fn examples() -> Value {
 }
 
 /// Settings of tables that the engine refuses because it does not serve them yet.
-const UNSERVED: [&str; 2] = ["stream:", "replicas:"];
+const UNSERVED: [&str; 3] = ["stream:", "replicas:", "pitr:"];
 
 fn servable(text: &str) -> String {
     let is_served = |line: &&str| !UNSERVED.iter().any(|name| line.trim_start().starts_with(name));

@@ -17,7 +17,7 @@ export const commanding = signal(false);
 // Screens are loaded when they are first looked at.
 type Screen = { load: () => Promise<any>; name: string; props: any };
 function screen(parts: string[]): Screen {
-  const [area = "", name = "", tab = ""] = parts;
+  const [area = "", name = "", tab = "", sub = ""] = parts;
   switch (area) {
     case "table":
       return { load: () => import("./table/screen"), name: "TableScreen", props: { name, tab, key: name } };
@@ -25,6 +25,8 @@ function screen(parts: string[]): Screen {
       return { load: () => import("./query"), name: "QueryScreen", props: {} };
     case "partiql":
       return { load: () => import("./partiql"), name: "PartiqlScreen", props: {} };
+    case "model":
+      return name ? { load: () => import("./model/screen"), name: "ModelScreen", props: { name, tab, sub } } : { load: () => import("./overview"), name: "Overview", props: {} };
     case "":
       return { load: () => import("./overview"), name: "Overview", props: {} };
     default:
@@ -138,12 +140,21 @@ function Side() {
       })}
       <a href={href("query")} aria-current={here("query")}><Icons.Ask />Query</a>
       <a href={href("partiql")} aria-current={here("partiql")}><Icons.Prompt />PartiQL</a>
-      {files.value.length > 0 && <h2>Models</h2>}
-      {files.value.map((file) => (
-        <a key={file.name} href={href(`model/${file.name}`)} aria-current={parts[0] === "model" && parts[1] === file.name ? "page" : undefined}>
-          <Icons.Sheet /><span class="label">{file.name}</span>
-        </a>
-      ))}
+      {files.value.length > 0 && <h2>Model</h2>}
+      {files.value.map((file) => {
+        const open = parts[0] === "model" && parts[1] === file.name;
+        return (
+          <>
+            <a key={file.name} href={href(`model/${file.name}`)} aria-current={open && !parts[2] ? "page" : undefined}>
+              <Icons.Sheet /><span class="label">{file.name}</span>
+            </a>
+            {open &&
+              [["patterns", "Patterns", Icons.Tick], ["design", "Design", Icons.Compass]].map(([id, label, Icon]: any) => (
+                <a key={id} class="sub" href={href(`model/${file.name}/${id}`)} aria-current={parts[2] === id ? "page" : undefined}><Icon /><span class="label">{label}</span></a>
+              ))}
+          </>
+        );
+      })}
     </nav>
   );
 }

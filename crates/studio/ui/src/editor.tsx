@@ -25,7 +25,7 @@ const colours = HighlightStyle.define([
 const looks = EditorView.theme({
   "&": { backgroundColor: "var(--panel)", color: "var(--text)", height: "100%", fontSize: "12px" },
   "&.cm-focused": { outline: "2px solid var(--blue)", outlineOffset: "-2px" },
-  ".cm-content": { fontFamily: "var(--mono)", caretColor: "var(--text)", padding: "8px 0" },
+  ".cm-content": { fontFamily: "var(--mono)", caretColor: "var(--text)", padding: "8px 0", fontVariantLigatures: "none" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "19px" },
   ".cm-gutters": { backgroundColor: "var(--paper)", color: "var(--muted)", borderRight: "1px solid var(--line)" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--raised)" },

@@ -1,0 +1,261 @@
+// The board of patterns: each run on the real table, what is expected beside what came.
+
+import { useEffect, useState } from "preact/hooks";
+import { call, post } from "../door";
+import { count } from "../format";
+import { type Pattern, Legendary } from "../legend";
+import { Copied, Failure, save } from "../parts";
+import { go, href } from "../place";
+import { keyNames, say } from "../session";
+import { type Attribute, type Item, type Type, parse, text, typed } from "../value";
+import { Verdict } from "./screen";
+import type { ModelState } from "./state";
+
+interface Run {
+  result?: any;
+  error?: unknown;
+  milliseconds?: number;
+}
+const SAMPLE_ITEMS = 300;
+
+export function Patterns({ state, chosen }: { state: ModelState; chosen: string }) {
+  const legend = state.legend.value;
+  const [samples, setSamples] = useState<Record<string, { items: Item[]; legend: Legendary }>>({});
+  const [values, setValues] = useState<Record<string, Record<string, Attribute>>>({});
+  const [runs, setRuns] = useState<Record<string, Run>>({});
+  const [missing, setMissing] = useState<string[]>([]);
+  const names = legend?.tables.map((one) => one.name).join(",") ?? "";
+
+  // Values to try come from real items.
+  useEffect(() => {
+    if (!legend) return;
+    const read = async (table: string) => {
+      const [{ Table }, { Items }] = await Promise.all([call("DescribeTable", { TableName: table }), call("Scan", { TableName: table, Limit: SAMPLE_ITEMS })]);
+      return [table, { items: Items as Item[], legend: new Legendary(table, keyNames(Table.KeySchema), legend) }] as const;
+    };
+    void Promise.allSettled(legend.tables.map((one) => read(one.name))).then((all) => {
+      setSamples(Object.fromEntries(all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))));
+      setMissing(legend.tables.filter((_, at) => all[at].status === "rejected").map((one) => one.name));
+    });
+  }, [names, state.hash.value]);
+
+  if (!legend) return <div class="page"><p class="muted">The file is no model yet: its findings say why.</p></div>;
+  const pattern = legend.patterns.find((one) => one.id === chosen) ?? legend.patterns[0];
+  const given = (one: Pattern) => values[one.id] ?? choices(one, samples)[0] ?? {};
+  const runnable = (one: Pattern) => Boolean(one.read) && one.reads && !one.elsewhere && one.operation !== "BatchGetItem" && one.operation !== "TransactGetItems";
+  const run = async (one: Pattern) => {
+    const began = performance.now();
+    try {
+      const result = await post("run", { text: state.text.value, pattern: one.id, values: given(one) });
+      setRuns((all) => ({ ...all, [one.id]: { result, milliseconds: performance.now() - began } }));
+      return result.right as boolean;
+    } catch (error) {
+      setRuns((all) => ({ ...all, [one.id]: { error } }));
+      return false;
+    }
+  };
+  const runAll = async () => {
+    let right = 0;
+    const reads = legend.patterns.filter(runnable);
+    for (const one of reads) right += Number(await run(one));
+    say(`${right} of ${reads.length} reads are as expected.`);
+  };
+  return (
+    <div class="panes" style={{ gridTemplateColumns: "minmax(0, 1fr) minmax(0, 1.2fr)" }}>
+      <section class="pane" aria-label="Patterns">
+        <div class="ph">
+          <h2>Patterns</h2>
+          <span class="right" />
+          {state.certificate.value && <button type="button" class="btn small" onClick={() => save(`${state.name}-certificate.json`, "application/json", JSON.stringify(state.certificate.value, null, 2))}>Certificate</button>}
+          <button type="button" class="btn small pri" disabled={missing.length > 0} onClick={() => void runAll()}>Run all reads</button>
+        </div>
+        {missing.length > 0 && (
+          <div class="notice warn" style={{ margin: "10px" }}>
+            <span>The tables {missing.join(", ")} do not exist yet.</span>
+            <a href={href(`model/${state.name}/migration`)}>Create them</a>
+          </div>
+        )}
+        <div style={{ overflow: "auto" }} tabIndex={0} role="region" aria-label="List of patterns">
+          <table class="plain num">
+            <thead><tr><th scope="col">Pattern</th><th scope="col">Request</th><th scope="col">On real data</th><th scope="col">In memory</th></tr></thead>
+            <tbody>
+              {legend.patterns.map((one) => (
+                <tr key={one.id} class={one === pattern ? "chosen" : ""}>
+                  <th scope="row"><a href={href(`model/${state.name}/patterns/${one.id}`)} aria-current={one === pattern ? "true" : undefined}>{one.id}</a><div class="muted" style={{ fontSize: "12px", fontWeight: 450 }}>{one.description}</div></th>
+                  <td>{one.operation} <span class="muted">{one.source}</span></td>
+                  <td><Outcome pattern={one} run={runs[one.id]} runnable={runnable(one)} /></td>
+                  <td><Verdict verdict={state.proofOf(one.id)?.verdict} proving={state.proving.value} gaps={one.gaps.length} /></td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </section>
+      <section class="pane" aria-label={`Pattern ${pattern?.id}`} style={{ borderLeft: "1px solid var(--line)" }}>
+        {pattern && (
+          <div style={{ overflow: "auto" }} tabIndex={0} role="region" aria-label="The pattern">
+            <Detail
+              state={state}
+              pattern={pattern}
+              given={given(pattern)}
+              choices={choices(pattern, samples)}
+              run={runs[pattern.id]}
+              runnable={runnable(pattern) && !missing.length}
+              onGiven={(next) => setValues({ ...values, [pattern.id]: next })}
+              onRun={() => void run(pattern)}
+              samples={samples}
+            />
+          </div>
+        )}
+      </section>
+    </div>
+  );
+}
+
+function Outcome({ pattern, run, runnable }: { pattern: Pattern; run?: Run; runnable: boolean }) {
+  if (pattern.elsewhere) return <span class="muted">served by {pattern.elsewhere}</span>;
+  if (!runnable) return <span class="muted">{pattern.reads ? "as a group: in memory" : "writes: in memory only"}</span>;
+  if (!run) return <span class="muted">not run</span>;
+  if (run.error) return <span class="chip bad">{(run.error as Error).message.slice(0, 60)}</span>;
+  const { result } = run;
+  return (
+    <span class={`chip ${result.right ? "good" : "bad"}`}>
+      {result.right ? "✓" : "✗"} {result.exact ? `${result.items.length - result.unexpected.length} of ${result.expected.length}` : `${result.items.length}, sampled`} · {result.units.consumed} {result.units.consumed === result.units.predicted ? "=" : "≠"} {result.units.predicted}
+    </span>
+  );
+}
+
+// What a reader could know: each set of values that some real item has.
+function choices(pattern: Pattern, samples: Record<string, { items: Item[]; legend: Legendary }>): Record<string, Attribute>[] {
+  const found = new Map<string, Record<string, Attribute>>();
+  for (const table of pattern.tables) {
+    const sample = samples[table];
+    if (!sample || !pattern.read) continue;
+    for (const item of sample.items) {
+      const kind = sample.legend.kind(item);
+      if (!kind || !pattern.entities.includes(kind.name)) continue;
+      const known = pattern.read.values.map((value) => [value.name, attributeOf(sample.legend, kind, item, value.attribute)] as const);
+      if (known.some(([, value]) => !value)) continue;
+      const values = Object.fromEntries(known) as Record<string, Attribute>;
+      found.set(JSON.stringify(values), values);
+      if (found.size >= 50) return [...found.values()];
+    }
+  }
+  return [...found.values()];
+}
+
+// An attribute of the item, or the part of its key that holds it.
+function attributeOf(legend: Legendary, kind: ReturnType<Legendary["kind"]>, item: Item, attribute: string): Attribute | undefined {
+  if (Object.hasOwn(item, attribute)) return item[attribute];
+  for (const key of kind?.entity?.key ?? []) {
+    const at = key.parts.findIndex((part) => part.attribute === attribute && part.whole);
+    const pieces = at >= 0 ? legend.pieces(kind, key.attribute, text(item[key.attribute], 2000)) : [];
+    if (pieces.length === key.parts.length) return { S: pieces[at].text };
+  }
+  return undefined;
+}
+
+interface DetailProps {
+  state: ModelState;
+  pattern: Pattern;
+  given: Record<string, Attribute>;
+  choices: Record<string, Attribute>[];
+  run?: Run;
+  runnable: boolean;
+  onGiven(values: Record<string, Attribute>): void;
+  onRun(): void;
+  samples: Record<string, { items: Item[]; legend: Legendary }>;
+}
+
+function Detail({ state, pattern, given, choices, run, runnable, onGiven, onRun, samples }: DetailProps) {
+  const proof = state.proofOf(pattern.id);
+  return (
+    <div class="stack" style={{ padding: "14px" }}>
+      <div>
+        <h2 style={{ font: "650 15px/22px var(--sans)" }}>{pattern.id} {pattern.description}</h2>
+        <p class="mono muted">{pattern.operation} {pattern.condition?.map((one) => `${one.attribute} ${one.condition}`).join(", ")}</p>
+        {pattern.gaps.map((gap) => <p key={gap}><span class="chip warn">{gap}</span></p>)}
+      </div>
+      {runnable && (
+        <div class="rowline" onKeyDown={(event) => event.key === "Enter" && onRun()}>
+          {pattern.read!.values.map((value) => (
+            <span class="pill" key={value.name}>
+              <span>{value.name} =</span>
+              <input
+                aria-label={value.name}
+                list={`choices-${value.name.replace(/\W/g, "")}`}
+                value={given[value.name] ? typed(given[value.name]) : ""}
+                onInput={(event) => {
+                  const made = parse(value.stored as Type, event.currentTarget.value);
+                  if (typeof made !== "string") onGiven({ ...given, [value.name]: made });
+                }}
+              />
+              <datalist id={`choices-${value.name.replace(/\W/g, "")}`}>
+                {[...new Set(choices.map((one) => text(one[value.name])))].map((one) => <option key={one} value={one} />)}
+              </datalist>
+            </span>
+          ))}
+          <button type="button" class="btn pri" onClick={onRun}>Run</button>
+          {pattern.read!.values.length > 0 && !choices.length && <span class="muted">No item to take values from: load samples.</span>}
+        </div>
+      )}
+      {run?.error ? <Failure error={run.error} /> : run?.result && <Comparison pattern={pattern} run={run} samples={samples} />}
+      {proof && proof.findings.length > 0 && (
+        <section class="panel" aria-label="Why it is not proven">
+          <h2>In memory: {proof.verdict}</h2>
+          <div class="stack" style={{ padding: "12px 14px" }}>
+            {proof.findings.map((one, at) => (
+              <div key={at} class="notice bad">
+                <b>{one.message}</b>
+                {one.data.length > 0 && <pre class="code" tabIndex={0} aria-label="The smallest data that shows it">{one.data.map((row) => `${row.table} ${JSON.stringify(row.item)}`).join("\n")}</pre>}
+              </div>
+            ))}
+          </div>
+        </section>
+      )}
+      {proof && proof.findings.length === 0 && <p class="muted num">In memory: {proof.verdict}, {count(proof.tries)} tries, {count(proof.capacity.consumed)} {proof.capacity.consumed === 1 ? "unit" : "units"} as predicted.</p>}
+    </div>
+  );
+}
+
+function Comparison({ pattern, run, samples }: { pattern: Pattern; run: Run; samples: DetailProps["samples"] }) {
+  const { result, milliseconds } = run;
+  const name = (key: Item) => Object.values(key).map((value) => text(value, 80)).join(" ");
+  const [expected, got]: [string[], string[]] = [result.expected.map(name), result.got.map(name)];
+  const rows = Math.min(100, Math.max(expected.length, got.length));
+  const [table] = pattern.tables;
+  const open = (key: Item) => {
+    const first = samples[table]?.legend.keys[0];
+    if (first) go(href(`table/${table}`, { pk: text(key[first], 2000) }));
+  };
+  return (
+    <section class="panel" aria-label="Expected and got">
+      <h2>
+        <span class={`chip ${result.right ? "good" : "bad"}`}>{result.right ? "✓ as expected" : "✗ not as expected"}</span>
+        <span class="chip">{result.inOrder ? "in order" : "not in order"}</span>
+        <span class="chip num">{result.requests.length === 1 ? "1 request" : `${result.requests.length} requests`}, {result.pages === 1 ? "1 page" : `${result.pages} pages`}</span>
+        <span class={`chip num ${result.units.consumed === result.units.predicted ? "good" : "warn"}`}>{result.units.consumed} RCU, {result.units.predicted} predicted</span>
+        <span class="chip num">{milliseconds?.toFixed(0)} ms</span>
+      </h2>
+      <p class="muted" style={{ padding: "8px 14px" }}>
+        {result.exact ? `Expected by attributes alone, from all ${count(result.looked)} items of the table.` : `The table is large: ${count(result.looked)} of its items were looked at, so only order and type are judged.`}
+      </p>
+      <table class="plain">
+        <thead><tr><th scope="col">Expected</th><th scope="col">Got</th></tr></thead>
+        <tbody>
+          {Array.from({ length: rows }, (_, at) => (
+            <tr key={at}>
+              <td class="mono">{expected[at] ?? ""}{expected[at] && !got.includes(expected[at]) && <span class="chip bad">missing</span>}</td>
+              <td class="mono">{got[at] && <button type="button" class="bare mono" onClick={() => open(result.got[at])}>{got[at]}</button>}{got[at] && result.exact && !expected.includes(got[at]) && <span class="chip bad">unexpected</span>}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <details style={{ padding: "8px 14px" }}>
+        <summary>The requests</summary>
+        <span><Copied text={JSON.stringify(result.requests, null, 2)} /></span>
+        <pre class="code" tabIndex={0}>{JSON.stringify(result.requests, null, 2)}</pre>
+      </details>
+    </section>
+  );
+}
