@@ -131,9 +131,10 @@ async fn an_answer_that_turns_out_large_is_made_again_when_there_is_memory() {
 
 #[tokio::test]
 async fn two_hundred_clients_that_do_not_read_keep_no_more_answers_than_fit() {
-    let answer_bytes = 4 * MIB;
+    // More than the buffers of a socket on loopback take.
+    let answer_bytes = 12 * MIB;
     let limits = Limits {
-        answers_bytes_max: 4 * answer_bytes,
+        answers_bytes_max: 2 * answer_bytes,
         share_timeout: Duration::from_millis(200),
         ..Limits::default()
     };
@@ -151,14 +152,14 @@ async fn two_hundred_clients_that_do_not_read_keep_no_more_answers_than_fit() {
             accepted.push(wire);
         }
     }
-    assert!(accepted.len() >= 4, "{}", accepted.len());
+    assert!(accepted.len() >= 2, "{}", accepted.len());
     // No request is waiting any more. A socket takes some of an answer, never all of it: a client that gets all
     // of it now had it kept in memory. The others were disconnected to make room.
     let mut kept = 0;
     for mut wire in accepted {
         kept += usize::from(wire.rest().await > answer_bytes);
     }
-    assert!((1..=4).contains(&kept), "{kept}");
+    assert!(kept <= 2, "{kept}");
 }
 
 #[tokio::test]
