@@ -81,7 +81,7 @@ export function Editor(props: EditorProps) {
         // Tab leaves the editor for people who press Escape first.
         ...(props.language === "yaml" ? [indentWithTab] : []),
       ]),
-      EditorView.contentAttributes.of({ "aria-label": props.label }),
+      EditorView.contentAttributes.of({ "aria-label": props.label, tabindex: "0" }),
       EditorState.readOnly.of(Boolean(props.readOnly)),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) latest.current.onChange(update.state.doc.toString());
