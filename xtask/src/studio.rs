@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::command::{self, Tally, program, root, run, run_counting};
 use crate::tools;
 
-#[derive(clap::Args, Default)]
+#[derive(clap::Args)]
 pub struct Options {
     /// Test this binary instead of building one
     #[arg(long, value_name = "BINARY")]

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use crate::command::{self, Tally, cargo, run_counting};
-use crate::{acceptance, bench, codegen, crash, damage, deny, fuzz, studio, tidy, tools};
+use crate::{acceptance, bench, codegen, crash, damage, deny, fuzz, tidy, tools};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -26,7 +26,6 @@ enum Step {
     Deny,
     Rust,
     Acceptance,
-    Studio,
     Crash,
     Damage,
     Bench,
@@ -68,7 +67,6 @@ impl Step {
             Step::Deny => deny::run(),
             Step::Rust => rust(tally),
             Step::Acceptance => acceptance::run(&acceptance::Options::default(), tally),
-            Step::Studio => studio::check(&studio::Options::default(), tally),
             Step::Crash => crash::run(&crash::Options::brief()),
             Step::Damage => damage::run(&damage::Options::brief()),
             Step::Bench => bench::smoke(),
