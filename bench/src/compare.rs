@@ -40,6 +40,9 @@ pub struct Options {
     /// Measure the peers as well, and install them
     #[arg(long)]
     pub peers: bool,
+    /// Measure this earlier build of Lodestone as well, side by side
+    #[arg(long, value_name = "BINARY")]
+    pub before: Option<PathBuf>,
     /// Where peers are installed
     #[arg(long, hide = true)]
     pub peers_folder: Option<PathBuf>,
@@ -63,6 +66,7 @@ impl Options {
     /// The contenders that were chosen; by default our own.
     pub fn contenders(&self) -> Vec<Contender> {
         let chosen = |contender: &Contender| match self.contender.as_slice() {
+            _ if *contender == Contender::Before => self.before.is_some(),
             [] => contender.is_ours(),
             chosen => chosen.contains(contender),
         };
@@ -96,6 +100,7 @@ pub async fn run(options: &Options) -> Result<()> {
     let folder = options.place.scratch()?;
     let places = Places {
         lodestone: options.place.lodestone()?,
+        before: options.before.clone(),
         data: folder.path().to_owned(),
         replies: folder.path().join("replies.json"),
         peers: options.peers_folder.clone(),

@@ -17,6 +17,8 @@ pub enum Contender {
     Durable,
     /// Lodestone in memory
     InMemory,
+    /// An earlier build of Lodestone on disk, given with --before
+    Before,
     /// dynoxide in memory
     Dynoxide,
     /// dynoxide on disk
@@ -34,6 +36,7 @@ impl Contender {
             Contender::Bare => "bare server",
             Contender::Durable => "durable",
             Contender::InMemory => "in memory",
+            Contender::Before => "durable, before",
             Contender::Dynoxide => "dynoxide",
             Contender::DynoxideOnDisk => "dynoxide on disk",
             Contender::Dynalite => "dynalite",
@@ -44,7 +47,7 @@ impl Contender {
     /// The peer that it belongs to, if it is not ours.
     pub fn peer(self) -> Option<Peer> {
         match self {
-            Contender::Bare | Contender::Durable | Contender::InMemory => None,
+            Contender::Bare | Contender::Durable | Contender::InMemory | Contender::Before => None,
             Contender::Dynoxide | Contender::DynoxideOnDisk => Some(Peer::Dynoxide),
             Contender::Dynalite => Some(Peer::Dynalite),
             Contender::DynamodbLocal => Some(Peer::DynamodbLocal),
@@ -64,6 +67,8 @@ impl Contender {
 /// Where the programs and their files are.
 pub struct Places {
     pub lodestone: PathBuf,
+    /// The earlier build, if one is measured.
+    pub before: Option<PathBuf>,
     /// An empty folder for the contenders' data.
     pub data: PathBuf,
     /// The replies of the bare server.
@@ -83,6 +88,10 @@ impl Places {
             }
             Contender::Durable => serve(&self.lodestone, ["--data".into(), self.data.join("durable")]).await,
             Contender::InMemory => serve(&self.lodestone, ["--in-memory".into()]).await,
+            Contender::Before => {
+                let before = self.before.as_ref().context("--before names the earlier build")?;
+                serve(before, ["--data".into(), self.data.join("before")]).await
+            }
             Contender::DynoxideOnDisk => {
                 self.start_peer(Peer::Dynoxide, Some(&self.data.join("dynoxide"))).await
             }

@@ -139,6 +139,7 @@ pub async fn run(options: &Options) -> Result<()> {
     let folder = options.place.scratch()?;
     let places = Places {
         lodestone: options.place.lodestone()?,
+        before: None,
         data: folder.path().to_owned(),
         replies: folder.path().join("replies.json"),
         peers: None,

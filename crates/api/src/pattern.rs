@@ -13,3 +13,46 @@ pub(crate) const NAME: Pattern = Pattern { text: "[a-zA-Z0-9_.-]+", matches: is_
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }
+
+/// Client tokens.
+pub(crate) const WITHOUT_DOLLAR: Pattern =
+    Pattern { text: "^[^\\$]+$", matches: |text| !text.is_empty() && !text.contains('$') };
+
+/// The character between the columns of a CSV file.
+pub(crate) const CSV_DELIMITER: Pattern =
+    Pattern { text: "[,;:|\\t ]", matches: |text| matches!(text, "," | ";" | ":" | "|" | "\t" | " ") };
+
+/// Names of columns: printable characters without quotation marks and commas.
+pub(crate) const CSV_HEADER: Pattern = Pattern {
+    text: "[\\x20-\\x21\\x23-\\x2B\\x2D-\\x7E]*",
+    matches: |text| text.bytes().all(|byte| matches!(byte, 0x20..=0x21 | 0x23..=0x2b | 0x2d..=0x7e)),
+};
+
+/// Tokens of lists that go on.
+pub(crate) const HEXADECIMAL_TOKEN: Pattern = Pattern {
+    text: "([0-9a-f]{16})+",
+    matches: |text| {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        !text.is_empty() && text.len().is_multiple_of(16) && text.bytes().all(is_digit)
+    },
+};
+
+/// Names of buckets.
+pub(crate) const S3_BUCKET: Pattern = Pattern {
+    text: "^[a-z0-9A-Z]+[\\.\\-\\w]*[a-z0-9A-Z]+$",
+    matches: |text| {
+        let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+        let is_end = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+        let bytes = text.as_bytes();
+        bytes.len() >= 2
+            && is_end(bytes.first())
+            && is_end(bytes.last())
+            && bytes.iter().copied().all(is_inner)
+    },
+};
+
+/// Numbers of accounts.
+pub(crate) const ACCOUNT: Pattern = Pattern {
+    text: "[0-9]{12}",
+    matches: |text| text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit()),
+};

@@ -22,8 +22,8 @@ use capacity::{BURST_SECONDS, Bucket, KeyBuckets, PARTITION_READ_UNITS, PARTITIO
 use parking_lot::Mutex;
 use store::{Key, Partition, Range, Space};
 
-use crate::Engine;
 use crate::catalog::LiveTable;
+use crate::shared::Core;
 use crate::table::{BillingMode, Table};
 
 /// The least number of partition keys that a meter remembers: some 100 KB when all are in use.
@@ -172,7 +172,7 @@ fn reason(table: &Table, access: Access, space: Space, cause: ThrottlingCause) -
     }
 }
 
-impl Engine {
+impl Core {
     fn admission<'a>(&self, table: &'a LiveTable) -> Option<&'a Admission> {
         table.admission.as_ref().filter(|_| self.options.throttling)
     }
@@ -213,7 +213,7 @@ impl Engine {
 
 /// A read that was admitted. It is charged when its cost is known.
 pub struct AdmittedRead<'a> {
-    engine: &'a Engine,
+    engine: &'a Core,
     /// None where nothing is throttled.
     meter: Option<&'a Mutex<Meter>>,
     target: Target,

@@ -16,13 +16,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use parking_lot::RwLock;
-use store::{Consistency, Direction, Key, Range, Space, Store, StoreError, WriteSet};
+use store::{Consistency, Direction, Key, Log, LogPosition, Range, Space, Store, StoreError, WriteSet};
+use tokio::sync::Notify;
 
 use crate::Namespace;
 use crate::admission::Admission;
 use crate::background::Background;
+use crate::change::Shard;
 use crate::sizes::{Size, Sizes, Tally};
 use crate::space;
+use crate::stream::PastStream;
 use crate::table::Table;
 
 /// Sizes that one commit stores or removes. A table has at most 26 (its own, 5 of local and 20 of global
@@ -36,6 +39,8 @@ pub struct Catalog {
     store: Arc<dyn Store>,
     background: Background,
     tables: RwLock<Tables>,
+    /// The streams that take no more records, until their records are forgotten.
+    past_streams: RwLock<Vec<Arc<PastStream>>>,
     /// Held by every change.
     changing: tokio::sync::Mutex<()>,
 }
@@ -49,6 +54,8 @@ pub struct LiveTable {
     pub sizes: Sizes,
     /// The throughput that is left, if it is provisioned.
     pub admission: Option<Admission>,
+    /// Notified after each commit that recorded changes.
+    pub changed: Arc<Notify>,
     /// Whether the catalog has replaced or removed it.
     retired: AtomicBool,
 }
@@ -91,7 +98,13 @@ enum Replacement<E> {
     Gone,
     /// The change itself refuses.
     Refused(E),
-    Changed(Box<Table>),
+    Changed(Box<Changed>),
+}
+
+struct Changed {
+    table: Table,
+    /// The stream that the change switched off.
+    past_stream: Option<PastStream>,
 }
 
 impl Catalog {
@@ -119,8 +132,11 @@ impl Catalog {
         if let Some(space) = dropped.iter().find(|space| known.contains(space)) {
             return Err(StoreError::Corrupt(format!("space {} is dropped and still has a table", space.0)));
         }
+        let past_streams = self::rows(&*store, space::PAST_STREAMS).await?;
+        let past_streams = past_streams.iter().map(|(_, row)| decode_past_stream(row).map(Arc::new));
+        let past_streams = RwLock::new(past_streams.collect::<Result<_, _>>()?);
         let (tables, changing) = (RwLock::new(tables), tokio::sync::Mutex::new(()));
-        Ok((Catalog { store, background, tables, changing }, dropped))
+        Ok((Catalog { store, background, tables, past_streams, changing }, dropped))
     }
 
     /// The table of this name.
@@ -148,6 +164,61 @@ impl Catalog {
         self.tables.read().values().flat_map(BTreeMap::values).cloned().collect()
     }
 
+    /// The streams that take no more records and can still be read.
+    pub fn past_streams(&self) -> Vec<Arc<PastStream>> {
+        self.past_streams.read().clone()
+    }
+
+    /// Forgets the streams that were closed before this time.
+    pub async fn forget_past_streams(&self, time_us: u64) -> Result<(), StoreError> {
+        let _changing = self.changing.lock().await;
+        let old = |stream: &&Arc<PastStream>| stream.closed_us < time_us;
+        let forgotten: Vec<Arc<PastStream>> = self.past_streams().iter().filter(old).cloned().collect();
+        for stream in forgotten {
+            let key = space::past_stream_key(&stream);
+            let drop_logs = || self.logs_left_by(&stream).map(|log| (space::drop_log_key(log), Bytes::new()));
+            self.store
+                .update(std::slice::from_ref(&key), &mut |_| WriteSet {
+                    puts: drop_logs().collect(),
+                    deletes: vec![key.clone()],
+                    ..WriteSet::default()
+                })
+                .await?;
+            self.past_streams.write().retain(|other| !Arc::ptr_eq(other, &stream));
+        }
+        Ok(())
+    }
+
+    /// The logs of a past stream that nothing else uses.
+    fn logs_left_by(&self, stream: &Arc<PastStream>) -> impl Iterator<Item = Log> {
+        let mut used: HashSet<Log> = HashSet::new();
+        for other in self.past_streams().iter().filter(|other| !Arc::ptr_eq(other, stream)) {
+            used.extend(other.shards.iter().map(Shard::log));
+        }
+        for table in self.all() {
+            used.extend(table.log.logs());
+        }
+        let mut left: Vec<Log> =
+            stream.shards.iter().map(Shard::log).filter(|log| !used.contains(log)).collect();
+        left.sort_unstable();
+        left.dedup();
+        left.into_iter()
+    }
+
+    /// Removes the records of logs that belong to no table and no stream any more.
+    pub async fn trim_dropped_logs(&self) -> Result<(), StoreError> {
+        let rows = rows(&*self.store, space::SPACES).await?;
+        for log in rows.iter().filter_map(|(sort, _)| space::log_dropped_by(sort)) {
+            let log = log?;
+            self.store.trim_log(log, LogPosition(u64::MAX)).await?;
+            let key = space::drop_log_key(log);
+            let mut forget =
+                |_: &[Option<Bytes>]| WriteSet { deletes: vec![key.clone()], ..WriteSet::default() };
+            self.store.update(std::slice::from_ref(&key), &mut forget).await?;
+        }
+        Ok(())
+    }
+
     /// Creates a table. `make` is called with the first of the spaces that it may use.
     pub async fn create(
         self: &Arc<Catalog>,
@@ -171,7 +242,7 @@ impl Catalog {
                     |table| WriteSet {
                         puts: vec![
                             (keys[0].clone(), encode_table(table)),
-                            (keys[1].clone(), space::encode_number(table.spaces_end())),
+                            (keys[1].clone(), space::encode_number(table.numbers_end())),
                         ],
                         ..WriteSet::default()
                     },
@@ -217,7 +288,11 @@ impl Catalog {
                     None
                 }
                 Replacement::Refused(refusal) => Some(Err(refusal)),
-                Replacement::Changed(table) => Some(Ok(catalog.show(catalog.following(*table)))),
+                Replacement::Changed(changed) => {
+                    let Changed { table, past_stream } = *changed;
+                    catalog.past_streams.write().extend(past_stream.map(Arc::new));
+                    Some(Ok(catalog.show(catalog.following(table))))
+                }
             })
         };
         self.background.carry_through("change of a table", name, replace).await?
@@ -228,6 +303,7 @@ impl Catalog {
         self: &Arc<Catalog>,
         namespace: &Namespace,
         name: &str,
+        now_us: u64,
         is_expected: impl Fn(&Table) -> bool + Send + Sync + 'static,
     ) -> Result<Option<Arc<LiveTable>>, StoreError> {
         let (catalog, namespace, table) = (self.clone(), namespace.clone(), name.to_owned());
@@ -239,11 +315,16 @@ impl Catalog {
                 let stored = rows[0].as_deref().map(decode_table).transpose();
                 let expected = stored.map(|table| table.map(|table| is_expected(&table).then_some(table)));
                 let writes = match &expected {
-                    Ok(Some(Some(table))) => WriteSet {
-                        puts: table.spaces().map(|space| (space::drop_key(space), Bytes::new())).collect(),
-                        deletes: vec![key.clone()],
-                        ..WriteSet::default()
-                    },
+                    Ok(Some(Some(table))) => {
+                        let mut puts: Vec<(Key, Bytes)> =
+                            table.spaces().map(|space| (space::drop_key(space), Bytes::new())).collect();
+                        match stream_of_removed(table, now_us) {
+                            Some(stream) => puts.push((space::past_stream_key(&stream), encode(&stream))),
+                            None => puts
+                                .extend(table.log.logs().map(|log| (space::drop_log_key(log), Bytes::new()))),
+                        }
+                        WriteSet { puts, deletes: vec![key.clone()], ..WriteSet::default() }
+                    }
                     _ => WriteSet::default(),
                 };
                 decided = Some(expected);
@@ -252,6 +333,7 @@ impl Catalog {
             catalog.store.update(std::slice::from_ref(&key), &mut decide).await?;
             Ok(match decided.expect("the store has called decide")? {
                 Some(Some(dropped)) => {
+                    catalog.past_streams.write().extend(stream_of_removed(&dropped, now_us).map(Arc::new));
                     let dropped = catalog.following(dropped);
                     catalog.hide(&namespace, &table);
                     Some(dropped)
@@ -262,6 +344,31 @@ impl Catalog {
             })
         };
         self.background.carry_through("removal of a table", name, remove).await?
+    }
+
+    /// A space that no table has. It is on record as one to be cleared, so that it is empty again after a
+    /// restart; whoever takes it clears it at the end.
+    pub async fn scratch_space(&self) -> Result<Space, StoreError> {
+        let _changing = self.changing.lock().await;
+        let key = space::next_key();
+        let mut taken = None;
+        let mut decide = |rows: &[Option<Bytes>]| {
+            let next = next_space(&rows[0]);
+            let writes = match &next {
+                Ok(next) => WriteSet {
+                    puts: vec![
+                        (key.clone(), space::encode_number(next.0 + 1)),
+                        (space::drop_key(*next), Bytes::new()),
+                    ],
+                    ..WriteSet::default()
+                },
+                Err(_) => WriteSet::default(),
+            };
+            taken = Some(next);
+            writes
+        };
+        self.store.update(std::slice::from_ref(&key), &mut decide).await?;
+        taken.expect("the store has called decide")
     }
 
     /// Clears the rows of a dropped table or index and takes its space off the record.
@@ -333,14 +440,32 @@ fn decide_replacement<E>(
         Err(refusal) => return Ok((Replacement::Refused(refusal), WriteSet::default())),
     };
     assert!(changed.is_successor_of(&current), "{} became another table", current.full_name());
+    let past_stream = past_stream(&current, &changed);
     let kept: Vec<Space> = changed.spaces().collect();
     let dropped = current.spaces().filter(|space| !kept.contains(space));
     let mut puts = vec![
         (keys[0].clone(), encode_table(&changed)),
-        (keys[1].clone(), space::encode_number(changed.spaces_end().max(next.0))),
+        (keys[1].clone(), space::encode_number(changed.numbers_end().max(next.0))),
     ];
     puts.extend(dropped.map(|space| (space::drop_key(space), Bytes::new())));
+    puts.extend(past_stream.as_ref().map(|stream| (space::past_stream_key(stream), encode(stream))));
+    let changed = Changed { table: changed, past_stream };
     Ok((Replacement::Changed(Box::new(changed)), WriteSet { puts, ..WriteSet::default() }))
+}
+
+/// The stream that the change switched off.
+fn past_stream(current: &Table, changed: &Table) -> Option<PastStream> {
+    let stream = current.stream.as_ref().filter(|stream| changed.stream.as_ref() != Some(*stream))?;
+    let closed_us = changed.log.shards.iter().filter_map(|shard| shard.closed_us).max();
+    Some(PastStream::of(current, stream, &changed.log.shards, closed_us.unwrap_or(stream.from_us)))
+}
+
+/// What is left of the stream of a table that is removed.
+fn stream_of_removed(table: &Table, now_us: u64) -> Option<PastStream> {
+    let stream = table.stream.as_ref()?;
+    let mut log = table.log.clone();
+    log.close(now_us);
+    Some(PastStream::of(table, stream, &log.shards, now_us))
 }
 
 /// The first space that no table has used.
@@ -354,7 +479,8 @@ fn live(table: Table, current: Option<&LiveTable>, tally: impl Fn(Space) -> Arc<
     let gate = current.map(|current| current.gate.clone()).unwrap_or_default();
     let sizes = Sizes::new(table.spaces(), tally);
     let admission = Admission::of(&table, current.and_then(|current| current.admission.as_ref()));
-    Arc::new(LiveTable { table, gate, sizes, admission, retired: AtomicBool::new(false) })
+    let changed = current.map(|current| current.changed.clone()).unwrap_or_default();
+    Arc::new(LiveTable { table, gate, sizes, admission, changed, retired: AtomicBool::new(false) })
 }
 
 /// The sizes that were stored when the database was closed. They are removed, because the next write makes
@@ -401,6 +527,11 @@ fn decode_table(row: &[u8]) -> Result<Table, StoreError> {
     }
 }
 
+fn decode_past_stream(row: &[u8]) -> Result<PastStream, StoreError> {
+    serde_json::from_slice(row)
+        .map_err(|error| StoreError::Corrupt(format!("a past stream of the catalog: {error}")))
+}
+
 fn encode(value: &impl serde::Serialize) -> Bytes {
-    Bytes::from(serde_json::to_vec(value).expect("tables and sizes have only names and numbers"))
+    Bytes::from(serde_json::to_vec(value).expect("tables, streams and sizes have only names and numbers"))
 }

@@ -25,6 +25,11 @@ impl Clearing {
         Clearing { catalog, dropped: Some(dropped), spaces }
     }
 
+    /// Clears a space that the table no longer has.
+    pub fn of_part(catalog: Arc<Catalog>, table: Arc<LiveTable>, space: Space) -> Clearing {
+        Clearing { catalog, dropped: Some(table), spaces: vec![space] }
+    }
+
     /// Clears spaces that no write can reach any more.
     pub fn of_spaces(catalog: Arc<Catalog>, spaces: Vec<Space>) -> Clearing {
         Clearing { catalog, dropped: None, spaces }

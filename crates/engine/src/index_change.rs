@@ -14,12 +14,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use item::Item;
-use store::{Consistency, Key, Partition, Position, Store, StoreError, WriteSet};
+use store::{Key, Partition, Store, StoreError, WriteSet};
 
 use crate::background::Job;
 use crate::catalog::{Catalog, LiveTable};
 use crate::table::{Index, IndexState, Table};
-use crate::walk::Walk;
+use crate::walk::{self, Walk};
 use crate::{Engine, Environment, Namespace, index, sizes, space};
 
 /// Items in a batch: few, so that a batch holds its locks for about as long as a transaction does.
@@ -66,7 +66,11 @@ impl IndexChange {
     async fn back_fill(&self, index: &Index) -> Result<(), StoreError> {
         let Some((table, _)) = self.current() else { return Ok(()) };
         let progress = space::progress_key(index.space());
-        let mut walk = Walk::after(read_progress(&*self.store, index).await?, table.space(), BATCH_ITEMS);
+        let mut walk = Walk::after(
+            walk::read_progress(&*self.store, &space::progress_key(index.space())).await?,
+            table.space(),
+            BATCH_ITEMS,
+        );
         loop {
             let Some((table, now)) = self.current() else { return Ok(()) };
             if now.space() != index.space() || now.state != IndexState::Creating {
@@ -79,7 +83,8 @@ impl IndexChange {
                 break;
             }
             let position = walk.position().expect("the walk has visited a row").clone();
-            self.fill_batch(&table, index, &keys, (progress.clone(), encode(&position))).await?;
+            self.fill_batch(&table, index, &keys, (progress.clone(), walk::encode_progress(&position)))
+                .await?;
             tokio::task::yield_now().await;
         }
         if let Some((table, _)) = self.current() {
@@ -162,7 +167,7 @@ impl Engine {
         let mut progress = Vec::new();
         for table in self.catalog.all() {
             for index in table.indexes.iter().filter(|index| index.state == IndexState::Creating) {
-                let position = read_progress(&*self.store, index).await?;
+                let position = walk::read_progress(&*self.store, &space::progress_key(index.space())).await?;
                 progress.push(IndexProgress {
                     namespace: table.namespace.clone(),
                     table: table.name.clone(),
@@ -187,12 +192,6 @@ impl Engine {
     }
 }
 
-/// The last row that the back-fill of an index has committed.
-async fn read_progress(store: &dyn Store, index: &Index) -> Result<Option<Position>, StoreError> {
-    let rows = store.get(&[space::progress_key(index.space())], Consistency::Latest).await?;
-    rows.into_iter().next().flatten().map(|row| decode(&row)).transpose()
-}
-
 /// The share of all hashes that lies before this one.
 fn share_before(partition: &Partition) -> f64 {
     let high = u64::from_be_bytes(partition.0[..8].try_into().expect("eight bytes"));
@@ -215,15 +214,4 @@ fn index_rows(
         index_rows.extend(entry.map(|(key, entry)| (key, entry.into_stored())));
     }
     Ok(index_rows)
-}
-
-fn encode(position: &Position) -> Bytes {
-    Bytes::from([&position.partition.0, position.sort.as_slice()].concat())
-}
-
-fn decode(bytes: &[u8]) -> Result<Position, StoreError> {
-    let corrupt = || StoreError::Corrupt("the progress of a back-fill".into());
-    let (partition, sort) = bytes.split_at_checked(Partition::LENGTH).ok_or_else(corrupt)?;
-    let partition = Partition(partition.try_into().map_err(|_| corrupt())?);
-    Ok(Position { partition, sort: sort.to_vec() })
 }

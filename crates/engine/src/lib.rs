@@ -10,9 +10,11 @@ mod admission;
 mod background;
 mod caller;
 mod catalog;
+mod change;
 mod clearing;
 mod collection;
 mod environment;
+mod expiry;
 mod expressions;
 mod fault;
 mod format;
@@ -24,11 +26,15 @@ mod legacy;
 mod namespace;
 mod operation;
 mod options;
+mod past;
 mod read;
+mod restore;
+mod shared;
 mod sizes;
 mod source;
 mod space;
 mod state_change;
+mod stream;
 mod table;
 mod transaction;
 mod units;
@@ -51,22 +57,29 @@ pub use verify::Verification;
 
 use background::Background;
 use catalog::{Catalog, LiveTable};
+use change::Trimming;
 use clearing::Clearing;
+use expiry::Sweep;
 use expressions::Expressions;
+use restore::RestoreTable;
+use shared::Core;
 use sizes::CountAll;
 use table::IndexState;
 use transaction::Transactions;
 
 /// A database on a store.
 pub struct Engine {
-    store: Arc<dyn Store>,
-    catalog: Arc<Catalog>,
-    environment: Arc<dyn Environment>,
-    background: Background,
-    options: Options,
-    transactions: Transactions,
+    core: Arc<Core>,
     token_clearing: idempotency::Clearing,
     expressions: Expressions,
+}
+
+impl std::ops::Deref for Engine {
+    type Target = Core;
+
+    fn deref(&self) -> &Core {
+        &self.core
+    }
 }
 
 impl Engine {
@@ -88,13 +101,18 @@ impl Engine {
         format::check(&*store).await?;
         let background = Background::new(environment.clone());
         let (catalog, dropped) = Catalog::load(store.clone(), background.clone()).await?;
-        let engine = Engine {
+        let core = Core {
             store,
             catalog: Arc::new(catalog),
             environment,
+            clock: Arc::default(),
             background,
             options,
             transactions: Transactions::default(),
+        };
+        core.start_clock().await?;
+        let engine = Engine {
+            core: Arc::new(core),
             token_clearing: idempotency::Clearing::default(),
             expressions: Expressions::default(),
         };
@@ -109,7 +127,10 @@ impl Engine {
             self.background.start(Clearing::of_spaces(self.catalog.clone(), dropped));
         }
         for table in self.catalog.all() {
-            self.state_change(&table).finish().await?;
+            match RestoreTable::of(self.core.clone(), table.clone()) {
+                Some(restore) => drop(self.background.start(restore)),
+                None => self.state_change(&table).finish().await?,
+            }
         }
         let tables = self.catalog.all();
         for table in &tables {
@@ -117,6 +138,9 @@ impl Engine {
                 self.start_index_change(table, index);
             }
         }
+        tables.iter().for_each(|table| self.start_expiry_fill(table));
+        self.background.start(Sweep { core: self.core.clone() });
+        self.background.start(Trimming { core: self.core.clone() });
         let (store, environment) = (self.store.clone(), self.environment.clone());
         self.background.start(CountAll { store, environment, tables });
         Ok(())
@@ -155,9 +179,20 @@ impl Engine {
         self.background.tasks()
     }
 
-    /// Refuses writes after a panic of a background task. A store checks its own health at each write.
-    fn check_writable(&self) -> Result<(), StoreError> {
-        self.background.check()
+    /// Carries out one request to DynamoDB Streams.
+    pub async fn call_streams(
+        &self,
+        caller: &Caller,
+        request: api::streams::Request,
+    ) -> Result<api::streams::Response, Error> {
+        use api::streams::Request;
+        use operation::*;
+        Ok(match request {
+            Request::ListStreams(input) => list_streams::run(self, caller, *input).await?.into(),
+            Request::DescribeStream(input) => describe_stream::run(self, caller, *input).await?.into(),
+            Request::GetShardIterator(input) => get_shard_iterator::run(self, caller, *input).await?.into(),
+            Request::GetRecords(input) => get_records::run(self, caller, *input).await?.into(),
+        })
     }
 
     /// Carries out one request.
@@ -187,6 +222,23 @@ impl Engine {
             Request::DescribeContinuousBackups(input) => {
                 describe_continuous_backups::run(self, caller, *input).await?.into()
             }
+            Request::UpdateContinuousBackups(input) => {
+                update_continuous_backups::run(self, caller, *input).await?.into()
+            }
+            Request::RestoreTableToPointInTime(input) => {
+                restore_table_to_point_in_time::run(self, caller, *input).await?.into()
+            }
+            Request::CreateBackup(_)
+            | Request::DescribeBackup(_)
+            | Request::ListBackups(_)
+            | Request::DeleteBackup(_)
+            | Request::RestoreTableFromBackup(_)
+            | Request::ExportTableToPointInTime(_)
+            | Request::DescribeExport(_)
+            | Request::ListExports(_)
+            | Request::ImportTable(_)
+            | Request::DescribeImport(_)
+            | Request::ListImports(_) => return Err(Error::operation_not_served()),
             Request::PutResourcePolicy(input) => put_resource_policy::run(self, caller, *input).await?.into(),
             Request::GetResourcePolicy(input) => get_resource_policy::run(self, caller, *input).await?.into(),
             Request::DeleteResourcePolicy(input) => {

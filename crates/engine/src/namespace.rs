@@ -28,6 +28,11 @@ impl Namespace {
         Namespace { account: account.into(), region: region.into() }
     }
 
+    /// The ARN of a table with this name.
+    pub fn table_arn(&self, name: &str) -> String {
+        format!("arn:aws:dynamodb:{}:{}:table/{name}", self.region, self.account)
+    }
+
     /// Refuses an ARN of another Region or account, in AWS's words (seen there in October 2026). Nothing
     /// tells whether the table exists.
     pub fn check_owns(&self, arn: &str, home: TableHome<'_>) -> Result<(), Error> {

@@ -16,6 +16,10 @@ pub struct Options {
     pub item_collection_bytes_max: u64,
     /// Whether requests that exceed the provisioned throughput of a table or index are refused.
     pub throttling: bool,
+    /// How many shards a stream has at first. A greater number divides the shards of existing streams.
+    pub stream_shards: u16,
+    /// How long an expired item stays before it is deleted.
+    pub expiry_delay: Duration,
 }
 
 impl Default for Options {
@@ -25,6 +29,8 @@ impl Default for Options {
             endpoint: None,
             item_collection_bytes_max: limits::ITEM_COLLECTION_BYTES_MAX,
             throttling: true,
+            stream_shards: 4,
+            expiry_delay: Duration::ZERO,
         }
     }
 }

@@ -3,16 +3,18 @@
 //! | space | rows |
 //! |---|---|
 //! | 0 | the catalog: one row for each table, in the partition of its namespace |
-//! | 1 | `next`: the number of the next unused space; `drop:N`: space N is to be cleared; `progress:N`: how far the back-fill of the index in space N has come; `size:N`: the size of space N, only while the database is closed |
+//! | 1 | `next`: the number of the next unused space; `drop:N`: space N is to be cleared; `progress:N`: how far the back-fill of the index in space N has come; `size:N`: the size of space N, only while the database is closed; `drop-log:N`: the records of log N are to be removed |
 //! | 2–4 | client request tokens, one space for each generation |
 //! | 5 | the engine itself: `format`, the version of all of this |
-//! | 6–15 | unused |
+//! | 6 | streams that take no more records |
+//! | 7–15 | unused |
 //! | 16… | tables, their indexes, their item collections; numbers are never used again |
 
 use bytes::Bytes;
-use store::{Key, Partition, Position, Space, StoreError};
+use store::{Key, Log, Partition, Position, Space, StoreError};
 
 use crate::Namespace;
+use crate::stream::PastStream;
 
 /// The catalog's tables.
 pub const TABLES: Space = Space(0);
@@ -22,6 +24,8 @@ pub const SPACES: Space = Space(1);
 pub const CLIENT_TOKENS: [Space; 3] = [Space(2), Space(3), Space(4)];
 /// The engine's own rows.
 pub const ENGINE: Space = Space(5);
+/// The streams that take no more records.
+pub const PAST_STREAMS: Space = Space(6);
 /// The first space of a table.
 pub const FIRST_OF_TABLES: Space = Space(16);
 
@@ -32,7 +36,7 @@ pub fn format_key() -> Key {
 
 /// The row of a table in the catalog.
 pub fn table_key(namespace: &Namespace, name: &str) -> Key {
-    let partition = hashed(&format!("{}/{}", namespace.account, namespace.region));
+    let partition = of_namespace(namespace);
     Key { space: TABLES, position: Position { partition, sort: name.as_bytes().to_vec() } }
 }
 
@@ -64,6 +68,28 @@ pub fn size_key(space: Space) -> Key {
 /// The space that a row of [`size_key`] names.
 pub fn sized_by(sort: &[u8]) -> Option<Result<Space, StoreError>> {
     numbered(sort, b"size:")
+}
+
+/// The row that says that the records of a log are to be removed.
+pub fn drop_log_key(log: Log) -> Key {
+    key(SPACES, &format!("drop-log:{}", log.0))
+}
+
+/// The log that a row of [`drop_log_key`] names.
+pub fn log_dropped_by(sort: &[u8]) -> Option<Result<Log, StoreError>> {
+    sort.strip_prefix(b"drop-log:").map(|number| decode_number(number).map(Log))
+}
+
+/// The row of a stream that takes no more records.
+pub fn past_stream_key(stream: &PastStream) -> Key {
+    let partition = of_namespace(&stream.namespace);
+    let sort = format!("{}/{}", stream.table, stream.stream.created_ms).into_bytes();
+    Key { space: PAST_STREAMS, position: Position { partition, sort } }
+}
+
+/// The partition of a namespace's rows.
+fn of_namespace(namespace: &Namespace) -> Partition {
+    hashed(&format!("{}/{}", namespace.account, namespace.region))
 }
 
 /// The partition of a text.

@@ -7,19 +7,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::Error;
-use store::StoreError;
+use store::{Space, StoreError};
 
 use crate::background::{Background, Job};
 use crate::catalog::{Catalog, LiveTable};
+use crate::change::ChangeClock;
 use crate::clearing::Clearing;
 use crate::table::{Table, TableState};
-use crate::{Engine, fault};
+use crate::{Engine, Environment, fault};
 
 /// Takes a table out of a passing state.
 #[derive(Clone)]
 pub struct StateChange {
     pub background: Background,
     pub catalog: Arc<Catalog>,
+    pub clock: Arc<ChangeClock>,
+    pub environment: Arc<dyn Environment>,
     pub table: Arc<LiveTable>,
     /// How long the table stays in the state.
     pub delay: Duration,
@@ -75,7 +78,9 @@ impl StateChange {
     async fn drop_table(&self) -> Result<(), StoreError> {
         let id = self.table.id.clone();
         let is_expected = move |table: &Table| table.id == id && table.state == TableState::Deleting;
-        let dropped = self.catalog.remove(&self.table.namespace, &self.table.name, is_expected).await?;
+        let now_us = self.clock.now_us(&*self.environment);
+        let dropped =
+            self.catalog.remove(&self.table.namespace, &self.table.name, now_us, is_expected).await?;
         if let Some(dropped) = dropped {
             self.background.start(Clearing::of_table(self.catalog.clone(), dropped));
         }
@@ -89,6 +94,8 @@ impl Engine {
         StateChange {
             background: self.background.clone(),
             catalog: self.catalog.clone(),
+            clock: self.clock.clone(),
+            environment: self.environment.clone(),
             table: table.clone(),
             delay: self.options.state_delay,
         }
@@ -116,16 +123,17 @@ impl Engine {
         self.background.start(change);
     }
 
-    /// Changes the settings of an active table; `None` if it is gone.
+    /// Changes the settings of an active table; `None` if it is gone. `change` is also given a number from
+    /// which on no space or log is used.
     pub(crate) async fn change_table(
         &self,
         table: &Table,
-        change: impl Fn(&mut Table) -> Result<(), Error> + Send + Sync + 'static,
+        change: impl Fn(&mut Table, Space) -> Result<(), Error> + Send + Sync + 'static,
     ) -> Result<Option<Arc<LiveTable>>, Error> {
-        let change = move |table: &Table, _| {
+        let change = move |table: &Table, unused| {
             table.check_active()?;
             let mut table = table.clone();
-            change(&mut table)?;
+            change(&mut table, unused)?;
             Ok(table)
         };
         let changed = self.catalog.replace(&table.namespace, &table.name, change).await;

@@ -7,6 +7,8 @@ use item::{Item, ItemBuilder, ItemRef, Type};
 use serde::{Deserialize, Serialize};
 use store::{Position, Space, StoreError};
 
+use crate::change::ChangeLog;
+use crate::stream::{self, Stream};
 use crate::{Namespace, space};
 
 /// The schema and the settings of a table.
@@ -36,12 +38,78 @@ pub struct Table {
     pub tags: BTreeMap<String, String>,
     /// The attribute that holds the time at which an item expires.
     pub time_to_live: Option<String>,
+    /// The index of those times, while time to live is on.
+    #[serde(default)]
+    pub expiry: Option<Expiry>,
+    /// Where its changes are recorded, while something reads them.
+    #[serde(default)]
+    pub log: ChangeLog,
+    #[serde(default)]
+    pub stream: Option<Stream>,
+    /// When its latest stream was switched on, also if it was switched off since.
+    #[serde(default)]
+    pub last_stream_ms: Option<u64>,
+    /// Point-in-time recovery, if it is on.
+    #[serde(default)]
+    pub recovery: Option<Recovery>,
+    /// The copies under way that need its log.
+    #[serde(default)]
+    pub copies: Vec<Copying>,
+    /// What it is restored from; none once it is ACTIVE.
+    #[serde(default)]
+    pub restore: Option<Restore>,
     pub policy: Option<ResourcePolicy>,
     /// The revision of the last removal of a policy, if there is none now.
     #[serde(default)]
     pub policy_removal: Option<String>,
     /// `None` with the key that the service owns, which is the default.
     pub encryption: Option<Encryption>,
+}
+
+/// The index of the times at which items expire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expiry {
+    space: u64,
+    /// Whether the items that were there before are in it.
+    pub is_filled: bool,
+}
+
+impl Expiry {
+    /// An index that is still to be filled.
+    pub fn new(space: Space) -> Expiry {
+        Expiry { space: space.0, is_filled: false }
+    }
+
+    /// Where its rows are.
+    pub fn space(&self) -> Space {
+        Space(self.space)
+    }
+}
+
+/// Point-in-time recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recovery {
+    /// Every change since this time is recorded.
+    pub since_us: u64,
+    /// How many days back a state can be restored.
+    pub days: u32,
+}
+
+/// A copy of the table that is under way, or the last one that was made: it needs the log from a time on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Copying {
+    /// The ARN of the table, backup or export that it is made for.
+    pub target: String,
+    pub from_us: u64,
+}
+
+/// Where the items of a table that is being restored come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restore {
+    pub source_table_arn: String,
+    pub source_backup_arn: Option<String>,
+    /// The state that is restored.
+    pub time_us: u64,
 }
 
 /// The state of a table. Tables change state at once unless `--state-delay` is set.
@@ -263,6 +331,13 @@ impl Table {
             state: new.state,
             tags: new.tags,
             time_to_live: None,
+            expiry: None,
+            log: ChangeLog::default(),
+            stream: None,
+            last_stream_ms: None,
+            recovery: None,
+            copies: Vec::new(),
+            restore: None,
             policy: new.policy,
             policy_removal: None,
             encryption: new.encryption,
@@ -306,14 +381,32 @@ impl Table {
         }
     }
 
-    /// All its spaces: its own, those of its indexes, that of its item collections.
+    /// All its spaces: its own, those of its indexes, that of its item collections, that of expiry times.
     pub fn spaces(&self) -> impl Iterator<Item = Space> {
-        std::iter::once(self.space()).chain(self.indexes.iter().map(Index::space)).chain(self.collections())
+        let indexes = self.indexes.iter().map(Index::space);
+        let expiry = self.expiry.as_ref().map(Expiry::space);
+        std::iter::once(self.space()).chain(indexes).chain(self.collections()).chain(expiry)
     }
 
-    /// The number after the greatest of its spaces.
-    pub fn spaces_end(&self) -> u64 {
-        self.spaces().map(|space| space.0 + 1).max().expect("a table has a space")
+    /// The number after the greatest of its spaces and logs.
+    pub fn numbers_end(&self) -> u64 {
+        let numbers = self.spaces().map(|space| space.0).chain(self.log.last_number());
+        numbers.max().expect("a table has a space") + 1
+    }
+
+    /// Whether anything reads its changes.
+    fn needs_log(&self) -> bool {
+        self.stream.is_some() || self.recovery.is_some() || !self.copies.is_empty()
+    }
+
+    /// Starts or stops to record changes, by whether anything reads them. Numbers from `unused` on are free
+    /// for new logs.
+    pub fn settle_log(&mut self, shards: u16, unused: Space, now_us: u64) {
+        match (self.needs_log(), self.log.is_open()) {
+            (true, false) => self.log.open(shards, unused.0.max(self.numbers_end()), now_us),
+            (false, true) => self.log.close(now_us),
+            (true, true) | (false, false) => {}
+        }
     }
 
     /// What is wrong with its spaces: they must be distinct, and none may be reserved.
@@ -336,6 +429,11 @@ impl Table {
     pub fn arn(&self) -> String {
         let Namespace { account, region } = &self.namespace;
         format!("arn:aws:dynamodb:{region}:{account}:table/{}", self.name)
+    }
+
+    /// The ARN of the stream that was switched on at this time.
+    pub fn stream_arn(&self, created_ms: u64) -> String {
+        format!("{}/stream/{}", self.arn(), stream::iso_8601_ms(created_ms))
     }
 
     /// The ARN of one of its indexes.

@@ -4,11 +4,30 @@
 use std::ops::{Bound, ControlFlow};
 
 use bytes::Bytes;
-use store::{Consistency, Direction, KeyRef, Position, Range, Read, Space, StoreError};
+use store::{
+    Consistency, Direction, Key, KeyRef, Partition, Position, Range, Read, Space, Store, StoreError,
+};
 
 /// A batch ends at the row that crosses this many bytes, so that batches of the largest items fit into
 /// memory, too.
 const BATCH_BYTES_MAX: usize = 4 << 20;
+
+/// How far a walk has come, as a row has it.
+pub fn encode_progress(position: &Position) -> Bytes {
+    Bytes::from([&position.partition.0, position.sort.as_slice()].concat())
+}
+
+/// The position that the row at `key` holds; none if there is no row.
+pub async fn read_progress(store: &dyn Store, key: &Key) -> Result<Option<Position>, StoreError> {
+    let rows = store.get(std::slice::from_ref(key), Consistency::Latest).await?;
+    rows.into_iter().next().flatten().map(|row| decode_progress(&row)).transpose()
+}
+
+fn decode_progress(bytes: &[u8]) -> Result<Position, StoreError> {
+    let corrupt = || StoreError::Corrupt("the progress of a walk".into());
+    let (partition, sort) = bytes.split_first_chunk().ok_or_else(corrupt)?;
+    Ok(Position { partition: Partition(*partition), sort: sort.to_vec() })
+}
 
 /// A walk through a space, from its first row or from the middle.
 pub struct Walk {

@@ -4,6 +4,7 @@
 //! request says how many of them it may get.
 
 use api::limits::{BATCH_GET_BYTES_MAX, ITEM_BYTES_MAX, PAGE_BYTES_MAX, TRANSACTION_BYTES_MAX};
+use api::streams::{self, limits::GET_RECORDS_BYTES_MAX};
 use api::{Request, ReturnValue, ReturnValuesOnConditionCheckFailure, Select, TransactWriteItem};
 
 /// An answer is made of its items, and printed to a buffer that doubles when it is full: the items, the
@@ -33,6 +34,16 @@ impl AnswerSize {
         match self {
             AnswerSize::Small | AnswerSize::SeldomLarge => 0,
             AnswerSize::UpTo(bytes) => bytes,
+        }
+    }
+
+    pub(crate) fn of_streams(request: &streams::Request) -> AnswerSize {
+        match request {
+            // A page ends behind the record that fills it, which has two images of an item.
+            streams::Request::GetRecords(_) => {
+                AnswerSize::UpTo(WORK_FACTOR * (GET_RECORDS_BYTES_MAX + 2 * ITEM_BYTES_MAX))
+            }
+            _ => AnswerSize::UpTo(DESCRIPTION_BYTES_MAX),
         }
     }
 

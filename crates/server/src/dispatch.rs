@@ -4,7 +4,7 @@
 //! the dot says which. An operation that is not served is an UnknownOperationException.
 
 use crate::answer_size::AnswerSize;
-use api::{Error, Request, Service, Target};
+use api::{Error, Request, Service, Target, streams};
 use engine::{Caller, Engine, IndexProgress};
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
@@ -79,22 +79,37 @@ pub trait Backend: Send + Sync + 'static {
     }
 }
 
-impl Backend for Engine {
-    type Request = Request;
+/// A request to one of the services.
+#[derive(Debug)]
+pub enum ServiceRequest {
+    DynamoDb(Request),
+    Streams(streams::Request),
+}
 
-    fn decode(&self, target: Target, body: &[u8]) -> Result<Request, Error> {
-        match target {
-            Target::DynamoDb(operation) => Request::decode(operation, body),
-            Target::Streams(_) => Err(Error::operation_not_served()),
+impl Backend for Engine {
+    type Request = ServiceRequest;
+
+    fn decode(&self, target: Target, body: &[u8]) -> Result<ServiceRequest, Error> {
+        Ok(match target {
+            Target::DynamoDb(operation) => ServiceRequest::DynamoDb(Request::decode(operation, body)?),
+            Target::Streams(operation) => ServiceRequest::Streams(streams::Request::decode(operation, body)?),
+        })
+    }
+
+    fn answer_size(&self, request: &ServiceRequest) -> AnswerSize {
+        match request {
+            ServiceRequest::DynamoDb(request) => AnswerSize::of(request),
+            ServiceRequest::Streams(request) => AnswerSize::of_streams(request),
         }
     }
 
-    fn answer_size(&self, request: &Request) -> AnswerSize {
-        AnswerSize::of(request)
-    }
-
-    async fn run(&self, caller: &Caller, request: Request, answer: &mut Vec<u8>) -> Result<(), Error> {
-        Engine::call(self, caller, request).await?.write_json(answer);
+    async fn run(&self, caller: &Caller, request: ServiceRequest, answer: &mut Vec<u8>) -> Result<(), Error> {
+        match request {
+            ServiceRequest::DynamoDb(request) => {
+                Engine::call(self, caller, request).await?.write_json(answer)
+            }
+            ServiceRequest::Streams(request) => self.call_streams(caller, request).await?.write_json(answer),
+        }
         Ok(())
     }
 

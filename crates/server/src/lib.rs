@@ -43,6 +43,6 @@ mod stream;
 pub use access::Access;
 pub use answer_size::AnswerSize;
 pub use connection::{Ended, Server};
-pub use dispatch::Backend;
+pub use dispatch::{Backend, ServiceRequest};
 pub use limits::{Limits, Options};
 pub use pages::{PageAnswer, Pages};

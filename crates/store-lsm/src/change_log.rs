@@ -1,14 +1,13 @@
 //! The change logs of the contract: positions are handed out under one lock for each log, together
-//! with the commit's place in the write-ahead log, so they follow commit order without gaps.
+//! with the commit's place in the write-ahead log, so they follow commit order.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Bytes;
 use lsm_tree::{AbstractTree, Guard, SeqNo, Tree};
 use parking_lot::{ArcMutexGuard, Mutex, RawMutex};
-use store::{Log, LogPosition, StoreError};
+use store::{Log, LogPosition, StoreError, WriteSet};
 
 use crate::error::read_failure;
 use crate::layout;
@@ -72,39 +71,47 @@ fn trimmed(log: Log, tree: &Tree, moment: SeqNo) -> Result<u64, StoreError> {
     }
 }
 
-/// The logs that one commit appends to, locked in the order of their names, with the position that
-/// was given last.
+/// The logs that one commit appends to, locked in the order of their names, and the time of the commit.
 #[derive(Default)]
-pub(crate) struct Appending(BTreeMap<Log, (ArcMutexGuard<RawMutex, u64>, u64)>);
+pub(crate) struct Appending {
+    time_us: u64,
+    logs: BTreeMap<Log, ArcMutexGuard<RawMutex, u64>>,
+    /// The position of the last record of each log, once the commit is taken.
+    ends: BTreeMap<Log, u64>,
+    records: usize,
+}
 
 impl Appending {
     pub(crate) fn lock(
-        appends: &[(Log, Bytes)],
+        write_set: &WriteSet,
         state: impl Fn(Log) -> Result<Arc<LogState>, StoreError>,
     ) -> Result<Self, StoreError> {
-        let mut logs: Vec<Log> = appends.iter().map(|(log, _)| *log).collect();
-        logs.sort_unstable();
-        logs.dedup();
-        let mut locked = BTreeMap::new();
-        for log in logs {
-            let last = state(log)?.last.lock_arc();
-            let given = *last;
-            locked.insert(log, (last, given));
+        let mut names: Vec<Log> = write_set.appends.iter().map(|(log, _)| *log).collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut logs = BTreeMap::new();
+        for log in names {
+            logs.insert(log, state(log)?.last.lock_arc());
         }
-        Ok(Appending(locked))
+        let ends = logs.values().map(|last: &ArcMutexGuard<RawMutex, u64>| LogPosition(**last));
+        let time_us = LogPosition::commit_time_us(write_set.now_us, ends);
+        Ok(Appending { time_us, logs, ends: BTreeMap::new(), records: 0 })
     }
 
     /// The position of the next record.
-    pub(crate) fn next(&mut self, log: Log) -> Option<u64> {
-        let (_, given) = self.0.get_mut(&log)?;
-        *given += 1;
-        Some(*given)
+    pub(crate) fn next(&mut self, log: Log) -> u64 {
+        let LogPosition(position) = LogPosition::new(self.time_us, self.records);
+        self.records += 1;
+        self.ends.insert(log, position);
+        position
     }
 
     /// The commit was taken: the positions are used for good.
-    pub(crate) fn commit(self) {
-        for (mut last, given) in self.0.into_values() {
-            *last = given;
+    pub(crate) fn commit(mut self) {
+        for (log, end) in self.ends {
+            if let Some(last) = self.logs.get_mut(&log) {
+                **last = end;
+            }
         }
     }
 }

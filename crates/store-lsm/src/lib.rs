@@ -326,7 +326,7 @@ impl Database {
         }
         write_set.debug_assert_distinct();
         let state = |log| self.change_logs.state(log, &self.tree);
-        let mut appending = Appending::lock(&write_set.appends, state)?;
+        let mut appending = Appending::lock(&write_set, state)?;
         let taken = self.write(rows_of(write_set, &mut appending)?)?;
         appending.commit();
         Ok(Some(taken))
@@ -399,7 +399,7 @@ impl Database {
 
 /// The rows that a write set changes, change-log records among them.
 fn rows_of(write_set: WriteSet, appending: &mut Appending) -> Result<Vec<Row>, StoreError> {
-    let WriteSet { puts, deletes, appends } = write_set;
+    let WriteSet { puts, deletes, appends, now_us: _ } = write_set;
     let mut rows: Vec<Row> = Vec::with_capacity(puts.len() + deletes.len() + appends.len());
     for (key, value) in puts {
         rows.push((layout::row_key(&key).into(), Some(value.into())));
@@ -408,9 +408,7 @@ fn rows_of(write_set: WriteSet, appending: &mut Appending) -> Result<Vec<Row>, S
         rows.push((layout::row_key(&key).into(), None));
     }
     for (log, record) in appends {
-        if let Some(position) = appending.next(log) {
-            rows.push((layout::record_key(log, position).into(), Some(record.into())));
-        }
+        rows.push((layout::record_key(log, appending.next(log)).into(), Some(record.into())));
     }
     let is_too_long = |(key, value): &Row| {
         key.len() > KEY_BYTES_MAX || value.as_ref().is_some_and(|value| u32::try_from(value.len()).is_err())

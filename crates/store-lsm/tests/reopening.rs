@@ -65,14 +65,14 @@ async fn positions_of_a_trimmed_log_are_not_used_again_after_reopening() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = open(folder.path()).expect("an empty folder opens");
     write(&store, 0..5).await;
-    store.trim_log(LOG, LogPosition(1000)).await.expect("a log is trimmed");
+    store.trim_log(LOG, LogPosition::through(1000)).await.expect("a log is trimmed");
     drop(store);
 
     let store = open(folder.path()).expect("the folder opens");
     assert_eq!(store.read_log(LOG, LogPosition(0), 10).await.expect("a log is read"), []);
     write(&store, 5..6).await;
     let records = store.read_log(LOG, LogPosition(0), 10).await.expect("a log is read");
-    assert_eq!(records, [(LogPosition(6), bytes::Bytes::from("record 5"))]);
+    assert_eq!(records, [(LogPosition::new(6, 0), bytes::Bytes::from("record 5"))]);
 }
 
 /// Enough to fill several write buffers, so that tables, flushes and new journals take part too.

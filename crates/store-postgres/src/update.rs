@@ -9,11 +9,10 @@
 //! A transaction that PostgreSQL aborts in favour of another (40001, 40P01) starts over at 2. Updates
 //! never cause that; other programs, and other databases that speak the protocol, may.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use store::{Decide, Key, StoreError, WriteSet};
+use store::{Decide, Key, LogPosition, StoreError, WriteSet};
 use tokio_postgres::Statement;
 
 use crate::connection::Lease;
@@ -34,17 +33,26 @@ const DELETE: &str = "
     USING unnest($1::bigint[], $2::bytea[], $3::bytea[]) AS named(space, partition, sort)
     WHERE gone.space = named.space AND gone.partition = named.partition AND gone.sort = named.sort";
 
-/// Adds the number of new records ($2) to the counters of the logs ($1), which locks the counters, and
-/// stores each record ($5) of a log ($3) at the new end minus $4.
+/// Locks the logs ($1) of an update until it is committed.
+const LOCK_LOGS: &str = "
+    INSERT INTO lodestone_log (log, last) SELECT log, 0 FROM unnest($1::bigint[]) AS named(log)
+    ON CONFLICT (log) DO UPDATE SET last = lodestone_log.last";
+
+/// Stores each record ($5) of a log ($3) with its number in the commit ($4) at the time of the commit: $2, or
+/// just after the end of each of its logs ($1), which [`LOCK_LOGS`] has locked.
 const APPEND: &str = "
-    WITH counter AS (
-        INSERT INTO lodestone_log (log, last) SELECT * FROM unnest($1::bigint[], $2::bigint[])
-        ON CONFLICT (log) DO UPDATE SET last = lodestone_log.last + excluded.last
-        RETURNING log, last)
-    INSERT INTO lodestone_record (log, position, record)
-    SELECT fresh.log, counter.last - fresh.below, fresh.record
-    FROM unnest($3::bigint[], $4::bigint[], $5::bytea[]) AS fresh(log, below, record)
-    JOIN counter ON counter.log = fresh.log";
+    WITH commit AS (
+        SELECT greatest($2::bigint, max((last >> 11) + 1)) << 11 AS start FROM lodestone_log WHERE log = ANY($1)),
+    fresh AS (
+        SELECT fresh.log, commit.start | fresh.number AS position, fresh.record
+        FROM unnest($3::bigint[], $4::bigint[], $5::bytea[]) AS fresh(log, number, record), commit),
+    ends AS (
+        UPDATE lodestone_log SET last = fresh_end.last
+        FROM (SELECT log, max(position) AS last FROM fresh GROUP BY log) AS fresh_end
+        WHERE lodestone_log.log = fresh_end.log)
+    INSERT INTO lodestone_record (log, position, record) SELECT log, position, record FROM fresh";
+/// The literal in [`APPEND`].
+const _: () = assert!(LogPosition::NUMBER_BITS == 11);
 
 /// With the pauses below, 1.3 s at most: 10 × (1 + 2 + 4 + 8 + 16) + 4 × 250 ms.
 const ATTEMPTS_MAX: u32 = 10;
@@ -159,6 +167,7 @@ struct Statements {
     get: Statement,
     put: Statement,
     delete: Statement,
+    lock_logs: Statement,
     append: Statement,
 }
 
@@ -169,6 +178,7 @@ impl Statements {
             get: connection.prepare_cached(read::GET).await?,
             put: connection.prepare_cached(PUT).await?,
             delete: connection.prepare_cached(DELETE).await?,
+            lock_logs: connection.prepare_cached(LOCK_LOGS).await?,
             append: connection.prepare_cached(APPEND).await?,
         })
     }
@@ -235,45 +245,46 @@ impl Statements {
             return Ok(());
         }
         let appends = AppendColumns::of(write_set);
-        connection
-            .execute(
-                &self.append,
-                &[&appends.counters, &appends.counts, &appends.logs, &appends.below, &appends.records],
-            )
-            .await?;
+        let now_us = i64::try_from(write_set.now_us).unwrap_or(0);
+        let (locked, appended) = tokio::join!(
+            biased;
+            async { connection.execute(&self.lock_logs, &[&appends.locked]).await },
+            async {
+                connection
+                    .execute(
+                        &self.append,
+                        &[&appends.locked, &now_us, &appends.logs, &appends.numbers, &appends.records],
+                    )
+                    .await
+            },
+        );
+        locked?;
+        appended?;
         Ok(())
     }
 }
 
 /// The appends of a write set as the parameters of [`APPEND`].
 struct AppendColumns<'a> {
-    /// Ascending: every update locks counters in this order.
-    counters: Vec<i64>,
-    counts: Vec<i64>,
+    /// Ascending: every update locks logs in this order.
+    locked: Vec<i64>,
     logs: Vec<i64>,
-    /// How far each record lies below the new end of its log.
-    below: Vec<i64>,
+    /// The number of each record in its commit.
+    numbers: Vec<i64>,
     records: Vec<&'a [u8]>,
 }
 
 impl<'a> AppendColumns<'a> {
     fn of(write_set: &'a WriteSet) -> Self {
-        let mut counts = BTreeMap::<i64, i64>::new();
-        for (log, _) in &write_set.appends {
-            *counts.entry(log_number(*log)).or_default() += 1;
-        }
-        let mut left = counts.clone();
-        let below = write_set.appends.iter().map(|(log, _)| {
-            let left = left.entry(log_number(*log)).or_default();
-            *left -= 1;
-            *left
-        });
+        let logs: Vec<i64> = write_set.appends.iter().map(|(log, _)| log_number(*log)).collect();
+        let mut locked = logs.clone();
+        locked.sort_unstable();
+        locked.dedup();
         AppendColumns {
-            below: below.collect(),
-            logs: write_set.appends.iter().map(|(log, _)| log_number(*log)).collect(),
+            locked,
+            numbers: (0..).take(logs.len()).collect(),
+            logs,
             records: write_set.appends.iter().map(|(_, record)| record.as_ref()).collect(),
-            counters: counts.keys().copied().collect(),
-            counts: counts.values().copied().collect(),
         }
     }
 }

@@ -12,7 +12,7 @@
 //!   later read with [`Consistency::Latest`].
 //! - Rows, deletes and log records of one [`WriteSet`] become visible together or not at all.
 //! - Positions in a log follow commit order: once a reader has read up to position `n`, no record
-//!   appears at or below `n`.
+//!   appears at or below `n`. The records of one commit have one time in all logs.
 //! - A snapshot holds rows and logs of the same moment: it has the changes of exactly those log
 //!   records that lie at or below its [`Read::log_end`].
 
@@ -66,8 +66,12 @@ pub struct WriteSet {
     pub puts: Vec<(Key, Bytes)>,
     /// Rows to remove.
     pub deletes: Vec<Key>,
-    /// Records for the ends of logs. Records of one log keep this order.
+    /// Records for the ends of logs, at most [`LogPosition::RECORDS_MAX`]. Records of one log keep this
+    /// order.
     pub appends: Vec<(Log, Bytes)>,
+    /// The time of the commit as the caller's clock tells it, in microseconds since 1970. It decides the
+    /// positions of the appended records.
+    pub now_us: u64,
 }
 
 impl WriteSet {
@@ -91,9 +95,41 @@ impl WriteSet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Log(pub u64);
 
-/// A place in a log. The first record of a log is at position 1; 0 is before all records.
+/// A place in a log, which is a time: microseconds since 1970, and then the number of the record in its
+/// commit. All records of one commit have the same time, whatever their logs. It is the time of the
+/// commit, or just after the last record of each of its logs if the clock lags behind one of them. So a
+/// cut through logs at a time never divides a commit. Position 0 is before all records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogPosition(pub u64);
+
+impl LogPosition {
+    /// The bits below the time. Above them, 52 bits of microseconds reach to the year 2112 and leave the
+    /// sign bit of SQL's numbers alone.
+    pub const NUMBER_BITS: u32 = 11;
+    /// The most records of one commit.
+    pub const RECORDS_MAX: usize = 1 << LogPosition::NUMBER_BITS;
+
+    /// The position of the record with this number in the commit at this time.
+    pub fn new(time_us: u64, number: usize) -> LogPosition {
+        assert!(number < LogPosition::RECORDS_MAX, "a commit has at most {} records", Self::RECORDS_MAX);
+        LogPosition(time_us << LogPosition::NUMBER_BITS | number as u64)
+    }
+
+    /// The last position of this time: whatever lies after it was committed later.
+    pub fn through(time_us: u64) -> LogPosition {
+        LogPosition::new(time_us, LogPosition::RECORDS_MAX - 1)
+    }
+
+    /// The time of its commit.
+    pub fn time_us(self) -> u64 {
+        self.0 >> LogPosition::NUMBER_BITS
+    }
+
+    /// The time of a commit whose logs end at these positions.
+    pub fn commit_time_us(now_us: u64, ends: impl IntoIterator<Item = LogPosition>) -> u64 {
+        ends.into_iter().map(|end| end.time_us() + 1).fold(now_us, u64::max)
+    }
+}
 
 /// Reading rows and logs, from the live store or from a snapshot.
 #[async_trait]

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use imbl::{OrdMap, Vector};
+use imbl::OrdMap;
 use parking_lot::{Mutex, RwLock};
 
 use crate::{
@@ -53,11 +53,11 @@ struct SharedPosition {
     sort: Bytes,
 }
 
-/// The records of one log that were not trimmed. The first is at position `trimmed` + 1.
+/// The records of one log that were not trimmed, and the position of the last one ever appended.
 #[derive(Clone, Default)]
 struct Records {
-    trimmed: u64,
-    kept: Vector<Bytes>,
+    end: LogPosition,
+    kept: OrdMap<LogPosition, Bytes>,
 }
 
 impl MemoryStore {
@@ -207,8 +207,10 @@ impl Contents {
                 rows.remove(&SharedPosition::from(key.position));
             }
         }
-        for (log, record) in write_set.appends {
-            self.logs.entry(log).or_default().kept.push_back(record);
+        let ends = write_set.appends.iter().map(|(log, _)| self.log_end(*log));
+        let time_us = LogPosition::commit_time_us(write_set.now_us, ends);
+        for (number, (log, record)) in write_set.appends.into_iter().enumerate() {
+            self.logs.entry(log).or_default().append(LogPosition::new(time_us, number), record);
         }
     }
 
@@ -217,7 +219,7 @@ impl Contents {
     }
 
     fn log_end(&self, log: Log) -> LogPosition {
-        self.logs.get(&log).map_or(LogPosition(0), Records::end)
+        self.logs.get(&log).map_or(LogPosition(0), |records| records.end)
     }
 }
 
@@ -260,22 +262,18 @@ impl From<Position> for SharedPosition {
 }
 
 impl Records {
+    fn append(&mut self, position: LogPosition, record: Bytes) {
+        self.kept.insert(position, record);
+        self.end = position;
+    }
+
     fn read(&self, after: LogPosition, limit: usize) -> Vec<(LogPosition, Bytes)> {
-        let skipped = usize::try_from(after.0.saturating_sub(self.trimmed)).unwrap_or(usize::MAX);
-        let first = self.trimmed.max(after.0).saturating_add(1);
-        let records = self.kept.skip(skipped.min(self.kept.len()));
-        (first..).zip(records).take(limit).map(|(position, record)| (LogPosition(position), record)).collect()
+        let records = self.kept.range((Bound::Excluded(after), Bound::Unbounded));
+        records.take(limit).map(|(position, record)| (*position, record.clone())).collect()
     }
 
-    fn end(&self) -> LogPosition {
-        LogPosition(self.trimmed + self.kept.len() as u64)
-    }
-
-    /// Trimming past the last record does not move the position of the next one.
     fn trim(&mut self, through: LogPosition) {
-        let reached = usize::try_from(through.0.saturating_sub(self.trimmed)).unwrap_or(usize::MAX);
-        let count = reached.min(self.kept.len());
-        self.kept = self.kept.split_off(count);
-        self.trimmed += count as u64;
+        let (_, _, later) = self.kept.split_lookup(&through);
+        self.kept = later;
     }
 }

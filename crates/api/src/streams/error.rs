@@ -36,4 +36,19 @@ impl Error {
     pub fn record_trimmed() -> Error {
         Error::new(ErrorKind::TrimmedDataAccess, "The data you are trying to access has been trimmed")
     }
+
+    /// A sequence number that is none of the shard's.
+    pub fn sequence_number_invalid(number: &str) -> Error {
+        Error::validation(format!("Invalid SequenceNumber: {number} is not in the shard"))
+    }
+
+    /// The request would switch on what is on.
+    pub fn stream_already_enabled(table: &str) -> Error {
+        Error::validation(format!("Table already has an enabled stream: TableName: {table}"))
+    }
+
+    /// The request would switch off what is off.
+    pub fn stream_already_disabled(table: &str) -> Error {
+        Error::validation(format!("Table has no stream to disable: TableName: {table}"))
+    }
 }

@@ -3,12 +3,14 @@
 use api::{BillingMode as Mode, CreateTableInput, CreateTableOutput, Error, TableStatus};
 
 use super::description::description;
+use super::stream_specification::{self, Moment};
 use super::{policy, schema, unserved};
 use crate::catalog::CreateError;
 use crate::table::{
     Billing, BillingMode, NewTable, OnDemandMax, ResourcePolicy, Table, TableState, WarmThroughput,
 };
 use crate::{Caller, Engine, fault};
+use store::Space;
 
 pub async fn run(
     engine: &Engine,
@@ -22,7 +24,16 @@ pub async fn run(
     let id = uuid(engine.environment.random());
     let state = engine.passing_state(TableState::Creating);
     let new = NewTable { state, ..new_table(&input, now)? };
-    let make = move |space| Table::new(namespace.clone(), new.clone(), space, id.clone(), now);
+    let view = stream_specification::of_new_table(input.stream_specification.as_ref())?;
+    let (now_us, shards) = (engine.clock.now_us(&*engine.environment), engine.options.stream_shards);
+    let make = move |space| {
+        let mut table = Table::new(namespace.clone(), new.clone(), space, id.clone(), now);
+        if let Some(view) = view {
+            let moment = Moment { now_ms: now, now_us, shards, unused: Space(table.numbers_end()) };
+            stream_specification::switch_on(&mut table, view, &moment);
+        }
+        table
+    };
     let table = engine.catalog.create(&caller.namespace, &name, make).await.map_err(|error| match error {
         CreateError::Exists => Error::table_exists(&name),
         CreateError::Store(error) => fault::of_store(error),
@@ -74,7 +85,7 @@ fn new_table(input: &CreateTableInput, now: u64) -> Result<NewTable, Error> {
 }
 
 /// A version 4 UUID from 128 random bits.
-fn uuid(random: u128) -> String {
+pub fn uuid(random: u128) -> String {
     let bits = (random & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
     let hex = format!("{bits:032x}");
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])

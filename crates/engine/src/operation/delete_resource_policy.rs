@@ -21,7 +21,7 @@ pub async fn run(
     let table = policy::table(engine, caller, &arn)?;
     let (now, revision) = (engine.environment.now_ms(), Arc::new(Mutex::new(None)));
     let removed = revision.clone();
-    let delete = move |table: &mut Table| {
+    let delete = move |table: &mut Table, _| {
         policy::check_revision(table, input.expected_revision_id.as_deref())?;
         *removed.lock() = policy::current_revision(table).map(str::to_owned);
         if table.policy.is_some() {

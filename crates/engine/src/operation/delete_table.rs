@@ -6,6 +6,7 @@ use api::{DeleteTableInput, DeleteTableOutput, Error};
 use super::description::deleted;
 use crate::table::{IndexState, Table, TableState};
 use crate::{Caller, Engine};
+use store::Space;
 
 pub async fn run(
     engine: &Engine,
@@ -28,12 +29,15 @@ pub async fn run(
 }
 
 /// Makes the table DELETING, or says why it cannot be deleted.
-fn delete(table: &mut Table) -> Result<(), Error> {
+fn delete(table: &mut Table, _: Space) -> Result<(), Error> {
     if table.deletion_protection {
         return Err(Error::deletion_protected());
     }
     if table.indexes.iter().any(|index| index.state != IndexState::Active) {
         return Err(Error::index_changes_under_way());
+    }
+    if !table.copies.is_empty() {
+        return Err(Error::table_being_copied(&table.name));
     }
     table.state = TableState::Deleting;
     Ok(())

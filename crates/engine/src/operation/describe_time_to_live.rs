@@ -16,6 +16,7 @@ pub async fn run(
         .find(caller, &input.table_name)?
         .ok_or_else(|| Error::resource_not_found_table(&input.table_name))?;
     let status = match table.time_to_live {
+        Some(_) if table.expiry.is_some_and(|expiry| !expiry.is_filled) => TimeToLiveStatus::Enabling,
         Some(_) => TimeToLiveStatus::Enabled,
         None => TimeToLiveStatus::Disabled,
     };

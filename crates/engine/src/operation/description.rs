@@ -4,17 +4,17 @@ use api::{
     AttributeDefinition, BillingMode as Mode, BillingModeSummary, GlobalSecondaryIndexDescription,
     GlobalSecondaryIndexWarmThroughputDescription, IndexStatus, KeySchemaElement, KeyType,
     LocalSecondaryIndexDescription, OnDemandThroughput, ProjectionType, ProvisionedThroughputDescription,
-    SSEDescription, SSEStatus, SSEType, ScalarAttributeType, TableClass, TableClassSummary, TableDescription,
-    TableStatus, TableWarmThroughputDescription,
+    RestoreSummary, SSEDescription, SSEStatus, SSEType, ScalarAttributeType, StreamSpecification, TableClass,
+    TableClassSummary, TableDescription, TableStatus, TableWarmThroughputDescription,
 };
 use item::Type;
 
-use crate::Namespace;
 use crate::catalog::LiveTable;
 use crate::table::{
     Billing, BillingMode, Encryption, Index, IndexState, KeyAttribute, KeySchema, OnDemandMax, Projection,
-    Scope, Table, TableState, WarmThroughput,
+    Restore, Scope, Table, TableState, WarmThroughput,
 };
+use crate::{Namespace, stream};
 
 /// The description of a table that is being deleted: it has no schema.
 pub fn deleted(table: &LiveTable) -> TableDescription {
@@ -57,6 +57,13 @@ pub fn description(table: &LiveTable, status: TableStatus) -> TableDescription {
         table_class_summary: table_class(table),
         deletion_protection_enabled: Some(table.deletion_protection),
         sse_description: table.encryption.as_ref().map(|encryption| sse(table, encryption)),
+        stream_specification: table
+            .stream
+            .as_ref()
+            .map(|stream| StreamSpecification { stream_enabled: true, stream_view_type: Some(stream.view) }),
+        latest_stream_label: table.last_stream_ms.map(stream::iso_8601_ms),
+        latest_stream_arn: table.last_stream_ms.map(|ms| table.stream_arn(ms)),
+        restore_summary: table.restore.as_ref().map(restore_summary),
         item_count: Some(size.items),
         table_size_bytes: Some(size.bytes),
         local_secondary_indexes: listed(table, Scope::Local, local_index),
@@ -64,6 +71,15 @@ pub fn description(table: &LiveTable, status: TableStatus) -> TableDescription {
             global_index(table, index, status)
         }),
         ..TableDescription::default()
+    }
+}
+
+fn restore_summary(restore: &Restore) -> RestoreSummary {
+    RestoreSummary {
+        source_table_arn: Some(restore.source_table_arn.clone()),
+        source_backup_arn: restore.source_backup_arn.clone(),
+        restore_date_time: restore.time_us as f64 / 1e6,
+        restore_in_progress: true,
     }
 }
 
@@ -120,7 +136,7 @@ fn global_index(table: &LiveTable, index: &Index, status: TableStatus) -> Global
     }
 }
 
-fn projection(projection: &Projection) -> api::Projection {
+pub fn projection(projection: &Projection) -> api::Projection {
     let (kind, names) = match projection {
         Projection::KeysOnly => (ProjectionType::KeysOnly, None),
         Projection::Include(names) => (ProjectionType::Include, Some(names.clone())),
@@ -140,7 +156,7 @@ fn definition(attribute: &KeyAttribute) -> AttributeDefinition {
     }
 }
 
-fn key_schema(keys: &KeySchema) -> Vec<KeySchemaElement> {
+pub fn key_schema(keys: &KeySchema) -> Vec<KeySchemaElement> {
     let element = |attribute: &KeyAttribute, key_type| KeySchemaElement {
         attribute_name: attribute.name.clone(),
         key_type,

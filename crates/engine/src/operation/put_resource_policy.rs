@@ -16,7 +16,7 @@ pub async fn run(
     let arn = input.resource_arn.clone();
     let table = policy::table(engine, caller, &arn)?;
     let now = engine.environment.now_ms();
-    let put = move |table: &mut Table| {
+    let put = move |table: &mut Table, _| {
         policy::check_revision(table, input.expected_revision_id.as_deref())?;
         // The same policy again is no new revision.
         let current = table.policy.as_ref();

@@ -1,14 +1,10 @@
 //! What CreateTable and UpdateTable may ask for and Lodestone does not serve yet. It is refused, so that nobody
 //! relies on it. To serve something, remove its line here.
-//!
-//! Streams alone are ignored, with a warning: many models and templates ask for one, and they must be
-//! applicable until streams are served.
 
-use api::{CreateTableInput, Error, StreamSpecification, UpdateTableInput};
+use api::{CreateTableInput, Error, UpdateTableInput};
 
 /// Refuses a CreateTable request that needs what is not served.
 pub fn check_create_table(input: &CreateTableInput) -> Result<(), Error> {
-    warn_of_stream(&input.table_name, input.stream_specification.as_ref());
     refuse(&[
         ("GlobalTableSourceArn", input.global_table_source_arn.is_some()),
         ("VectorIndexes", input.vector_indexes.is_some()),
@@ -17,7 +13,6 @@ pub fn check_create_table(input: &CreateTableInput) -> Result<(), Error> {
 
 /// Refuses an UpdateTable request that needs what is not served.
 pub fn check_update_table(input: &UpdateTableInput) -> Result<(), Error> {
-    warn_of_stream(&input.table_name, input.stream_specification.as_ref());
     refuse(&[
         ("ReplicaUpdates", input.replica_updates.is_some()),
         ("GlobalTableWitnessUpdates", input.global_table_witness_updates.is_some()),
@@ -30,10 +25,4 @@ pub fn check_update_table(input: &UpdateTableInput) -> Result<(), Error> {
 fn refuse(members: &[(&str, bool)]) -> Result<(), Error> {
     let Some((member, _)) = members.iter().find(|(_, asked)| *asked) else { return Ok(()) };
     Err(Error::validation(format!("Lodestone does not serve {member} yet. Leave it out of the request.")))
-}
-
-fn warn_of_stream(table: &str, stream: Option<&StreamSpecification>) {
-    if stream.is_some_and(|stream| stream.stream_enabled) {
-        tracing::warn!(table, "streams are not served yet: the table has none");
-    }
 }

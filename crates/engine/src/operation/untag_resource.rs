@@ -9,7 +9,7 @@ pub async fn run(engine: &Engine, caller: &Caller, input: UntagResourceInput) ->
     input.check()?;
     let arn = input.resource_arn.clone();
     let table = engine.find(caller, &arn)?.ok_or_else(|| Error::resource_not_found_arn(&arn))?;
-    let untag = move |table: &mut Table| {
+    let untag = move |table: &mut Table, _| {
         table.tags.retain(|key, _| !input.tag_keys.contains(key));
         Ok(())
     };

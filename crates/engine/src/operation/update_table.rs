@@ -8,6 +8,7 @@ use api::{
 };
 
 use super::description::description;
+use super::stream_specification::{self, Moment};
 use super::{schema, unserved};
 use crate::table::{Billing, BillingMode, Index, IndexState, KeyAttribute, Table, TableState, Throughput};
 use crate::{Caller, Engine, fault};
@@ -24,9 +25,19 @@ pub async fn run(
     unserved::check_update_table(&input)?;
     let (now, state) = (engine.environment.now_ms(), engine.passing_state(TableState::Updating));
     let begun = input.global_secondary_index_updates.iter().flatten().find_map(begun).map(str::to_owned);
+    let (clock, environment, shards) =
+        (engine.clock.clone(), engine.environment.clone(), engine.options.stream_shards);
+    let switches_stream = input.stream_specification.is_some();
     let change = move |table: &Table, space| {
         table.check_active()?;
         let mut table = changed(table, &input, space, now)?;
+        if let Some(specification) = &input.stream_specification {
+            let now_us = clock.now_us(&*environment);
+            let moment =
+                Moment { now_ms: now, now_us, shards, unused: Space(table.numbers_end().max(space.0)) };
+            stream_specification::update(&mut table, specification, &moment)?;
+            clock.pass(now_us);
+        }
         table.state = state;
         Ok::<_, Error>(table)
     };
@@ -34,6 +45,10 @@ pub async fn run(
     let table = changed.map_err(fault::of_store)?.ok_or(not_found)??;
     if let Some(index) = begun.and_then(|name| table.index(&name)) {
         engine.start_index_change(&table, index);
+    }
+    if switches_stream {
+        // Writes that do not know of the change have ended when it is answered.
+        table.wait_for_writes().await;
     }
     engine.leave_state(&table).await;
     Ok(UpdateTableOutput { table_description: Some(description(&table, TableStatus::Updating)) })

@@ -2,8 +2,10 @@
 
 use api::{Error, TimeToLiveSpecification, UpdateTimeToLiveInput, UpdateTimeToLiveOutput};
 
-use crate::table::Table;
+use crate::clearing::Clearing;
+use crate::table::{Expiry, Table};
 use crate::{Caller, Engine};
+use store::Space;
 
 pub async fn run(
     engine: &Engine,
@@ -14,12 +16,18 @@ pub async fn run(
     let not_found = Error::resource_not_found_table(&input.table_name);
     let Some(table) = engine.find(caller, &input.table_name)? else { return Err(not_found) };
     let specification = input.time_to_live_specification.clone();
-    let update = move |table: &mut Table| {
+    let update = move |table: &mut Table, unused: Space| {
         let TimeToLiveSpecification { enabled, attribute_name } = &input.time_to_live_specification;
         table.time_to_live = changed(table.time_to_live.as_deref(), *enabled, attribute_name)?;
+        table.expiry = table.time_to_live.is_some().then(|| Expiry::new(unused));
         Ok(())
     };
-    engine.change_table(&table, update).await?.ok_or(not_found)?;
+    let before = table;
+    let table = engine.change_table(&before, update).await?.ok_or(not_found)?;
+    engine.start_expiry_fill(&table);
+    if let Some(expiry) = before.expiry {
+        engine.background.start(Clearing::of_part(engine.catalog.clone(), before.clone(), expiry.space()));
+    }
     Ok(UpdateTimeToLiveOutput { time_to_live_specification: Some(specification) })
 }
 

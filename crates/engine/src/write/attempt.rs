@@ -20,10 +20,10 @@ use super::companion::{self, Companion, Stop};
 use super::decide::{Question, Refusal};
 use super::outcome::Outcome;
 use super::plan::Plan;
-use crate::Engine;
 use crate::admission::Target;
 use crate::catalog::LiveTable;
 use crate::idempotency::{Earlier, Token};
+use crate::shared::Core;
 
 /// What came of an attempt.
 pub enum Attempted {
@@ -37,14 +37,15 @@ pub enum Attempted {
 /// Carries out plans for distinct items in one commit: all of them, or none. Each unit of a table counts
 /// `factor` times.
 pub async fn attempt(
-    engine: &Engine,
+    engine: &Core,
     plans: &mut [Plan],
     token: Option<&Token>,
     factor: f64,
 ) -> Result<Attempted, Failure> {
     let _gates = enter(engine, plans).await?;
     let plans = &*plans;
-    let companions = companion::of(plans, token, engine.options.item_collection_bytes_max);
+    let now_us = || engine.clock.now_us(&*engine.environment);
+    let companions = companion::of(plans, token, engine.options.item_collection_bytes_max, now_us);
     let keys = keys(plans, &companions);
     debug_assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len(), "keys are distinct");
     let reservation = engine.reserve(least_charges(plans, factor));
@@ -74,6 +75,10 @@ pub async fn attempt(
     if results.iter().all(Result::is_ok) {
         reservation.settle(charges(plans, &results, factor));
         adjustment.settle(&results);
+        plans
+            .iter()
+            .filter(|plan| plan.table.log.is_open())
+            .for_each(|plan| plan.table.changed.notify_waiters());
     } else {
         adjustment.settle(&[]);
     }
@@ -83,7 +88,7 @@ pub async fn attempt(
 /// Keeps the tables of the plans as they are: whoever drops or replaces one waits until the guards are
 /// dropped. Plans made on a table that has been replaced in the meantime go on with its successor. The
 /// gates are entered in one order, so that two writes over several tables can't wait for each other.
-async fn enter(engine: &Engine, plans: &mut [Plan]) -> Result<Vec<OwnedRwLockReadGuard<()>>, Failure> {
+async fn enter(engine: &Core, plans: &mut [Plan]) -> Result<Vec<OwnedRwLockReadGuard<()>>, Failure> {
     engine.check_writable().map_err(Failure::Store)?;
     let mut tables: Vec<Arc<LiveTable>> = plans.iter().map(|plan| plan.table.clone()).collect();
     tables.sort_by_key(|table| table.space());

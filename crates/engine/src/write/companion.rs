@@ -9,7 +9,9 @@ use store::{Key, StoreError};
 
 use super::decide::Draft;
 use super::plan::Plan;
+use crate::change::Changes;
 use crate::collection::Collections;
+use crate::expiry::ExpiryTimes;
 use crate::idempotency::{Earlier, Token};
 
 /// Further rows and records of a commit.
@@ -38,9 +40,12 @@ pub fn of<'a>(
     plans: &[Plan],
     token: Option<&'a Token>,
     collection_bytes_max: u64,
+    now_us: impl FnOnce() -> u64,
 ) -> Vec<Box<dyn Companion + 'a>> {
     let token = token.map(|token| Box::new(token) as Box<dyn Companion + 'a>);
     let collections = Collections::of(plans, collection_bytes_max);
     let collections = collections.map(|collections| Box::new(collections) as Box<dyn Companion + 'a>);
-    token.into_iter().chain(collections).collect()
+    let expiry = ExpiryTimes::of(plans).map(|expiry| Box::new(expiry) as Box<dyn Companion + 'a>);
+    let changes = Changes::of(plans, now_us).map(|changes| Box::new(changes) as Box<dyn Companion + 'a>);
+    token.into_iter().chain(collections).chain(expiry).chain(changes).collect()
 }

@@ -17,6 +17,7 @@ use super::companion::{Companion, Stop};
 use super::outcome::{IndexOutcome, Outcome};
 use super::plan::{Change, Plan};
 use crate::admission::{Headroom, Throttled};
+use crate::expiry;
 use crate::index::{self, Difference, IndexKeyError};
 use crate::sizes::Size;
 
@@ -139,6 +140,7 @@ fn decide_item(plan: &Plan, row: Option<Bytes>, writes: &mut WriteSet) -> Result
         Change::Insert(_) if old.is_some() => return Err(Refusal::Exists),
         Change::Put(item) | Change::Insert(item) => Some(item.clone()),
         Change::Delete => None,
+        Change::Expire { now_s } => old.as_ref().and_then(|old| expiry::expire(&plan.table, old, *now_s)),
         Change::Update { update, key_attributes } => apply_update(update, old.as_ref(), key_attributes)?,
     };
     let mut outcome = Outcome::of(old, new);

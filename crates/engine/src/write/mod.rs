@@ -23,14 +23,14 @@ use capacity::TRANSACTION_FACTOR;
 use futures_util::future::join_all;
 use store::{Key, StoreError};
 
-use crate::Engine;
 use crate::idempotency::{Earlier, Token};
+use crate::shared::Core;
 use crate::transaction::BeginError;
 use attempt::{Attempted, attempt};
 
 pub use decide::Refusal;
 pub use outcome::Outcome;
-pub use plan::{Change, Plan};
+pub use plan::{Change, Origin, Plan};
 
 /// What a write outside of a transaction pays for each unit of its table.
 pub const PLAIN_FACTOR: f64 = 1.0;
@@ -75,7 +75,7 @@ pub enum Transacted {
 }
 
 /// Carries out one plan.
-pub async fn apply(engine: &Engine, plan: &mut Plan) -> Result<Outcome, WriteError> {
+pub async fn apply(engine: &Core, plan: &mut Plan) -> Result<Outcome, WriteError> {
     if is_in_transaction(engine, plan) {
         return Err(WriteError::Refused(Refusal::TransactionConflict));
     }
@@ -91,7 +91,7 @@ pub async fn apply(engine: &Engine, plan: &mut Plan) -> Result<Outcome, WriteErr
 /// Carries out plans for distinct items, each by itself. Usually all succeed, and one commit does for all of
 /// them; if any would fail, each gets a commit of its own. The outer error is that of all of them.
 pub async fn apply_each(
-    engine: &Engine,
+    engine: &Core,
     plans: &mut [Plan],
 ) -> Result<Vec<Result<Outcome, WriteError>>, Failure> {
     if !plans.iter().any(|plan| is_in_transaction(engine, plan))
@@ -107,7 +107,7 @@ pub async fn apply_each(
 /// Carries out plans for distinct items together: all of them, or none. With a token, they are carried out
 /// once.
 pub async fn transact(
-    engine: &Engine,
+    engine: &Core,
     plans: &mut [Plan],
     token: Option<&Token>,
 ) -> Result<Transacted, TransactError> {
@@ -128,7 +128,7 @@ pub async fn transact(
     }
 }
 
-fn is_in_transaction(engine: &Engine, plan: &Plan) -> bool {
+fn is_in_transaction(engine: &Core, plan: &Plan) -> bool {
     plan.origin.meets_transactions() && engine.transactions.hold(&plan.key)
 }
 

@@ -33,6 +33,10 @@ pub enum Change {
         /// What the update starts from if there is no item yet.
         key_attributes: Item,
     },
+    /// Deletes the item if its time to live was over at this time, in seconds since 1970.
+    Expire {
+        now_s: u64,
+    },
     /// Changes nothing: only the condition counts.
     Check,
 }
@@ -40,7 +44,6 @@ pub enum Change {
 /// Who asks for a write. What a write of each origin need not do is decided by the methods here and nowhere
 /// else. The size limit of items and the checks of index keys hold for every origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(test), expect(dead_code, reason = "so far every write comes from a client"))]
 pub enum Origin {
     /// A request of a client.
     Client,
@@ -55,6 +58,23 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// Its number in change records.
+    pub fn code(self) -> u8 {
+        match self {
+            Origin::Client => 0,
+            Origin::Expiry => 1,
+            Origin::Restore => 2,
+            Origin::Import => 3,
+            Origin::Replica => 4,
+        }
+    }
+
+    /// The inverse of [`Origin::code`].
+    pub fn from_code(code: u8) -> Option<Origin> {
+        let all = [Origin::Client, Origin::Expiry, Origin::Restore, Origin::Import, Origin::Replica];
+        all.into_iter().find(|origin| origin.code() == code)
+    }
+
     /// Whether the write uses the table's throughput and is refused if none is left. Expiry, restore and
     /// import are free at DynamoDB; a replica's write was admitted in the Region that it comes from, and
     /// can't be refused any more.
@@ -100,7 +120,7 @@ impl Plan {
     pub fn table_units_min(&self) -> f64 {
         let new_bytes = match &self.change {
             Change::Put(item) | Change::Insert(item) => Some(item.size_bytes()),
-            Change::Delete | Change::Update { .. } | Change::Check => None,
+            Change::Delete | Change::Update { .. } | Change::Expire { .. } | Change::Check => None,
         };
         capacity::write_units(None, new_bytes)
     }

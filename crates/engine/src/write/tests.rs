@@ -11,10 +11,9 @@ use store::{Consistency, WriteSet};
 
 use super::companion;
 use super::decide::Question;
-use super::plan::Origin;
 use super::*;
 use crate::admission::{Headroom, Target};
-use crate::{Caller, Environment};
+use crate::{Caller, Engine, Environment};
 
 const ORIGINS: [Origin; 5] =
     [Origin::Client, Origin::Expiry, Origin::Restore, Origin::Import, Origin::Replica];
@@ -159,7 +158,7 @@ async fn only_clients_are_refused_while_a_transaction_is_under_way() {
 async fn a_decision_made_again_is_the_same() {
     let engine = database().await;
     let plans: Vec<Plan> = ["a", "b"].map(|p| put(&engine, Origin::Client, item(p, [("g", text(3))]))).into();
-    let companions = companion::of(&plans, None, 1000);
+    let companions = companion::of(&plans, None, 1000, || 0);
     let reservation = engine.reserve([(&*plans[0].table, Target::of_key(&plans[0].key), 1.0)]);
     let question =
         Question { plans: &plans, companions: &companions, headroom: reservation.headroom(), factor: 1.0 };
@@ -176,7 +175,7 @@ async fn only_tables_with_local_indexes_have_collections() {
     let engine = database().await;
     for (table, companions) in [("Table", 1), ("Plain", 0)] {
         let plan = put_into(&engine, table, Origin::Client, item("a", []));
-        assert_eq!(companion::of(&[plan], None, 1000).len(), companions, "{table}");
+        assert_eq!(companion::of(&[plan], None, 1000, || 0).len(), companions, "{table}");
     }
 }
 
@@ -198,7 +197,7 @@ async fn one_refusal_leaves_nothing_to_write() {
 async fn a_companion_that_cannot_be_read_fails_the_write() {
     let engine = database().await;
     let mut plan = put(&engine, Origin::Client, item("a", []));
-    let companions = companion::of(std::slice::from_ref(&plan), None, 1000);
+    let companions = companion::of(std::slice::from_ref(&plan), None, 1000, || 0);
     let size = companions[0].keys()[0].clone();
     drop(companions);
     let damage = || WriteSet { puts: vec![(size.clone(), "?".into())], ..WriteSet::default() };

@@ -173,7 +173,7 @@ impl Run {
         }
         let records = store.records(LOG, LogPosition(0)).map_err(|error| error.to_string())?;
         let right = records.iter().enumerate().all(|(place, (position, record))| {
-            position.0 == place as u64 + 1 && record[..] == (place as u64).to_be_bytes()
+            *position == LogPosition::new(place as u64 + 1, 0) && record[..] == (place as u64).to_be_bytes()
         });
         if records.len() != commits || !right {
             return Err(format!("the change log has {} records after {commits} commits", records.len()));

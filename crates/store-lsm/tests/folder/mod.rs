@@ -43,7 +43,7 @@ pub async fn count(store: &LsmStore) -> u64 {
     }
     let records = store.read_log(LOG, LogPosition(0), usize::MAX).await.expect("a log is read");
     let expected: Vec<(LogPosition, Bytes)> = (0..count as u64)
-        .map(|number| (LogPosition(number + 1), Bytes::from(format!("record {number}"))))
+        .map(|number| (LogPosition::new(number + 1, 0), Bytes::from(format!("record {number}"))))
         .collect();
     assert_eq!(records, expected);
     count as u64

@@ -57,6 +57,7 @@ macro_rules! conformance_tests {
             concurrency::rows_and_log_records_of_a_write_set_appear_together;
             logs::records_are_read_in_the_order_of_their_commits;
             logs::logs_do_not_see_each_other;
+            logs::a_position_is_the_time_of_its_commit;
             logs::reading_starts_behind_a_position_and_ends_at_the_limit;
             logs::trimming_forgets_records_but_never_reuses_positions;
             logs::a_log_ends_at_its_last_record_even_if_that_was_trimmed;

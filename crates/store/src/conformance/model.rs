@@ -93,7 +93,12 @@ async fn update(store: &dyn Store, model: &mut Model, chance: &mut Chance, step:
     let mut seen = Vec::new();
     let mut decide = |rows: &[Option<Bytes>]| {
         seen = rows.to_vec();
-        WriteSet { puts: puts.clone(), deletes: deletes.clone(), appends: appends.clone() }
+        WriteSet {
+            puts: puts.clone(),
+            deletes: deletes.clone(),
+            appends: appends.clone(),
+            now_us: u64::from(step),
+        }
     };
     store.update(&keys, &mut decide).await.expect("an update succeeds");
     assert_eq!(seen, expected, "step {step}");

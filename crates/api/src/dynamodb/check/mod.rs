@@ -33,8 +33,11 @@ mod update_item;
 mod update_table;
 
 use crate::dynamodb::{
-    DescribeContinuousBackupsInput, DescribeEndpointsRequest, DescribeLimitsInput, DescribeTimeToLiveInput,
-    ListTablesInput, UpdateTimeToLiveInput,
+    CreateBackupInput, DeleteBackupInput, DescribeBackupInput, DescribeContinuousBackupsInput,
+    DescribeEndpointsRequest, DescribeExportInput, DescribeImportInput, DescribeLimitsInput,
+    DescribeTimeToLiveInput, ExportTableToPointInTimeInput, ImportTableInput, ListBackupsInput,
+    ListExportsInput, ListImportsInput, ListTablesInput, RestoreTableFromBackupInput,
+    RestoreTableToPointInTimeInput, UpdateContinuousBackupsInput, UpdateTimeToLiveInput,
 };
 use crate::violation::{Constraint, Refuse, Violation, Violations};
 use crate::{Error, TableName};
@@ -56,7 +59,20 @@ macro_rules! constraints_only {
 }
 
 constraints_only! {
+    CreateBackupInput,
+    DeleteBackupInput,
+    DescribeBackupInput,
     DescribeContinuousBackupsInput,
+    DescribeExportInput,
+    DescribeImportInput,
+    ExportTableToPointInTimeInput,
+    ImportTableInput,
+    ListBackupsInput,
+    ListExportsInput,
+    ListImportsInput,
+    RestoreTableFromBackupInput,
+    RestoreTableToPointInTimeInput,
+    UpdateContinuousBackupsInput,
     DescribeEndpointsRequest,
     DescribeLimitsInput,
     DescribeTimeToLiveInput,

@@ -1,6 +1,7 @@
 //! DynamoDB's messages, by what they are about. Each text is made in one place: here if the engine needs it,
 //! in `check` if only a check does.
 
+mod backup;
 mod index;
 mod item;
 mod page;

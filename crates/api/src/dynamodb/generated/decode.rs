@@ -15,7 +15,7 @@ pub(crate) fn read_archival_summary(reader: &mut Reader<'_>, at: &Path<'_>) -> D
     while let Some(index) = members.next(reader)? {
         let at = at.member(MEMBERS, index);
         match index {
-            0 => shape.archival_backup_arn = Some(string(reader, &at)?),
+            0 => shape.archival_backup_arn = Some(read_backup_arn(reader, &at)?),
             1 => shape.archival_date_time = Some(double(reader, &at)?),
             _ => shape.archival_reason = Some(string(reader, &at)?),
         }
@@ -85,6 +85,98 @@ pub(crate) fn read_attribute_value_update(
         }
     }
     Ok(shape)
+}
+
+fn read_backup_arn(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 37..=1024, None)
+}
+
+pub(crate) fn read_backup_description(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<BackupDescription> {
+    const MEMBERS: &[&str] = &["BackupDetails", "SourceTableDetails", "SourceTableFeatureDetails"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.BackupDescription", MEMBERS)?;
+    let mut shape = BackupDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.backup_details = Some(read_backup_details(reader, &at)?),
+            1 => shape.source_table_details = Some(read_source_table_details(reader, &at)?),
+            _ => shape.source_table_feature_details = Some(read_source_table_feature_details(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_backup_details(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<BackupDetails> {
+    const MEMBERS: &[&str] = &[
+        "BackupArn",
+        "BackupCreationDateTime",
+        "BackupExpiryDateTime",
+        "BackupName",
+        "BackupSizeBytes",
+        "BackupStatus",
+        "BackupType",
+    ];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.BackupDetails", MEMBERS)?;
+    let mut shape = BackupDetails::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.backup_arn = read_backup_arn(reader, &at)?,
+            1 => shape.backup_creation_date_time = double(reader, &at)?,
+            2 => shape.backup_expiry_date_time = Some(double(reader, &at)?),
+            3 => shape.backup_name = read_backup_name(reader, &at)?,
+            4 => shape.backup_size_bytes = Some(long(reader, &at)?),
+            5 => shape.backup_status = enumeration(reader, &at)?,
+            _ => shape.backup_type = enumeration(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[0, 1, 3, 5, 6]);
+    Ok(shape)
+}
+
+fn read_backup_name(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 3..=255, Some(&pattern::NAME))
+}
+
+fn read_backup_summaries(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<BackupSummary>> {
+    list(reader, at, 0..=usize::MAX, read_backup_summary)
+}
+
+pub(crate) fn read_backup_summary(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<BackupSummary> {
+    const MEMBERS: &[&str] = &[
+        "BackupArn",
+        "BackupCreationDateTime",
+        "BackupExpiryDateTime",
+        "BackupName",
+        "BackupSizeBytes",
+        "BackupStatus",
+        "BackupType",
+        "TableArn",
+        "TableId",
+        "TableName",
+    ];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.BackupSummary", MEMBERS)?;
+    let mut shape = BackupSummary::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.backup_arn = Some(read_backup_arn(reader, &at)?),
+            1 => shape.backup_creation_date_time = Some(double(reader, &at)?),
+            2 => shape.backup_expiry_date_time = Some(double(reader, &at)?),
+            3 => shape.backup_name = Some(read_backup_name(reader, &at)?),
+            4 => shape.backup_size_bytes = Some(long(reader, &at)?),
+            5 => shape.backup_status = Some(enumeration(reader, &at)?),
+            6 => shape.backup_type = Some(enumeration(reader, &at)?),
+            7 => shape.table_arn = Some(table_name(reader, &at)?),
+            8 => shape.table_id = Some(string(reader, &at)?),
+            _ => shape.table_name = Some(read_table_name(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+fn read_backups_input_limit(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<i32> {
+    integer_within(reader, at, 1..=100)
 }
 
 pub(crate) fn read_batch_execute_statement_input(
@@ -332,6 +424,10 @@ fn read_client_request_token(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<
     text(reader, at, 1..=36, None)
 }
 
+fn read_client_token(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 0..=usize::MAX, Some(&pattern::WITHOUT_DOLLAR))
+}
+
 pub(crate) fn read_condition(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Condition> {
     const MEMBERS: &[&str] = &["AttributeValueList", "ComparisonOperator"];
     let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.Condition", MEMBERS)?;
@@ -425,6 +521,35 @@ pub(crate) fn read_continuous_backups_description(
         }
     }
     members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_create_backup_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<CreateBackupInput> {
+    const MEMBERS: &[&str] = &["BackupName", "TableName"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.CreateBackupInput", MEMBERS)?;
+    let mut shape = CreateBackupInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.backup_name = read_backup_name(reader, &at)?,
+            _ => shape.table_name = table_name(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[0, 1]);
+    Ok(shape)
+}
+
+pub(crate) fn read_create_backup_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<CreateBackupOutput> {
+    const MEMBERS: &[&str] = &["BackupDetails"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.CreateBackupOutput", MEMBERS)?;
+    let mut shape = CreateBackupOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.backup_details = Some(read_backup_details(reader, &at)?);
+    }
     Ok(shape)
 }
 
@@ -594,6 +719,32 @@ pub(crate) fn read_create_vector_index_action(
     Ok(shape)
 }
 
+fn read_csv_delimiter(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 1..=1, Some(&pattern::CSV_DELIMITER))
+}
+
+fn read_csv_header(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 1..=65536, Some(&pattern::CSV_HEADER))
+}
+
+fn read_csv_header_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<String>> {
+    list(reader, at, 1..=255, read_csv_header)
+}
+
+pub(crate) fn read_csv_options(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<CsvOptions> {
+    const MEMBERS: &[&str] = &["Delimiter", "HeaderList"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.CsvOptions", MEMBERS)?;
+    let mut shape = CsvOptions::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.delimiter = Some(read_csv_delimiter(reader, &at)?),
+            _ => shape.header_list = Some(read_csv_header_list(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
 pub(crate) fn read_delete(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Delete> {
     const MEMBERS: &[&str] = &[
         "ConditionExpression",
@@ -617,6 +768,32 @@ pub(crate) fn read_delete(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Del
         }
     }
     members.require(reader, at, &[3, 5]);
+    Ok(shape)
+}
+
+pub(crate) fn read_delete_backup_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<DeleteBackupInput> {
+    const MEMBERS: &[&str] = &["BackupArn"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.DeleteBackupInput", MEMBERS)?;
+    let mut shape = DeleteBackupInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.backup_arn = read_backup_arn(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_delete_backup_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DeleteBackupOutput> {
+    const MEMBERS: &[&str] = &["BackupDescription"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.DeleteBackupOutput", MEMBERS)?;
+    let mut shape = DeleteBackupOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.backup_description = Some(read_backup_description(reader, &at)?);
+    }
     Ok(shape)
 }
 
@@ -805,6 +982,35 @@ pub(crate) fn read_delete_vector_index_action(
     Ok(shape)
 }
 
+pub(crate) fn read_describe_backup_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeBackupInput> {
+    const MEMBERS: &[&str] = &["BackupArn"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.DescribeBackupInput", MEMBERS)?;
+    let mut shape = DescribeBackupInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.backup_arn = read_backup_arn(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_describe_backup_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeBackupOutput> {
+    const MEMBERS: &[&str] = &["BackupDescription"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.DescribeBackupOutput", MEMBERS)?;
+    let mut shape = DescribeBackupOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.backup_description = Some(read_backup_description(reader, &at)?);
+    }
+    Ok(shape)
+}
+
 pub(crate) fn read_describe_continuous_backups_input(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -859,6 +1065,65 @@ pub(crate) fn read_describe_endpoints_response(
     while let Some(index) = members.next(reader)? {
         let at = at.member(MEMBERS, index);
         shape.endpoints = read_endpoints(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_describe_export_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeExportInput> {
+    const MEMBERS: &[&str] = &["ExportArn"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.DescribeExportInput", MEMBERS)?;
+    let mut shape = DescribeExportInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.export_arn = read_export_arn(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_describe_export_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeExportOutput> {
+    const MEMBERS: &[&str] = &["ExportDescription"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.DescribeExportOutput", MEMBERS)?;
+    let mut shape = DescribeExportOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.export_description = Some(read_export_description(reader, &at)?);
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_describe_import_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeImportInput> {
+    const MEMBERS: &[&str] = &["ImportArn"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.DescribeImportInput", MEMBERS)?;
+    let mut shape = DescribeImportInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.import_arn = read_import_arn(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_describe_import_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeImportOutput> {
+    const MEMBERS: &[&str] = &["ImportTableDescription"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.DescribeImportOutput", MEMBERS)?;
+    let mut shape = DescribeImportOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.import_table_description = read_import_table_description(reader, &at)?;
     }
     members.require(reader, at, &[0]);
     Ok(shape)
@@ -1119,6 +1384,150 @@ pub(crate) fn read_expected_attribute_value(
     Ok(shape)
 }
 
+fn read_export_arn(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 37..=1024, None)
+}
+
+pub(crate) fn read_export_description(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ExportDescription> {
+    const MEMBERS: &[&str] = &[
+        "BilledSizeBytes",
+        "ClientToken",
+        "EndTime",
+        "ExportArn",
+        "ExportFormat",
+        "ExportManifest",
+        "ExportStatus",
+        "ExportTime",
+        "ExportType",
+        "FailureCode",
+        "FailureMessage",
+        "FilterSpecification",
+        "IncrementalExportSpecification",
+        "ItemCount",
+        "S3Bucket",
+        "S3BucketOwner",
+        "S3Prefix",
+        "S3SseAlgorithm",
+        "S3SseKmsKeyId",
+        "StartTime",
+        "TableArn",
+        "TableId",
+    ];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ExportDescription", MEMBERS)?;
+    let mut shape = ExportDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.billed_size_bytes = Some(long(reader, &at)?),
+            1 => shape.client_token = Some(read_client_token(reader, &at)?),
+            2 => shape.end_time = Some(double(reader, &at)?),
+            3 => shape.export_arn = Some(read_export_arn(reader, &at)?),
+            4 => shape.export_format = Some(enumeration(reader, &at)?),
+            5 => shape.export_manifest = Some(string(reader, &at)?),
+            6 => shape.export_status = Some(enumeration(reader, &at)?),
+            7 => shape.export_time = Some(double(reader, &at)?),
+            8 => shape.export_type = Some(enumeration(reader, &at)?),
+            9 => shape.failure_code = Some(string(reader, &at)?),
+            10 => shape.failure_message = Some(string(reader, &at)?),
+            11 => shape.filter_specification = Some(read_filter_specification(reader, &at)?),
+            12 => {
+                shape.incremental_export_specification =
+                    Some(read_incremental_export_specification(reader, &at)?)
+            }
+            13 => shape.item_count = Some(long(reader, &at)?),
+            14 => shape.s3_bucket = Some(read_s3_bucket(reader, &at)?),
+            15 => shape.s3_bucket_owner = Some(read_s3_bucket_owner(reader, &at)?),
+            16 => shape.s3_prefix = Some(read_s3_prefix(reader, &at)?),
+            17 => shape.s3_sse_algorithm = Some(enumeration(reader, &at)?),
+            18 => shape.s3_sse_kms_key_id = Some(read_s3_sse_kms_key_id(reader, &at)?),
+            19 => shape.start_time = Some(double(reader, &at)?),
+            20 => shape.table_arn = Some(table_name(reader, &at)?),
+            _ => shape.table_id = Some(string(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+fn read_export_summaries(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<ExportSummary>> {
+    list(reader, at, 0..=usize::MAX, read_export_summary)
+}
+
+pub(crate) fn read_export_summary(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ExportSummary> {
+    const MEMBERS: &[&str] = &["ExportArn", "ExportStatus", "ExportType"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ExportSummary", MEMBERS)?;
+    let mut shape = ExportSummary::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.export_arn = Some(read_export_arn(reader, &at)?),
+            1 => shape.export_status = Some(enumeration(reader, &at)?),
+            _ => shape.export_type = Some(enumeration(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_export_table_to_point_in_time_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ExportTableToPointInTimeInput> {
+    const MEMBERS: &[&str] = &[
+        "ClientToken",
+        "ExportFormat",
+        "ExportTime",
+        "ExportType",
+        "FilterSpecification",
+        "IncrementalExportSpecification",
+        "S3Bucket",
+        "S3BucketOwner",
+        "S3Prefix",
+        "S3SseAlgorithm",
+        "S3SseKmsKeyId",
+        "TableArn",
+    ];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.ExportTableToPointInTimeInput", MEMBERS)?;
+    let mut shape = ExportTableToPointInTimeInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.client_token = Some(read_client_token(reader, &at)?),
+            1 => shape.export_format = Some(enumeration(reader, &at)?),
+            2 => shape.export_time = Some(double(reader, &at)?),
+            3 => shape.export_type = Some(enumeration(reader, &at)?),
+            4 => shape.filter_specification = Some(read_filter_specification(reader, &at)?),
+            5 => {
+                shape.incremental_export_specification =
+                    Some(read_incremental_export_specification(reader, &at)?)
+            }
+            6 => shape.s3_bucket = read_s3_bucket(reader, &at)?,
+            7 => shape.s3_bucket_owner = Some(read_s3_bucket_owner(reader, &at)?),
+            8 => shape.s3_prefix = Some(read_s3_prefix(reader, &at)?),
+            9 => shape.s3_sse_algorithm = Some(enumeration(reader, &at)?),
+            10 => shape.s3_sse_kms_key_id = Some(read_s3_sse_kms_key_id(reader, &at)?),
+            _ => shape.table_arn = table_name(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[6, 11]);
+    shape.value_fault = reader.take_value_fault();
+    Ok(shape)
+}
+
+pub(crate) fn read_export_table_to_point_in_time_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ExportTableToPointInTimeOutput> {
+    const MEMBERS: &[&str] = &["ExportDescription"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.ExportTableToPointInTimeOutput", MEMBERS)?;
+    let mut shape = ExportTableToPointInTimeOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.export_description = Some(read_export_description(reader, &at)?);
+    }
+    Ok(shape)
+}
+
 fn read_expression_attribute_name_map(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -1141,6 +1550,32 @@ fn read_filter_condition_map(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<
         "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.Condition>",
         read_condition,
     )
+}
+
+pub(crate) fn read_filter_specification(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<FilterSpecification> {
+    const MEMBERS: &[&str] = &[
+        "ExpressionAttributeNames",
+        "ExpressionAttributeValues",
+        "FilterExpression",
+        "KeyConditionExpression",
+        "ProjectionExpression",
+    ];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.FilterSpecification", MEMBERS)?;
+    let mut shape = FilterSpecification::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.expression_attribute_names = Some(read_expression_attribute_name_map(reader, &at)?),
+            1 => shape.expression_attribute_values = Some(read_expression_attribute_value_map(reader, &at)?),
+            2 => shape.filter_expression = Some(string(reader, &at)?),
+            3 => shape.key_condition_expression = Some(string(reader, &at)?),
+            _ => shape.projection_expression = Some(string(reader, &at)?),
+        }
+    }
+    Ok(shape)
 }
 
 pub(crate) fn read_get(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Get> {
@@ -1314,6 +1749,28 @@ fn read_global_secondary_index_description_list(
     list(reader, at, 0..=usize::MAX, read_global_secondary_index_description)
 }
 
+pub(crate) fn read_global_secondary_index_info(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<GlobalSecondaryIndexInfo> {
+    const MEMBERS: &[&str] =
+        &["IndexName", "KeySchema", "OnDemandThroughput", "Projection", "ProvisionedThroughput"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.GlobalSecondaryIndexInfo", MEMBERS)?;
+    let mut shape = GlobalSecondaryIndexInfo::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.index_name = Some(read_index_name(reader, &at)?),
+            1 => shape.key_schema = Some(read_key_schema(reader, &at)?),
+            2 => shape.on_demand_throughput = Some(read_on_demand_throughput(reader, &at)?),
+            3 => shape.projection = Some(read_projection(reader, &at)?),
+            _ => shape.provisioned_throughput = Some(read_provisioned_throughput(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
 fn read_global_secondary_index_list(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -1368,6 +1825,13 @@ pub(crate) fn read_global_secondary_index_warm_throughput_description(
     Ok(shape)
 }
 
+fn read_global_secondary_indexes(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<GlobalSecondaryIndexInfo>> {
+    list(reader, at, 0..=usize::MAX, read_global_secondary_index_info)
+}
+
 pub(crate) fn read_global_table_witness_description(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -1418,8 +1882,174 @@ fn read_global_table_witness_group_update_list(
     list(reader, at, 1..=1, read_global_table_witness_group_update)
 }
 
+fn read_import_arn(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 37..=1024, None)
+}
+
+fn read_import_next_token(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 112..=1024, Some(&pattern::HEXADECIMAL_TOKEN))
+}
+
+pub(crate) fn read_import_summary(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ImportSummary> {
+    const MEMBERS: &[&str] = &[
+        "CloudWatchLogGroupArn",
+        "EndTime",
+        "ImportArn",
+        "ImportStatus",
+        "InputFormat",
+        "S3BucketSource",
+        "StartTime",
+        "TableArn",
+    ];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ImportSummary", MEMBERS)?;
+    let mut shape = ImportSummary::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.cloud_watch_log_group_arn = Some(string(reader, &at)?),
+            1 => shape.end_time = Some(double(reader, &at)?),
+            2 => shape.import_arn = Some(read_import_arn(reader, &at)?),
+            3 => shape.import_status = Some(enumeration(reader, &at)?),
+            4 => shape.input_format = Some(enumeration(reader, &at)?),
+            5 => shape.s3_bucket_source = Some(read_s3_bucket_source(reader, &at)?),
+            6 => shape.start_time = Some(double(reader, &at)?),
+            _ => shape.table_arn = Some(table_name(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+fn read_import_summary_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<ImportSummary>> {
+    list(reader, at, 0..=usize::MAX, read_import_summary)
+}
+
+pub(crate) fn read_import_table_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ImportTableDescription> {
+    const MEMBERS: &[&str] = &[
+        "ClientToken",
+        "CloudWatchLogGroupArn",
+        "EndTime",
+        "ErrorCount",
+        "FailureCode",
+        "FailureMessage",
+        "ImportArn",
+        "ImportStatus",
+        "ImportedItemCount",
+        "InputCompressionType",
+        "InputFormat",
+        "InputFormatOptions",
+        "ProcessedItemCount",
+        "ProcessedSizeBytes",
+        "S3BucketSource",
+        "StartTime",
+        "TableArn",
+        "TableCreationParameters",
+        "TableId",
+    ];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ImportTableDescription", MEMBERS)?;
+    let mut shape = ImportTableDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.client_token = Some(read_client_token(reader, &at)?),
+            1 => shape.cloud_watch_log_group_arn = Some(string(reader, &at)?),
+            2 => shape.end_time = Some(double(reader, &at)?),
+            3 => shape.error_count = Some(long(reader, &at)?),
+            4 => shape.failure_code = Some(string(reader, &at)?),
+            5 => shape.failure_message = Some(string(reader, &at)?),
+            6 => shape.import_arn = Some(read_import_arn(reader, &at)?),
+            7 => shape.import_status = Some(enumeration(reader, &at)?),
+            8 => shape.imported_item_count = Some(long(reader, &at)?),
+            9 => shape.input_compression_type = Some(enumeration(reader, &at)?),
+            10 => shape.input_format = Some(enumeration(reader, &at)?),
+            11 => shape.input_format_options = Some(read_input_format_options(reader, &at)?),
+            12 => shape.processed_item_count = Some(long(reader, &at)?),
+            13 => shape.processed_size_bytes = Some(long(reader, &at)?),
+            14 => shape.s3_bucket_source = Some(read_s3_bucket_source(reader, &at)?),
+            15 => shape.start_time = Some(double(reader, &at)?),
+            16 => shape.table_arn = Some(table_name(reader, &at)?),
+            17 => shape.table_creation_parameters = Some(read_table_creation_parameters(reader, &at)?),
+            _ => shape.table_id = Some(string(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_import_table_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ImportTableInput> {
+    const MEMBERS: &[&str] = &[
+        "ClientToken",
+        "InputCompressionType",
+        "InputFormat",
+        "InputFormatOptions",
+        "S3BucketSource",
+        "TableCreationParameters",
+    ];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ImportTableInput", MEMBERS)?;
+    let mut shape = ImportTableInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.client_token = Some(read_client_token(reader, &at)?),
+            1 => shape.input_compression_type = Some(enumeration(reader, &at)?),
+            2 => shape.input_format = enumeration(reader, &at)?,
+            3 => shape.input_format_options = Some(read_input_format_options(reader, &at)?),
+            4 => shape.s3_bucket_source = read_s3_bucket_source(reader, &at)?,
+            _ => shape.table_creation_parameters = read_table_creation_parameters(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[2, 4, 5]);
+    Ok(shape)
+}
+
+pub(crate) fn read_import_table_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ImportTableOutput> {
+    const MEMBERS: &[&str] = &["ImportTableDescription"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ImportTableOutput", MEMBERS)?;
+    let mut shape = ImportTableOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.import_table_description = read_import_table_description(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_incremental_export_specification(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<IncrementalExportSpecification> {
+    const MEMBERS: &[&str] = &["ExportFromTime", "ExportToTime", "ExportViewType"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.IncrementalExportSpecification", MEMBERS)?;
+    let mut shape = IncrementalExportSpecification::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.export_from_time = Some(double(reader, &at)?),
+            1 => shape.export_to_time = Some(double(reader, &at)?),
+            _ => shape.export_view_type = Some(enumeration(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
 fn read_index_name(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
     text(reader, at, 3..=255, Some(&pattern::NAME))
+}
+
+pub(crate) fn read_input_format_options(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<InputFormatOptions> {
+    const MEMBERS: &[&str] = &["Csv"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.InputFormatOptions", MEMBERS)?;
+    let mut shape = InputFormatOptions::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.csv = Some(read_csv_options(reader, &at)?);
+    }
+    Ok(shape)
 }
 
 pub(crate) fn read_item_collection_metrics(
@@ -1535,6 +2165,111 @@ pub(crate) fn read_keys_and_attributes(reader: &mut Reader<'_>, at: &Path<'_>) -
         }
     }
     members.require(reader, at, &[3]);
+    Ok(shape)
+}
+
+pub(crate) fn read_list_backups_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ListBackupsInput> {
+    const MEMBERS: &[&str] = &[
+        "BackupType",
+        "ExclusiveStartBackupArn",
+        "Limit",
+        "TableName",
+        "TimeRangeLowerBound",
+        "TimeRangeUpperBound",
+    ];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ListBackupsInput", MEMBERS)?;
+    let mut shape = ListBackupsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.backup_type = Some(enumeration(reader, &at)?),
+            1 => shape.exclusive_start_backup_arn = Some(read_backup_arn(reader, &at)?),
+            2 => shape.limit = Some(read_backups_input_limit(reader, &at)?),
+            3 => shape.table_name = Some(table_name(reader, &at)?),
+            4 => shape.time_range_lower_bound = Some(double(reader, &at)?),
+            _ => shape.time_range_upper_bound = Some(double(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_list_backups_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ListBackupsOutput> {
+    const MEMBERS: &[&str] = &["BackupSummaries", "LastEvaluatedBackupArn"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ListBackupsOutput", MEMBERS)?;
+    let mut shape = ListBackupsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.backup_summaries = Some(read_backup_summaries(reader, &at)?),
+            _ => shape.last_evaluated_backup_arn = Some(read_backup_arn(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_list_exports_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ListExportsInput> {
+    const MEMBERS: &[&str] = &["MaxResults", "NextToken", "TableArn"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ListExportsInput", MEMBERS)?;
+    let mut shape = ListExportsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.max_results = Some(read_list_exports_max_limit(reader, &at)?),
+            1 => shape.next_token = Some(string(reader, &at)?),
+            _ => shape.table_arn = Some(table_name(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+fn read_list_exports_max_limit(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<i32> {
+    integer_within(reader, at, 1..=25)
+}
+
+pub(crate) fn read_list_exports_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ListExportsOutput> {
+    const MEMBERS: &[&str] = &["ExportSummaries", "NextToken"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ListExportsOutput", MEMBERS)?;
+    let mut shape = ListExportsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.export_summaries = Some(read_export_summaries(reader, &at)?),
+            _ => shape.next_token = Some(string(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_list_imports_input(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ListImportsInput> {
+    const MEMBERS: &[&str] = &["NextToken", "PageSize", "TableArn"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ListImportsInput", MEMBERS)?;
+    let mut shape = ListImportsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.next_token = Some(read_import_next_token(reader, &at)?),
+            1 => shape.page_size = Some(read_list_imports_max_limit(reader, &at)?),
+            _ => shape.table_arn = Some(table_name(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+fn read_list_imports_max_limit(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<i32> {
+    integer_within(reader, at, 1..=25)
+}
+
+pub(crate) fn read_list_imports_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ListImportsOutput> {
+    const MEMBERS: &[&str] = &["ImportSummaryList", "NextToken"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ListImportsOutput", MEMBERS)?;
+    let mut shape = ListImportsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.import_summary_list = Some(read_import_summary_list(reader, &at)?),
+            _ => shape.next_token = Some(read_import_next_token(reader, &at)?),
+        }
+    }
     Ok(shape)
 }
 
@@ -1656,11 +2391,37 @@ fn read_local_secondary_index_description_list(
     list(reader, at, 0..=usize::MAX, read_local_secondary_index_description)
 }
 
+pub(crate) fn read_local_secondary_index_info(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<LocalSecondaryIndexInfo> {
+    const MEMBERS: &[&str] = &["IndexName", "KeySchema", "Projection"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.LocalSecondaryIndexInfo", MEMBERS)?;
+    let mut shape = LocalSecondaryIndexInfo::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.index_name = Some(read_index_name(reader, &at)?),
+            1 => shape.key_schema = Some(read_key_schema(reader, &at)?),
+            _ => shape.projection = Some(read_projection(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
 fn read_local_secondary_index_list(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
 ) -> Decoded<Vec<LocalSecondaryIndex>> {
     list(reader, at, 0..=usize::MAX, read_local_secondary_index)
+}
+
+fn read_local_secondary_indexes(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<LocalSecondaryIndexInfo>> {
+    list(reader, at, 0..=usize::MAX, read_local_secondary_index_info)
 }
 
 fn read_non_key_attribute_name(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
@@ -1770,9 +2531,28 @@ pub(crate) fn read_point_in_time_recovery_description(
             0 => shape.earliest_restorable_date_time = Some(double(reader, &at)?),
             1 => shape.latest_restorable_date_time = Some(double(reader, &at)?),
             2 => shape.point_in_time_recovery_status = Some(enumeration(reader, &at)?),
-            _ => shape.recovery_period_in_days = Some(integer(reader, &at)?),
+            _ => shape.recovery_period_in_days = Some(read_recovery_period_in_days(reader, &at)?),
         }
     }
+    Ok(shape)
+}
+
+pub(crate) fn read_point_in_time_recovery_specification(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<PointInTimeRecoverySpecification> {
+    const MEMBERS: &[&str] = &["PointInTimeRecoveryEnabled", "RecoveryPeriodInDays"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.PointInTimeRecoverySpecification", MEMBERS)?;
+    let mut shape = PointInTimeRecoverySpecification::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.point_in_time_recovery_enabled = boolean(reader, &at)?,
+            _ => shape.recovery_period_in_days = Some(read_recovery_period_in_days(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[0]);
     Ok(shape)
 }
 
@@ -2058,6 +2838,10 @@ pub(crate) fn read_query_output(reader: &mut Reader<'_>, at: &Path<'_>) -> Decod
     Ok(shape)
 }
 
+fn read_recovery_period_in_days(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<i32> {
+    integer_within(reader, at, 1..=35)
+}
+
 pub(crate) fn read_replica_description(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -2213,12 +2997,152 @@ pub(crate) fn read_restore_summary(reader: &mut Reader<'_>, at: &Path<'_>) -> De
         match index {
             0 => shape.restore_date_time = double(reader, &at)?,
             1 => shape.restore_in_progress = boolean(reader, &at)?,
-            2 => shape.source_backup_arn = Some(string(reader, &at)?),
+            2 => shape.source_backup_arn = Some(read_backup_arn(reader, &at)?),
             _ => shape.source_table_arn = Some(table_name(reader, &at)?),
         }
     }
     members.require(reader, at, &[0, 1]);
     Ok(shape)
+}
+
+pub(crate) fn read_restore_table_from_backup_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<RestoreTableFromBackupInput> {
+    const MEMBERS: &[&str] = &[
+        "BackupArn",
+        "BillingModeOverride",
+        "GlobalSecondaryIndexOverride",
+        "LocalSecondaryIndexOverride",
+        "OnDemandThroughputOverride",
+        "ProvisionedThroughputOverride",
+        "SSESpecificationOverride",
+        "TargetTableName",
+        "VectorIndexOverride",
+    ];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.RestoreTableFromBackupInput", MEMBERS)?;
+    let mut shape = RestoreTableFromBackupInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.backup_arn = read_backup_arn(reader, &at)?,
+            1 => shape.billing_mode_override = Some(enumeration(reader, &at)?),
+            2 => shape.global_secondary_index_override = Some(read_global_secondary_index_list(reader, &at)?),
+            3 => shape.local_secondary_index_override = Some(read_local_secondary_index_list(reader, &at)?),
+            4 => shape.on_demand_throughput_override = Some(read_on_demand_throughput(reader, &at)?),
+            5 => shape.provisioned_throughput_override = Some(read_provisioned_throughput(reader, &at)?),
+            6 => shape.sse_specification_override = Some(read_sse_specification(reader, &at)?),
+            7 => shape.target_table_name = read_table_name(reader, &at)?,
+            _ => shape.vector_index_override = Some(read_vector_index_list(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[0, 7]);
+    Ok(shape)
+}
+
+pub(crate) fn read_restore_table_from_backup_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<RestoreTableFromBackupOutput> {
+    const MEMBERS: &[&str] = &["TableDescription"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.RestoreTableFromBackupOutput", MEMBERS)?;
+    let mut shape = RestoreTableFromBackupOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.table_description = Some(read_table_description(reader, &at)?);
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_restore_table_to_point_in_time_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<RestoreTableToPointInTimeInput> {
+    const MEMBERS: &[&str] = &[
+        "BillingModeOverride",
+        "GlobalSecondaryIndexOverride",
+        "LocalSecondaryIndexOverride",
+        "OnDemandThroughputOverride",
+        "ProvisionedThroughputOverride",
+        "RestoreDateTime",
+        "SSESpecificationOverride",
+        "SourceTableArn",
+        "SourceTableName",
+        "TargetTableName",
+        "UseLatestRestorableTime",
+        "VectorIndexOverride",
+    ];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.RestoreTableToPointInTimeInput", MEMBERS)?;
+    let mut shape = RestoreTableToPointInTimeInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.billing_mode_override = Some(enumeration(reader, &at)?),
+            1 => shape.global_secondary_index_override = Some(read_global_secondary_index_list(reader, &at)?),
+            2 => shape.local_secondary_index_override = Some(read_local_secondary_index_list(reader, &at)?),
+            3 => shape.on_demand_throughput_override = Some(read_on_demand_throughput(reader, &at)?),
+            4 => shape.provisioned_throughput_override = Some(read_provisioned_throughput(reader, &at)?),
+            5 => shape.restore_date_time = Some(double(reader, &at)?),
+            6 => shape.sse_specification_override = Some(read_sse_specification(reader, &at)?),
+            7 => shape.source_table_arn = Some(table_name(reader, &at)?),
+            8 => shape.source_table_name = Some(read_table_name(reader, &at)?),
+            9 => shape.target_table_name = read_table_name(reader, &at)?,
+            10 => shape.use_latest_restorable_time = Some(boolean(reader, &at)?),
+            _ => shape.vector_index_override = Some(read_vector_index_list(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[9]);
+    Ok(shape)
+}
+
+pub(crate) fn read_restore_table_to_point_in_time_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<RestoreTableToPointInTimeOutput> {
+    const MEMBERS: &[&str] = &["TableDescription"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.RestoreTableToPointInTimeOutput", MEMBERS)?;
+    let mut shape = RestoreTableToPointInTimeOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.table_description = Some(read_table_description(reader, &at)?);
+    }
+    Ok(shape)
+}
+
+fn read_s3_bucket(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 0..=255, Some(&pattern::S3_BUCKET))
+}
+
+fn read_s3_bucket_owner(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 0..=usize::MAX, Some(&pattern::ACCOUNT))
+}
+
+pub(crate) fn read_s3_bucket_source(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<S3BucketSource> {
+    const MEMBERS: &[&str] = &["S3Bucket", "S3BucketOwner", "S3KeyPrefix"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.S3BucketSource", MEMBERS)?;
+    let mut shape = S3BucketSource::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.s3_bucket = read_s3_bucket(reader, &at)?,
+            1 => shape.s3_bucket_owner = Some(read_s3_bucket_owner(reader, &at)?),
+            _ => shape.s3_key_prefix = Some(read_s3_prefix(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+fn read_s3_prefix(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 0..=1024, None)
+}
+
+fn read_s3_sse_kms_key_id(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 1..=2048, None)
 }
 
 pub(crate) fn read_sse_description(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<SSEDescription> {
@@ -2359,6 +3283,72 @@ fn read_secondary_indexes_capacity_map(
     )
 }
 
+pub(crate) fn read_source_table_details(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<SourceTableDetails> {
+    const MEMBERS: &[&str] = &[
+        "BillingMode",
+        "ItemCount",
+        "KeySchema",
+        "OnDemandThroughput",
+        "ProvisionedThroughput",
+        "TableArn",
+        "TableCreationDateTime",
+        "TableId",
+        "TableName",
+        "TableSizeBytes",
+    ];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.SourceTableDetails", MEMBERS)?;
+    let mut shape = SourceTableDetails::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.billing_mode = Some(enumeration(reader, &at)?),
+            1 => shape.item_count = Some(long(reader, &at)?),
+            2 => shape.key_schema = read_key_schema(reader, &at)?,
+            3 => shape.on_demand_throughput = Some(read_on_demand_throughput(reader, &at)?),
+            4 => shape.provisioned_throughput = read_provisioned_throughput(reader, &at)?,
+            5 => shape.table_arn = Some(table_name(reader, &at)?),
+            6 => shape.table_creation_date_time = double(reader, &at)?,
+            7 => shape.table_id = string(reader, &at)?,
+            8 => shape.table_name = read_table_name(reader, &at)?,
+            _ => shape.table_size_bytes = Some(long(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[2, 4, 6, 7, 8]);
+    Ok(shape)
+}
+
+pub(crate) fn read_source_table_feature_details(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<SourceTableFeatureDetails> {
+    const MEMBERS: &[&str] = &[
+        "GlobalSecondaryIndexes",
+        "LocalSecondaryIndexes",
+        "SSEDescription",
+        "StreamDescription",
+        "TimeToLiveDescription",
+        "VectorIndexes",
+    ];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.SourceTableFeatureDetails", MEMBERS)?;
+    let mut shape = SourceTableFeatureDetails::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.global_secondary_indexes = Some(read_global_secondary_indexes(reader, &at)?),
+            1 => shape.local_secondary_indexes = Some(read_local_secondary_indexes(reader, &at)?),
+            2 => shape.sse_description = Some(read_sse_description(reader, &at)?),
+            3 => shape.stream_description = Some(read_stream_specification(reader, &at)?),
+            4 => shape.time_to_live_description = Some(read_time_to_live_description(reader, &at)?),
+            _ => shape.vector_indexes = Some(read_vector_indexes(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
 pub(crate) fn read_stream_specification(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -2388,6 +3378,42 @@ pub(crate) fn read_table_class_summary(reader: &mut Reader<'_>, at: &Path<'_>) -
             _ => shape.table_class = Some(enumeration(reader, &at)?),
         }
     }
+    Ok(shape)
+}
+
+pub(crate) fn read_table_creation_parameters(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<TableCreationParameters> {
+    const MEMBERS: &[&str] = &[
+        "AttributeDefinitions",
+        "BillingMode",
+        "GlobalSecondaryIndexes",
+        "KeySchema",
+        "OnDemandThroughput",
+        "ProvisionedThroughput",
+        "SSESpecification",
+        "TableName",
+        "VectorIndexes",
+    ];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.TableCreationParameters", MEMBERS)?;
+    let mut shape = TableCreationParameters::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.attribute_definitions = read_attribute_definitions(reader, &at)?,
+            1 => shape.billing_mode = Some(enumeration(reader, &at)?),
+            2 => shape.global_secondary_indexes = Some(read_global_secondary_index_list(reader, &at)?),
+            3 => shape.key_schema = read_key_schema(reader, &at)?,
+            4 => shape.on_demand_throughput = Some(read_on_demand_throughput(reader, &at)?),
+            5 => shape.provisioned_throughput = Some(read_provisioned_throughput(reader, &at)?),
+            6 => shape.sse_specification = Some(read_sse_specification(reader, &at)?),
+            7 => shape.table_name = read_table_name(reader, &at)?,
+            _ => shape.vector_indexes = Some(read_vector_index_list(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[0, 3, 7]);
     Ok(shape)
 }
 
@@ -2744,6 +3770,43 @@ pub(crate) fn read_update(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Upd
     Ok(shape)
 }
 
+pub(crate) fn read_update_continuous_backups_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateContinuousBackupsInput> {
+    const MEMBERS: &[&str] = &["PointInTimeRecoverySpecification", "TableName"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.UpdateContinuousBackupsInput", MEMBERS)?;
+    let mut shape = UpdateContinuousBackupsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => {
+                shape.point_in_time_recovery_specification =
+                    read_point_in_time_recovery_specification(reader, &at)?
+            }
+            _ => shape.table_name = table_name(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[0, 1]);
+    Ok(shape)
+}
+
+pub(crate) fn read_update_continuous_backups_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateContinuousBackupsOutput> {
+    const MEMBERS: &[&str] = &["ContinuousBackupsDescription"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.UpdateContinuousBackupsOutput", MEMBERS)?;
+    let mut shape = UpdateContinuousBackupsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.continuous_backups_description = Some(read_continuous_backups_description(reader, &at)?);
+    }
+    Ok(shape)
+}
+
 pub(crate) fn read_update_global_secondary_index_action(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -3052,6 +4115,25 @@ fn read_vector_index_description_list(
     list(reader, at, 0..=usize::MAX, read_vector_index_description)
 }
 
+pub(crate) fn read_vector_index_info(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<VectorIndexInfo> {
+    const MEMBERS: &[&str] =
+        &["Dimensions", "DistanceFunction", "IndexName", "Projection", "SearchSchema", "VectorAttribute"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.VectorIndexInfo", MEMBERS)?;
+    let mut shape = VectorIndexInfo::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.dimensions = Some(read_positive_long_object(reader, &at)?),
+            1 => shape.distance_function = Some(enumeration(reader, &at)?),
+            2 => shape.index_name = Some(read_index_name(reader, &at)?),
+            3 => shape.projection = Some(read_projection(reader, &at)?),
+            4 => shape.search_schema = Some(read_search_schema(reader, &at)?),
+            _ => shape.vector_attribute = Some(read_vector_attribute_definition(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
 fn read_vector_index_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<VectorIndex>> {
     list(reader, at, 0..=usize::MAX, read_vector_index)
 }
@@ -3072,6 +4154,10 @@ pub(crate) fn read_vector_index_update(reader: &mut Reader<'_>, at: &Path<'_>) -
 
 fn read_vector_index_update_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<VectorIndexUpdate>> {
     list(reader, at, 0..=usize::MAX, read_vector_index_update)
+}
+
+fn read_vector_indexes(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<VectorIndexInfo>> {
+    list(reader, at, 0..=usize::MAX, read_vector_index_info)
 }
 
 fn read_vector_indexes_capacity_map(

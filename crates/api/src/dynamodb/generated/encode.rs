@@ -31,6 +31,47 @@ impl Encode for AttributeValueUpdate {
     }
 }
 
+impl Encode for BackupDescription {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BackupDetails", &self.backup_details);
+        object.member("SourceTableDetails", &self.source_table_details);
+        object.member("SourceTableFeatureDetails", &self.source_table_feature_details);
+        object.end();
+    }
+}
+
+impl Encode for BackupDetails {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BackupArn", &self.backup_arn);
+        object.member("BackupCreationDateTime", &Timestamp(self.backup_creation_date_time));
+        object.member("BackupExpiryDateTime", &self.backup_expiry_date_time.map(Timestamp));
+        object.member("BackupName", &self.backup_name);
+        object.member("BackupSizeBytes", &self.backup_size_bytes);
+        object.member("BackupStatus", &self.backup_status);
+        object.member("BackupType", &self.backup_type);
+        object.end();
+    }
+}
+
+impl Encode for BackupSummary {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BackupArn", &self.backup_arn);
+        object.member("BackupCreationDateTime", &self.backup_creation_date_time.map(Timestamp));
+        object.member("BackupExpiryDateTime", &self.backup_expiry_date_time.map(Timestamp));
+        object.member("BackupName", &self.backup_name);
+        object.member("BackupSizeBytes", &self.backup_size_bytes);
+        object.member("BackupStatus", &self.backup_status);
+        object.member("BackupType", &self.backup_type);
+        object.member("TableArn", &self.table_arn);
+        object.member("TableId", &self.table_id);
+        object.member("TableName", &self.table_name);
+        object.end();
+    }
+}
+
 impl Encode for BatchExecuteStatementInput {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -187,6 +228,23 @@ impl Encode for ContinuousBackupsDescription {
     }
 }
 
+impl Encode for CreateBackupInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BackupName", &self.backup_name);
+        object.member("TableName", &self.table_name);
+        object.end();
+    }
+}
+
+impl Encode for CreateBackupOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BackupDetails", &self.backup_details);
+        object.end();
+    }
+}
+
 impl Encode for CreateGlobalSecondaryIndexAction {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -267,6 +325,15 @@ impl Encode for CreateVectorIndexAction {
     }
 }
 
+impl Encode for CsvOptions {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("Delimiter", &self.delimiter);
+        object.member("HeaderList", &self.header_list);
+        object.end();
+    }
+}
+
 impl Encode for Delete {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -276,6 +343,22 @@ impl Encode for Delete {
         object.member("Key", &self.key);
         object.member("ReturnValuesOnConditionCheckFailure", &self.return_values_on_condition_check_failure);
         object.member("TableName", &self.table_name);
+        object.end();
+    }
+}
+
+impl Encode for DeleteBackupInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BackupArn", &self.backup_arn);
+        object.end();
+    }
+}
+
+impl Encode for DeleteBackupOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BackupDescription", &self.backup_description);
         object.end();
     }
 }
@@ -381,6 +464,22 @@ impl Encode for DeleteVectorIndexAction {
     }
 }
 
+impl Encode for DescribeBackupInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BackupArn", &self.backup_arn);
+        object.end();
+    }
+}
+
+impl Encode for DescribeBackupOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BackupDescription", &self.backup_description);
+        object.end();
+    }
+}
+
 impl Encode for DescribeContinuousBackupsInput {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -408,6 +507,38 @@ impl Encode for DescribeEndpointsResponse {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
         object.member("Endpoints", &self.endpoints);
+        object.end();
+    }
+}
+
+impl Encode for DescribeExportInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ExportArn", &self.export_arn);
+        object.end();
+    }
+}
+
+impl Encode for DescribeExportOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ExportDescription", &self.export_description);
+        object.end();
+    }
+}
+
+impl Encode for DescribeImportInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ImportArn", &self.import_arn);
+        object.end();
+    }
+}
+
+impl Encode for DescribeImportOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ImportTableDescription", &self.import_table_description);
         object.end();
     }
 }
@@ -535,6 +666,84 @@ impl Encode for ExpectedAttributeValue {
     }
 }
 
+impl Encode for ExportDescription {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BilledSizeBytes", &self.billed_size_bytes);
+        object.member("ClientToken", &self.client_token);
+        object.member("EndTime", &self.end_time.map(Timestamp));
+        object.member("ExportArn", &self.export_arn);
+        object.member("ExportFormat", &self.export_format);
+        object.member("ExportManifest", &self.export_manifest);
+        object.member("ExportStatus", &self.export_status);
+        object.member("ExportTime", &self.export_time.map(Timestamp));
+        object.member("ExportType", &self.export_type);
+        object.member("FailureCode", &self.failure_code);
+        object.member("FailureMessage", &self.failure_message);
+        object.member("FilterSpecification", &self.filter_specification);
+        object.member("IncrementalExportSpecification", &self.incremental_export_specification);
+        object.member("ItemCount", &self.item_count);
+        object.member("S3Bucket", &self.s3_bucket);
+        object.member("S3BucketOwner", &self.s3_bucket_owner);
+        object.member("S3Prefix", &self.s3_prefix);
+        object.member("S3SseAlgorithm", &self.s3_sse_algorithm);
+        object.member("S3SseKmsKeyId", &self.s3_sse_kms_key_id);
+        object.member("StartTime", &self.start_time.map(Timestamp));
+        object.member("TableArn", &self.table_arn);
+        object.member("TableId", &self.table_id);
+        object.end();
+    }
+}
+
+impl Encode for ExportSummary {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ExportArn", &self.export_arn);
+        object.member("ExportStatus", &self.export_status);
+        object.member("ExportType", &self.export_type);
+        object.end();
+    }
+}
+
+impl Encode for ExportTableToPointInTimeInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ClientToken", &self.client_token);
+        object.member("ExportFormat", &self.export_format);
+        object.member("ExportTime", &self.export_time.map(Timestamp));
+        object.member("ExportType", &self.export_type);
+        object.member("FilterSpecification", &self.filter_specification);
+        object.member("IncrementalExportSpecification", &self.incremental_export_specification);
+        object.member("S3Bucket", &self.s3_bucket);
+        object.member("S3BucketOwner", &self.s3_bucket_owner);
+        object.member("S3Prefix", &self.s3_prefix);
+        object.member("S3SseAlgorithm", &self.s3_sse_algorithm);
+        object.member("S3SseKmsKeyId", &self.s3_sse_kms_key_id);
+        object.member("TableArn", &self.table_arn);
+        object.end();
+    }
+}
+
+impl Encode for ExportTableToPointInTimeOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ExportDescription", &self.export_description);
+        object.end();
+    }
+}
+
+impl Encode for FilterSpecification {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ExpressionAttributeNames", &self.expression_attribute_names);
+        object.member("ExpressionAttributeValues", &self.expression_attribute_values);
+        object.member("FilterExpression", &self.filter_expression);
+        object.member("KeyConditionExpression", &self.key_condition_expression);
+        object.member("ProjectionExpression", &self.projection_expression);
+        object.end();
+    }
+}
+
 impl Encode for Get {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -617,6 +826,18 @@ impl Encode for GlobalSecondaryIndexDescription {
     }
 }
 
+impl Encode for GlobalSecondaryIndexInfo {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("IndexName", &self.index_name);
+        object.member("KeySchema", &self.key_schema);
+        object.member("OnDemandThroughput", &self.on_demand_throughput);
+        object.member("Projection", &self.projection);
+        object.member("ProvisionedThroughput", &self.provisioned_throughput);
+        object.end();
+    }
+}
+
 impl Encode for GlobalSecondaryIndexUpdate {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -655,6 +876,86 @@ impl Encode for GlobalTableWitnessGroupUpdate {
     }
 }
 
+impl Encode for ImportSummary {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("CloudWatchLogGroupArn", &self.cloud_watch_log_group_arn);
+        object.member("EndTime", &self.end_time.map(Timestamp));
+        object.member("ImportArn", &self.import_arn);
+        object.member("ImportStatus", &self.import_status);
+        object.member("InputFormat", &self.input_format);
+        object.member("S3BucketSource", &self.s3_bucket_source);
+        object.member("StartTime", &self.start_time.map(Timestamp));
+        object.member("TableArn", &self.table_arn);
+        object.end();
+    }
+}
+
+impl Encode for ImportTableDescription {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ClientToken", &self.client_token);
+        object.member("CloudWatchLogGroupArn", &self.cloud_watch_log_group_arn);
+        object.member("EndTime", &self.end_time.map(Timestamp));
+        object.member("ErrorCount", &self.error_count);
+        object.member("FailureCode", &self.failure_code);
+        object.member("FailureMessage", &self.failure_message);
+        object.member("ImportArn", &self.import_arn);
+        object.member("ImportStatus", &self.import_status);
+        object.member("ImportedItemCount", &self.imported_item_count);
+        object.member("InputCompressionType", &self.input_compression_type);
+        object.member("InputFormat", &self.input_format);
+        object.member("InputFormatOptions", &self.input_format_options);
+        object.member("ProcessedItemCount", &self.processed_item_count);
+        object.member("ProcessedSizeBytes", &self.processed_size_bytes);
+        object.member("S3BucketSource", &self.s3_bucket_source);
+        object.member("StartTime", &self.start_time.map(Timestamp));
+        object.member("TableArn", &self.table_arn);
+        object.member("TableCreationParameters", &self.table_creation_parameters);
+        object.member("TableId", &self.table_id);
+        object.end();
+    }
+}
+
+impl Encode for ImportTableInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ClientToken", &self.client_token);
+        object.member("InputCompressionType", &self.input_compression_type);
+        object.member("InputFormat", &self.input_format);
+        object.member("InputFormatOptions", &self.input_format_options);
+        object.member("S3BucketSource", &self.s3_bucket_source);
+        object.member("TableCreationParameters", &self.table_creation_parameters);
+        object.end();
+    }
+}
+
+impl Encode for ImportTableOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ImportTableDescription", &self.import_table_description);
+        object.end();
+    }
+}
+
+impl Encode for IncrementalExportSpecification {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ExportFromTime", &self.export_from_time.map(Timestamp));
+        object.member("ExportToTime", &self.export_to_time.map(Timestamp));
+        object.member("ExportViewType", &self.export_view_type);
+        object.end();
+    }
+}
+
+impl Encode for InputFormatOptions {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("Csv", &self.csv);
+        object.end();
+    }
+}
+
 impl Encode for ItemCollectionMetrics {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -689,6 +990,66 @@ impl Encode for KeysAndAttributes {
         object.member("ExpressionAttributeNames", &self.expression_attribute_names);
         object.member("Keys", &self.keys);
         object.member("ProjectionExpression", &self.projection_expression);
+        object.end();
+    }
+}
+
+impl Encode for ListBackupsInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BackupType", &self.backup_type);
+        object.member("ExclusiveStartBackupArn", &self.exclusive_start_backup_arn);
+        object.member("Limit", &self.limit);
+        object.member("TableName", &self.table_name);
+        object.member("TimeRangeLowerBound", &self.time_range_lower_bound.map(Timestamp));
+        object.member("TimeRangeUpperBound", &self.time_range_upper_bound.map(Timestamp));
+        object.end();
+    }
+}
+
+impl Encode for ListBackupsOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BackupSummaries", &self.backup_summaries);
+        object.member("LastEvaluatedBackupArn", &self.last_evaluated_backup_arn);
+        object.end();
+    }
+}
+
+impl Encode for ListExportsInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("MaxResults", &self.max_results);
+        object.member("NextToken", &self.next_token);
+        object.member("TableArn", &self.table_arn);
+        object.end();
+    }
+}
+
+impl Encode for ListExportsOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ExportSummaries", &self.export_summaries);
+        object.member("NextToken", &self.next_token);
+        object.end();
+    }
+}
+
+impl Encode for ListImportsInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("NextToken", &self.next_token);
+        object.member("PageSize", &self.page_size);
+        object.member("TableArn", &self.table_arn);
+        object.end();
+    }
+}
+
+impl Encode for ListImportsOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ImportSummaryList", &self.import_summary_list);
+        object.member("NextToken", &self.next_token);
         object.end();
     }
 }
@@ -752,6 +1113,16 @@ impl Encode for LocalSecondaryIndexDescription {
     }
 }
 
+impl Encode for LocalSecondaryIndexInfo {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("IndexName", &self.index_name);
+        object.member("KeySchema", &self.key_schema);
+        object.member("Projection", &self.projection);
+        object.end();
+    }
+}
+
 impl Encode for OnDemandThroughput {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -785,6 +1156,15 @@ impl Encode for PointInTimeRecoveryDescription {
         object.member("EarliestRestorableDateTime", &self.earliest_restorable_date_time.map(Timestamp));
         object.member("LatestRestorableDateTime", &self.latest_restorable_date_time.map(Timestamp));
         object.member("PointInTimeRecoveryStatus", &self.point_in_time_recovery_status);
+        object.member("RecoveryPeriodInDays", &self.recovery_period_in_days);
+        object.end();
+    }
+}
+
+impl Encode for PointInTimeRecoverySpecification {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("PointInTimeRecoveryEnabled", &self.point_in_time_recovery_enabled);
         object.member("RecoveryPeriodInDays", &self.recovery_period_in_days);
         object.end();
     }
@@ -995,6 +1375,67 @@ impl Encode for RestoreSummary {
     }
 }
 
+impl Encode for RestoreTableFromBackupInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BackupArn", &self.backup_arn);
+        object.member("BillingModeOverride", &self.billing_mode_override);
+        object.member("GlobalSecondaryIndexOverride", &self.global_secondary_index_override);
+        object.member("LocalSecondaryIndexOverride", &self.local_secondary_index_override);
+        object.member("OnDemandThroughputOverride", &self.on_demand_throughput_override);
+        object.member("ProvisionedThroughputOverride", &self.provisioned_throughput_override);
+        object.member("SSESpecificationOverride", &self.sse_specification_override);
+        object.member("TargetTableName", &self.target_table_name);
+        object.member("VectorIndexOverride", &self.vector_index_override);
+        object.end();
+    }
+}
+
+impl Encode for RestoreTableFromBackupOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("TableDescription", &self.table_description);
+        object.end();
+    }
+}
+
+impl Encode for RestoreTableToPointInTimeInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BillingModeOverride", &self.billing_mode_override);
+        object.member("GlobalSecondaryIndexOverride", &self.global_secondary_index_override);
+        object.member("LocalSecondaryIndexOverride", &self.local_secondary_index_override);
+        object.member("OnDemandThroughputOverride", &self.on_demand_throughput_override);
+        object.member("ProvisionedThroughputOverride", &self.provisioned_throughput_override);
+        object.member("RestoreDateTime", &self.restore_date_time.map(Timestamp));
+        object.member("SSESpecificationOverride", &self.sse_specification_override);
+        object.member("SourceTableArn", &self.source_table_arn);
+        object.member("SourceTableName", &self.source_table_name);
+        object.member("TargetTableName", &self.target_table_name);
+        object.member("UseLatestRestorableTime", &self.use_latest_restorable_time);
+        object.member("VectorIndexOverride", &self.vector_index_override);
+        object.end();
+    }
+}
+
+impl Encode for RestoreTableToPointInTimeOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("TableDescription", &self.table_description);
+        object.end();
+    }
+}
+
+impl Encode for S3BucketSource {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("S3Bucket", &self.s3_bucket);
+        object.member("S3BucketOwner", &self.s3_bucket_owner);
+        object.member("S3KeyPrefix", &self.s3_key_prefix);
+        object.end();
+    }
+}
+
 impl Encode for SSEDescription {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -1061,6 +1502,36 @@ impl Encode for SearchSchemaElement {
     }
 }
 
+impl Encode for SourceTableDetails {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BillingMode", &self.billing_mode);
+        object.member("ItemCount", &self.item_count);
+        object.member("KeySchema", &self.key_schema);
+        object.member("OnDemandThroughput", &self.on_demand_throughput);
+        object.member("ProvisionedThroughput", &self.provisioned_throughput);
+        object.member("TableArn", &self.table_arn);
+        object.member("TableCreationDateTime", &Timestamp(self.table_creation_date_time));
+        object.member("TableId", &self.table_id);
+        object.member("TableName", &self.table_name);
+        object.member("TableSizeBytes", &self.table_size_bytes);
+        object.end();
+    }
+}
+
+impl Encode for SourceTableFeatureDetails {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalSecondaryIndexes", &self.global_secondary_indexes);
+        object.member("LocalSecondaryIndexes", &self.local_secondary_indexes);
+        object.member("SSEDescription", &self.sse_description);
+        object.member("StreamDescription", &self.stream_description);
+        object.member("TimeToLiveDescription", &self.time_to_live_description);
+        object.member("VectorIndexes", &self.vector_indexes);
+        object.end();
+    }
+}
+
 impl Encode for StreamSpecification {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -1075,6 +1546,22 @@ impl Encode for TableClassSummary {
         let mut object = Object::new(out);
         object.member("LastUpdateDateTime", &self.last_update_date_time.map(Timestamp));
         object.member("TableClass", &self.table_class);
+        object.end();
+    }
+}
+
+impl Encode for TableCreationParameters {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("AttributeDefinitions", &self.attribute_definitions);
+        object.member("BillingMode", &self.billing_mode);
+        object.member("GlobalSecondaryIndexes", &self.global_secondary_indexes);
+        object.member("KeySchema", &self.key_schema);
+        object.member("OnDemandThroughput", &self.on_demand_throughput);
+        object.member("ProvisionedThroughput", &self.provisioned_throughput);
+        object.member("SSESpecification", &self.sse_specification);
+        object.member("TableName", &self.table_name);
+        object.member("VectorIndexes", &self.vector_indexes);
         object.end();
     }
 }
@@ -1242,6 +1729,23 @@ impl Encode for Update {
     }
 }
 
+impl Encode for UpdateContinuousBackupsInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("PointInTimeRecoverySpecification", &self.point_in_time_recovery_specification);
+        object.member("TableName", &self.table_name);
+        object.end();
+    }
+}
+
+impl Encode for UpdateContinuousBackupsOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ContinuousBackupsDescription", &self.continuous_backups_description);
+        object.end();
+    }
+}
+
 impl Encode for UpdateGlobalSecondaryIndexAction {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -1386,6 +1890,19 @@ impl Encode for VectorIndexDescription {
         object.member("IndexSizeBytes", &self.index_size_bytes);
         object.member("IndexStatus", &self.index_status);
         object.member("ItemCount", &self.item_count);
+        object.member("Projection", &self.projection);
+        object.member("SearchSchema", &self.search_schema);
+        object.member("VectorAttribute", &self.vector_attribute);
+        object.end();
+    }
+}
+
+impl Encode for VectorIndexInfo {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("Dimensions", &self.dimensions);
+        object.member("DistanceFunction", &self.distance_function);
+        object.member("IndexName", &self.index_name);
         object.member("Projection", &self.projection);
         object.member("SearchSchema", &self.search_schema);
         object.member("VectorAttribute", &self.vector_attribute);

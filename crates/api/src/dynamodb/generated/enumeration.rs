@@ -12,6 +12,34 @@ enumeration! {
 }
 
 enumeration! {
+    /// Used by CreateBackup, DeleteBackup, DescribeBackup and others.
+    BackupStatus {
+        Creating = "CREATING",
+        Deleted = "DELETED",
+        Available = "AVAILABLE",
+    }
+}
+
+enumeration! {
+    /// Used by CreateBackup, DeleteBackup, DescribeBackup and others.
+    BackupType {
+        User = "USER",
+        System = "SYSTEM",
+        AwsBackup = "AWS_BACKUP",
+    }
+}
+
+enumeration! {
+    /// Used by ListBackups.
+    BackupTypeFilter {
+        User = "USER",
+        System = "SYSTEM",
+        AwsBackup = "AWS_BACKUP",
+        All = "ALL",
+    }
+}
+
+enumeration! {
     /// Used by BatchExecuteStatement.
     BatchStatementErrorCodeEnum {
         ConditionalCheckFailed = "ConditionalCheckFailed",
@@ -29,7 +57,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by CreateTable, DeleteTable, DescribeTable and others.
+    /// Used by CreateTable, DeleteBackup, DeleteTable and others.
     BillingMode {
         Provisioned = "PROVISIONED",
         PayPerRequest = "PAY_PER_REQUEST",
@@ -64,7 +92,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by DescribeContinuousBackups.
+    /// Used by DescribeContinuousBackups and UpdateContinuousBackups.
     ContinuousBackupsStatus {
         Enabled = "ENABLED",
         Disabled = "DISABLED",
@@ -79,11 +107,55 @@ enumeration! {
 }
 
 enumeration! {
+    /// Used by DescribeExport and ExportTableToPointInTime.
+    ExportFormat {
+        DynamodbJson = "DYNAMODB_JSON",
+        Ion = "ION",
+    }
+}
+
+enumeration! {
+    /// Used by DescribeExport, ExportTableToPointInTime and ListExports.
+    ExportStatus {
+        InProgress = "IN_PROGRESS",
+        Completed = "COMPLETED",
+        Failed = "FAILED",
+    }
+}
+
+enumeration! {
+    /// Used by DescribeExport, ExportTableToPointInTime and ListExports.
+    ExportType {
+        FullExport = "FULL_EXPORT",
+        IncrementalExport = "INCREMENTAL_EXPORT",
+    }
+}
+
+enumeration! {
+    /// Used by DescribeExport and ExportTableToPointInTime.
+    ExportViewType {
+        NewImage = "NEW_IMAGE",
+        NewAndOldImages = "NEW_AND_OLD_IMAGES",
+    }
+}
+
+enumeration! {
     /// Used by CreateTable, DeleteTable, DescribeTable and others.
     GlobalTableSettingsReplicationMode {
         Enabled = "ENABLED",
         Disabled = "DISABLED",
         EnabledWithOverrides = "ENABLED_WITH_OVERRIDES",
+    }
+}
+
+enumeration! {
+    /// Used by DescribeImport, ImportTable and ListImports.
+    ImportStatus {
+        InProgress = "IN_PROGRESS",
+        Completed = "COMPLETED",
+        Cancelling = "CANCELLING",
+        Cancelled = "CANCELLED",
+        Failed = "FAILED",
     }
 }
 
@@ -98,7 +170,25 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by CreateTable, DeleteTable, DescribeTable and others.
+    /// Used by DescribeImport and ImportTable.
+    InputCompressionType {
+        Gzip = "GZIP",
+        Zstd = "ZSTD",
+        None = "NONE",
+    }
+}
+
+enumeration! {
+    /// Used by DescribeImport, ImportTable and ListImports.
+    InputFormat {
+        DynamodbJson = "DYNAMODB_JSON",
+        Ion = "ION",
+        Csv = "CSV",
+    }
+}
+
+enumeration! {
+    /// Used by CreateTable, DeleteBackup, DeleteTable and others.
     KeyType {
         Hash = "HASH",
         Range = "RANGE",
@@ -114,7 +204,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by DescribeContinuousBackups.
+    /// Used by DescribeContinuousBackups and UpdateContinuousBackups.
     PointInTimeRecoveryStatus {
         Enabled = "ENABLED",
         Disabled = "DISABLED",
@@ -122,7 +212,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by CreateTable, DeleteTable, DescribeTable and others.
+    /// Used by CreateTable, DeleteBackup, DeleteTable and others.
     ProjectionType {
         All = "ALL",
         KeysOnly = "KEYS_ONLY",
@@ -183,7 +273,15 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by CreateTable, DeleteTable, DescribeTable and others.
+    /// Used by DescribeExport and ExportTableToPointInTime.
+    S3SseAlgorithm {
+        Aes256 = "AES256",
+        Kms = "KMS",
+    }
+}
+
+enumeration! {
+    /// Used by CreateTable, DeleteBackup, DeleteTable and others.
     SSEStatus {
         Enabling = "ENABLING",
         Enabled = "ENABLED",
@@ -194,7 +292,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by CreateTable, DeleteTable, DescribeTable and others.
+    /// Used by CreateTable, DeleteBackup, DeleteTable and others.
     SSEType {
         Aes256 = "AES256",
         Kms = "KMS",
@@ -202,7 +300,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by CreateTable, DeleteTable, DescribeTable and others.
+    /// Used by CreateTable, DeleteTable, DescribeImport and others.
     ScalarAttributeType {
         S = "S",
         N = "N",
@@ -211,7 +309,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by CreateTable, DeleteTable, DescribeTable and others.
+    /// Used by CreateTable, DeleteBackup, DeleteTable and others.
     SearchSchemaElementType {
         Hash = "HASH",
         InlineFilter = "INLINE_FILTER",
@@ -229,7 +327,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by CreateTable, DeleteTable, DescribeTable and others.
+    /// Used by CreateTable, DeleteBackup, DeleteTable and others.
     StreamViewType {
         NewImage = "NEW_IMAGE",
         OldImage = "OLD_IMAGE",
@@ -261,7 +359,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by DescribeTimeToLive.
+    /// Used by DeleteBackup, DescribeBackup and DescribeTimeToLive.
     TimeToLiveStatus {
         Enabling = "ENABLING",
         Disabling = "DISABLING",
@@ -271,7 +369,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by CreateTable, DeleteTable, DescribeTable and others.
+    /// Used by CreateTable, DeleteBackup, DeleteTable and others.
     VectorDistanceFunction {
         Cosine = "COSINE",
         DotProduct = "DOT_PRODUCT",

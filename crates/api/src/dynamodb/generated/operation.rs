@@ -22,6 +22,19 @@ pub enum Operation {
     UpdateTimeToLive,
     DescribeTimeToLive,
     DescribeContinuousBackups,
+    UpdateContinuousBackups,
+    RestoreTableToPointInTime,
+    CreateBackup,
+    DescribeBackup,
+    ListBackups,
+    DeleteBackup,
+    RestoreTableFromBackup,
+    ExportTableToPointInTime,
+    DescribeExport,
+    ListExports,
+    ImportTable,
+    DescribeImport,
+    ListImports,
     PutResourcePolicy,
     GetResourcePolicy,
     DeleteResourcePolicy,
@@ -56,6 +69,19 @@ impl Operation {
         Operation::UpdateTimeToLive,
         Operation::DescribeTimeToLive,
         Operation::DescribeContinuousBackups,
+        Operation::UpdateContinuousBackups,
+        Operation::RestoreTableToPointInTime,
+        Operation::CreateBackup,
+        Operation::DescribeBackup,
+        Operation::ListBackups,
+        Operation::DeleteBackup,
+        Operation::RestoreTableFromBackup,
+        Operation::ExportTableToPointInTime,
+        Operation::DescribeExport,
+        Operation::ListExports,
+        Operation::ImportTable,
+        Operation::DescribeImport,
+        Operation::ListImports,
         Operation::PutResourcePolicy,
         Operation::GetResourcePolicy,
         Operation::DeleteResourcePolicy,
@@ -90,6 +116,19 @@ impl Operation {
             Operation::UpdateTimeToLive => "UpdateTimeToLive",
             Operation::DescribeTimeToLive => "DescribeTimeToLive",
             Operation::DescribeContinuousBackups => "DescribeContinuousBackups",
+            Operation::UpdateContinuousBackups => "UpdateContinuousBackups",
+            Operation::RestoreTableToPointInTime => "RestoreTableToPointInTime",
+            Operation::CreateBackup => "CreateBackup",
+            Operation::DescribeBackup => "DescribeBackup",
+            Operation::ListBackups => "ListBackups",
+            Operation::DeleteBackup => "DeleteBackup",
+            Operation::RestoreTableFromBackup => "RestoreTableFromBackup",
+            Operation::ExportTableToPointInTime => "ExportTableToPointInTime",
+            Operation::DescribeExport => "DescribeExport",
+            Operation::ListExports => "ListExports",
+            Operation::ImportTable => "ImportTable",
+            Operation::DescribeImport => "DescribeImport",
+            Operation::ListImports => "ListImports",
             Operation::PutResourcePolicy => "PutResourcePolicy",
             Operation::GetResourcePolicy => "GetResourcePolicy",
             Operation::DeleteResourcePolicy => "DeleteResourcePolicy",
@@ -125,6 +164,19 @@ impl Operation {
             "UpdateTimeToLive" => Operation::UpdateTimeToLive,
             "DescribeTimeToLive" => Operation::DescribeTimeToLive,
             "DescribeContinuousBackups" => Operation::DescribeContinuousBackups,
+            "UpdateContinuousBackups" => Operation::UpdateContinuousBackups,
+            "RestoreTableToPointInTime" => Operation::RestoreTableToPointInTime,
+            "CreateBackup" => Operation::CreateBackup,
+            "DescribeBackup" => Operation::DescribeBackup,
+            "ListBackups" => Operation::ListBackups,
+            "DeleteBackup" => Operation::DeleteBackup,
+            "RestoreTableFromBackup" => Operation::RestoreTableFromBackup,
+            "ExportTableToPointInTime" => Operation::ExportTableToPointInTime,
+            "DescribeExport" => Operation::DescribeExport,
+            "ListExports" => Operation::ListExports,
+            "ImportTable" => Operation::ImportTable,
+            "DescribeImport" => Operation::DescribeImport,
+            "ListImports" => Operation::ListImports,
             "PutResourcePolicy" => Operation::PutResourcePolicy,
             "GetResourcePolicy" => Operation::GetResourcePolicy,
             "DeleteResourcePolicy" => Operation::DeleteResourcePolicy,
@@ -162,6 +214,19 @@ pub enum Request {
     UpdateTimeToLive(Box<UpdateTimeToLiveInput>),
     DescribeTimeToLive(Box<DescribeTimeToLiveInput>),
     DescribeContinuousBackups(Box<DescribeContinuousBackupsInput>),
+    UpdateContinuousBackups(Box<UpdateContinuousBackupsInput>),
+    RestoreTableToPointInTime(Box<RestoreTableToPointInTimeInput>),
+    CreateBackup(Box<CreateBackupInput>),
+    DescribeBackup(Box<DescribeBackupInput>),
+    ListBackups(Box<ListBackupsInput>),
+    DeleteBackup(Box<DeleteBackupInput>),
+    RestoreTableFromBackup(Box<RestoreTableFromBackupInput>),
+    ExportTableToPointInTime(Box<ExportTableToPointInTimeInput>),
+    DescribeExport(Box<DescribeExportInput>),
+    ListExports(Box<ListExportsInput>),
+    ImportTable(Box<ImportTableInput>),
+    DescribeImport(Box<DescribeImportInput>),
+    ListImports(Box<ListImportsInput>),
     PutResourcePolicy(Box<PutResourcePolicyInput>),
     GetResourcePolicy(Box<GetResourcePolicyInput>),
     DeleteResourcePolicy(Box<DeleteResourcePolicyInput>),
@@ -197,6 +262,19 @@ impl Request {
             Request::UpdateTimeToLive(_) => Operation::UpdateTimeToLive,
             Request::DescribeTimeToLive(_) => Operation::DescribeTimeToLive,
             Request::DescribeContinuousBackups(_) => Operation::DescribeContinuousBackups,
+            Request::UpdateContinuousBackups(_) => Operation::UpdateContinuousBackups,
+            Request::RestoreTableToPointInTime(_) => Operation::RestoreTableToPointInTime,
+            Request::CreateBackup(_) => Operation::CreateBackup,
+            Request::DescribeBackup(_) => Operation::DescribeBackup,
+            Request::ListBackups(_) => Operation::ListBackups,
+            Request::DeleteBackup(_) => Operation::DeleteBackup,
+            Request::RestoreTableFromBackup(_) => Operation::RestoreTableFromBackup,
+            Request::ExportTableToPointInTime(_) => Operation::ExportTableToPointInTime,
+            Request::DescribeExport(_) => Operation::DescribeExport,
+            Request::ListExports(_) => Operation::ListExports,
+            Request::ImportTable(_) => Operation::ImportTable,
+            Request::DescribeImport(_) => Operation::DescribeImport,
+            Request::ListImports(_) => Operation::ListImports,
             Request::PutResourcePolicy(_) => Operation::PutResourcePolicy,
             Request::GetResourcePolicy(_) => Operation::GetResourcePolicy,
             Request::DeleteResourcePolicy(_) => Operation::DeleteResourcePolicy,
@@ -256,6 +334,49 @@ impl Request {
                 body,
                 read::read_describe_continuous_backups_input,
             )?)),
+            Operation::UpdateContinuousBackups => Request::UpdateContinuousBackups(Box::new(decode(
+                body,
+                read::read_update_continuous_backups_input,
+            )?)),
+            Operation::RestoreTableToPointInTime => Request::RestoreTableToPointInTime(Box::new(decode(
+                body,
+                read::read_restore_table_to_point_in_time_input,
+            )?)),
+            Operation::CreateBackup => {
+                Request::CreateBackup(Box::new(decode(body, read::read_create_backup_input)?))
+            }
+            Operation::DescribeBackup => {
+                Request::DescribeBackup(Box::new(decode(body, read::read_describe_backup_input)?))
+            }
+            Operation::ListBackups => {
+                Request::ListBackups(Box::new(decode(body, read::read_list_backups_input)?))
+            }
+            Operation::DeleteBackup => {
+                Request::DeleteBackup(Box::new(decode(body, read::read_delete_backup_input)?))
+            }
+            Operation::RestoreTableFromBackup => Request::RestoreTableFromBackup(Box::new(decode(
+                body,
+                read::read_restore_table_from_backup_input,
+            )?)),
+            Operation::ExportTableToPointInTime => Request::ExportTableToPointInTime(Box::new(decode(
+                body,
+                read::read_export_table_to_point_in_time_input,
+            )?)),
+            Operation::DescribeExport => {
+                Request::DescribeExport(Box::new(decode(body, read::read_describe_export_input)?))
+            }
+            Operation::ListExports => {
+                Request::ListExports(Box::new(decode(body, read::read_list_exports_input)?))
+            }
+            Operation::ImportTable => {
+                Request::ImportTable(Box::new(decode(body, read::read_import_table_input)?))
+            }
+            Operation::DescribeImport => {
+                Request::DescribeImport(Box::new(decode(body, read::read_describe_import_input)?))
+            }
+            Operation::ListImports => {
+                Request::ListImports(Box::new(decode(body, read::read_list_imports_input)?))
+            }
             Operation::PutResourcePolicy => {
                 Request::PutResourcePolicy(Box::new(decode(body, read::read_put_resource_policy_input)?))
             }
@@ -321,6 +442,19 @@ impl Request {
             Request::UpdateTimeToLive(input) => input.check(),
             Request::DescribeTimeToLive(input) => input.check(),
             Request::DescribeContinuousBackups(input) => input.check(),
+            Request::UpdateContinuousBackups(input) => input.check(),
+            Request::RestoreTableToPointInTime(input) => input.check(),
+            Request::CreateBackup(input) => input.check(),
+            Request::DescribeBackup(input) => input.check(),
+            Request::ListBackups(input) => input.check(),
+            Request::DeleteBackup(input) => input.check(),
+            Request::RestoreTableFromBackup(input) => input.check(),
+            Request::ExportTableToPointInTime(input) => input.check(),
+            Request::DescribeExport(input) => input.check(),
+            Request::ListExports(input) => input.check(),
+            Request::ImportTable(input) => input.check(),
+            Request::DescribeImport(input) => input.check(),
+            Request::ListImports(input) => input.check(),
             Request::PutResourcePolicy(input) => input.check(),
             Request::GetResourcePolicy(input) => input.check(),
             Request::DeleteResourcePolicy(input) => input.check(),
@@ -356,6 +490,19 @@ impl Request {
             Request::UpdateTimeToLive(input) => input.encode(out),
             Request::DescribeTimeToLive(input) => input.encode(out),
             Request::DescribeContinuousBackups(input) => input.encode(out),
+            Request::UpdateContinuousBackups(input) => input.encode(out),
+            Request::RestoreTableToPointInTime(input) => input.encode(out),
+            Request::CreateBackup(input) => input.encode(out),
+            Request::DescribeBackup(input) => input.encode(out),
+            Request::ListBackups(input) => input.encode(out),
+            Request::DeleteBackup(input) => input.encode(out),
+            Request::RestoreTableFromBackup(input) => input.encode(out),
+            Request::ExportTableToPointInTime(input) => input.encode(out),
+            Request::DescribeExport(input) => input.encode(out),
+            Request::ListExports(input) => input.encode(out),
+            Request::ImportTable(input) => input.encode(out),
+            Request::DescribeImport(input) => input.encode(out),
+            Request::ListImports(input) => input.encode(out),
             Request::PutResourcePolicy(input) => input.encode(out),
             Request::GetResourcePolicy(input) => input.encode(out),
             Request::DeleteResourcePolicy(input) => input.encode(out),
@@ -392,6 +539,19 @@ pub enum Response {
     UpdateTimeToLive(Box<UpdateTimeToLiveOutput>),
     DescribeTimeToLive(Box<DescribeTimeToLiveOutput>),
     DescribeContinuousBackups(Box<DescribeContinuousBackupsOutput>),
+    UpdateContinuousBackups(Box<UpdateContinuousBackupsOutput>),
+    RestoreTableToPointInTime(Box<RestoreTableToPointInTimeOutput>),
+    CreateBackup(Box<CreateBackupOutput>),
+    DescribeBackup(Box<DescribeBackupOutput>),
+    ListBackups(Box<ListBackupsOutput>),
+    DeleteBackup(Box<DeleteBackupOutput>),
+    RestoreTableFromBackup(Box<RestoreTableFromBackupOutput>),
+    ExportTableToPointInTime(Box<ExportTableToPointInTimeOutput>),
+    DescribeExport(Box<DescribeExportOutput>),
+    ListExports(Box<ListExportsOutput>),
+    ImportTable(Box<ImportTableOutput>),
+    DescribeImport(Box<DescribeImportOutput>),
+    ListImports(Box<ListImportsOutput>),
     PutResourcePolicy(Box<PutResourcePolicyOutput>),
     GetResourcePolicy(Box<GetResourcePolicyOutput>),
     DeleteResourcePolicy(Box<DeleteResourcePolicyOutput>),
@@ -427,6 +587,19 @@ impl Response {
             Response::UpdateTimeToLive(output) => output.encode(out),
             Response::DescribeTimeToLive(output) => output.encode(out),
             Response::DescribeContinuousBackups(output) => output.encode(out),
+            Response::UpdateContinuousBackups(output) => output.encode(out),
+            Response::RestoreTableToPointInTime(output) => output.encode(out),
+            Response::CreateBackup(output) => output.encode(out),
+            Response::DescribeBackup(output) => output.encode(out),
+            Response::ListBackups(output) => output.encode(out),
+            Response::DeleteBackup(output) => output.encode(out),
+            Response::RestoreTableFromBackup(output) => output.encode(out),
+            Response::ExportTableToPointInTime(output) => output.encode(out),
+            Response::DescribeExport(output) => output.encode(out),
+            Response::ListExports(output) => output.encode(out),
+            Response::ImportTable(output) => output.encode(out),
+            Response::DescribeImport(output) => output.encode(out),
+            Response::ListImports(output) => output.encode(out),
             Response::PutResourcePolicy(output) => output.encode(out),
             Response::GetResourcePolicy(output) => output.encode(out),
             Response::DeleteResourcePolicy(output) => output.encode(out),
@@ -698,6 +871,318 @@ impl Input for DescribeContinuousBackupsInput {
     }
     fn read_output(body: &[u8]) -> Result<DescribeContinuousBackupsOutput, Error> {
         answer(body, read::read_describe_continuous_backups_output)
+    }
+}
+
+impl From<UpdateContinuousBackupsOutput> for Response {
+    fn from(output: UpdateContinuousBackupsOutput) -> Response {
+        Response::UpdateContinuousBackups(Box::new(output))
+    }
+}
+
+impl Input for UpdateContinuousBackupsInput {
+    type Output = UpdateContinuousBackupsOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::UpdateContinuousBackups(Box::new(self))
+    }
+    fn output(response: Response) -> Option<UpdateContinuousBackupsOutput> {
+        match response {
+            Response::UpdateContinuousBackups(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<UpdateContinuousBackupsOutput, Error> {
+        answer(body, read::read_update_continuous_backups_output)
+    }
+}
+
+impl From<RestoreTableToPointInTimeOutput> for Response {
+    fn from(output: RestoreTableToPointInTimeOutput) -> Response {
+        Response::RestoreTableToPointInTime(Box::new(output))
+    }
+}
+
+impl Input for RestoreTableToPointInTimeInput {
+    type Output = RestoreTableToPointInTimeOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::RestoreTableToPointInTime(Box::new(self))
+    }
+    fn output(response: Response) -> Option<RestoreTableToPointInTimeOutput> {
+        match response {
+            Response::RestoreTableToPointInTime(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<RestoreTableToPointInTimeOutput, Error> {
+        answer(body, read::read_restore_table_to_point_in_time_output)
+    }
+}
+
+impl From<CreateBackupOutput> for Response {
+    fn from(output: CreateBackupOutput) -> Response {
+        Response::CreateBackup(Box::new(output))
+    }
+}
+
+impl Input for CreateBackupInput {
+    type Output = CreateBackupOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::CreateBackup(Box::new(self))
+    }
+    fn output(response: Response) -> Option<CreateBackupOutput> {
+        match response {
+            Response::CreateBackup(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<CreateBackupOutput, Error> {
+        answer(body, read::read_create_backup_output)
+    }
+}
+
+impl From<DescribeBackupOutput> for Response {
+    fn from(output: DescribeBackupOutput) -> Response {
+        Response::DescribeBackup(Box::new(output))
+    }
+}
+
+impl Input for DescribeBackupInput {
+    type Output = DescribeBackupOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::DescribeBackup(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DescribeBackupOutput> {
+        match response {
+            Response::DescribeBackup(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<DescribeBackupOutput, Error> {
+        answer(body, read::read_describe_backup_output)
+    }
+}
+
+impl From<ListBackupsOutput> for Response {
+    fn from(output: ListBackupsOutput) -> Response {
+        Response::ListBackups(Box::new(output))
+    }
+}
+
+impl Input for ListBackupsInput {
+    type Output = ListBackupsOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::ListBackups(Box::new(self))
+    }
+    fn output(response: Response) -> Option<ListBackupsOutput> {
+        match response {
+            Response::ListBackups(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<ListBackupsOutput, Error> {
+        answer(body, read::read_list_backups_output)
+    }
+}
+
+impl From<DeleteBackupOutput> for Response {
+    fn from(output: DeleteBackupOutput) -> Response {
+        Response::DeleteBackup(Box::new(output))
+    }
+}
+
+impl Input for DeleteBackupInput {
+    type Output = DeleteBackupOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::DeleteBackup(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DeleteBackupOutput> {
+        match response {
+            Response::DeleteBackup(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<DeleteBackupOutput, Error> {
+        answer(body, read::read_delete_backup_output)
+    }
+}
+
+impl From<RestoreTableFromBackupOutput> for Response {
+    fn from(output: RestoreTableFromBackupOutput) -> Response {
+        Response::RestoreTableFromBackup(Box::new(output))
+    }
+}
+
+impl Input for RestoreTableFromBackupInput {
+    type Output = RestoreTableFromBackupOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::RestoreTableFromBackup(Box::new(self))
+    }
+    fn output(response: Response) -> Option<RestoreTableFromBackupOutput> {
+        match response {
+            Response::RestoreTableFromBackup(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<RestoreTableFromBackupOutput, Error> {
+        answer(body, read::read_restore_table_from_backup_output)
+    }
+}
+
+impl From<ExportTableToPointInTimeOutput> for Response {
+    fn from(output: ExportTableToPointInTimeOutput) -> Response {
+        Response::ExportTableToPointInTime(Box::new(output))
+    }
+}
+
+impl Input for ExportTableToPointInTimeInput {
+    type Output = ExportTableToPointInTimeOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::ExportTableToPointInTime(Box::new(self))
+    }
+    fn output(response: Response) -> Option<ExportTableToPointInTimeOutput> {
+        match response {
+            Response::ExportTableToPointInTime(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<ExportTableToPointInTimeOutput, Error> {
+        answer(body, read::read_export_table_to_point_in_time_output)
+    }
+}
+
+impl From<DescribeExportOutput> for Response {
+    fn from(output: DescribeExportOutput) -> Response {
+        Response::DescribeExport(Box::new(output))
+    }
+}
+
+impl Input for DescribeExportInput {
+    type Output = DescribeExportOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::DescribeExport(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DescribeExportOutput> {
+        match response {
+            Response::DescribeExport(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<DescribeExportOutput, Error> {
+        answer(body, read::read_describe_export_output)
+    }
+}
+
+impl From<ListExportsOutput> for Response {
+    fn from(output: ListExportsOutput) -> Response {
+        Response::ListExports(Box::new(output))
+    }
+}
+
+impl Input for ListExportsInput {
+    type Output = ListExportsOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::ListExports(Box::new(self))
+    }
+    fn output(response: Response) -> Option<ListExportsOutput> {
+        match response {
+            Response::ListExports(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<ListExportsOutput, Error> {
+        answer(body, read::read_list_exports_output)
+    }
+}
+
+impl From<ImportTableOutput> for Response {
+    fn from(output: ImportTableOutput) -> Response {
+        Response::ImportTable(Box::new(output))
+    }
+}
+
+impl Input for ImportTableInput {
+    type Output = ImportTableOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::ImportTable(Box::new(self))
+    }
+    fn output(response: Response) -> Option<ImportTableOutput> {
+        match response {
+            Response::ImportTable(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<ImportTableOutput, Error> {
+        answer(body, read::read_import_table_output)
+    }
+}
+
+impl From<DescribeImportOutput> for Response {
+    fn from(output: DescribeImportOutput) -> Response {
+        Response::DescribeImport(Box::new(output))
+    }
+}
+
+impl Input for DescribeImportInput {
+    type Output = DescribeImportOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::DescribeImport(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DescribeImportOutput> {
+        match response {
+            Response::DescribeImport(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<DescribeImportOutput, Error> {
+        answer(body, read::read_describe_import_output)
+    }
+}
+
+impl From<ListImportsOutput> for Response {
+    fn from(output: ListImportsOutput) -> Response {
+        Response::ListImports(Box::new(output))
+    }
+}
+
+impl Input for ListImportsInput {
+    type Output = ListImportsOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::ListImports(Box::new(self))
+    }
+    fn output(response: Response) -> Option<ListImportsOutput> {
+        match response {
+            Response::ListImports(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<ListImportsOutput, Error> {
+        answer(body, read::read_list_imports_output)
     }
 }
 

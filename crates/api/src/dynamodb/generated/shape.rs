@@ -16,7 +16,7 @@ pub struct ArchivalSummary {
     pub archival_reason: Option<String>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by CreateTable, DeleteTable, DescribeImport and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttributeDefinition {
     pub attribute_name: String,
@@ -28,6 +28,41 @@ pub struct AttributeDefinition {
 pub struct AttributeValueUpdate {
     pub action: Option<AttributeAction>,
     pub value: Option<ValueBuf>,
+}
+
+/// Used by DeleteBackup and DescribeBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BackupDescription {
+    pub backup_details: Option<BackupDetails>,
+    pub source_table_details: Option<SourceTableDetails>,
+    pub source_table_feature_details: Option<SourceTableFeatureDetails>,
+}
+
+/// Used by CreateBackup, DeleteBackup and DescribeBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BackupDetails {
+    pub backup_arn: String,
+    pub backup_creation_date_time: f64,
+    pub backup_expiry_date_time: Option<f64>,
+    pub backup_name: String,
+    pub backup_size_bytes: Option<i64>,
+    pub backup_status: BackupStatus,
+    pub backup_type: BackupType,
+}
+
+/// Used by ListBackups.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BackupSummary {
+    pub backup_arn: Option<String>,
+    pub backup_creation_date_time: Option<f64>,
+    pub backup_expiry_date_time: Option<f64>,
+    pub backup_name: Option<String>,
+    pub backup_size_bytes: Option<i64>,
+    pub backup_status: Option<BackupStatus>,
+    pub backup_type: Option<BackupType>,
+    pub table_arn: Option<String>,
+    pub table_id: Option<String>,
+    pub table_name: Option<String>,
 }
 
 /// The input of BatchExecuteStatement.
@@ -155,11 +190,24 @@ pub struct ConsumedCapacity {
     pub write_capacity_units: Option<f64>,
 }
 
-/// Used by DescribeContinuousBackups.
+/// Used by DescribeContinuousBackups and UpdateContinuousBackups.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContinuousBackupsDescription {
     pub continuous_backups_status: ContinuousBackupsStatus,
     pub point_in_time_recovery_description: Option<PointInTimeRecoveryDescription>,
+}
+
+/// The input of CreateBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CreateBackupInput {
+    pub backup_name: String,
+    pub table_name: String,
+}
+
+/// The output of CreateBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CreateBackupOutput {
+    pub backup_details: Option<BackupDetails>,
 }
 
 /// Used by UpdateTable.
@@ -230,6 +278,13 @@ pub struct CreateVectorIndexAction {
     pub vector_attribute: VectorAttributeDefinition,
 }
 
+/// Used by DescribeImport and ImportTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CsvOptions {
+    pub delimiter: Option<String>,
+    pub header_list: Option<Vec<String>>,
+}
+
 /// Used by TransactWriteItems.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Delete {
@@ -239,6 +294,18 @@ pub struct Delete {
     pub key: Item,
     pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
     pub table_name: String,
+}
+
+/// The input of DeleteBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeleteBackupInput {
+    pub backup_arn: String,
+}
+
+/// The output of DeleteBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeleteBackupOutput {
+    pub backup_description: Option<BackupDescription>,
 }
 
 /// Used by UpdateTable.
@@ -323,6 +390,18 @@ pub struct DeleteVectorIndexAction {
     pub index_name: String,
 }
 
+/// The input of DescribeBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeBackupInput {
+    pub backup_arn: String,
+}
+
+/// The output of DescribeBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeBackupOutput {
+    pub backup_description: Option<BackupDescription>,
+}
+
 /// The input of DescribeContinuousBackups.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeContinuousBackupsInput {
@@ -343,6 +422,30 @@ pub struct DescribeEndpointsRequest {}
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeEndpointsResponse {
     pub endpoints: Vec<Endpoint>,
+}
+
+/// The input of DescribeExport.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeExportInput {
+    pub export_arn: String,
+}
+
+/// The output of DescribeExport.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeExportOutput {
+    pub export_description: Option<ExportDescription>,
+}
+
+/// The input of DescribeImport.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeImportInput {
+    pub import_arn: String,
+}
+
+/// The output of DescribeImport.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeImportOutput {
+    pub import_table_description: ImportTableDescription,
 }
 
 /// The input of DescribeLimits.
@@ -447,6 +550,77 @@ pub struct ExpectedAttributeValue {
     pub value: Option<ValueBuf>,
 }
 
+/// Used by DescribeExport and ExportTableToPointInTime.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExportDescription {
+    pub billed_size_bytes: Option<i64>,
+    pub client_token: Option<String>,
+    pub end_time: Option<f64>,
+    pub export_arn: Option<String>,
+    pub export_format: Option<ExportFormat>,
+    pub export_manifest: Option<String>,
+    pub export_status: Option<ExportStatus>,
+    pub export_time: Option<f64>,
+    pub export_type: Option<ExportType>,
+    pub failure_code: Option<String>,
+    pub failure_message: Option<String>,
+    pub filter_specification: Option<FilterSpecification>,
+    pub incremental_export_specification: Option<IncrementalExportSpecification>,
+    pub item_count: Option<i64>,
+    pub s3_bucket: Option<String>,
+    pub s3_bucket_owner: Option<String>,
+    pub s3_prefix: Option<String>,
+    pub s3_sse_algorithm: Option<S3SseAlgorithm>,
+    pub s3_sse_kms_key_id: Option<String>,
+    pub start_time: Option<f64>,
+    pub table_arn: Option<String>,
+    pub table_id: Option<String>,
+}
+
+/// Used by ListExports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExportSummary {
+    pub export_arn: Option<String>,
+    pub export_status: Option<ExportStatus>,
+    pub export_type: Option<ExportType>,
+}
+
+/// The input of ExportTableToPointInTime.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExportTableToPointInTimeInput {
+    pub client_token: Option<String>,
+    pub export_format: Option<ExportFormat>,
+    pub export_time: Option<f64>,
+    pub export_type: Option<ExportType>,
+    pub filter_specification: Option<FilterSpecification>,
+    pub incremental_export_specification: Option<IncrementalExportSpecification>,
+    pub s3_bucket: String,
+    pub s3_bucket_owner: Option<String>,
+    pub s3_prefix: Option<String>,
+    pub s3_sse_algorithm: Option<S3SseAlgorithm>,
+    pub s3_sse_kms_key_id: Option<String>,
+    pub table_arn: String,
+    /// The first AttributeValue that breaks a rule of its type. The member that holds it is absent
+    /// or empty.
+    pub value_fault: Option<ValueError>,
+}
+
+/// The output of ExportTableToPointInTime.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExportTableToPointInTimeOutput {
+    pub export_description: Option<ExportDescription>,
+}
+
+/// Used by DescribeExport and ExportTableToPointInTime.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FilterSpecification {
+    pub expression_attribute_names: Option<BTreeMap<String, String>>,
+    pub expression_attribute_values: Option<BTreeMap<String, ValueBuf>>,
+    pub filter_expression: Option<String>,
+    pub key_condition_expression: Option<String>,
+    pub projection_expression: Option<String>,
+}
+
 /// Used by TransactGetItems.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Get {
@@ -491,7 +665,7 @@ pub struct GetResourcePolicyOutput {
     pub revision_id: Option<String>,
 }
 
-/// Used by CreateTable.
+/// Used by CreateTable, DescribeImport, ImportTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GlobalSecondaryIndex {
     pub index_name: String,
@@ -516,6 +690,16 @@ pub struct GlobalSecondaryIndexDescription {
     pub projection: Option<Projection>,
     pub provisioned_throughput: Option<ProvisionedThroughputDescription>,
     pub warm_throughput: Option<GlobalSecondaryIndexWarmThroughputDescription>,
+}
+
+/// Used by DeleteBackup and DescribeBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GlobalSecondaryIndexInfo {
+    pub index_name: Option<String>,
+    pub key_schema: Option<Vec<KeySchemaElement>>,
+    pub on_demand_throughput: Option<OnDemandThroughput>,
+    pub projection: Option<Projection>,
+    pub provisioned_throughput: Option<ProvisionedThroughput>,
 }
 
 /// Used by UpdateTable.
@@ -548,6 +732,74 @@ pub struct GlobalTableWitnessGroupUpdate {
     pub delete: Option<DeleteGlobalTableWitnessGroupMemberAction>,
 }
 
+/// Used by ListImports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ImportSummary {
+    pub cloud_watch_log_group_arn: Option<String>,
+    pub end_time: Option<f64>,
+    pub import_arn: Option<String>,
+    pub import_status: Option<ImportStatus>,
+    pub input_format: Option<InputFormat>,
+    pub s3_bucket_source: Option<S3BucketSource>,
+    pub start_time: Option<f64>,
+    pub table_arn: Option<String>,
+}
+
+/// Used by DescribeImport and ImportTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ImportTableDescription {
+    pub client_token: Option<String>,
+    pub cloud_watch_log_group_arn: Option<String>,
+    pub end_time: Option<f64>,
+    pub error_count: Option<i64>,
+    pub failure_code: Option<String>,
+    pub failure_message: Option<String>,
+    pub import_arn: Option<String>,
+    pub import_status: Option<ImportStatus>,
+    pub imported_item_count: Option<i64>,
+    pub input_compression_type: Option<InputCompressionType>,
+    pub input_format: Option<InputFormat>,
+    pub input_format_options: Option<InputFormatOptions>,
+    pub processed_item_count: Option<i64>,
+    pub processed_size_bytes: Option<i64>,
+    pub s3_bucket_source: Option<S3BucketSource>,
+    pub start_time: Option<f64>,
+    pub table_arn: Option<String>,
+    pub table_creation_parameters: Option<TableCreationParameters>,
+    pub table_id: Option<String>,
+}
+
+/// The input of ImportTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ImportTableInput {
+    pub client_token: Option<String>,
+    pub input_compression_type: Option<InputCompressionType>,
+    pub input_format: InputFormat,
+    pub input_format_options: Option<InputFormatOptions>,
+    pub s3_bucket_source: S3BucketSource,
+    pub table_creation_parameters: TableCreationParameters,
+}
+
+/// The output of ImportTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ImportTableOutput {
+    pub import_table_description: ImportTableDescription,
+}
+
+/// Used by DescribeExport and ExportTableToPointInTime.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IncrementalExportSpecification {
+    pub export_from_time: Option<f64>,
+    pub export_to_time: Option<f64>,
+    pub export_view_type: Option<ExportViewType>,
+}
+
+/// Used by DescribeImport and ImportTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InputFormatOptions {
+    pub csv: Option<CsvOptions>,
+}
+
 /// Used by BatchWriteItem, DeleteItem, PutItem and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ItemCollectionMetrics {
@@ -561,7 +813,7 @@ pub struct ItemResponse {
     pub item: Option<Item>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by CreateTable, DeleteBackup, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeySchemaElement {
     pub attribute_name: String,
@@ -576,6 +828,54 @@ pub struct KeysAndAttributes {
     pub expression_attribute_names: Option<BTreeMap<String, String>>,
     pub keys: Vec<Item>,
     pub projection_expression: Option<String>,
+}
+
+/// The input of ListBackups.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListBackupsInput {
+    pub backup_type: Option<BackupTypeFilter>,
+    pub exclusive_start_backup_arn: Option<String>,
+    pub limit: Option<i32>,
+    pub table_name: Option<String>,
+    pub time_range_lower_bound: Option<f64>,
+    pub time_range_upper_bound: Option<f64>,
+}
+
+/// The output of ListBackups.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListBackupsOutput {
+    pub backup_summaries: Option<Vec<BackupSummary>>,
+    pub last_evaluated_backup_arn: Option<String>,
+}
+
+/// The input of ListExports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListExportsInput {
+    pub max_results: Option<i32>,
+    pub next_token: Option<String>,
+    pub table_arn: Option<String>,
+}
+
+/// The output of ListExports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListExportsOutput {
+    pub export_summaries: Option<Vec<ExportSummary>>,
+    pub next_token: Option<String>,
+}
+
+/// The input of ListImports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListImportsInput {
+    pub next_token: Option<String>,
+    pub page_size: Option<i32>,
+    pub table_arn: Option<String>,
+}
+
+/// The output of ListImports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListImportsOutput {
+    pub import_summary_list: Option<Vec<ImportSummary>>,
+    pub next_token: Option<String>,
 }
 
 /// The input of ListTables.
@@ -606,7 +906,7 @@ pub struct ListTagsOfResourceOutput {
     pub tags: Option<Vec<Tag>>,
 }
 
-/// Used by CreateTable.
+/// Used by CreateTable, RestoreTableFromBackup and RestoreTableToPointInTime.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LocalSecondaryIndex {
     pub index_name: String,
@@ -625,7 +925,15 @@ pub struct LocalSecondaryIndexDescription {
     pub projection: Option<Projection>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by DeleteBackup and DescribeBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LocalSecondaryIndexInfo {
+    pub index_name: Option<String>,
+    pub key_schema: Option<Vec<KeySchemaElement>>,
+    pub projection: Option<Projection>,
+}
+
+/// Used by CreateTable, DeleteBackup, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OnDemandThroughput {
     pub max_read_request_units: Option<i64>,
@@ -646,7 +954,7 @@ pub struct ParameterizedStatement {
     pub statement: String,
 }
 
-/// Used by DescribeContinuousBackups.
+/// Used by DescribeContinuousBackups and UpdateContinuousBackups.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointInTimeRecoveryDescription {
     pub earliest_restorable_date_time: Option<f64>,
@@ -655,14 +963,21 @@ pub struct PointInTimeRecoveryDescription {
     pub recovery_period_in_days: Option<i32>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by UpdateContinuousBackups.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PointInTimeRecoverySpecification {
+    pub point_in_time_recovery_enabled: bool,
+    pub recovery_period_in_days: Option<i32>,
+}
+
+/// Used by CreateTable, DeleteBackup, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Projection {
     pub non_key_attributes: Option<Vec<String>>,
     pub projection_type: Option<ProjectionType>,
 }
 
-/// Used by CreateTable and UpdateTable.
+/// Used by CreateTable, DeleteBackup, DescribeBackup and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProvisionedThroughput {
     pub write_capacity_units: i64,
@@ -832,7 +1147,58 @@ pub struct RestoreSummary {
     pub source_table_arn: Option<String>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// The input of RestoreTableFromBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RestoreTableFromBackupInput {
+    pub backup_arn: String,
+    pub billing_mode_override: Option<BillingMode>,
+    pub global_secondary_index_override: Option<Vec<GlobalSecondaryIndex>>,
+    pub local_secondary_index_override: Option<Vec<LocalSecondaryIndex>>,
+    pub on_demand_throughput_override: Option<OnDemandThroughput>,
+    pub provisioned_throughput_override: Option<ProvisionedThroughput>,
+    pub sse_specification_override: Option<SSESpecification>,
+    pub target_table_name: String,
+    pub vector_index_override: Option<Vec<VectorIndex>>,
+}
+
+/// The output of RestoreTableFromBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RestoreTableFromBackupOutput {
+    pub table_description: Option<TableDescription>,
+}
+
+/// The input of RestoreTableToPointInTime.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RestoreTableToPointInTimeInput {
+    pub billing_mode_override: Option<BillingMode>,
+    pub global_secondary_index_override: Option<Vec<GlobalSecondaryIndex>>,
+    pub local_secondary_index_override: Option<Vec<LocalSecondaryIndex>>,
+    pub on_demand_throughput_override: Option<OnDemandThroughput>,
+    pub provisioned_throughput_override: Option<ProvisionedThroughput>,
+    pub restore_date_time: Option<f64>,
+    pub sse_specification_override: Option<SSESpecification>,
+    pub source_table_arn: Option<String>,
+    pub source_table_name: Option<String>,
+    pub target_table_name: String,
+    pub use_latest_restorable_time: Option<bool>,
+    pub vector_index_override: Option<Vec<VectorIndex>>,
+}
+
+/// The output of RestoreTableToPointInTime.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RestoreTableToPointInTimeOutput {
+    pub table_description: Option<TableDescription>,
+}
+
+/// Used by DescribeImport, ImportTable and ListImports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct S3BucketSource {
+    pub s3_bucket: String,
+    pub s3_bucket_owner: Option<String>,
+    pub s3_key_prefix: Option<String>,
+}
+
+/// Used by CreateTable, DeleteBackup, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SSEDescription {
     pub inaccessible_encryption_date_time: Option<f64>,
@@ -841,7 +1207,7 @@ pub struct SSEDescription {
     pub status: Option<SSEStatus>,
 }
 
-/// Used by CreateTable and UpdateTable.
+/// Used by CreateTable, DescribeImport, ImportTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SSESpecification {
     pub enabled: Option<bool>,
@@ -883,14 +1249,40 @@ pub struct ScanOutput {
     pub scanned_count: Option<i32>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by CreateTable, DeleteBackup, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchSchemaElement {
     pub attribute_name: String,
     pub search_schema_element_type: SearchSchemaElementType,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by DeleteBackup and DescribeBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SourceTableDetails {
+    pub billing_mode: Option<BillingMode>,
+    pub item_count: Option<i64>,
+    pub key_schema: Vec<KeySchemaElement>,
+    pub on_demand_throughput: Option<OnDemandThroughput>,
+    pub provisioned_throughput: ProvisionedThroughput,
+    pub table_arn: Option<String>,
+    pub table_creation_date_time: f64,
+    pub table_id: String,
+    pub table_name: String,
+    pub table_size_bytes: Option<i64>,
+}
+
+/// Used by DeleteBackup and DescribeBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SourceTableFeatureDetails {
+    pub global_secondary_indexes: Option<Vec<GlobalSecondaryIndexInfo>>,
+    pub local_secondary_indexes: Option<Vec<LocalSecondaryIndexInfo>>,
+    pub sse_description: Option<SSEDescription>,
+    pub stream_description: Option<StreamSpecification>,
+    pub time_to_live_description: Option<TimeToLiveDescription>,
+    pub vector_indexes: Option<Vec<VectorIndexInfo>>,
+}
+
+/// Used by CreateTable, DeleteBackup, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamSpecification {
     pub stream_enabled: bool,
@@ -902,6 +1294,20 @@ pub struct StreamSpecification {
 pub struct TableClassSummary {
     pub last_update_date_time: Option<f64>,
     pub table_class: Option<TableClass>,
+}
+
+/// Used by DescribeImport and ImportTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableCreationParameters {
+    pub attribute_definitions: Vec<AttributeDefinition>,
+    pub billing_mode: Option<BillingMode>,
+    pub global_secondary_indexes: Option<Vec<GlobalSecondaryIndex>>,
+    pub key_schema: Vec<KeySchemaElement>,
+    pub on_demand_throughput: Option<OnDemandThroughput>,
+    pub provisioned_throughput: Option<ProvisionedThroughput>,
+    pub sse_specification: Option<SSESpecification>,
+    pub table_name: String,
+    pub vector_indexes: Option<Vec<VectorIndex>>,
 }
 
 /// Used by CreateTable, DeleteTable, DescribeTable and others.
@@ -961,7 +1367,7 @@ pub struct TagResourceInput {
     pub tags: Vec<Tag>,
 }
 
-/// Used by DescribeTimeToLive.
+/// Used by DeleteBackup, DescribeBackup and DescribeTimeToLive.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeToLiveDescription {
     pub attribute_name: Option<String>,
@@ -1043,6 +1449,19 @@ pub struct Update {
     pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
     pub table_name: String,
     pub update_expression: String,
+}
+
+/// The input of UpdateContinuousBackups.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateContinuousBackupsInput {
+    pub point_in_time_recovery_specification: PointInTimeRecoverySpecification,
+    pub table_name: String,
+}
+
+/// The output of UpdateContinuousBackups.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateContinuousBackupsOutput {
+    pub continuous_backups_description: Option<ContinuousBackupsDescription>,
 }
 
 /// Used by UpdateTable.
@@ -1135,7 +1554,7 @@ pub struct UpdateTimeToLiveOutput {
     pub time_to_live_specification: Option<TimeToLiveSpecification>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by CreateTable, DeleteBackup, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VectorAttributeDefinition {
     pub attribute_name: String,
@@ -1148,7 +1567,7 @@ pub struct VectorCapacity {
     pub vector_write_request_bytes: Option<f64>,
 }
 
-/// Used by CreateTable.
+/// Used by CreateTable, DescribeImport, ImportTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VectorIndex {
     pub dimensions: i64,
@@ -1175,6 +1594,17 @@ pub struct VectorIndexDescription {
     pub vector_attribute: Option<VectorAttributeDefinition>,
 }
 
+/// Used by DeleteBackup and DescribeBackup.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VectorIndexInfo {
+    pub dimensions: Option<i64>,
+    pub distance_function: Option<VectorDistanceFunction>,
+    pub index_name: Option<String>,
+    pub projection: Option<Projection>,
+    pub search_schema: Option<Vec<SearchSchemaElement>>,
+    pub vector_attribute: Option<VectorAttributeDefinition>,
+}
+
 /// Used by UpdateTable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VectorIndexUpdate {
@@ -1182,7 +1612,7 @@ pub struct VectorIndexUpdate {
     pub delete: Option<DeleteVectorIndexAction>,
 }
 
-/// Used by CreateTable and UpdateTable.
+/// Used by CreateTable, DescribeImport, ImportTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WarmThroughput {
     pub read_units_per_second: Option<i64>,

@@ -1,0 +1,125 @@
+//! Closing shards that have been open for hours, and forgetting records that nobody reads any more.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::streams::limits::RECORD_LIFETIME;
+use store::{Log, LogPosition, StoreError};
+
+use crate::background::Job;
+use crate::catalog::LiveTable;
+use crate::change::Shard;
+use crate::shared::Core;
+use crate::table::Table;
+
+/// How long a shard takes records before its children follow.
+const SHARD_LIFETIME: Duration = Duration::from_secs(4 * 60 * 60);
+const INTERVAL: Duration = Duration::from_secs(60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Looks after the logs of all tables, for as long as the database is open.
+pub struct Trimming {
+    pub core: Arc<Core>,
+}
+
+impl Job for Trimming {
+    fn name(&self) -> &'static str {
+        "trimming of change logs"
+    }
+
+    fn subject(&self) -> String {
+        "all tables".to_owned()
+    }
+
+    fn interval(&self) -> Option<Duration> {
+        Some(INTERVAL)
+    }
+
+    async fn run(&self) -> Result<(), StoreError> {
+        let now_us = self.core.clock.now_us(&*self.core.environment);
+        for table in self.core.catalog.all() {
+            self.keep_shards(&table, now_us).await?;
+        }
+        self.core.catalog.forget_past_streams(now_us.saturating_sub(micros(RECORD_LIFETIME))).await?;
+        for (log, keep_from_us) in self.needed_from(now_us) {
+            self.core.store.trim_log(log, LogPosition::through(keep_from_us.saturating_sub(1))).await?;
+        }
+        self.core.catalog.trim_dropped_logs().await
+    }
+}
+
+impl Trimming {
+    /// Closes and opens the table's shards where it is time to, and forgets those whose records are gone.
+    async fn keep_shards(&self, table: &LiveTable, now_us: u64) -> Result<(), StoreError> {
+        if !needs_care(table, now_us, self.core.options.stream_shards) {
+            return Ok(());
+        }
+        let (clock, environment, wanted) =
+            (self.core.clock.clone(), self.core.environment.clone(), self.core.options.stream_shards);
+        let care = move |table: &Table, unused: store::Space| {
+            let mut table = table.clone();
+            let now_us = clock.now_us(&*environment);
+            take_care(&mut table, unused.0, now_us, wanted);
+            clock.pass(now_us);
+            Ok::<_, std::convert::Infallible>(table)
+        };
+        let changed = self.core.catalog.replace(&table.namespace, &table.name, care).await?;
+        if let Some(Ok(table)) = changed {
+            table.wait_for_writes().await;
+        }
+        Ok(())
+    }
+
+    /// For each log the time from which on something reads it.
+    fn needed_from(&self, now_us: u64) -> HashMap<Log, u64> {
+        let mut needed: HashMap<Log, u64> = HashMap::new();
+        let mut need = |log: Log, from_us: u64| {
+            needed.entry(log).and_modify(|known| *known = from_us.min(*known)).or_insert(from_us);
+        };
+        let stream_from_us = now_us.saturating_sub(micros(RECORD_LIFETIME));
+        for table in self.core.catalog.all() {
+            let recovery =
+                table.recovery.as_ref().map(|recovery| now_us.saturating_sub(micros(DAY * recovery.days)));
+            let copies = table.copies.iter().map(|copy| copy.from_us);
+            let stream = table.stream.as_ref().map(|_| stream_from_us);
+            let from_us = copies.chain(recovery).chain(stream).min().unwrap_or(now_us);
+            table.log.logs().for_each(|log| need(log, from_us));
+        }
+        for stream in self.core.catalog.past_streams() {
+            stream.shards.iter().map(Shard::log).for_each(|log| need(log, stream_from_us));
+        }
+        needed
+    }
+}
+
+fn needs_care(table: &Table, now_us: u64, wanted: u16) -> bool {
+    let open = table.log.shards.iter().find(|shard| shard.is_open());
+    let is_old = |shard: &Shard| now_us.saturating_sub(shard.opened_us) >= micros(SHARD_LIFETIME);
+    let too_few = table.log.is_open() && table.log.open_count() * 2 <= usize::from(wanted);
+    let oldest_us = now_us.saturating_sub(micros(RECORD_LIFETIME));
+    let forgotten =
+        table.log.shards.iter().any(|shard| shard.closed_us.is_some_and(|closed| closed < oldest_us));
+    open.is_some_and(is_old) || too_few || forgotten
+}
+
+fn take_care(table: &mut Table, unused: u64, now_us: u64, wanted: u16) {
+    table.log.forget_closed_before(now_us.saturating_sub(micros(RECORD_LIFETIME)));
+    if !table.log.is_open() {
+        return;
+    }
+    if table.log.open_count() * 2 <= usize::from(wanted) {
+        table.log.split(unused, now_us);
+    } else if table
+        .log
+        .shards
+        .iter()
+        .any(|shard| shard.is_open() && now_us.saturating_sub(shard.opened_us) >= micros(SHARD_LIFETIME))
+    {
+        table.log.roll(now_us);
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,312 @@
+//! Time to live: items are deleted when the time in one of their attributes is over.
+//!
+//! Each item with such a time has a row in an index of expiry times, a companion of the item: the sweep
+//! reads only what has expired. The rows of items that were there before time to live was switched on are
+//! filled in by a job. The sweep deletes items by the one write path, so their index rows go with them and
+//! their deletion is recorded; the decision looks at the item again, so an item that was given more time
+//! stays.
+//!
+//! A row lies at (bucket, time, key of the item). There are 16 buckets, by the hash of the partition key, so
+//! that a distributed store can place them on different nodes.
+
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use item::{Item, ItemRef};
+use store::{Consistency, Direction, Key, Partition, Position, Range, Space, StoreError, WriteSet};
+
+use crate::background::Job;
+use crate::catalog::LiveTable;
+use crate::shared::Core;
+use crate::table::Table;
+use crate::walk::{self, Walk};
+use crate::write::companion::{Companion, Stop};
+use crate::write::decide::Draft;
+use crate::write::{self, Change, Origin, Plan, WriteError};
+use crate::{Engine, Namespace, space};
+
+/// Items whose time is longer ago than five years are kept: it is more likely to be a mistake.
+const AGE_MAX_S: u64 = 5 * 365 * 24 * 60 * 60;
+const INTERVAL: Duration = Duration::from_secs(1);
+const BUCKETS: u8 = 16;
+/// Items that one commit deletes: few, so that requests do not wait long for the locks.
+const SWEEP_ITEMS: usize = 25;
+/// Items in a batch of the fill, as in the back-fill of an index.
+const BATCH_ITEMS: usize = 50;
+const TIME_LENGTH: usize = size_of::<u64>();
+
+/// The second at which the item expires: a number in the attribute, at the top level.
+pub fn time_s(item: ItemRef<'_>, attribute: &str) -> Option<u64> {
+    let number = item.get(attribute)?.as_number()?;
+    let mut text = Vec::new();
+    number.write_to(&mut text);
+    let seconds: f64 = std::str::from_utf8(&text).ok()?.parse().ok()?;
+    (0.0..=1e12).contains(&seconds).then_some(seconds as u64)
+}
+
+/// Whether an item with this time is to be deleted.
+fn has_expired(time_s: u64, now_s: u64) -> bool {
+    expired_times(now_s).contains(&time_s)
+}
+
+fn expired_times(now_s: u64) -> std::ops::Range<u64> {
+    now_s.saturating_sub(AGE_MAX_S)..now_s
+}
+
+/// What an expiry makes of an item: nothing, or the item as it is if it was given more time.
+pub fn expire(table: &Table, item: &Item, now_s: u64) -> Option<Item> {
+    let time_s = table.time_to_live.as_deref().and_then(|attribute| time_s(item.as_ref(), attribute));
+    (!time_s.is_some_and(|time_s| has_expired(time_s, now_s))).then(|| item.clone())
+}
+
+/// The row of an item in the index of expiry times.
+fn entry(table: &Table, position: &Position, item: Option<ItemRef<'_>>) -> Option<Key> {
+    let space = table.expiry.as_ref()?.space();
+    let time_s = time_s(item?, table.time_to_live.as_deref()?)?;
+    let mut sort = Vec::with_capacity(TIME_LENGTH + Partition::LENGTH + position.sort.len());
+    sort.extend_from_slice(&time_s.to_be_bytes());
+    sort.extend_from_slice(&position.partition.0);
+    sort.extend_from_slice(&position.sort);
+    let bucket = bucket(position.partition.0[0] / (u8::MAX / BUCKETS + 1));
+    Some(Key { space, position: Position { partition: bucket, sort } })
+}
+
+fn bucket(number: u8) -> Partition {
+    let mut bytes = [0; Partition::LENGTH];
+    bytes[0] = number;
+    Partition(bytes)
+}
+
+/// The key of the item that a row of the index names.
+fn item_position(sort: &[u8]) -> Result<Position, StoreError> {
+    let rest = sort.get(TIME_LENGTH..).and_then(|rest| rest.split_first_chunk());
+    let (partition, sort) = rest.ok_or_else(|| StoreError::Corrupt("an expiry time".to_owned()))?;
+    Ok(Position { partition: Partition(*partition), sort: sort.to_vec() })
+}
+
+/// The expiry times of the items that a commit changes.
+pub struct ExpiryTimes;
+
+impl ExpiryTimes {
+    /// None if no table of the plans has time to live.
+    pub fn of(plans: &[Plan]) -> Option<ExpiryTimes> {
+        plans.iter().any(|plan| plan.table.expiry.is_some()).then_some(ExpiryTimes)
+    }
+}
+
+impl Companion for ExpiryTimes {
+    fn keys(&self) -> &[Key] {
+        &[]
+    }
+
+    fn decide(&self, _: &[Option<Bytes>], draft: &mut Draft<'_>) -> Result<(), Stop> {
+        for (plan, result) in draft.plans.iter().zip(&draft.results) {
+            let Ok(outcome) = result else { continue };
+            let entry =
+                |item: &Option<Item>| entry(&plan.table, &plan.key.position, item.as_ref().map(Item::as_ref));
+            let (old, new) = (entry(&outcome.old), entry(&outcome.new));
+            if old == new {
+                continue;
+            }
+            draft.writes.deletes.extend(old);
+            draft.writes.puts.extend(new.map(|key| (key, Bytes::new())));
+        }
+        Ok(())
+    }
+}
+
+/// Deletes expired items, for as long as the database is open.
+pub struct Sweep {
+    pub core: Arc<Core>,
+}
+
+impl Job for Sweep {
+    fn name(&self) -> &'static str {
+        "deletion of expired items"
+    }
+
+    fn subject(&self) -> String {
+        "all tables".to_owned()
+    }
+
+    fn interval(&self) -> Option<Duration> {
+        Some(INTERVAL)
+    }
+
+    fn is_short(&self) -> bool {
+        true
+    }
+
+    async fn run(&self) -> Result<(), StoreError> {
+        for table in self.core.catalog.all() {
+            if let Some(expiry) = table.expiry.as_ref().filter(|_| table.has_items()) {
+                for number in 0..BUCKETS {
+                    self.sweep(&table, expiry.space(), bucket(number)).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sweep {
+    /// Deletes the expired items of one bucket.
+    async fn sweep(&self, table: &Arc<LiveTable>, space: Space, bucket: Partition) -> Result<(), StoreError> {
+        let delay_s = self.core.options.expiry_delay.as_secs();
+        let now_s = (self.core.environment.now_ms() / 1000).saturating_sub(delay_s);
+        let times = expired_times(now_s);
+        let at = |time_s: u64| Position { partition: bucket, sort: time_s.to_be_bytes().to_vec() };
+        let mut start = Bound::Included(at(times.start));
+        loop {
+            let range = Range { space, start, end: Bound::Excluded(at(times.end)) };
+            let mut found: Vec<Vec<u8>> = Vec::with_capacity(SWEEP_ITEMS);
+            self.core
+                .store
+                .scan(&range, Direction::Forward, Consistency::Latest, &mut |key, _| {
+                    found.push(key.sort.to_vec());
+                    if found.len() < SWEEP_ITEMS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                })
+                .await?;
+            let Some(last) = found.last().cloned() else { return Ok(()) };
+            self.expire_all(table, &found, now_s).await?;
+            start = Bound::Excluded(Position { partition: bucket, sort: last });
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn expire_all(
+        &self,
+        table: &Arc<LiveTable>,
+        rows: &[Vec<u8>],
+        now_s: u64,
+    ) -> Result<(), StoreError> {
+        let plan = |row: &Vec<u8>| {
+            let key = Key { space: table.space(), position: item_position(row)? };
+            let plan = Plan::of_client(table.clone(), key, Change::Expire { now_s });
+            Ok(Plan { origin: Origin::Expiry, ..plan })
+        };
+        let mut plans = rows.iter().map(plan).collect::<Result<Vec<Plan>, StoreError>>()?;
+        let results = write::apply_each(&self.core, &mut plans).await;
+        let failures = match results {
+            Ok(results) => results.into_iter().filter_map(Result::err).collect(),
+            Err(failure) => vec![WriteError::Failed(failure)],
+        };
+        for failure in failures {
+            match failure {
+                WriteError::Failed(write::Failure::Store(error)) => return Err(error),
+                // The table is gone, or an item can't be deleted now: the next sweep sees.
+                WriteError::Failed(write::Failure::TableGone) | WriteError::Refused(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Puts the items that were there before time to live was switched on into the index of expiry times.
+pub struct Fill {
+    core: Arc<Core>,
+    namespace: Namespace,
+    table: String,
+    space: Space,
+}
+
+impl Job for Fill {
+    fn name(&self) -> &'static str {
+        "index of expiry times"
+    }
+
+    fn subject(&self) -> String {
+        let (Namespace { account, region }, table) = (&self.namespace, &self.table);
+        format!("table {table} of account {account} in {region}")
+    }
+
+    async fn run(&self) -> Result<(), StoreError> {
+        let Some(table) = self.current() else { return Ok(()) };
+        table.wait_for_writes().await;
+        let progress = space::progress_key(self.space);
+        let position = walk::read_progress(&*self.core.store, &progress).await?;
+        let mut walk = Walk::after(position, table.space(), BATCH_ITEMS);
+        loop {
+            let Some(table) = self.current() else { return Ok(()) };
+            let mut keys = Vec::with_capacity(BATCH_ITEMS);
+            let space = table.space();
+            let mut visit = |key: store::KeyRef<'_>, _| keys.push(Key { space, position: key.to_position() });
+            if !walk.next(&*self.core.store, &mut visit).await? {
+                break;
+            }
+            let position = walk.position().expect("the walk has visited a row").clone();
+            self.fill_batch(&table, &keys, (progress.clone(), walk::encode_progress(&position))).await?;
+            tokio::task::yield_now().await;
+        }
+        self.finish().await?;
+        let mut forget =
+            |_: &[Option<Bytes>]| WriteSet { deletes: vec![progress.clone()], ..WriteSet::default() };
+        self.core.store.update(std::slice::from_ref(&progress), &mut forget).await
+    }
+}
+
+impl Fill {
+    /// The table, unless time to live was switched off in the meantime.
+    fn current(&self) -> Option<Arc<LiveTable>> {
+        let table = self.core.catalog.find(&self.namespace, &self.table)?;
+        let is_same = table.expiry.as_ref().is_some_and(|expiry| expiry.space() == self.space);
+        is_same.then_some(table)
+    }
+
+    async fn fill_batch(
+        &self,
+        table: &Table,
+        keys: &[Key],
+        progress: (Key, Bytes),
+    ) -> Result<(), StoreError> {
+        let mut unreadable = None;
+        let mut decide = |rows: &[Option<Bytes>]| {
+            unreadable = None;
+            let mut puts = vec![progress.clone()];
+            for (key, row) in keys.iter().zip(rows) {
+                let Some(row) = row else { continue };
+                match Item::from_stored(row.clone()) {
+                    Ok(item) => {
+                        let entry = entry(table, &key.position, Some(item.as_ref()));
+                        puts.extend(entry.map(|key| (key, Bytes::new())));
+                    }
+                    Err(error) => {
+                        unreadable = Some(table.unreadable(table.space(), &key.position, error));
+                        return WriteSet::default();
+                    }
+                }
+            }
+            WriteSet { puts, ..WriteSet::default() }
+        };
+        self.core.store.update(keys, &mut decide).await?;
+        unreadable.map_or(Ok(()), Err)
+    }
+
+    async fn finish(&self) -> Result<(), StoreError> {
+        let space = self.space;
+        let filled = move |table: &Table, _| {
+            let mut table = table.clone();
+            let expiry = table.expiry.as_mut().filter(|expiry| expiry.space() == space).ok_or(())?;
+            expiry.is_filled = true;
+            Ok::<_, ()>(table)
+        };
+        self.core.catalog.replace(&self.namespace, &self.table, filled).await?;
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Fills the index of expiry times in the background, if it is not filled.
+    pub(crate) fn start_expiry_fill(&self, table: &Table) {
+        if let Some(expiry) = table.expiry.as_ref().filter(|expiry| !expiry.is_filled) {
+            self.background.start(Fill {
+                core: self.core.clone(),
+                namespace: table.namespace.clone(),
+                table: table.name.clone(),
+                space: expiry.space(),
+            });
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! RestoreTableToPointInTime: a new table with the items that another had at a time.
+
+use std::sync::Arc;
+
+use api::{Error, RestoreTableToPointInTimeInput, RestoreTableToPointInTimeOutput, TableStatus};
+
+use super::describe_continuous_backups::window;
+use super::description::description;
+use super::restored::{self, Overrides};
+use crate::catalog::LiveTable;
+use crate::restore::RestoreTable;
+use crate::stream::iso_8601_ms;
+use crate::table::{Copying, Restore, Table};
+use crate::{Caller, Engine, fault};
+
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: RestoreTableToPointInTimeInput,
+) -> Result<RestoreTableToPointInTimeOutput, Error> {
+    input.check()?;
+    let source = match (&input.source_table_name, &input.source_table_arn) {
+        (Some(name), None) | (None, Some(name)) => name,
+        _ => return Err(Error::validation("Must provide exactly one of: sourceTableArn, sourceTableName")),
+    };
+    let asked = asked_time(&input)?;
+    let table = engine.find(caller, source)?.filter(|table| table.has_items());
+    let table = table.ok_or_else(|| Error::table_not_found(source))?;
+    let now_us = engine.cut(&table).await.map_err(fault::of_store)?;
+    let window = window(engine, &table).ok_or_else(|| Error::recovery_unavailable(&table.name))?;
+    let time_us = asked.map_or(now_us, |time_us| time_us.min(now_us.max(time_us.min(*window.end()))));
+    if !window.contains(&time_us) {
+        let [time, earliest, latest] =
+            [time_us, *window.start(), *window.end()].map(|us| iso_8601_ms(us / 1000));
+        return Err(Error::restore_time_invalid(&time, &earliest, &latest));
+    }
+    let overrides = Overrides {
+        billing_mode: input.billing_mode_override,
+        throughput: input.provisioned_throughput_override.as_ref(),
+        on_demand: input.on_demand_throughput_override.as_ref(),
+        global: input.global_secondary_index_override.as_deref(),
+        local: input.local_secondary_index_override.as_deref(),
+        encryption: input.sse_specification_override.as_ref(),
+    };
+    let new = restored::new_table(&table, &input.target_table_name, &overrides, engine.environment.now_ms())?;
+    restored::check_target(engine, caller, &input.target_table_name)?;
+    let restore =
+        Restore { source_table_arn: table.arn(), source_backup_arn: None, time_us: time_us.min(now_us) };
+    hold_log(engine, &table, &input.target_table_name, restore.time_us).await?;
+    let target = restored::create(engine, caller, new, restore).await?;
+    if let Some(job) = RestoreTable::of(engine.core.clone(), target.clone()) {
+        engine.background.start(job);
+    }
+    Ok(RestoreTableToPointInTimeOutput {
+        table_description: Some(description(&target, TableStatus::Creating)),
+    })
+}
+
+/// The time that the request names, in microseconds; none for the latest.
+fn asked_time(input: &RestoreTableToPointInTimeInput) -> Result<Option<u64>, Error> {
+    match (input.restore_date_time, input.use_latest_restorable_time.unwrap_or(false)) {
+        (Some(_), true) => Err(Error::validation(
+            "Invalid Request: Both RestoreDateTime and UseLatestRestorableTime cannot be set for \
+             point-in-time restore request.",
+        )),
+        (None, false) => Err(Error::validation(
+            "Invalid Request: Either one of RestoreDateTime or UseLatestRestorableTime must be specified, but \
+             not both",
+        )),
+        (Some(time), false) => Ok(Some((time.max(0.0) * 1e6) as u64)),
+        (None, true) => Ok(None),
+    }
+}
+
+/// Keeps the source's log from the restored time on, until the copy is done.
+async fn hold_log(engine: &Engine, source: &Arc<LiveTable>, target: &str, from_us: u64) -> Result<(), Error> {
+    let target = source.namespace.table_arn(target);
+    let hold = move |table: &mut Table, _| {
+        if table.recovery.is_none() {
+            return Err(Error::recovery_unavailable(&table.name));
+        }
+        table.copies.push(Copying { target: target.clone(), from_us });
+        Ok(())
+    };
+    let held = engine.change_table(source, hold).await?;
+    held.map(|_| ()).ok_or_else(|| Error::table_not_found(&source.name))
+}

@@ -1,0 +1,79 @@
+//! Switching the stream of a table on and off, in CreateTable and UpdateTable.
+
+use api::{Error, StreamSpecification, StreamViewType};
+use store::Space;
+
+use crate::stream::Stream;
+use crate::table::Table;
+
+/// The time and the numbers that a change of streams goes by.
+pub struct Moment {
+    pub now_ms: u64,
+    pub now_us: u64,
+    /// How many shards a new stream has.
+    pub shards: u16,
+    /// Numbers from here on are free for new logs.
+    pub unused: Space,
+}
+
+/// The view type of a table that is created; none if it has no stream.
+pub fn of_new_table(specification: Option<&StreamSpecification>) -> Result<Option<StreamViewType>, Error> {
+    match specification {
+        None => Ok(None),
+        Some(StreamSpecification { stream_enabled: false, stream_view_type: Some(_) }) => {
+            Err(Error::invalid_parameter(
+                "Table is being created with a stream disabled, UpdateViewType should not be specified",
+            ))
+        }
+        Some(StreamSpecification { stream_enabled: false, stream_view_type: None }) => Ok(None),
+        Some(StreamSpecification { stream_enabled: true, stream_view_type }) => {
+            wanted_view(*stream_view_type).map(Some)
+        }
+    }
+}
+
+/// Switches the stream of an existing table on or off.
+pub fn update(table: &mut Table, specification: &StreamSpecification, moment: &Moment) -> Result<(), Error> {
+    match (specification.stream_enabled, &table.stream) {
+        (true, Some(_)) => Err(Error::stream_already_enabled(&table.name)),
+        (true, None) => {
+            switch_on(table, wanted_view(specification.stream_view_type)?, moment);
+            Ok(())
+        }
+        (false, None) => Err(Error::stream_already_disabled(&table.name)),
+        (false, Some(_)) => {
+            switch_off(table, moment);
+            Ok(())
+        }
+    }
+}
+
+/// Gives a table without a stream one. Its shards are its own, also if changes were recorded before.
+pub fn switch_on(table: &mut Table, view: StreamViewType, moment: &Moment) {
+    let from_us = moment.now_us + 1;
+    if table.log.is_open() {
+        table.log.roll(moment.now_us);
+    }
+    // Two streams of a table have different labels.
+    let last = table.last_stream_ms.unwrap_or(0);
+    let created_ms = moment.now_ms.max(last + 1);
+    table.last_stream_ms = Some(created_ms);
+    table.stream = Some(Stream { created_ms, from_us, view });
+    table.settle_log(moment.shards, moment.unused, from_us);
+}
+
+fn switch_off(table: &mut Table, moment: &Moment) {
+    table.stream = None;
+    if table.log.is_open() {
+        table.log.roll(moment.now_us);
+    }
+    table.settle_log(moment.shards, moment.unused, moment.now_us);
+}
+
+fn wanted_view(view: Option<StreamViewType>) -> Result<StreamViewType, Error> {
+    view.ok_or_else(|| {
+        Error::invalid_parameter(
+            "Table is being created with a stream enabled, UpdateViewType should be specified",
+        )
+    })
+}

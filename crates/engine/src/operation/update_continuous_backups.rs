@@ -1,0 +1,51 @@
+//! UpdateContinuousBackups: switches point-in-time recovery on and off.
+
+use api::{Error, UpdateContinuousBackupsInput, UpdateContinuousBackupsOutput};
+use store::Space;
+
+use super::describe_continuous_backups::description;
+use crate::table::{Recovery, Table};
+use crate::{Caller, Engine, fault};
+
+/// How many days back a state can be restored unless the request says otherwise.
+const DAYS_DEFAULT: u32 = 35;
+
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: UpdateContinuousBackupsInput,
+) -> Result<UpdateContinuousBackupsOutput, Error> {
+    input.check()?;
+    let not_found = || Error::table_not_found(&input.table_name);
+    let table =
+        engine.find(caller, &input.table_name)?.filter(|table| table.has_items()).ok_or_else(not_found)?;
+    let specification = &input.point_in_time_recovery_specification;
+    let enabled = specification.point_in_time_recovery_enabled;
+    if !enabled && specification.recovery_period_in_days.is_some() {
+        return Err(Error::validation(
+            "RecoveryPeriodInDays can't be specified when PointInTimeRecoveryEnabled is false",
+        ));
+    }
+    let days = specification.recovery_period_in_days.map_or(DAYS_DEFAULT, |days| days as u32);
+    let was_logged = table.log.is_open();
+    let (clock, environment, shards) =
+        (engine.clock.clone(), engine.environment.clone(), engine.options.stream_shards);
+    let update = move |table: &mut Table, unused: Space| {
+        let now_us = clock.now_us(&*environment);
+        let since_us = table.recovery.map_or(now_us, |recovery| recovery.since_us);
+        table.recovery = enabled.then_some(Recovery { since_us, days });
+        table.settle_log(shards, unused, now_us);
+        Ok(())
+    };
+    let mut table = engine.change_table(&table, update).await?.ok_or_else(not_found)?;
+    if enabled && !was_logged {
+        // Writes that do not record their change may be under way: the window begins behind them.
+        let since_us = engine.cut(&table).await.map_err(fault::of_store)?;
+        let begin = move |table: &mut Table, _| {
+            table.recovery = table.recovery.map(|recovery| Recovery { since_us, ..recovery });
+            Ok(())
+        };
+        table = engine.change_table(&table, begin).await?.ok_or_else(not_found)?;
+    }
+    Ok(UpdateContinuousBackupsOutput { continuous_backups_description: Some(description(engine, &table)) })
+}

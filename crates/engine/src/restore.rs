@@ -1,0 +1,157 @@
+//! Restoring a table: a job that copies an earlier state into a new table, which is CREATING until then.
+//!
+//! The new table appears whole or not at all. If the process ends before, the copy goes on when the database is next
+//! opened. The source keeps its log for as long as the copy needs it.
+
+use std::sync::Arc;
+
+use item::Item;
+use store::{Key, Position, StoreError, WriteSet};
+
+use crate::background::Job;
+use crate::catalog::LiveTable;
+use crate::past::Past;
+use crate::shared::Core;
+use crate::table::{Restore, Table, TableState};
+use crate::walk;
+use crate::write::{self, Change, Failure, Origin, Plan, WriteError};
+use crate::{Namespace, space};
+
+/// Items that one commit writes: few, so that it is never too large for a store.
+const COMMIT_ITEMS: usize = 25;
+
+/// Copies an earlier state of a table into a table that is CREATING.
+pub struct RestoreTable {
+    core: Arc<Core>,
+    target: Arc<LiveTable>,
+    restore: Restore,
+}
+
+impl RestoreTable {
+    /// The restore of a table; none if it is not being restored from another table.
+    pub fn of(core: Arc<Core>, target: Arc<LiveTable>) -> Option<RestoreTable> {
+        let restore = target.restore.clone().filter(|restore| restore.source_backup_arn.is_none())?;
+        Some(RestoreTable { core, target, restore })
+    }
+}
+
+impl Job for RestoreTable {
+    fn name(&self) -> &'static str {
+        "restore of a table"
+    }
+
+    fn subject(&self) -> String {
+        self.target.full_name()
+    }
+
+    async fn run(&self) -> Result<(), StoreError> {
+        let Some(target) = self.core.catalog.successor(&self.target).filter(|table| table.restore.is_some())
+        else {
+            return Ok(());
+        };
+        let source = self.source().ok_or_else(|| {
+            StoreError::Unavailable(format!(
+                "{} is gone: it can't be restored",
+                self.restore.source_table_arn
+            ))
+        })?;
+        let overlay = self.core.catalog.scratch_space().await?;
+        let progress = space::progress_key(target.space());
+        let position = walk::read_progress(&*self.core.store, &progress).await?;
+        let mut past = Past::new(self.core.clone(), source.clone(), self.restore.time_us, overlay, position);
+        while let Some(items) = past.next().await? {
+            self.put(&target, &items).await?;
+            if let Some((position, _)) = items.last() {
+                self.keep_progress(&progress, position).await?;
+            }
+            tokio::task::yield_now().await;
+        }
+        finish(&self.core, &target).await?;
+        release(&self.core, &source, &target.arn()).await?;
+        let mut forget = |_: &[_]| WriteSet { deletes: vec![progress.clone()], ..WriteSet::default() };
+        self.core.store.update(std::slice::from_ref(&progress), &mut forget).await?;
+        self.core.catalog.clear(overlay).await
+    }
+}
+
+impl RestoreTable {
+    fn source(&self) -> Option<Arc<LiveTable>> {
+        let Namespace { account, region } = &self.target.namespace;
+        let prefix = format!("arn:aws:dynamodb:{region}:{account}:table/");
+        let name = self.restore.source_table_arn.strip_prefix(&prefix)?;
+        self.core.catalog.find(&self.target.namespace, name)
+    }
+
+    async fn put(&self, target: &Arc<LiveTable>, items: &[(Position, Item)]) -> Result<(), StoreError> {
+        for items in items.chunks(COMMIT_ITEMS) {
+            let items = items.iter().map(|(_, item)| item.clone());
+            put_all(&self.core, target, Origin::Restore, items).await?;
+        }
+        Ok(())
+    }
+
+    async fn keep_progress(&self, key: &Key, position: &Position) -> Result<(), StoreError> {
+        let row = walk::encode_progress(position);
+        let mut put = |_: &[_]| WriteSet { puts: vec![(key.clone(), row.clone())], ..WriteSet::default() };
+        self.core.store.update(std::slice::from_ref(key), &mut put).await
+    }
+}
+
+/// Writes items to a table that clients can't write to yet.
+pub async fn put_all(
+    core: &Core,
+    table: &Arc<LiveTable>,
+    origin: Origin,
+    items: impl Iterator<Item = Item>,
+) -> Result<(), StoreError> {
+    let plan = |item: Item| {
+        let key = Key { space: table.space(), position: table.keys.position(item.as_ref()) };
+        Plan { origin, ..Plan::of_client(table.clone(), key, Change::Put(item)) }
+    };
+    let mut plans: Vec<Plan> = items.map(plan).collect();
+    let gone = || StoreError::Unavailable(format!("{} was deleted in the meantime", table.full_name()));
+    let failure = |failure: Failure| match failure {
+        Failure::TableGone => gone(),
+        Failure::Store(error) => error,
+    };
+    for result in write::apply_each(core, &mut plans).await.map_err(failure)? {
+        match result {
+            Ok(_) => {}
+            Err(WriteError::Failed(failed)) => return Err(failure(failed)),
+            Err(WriteError::Refused(refusal)) => {
+                let text = format!("{}: an item can't be written: {refusal:?}", table.full_name());
+                return Err(StoreError::Corrupt(text));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Makes a table that was restored ACTIVE.
+pub async fn finish(core: &Core, target: &LiveTable) -> Result<(), StoreError> {
+    let id = target.id.clone();
+    let active = move |table: &Table, _| {
+        let mut table = table.clone();
+        if table.id != id {
+            return Err(());
+        }
+        (table.state, table.restore) = (TableState::Active, None);
+        Ok(table)
+    };
+    core.catalog.replace(&target.namespace, &target.name, active).await?;
+    Ok(())
+}
+
+/// The source need not keep its log for this copy any more.
+pub async fn release(core: &Core, source: &LiveTable, target: &str) -> Result<(), StoreError> {
+    let (target, shards) = (target.to_owned(), core.options.stream_shards);
+    let now_us = core.clock.now_us(&*core.environment);
+    let released = move |table: &Table, unused| {
+        let mut table = table.clone();
+        table.copies.retain(|copy| copy.target != target);
+        table.settle_log(shards, unused, now_us);
+        Ok::<_, ()>(table)
+    };
+    core.catalog.replace(&source.namespace, &source.name, released).await?;
+    Ok(())
+}

@@ -1,0 +1,300 @@
+//! Streams: the change log of a table as clients read it.
+//!
+//! A table has at most one stream at a time. When it is switched off, or the table is deleted, its last
+//! records can be read for another day: it becomes a [`PastStream`], a row of its own.
+
+use api::streams::limits::RECORD_LIFETIME;
+use api::streams::{OperationType, Record, SequenceNumberRange, StreamArn, StreamRecord, StreamStatus};
+use api::{Error, StreamViewType};
+use item::Item;
+use serde::{Deserialize, Serialize};
+use store::{Log, LogPosition};
+
+use crate::change::{Change, Shard};
+use crate::table::{KeySchema, Table};
+use crate::write::Origin;
+use crate::{Caller, Engine, Namespace};
+
+/// The stream of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stream {
+    /// When it was switched on; no two streams of a table name have the same.
+    pub created_ms: u64,
+    /// Its first record is at this time or later.
+    pub from_us: u64,
+    #[serde(with = "view_name")]
+    pub view: StreamViewType,
+}
+
+impl Stream {
+    /// The time of its creation, as clients see it.
+    pub fn label(&self) -> String {
+        iso_8601_ms(self.created_ms)
+    }
+}
+
+/// A stream that takes no more records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PastStream {
+    #[serde(flatten)]
+    pub namespace: Namespace,
+    /// The name and id that its table has or had.
+    pub table: String,
+    pub table_id: String,
+    pub keys: KeySchema,
+    pub stream: Stream,
+    pub shards: Vec<Shard>,
+    pub closed_us: u64,
+}
+
+impl PastStream {
+    /// What is left of the stream of a table. `shards` are the table's, closed.
+    pub fn of(table: &Table, stream: &Stream, shards: &[Shard], closed_us: u64) -> PastStream {
+        let own = shards.iter().filter(|shard| shard.opened_us >= stream.from_us && !shard.is_open());
+        PastStream {
+            namespace: table.namespace.clone(),
+            table: table.name.clone(),
+            table_id: table.id.clone(),
+            keys: table.keys.clone(),
+            stream: stream.clone(),
+            shards: own.cloned().collect(),
+            closed_us,
+        }
+    }
+}
+
+/// A stream to be read, of a table or of the past.
+pub struct StreamView {
+    pub namespace: Namespace,
+    pub table: String,
+    table_id: String,
+    pub keys: KeySchema,
+    pub stream: Stream,
+    /// In the order in which they are listed.
+    pub shards: Vec<Shard>,
+    pub status: StreamStatus,
+}
+
+impl StreamView {
+    /// The stream of a table, if it has one.
+    pub fn of_table(table: &Table) -> Option<StreamView> {
+        let stream = table.stream.clone()?;
+        let own = table.log.shards.iter().filter(|shard| shard.opened_us >= stream.from_us);
+        Some(StreamView {
+            namespace: table.namespace.clone(),
+            table: table.name.clone(),
+            table_id: table.id.clone(),
+            keys: table.keys.clone(),
+            shards: own.cloned().collect(),
+            stream,
+            status: StreamStatus::Enabled,
+        })
+    }
+
+    /// A stream that takes no more records.
+    pub fn of_past(past: &PastStream) -> StreamView {
+        StreamView {
+            namespace: past.namespace.clone(),
+            table: past.table.clone(),
+            table_id: past.table_id.clone(),
+            keys: past.keys.clone(),
+            stream: past.stream.clone(),
+            shards: past.shards.clone(),
+            status: StreamStatus::Disabled,
+        }
+    }
+
+    /// Its ARN.
+    pub fn arn(&self) -> String {
+        arn(&self.namespace, &self.table, &self.stream)
+    }
+
+    /// The id of one of its shards: the time of its opening, so that ids are in the order of time, and eight
+    /// digits that tell it apart.
+    pub fn shard_id(&self, shard: &Shard) -> String {
+        let hash = blake3::hash(format!("{}/{}", self.table_id, shard.number).as_bytes());
+        let digits: [u8; 4] = hash.as_bytes()[..4].try_into().expect("the hash is longer");
+        format!("shardId-{:020}-{:08x}", shard.opened_us, u32::from_be_bytes(digits))
+    }
+
+    /// The shard with this id.
+    pub fn shard(&self, id: &str) -> Option<&Shard> {
+        self.shards.iter().find(|shard| self.shard_id(shard) == id)
+    }
+
+    /// The shard as DescribeStream shows it. A parent that was forgotten is not shown.
+    pub fn describe_shard(&self, shard: &Shard) -> api::streams::Shard {
+        let parent = shard.parent.and_then(|number| self.shards.iter().find(|other| other.number == number));
+        api::streams::Shard {
+            shard_id: Some(self.shard_id(shard)),
+            parent_shard_id: parent.map(|parent| self.shard_id(parent)),
+            sequence_number_range: Some(SequenceNumberRange {
+                starting_sequence_number: Some(sequence_number(LogPosition::new(shard.opened_us, 0))),
+                ending_sequence_number: shard.end().map(sequence_number),
+            }),
+        }
+    }
+
+    /// A change as GetRecords shows it.
+    pub fn record(&self, log: Log, position: LogPosition, change: &Change) -> Record {
+        let keys = self.keys.pick(change.image().as_ref());
+        let [show_new, show_old] = match self.stream.view {
+            StreamViewType::KeysOnly => [false, false],
+            StreamViewType::NewImage => [true, false],
+            StreamViewType::OldImage => [false, true],
+            StreamViewType::NewAndOldImages => [true, true],
+        };
+        let new_image = change.new.clone().filter(|_| show_new);
+        let old_image = change.old.clone().filter(|_| show_old);
+        let images = [Some(&keys), new_image.as_ref(), old_image.as_ref()];
+        let size_bytes: usize = images.into_iter().flatten().map(Item::size_bytes).sum();
+        Record {
+            aws_region: Some(self.namespace.region.to_string()),
+            event_id: Some(self.event_id(log, position)),
+            event_name: Some(event_name(change)),
+            event_source: Some("aws:dynamodb".to_owned()),
+            event_version: Some("1.1".to_owned()),
+            user_identity: (change.origin == Origin::Expiry).then(service_identity),
+            dynamodb: Some(StreamRecord {
+                approximate_creation_date_time: Some((position.time_us() / 1_000_000) as f64),
+                keys: Some(keys),
+                new_image,
+                old_image,
+                sequence_number: Some(sequence_number(position)),
+                size_bytes: Some(size_bytes as i64),
+                stream_view_type: Some(self.stream.view),
+            }),
+        }
+    }
+
+    fn event_id(&self, log: Log, position: LogPosition) -> String {
+        let hash = blake3::hash(format!("{}/{}/{}", self.table_id, log.0, position.0).as_bytes());
+        hash.to_hex()[..32].to_owned()
+    }
+}
+
+impl Engine {
+    /// All streams of a namespace, those that take no more records included.
+    pub(crate) fn streams(&self, namespace: &Namespace) -> Vec<StreamView> {
+        let tables = self.catalog.all();
+        let current = tables.iter().filter_map(|table| StreamView::of_table(table));
+        let past = self.catalog.past_streams();
+        let past = past.iter().map(|stream| StreamView::of_past(stream));
+        current.chain(past).filter(|stream| stream.namespace == *namespace).collect()
+    }
+
+    /// The caller's stream with this ARN.
+    pub(crate) fn stream(&self, caller: &Caller, arn: &str) -> Result<StreamView, Error> {
+        let not_found = || Error::stream_not_found(arn);
+        let StreamArn { table: name, label } = StreamArn::parse(arn).ok_or_else(not_found)?;
+        let table = self.find(caller, arn.split("/stream/").next().unwrap_or(arn))?;
+        let has_label = |stream: &StreamView| stream.stream.label() == label;
+        let current = table.and_then(|table| StreamView::of_table(&table)).filter(has_label);
+        let past = || {
+            let past = self.catalog.past_streams();
+            let own = past
+                .iter()
+                .filter(|stream| stream.namespace == caller.namespace && stream.table == name.name);
+            own.map(|stream| StreamView::of_past(stream)).find(has_label)
+        };
+        current.or_else(past).ok_or_else(not_found)
+    }
+
+    /// Waits for the writes that are under way in the stream's table.
+    pub(crate) async fn wait_for_writes_of(&self, stream: &StreamView) {
+        if let Some(table) = self.catalog.find(&stream.namespace, &stream.table) {
+            table.wait_for_writes().await;
+        }
+    }
+
+    /// Records before this position can't be read by streams any more.
+    pub(crate) fn stream_horizon(&self) -> LogPosition {
+        let now_us = self.clock.now_us(&*self.environment);
+        LogPosition::new(now_us.saturating_sub(RECORD_LIFETIME.as_micros() as u64), 0)
+    }
+}
+
+/// The ARN of a stream of a table with this name.
+pub fn arn(namespace: &Namespace, table: &str, stream: &Stream) -> String {
+    let Namespace { account, region } = namespace;
+    format!("arn:aws:dynamodb:{region}:{account}:table/{table}/stream/{}", stream.label())
+}
+
+/// A position as clients see it: 21 digits, in the same order.
+pub fn sequence_number(position: LogPosition) -> String {
+    format!("1{:020}", position.0)
+}
+
+/// The inverse of [`sequence_number`].
+pub fn position(sequence_number: &str) -> Option<LogPosition> {
+    let digits = sequence_number.strip_prefix('1').filter(|digits| digits.len() == 20)?;
+    digits.parse().ok().map(LogPosition)
+}
+
+fn event_name(change: &Change) -> OperationType {
+    match (&change.old, &change.new) {
+        (None, _) => OperationType::Insert,
+        (Some(_), Some(_)) => OperationType::Modify,
+        (Some(_), None) => OperationType::Remove,
+    }
+}
+
+/// Who deletes an item whose time to live is over.
+fn service_identity() -> api::streams::Identity {
+    api::streams::Identity {
+        r#type: Some("Service".to_owned()),
+        principal_id: Some("dynamodb.amazonaws.com".to_owned()),
+    }
+}
+
+/// A time as `2026-11-17T01:02:03.456`.
+pub fn iso_8601_ms(ms: u64) -> String {
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(ms);
+    humantime::format_rfc3339_millis(time).to_string().trim_end_matches('Z').to_owned()
+}
+
+/// View types have their DynamoDB names in the catalog's rows, so that people can read them.
+mod view_name {
+    use api::StreamViewType;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    /// Writes the name.
+    pub fn serialize<S: Serializer>(view: &StreamViewType, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(view.as_str())
+    }
+
+    /// Reads the name.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<StreamViewType, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = [
+            StreamViewType::KeysOnly,
+            StreamViewType::NewImage,
+            StreamViewType::OldImage,
+            StreamViewType::NewAndOldImages,
+        ];
+        let named = known.into_iter().find(|view| view.as_str() == name);
+        named.ok_or_else(|| D::Error::custom(format!("no such view type: {name}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_the_time_in_iso_8601() {
+        assert_eq!(iso_8601_ms(0), "1970-01-01T00:00:00.000");
+        assert_eq!(iso_8601_ms(951_782_400_000), "2000-02-29T00:00:00.000");
+        assert_eq!(iso_8601_ms(1_763_341_384_123), "2025-11-17T01:03:04.123");
+    }
+
+    #[test]
+    fn a_sequence_number_comes_back_as_its_position() {
+        for number in [0, 1, u64::MAX] {
+            let text = sequence_number(LogPosition(number));
+            assert_eq!(text.len(), 21);
+            assert_eq!(position(&text), Some(LogPosition(number)));
+        }
+        assert_eq!(position("12"), None);
+    }
+}
