@@ -200,6 +200,14 @@ impl Engine {
         current.or_else(past).ok_or_else(not_found)
     }
 
+    /// The creation time of a new stream: no other stream of a table with this name has it.
+    pub(crate) fn new_stream_ms(&self, namespace: &Namespace, table: &str) -> u64 {
+        let past = self.catalog.past_streams();
+        let own = past.iter().filter(|stream| stream.namespace == *namespace && stream.table == table);
+        let last = own.map(|stream| stream.stream.created_ms + 1).max();
+        self.environment.now_ms().max(last.unwrap_or(0))
+    }
+
     /// Waits for the writes that are under way in the stream's table.
     pub(crate) async fn wait_for_writes_of(&self, stream: &StreamView) {
         if let Some(table) = self.catalog.find(&stream.namespace, &stream.table) {

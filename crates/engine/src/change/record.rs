@@ -73,7 +73,8 @@ impl Change {
         let old = rest.split_to(old);
         let image = |bit: u8, bytes: Bytes| (images & bit != 0).then(|| Item::from_stored(bytes)).transpose();
         let (old, new) = (image(OLD, old).map_err(|_| corrupt())?, image(NEW, rest).map_err(|_| corrupt())?);
-        if old.is_none() && new.is_none() {
+        let is_empty = |image: &Option<Item>| image.as_ref().is_some_and(Item::is_empty);
+        if old.is_none() && new.is_none() || is_empty(&old) || is_empty(&new) {
             return Err(corrupt());
         }
         Ok(Change { origin: Origin::from_code(origin).ok_or_else(corrupt)?, region, old, new })

@@ -26,10 +26,11 @@ pub async fn run(
     let new = NewTable { state, ..new_table(&input, now)? };
     let view = stream_specification::of_new_table(input.stream_specification.as_ref())?;
     let (now_us, shards) = (engine.clock.now_us(&*engine.environment), engine.options.stream_shards);
+    let created_ms = engine.new_stream_ms(&caller.namespace, &name);
     let make = move |space| {
         let mut table = Table::new(namespace.clone(), new.clone(), space, id.clone(), now);
         if let Some(view) = view {
-            let moment = Moment { now_ms: now, now_us, shards, unused: Space(table.numbers_end()) };
+            let moment = Moment { created_ms, now_us, shards, unused: Space(table.numbers_end()) };
             stream_specification::switch_on(&mut table, view, &moment);
         }
         table

@@ -28,7 +28,7 @@ pub async fn run(
     let table = table.ok_or_else(|| Error::table_not_found(source))?;
     let now_us = engine.cut(&table).await.map_err(fault::of_store)?;
     let window = window(engine, &table).ok_or_else(|| Error::recovery_unavailable(&table.name))?;
-    let time_us = asked.map_or(now_us, |time_us| time_us.min(now_us.max(time_us.min(*window.end()))));
+    let time_us = asked.unwrap_or(now_us);
     if !window.contains(&time_us) {
         let [time, earliest, latest] =
             [time_us, *window.start(), *window.end()].map(|us| iso_8601_ms(us / 1000));

@@ -8,7 +8,8 @@ use crate::table::Table;
 
 /// The time and the numbers that a change of streams goes by.
 pub struct Moment {
-    pub now_ms: u64,
+    /// When the stream is switched on, as its label says.
+    pub created_ms: u64,
     pub now_us: u64,
     /// How many shards a new stream has.
     pub shards: u16,
@@ -54,11 +55,8 @@ pub fn switch_on(table: &mut Table, view: StreamViewType, moment: &Moment) {
     if table.log.is_open() {
         table.log.roll(moment.now_us);
     }
-    // Two streams of a table have different labels.
-    let last = table.last_stream_ms.unwrap_or(0);
-    let created_ms = moment.now_ms.max(last + 1);
-    table.last_stream_ms = Some(created_ms);
-    table.stream = Some(Stream { created_ms, from_us, view });
+    table.last_stream_ms = Some(moment.created_ms);
+    table.stream = Some(Stream { created_ms: moment.created_ms, from_us, view });
     table.settle_log(moment.shards, moment.unused, from_us);
 }
 

@@ -27,6 +27,7 @@ pub async fn run(
     let begun = input.global_secondary_index_updates.iter().flatten().find_map(begun).map(str::to_owned);
     let (clock, environment, shards) =
         (engine.clock.clone(), engine.environment.clone(), engine.options.stream_shards);
+    let created_ms = engine.new_stream_ms(&table.namespace, &table.name);
     let switches_stream = input.stream_specification.is_some();
     let change = move |table: &Table, space| {
         table.check_active()?;
@@ -34,7 +35,7 @@ pub async fn run(
         if let Some(specification) = &input.stream_specification {
             let now_us = clock.now_us(&*environment);
             let moment =
-                Moment { now_ms: now, now_us, shards, unused: Space(table.numbers_end().max(space.0)) };
+                Moment { created_ms, now_us, shards, unused: Space(table.numbers_end().max(space.0)) };
             stream_specification::update(&mut table, specification, &moment)?;
             clock.pass(now_us);
         }

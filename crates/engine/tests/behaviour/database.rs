@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use api::{Operation, Request, Service};
+use api::{Operation, Request, Service, streams};
 use async_trait::async_trait;
 use bytes::Bytes;
 use engine::{Caller, Engine, Environment, Options};
@@ -111,6 +111,22 @@ pub struct Failure {
     pub reasons: Value,
     /// The ThrottlingReasons, or null.
     pub throttling: Value,
+}
+
+impl Failure {
+    fn of(error: &api::Error, service: Service) -> Failure {
+        let mut json = Vec::new();
+        error.write_json(service, &mut json);
+        let body: Value = serde_json::from_slice(&json).unwrap();
+        let name = body["__type"].as_str().unwrap();
+        Failure {
+            name: name.rsplit('#').next().unwrap().to_owned(),
+            message: error.message.clone(),
+            item: body.get("Item").cloned(),
+            reasons: body["CancellationReasons"].clone(),
+            throttling: body["ThrottlingReasons"].clone(),
+        }
+    }
 }
 
 impl Database {
@@ -229,19 +245,27 @@ impl Database {
                 // Some operations answer with nothing at all.
                 Ok(if json.is_empty() { Value::Null } else { serde_json::from_slice(&json).unwrap() })
             }
-            Err(error) => {
-                error.write_json(Service::DynamoDb, &mut json);
-                let body: Value = serde_json::from_slice(&json).unwrap();
-                let name = body["__type"].as_str().unwrap();
-                Err(Failure {
-                    name: name.rsplit('#').next().unwrap().to_owned(),
-                    message: error.message.clone(),
-                    item: body.get("Item").cloned(),
-                    reasons: body["CancellationReasons"].clone(),
-                    throttling: body["ThrottlingReasons"].clone(),
-                })
-            }
+            Err(error) => Err(Failure::of(&error, Service::DynamoDb)),
         }
+    }
+
+    /// Carries out one request to DynamoDB Streams.
+    pub async fn call_streams(&self, operation: &str, input: Value) -> Result<Value, Failure> {
+        let operation = streams::Operation::from_target_name(operation).expect("a served operation");
+        let answer = match streams::Request::decode(operation, input.to_string().as_bytes()) {
+            Ok(request) => self.engine.call_streams(&self.caller, request).await,
+            Err(error) => Err(error),
+        };
+        let mut json = Vec::new();
+        answer.map_err(|error| Failure::of(&error, Service::DynamoDbStreams))?.write_json(&mut json);
+        Ok(serde_json::from_slice(&json).unwrap())
+    }
+
+    /// Carries out a request to DynamoDB Streams that must succeed.
+    pub async fn streams(&self, operation: &str, input: Value) -> Value {
+        let shown: String = input.to_string().chars().take(200).collect();
+        let answer = self.call_streams(operation, input).await;
+        answer.unwrap_or_else(|failure| panic!("{operation} {shown}: {failure:?}"))
     }
 
     /// Makes a table with string keys `p` and `s`.
