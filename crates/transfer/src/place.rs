@@ -1,0 +1,261 @@
+//! Where objects lie: the buckets below a folder, or those of an S3-compatible endpoint.
+//!
+//! What always holds:
+//! - An object is visible whole or not at all: folders get a file under another name, synced and then renamed.
+//! - A key names nothing outside its bucket.
+//! - A missing bucket and a missing object are errors of their own, and every error names the object.
+
+#[cfg(feature = "s3")]
+mod s3;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, TryStreamExt};
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+
+/// How many objects a listing may have: DynamoDB's limit for one import.
+pub const OBJECTS_MAX: usize = 50_000;
+
+/// The content of an object as it arrives.
+pub type ByteStream = BoxStream<'static, Result<Bytes, PlaceError>>;
+
+/// Why an object can't be reached.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    #[error("The specified bucket does not exist: {bucket}")]
+    NoSuchBucket { bucket: String },
+    #[error("s3://{bucket}/{key} does not exist")]
+    NoSuchObject { bucket: String, key: String },
+    #[error("access to s3://{bucket}/{key} is denied")]
+    AccessDenied { bucket: String, key: String },
+    #[error("{key:?} can't be the key of an object here: {reason}")]
+    InvalidKey { key: String, reason: &'static str },
+    #[error("more than {OBJECTS_MAX} objects begin with s3://{bucket}/{prefix}")]
+    TooManyObjects { bucket: String, prefix: String },
+    #[error("s3://{bucket}/{key} has more than {bytes_max} bytes")]
+    TooLarge { bucket: String, key: String, bytes_max: usize },
+    #[error("{place:?} can't be used as a place for objects: {reason}")]
+    Unusable { place: String, reason: String },
+    #[error("s3://{bucket}/{key}: {reason}")]
+    Failed { bucket: String, key: String, reason: String },
+}
+
+/// An object of a listing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectInfo {
+    pub key: String,
+    pub size_bytes: u64,
+}
+
+/// Where buckets lie: what `--s3` names.
+#[derive(Clone, Debug)]
+pub struct Buckets(Root);
+
+#[derive(Clone, Debug)]
+enum Root {
+    /// Each folder in it is a bucket.
+    Folder(PathBuf),
+    #[cfg(feature = "s3")]
+    Endpoint(s3::Endpoint),
+}
+
+impl Buckets {
+    /// `spec` is a folder, whose sub-folders are the buckets, or the `http` or `https` address of an S3-compatible
+    /// endpoint. Nothing is read or sent yet.
+    pub fn open(spec: &str) -> Result<Buckets, PlaceError> {
+        if !is_address(spec) {
+            return Ok(Buckets(Root::Folder(spec.into())));
+        }
+        #[cfg(feature = "s3")]
+        return Ok(Buckets(Root::Endpoint(s3::Endpoint::new(spec)?)));
+        #[cfg(not(feature = "s3"))]
+        Err(unusable(spec, "this build has no S3 client"))
+    }
+
+    /// The bucket, if there is one of that name.
+    pub async fn bucket(&self, name: &str) -> Result<Bucket, PlaceError> {
+        match &self.0 {
+            Root::Folder(folder) => Bucket::of_folder(name, bucket_folder(folder, name)?).await,
+            #[cfg(feature = "s3")]
+            Root::Endpoint(endpoint) => endpoint.bucket(name, "").await,
+        }
+    }
+}
+
+fn is_address(spec: &str) -> bool {
+    spec.starts_with("http://") || spec.starts_with("https://")
+}
+
+fn unusable(place: &str, reason: impl ToString) -> PlaceError {
+    PlaceError::Unusable { place: place.to_owned(), reason: reason.to_string() }
+}
+
+/// The folder of a bucket. A name that is more than one part of a path names no bucket.
+fn bucket_folder(folder: &std::path::Path, name: &str) -> Result<PathBuf, PlaceError> {
+    match part_fault(name) {
+        None => Ok(folder.join(name)),
+        Some(_) => Err(PlaceError::NoSuchBucket { bucket: name.to_owned() }),
+    }
+}
+
+/// Objects by key; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Bucket {
+    name: Arc<str>,
+    store: Arc<dyn ObjectStore>,
+}
+
+impl Bucket {
+    /// One place by itself, as `--backups` names it: a folder, which is made if it is missing, or the address of an
+    /// endpoint followed by a bucket and perhaps a prefix.
+    pub async fn open(spec: &str) -> Result<Bucket, PlaceError> {
+        if !is_address(spec) {
+            let folder = PathBuf::from(spec);
+            let made = blocking(move || std::fs::create_dir_all(&folder)).await;
+            made.map_err(|error| unusable(spec, error))?;
+            return Bucket::of_folder(spec, spec.into()).await;
+        }
+        #[cfg(feature = "s3")]
+        return s3::place(spec).await;
+        #[cfg(not(feature = "s3"))]
+        Err(unusable(spec, "this build has no S3 client"))
+    }
+
+    async fn of_folder(name: &str, folder: PathBuf) -> Result<Bucket, PlaceError> {
+        let is_folder = blocking({
+            let folder = folder.clone();
+            move || Ok(folder.is_dir())
+        });
+        if !is_folder.await.map_err(|error| unusable(name, error))? {
+            return Err(PlaceError::NoSuchBucket { bucket: name.to_owned() });
+        }
+        let opened =
+            blocking(move || LocalFileSystem::new_with_prefix(folder).map_err(io::Error::other)).await;
+        let store = opened.map_err(|error| unusable(name, error))?;
+        let store = store.with_fsync(true).with_automatic_cleanup(true);
+        Ok(Bucket { name: name.into(), store: Arc::new(store) })
+    }
+
+    /// The name that errors show.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Replaces the object. Nobody ever sees a part of it, and once this returns it is durable.
+    pub async fn put(&self, key: &str, content: Bytes) -> Result<(), PlaceError> {
+        let path = parse_key(key)?;
+        self.store.put(&path, content.into()).await.map_err(|error| self.failure(key, error))?;
+        Ok(())
+    }
+
+    /// The content of the object, piece by piece.
+    pub async fn get(&self, key: &str) -> Result<ByteStream, PlaceError> {
+        let path = parse_key(key)?;
+        let found = self.store.get(&path).await.map_err(|error| self.failure(key, error))?;
+        let (bucket, key) = (self.clone(), key.to_owned());
+        Ok(found.into_stream().map_err(move |error| bucket.failure(&key, error)).boxed())
+    }
+
+    /// The whole content of an object that is known to be small.
+    pub async fn get_small(&self, key: &str, bytes_max: usize) -> Result<Vec<u8>, PlaceError> {
+        let mut stream = self.get(key).await?;
+        let mut content = Vec::new();
+        while let Some(piece) = stream.try_next().await? {
+            if content.len() + piece.len() > bytes_max {
+                let (bucket, key) = (self.name.to_string(), key.to_owned());
+                return Err(PlaceError::TooLarge { bucket, key, bytes_max });
+            }
+            content.extend_from_slice(&piece);
+        }
+        Ok(content)
+    }
+
+    /// All objects whose key begins with the text, in the order of their keys. As in S3, the text need not end where
+    /// the name of a folder ends.
+    pub async fn list(&self, prefix: &str) -> Result<Vec<ObjectInfo>, PlaceError> {
+        let folder = match prefix.rsplit_once('/') {
+            Some((folder, _)) => Some(parse_key(folder)?),
+            None => None,
+        };
+        let mut listing = self.store.list(folder.as_ref());
+        let mut objects = Vec::new();
+        while let Some(object) = listing.try_next().await.map_err(|error| self.failure(prefix, error))? {
+            if !object.location.as_ref().starts_with(prefix) {
+                continue;
+            }
+            if objects.len() == OBJECTS_MAX {
+                let (bucket, prefix) = (self.name.to_string(), prefix.to_owned());
+                return Err(PlaceError::TooManyObjects { bucket, prefix });
+            }
+            objects.push(ObjectInfo { key: object.location.into(), size_bytes: object.size });
+        }
+        objects.sort_by(|a, b| a.key.cmp(&b.key));
+        Ok(objects)
+    }
+
+    /// Removes the object; that it is already gone is no error.
+    pub async fn delete(&self, key: &str) -> Result<(), PlaceError> {
+        let path = parse_key(key)?;
+        match self.store.delete(&path).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(self.failure(key, error)),
+        }
+    }
+
+    fn failure(&self, key: &str, error: object_store::Error) -> PlaceError {
+        let (bucket, key) = (self.name.to_string(), key.to_owned());
+        match error {
+            object_store::Error::NotFound { .. } => PlaceError::NoSuchObject { bucket, key },
+            object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
+                PlaceError::AccessDenied { bucket, key }
+            }
+            error => PlaceError::Failed { bucket, key, reason: error.to_string() },
+        }
+    }
+}
+
+/// Whether objects can have the key; `PlaceError::InvalidKey` if not.
+pub(crate) fn check_key(key: &str) -> Result<(), PlaceError> {
+    parse_key(key).map(drop)
+}
+
+/// Checks that a folder can hold the key, and that the key stays inside it.
+fn parse_key(key: &str) -> Result<Path, PlaceError> {
+    let invalid = |reason| PlaceError::InvalidKey { key: key.to_owned(), reason };
+    if let Some(fault) = key.split('/').find_map(part_fault) {
+        return Err(invalid(fault));
+    }
+    // The store keeps unfinished files under such names.
+    let unfinished = |suffix: &str| !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_digit());
+    if key
+        .rsplit('/')
+        .next()
+        .and_then(|name| name.split_once('#'))
+        .is_some_and(|(_, suffix)| unfinished(suffix))
+    {
+        return Err(invalid("it ends in # and a number"));
+    }
+    Path::parse(key).map_err(|_| invalid("it holds characters that no folder can hold"))
+}
+
+/// What is wrong with one part of a key, between two slashes.
+fn part_fault(part: &str) -> Option<&'static str> {
+    match part {
+        "" => Some("it is empty, or has an empty part"),
+        "." | ".." => Some("a part of it is . or .."),
+        _ if part.contains(['/', '\\']) => Some("it holds a slash or backslash"),
+        _ if part.chars().any(char::is_control) => Some("it holds a control character"),
+        _ => None,
+    }
+}
+
+/// Runs what may wait for a disk.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+}

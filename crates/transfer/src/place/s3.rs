@@ -1,0 +1,156 @@
+//! Buckets of an S3-compatible endpoint, by path (`http://host/bucket/key`).
+//!
+//! `object_store` signs, retries and reads the answers. The bytes go through hyper, as those of `client` do, so there
+//! is no second HTTP client or TLS library. Credentials and the Region come from the usual variables of the
+//! environment: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::TryStreamExt;
+use futures_util::stream;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
+use hyper_util::rt::TokioExecutor;
+use object_store::aws::AmazonS3Builder;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse,
+    HttpResponseBody, HttpService,
+};
+use object_store::path::Path;
+use object_store::prefix::PrefixStore;
+use object_store::{ClientOptions, ObjectStore, RetryConfig};
+
+use super::{Bucket, PlaceError, parse_key, part_fault, unusable};
+
+/// How long to wait for the head of an answer, and for each piece of its body.
+const TIMEOUT: Duration = Duration::from_secs(60);
+const RETRIES_MAX: usize = 5;
+
+#[cfg(feature = "https")]
+type Connector = hyper_rustls::HttpsConnector<legacy::connect::HttpConnector>;
+#[cfg(not(feature = "https"))]
+type Connector = legacy::connect::HttpConnector;
+
+/// The address of an endpoint.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    url: String,
+}
+
+/// `http://host/bucket/prefix`: a bucket, seen from the prefix.
+pub async fn place(spec: &str) -> Result<Bucket, PlaceError> {
+    let authority = spec.find("://").map_or(0, |at| at + 3);
+    let (endpoint, rest) = match spec[authority..].split_once('/') {
+        Some((host, rest)) => (&spec[..authority + host.len()], rest.trim_end_matches('/')),
+        None => (spec, ""),
+    };
+    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+    if bucket.is_empty() {
+        return Err(unusable(spec, "the address names no bucket"));
+    }
+    Endpoint::new(endpoint)?.bucket(bucket, prefix).await
+}
+
+impl Endpoint {
+    pub fn new(spec: &str) -> Result<Endpoint, PlaceError> {
+        if cfg!(not(feature = "https")) && spec.starts_with("https://") {
+            return Err(unusable(spec, "this build speaks no https"));
+        }
+        Ok(Endpoint { url: spec.trim_end_matches('/').to_owned() })
+    }
+
+    /// The bucket, if the endpoint has it. With a prefix, keys are relative to it.
+    pub async fn bucket(&self, name: &str, prefix: &str) -> Result<Bucket, PlaceError> {
+        if part_fault(name).is_some() {
+            return Err(PlaceError::NoSuchBucket { bucket: name.to_owned() });
+        }
+        let retry =
+            RetryConfig { max_retries: RETRIES_MAX, retry_timeout: TIMEOUT, ..RetryConfig::default() };
+        let store = AmazonS3Builder::from_env()
+            .with_endpoint(&self.url)
+            .with_allow_http(true)
+            .with_virtual_hosted_style_request(false)
+            .with_bucket_name(name)
+            .with_retry(retry)
+            .with_http_connector(Hyper)
+            .build()
+            .map_err(|error| unusable(&self.url, error))?;
+        check(name, &store).await?;
+        let store: Arc<dyn ObjectStore> = match prefix {
+            "" => Arc::new(store),
+            prefix => Arc::new(PrefixStore::new(store, parse_key(prefix)?)),
+        };
+        Ok(Bucket { name: name.into(), store })
+    }
+}
+
+/// An endpoint says that a bucket is missing when its objects are listed. Credentials that may only write can't list,
+/// so a refusal says nothing.
+async fn check(name: &str, store: &dyn ObjectStore) -> Result<(), PlaceError> {
+    const NOTHING: &str = "lodestone-asks-whether-the-bucket-exists";
+    match store.list(Some(&Path::from(NOTHING))).try_next().await {
+        Ok(_) | Err(object_store::Error::PermissionDenied { .. }) => Ok(()),
+        Err(object_store::Error::NotFound { .. }) => {
+            Err(PlaceError::NoSuchBucket { bucket: name.to_owned() })
+        }
+        Err(error) => Err(unusable(name, error)),
+    }
+}
+
+/// Makes clients for `object_store`.
+#[derive(Debug)]
+struct Hyper;
+
+impl HttpConnector for Hyper {
+    fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let connector = connector().map_err(|source| object_store::Error::Generic { store: "S3", source })?;
+        Ok(HttpClient::new(Service(legacy::Client::builder(TokioExecutor::new()).build(connector))))
+    }
+}
+
+type ConnectorError = Box<dyn std::error::Error + Send + Sync>;
+
+#[cfg(feature = "https")]
+fn connector() -> Result<Connector, ConnectorError> {
+    let builder = hyper_rustls::HttpsConnectorBuilder::new().with_native_roots()?;
+    Ok(builder.https_or_http().enable_http1().build())
+}
+
+#[cfg(not(feature = "https"))]
+fn connector() -> Result<Connector, ConnectorError> {
+    Ok(legacy::connect::HttpConnector::new())
+}
+
+#[derive(Debug)]
+struct Service(legacy::Client<Connector, HttpRequestBody>);
+
+#[async_trait]
+impl HttpService for Service {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let answer = tokio::time::timeout(TIMEOUT, self.0.request(request)).await;
+        let response = answer.map_err(|slow| HttpError::new(HttpErrorKind::Timeout, slow))?;
+        let response = response.map_err(|error| match error.is_connect() {
+            true => HttpError::new(HttpErrorKind::Connect, error),
+            false => HttpError::new(HttpErrorKind::Request, error),
+        })?;
+        Ok(response.map(|body| HttpResponseBody::new(StreamBody::new(frames(body)))))
+    }
+}
+
+/// The pieces of a body. An endpoint that stops sending is an error after a while.
+fn frames(
+    body: Incoming,
+) -> impl stream::Stream<Item = Result<hyper::body::Frame<bytes::Bytes>, HttpError>> + Send + Sync {
+    stream::try_unfold(body, |mut body| async {
+        let frame = tokio::time::timeout(TIMEOUT, body.frame()).await;
+        let frame = frame.map_err(|slow| HttpError::new(HttpErrorKind::Timeout, slow))?;
+        match frame {
+            None => Ok(None),
+            Some(Ok(frame)) => Ok(Some((frame, body))),
+            Some(Err(error)) => Err(HttpError::new(HttpErrorKind::Interrupted, error)),
+        }
+    })
+}
