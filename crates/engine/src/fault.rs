@@ -14,3 +14,9 @@ pub fn of_store(error: StoreError) -> Error {
         _ => Error::internal(),
     }
 }
+
+/// Logs that a place for files can't be used, and tells the client why: it is the operator's to mend.
+pub fn of_place(error: transfer::PlaceError) -> Error {
+    tracing::error!(%error, "a place for files failed a request");
+    Error::new(ErrorKind::InternalServerError, format!("Internal server error: {error}"))
+}

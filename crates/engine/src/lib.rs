@@ -8,6 +8,7 @@
 
 mod admission;
 mod background;
+mod backup;
 mod caller;
 mod catalog;
 mod change;
@@ -15,10 +16,12 @@ mod clearing;
 mod collection;
 mod environment;
 mod expiry;
+mod export;
 mod expressions;
 mod fault;
 mod format;
 mod idempotency;
+mod import;
 mod index;
 mod index_change;
 mod key;
@@ -28,6 +31,7 @@ mod operation;
 mod options;
 mod past;
 mod read;
+mod records;
 mod restore;
 mod shared;
 mod sizes;
@@ -56,12 +60,14 @@ pub use options::Options;
 pub use verify::Verification;
 
 use background::Background;
+use backup::{BackUp, Backup};
 use catalog::{Catalog, LiveTable};
 use change::Trimming;
 use clearing::Clearing;
 use expiry::Sweep;
+use export::{ExportRecord, ExportTable};
 use expressions::Expressions;
-use restore::RestoreTable;
+use import::ImportRecord;
 use shared::Core;
 use sizes::CountAll;
 use table::IndexState;
@@ -127,9 +133,10 @@ impl Engine {
             self.background.start(Clearing::of_spaces(self.catalog.clone(), dropped));
         }
         for table in self.catalog.all() {
-            match RestoreTable::of(self.core.clone(), table.clone()) {
-                Some(restore) => drop(self.background.start(restore)),
-                None => self.state_change(&table).finish().await?,
+            if table.restore.is_some() {
+                self.start_restore(&table);
+            } else if table.import.is_none() {
+                self.state_change(&table).finish().await?;
             }
         }
         let tables = self.catalog.all();
@@ -139,10 +146,47 @@ impl Engine {
             }
         }
         tables.iter().for_each(|table| self.start_expiry_fill(table));
+        for backup in records::all::<Backup>(&*self.store).await? {
+            if backup.manifest.is_none() {
+                self.background.start(BackUp { core: self.core.clone(), backup });
+            }
+        }
+        self.resume_exports().await?;
+        self.resume_imports().await?;
         self.background.start(Sweep { core: self.core.clone() });
         self.background.start(Trimming { core: self.core.clone() });
         let (store, environment) = (self.store.clone(), self.environment.clone());
         self.background.start(CountAll { store, environment, tables });
+        Ok(())
+    }
+
+    /// Begins the exports again that were under way.
+    async fn resume_exports(&self) -> Result<(), StoreError> {
+        for record in records::all::<ExportRecord>(&*self.store).await? {
+            let unreadable = |error: Error| StoreError::Corrupt(format!("{}: {error}", record.arn));
+            let status = record.description().map_err(unreadable)?.export_status;
+            if status != Some(api::ExportStatus::InProgress) {
+                continue;
+            }
+            let request = record.request().map_err(unreadable)?;
+            let filter = request.filter_specification.as_ref();
+            let filter =
+                operation::export_table_to_point_in_time::filter(self, filter).map_err(unreadable)?;
+            self.background.start(ExportTable { core: self.core.clone(), record, request, filter });
+        }
+        Ok(())
+    }
+
+    /// Begins the imports again that were under way.
+    async fn resume_imports(&self) -> Result<(), StoreError> {
+        for record in records::all::<ImportRecord>(&*self.store).await? {
+            let arn = record.arn.clone();
+            let unreadable = |error: Error| StoreError::Corrupt(format!("{arn}: {error}"));
+            let status = record.description().map_err(unreadable)?.import_status;
+            if status == Some(api::ImportStatus::InProgress) {
+                self.start_import(record).map_err(unreadable)?;
+            }
+        }
         Ok(())
     }
 
@@ -228,17 +272,21 @@ impl Engine {
             Request::RestoreTableToPointInTime(input) => {
                 restore_table_to_point_in_time::run(self, caller, *input).await?.into()
             }
-            Request::CreateBackup(_)
-            | Request::DescribeBackup(_)
-            | Request::ListBackups(_)
-            | Request::DeleteBackup(_)
-            | Request::RestoreTableFromBackup(_)
-            | Request::ExportTableToPointInTime(_)
-            | Request::DescribeExport(_)
-            | Request::ListExports(_)
-            | Request::ImportTable(_)
-            | Request::DescribeImport(_)
-            | Request::ListImports(_) => return Err(Error::operation_not_served()),
+            Request::CreateBackup(input) => create_backup::run(self, caller, *input).await?.into(),
+            Request::DescribeBackup(input) => describe_backup::run(self, caller, *input).await?.into(),
+            Request::ListBackups(input) => list_backups::run(self, caller, *input).await?.into(),
+            Request::DeleteBackup(input) => delete_backup::run(self, caller, *input).await?.into(),
+            Request::RestoreTableFromBackup(input) => {
+                restore_table_from_backup::run(self, caller, *input).await?.into()
+            }
+            Request::ExportTableToPointInTime(input) => {
+                export_table_to_point_in_time::run(self, caller, *input).await?.into()
+            }
+            Request::DescribeExport(input) => describe_export::run(self, caller, *input).await?.into(),
+            Request::ListExports(input) => list_exports::run(self, caller, *input).await?.into(),
+            Request::ImportTable(input) => import_table::run(self, caller, *input).await?.into(),
+            Request::DescribeImport(input) => describe_import::run(self, caller, *input).await?.into(),
+            Request::ListImports(input) => list_imports::run(self, caller, *input).await?.into(),
             Request::PutResourcePolicy(input) => put_resource_policy::run(self, caller, *input).await?.into(),
             Request::GetResourcePolicy(input) => get_resource_policy::run(self, caller, *input).await?.into(),
             Request::DeleteResourcePolicy(input) => {

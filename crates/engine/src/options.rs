@@ -1,8 +1,10 @@
 //! Settings of a database that its clients cannot change.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use api::limits;
+use transfer::{Bucket, Buckets};
 
 /// Settings for [`Engine::open_with`](crate::Engine::open_with).
 #[derive(Clone, Debug)]
@@ -20,6 +22,10 @@ pub struct Options {
     pub stream_shards: u16,
     /// How long an expired item stays before it is deleted.
     pub expiry_delay: Duration,
+    /// Where backups are kept.
+    pub backups: Option<Bucket>,
+    /// The buckets that exports are written to and imports are read from.
+    pub s3: Option<Arc<Buckets>>,
 }
 
 impl Default for Options {
@@ -31,6 +37,8 @@ impl Default for Options {
             throttling: true,
             stream_shards: 4,
             expiry_delay: Duration::ZERO,
+            backups: None,
+            s3: None,
         }
     }
 }

@@ -7,15 +7,17 @@ use std::sync::Arc;
 
 use item::Item;
 use store::{Key, Position, StoreError, WriteSet};
+use transfer::{Export, ExportError};
 
 use crate::background::Job;
+use crate::backup::Backup;
 use crate::catalog::LiveTable;
 use crate::past::Past;
 use crate::shared::Core;
 use crate::table::{Restore, Table, TableState};
 use crate::walk;
 use crate::write::{self, Change, Failure, Origin, Plan, WriteError};
-use crate::{Namespace, space};
+use crate::{Engine, Namespace, backup, records, space};
 
 /// Items that one commit writes: few, so that it is never too large for a store.
 const COMMIT_ITEMS: usize = 25;
@@ -97,6 +99,68 @@ impl RestoreTable {
     }
 }
 
+/// Copies the items of a backup into a table that is CREATING.
+pub struct RestoreBackup {
+    core: Arc<Core>,
+    target: Arc<LiveTable>,
+    backup_arn: String,
+}
+
+impl Job for RestoreBackup {
+    fn name(&self) -> &'static str {
+        "restore of a backup"
+    }
+
+    fn subject(&self) -> String {
+        self.target.full_name()
+    }
+
+    async fn run(&self) -> Result<(), StoreError> {
+        let Some(target) = self.core.catalog.successor(&self.target).filter(|table| table.restore.is_some())
+        else {
+            return Ok(());
+        };
+        let backup = records::get::<Backup>(&*self.core.store, &target.namespace, &self.backup_arn).await?;
+        let manifest = backup.and_then(|backup| backup.manifest).ok_or_else(|| {
+            StoreError::Corrupt(format!("{} is gone: it can't be restored", self.backup_arn))
+        })?;
+        let bucket = self.core.backups_place().map_err(backup::unavailable)?;
+        let export = Export::open(bucket, &manifest).await.map_err(damaged)?;
+        // Nothing is written before all files are known to be whole.
+        export.verify().await.map_err(damaged)?;
+        let mut items = export.items();
+        let mut batch = Vec::with_capacity(COMMIT_ITEMS);
+        while let Some(item) = items.next().await.map_err(damaged)? {
+            batch.push(item);
+            if batch.len() == COMMIT_ITEMS {
+                put_all(&self.core, &target, Origin::Restore, batch.drain(..)).await?;
+            }
+        }
+        put_all(&self.core, &target, Origin::Restore, batch.drain(..)).await?;
+        finish(&self.core, &target).await
+    }
+}
+
+/// A place that can't be reached may be reachable later; files that are not whole stay so.
+fn damaged(error: ExportError) -> StoreError {
+    match error {
+        ExportError::Place(error) => backup::unavailable(error),
+        error => StoreError::Corrupt(error.to_string()),
+    }
+}
+
+impl Engine {
+    /// Copies the items of a table that is being restored, in the background.
+    pub(crate) fn start_restore(&self, target: &Arc<LiveTable>) {
+        let backup_arn = target.restore.as_ref().and_then(|restore| restore.source_backup_arn.clone());
+        let (core, target) = (self.core.clone(), target.clone());
+        match backup_arn {
+            Some(backup_arn) => drop(self.background.start(RestoreBackup { core, target, backup_arn })),
+            None => drop(RestoreTable::of(core, target).map(|restore| self.background.start(restore))),
+        }
+    }
+}
+
 /// Writes items to a table that clients can't write to yet.
 pub async fn put_all(
     core: &Core,
@@ -127,7 +191,7 @@ pub async fn put_all(
     Ok(())
 }
 
-/// Makes a table that was restored ACTIVE.
+/// Makes a table that was restored or imported ACTIVE.
 pub async fn finish(core: &Core, target: &LiveTable) -> Result<(), StoreError> {
     let id = target.id.clone();
     let active = move |table: &Table, _| {
@@ -135,7 +199,7 @@ pub async fn finish(core: &Core, target: &LiveTable) -> Result<(), StoreError> {
         if table.id != id {
             return Err(());
         }
-        (table.state, table.restore) = (TableState::Active, None);
+        (table.state, table.restore, table.import) = (TableState::Active, None, None);
         Ok(table)
     };
     core.catalog.replace(&target.namespace, &target.name, active).await?;

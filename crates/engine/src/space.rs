@@ -7,7 +7,8 @@
 //! | 2–4 | client request tokens, one space for each generation |
 //! | 5 | the engine itself: `format`, the version of all of this |
 //! | 6 | streams that take no more records |
-//! | 7–15 | unused |
+//! | 7 | backups, exports and imports |
+//! | 8–15 | unused |
 //! | 16… | tables, their indexes, their item collections; numbers are never used again |
 
 use bytes::Bytes;
@@ -26,6 +27,8 @@ pub const CLIENT_TOKENS: [Space; 3] = [Space(2), Space(3), Space(4)];
 pub const ENGINE: Space = Space(5);
 /// The streams that take no more records.
 pub const PAST_STREAMS: Space = Space(6);
+/// Backups, exports and imports.
+pub const RECORDS: Space = Space(7);
 /// The first space of a table.
 pub const FIRST_OF_TABLES: Space = Space(16);
 
@@ -87,8 +90,14 @@ pub fn past_stream_key(stream: &PastStream) -> Key {
     Key { space: PAST_STREAMS, position: Position { partition, sort } }
 }
 
+/// The row of a backup, export or import.
+pub fn record_key(namespace: &Namespace, kind: &str, arn: &str) -> Key {
+    let sort = format!("{kind}/{arn}").into_bytes();
+    Key { space: RECORDS, position: Position { partition: of_namespace(namespace), sort } }
+}
+
 /// The partition of a namespace's rows.
-fn of_namespace(namespace: &Namespace) -> Partition {
+pub fn of_namespace(namespace: &Namespace) -> Partition {
     hashed(&format!("{}/{}", namespace.account, namespace.region))
 }
 

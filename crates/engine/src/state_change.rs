@@ -13,6 +13,7 @@ use crate::background::{Background, Job};
 use crate::catalog::{Catalog, LiveTable};
 use crate::change::ChangeClock;
 use crate::clearing::Clearing;
+use crate::shared::Core;
 use crate::table::{Table, TableState};
 use crate::{Engine, Environment, fault};
 
@@ -56,6 +57,12 @@ impl StateChange {
         match self.table.state {
             TableState::Active => Ok(()),
             TableState::Creating | TableState::Updating => self.activate().await,
+            // The job that backs the table up drops it.
+            TableState::Deleting
+                if self.catalog.successor(&self.table).is_some_and(|table| !table.copies.is_empty()) =>
+            {
+                Ok(())
+            }
             TableState::Deleting => self.drop_table().await,
         }
     }
@@ -88,7 +95,7 @@ impl StateChange {
     }
 }
 
-impl Engine {
+impl Core {
     /// What takes the table out of its state.
     pub(crate) fn state_change(&self, table: &Arc<LiveTable>) -> StateChange {
         StateChange {
@@ -100,7 +107,9 @@ impl Engine {
             delay: self.options.state_delay,
         }
     }
+}
 
+impl Engine {
     /// The state of a table that is being created or updated: ACTIVE at once if there is no delay.
     pub(crate) fn passing_state(&self, state: TableState) -> TableState {
         if self.options.state_delay.is_zero() { TableState::Active } else { state }

@@ -58,6 +58,9 @@ pub struct Table {
     /// What it is restored from; none once it is ACTIVE.
     #[serde(default)]
     pub restore: Option<Restore>,
+    /// The ARN of the import that fills it; none once it is ACTIVE.
+    #[serde(default)]
+    pub import: Option<String>,
     pub policy: Option<ResourcePolicy>,
     /// The revision of the last removal of a policy, if there is none now.
     #[serde(default)]
@@ -338,6 +341,7 @@ impl Table {
             recovery: None,
             copies: Vec::new(),
             restore: None,
+            import: None,
             policy: new.policy,
             policy_removal: None,
             encryption: new.encryption,

@@ -13,6 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+use transfer::{Bucket, Buckets};
 
 use crate::advice;
 use crate::studio_pages::{self, StudioArgument, StudioPages};
@@ -59,6 +60,16 @@ pub struct Serve {
           help_heading = STORAGE)]
     cache: u64,
 
+    /// Where CreateBackup keeps its files: a folder, or an S3-compatible endpoint with a bucket, e.g.
+    /// http://127.0.0.1:9000/bucket [default: `backups` in the data folder]
+    #[arg(long, value_name = "PLACE", help_heading = STORAGE)]
+    backups: Option<String>,
+
+    /// What s3://bucket/… means in exports and imports: a folder that has the buckets as sub-folders, or an
+    /// S3-compatible endpoint
+    #[arg(long, value_name = "PLACE", help_heading = STORAGE)]
+    s3: Option<String>,
+
     /// The address to listen on; 0.0.0.0 for all of this machine's
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", help_heading = NETWORK)]
     host: String,
@@ -87,6 +98,15 @@ pub struct Serve {
     /// Serve requests beyond what a table or index has provisioned, instead of refusing them
     #[arg(long, help_heading = LIKE_AWS)]
     no_throttling: bool,
+
+    /// How long an expired item stays before it is deleted, in seconds; at AWS it may be days
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, help_heading = LIKE_AWS)]
+    ttl_delay: u64,
+
+    /// How many shards a new stream has; the shards of existing streams are divided until there are as many
+    #[arg(long, value_name = "COUNT", default_value_t = Options::default().stream_shards,
+          value_parser = clap::value_parser!(u16).range(1..=256), help_heading = LIKE_AWS)]
+    stream_shards: u16,
 
     /// The studio, at /studio/: reading and writing, reading alone, or none. Where other machines can reach the
     /// server it is off unless it is asked for, and then needs the token that the ready line shows
@@ -173,10 +193,33 @@ impl Serve {
             state_delay: Duration::from_millis(self.state_delay),
             endpoint: Some(endpoint(address)),
             throttling: !self.no_throttling,
+            expiry_delay: Duration::from_secs(self.ttl_delay),
+            stream_shards: self.stream_shards,
+            backups: Some(self.backups_place().await?),
+            s3: self.buckets()?,
             ..Options::default()
         };
         let database = Database::open_with(storage, options).await;
         database.map(Arc::new).map_err(|error| advice::about_opening(&error))
+    }
+
+    /// Where backups are kept.
+    async fn backups_place(&self) -> Result<Bucket, String> {
+        let place = match &self.backups {
+            Some(place) => place.clone(),
+            None if self.in_memory => return Ok(Bucket::in_memory()),
+            None => self.data.join("backups").display().to_string(),
+        };
+        Bucket::open(&place)
+            .await
+            .map_err(|error| format!("can't keep backups: {error}. Name another place with --backups"))
+    }
+
+    /// The buckets of exports and imports.
+    fn buckets(&self) -> Result<Option<Arc<Buckets>>, String> {
+        let Some(place) = &self.s3 else { return Ok(None) };
+        let buckets = Buckets::open(place).map_err(|error| format!("can't use --s3 {place}: {error}"))?;
+        Ok(Some(Arc::new(buckets)))
     }
 
     /// None if it is off.

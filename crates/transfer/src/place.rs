@@ -127,6 +127,11 @@ impl Bucket {
         Err(unusable(spec, "this build has no S3 client"))
     }
 
+    /// A place in memory, which is gone with the process.
+    pub fn in_memory() -> Bucket {
+        Bucket { name: "memory".into(), store: Arc::new(object_store::memory::InMemory::new()) }
+    }
+
     async fn of_folder(name: &str, folder: PathBuf) -> Result<Bucket, PlaceError> {
         let is_folder = blocking({
             let folder = folder.clone();

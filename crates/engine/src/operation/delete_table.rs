@@ -3,6 +3,7 @@
 
 use api::{DeleteTableInput, DeleteTableOutput, Error};
 
+use super::create_backup;
 use super::description::deleted;
 use crate::table::{IndexState, Table, TableState};
 use crate::{Caller, Engine};
@@ -21,6 +22,9 @@ pub async fn run(
         TableState::Deleting => table,
         _ => {
             let table = engine.change_table(&table, delete).await?.ok_or_else(not_found)?;
+            if table.recovery.is_some() && engine.options.backups.is_some() {
+                create_backup::of_deleted_table(engine, &table).await?;
+            }
             engine.leave_state(&table).await;
             table
         }

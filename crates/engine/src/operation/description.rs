@@ -189,7 +189,7 @@ fn billing_mode(billing: &Billing) -> Option<BillingModeSummary> {
 }
 
 /// `None` if there are no maximums.
-fn on_demand_max(max: OnDemandMax) -> Option<OnDemandThroughput> {
+pub fn on_demand_max(max: OnDemandMax) -> Option<OnDemandThroughput> {
     (max != OnDemandMax::default()).then_some(OnDemandThroughput {
         max_read_request_units: max.read_units,
         max_write_request_units: max.write_units,
@@ -235,6 +235,6 @@ fn table_class(table: &Table) -> Option<TableClassSummary> {
     })
 }
 
-fn seconds(ms: u64) -> f64 {
+pub fn seconds(ms: u64) -> f64 {
     ms as f64 / 1000.0
 }

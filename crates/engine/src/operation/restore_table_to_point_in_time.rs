@@ -1,16 +1,12 @@
 //! RestoreTableToPointInTime: a new table with the items that another had at a time.
 
-use std::sync::Arc;
-
 use api::{Error, RestoreTableToPointInTimeInput, RestoreTableToPointInTimeOutput, TableStatus};
 
 use super::describe_continuous_backups::window;
 use super::description::description;
 use super::restored::{self, Overrides};
-use crate::catalog::LiveTable;
-use crate::restore::RestoreTable;
 use crate::stream::iso_8601_ms;
-use crate::table::{Copying, Restore, Table};
+use crate::table::Restore;
 use crate::{Caller, Engine, fault};
 
 pub async fn run(
@@ -46,11 +42,10 @@ pub async fn run(
     restored::check_target(engine, caller, &input.target_table_name)?;
     let restore =
         Restore { source_table_arn: table.arn(), source_backup_arn: None, time_us: time_us.min(now_us) };
-    hold_log(engine, &table, &input.target_table_name, restore.time_us).await?;
+    let target = table.namespace.table_arn(&input.target_table_name);
+    engine.hold_log_from(&table, &target, restore.time_us).await.map_err(fault::of_store)?;
     let target = restored::create(engine, caller, new, restore).await?;
-    if let Some(job) = RestoreTable::of(engine.core.clone(), target.clone()) {
-        engine.background.start(job);
-    }
+    engine.start_restore(&target);
     Ok(RestoreTableToPointInTimeOutput {
         table_description: Some(description(&target, TableStatus::Creating)),
     })
@@ -70,18 +65,4 @@ fn asked_time(input: &RestoreTableToPointInTimeInput) -> Result<Option<u64>, Err
         (Some(time), false) => Ok(Some((time.max(0.0) * 1e6) as u64)),
         (None, true) => Ok(None),
     }
-}
-
-/// Keeps the source's log from the restored time on, until the copy is done.
-async fn hold_log(engine: &Engine, source: &Arc<LiveTable>, target: &str, from_us: u64) -> Result<(), Error> {
-    let target = source.namespace.table_arn(target);
-    let hold = move |table: &mut Table, _| {
-        if table.recovery.is_none() {
-            return Err(Error::recovery_unavailable(&table.name));
-        }
-        table.copies.push(Copying { target: target.clone(), from_us });
-        Ok(())
-    };
-    let held = engine.change_table(source, hold).await?;
-    held.map(|_| ()).ok_or_else(|| Error::table_not_found(&source.name))
 }

@@ -151,8 +151,28 @@ impl Database {
         Database::on(Arc::new(store), None).await
     }
 
+    /// One in memory with these buckets.
+    pub async fn with_buckets(names: &[&str]) -> Database {
+        let folder = tempfile::tempdir().unwrap();
+        for name in names {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let s3 = Arc::new(transfer::Buckets::open(folder.path().to_str().unwrap()).unwrap());
+        let options =
+            Options { s3: Some(s3), backups: Some(transfer::Bucket::in_memory()), ..Options::default() };
+        Database::open(Arc::new(store::memory::MemoryStore::new()), options, Some(folder)).await
+    }
+
+    /// Writes a file of [`Database::with_buckets`].
+    pub fn write_object(&self, path: &str, content: &str) {
+        let path = self._folder.as_ref().unwrap().path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
     async fn on(store: Arc<dyn Store>, folder: Option<tempfile::TempDir>) -> Database {
-        Database::open(Arc::new(StaysOpen(store)), Options::default(), folder).await
+        let options = Options { backups: Some(transfer::Bucket::in_memory()), ..Options::default() };
+        Database::open(Arc::new(StaysOpen(store)), options, folder).await
     }
 
     async fn open(store: Arc<dyn Store>, options: Options, folder: Option<tempfile::TempDir>) -> Database {

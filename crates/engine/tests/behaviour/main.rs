@@ -1,9 +1,11 @@
 //! What each operation promises, on every store.
 
+mod backups;
 mod batch_get_item;
 mod batch_write_item;
 mod database;
 mod delete_item;
+mod exports;
 mod faults;
 mod format;
 mod get_item;

@@ -21,7 +21,7 @@ pub const FILE_BYTES: usize = 16 << 20;
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// A source of random bytes for the names of data files.
-pub type FileNames = Box<dyn FnMut() -> [u8; 16] + Send>;
+pub type FileNames = Box<dyn FnMut() -> [u8; 16] + Send + Sync>;
 
 /// An export in the making.
 pub struct ExportWriter {

@@ -1,0 +1,184 @@
+//! Backups: the items of a table at a moment, as files with checksums outside of the store.
+//!
+//! A backup is an export in DynamoDB's own format, in the place for backups, together with a record of the
+//! table's definition. A job makes it while writes go on. A table with point-in-time recovery that is deleted
+//! leaves a last backup; it is dropped when that is there.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use store::StoreError;
+use transfer::export::{FileNames, Period};
+use transfer::{Bucket, ExportWriter, Format, PlaceError, Summary};
+
+use crate::background::Job;
+use crate::catalog::LiveTable;
+use crate::past::Past;
+use crate::records::{self, Record};
+use crate::shared::Core;
+use crate::table::{Copying, Table, TableState};
+use crate::{Namespace, restore};
+
+/// How long the backup of a deleted table is kept.
+pub const SYSTEM_LIFETIME_MS: u64 = 35 * 24 * 60 * 60 * 1000;
+
+/// A backup and the table that it is of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Backup {
+    pub arn: String,
+    pub name: String,
+    pub kind: BackupKind,
+    /// The table as it was.
+    pub table: Table,
+    /// The moment of the backup.
+    pub time_us: u64,
+    pub created_ms: u64,
+    pub item_count: i64,
+    pub size_bytes: i64,
+    /// The key of its manifest in the place for backups, once it is complete.
+    pub manifest: Option<String>,
+}
+
+/// Who made a backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BackupKind {
+    User,
+    /// The last state of a table that was deleted.
+    System,
+}
+
+impl Record for Backup {
+    const KIND: &'static str = "backup";
+
+    fn namespace(&self) -> &Namespace {
+        &self.table.namespace
+    }
+
+    fn arn(&self) -> &str {
+        &self.arn
+    }
+}
+
+/// Makes the files of a backup.
+pub struct BackUp {
+    pub core: Arc<Core>,
+    pub backup: Backup,
+}
+
+impl Job for BackUp {
+    fn name(&self) -> &'static str {
+        "backup of a table"
+    }
+
+    fn subject(&self) -> String {
+        self.backup.arn.clone()
+    }
+
+    async fn run(&self) -> Result<(), StoreError> {
+        let Backup { table, arn, .. } = &self.backup;
+        let stored = records::get::<Backup>(&*self.core.store, &table.namespace, arn).await?;
+        let source =
+            self.core.catalog.find(&table.namespace, &table.name).filter(|found| found.id == table.id);
+        if let Some(source) = source {
+            if stored.is_some_and(|backup| backup.manifest.is_none()) {
+                self.copy(&source).await?;
+            }
+            restore::release(&self.core, &source, arn).await?;
+            if source.state == TableState::Deleting {
+                self.core.state_change(&source).finish().await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl BackUp {
+    async fn copy(&self, source: &Arc<LiveTable>) -> Result<(), StoreError> {
+        let Backup { table, arn, time_us, created_ms, .. } = &self.backup;
+        let bucket = self.core.backups_place().map_err(unavailable)?;
+        let summary = Summary {
+            export_arn: arn.clone(),
+            table_arn: table.arn(),
+            table_id: table.id.clone(),
+            start_time_millis: *created_ms,
+            end_time_millis: 0,
+            period: Period::Full { time_millis: time_us / 1000 },
+            s3_bucket: bucket.name().to_owned(),
+            s3_prefix: None,
+            s3_sse_algorithm: None,
+            s3_sse_kms_key_id: None,
+            billed_size_bytes: 0,
+        };
+        let mut writer = ExportWriter::begin(bucket, Format::DynamodbJson, summary, self.core.file_names())
+            .await
+            .map_err(unavailable)?;
+        let overlay = self.core.catalog.scratch_space().await?;
+        let mut past = Past::new(self.core.clone(), source.clone(), *time_us, overlay, None);
+        let (mut item_count, mut size_bytes) = (0, 0);
+        while let Some(items) = past.next().await? {
+            for (_, item) in items {
+                item_count += 1;
+                size_bytes += item.size_bytes() as i64;
+                writer.item(item.as_ref()).await.map_err(unavailable)?;
+            }
+        }
+        let now_ms = self.core.environment.now_ms();
+        let completed = writer.finish(now_ms, size_bytes as u64).await.map_err(unavailable)?;
+        self.core.catalog.clear(overlay).await?;
+        let finish = move |backup: &mut Backup| {
+            (backup.item_count, backup.size_bytes) = (item_count, size_bytes);
+            backup.manifest = Some(completed.manifest_key.clone());
+        };
+        records::change(&*self.core.store, &table.namespace, arn, finish).await
+    }
+}
+
+/// A place that can't be used now may be usable later.
+pub fn unavailable(error: PlaceError) -> StoreError {
+    StoreError::Unavailable(error.to_string())
+}
+
+impl Core {
+    /// Where backups are.
+    pub(crate) fn backups_place(&self) -> Result<Bucket, PlaceError> {
+        self.options.backups.clone().ok_or_else(|| PlaceError::Unusable {
+            place: "--backups".to_owned(),
+            reason: "the server has no place for backups".to_owned(),
+        })
+    }
+
+    /// Random names for data files.
+    pub(crate) fn file_names(&self) -> FileNames {
+        let environment = self.environment.clone();
+        Box::new(move || environment.random().to_be_bytes())
+    }
+
+    /// Keeps the log of a table from now on for a copy, and returns the moment of the copy: every change after
+    /// it is in the log. None if the table is gone.
+    pub(crate) async fn hold_log(&self, table: &LiveTable, target: &str) -> Result<Option<u64>, StoreError> {
+        let from_us = self.clock.now_us(&*self.environment);
+        match self.hold_log_from(table, target, from_us).await? {
+            Some(table) => self.cut(&table).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Keeps the log of a table from a time on for a copy. None if the table is gone.
+    pub(crate) async fn hold_log_from(
+        &self,
+        table: &LiveTable,
+        target: &str,
+        from_us: u64,
+    ) -> Result<Option<Arc<LiveTable>>, StoreError> {
+        let (target, shards) = (target.to_owned(), self.options.stream_shards);
+        let now_us = self.clock.now_us(&*self.environment);
+        let hold = move |table: &Table, unused| {
+            let mut table = table.clone();
+            table.copies.push(Copying { target: target.clone(), from_us });
+            table.settle_log(shards, unused, now_us);
+            Ok::<_, std::convert::Infallible>(table)
+        };
+        let held = self.catalog.replace(&table.namespace, &table.name, hold).await?;
+        Ok(held.and_then(Result::ok))
+    }
+}

@@ -1,0 +1,22 @@
+//! DescribeImport: what an import is of, and how far it is.
+
+use api::{DescribeImportInput, DescribeImportOutput, Error, ErrorKind};
+
+use crate::import::ImportRecord;
+use crate::{Caller, Engine, fault, records};
+
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: DescribeImportInput,
+) -> Result<DescribeImportOutput, Error> {
+    input.check()?;
+    let arn = &input.import_arn;
+    let found = records::get::<ImportRecord>(&*engine.store, &caller.namespace, arn)
+        .await
+        .map_err(fault::of_store)?;
+    let import = found.ok_or_else(|| {
+        Error::new(ErrorKind::ImportNotFound, format!("Import not found: Import not found: {arn}"))
+    })?;
+    Ok(DescribeImportOutput { import_table_description: import.description()? })
+}

@@ -1,0 +1,115 @@
+//! ImportTable: a new table from files in a bucket.
+
+use api::{
+    Error, ErrorKind, ImportStatus, ImportTableDescription, ImportTableInput, ImportTableOutput,
+    InputCompressionType, InputFormat,
+};
+
+use super::create_table;
+use crate::import::{ImportRecord, ImportTable, create_table_input};
+use crate::{Caller, Engine, fault, records};
+
+/// How long a client token is known.
+const TOKEN_LIFETIME_MS: u64 = 8 * 60 * 60 * 1000;
+
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: ImportTableInput,
+) -> Result<ImportTableOutput, Error> {
+    input.check()?;
+    let has_options = input.input_format_options.as_ref().is_some_and(|options| options.csv.is_some());
+    if has_options && input.input_format != InputFormat::Csv {
+        return Err(Error::validation(format!(
+            "Invalid Request: Unsupported InputFormatOptions for the given input format: {}.",
+            input.input_format.as_str()
+        )));
+    }
+    create_table_input(&input).check()?;
+    if let Some(earlier) = earlier(engine, caller, &input).await? {
+        return Ok(ImportTableOutput { import_table_description: earlier });
+    }
+    let name = &input.table_creation_parameters.table_name;
+    if engine.find(caller, name)?.is_some() {
+        return Err(Error::table_exists(name));
+    }
+    let started_ms = engine.environment.now_ms();
+    let description = description(engine, caller, &input, started_ms);
+    let record = ImportRecord::new(&caller.namespace, &input, description.clone(), started_ms);
+    records::put(&*engine.store, &record).await.map_err(fault::of_store)?;
+    engine.start_import(record)?;
+    Ok(ImportTableOutput { import_table_description: description })
+}
+
+impl Engine {
+    /// Puts the items of an import in the background.
+    pub(crate) fn start_import(&self, record: ImportRecord) -> Result<(), Error> {
+        let request = record.request()?;
+        let new = create_table::new_table(&create_table_input(&request), record.started_ms)?;
+        let table_id = record.description()?.table_id.unwrap_or_default();
+        self.background.start(ImportTable { core: self.core.clone(), record, request, new, table_id });
+        Ok(())
+    }
+}
+
+fn description(
+    engine: &Engine,
+    caller: &Caller,
+    input: &ImportTableInput,
+    started_ms: u64,
+) -> ImportTableDescription {
+    let table_arn = caller.namespace.table_arn(&input.table_creation_parameters.table_name);
+    let id = transfer::id::operation_id(started_ms, engine.environment.random() as u32);
+    let (account, region) = (&caller.namespace.account, &caller.namespace.region);
+    let mut source = input.s3_bucket_source.clone();
+    source.s3_bucket_owner.get_or_insert_with(|| account.to_string());
+    ImportTableDescription {
+        client_token: input.client_token.clone(),
+        cloud_watch_log_group_arn: Some(format!(
+            "arn:aws:logs:{region}:{account}:log-group:/aws-dynamodb/imports:*"
+        )),
+        import_arn: Some(format!("{table_arn}/import/{id}")),
+        import_status: Some(ImportStatus::InProgress),
+        error_count: Some(0),
+        imported_item_count: Some(0),
+        processed_item_count: Some(0),
+        processed_size_bytes: Some(0),
+        input_compression_type: Some(input.input_compression_type.unwrap_or(InputCompressionType::None)),
+        input_format: Some(input.input_format),
+        input_format_options: input.input_format_options.clone(),
+        s3_bucket_source: Some(source),
+        start_time: Some(started_ms as f64 / 1000.0),
+        table_arn: Some(table_arn),
+        table_creation_parameters: Some(input.table_creation_parameters.clone()),
+        table_id: Some(create_table::uuid(engine.environment.random())),
+        ..ImportTableDescription::default()
+    }
+}
+
+/// The import under way that was begun with the same client token.
+async fn earlier(
+    engine: &Engine,
+    caller: &Caller,
+    input: &ImportTableInput,
+) -> Result<Option<ImportTableDescription>, Error> {
+    let Some(token) = &input.client_token else { return Ok(None) };
+    let since_ms = engine.environment.now_ms().saturating_sub(TOKEN_LIFETIME_MS);
+    let imports =
+        records::list::<ImportRecord>(&*engine.store, &caller.namespace).await.map_err(fault::of_store)?;
+    for import in imports.iter().filter(|import| import.started_ms >= since_ms) {
+        let description = import.description()?;
+        if description.client_token.as_ref() != Some(token) {
+            continue;
+        }
+        if import.table != input.table_creation_parameters.table_name {
+            return Err(Error::new(
+                ErrorKind::ImportConflict,
+                "Import conflict: Duplicate request detected with conflicting parameters",
+            ));
+        }
+        if description.import_status == Some(ImportStatus::InProgress) {
+            return Ok(Some(description));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,43 @@
+//! RestoreTableFromBackup: a new table with the items of a backup.
+
+use api::{Error, RestoreTableFromBackupInput, RestoreTableFromBackupOutput, TableStatus};
+
+use super::backup_description;
+use super::description::description;
+use super::restored::{self, Overrides};
+use crate::table::Restore;
+use crate::{Caller, Engine};
+
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: RestoreTableFromBackupInput,
+) -> Result<RestoreTableFromBackupOutput, Error> {
+    input.check()?;
+    let backup = backup_description::find(engine, caller, &input.backup_arn).await?;
+    let is_restored = |table: &std::sync::Arc<crate::catalog::LiveTable>| {
+        table.restore.as_ref().is_some_and(|restore| restore.source_backup_arn.as_ref() == Some(&backup.arn))
+    };
+    restored::check_target(engine, caller, &input.target_table_name)?;
+    if backup.manifest.is_none() || engine.catalog.all().iter().any(is_restored) {
+        return Err(Error::backup_in_use(&backup.arn));
+    }
+    let overrides = Overrides {
+        billing_mode: input.billing_mode_override,
+        throughput: input.provisioned_throughput_override.as_ref(),
+        on_demand: input.on_demand_throughput_override.as_ref(),
+        global: input.global_secondary_index_override.as_deref(),
+        local: input.local_secondary_index_override.as_deref(),
+        encryption: input.sse_specification_override.as_ref(),
+    };
+    let now_ms = engine.environment.now_ms();
+    let new = restored::new_table(&backup.table, &input.target_table_name, &overrides, now_ms)?;
+    let restore = Restore {
+        source_table_arn: backup.table.arn(),
+        source_backup_arn: Some(backup.arn.clone()),
+        time_us: backup.time_us,
+    };
+    let target = restored::create(engine, caller, new, restore).await?;
+    engine.start_restore(&target);
+    Ok(RestoreTableFromBackupOutput { table_description: Some(description(&target, TableStatus::Creating)) })
+}
