@@ -17,6 +17,7 @@ mod policies;
 mod put_item;
 mod query;
 mod recovery;
+mod replay;
 mod scan;
 mod settings;
 mod sizes;
