@@ -118,6 +118,9 @@ impl<'t> Parser<'t> {
             }
             _ => return self.value(1).map(drop),
         };
+        if self.rest().is_empty() {
+            return Err(self.expected("{"));
+        }
         if self.peek() != Some('{') || self.rest().starts_with("{{") {
             return Err(refused(format!("{name} is not a struct")));
         }
