@@ -155,8 +155,13 @@ impl Bucket {
     /// Replaces the object. Nobody ever sees a part of it, and once this returns it is durable.
     pub async fn put(&self, key: &str, content: Bytes) -> Result<(), PlaceError> {
         let path = parse_key(key)?;
-        self.store.put(&path, content.into()).await.map_err(|error| self.failure(key, error))?;
-        Ok(())
+        match self.store.put(&path, content.into()).await {
+            Ok(_) => Ok(()),
+            Err(object_store::Error::NotFound { .. }) => {
+                Err(PlaceError::NoSuchBucket { bucket: self.name.to_string() })
+            }
+            Err(error) => Err(self.failure(key, error)),
+        }
     }
 
     /// The content of the object, piece by piece.
@@ -214,6 +219,10 @@ impl Bucket {
     }
 
     fn failure(&self, key: &str, error: object_store::Error) -> PlaceError {
+        #[cfg(feature = "s3")]
+        if let Some(failure) = s3::ListingFailed::find(&error, &self.name, key) {
+            return failure;
+        }
         let (bucket, key) = (self.name.to_string(), key.to_owned());
         match error {
             object_store::Error::NotFound { .. } => PlaceError::NoSuchObject { bucket, key },

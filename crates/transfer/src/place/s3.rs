@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::TryStreamExt;
 use futures_util::stream;
 use http_body_util::{BodyExt, StreamBody};
+use hyper::StatusCode;
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::rt::TokioExecutor;
@@ -19,7 +19,6 @@ use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse,
     HttpResponseBody, HttpService,
 };
-use object_store::path::Path;
 use object_store::prefix::PrefixStore;
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
 
@@ -78,25 +77,44 @@ impl Endpoint {
             .with_http_connector(Hyper)
             .build()
             .map_err(|error| unusable(&self.url, error))?;
-        check(name, &store).await?;
         let store: Arc<dyn ObjectStore> = match prefix {
             "" => Arc::new(store),
             prefix => Arc::new(PrefixStore::new(store, parse_key(prefix)?)),
         };
-        Ok(Bucket { name: name.into(), store })
+        let bucket = Bucket { name: name.into(), store };
+        check(&bucket).await?;
+        Ok(bucket)
     }
 }
 
 /// An endpoint says that a bucket is missing when its objects are listed. Credentials that may only write can't list,
 /// so a refusal says nothing.
-async fn check(name: &str, store: &dyn ObjectStore) -> Result<(), PlaceError> {
-    const NOTHING: &str = "lodestone-asks-whether-the-bucket-exists";
-    match store.list(Some(&Path::from(NOTHING))).try_next().await {
-        Ok(_) | Err(object_store::Error::PermissionDenied { .. }) => Ok(()),
-        Err(object_store::Error::NotFound { .. }) => {
-            Err(PlaceError::NoSuchBucket { bucket: name.to_owned() })
+async fn check(bucket: &Bucket) -> Result<(), PlaceError> {
+    const NOTHING: &str = "lodestone-asks-whether-the-bucket-exists/";
+    match bucket.list(NOTHING).await {
+        Ok(_) | Err(PlaceError::AccessDenied { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The status of a listing that failed. `object_store` has errors of their own for the statuses of other requests.
+#[derive(Debug, thiserror::Error)]
+#[error("the endpoint answers a listing with {0}")]
+pub struct ListingFailed(StatusCode);
+
+impl ListingFailed {
+    /// What a failed listing says about the bucket; `None` for errors of other requests.
+    pub fn find(error: &(dyn std::error::Error + 'static), bucket: &str, key: &str) -> Option<PlaceError> {
+        let chain = std::iter::successors(Some(error), |error| error.source());
+        let status = chain.filter_map(|error| error.downcast_ref::<ListingFailed>()).next()?.0;
+        let (bucket, key) = (bucket.to_owned(), key.to_owned());
+        match status {
+            StatusCode::NOT_FOUND => Some(PlaceError::NoSuchBucket { bucket }),
+            StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => {
+                Some(PlaceError::AccessDenied { bucket, key })
+            }
+            _ => None,
         }
-        Err(error) => Err(unusable(name, error)),
     }
 }
 
@@ -130,12 +148,16 @@ struct Service(legacy::Client<Connector, HttpRequestBody>);
 #[async_trait]
 impl HttpService for Service {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let is_listing = request.uri().query().is_some_and(|query| query.contains("list-type="));
         let answer = tokio::time::timeout(TIMEOUT, self.0.request(request)).await;
         let response = answer.map_err(|slow| HttpError::new(HttpErrorKind::Timeout, slow))?;
         let response = response.map_err(|error| match error.is_connect() {
             true => HttpError::new(HttpErrorKind::Connect, error),
             false => HttpError::new(HttpErrorKind::Request, error),
         })?;
+        if is_listing && response.status().is_client_error() {
+            return Err(HttpError::new(HttpErrorKind::Unknown, ListingFailed(response.status())));
+        }
         Ok(response.map(|body| HttpResponseBody::new(StreamBody::new(frames(body)))))
     }
 }

@@ -1,0 +1,92 @@
+//! The same promises on an S3-compatible endpoint: `S3_ENDPOINT=http://127.0.0.1:9000 cargo test -p transfer -- --ignored`,
+//! with a bucket `my-bucket` and credentials in the environment.
+
+#![cfg(feature = "s3")]
+
+#[allow(dead_code)]
+mod common;
+
+use common::{BUCKET, FULL, counted_names, every_type, items, summary};
+use futures_util::TryStreamExt;
+use transfer::import::InputFormat;
+use transfer::{Bucket, Buckets, Compression, Export, ExportWriter, Format, Import, PlaceError};
+
+fn endpoint() -> String {
+    std::env::var("S3_ENDPOINT").expect("S3_ENDPOINT is the address of an S3-compatible endpoint")
+}
+
+#[tokio::test]
+#[ignore = "needs an S3-compatible endpoint"]
+async fn a_missing_bucket_of_an_endpoint_is_an_error_of_its_own() {
+    let buckets = Buckets::open(&endpoint()).unwrap();
+    for name in ["no-such-bucket", "..", "a/b"] {
+        let error = buckets.bucket(name).await.unwrap_err();
+        assert!(matches!(error, PlaceError::NoSuchBucket { .. }), "{error}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs an S3-compatible endpoint"]
+async fn objects_of_an_endpoint_are_put_listed_read_and_deleted() {
+    let bucket = Buckets::open(&endpoint()).unwrap().bucket(BUCKET).await.unwrap();
+    for key in ["objects/b/2", "objects/b/1 ü+%", "objects/bb"] {
+        bucket.put(key, key.to_owned().into()).await.unwrap();
+        let pieces: Vec<_> = bucket.get(key).await.unwrap().try_collect().await.unwrap();
+        assert_eq!(pieces.concat(), key.as_bytes());
+    }
+    let keys: Vec<String> =
+        bucket.list("objects/b").await.unwrap().into_iter().map(|object| object.key).collect();
+    assert_eq!(keys, ["objects/b/1 ü+%", "objects/b/2", "objects/bb"]);
+    for key in &keys {
+        bucket.delete(key).await.unwrap();
+        bucket.delete(key).await.unwrap();
+    }
+    assert!(bucket.list("objects/").await.unwrap().is_empty());
+    let error = bucket.get("objects/gone").await.err().unwrap();
+    assert!(matches!(error, PlaceError::NoSuchObject { .. }), "{error}");
+    let error = bucket.put("../escape", "x".into()).await.unwrap_err();
+    assert!(matches!(error, PlaceError::InvalidKey { .. }), "{error}");
+}
+
+#[tokio::test]
+#[ignore = "needs an S3-compatible endpoint"]
+async fn an_export_to_an_endpoint_is_read_back_and_imported() {
+    let bucket = Buckets::open(&endpoint()).unwrap().bucket(BUCKET).await.unwrap();
+    let mut written = items(20_000);
+    written.push(every_type());
+    let description = summary(FULL, Some("exports"));
+    let writer =
+        ExportWriter::begin(bucket.clone(), Format::Ion, description, counted_names()).await.unwrap();
+    let mut writer = writer.with_file_bytes(10_000);
+    for item in &written {
+        writer.item(item.as_ref()).await.unwrap();
+    }
+    let done = writer.finish(1, 2).await.unwrap();
+    let export = Export::open(bucket.clone(), &done.manifest_key).await.unwrap();
+    export.verify().await.unwrap();
+    let mut read = export.items();
+    for item in &written {
+        assert_eq!(read.next().await.unwrap().as_ref(), Some(item));
+    }
+    let data = done.manifest_key.replace("manifest-summary.json", "data/");
+    let format = InputFormat::Lines(Format::Ion);
+    let mut import = Import::open(bucket, &data, format, Compression::Gzip).await.unwrap();
+    let mut count = 0;
+    while let Some(record) = import.next().await.unwrap() {
+        record.outcome.unwrap();
+        count += 1;
+    }
+    assert_eq!(count, written.len());
+}
+
+#[tokio::test]
+#[ignore = "needs an S3-compatible endpoint"]
+async fn a_place_for_backups_is_a_bucket_and_a_prefix() {
+    let place = Bucket::open(&format!("{}/{BUCKET}/backups/here/", endpoint())).await.unwrap();
+    place.put("a/b", "x".into()).await.unwrap();
+    assert_eq!(place.list("a/").await.unwrap()[0].key, "a/b");
+    let whole = Buckets::open(&endpoint()).unwrap().bucket(BUCKET).await.unwrap();
+    assert_eq!(whole.get_small("backups/here/a/b", 10).await.unwrap(), b"x");
+    let error = Bucket::open(&endpoint()).await.unwrap_err();
+    assert!(matches!(error, PlaceError::Unusable { .. }), "{error}");
+}
