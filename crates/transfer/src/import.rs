@@ -78,7 +78,7 @@ pub struct Record {
 pub enum ImportError {
     #[error(transparent)]
     Place(#[from] PlaceError),
-    #[error("s3://{bucket}/{key} is damaged: {what}")]
+    #[error("{bucket}/{key} is damaged: {what}")]
     Damaged { bucket: String, key: String, what: String },
 }
 

@@ -30,19 +30,19 @@ pub type ByteStream = BoxStream<'static, Result<Bytes, PlaceError>>;
 pub enum PlaceError {
     #[error("The specified bucket does not exist: {bucket}")]
     NoSuchBucket { bucket: String },
-    #[error("s3://{bucket}/{key} does not exist")]
+    #[error("{bucket}/{key} does not exist")]
     NoSuchObject { bucket: String, key: String },
-    #[error("access to s3://{bucket}/{key} is denied")]
+    #[error("access to {bucket}/{key} is denied")]
     AccessDenied { bucket: String, key: String },
     #[error("{key:?} can't be the key of an object here: {reason}")]
     InvalidKey { key: String, reason: &'static str },
-    #[error("more than {OBJECTS_MAX} objects begin with s3://{bucket}/{prefix}")]
+    #[error("more than {OBJECTS_MAX} objects begin with {bucket}/{prefix}")]
     TooManyObjects { bucket: String, prefix: String },
-    #[error("s3://{bucket}/{key} has more than {bytes_max} bytes")]
+    #[error("{bucket}/{key} has more than {bytes_max} bytes")]
     TooLarge { bucket: String, key: String, bytes_max: usize },
     #[error("{place:?} can't be used as a place for objects: {reason}")]
     Unusable { place: String, reason: String },
-    #[error("s3://{bucket}/{key}: {reason}")]
+    #[error("{bucket}/{key}: {reason}")]
     Failed { bucket: String, key: String, reason: String },
 }
 
@@ -67,9 +67,9 @@ enum Root {
 
 impl Buckets {
     /// `spec` is a folder, whose sub-folders are the buckets, or the `http` or `https` address of an S3-compatible
-    /// endpoint. Nothing is read or sent yet.
+    /// endpoint, or `s3://` for AWS. Nothing is read or sent yet.
     pub fn open(spec: &str) -> Result<Buckets, PlaceError> {
-        if !is_address(spec) {
+        if !is_address(spec)? {
             return Ok(Buckets(Root::Folder(spec.into())));
         }
         #[cfg(feature = "s3")]
@@ -88,8 +88,14 @@ impl Buckets {
     }
 }
 
-fn is_address(spec: &str) -> bool {
-    spec.starts_with("http://") || spec.starts_with("https://")
+/// Whether `spec` is the address of an endpoint and not a folder.
+fn is_address(spec: &str) -> Result<bool, PlaceError> {
+    match spec.split_once("://") {
+        None if spec.is_empty() => Err(unusable(spec, "it is empty")),
+        None => Ok(false),
+        Some(("http" | "https" | "s3", _)) => Ok(true),
+        Some(_) => Err(unusable(spec, "an address begins with http://, https:// or s3://")),
+    }
 }
 
 fn unusable(place: &str, reason: impl ToString) -> PlaceError {
@@ -112,10 +118,10 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// One place by itself, as `--backups` names it: a folder, which is made if it is missing, or the address of an
-    /// endpoint followed by a bucket and perhaps a prefix.
+    /// One place by itself, as `--backups` names it: a folder, which is made if it is missing, or
+    /// `http://endpoint/bucket/prefix`, or `s3://bucket/prefix` on AWS.
     pub async fn open(spec: &str) -> Result<Bucket, PlaceError> {
-        if !is_address(spec) {
+        if !is_address(spec)? {
             let folder = PathBuf::from(spec);
             let made = blocking(move || std::fs::create_dir_all(&folder)).await;
             made.map_err(|error| unusable(spec, error))?;

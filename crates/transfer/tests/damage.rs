@@ -6,10 +6,9 @@ mod common;
 use common::{Place, every_type, export, item, items, read};
 use transfer::{Export, ExportError, Format, PlaceError};
 
-/// Opens, verifies and reads.
-async fn use_export(place: &Place, manifest_key: &str) -> Result<(), ExportError> {
-    Export::open(place.bucket.clone(), manifest_key).await?.verify().await?;
-    read(place, manifest_key).await.map(drop)
+/// What a restore does before it uses any item.
+async fn verify(place: &Place, manifest_key: &str) -> Result<(), ExportError> {
+    Export::open(place.bucket.clone(), manifest_key).await?.verify().await
 }
 
 fn files(place: &Place, keys: Vec<String>) -> Vec<std::path::PathBuf> {
@@ -20,7 +19,7 @@ fn files(place: &Place, keys: Vec<String>) -> Vec<std::path::PathBuf> {
 async fn a_flipped_bit_in_any_file_is_found() {
     let place = Place::new().await;
     let key = export(&place, Format::DynamodbJson, &[every_type(), item(&[("pk", 1.into())])], 1 << 20).await;
-    use_export(&place, &key).await.unwrap();
+    verify(&place, &key).await.unwrap();
     for path in files(&place, place.keys().await) {
         let right = std::fs::read(&path).unwrap();
         for at in 0..right.len() {
@@ -28,13 +27,13 @@ async fn a_flipped_bit_in_any_file_is_found() {
             wrong[at] ^= 1 << (at % 8);
             std::fs::write(&path, &wrong).unwrap();
             let error =
-                use_export(&place, &key).await.expect_err(&format!("byte {at} of {}", path.display()));
+                verify(&place, &key).await.expect_err(&format!("byte {at} of {}", path.display()));
             let name = path.file_stem().unwrap().to_str().unwrap();
             assert!(error.to_string().contains(name), "{error} should name {name}");
         }
         std::fs::write(&path, &right).unwrap();
     }
-    use_export(&place, &key).await.unwrap();
+    verify(&place, &key).await.unwrap();
 }
 
 #[tokio::test]
@@ -45,11 +44,11 @@ async fn a_file_that_is_cut_anywhere_is_found() {
         let right = std::fs::read(&path).unwrap();
         for length in 0..right.len() {
             std::fs::write(&path, &right[..length]).unwrap();
-            let found = use_export(&place, &key).await;
+            let found = verify(&place, &key).await;
             assert!(found.is_err(), "{} cut to {length} bytes", path.display());
         }
         std::fs::write(&path, [&right[..], b"\0"].concat()).unwrap();
-        assert!(use_export(&place, &key).await.is_err(), "{} with a byte more", path.display());
+        assert!(verify(&place, &key).await.is_err(), "{} with a byte more", path.display());
         std::fs::write(&path, &right).unwrap();
     }
 }
@@ -63,7 +62,7 @@ async fn a_missing_part_is_named() {
         let path = place.file(&missing);
         let right = std::fs::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        let error = use_export(&place, &key).await.unwrap_err();
+        let error = verify(&place, &key).await.unwrap_err();
         let named =
             matches!(&error, ExportError::Place(PlaceError::NoSuchObject { key, .. }) if *key == missing);
         assert!(named, "{error}");
@@ -78,7 +77,7 @@ async fn a_data_file_of_another_export_in_the_place_of_one_is_found() {
     export(&other, Format::DynamodbJson, &items(11), 1 << 20).await;
     let data = Export::open(place.bucket.clone(), &key).await.unwrap().files()[0].key.clone();
     std::fs::copy(other.file(&data), place.file(&data)).unwrap();
-    let error = use_export(&place, &key).await.unwrap_err();
+    let error = verify(&place, &key).await.unwrap_err();
     assert!(matches!(error, ExportError::Damaged { .. }), "{error}");
     assert!(error.to_string().contains(&data) && error.to_string().contains("its MD5 is"), "{error}");
 }
@@ -95,10 +94,12 @@ async fn a_manifest_whose_counts_do_not_add_up_is_found() {
     };
     let files_key = key.replace("summary", "files");
     rewrite(&files_key, "\"itemCount\":10", "\"itemCount\":9");
-    let error = use_export(&place, &key).await.unwrap_err();
+    let error = verify(&place, &key).await.unwrap_err();
     assert!(error.to_string().contains("the summary counts 10"), "{error}");
     rewrite(&key, "\"itemCount\":10", "\"itemCount\":9");
-    let error = use_export(&place, &key).await.unwrap_err();
+    let error = verify(&place, &key).await.unwrap_err();
+    assert!(error.to_string().contains("it has 10 records, the manifest says 9"), "{error}");
+    let error = read(&place, &key).await.unwrap_err();
     assert!(error.to_string().contains("it has 10 records, the manifest says 9"), "{error}");
 }
 
@@ -110,7 +111,7 @@ async fn a_manifest_that_points_out_of_the_bucket_is_refused() {
     let text = text.replace("\"manifestFilesS3Key\":\"AWS", "\"manifestFilesS3Key\":\"../AWS");
     std::fs::write(place.file(&key.replace(".json", ".md5")), md5_base64(text.as_bytes())).unwrap();
     std::fs::write(place.file(&key), text).unwrap();
-    let error = use_export(&place, &key).await.unwrap_err();
+    let error = verify(&place, &key).await.unwrap_err();
     assert!(matches!(error, ExportError::Place(PlaceError::InvalidKey { .. })), "{error}");
 }
 

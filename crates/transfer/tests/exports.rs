@@ -181,3 +181,20 @@ async fn the_largest_item_fits_into_a_line() {
         assert!(read(&place, &key).await.unwrap() == [largest.clone()]);
     }
 }
+
+#[tokio::test]
+async fn an_export_that_lost_a_write_can_not_be_completed() {
+    let place = Place::new().await;
+    let mut writer = begin(&place, Format::DynamodbJson, FULL, None).await.with_file_bytes(1);
+    let data = place.file(&format!("AWSDynamoDB/{EXPORT_ID}/data"));
+    std::fs::write(&data, "a file where the folder should be").unwrap();
+    let mut failures = 0;
+    for item in items(20_000) {
+        failures += u32::from(writer.item(item.as_ref()).await.is_err());
+    }
+    assert!(failures > 0);
+    std::fs::remove_file(&data).unwrap();
+    let error = writer.finish(1, 2).await.unwrap_err();
+    assert!(error.to_string().contains("an earlier write of this export did not end well"), "{error}");
+    assert_eq!(place.keys().await, [format!("AWSDynamoDB/{EXPORT_ID}/_started")]);
+}

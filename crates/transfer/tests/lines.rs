@@ -205,9 +205,18 @@ fn a_record_that_breaks_a_rule_is_refused_and_one_that_is_not_in_the_format_is_u
     for line in ["", "{", r#"{"Item":{}"#, r#"{"Item":{}} x"#, "nonsense", r#"{"Item":{"a":{"N":"x"}}"#] {
         unparseable(Json, line);
     }
-    for line in
-        ["", "{", "{Item:{}", "{Item:{}} x", "{Item:{a:}}", "{Item:{a:\"x}}", "{Item:{a:{{x}}}}", "{$10:{}}"]
-    {
+    for line in [
+        "",
+        "{",
+        "{Item:{}",
+        "{Item:{}} x",
+        "{Item:{a:}}",
+        "{Item:{a:\"x}}",
+        "{Item:{a:{{x}}}}",
+        "{$10:{}}",
+        "{Item:{a:\"\\uD83D\\u0041\"}}",
+        "{Item:{a:\"\\uDE00\"}}",
+    ] {
         unparseable(Ion, line);
     }
     assert!(matches!(Ion.read_put(b"{Item:{a:\"\xFF\"}}"), Err(LineFault::Unparseable(_))));

@@ -42,7 +42,7 @@ async fn an_object_is_read_as_it_was_put() {
 async fn a_missing_object_is_named() {
     let place = Place::new().await;
     let error = place.bucket.get("a/gone").await.err().unwrap();
-    assert_eq!(error.to_string(), format!("s3://{BUCKET}/a/gone does not exist"));
+    assert_eq!(error.to_string(), format!("{BUCKET}/a/gone does not exist"));
     place.bucket.delete("a/gone").await.unwrap();
 }
 
@@ -127,6 +127,10 @@ async fn a_folder_for_backups_is_made_when_it_is_opened() {
     let bucket = Bucket::open(spec.to_str().unwrap()).await.unwrap();
     bucket.put("a", "x".into()).await.unwrap();
     assert_eq!(std::fs::read(spec.join("a")).unwrap(), b"x");
+    for address in ["ftp://host/a", "", "s3://", "http://host"] {
+        let error = Bucket::open(address).await.unwrap_err();
+        assert!(matches!(error, PlaceError::Unusable { .. }), "{error}");
+    }
     std::fs::write(folder.path().join("file"), "").unwrap();
     let error = Bucket::open(folder.path().join("file").to_str().unwrap()).await.unwrap_err();
     assert!(matches!(error, PlaceError::Unusable { .. }), "{error}");
@@ -137,5 +141,5 @@ async fn a_bucket_that_can_not_be_written_to_names_the_object() {
     let place = Place::new().await;
     std::fs::write(place.file("a"), "a file where a folder should be").unwrap();
     let error = place.bucket.put("a/b", "x".into()).await.unwrap_err();
-    assert!(error.to_string().starts_with(&format!("s3://{BUCKET}/a/b: ")), "{error}");
+    assert!(error.to_string().starts_with(&format!("{BUCKET}/a/b: ")), "{error}");
 }

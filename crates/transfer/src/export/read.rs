@@ -23,7 +23,7 @@ pub enum ExportError {
     #[error(transparent)]
     Place(#[from] PlaceError),
     /// A file is not as it was written.
-    #[error("s3://{bucket}/{key} is damaged: {what}")]
+    #[error("{bucket}/{key} is damaged: {what}")]
     Damaged { bucket: String, key: String, what: String },
 }
 

@@ -34,6 +34,8 @@ pub struct ExportWriter {
     file: OpenFile,
     files: Vec<DataFile>,
     item_count: u64,
+    /// A write failed, or its future was dropped before its end: lines are lost, so the export can't be completed.
+    is_broken: bool,
 }
 
 /// The data file that is being filled.
@@ -75,6 +77,7 @@ impl ExportWriter {
             file: OpenFile::default(),
             files: Vec::new(),
             item_count: 0,
+            is_broken: false,
         })
     }
 
@@ -113,9 +116,27 @@ impl ExportWriter {
         if self.file.lines.len() < CHUNK_BYTES {
             return Ok(());
         }
+        self.enter()?;
         self.compress().await?;
         let size = self.file.compressed.as_ref().map_or(0, |compressed| compressed.get_ref().len());
-        if size >= self.file_bytes_max { self.end_file().await } else { Ok(()) }
+        if size >= self.file_bytes_max {
+            self.end_file().await?;
+        }
+        self.is_broken = false;
+        Ok(())
+    }
+
+    /// Counts the export as broken until the work that follows has ended well.
+    fn enter(&mut self) -> Result<(), PlaceError> {
+        match std::mem::replace(&mut self.is_broken, true) {
+            false => Ok(()),
+            true => Err(self.failure("an earlier write of this export did not end well")),
+        }
+    }
+
+    fn failure(&self, reason: impl ToString) -> PlaceError {
+        let (bucket, key) = (self.bucket.name().to_owned(), self.layout.folder());
+        PlaceError::Failed { bucket, key, reason: reason.to_string() }
     }
 
     /// Compresses the lines that were collected.
@@ -164,11 +185,7 @@ impl ExportWriter {
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> Result<T, PlaceError> {
         let done = tokio::task::spawn_blocking(work).await.map_err(io::Error::other).flatten();
-        done.map_err(|error| PlaceError::Failed {
-            bucket: self.bucket.name().to_owned(),
-            key: self.layout.folder(),
-            reason: error.to_string(),
-        })
+        done.map_err(|error| self.failure(error))
     }
 
     /// Writes what is left and the manifests. An export without items has one empty data file.
@@ -177,6 +194,7 @@ impl ExportWriter {
         end_time_millis: u64,
         billed_size_bytes: u64,
     ) -> Result<Completed, PlaceError> {
+        self.enter()?;
         if self.file.item_count > 0 || self.files.is_empty() {
             self.end_file().await?;
         }

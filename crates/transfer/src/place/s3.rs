@@ -27,26 +27,30 @@ use super::{Bucket, PlaceError, parse_key, part_fault, unusable};
 /// How long to wait for the head of an answer, and for each piece of its body.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const RETRIES_MAX: usize = 5;
+/// Stands for the endpoint of AWS.
+const AWS: &str = "s3://";
 
 #[cfg(feature = "https")]
 type Connector = hyper_rustls::HttpsConnector<legacy::connect::HttpConnector>;
 #[cfg(not(feature = "https"))]
 type Connector = legacy::connect::HttpConnector;
 
-/// The address of an endpoint.
+/// The address of an endpoint; `None` for that of AWS, or what `AWS_ENDPOINT_URL` names.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    url: String,
+    url: Option<String>,
 }
 
-/// `http://host/bucket/prefix`: a bucket, seen from the prefix.
+/// `http://host/bucket/prefix` or `s3://bucket/prefix`: a bucket, seen from the prefix.
 pub async fn place(spec: &str) -> Result<Bucket, PlaceError> {
-    let authority = spec.find("://").map_or(0, |at| at + 3);
-    let (endpoint, rest) = match spec[authority..].split_once('/') {
-        Some((host, rest)) => (&spec[..authority + host.len()], rest.trim_end_matches('/')),
-        None => (spec, ""),
+    let host = spec.find("://").map_or(0, |at| at + 3);
+    let host_end = match spec.starts_with(AWS) {
+        true => host,
+        false => spec[host..].find('/').map_or(spec.len(), |length| host + length),
     };
-    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+    let (endpoint, path) = spec.split_at(host_end);
+    let path = path.trim_matches('/');
+    let (bucket, prefix) = path.split_once('/').unwrap_or((path, ""));
     if bucket.is_empty() {
         return Err(unusable(spec, "the address names no bucket"));
     }
@@ -55,10 +59,14 @@ pub async fn place(spec: &str) -> Result<Bucket, PlaceError> {
 
 impl Endpoint {
     pub fn new(spec: &str) -> Result<Endpoint, PlaceError> {
-        if cfg!(not(feature = "https")) && spec.starts_with("https://") {
-            return Err(unusable(spec, "this build speaks no https"));
+        let url = (spec != AWS).then(|| spec.trim_end_matches('/').to_owned());
+        match url {
+            Some(url) if url.starts_with(AWS) => Err(unusable(spec, "buckets are named by requests")),
+            Some(url) if cfg!(not(feature = "https")) && url.starts_with("https://") => {
+                Err(unusable(spec, "this build speaks no https"))
+            }
+            url => Ok(Endpoint { url }),
         }
-        Ok(Endpoint { url: spec.trim_end_matches('/').to_owned() })
     }
 
     /// The bucket, if the endpoint has it. With a prefix, keys are relative to it.
@@ -68,15 +76,18 @@ impl Endpoint {
         }
         let retry =
             RetryConfig { max_retries: RETRIES_MAX, retry_timeout: TIMEOUT, ..RetryConfig::default() };
-        let store = AmazonS3Builder::from_env()
-            .with_endpoint(&self.url)
+        let builder = match &self.url {
+            Some(url) => AmazonS3Builder::from_env().with_endpoint(url),
+            None => AmazonS3Builder::from_env(),
+        };
+        let store = builder
             .with_allow_http(true)
             .with_virtual_hosted_style_request(false)
             .with_bucket_name(name)
             .with_retry(retry)
             .with_http_connector(Hyper)
             .build()
-            .map_err(|error| unusable(&self.url, error))?;
+            .map_err(|error| unusable(name, error))?;
         let store: Arc<dyn ObjectStore> = match prefix {
             "" => Arc::new(store),
             prefix => Arc::new(PrefixStore::new(store, parse_key(prefix)?)),

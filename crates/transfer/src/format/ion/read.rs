@@ -380,7 +380,10 @@ impl<'t> Parser<'t> {
         // A character beyond 16 bits may be written as two halves.
         if (0xD800..0xDC00).contains(&code) && self.take("\\u") {
             let low = self.hexadecimal(4)?;
-            code = 0x10000 + ((code - 0xD800) << 10) + (low.wrapping_sub(0xDC00) & 0xFFFF);
+            if !(0xDC00..0xE000).contains(&low) {
+                return Err(self.expected("the second half of a character"));
+            }
+            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
         }
         char::from_u32(code).ok_or_else(|| self.expected("a character"))
     }
