@@ -13,6 +13,9 @@
 //! - `check`: the rules, written by hand, one file an operation;
 //! - `error` and `limits`: the service's messages and fixed numbers.
 //!
+//! `lambda` differs: its few operations are written by hand, because a request's members are in its path, its
+//! query and its body.
+//!
 //! DynamoDB is the main service: its names are also those of this crate. Use the others by their module.
 //! [`Service`] and [`Target`] say which service and operation a request is aimed at.
 
@@ -24,6 +27,7 @@ mod encode;
 mod enumeration;
 mod error;
 mod input;
+pub mod lambda;
 mod pattern;
 mod service;
 pub mod streams;
