@@ -1,0 +1,483 @@
+//! The event source mappings of a database, and the drivers that run them.
+//!
+//! A mapping is a row. A change of a mapping is stored first, then its driver is stopped, and a new one starts with
+//! the new settings. While that goes on, the mapping shows `Updating`, `Enabling`, `Disabling` or `Deleting`
+//! and takes no other change. Positions are rows of their own: they outlive restarts and disabling, and go
+//! with the mapping.
+//!
+//! Only this file starts tasks, and `close` ends all of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::ErrorKind;
+use api::lambda::{
+    CreateEventSourceMappingRequest, Error, EventSourceMappingConfiguration, FunctionName,
+    ListEventSourceMappingsRequest, ListEventSourceMappingsResponse, Tags, UpdateEventSourceMappingRequest,
+    limits,
+};
+use api::streams::DescribeStreamInput;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::destination::{Destinations, uuid};
+use crate::driver::{Driver, Outside, Status, position_prefix};
+use crate::function::Functions;
+use crate::mapping::{Backoff, Mapping, Resources, State};
+use crate::metrics::MappingMetrics;
+use crate::outside::{Environment, Namespace, Rows, RowsError, Streams};
+
+/// Mappings that one database runs.
+const MAPPINGS_MAX: usize = 1000;
+/// How long a driver may take to end. Calls that take longer are ended; their records are delivered again.
+const STOP_WAIT: Duration = Duration::from_secs(10);
+const MAPPING_PREFIX: &str = "trigger/mapping/";
+
+/// What triggers can call and report to.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub functions: Functions,
+    pub destinations: Destinations,
+    pub backoff: Backoff,
+}
+
+/// The triggers of a database.
+pub struct Triggers {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    outside: Arc<Outside>,
+    backoff: Backoff,
+    mappings: Mutex<BTreeMap<String, Held>>,
+    /// One request at a time changes mappings.
+    changes: tokio::sync::Mutex<()>,
+    tasks: Mutex<Tasks>,
+}
+
+/// What stops drivers and starts new ones.
+#[derive(Default)]
+struct Tasks {
+    running: JoinSet<()>,
+    closed: bool,
+}
+
+/// A mapping, and what runs it.
+struct Held {
+    mapping: Arc<Mapping>,
+    state: State,
+    status: Arc<Status>,
+    driver: Option<Running>,
+}
+
+struct Running {
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+/// Why the triggers could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the texts say it")]
+pub enum OpenError {
+    #[error("reading triggers: {0}")]
+    Rows(#[from] RowsError),
+    #[error("the row {name} is not an event source mapping: {reason}")]
+    Unreadable { name: String, reason: String },
+}
+
+impl Triggers {
+    /// Reads the stored mappings and starts those that are enabled. To be called within a tokio runtime.
+    pub async fn open(
+        options: Options,
+        streams: Arc<dyn Streams>,
+        rows: Arc<dyn Rows>,
+        environment: Arc<dyn Environment>,
+    ) -> Result<Triggers, OpenError> {
+        let Options { functions, destinations, backoff } = options;
+        let outside = Arc::new(Outside { streams, rows, environment, functions, destinations });
+        let shared = Arc::new(Shared {
+            outside,
+            backoff,
+            mappings: Mutex::default(),
+            changes: tokio::sync::Mutex::default(),
+            tasks: Mutex::default(),
+        });
+        shared.load().await?;
+        Ok(Triggers { shared })
+    }
+
+    /// Ends every driver. Calls under way are waited for, but not for long.
+    pub async fn close(&self) {
+        let closed = Tasks { closed: true, ..Tasks::default() };
+        let mut tasks = std::mem::replace(&mut *self.shared.tasks.lock(), closed);
+        tasks.running.shutdown().await;
+        let drivers: Vec<Running> =
+            self.shared.mappings.lock().values_mut().filter_map(|held| held.driver.take()).collect();
+        for driver in &drivers {
+            driver.stop.send_replace(true);
+        }
+        for driver in drivers {
+            driver.end(&*self.shared.outside.environment).await;
+        }
+    }
+
+    /// The counters of every mapping.
+    pub fn metrics(&self) -> Vec<MappingMetrics> {
+        let mappings = self.shared.mappings.lock();
+        let metrics = mappings.values().map(|held| MappingMetrics {
+            uuid: held.mapping.uuid.clone(),
+            function_name: held.mapping.function_name.clone(),
+            stream_arn: held.mapping.stream_arn.clone(),
+            metrics: *held.status.metrics.lock(),
+        });
+        metrics.collect()
+    }
+
+    /// CreateEventSourceMapping
+    pub async fn create(
+        &self,
+        namespace: &Namespace,
+        request: CreateEventSourceMappingRequest,
+    ) -> Result<EventSourceMappingConfiguration, Error> {
+        let shared = &self.shared;
+        // Records that are written from here on are LATEST.
+        let now_ms = shared.outside.environment.now_ms();
+        let _change = shared.changes.lock().await;
+        let uuid = uuid(shared.outside.environment.random());
+        let mapping = Mapping::create(request, namespace, &shared.resources(), uuid, now_ms)?;
+        shared.check_new(&mapping)?;
+        shared.check_stream(&mapping).await?;
+        shared.store(&mapping).await?;
+        let answer = mapping.describe(State::Creating, "No records processed");
+        let mapping = Arc::new(mapping);
+        let status = Arc::new(Status::default());
+        let held = Held { mapping: mapping.clone(), state: State::Creating, status, driver: None };
+        shared.mappings.lock().insert(mapping.uuid.clone(), held);
+        shared.start(&mapping.uuid);
+        Ok(answer)
+    }
+
+    /// GetEventSourceMapping
+    pub fn get(&self, namespace: &Namespace, uuid: &str) -> Result<EventSourceMappingConfiguration, Error> {
+        self.shared.with(namespace, uuid, |held| Ok(held.describe()))
+    }
+
+    /// ListEventSourceMappings
+    pub fn list(
+        &self,
+        namespace: &Namespace,
+        request: &ListEventSourceMappingsRequest,
+    ) -> ListEventSourceMappingsResponse {
+        let after = request.marker.clone().unwrap_or_default();
+        let page_max = request.max_items.map_or(limits::LIST_PAGE_MAX, |max| max.max(1) as usize);
+        let page_max = page_max.min(limits::LIST_PAGE_MAX);
+        let mappings = self.shared.mappings.lock();
+        let mut found = mappings
+            .values()
+            .filter(|held| held.mapping.namespace == *namespace && held.mapping.uuid > after)
+            .filter(|held| is_asked_for(&held.mapping, request));
+        let page: Vec<_> = found.by_ref().take(page_max).map(Held::describe).collect();
+        let next_marker = found.next().and_then(|_| page.last()).map(|last| last.uuid.clone());
+        ListEventSourceMappingsResponse { event_source_mappings: page, next_marker }
+    }
+
+    /// UpdateEventSourceMapping
+    pub async fn update(
+        &self,
+        namespace: &Namespace,
+        request: UpdateEventSourceMappingRequest,
+    ) -> Result<EventSourceMappingConfiguration, Error> {
+        let shared = &self.shared;
+        let _change = shared.changes.lock().await;
+        let uuid = request.uuid.clone();
+        let before = shared.settled(namespace, &uuid)?;
+        let now_ms = shared.outside.environment.now_ms();
+        let mapping = before.update(request, &shared.resources(), now_ms)?;
+        shared.check_new(&mapping)?;
+        shared.store(&mapping).await?;
+        let state = match (before.enabled, mapping.enabled) {
+            (false, true) => State::Enabling,
+            (true, false) => State::Disabling,
+            _ => State::Updating,
+        };
+        let answer = shared.with(namespace, &uuid, |held| {
+            (held.mapping, held.state) = (Arc::new(mapping), state);
+            Ok(held.describe())
+        })?;
+        shared.spawn({
+            let shared = shared.clone();
+            async move {
+                shared.stop(&uuid).await;
+                shared.start(&uuid);
+            }
+        });
+        Ok(answer)
+    }
+
+    /// DeleteEventSourceMapping
+    pub async fn delete(
+        &self,
+        namespace: &Namespace,
+        uuid: &str,
+    ) -> Result<EventSourceMappingConfiguration, Error> {
+        let shared = &self.shared;
+        let _change = shared.changes.lock().await;
+        shared.settled(namespace, uuid)?;
+        let row = mapping_row(uuid);
+        shared.outside.rows.delete(&row).await.map_err(|error| internal(&error))?;
+        let answer = shared.with(namespace, uuid, |held| {
+            held.state = State::Deleting;
+            Ok(held.describe())
+        })?;
+        shared.spawn({
+            let (shared, uuid) = (shared.clone(), uuid.to_owned());
+            async move {
+                shared.stop(&uuid).await;
+                // What stays of the positions now is removed when the database is opened again.
+                if let Err(error) = shared.delete_positions(&uuid).await {
+                    tracing::warn!(%error, uuid, "the positions of a deleted mapping are still there");
+                }
+                shared.mappings.lock().remove(&uuid);
+            }
+        });
+        Ok(answer)
+    }
+
+    /// ListTags
+    pub fn tags(&self, namespace: &Namespace, resource: &str) -> Result<Tags, Error> {
+        let uuid = self.shared.find_arn(namespace, resource)?;
+        self.shared.with(namespace, &uuid, |held| Ok(held.mapping.tags.clone()))
+    }
+
+    /// TagResource
+    pub async fn tag(&self, namespace: &Namespace, resource: &str, tags: Tags) -> Result<(), Error> {
+        self.change_tags(namespace, resource, |mapping| mapping.tag(tags)).await
+    }
+
+    /// UntagResource
+    pub async fn untag(&self, namespace: &Namespace, resource: &str, keys: &[String]) -> Result<(), Error> {
+        let without = |mapping: &Mapping| {
+            let mut mapping = mapping.clone();
+            mapping.tags.retain(|key, _| !keys.contains(key));
+            Ok(mapping)
+        };
+        self.change_tags(namespace, resource, without).await
+    }
+
+    async fn change_tags(
+        &self,
+        namespace: &Namespace,
+        resource: &str,
+        change: impl FnOnce(&Mapping) -> Result<Mapping, Error>,
+    ) -> Result<(), Error> {
+        let shared = &self.shared;
+        let _change = shared.changes.lock().await;
+        let uuid = shared.find_arn(namespace, resource)?;
+        let mapping = shared.settled(namespace, &uuid)?;
+        let mapping = change(&mapping)?;
+        shared.store(&mapping).await?;
+        shared.with(namespace, &uuid, |held| {
+            held.mapping = Arc::new(mapping);
+            Ok(())
+        })
+    }
+}
+
+impl Shared {
+    async fn load(self: &Arc<Shared>) -> Result<(), OpenError> {
+        for (name, row) in self.outside.rows.list(MAPPING_PREFIX).await? {
+            let unreadable = |reason: String| OpenError::Unreadable { name: name.clone(), reason };
+            let mapping: Mapping =
+                serde_json::from_slice(&row).map_err(|error| unreadable(error.to_string()))?;
+            mapping.delivery(self.backoff).map_err(|error| unreadable(error.to_string()))?;
+            let (uuid, status) = (mapping.uuid.clone(), Arc::new(Status::default()));
+            let held = Held { mapping: Arc::new(mapping), state: State::Creating, status, driver: None };
+            self.mappings.lock().insert(uuid, held);
+        }
+        self.delete_orphans().await?;
+        let uuids: Vec<String> = self.mappings.lock().keys().cloned().collect();
+        uuids.iter().for_each(|uuid| self.start(uuid));
+        Ok(())
+    }
+
+    /// Deletes the positions of mappings that are no longer there.
+    async fn delete_orphans(&self) -> Result<(), RowsError> {
+        let prefix = position_prefix("");
+        let prefix = prefix.trim_end_matches('/');
+        for (name, _) in self.outside.rows.list(prefix).await? {
+            let uuid = name[prefix.len()..].split('/').find(|part| !part.is_empty()).unwrap_or_default();
+            let is_orphan = !self.mappings.lock().contains_key(uuid);
+            if is_orphan {
+                self.outside.rows.delete(&name).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn delete_positions(&self, uuid: &str) -> Result<(), RowsError> {
+        for (name, _) in self.outside.rows.list(&position_prefix(uuid)).await? {
+            self.outside.rows.delete(&name).await?;
+        }
+        Ok(())
+    }
+
+    fn resources(&self) -> Resources<'_> {
+        Resources { functions: &self.outside.functions, destinations: &self.outside.destinations }
+    }
+
+    /// Looks at a mapping of this namespace, or changes it.
+    fn with<T>(
+        &self,
+        namespace: &Namespace,
+        uuid: &str,
+        look: impl FnOnce(&mut Held) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut mappings = self.mappings.lock();
+        let held = mappings.get_mut(uuid).filter(|held| held.mapping.namespace == *namespace);
+        look(held.ok_or_else(Error::mapping_not_found)?)
+    }
+
+    /// The mapping, if it takes a change.
+    fn settled(&self, namespace: &Namespace, uuid: &str) -> Result<Arc<Mapping>, Error> {
+        self.with(namespace, uuid, |held| match held.state.is_settled() {
+            true => Ok(held.mapping.clone()),
+            false => Err(Error::mapping_in_use()),
+        })
+    }
+
+    fn find_arn(&self, namespace: &Namespace, arn: &str) -> Result<String, Error> {
+        let mappings = self.mappings.lock();
+        let mut ours = mappings.values().filter(|held| held.mapping.namespace == *namespace);
+        let found = ours.find(|held| held.mapping.arn() == arn);
+        found.map(|held| held.mapping.uuid.clone()).ok_or_else(Error::mapping_not_found)
+    }
+
+    /// No other mapping delivers the same stream to the same function, and there is room for one more.
+    fn check_new(&self, mapping: &Mapping) -> Result<(), Error> {
+        let mappings = self.mappings.lock();
+        let is_same = |other: &&Held| {
+            other.mapping.stream_arn == mapping.stream_arn
+                && other.mapping.function_arn == mapping.function_arn
+                && other.mapping.uuid != mapping.uuid
+        };
+        if let Some(other) = mappings.values().find(is_same) {
+            let name = &mapping.function_name;
+            return Err(Error::mapping_exists(&mapping.stream_arn, name, &other.mapping.uuid));
+        }
+        if mappings.len() >= MAPPINGS_MAX && !mappings.contains_key(&mapping.uuid) {
+            let message = format!("There can be at most {MAPPINGS_MAX} event source mappings.");
+            return Err(Error::new(api::lambda::ErrorKind::TooManyRequests, message));
+        }
+        Ok(())
+    }
+
+    async fn check_stream(&self, mapping: &Mapping) -> Result<(), Error> {
+        let input = DescribeStreamInput {
+            stream_arn: mapping.stream_arn.clone(),
+            limit: Some(1),
+            ..DescribeStreamInput::default()
+        };
+        match self.outside.streams.describe_stream(&mapping.namespace, input).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind == ErrorKind::ResourceNotFound => {
+                Err(Error::stream_not_found(&mapping.stream_arn))
+            }
+            Err(error) => Err(internal(&error)),
+        }
+    }
+
+    async fn store(&self, mapping: &Mapping) -> Result<(), Error> {
+        let row = serde_json::to_vec(mapping).map_err(|error| internal(&error))?;
+        self.outside.rows.put(&mapping_row(&mapping.uuid), row).await.map_err(|error| internal(&error))
+    }
+
+    /// Starts the driver of a mapping that is enabled. After that the mapping takes changes again.
+    fn start(self: &Arc<Shared>, uuid: &str) {
+        let mut mappings = self.mappings.lock();
+        let Some(held) = mappings.get_mut(uuid) else { return };
+        if !held.mapping.enabled {
+            held.state = State::Disabled;
+            return;
+        }
+        // Checked when the mapping was made or read.
+        let Ok(delivery) = held.mapping.delivery(self.backoff) else { return };
+        let tasks = self.tasks.lock();
+        if tasks.closed {
+            return;
+        }
+        let (stop, stopped) = watch::channel(false);
+        let driver = Driver {
+            mapping: held.mapping.clone(),
+            delivery: Arc::new(delivery),
+            outside: self.outside.clone(),
+            status: held.status.clone(),
+            stop: stopped,
+        };
+        held.driver = Some(Running { stop, task: tokio::spawn(driver.run()) });
+        held.state = State::Enabled;
+    }
+
+    /// Ends the driver of a mapping, if it has one.
+    async fn stop(&self, uuid: &str) {
+        let driver = self.mappings.lock().get_mut(uuid).and_then(|held| held.driver.take());
+        if let Some(driver) = driver {
+            driver.end(&*self.outside.environment).await;
+        }
+    }
+
+    /// Runs the second half of a change, after its request was answered.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock();
+        while tasks.running.try_join_next().is_some() {}
+        if !tasks.closed {
+            tasks.running.spawn(task);
+        }
+    }
+}
+
+impl Running {
+    async fn end(mut self, environment: &dyn Environment) {
+        self.stop.send_replace(true);
+        tokio::select! {
+            _ = &mut self.task => return,
+            () = environment.sleep(STOP_WAIT) => {}
+        }
+        self.task.abort();
+        // The error says that it was aborted.
+        let _ = (&mut self.task).await;
+    }
+}
+
+/// A task that is dropped before it ended must not leave its driver running.
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Held {
+    fn describe(&self) -> EventSourceMappingConfiguration {
+        self.mapping.describe(self.state, &self.status.last_result.lock())
+    }
+}
+
+fn mapping_row(uuid: &str) -> String {
+    format!("{MAPPING_PREFIX}{uuid}")
+}
+
+/// The client learns nothing of the server's inside; the log does.
+fn internal(error: &dyn std::error::Error) -> Error {
+    tracing::error!(%error, "a request on triggers failed");
+    Error::internal()
+}
+
+fn is_asked_for(mapping: &Mapping, request: &ListEventSourceMappingsRequest) -> bool {
+    let stream_fits = request.event_source_arn.as_ref().is_none_or(|arn| *arn == mapping.stream_arn);
+    let function_fits = request.function_name.as_deref().is_none_or(|name| {
+        let Namespace { account, region } = &mapping.namespace;
+        FunctionName::parse(name).is_some_and(|name| name.arn(region, account) == mapping.function_arn)
+    });
+    stream_fits && function_fits
+}
