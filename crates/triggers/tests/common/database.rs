@@ -1,0 +1,202 @@
+//! A stream and rows in memory, which follow the contract of the real ones, and a clock.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use api::streams::{
+    DescribeStreamInput, DescribeStreamOutput, GetRecordsInput, GetRecordsOutput, GetShardIteratorInput,
+    GetShardIteratorOutput, KeySchemaElement, OperationType, Record, Shard, ShardIteratorType,
+    StreamDescription, StreamRecord,
+};
+use api::{Error, KeyType};
+use async_trait::async_trait;
+use item::{Item, Value};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use triggers::{Environment, Namespace, Rows, RowsError, Sleep, Streams};
+
+use super::{START_MS, STREAM, sequence_number};
+
+/// Records of one page: few, so that tests meet several pages.
+const PAGE_RECORDS: usize = 3;
+/// Shards of one page.
+const PAGE_SHARDS: usize = 2;
+
+/// One stream, [`STREAM`], of a table with the partition key `pk`.
+pub struct MemoryStreams {
+    shards: Mutex<BTreeMap<String, MemoryShard>>,
+    last_number: AtomicU64,
+    changes: watch::Sender<u64>,
+    clock: Arc<Clock>,
+}
+
+#[derive(Default)]
+struct MemoryShard {
+    parent: Option<String>,
+    is_closed: bool,
+    records: Vec<Record>,
+}
+
+impl MemoryStreams {
+    pub fn new(clock: Arc<Clock>) -> MemoryStreams {
+        let shards = BTreeMap::from([("shard-1".to_owned(), MemoryShard::default())]);
+        let (changes, _) = watch::channel(0);
+        MemoryStreams { shards: Mutex::new(shards), last_number: AtomicU64::new(0), changes, clock }
+    }
+
+    /// Writes a record and returns its number.
+    pub fn write(&self, shard: &str, key: &str) -> u64 {
+        let number = self.last_number.fetch_add(1, Ordering::SeqCst) + 1;
+        let keys = Item::from_iter([("pk", Value::from(key))]);
+        let change = StreamRecord {
+            approximate_creation_date_time: Some(self.clock.now_ms() as f64 / 1000.0),
+            keys: Some(keys),
+            sequence_number: Some(sequence_number(number)),
+            ..StreamRecord::default()
+        };
+        let record =
+            Record { event_name: Some(OperationType::Insert), dynamodb: Some(change), ..Record::default() };
+        self.shards.lock().get_mut(shard).expect("a shard").records.push(record);
+        self.changes.send_modify(|count| *count += 1);
+        number
+    }
+
+    /// Closes a shard and opens its children.
+    pub fn split(&self, shard: &str, children: &[&str]) {
+        let mut shards = self.shards.lock();
+        shards.get_mut(shard).expect("a shard").is_closed = true;
+        for child in children {
+            let parent = Some(shard.to_owned());
+            shards.insert((*child).to_owned(), MemoryShard { parent, ..MemoryShard::default() });
+        }
+        drop(shards);
+        self.changes.send_modify(|count| *count += 1);
+    }
+}
+
+fn check_arn(arn: &str) -> Result<(), Error> {
+    if arn == STREAM { Ok(()) } else { Err(Error::stream_not_found(arn)) }
+}
+
+#[async_trait]
+impl Streams for MemoryStreams {
+    async fn describe_stream(
+        &self,
+        _namespace: &Namespace,
+        input: DescribeStreamInput,
+    ) -> Result<DescribeStreamOutput, Error> {
+        check_arn(&input.stream_arn)?;
+        let shards = self.shards.lock();
+        let start = input.exclusive_start_shard_id.unwrap_or_default();
+        let page: Vec<Shard> = shards
+            .iter()
+            .filter(|(id, _)| **id > start)
+            .take(PAGE_SHARDS)
+            .map(|(id, shard)| Shard {
+                shard_id: Some(id.clone()),
+                parent_shard_id: shard.parent.clone(),
+                sequence_number_range: None,
+            })
+            .collect();
+        let last = page.last().and_then(|shard| shard.shard_id.clone());
+        let is_last = last == shards.keys().next_back().cloned();
+        let key_schema = vec![KeySchemaElement { attribute_name: "pk".into(), key_type: KeyType::Hash }];
+        let description = StreamDescription {
+            shards: Some(page),
+            last_evaluated_shard_id: last.filter(|_| !is_last),
+            key_schema: Some(key_schema),
+            ..StreamDescription::default()
+        };
+        Ok(DescribeStreamOutput { stream_description: Some(description) })
+    }
+
+    async fn get_shard_iterator(
+        &self,
+        _namespace: &Namespace,
+        input: GetShardIteratorInput,
+    ) -> Result<GetShardIteratorOutput, Error> {
+        check_arn(&input.stream_arn)?;
+        let shards = self.shards.lock();
+        let shard = shards.get(&input.shard_id).ok_or_else(Error::shard_not_found)?;
+        let is_before = |record: &Record| {
+            let change = record.dynamodb.as_ref().expect("a change");
+            match input.shard_iterator_type {
+                ShardIteratorType::TrimHorizon => false,
+                ShardIteratorType::Latest => true,
+                ShardIteratorType::AfterSequenceNumber => change.sequence_number <= input.sequence_number,
+                ShardIteratorType::AtSequenceNumber => change.sequence_number < input.sequence_number,
+                ShardIteratorType::AtTimestamp => change.approximate_creation_date_time < input.timestamp,
+            }
+        };
+        let index = shard.records.iter().take_while(|record| is_before(record)).count();
+        Ok(GetShardIteratorOutput { shard_iterator: Some(format!("{}@{index}", input.shard_id)) })
+    }
+
+    async fn get_records(
+        &self,
+        _namespace: &Namespace,
+        input: GetRecordsInput,
+    ) -> Result<GetRecordsOutput, Error> {
+        let (id, index) = input.shard_iterator.split_once('@').ok_or_else(Error::iterator_invalid)?;
+        let index: usize = index.parse().map_err(|_| Error::iterator_invalid())?;
+        let shards = self.shards.lock();
+        let shard = shards.get(id).ok_or_else(Error::shard_not_found)?;
+        let records: Vec<Record> = shard.records.iter().skip(index).take(PAGE_RECORDS).cloned().collect();
+        let next = index + records.len();
+        let is_end = shard.is_closed && next == shard.records.len();
+        Ok(GetRecordsOutput {
+            records: Some(records),
+            next_shard_iterator: (!is_end).then(|| format!("{id}@{next}")),
+        })
+    }
+
+    fn changed(&self, _stream_arn: &str) -> Sleep {
+        let mut changes = self.changes.subscribe();
+        Box::pin(async move {
+            // The sender lives as long as the stream.
+            let _ = changes.changed().await;
+        })
+    }
+}
+
+/// Rows in memory. They outlive the triggers.
+#[derive(Default)]
+pub struct MemoryRows(pub Mutex<BTreeMap<String, Vec<u8>>>);
+
+#[async_trait]
+impl Rows for MemoryRows {
+    async fn get(&self, name: &str) -> Result<Option<Vec<u8>>, RowsError> {
+        Ok(self.0.lock().get(name).cloned())
+    }
+
+    async fn put(&self, name: &str, value: Vec<u8>) -> Result<(), RowsError> {
+        self.0.lock().insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    async fn delete(&self, name: &str) -> Result<(), RowsError> {
+        self.0.lock().remove(name);
+        Ok(())
+    }
+
+    async fn list(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, RowsError> {
+        let rows = self.0.lock();
+        let found = rows.iter().filter(|(name, _)| name.starts_with(prefix));
+        Ok(found.map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+}
+
+/// A clock that goes on by a millisecond whenever it is read, and counted numbers for random ones.
+#[derive(Default)]
+pub struct Clock(AtomicU64);
+
+impl Environment for Clock {
+    fn now_ms(&self) -> u64 {
+        START_MS + self.0.fetch_add(1, Ordering::SeqCst)
+    }
+
+    fn random(&self) -> u128 {
+        u128::from(self.0.fetch_add(1, Ordering::SeqCst)) << 64 | 7
+    }
+}
