@@ -18,6 +18,7 @@ use api::lambda::{
     limits,
 };
 use api::streams::DescribeStreamInput;
+use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -115,12 +116,8 @@ impl Triggers {
         tasks.running.shutdown().await;
         let drivers: Vec<Running> =
             self.shared.mappings.lock().values_mut().filter_map(|held| held.driver.take()).collect();
-        for driver in &drivers {
-            driver.stop.send_replace(true);
-        }
-        for driver in drivers {
-            driver.end(&*self.shared.outside.environment).await;
-        }
+        let environment = &*self.shared.outside.environment;
+        join_all(drivers.into_iter().map(|driver| driver.end(environment))).await;
     }
 
     /// The counters of every mapping.
@@ -275,7 +272,11 @@ impl Triggers {
         let shared = &self.shared;
         let _change = shared.changes.lock().await;
         let uuid = shared.find_arn(namespace, resource)?;
-        let mapping = shared.settled(namespace, &uuid)?;
+        // Tags don't matter to the driver, so the mapping need not be settled.
+        let mapping = shared.with(namespace, &uuid, |held| match held.state {
+            State::Deleting => Err(Error::mapping_in_use()),
+            _ => Ok(held.mapping.clone()),
+        })?;
         let mapping = change(&mapping)?;
         shared.store(&mapping).await?;
         shared.with(namespace, &uuid, |held| {

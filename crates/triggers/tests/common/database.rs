@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use triggers::{Environment, Namespace, Rows, RowsError, Sleep, Streams};
 
-use super::{START_MS, STREAM, sequence_number};
+use crate::common::{START_MS, STREAM, sequence_number};
 
 /// Records of one page: few, so that tests meet several pages.
 const PAGE_RECORDS: usize = 3;

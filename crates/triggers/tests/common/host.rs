@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 /// What the host saw of a call.
+#[allow(dead_code, reason = "each test file uses a part of it")]
 pub struct Call {
     pub path: String,
     pub invocation_type: Option<String>,
