@@ -280,14 +280,19 @@ impl Driver {
         while poller.has_room() {
             let iterator = match reader.iterator.take() {
                 Some(iterator) => iterator,
-                None => self.iterator(reader).await?,
+                None => match self.iterator(reader).await {
+                    Ok(iterator) => iterator,
+                    Err(Fault::Stream(error)) if self.skips_trimmed(reader, &error) => continue,
+                    Err(fault) => return Err(fault),
+                },
             };
             let input = GetRecordsInput { shard_iterator: iterator, limit: None };
             let output = match self.outside.streams.get_records(&self.mapping.namespace, input).await {
                 Ok(output) => output,
                 // A new iterator goes on from the last record, at the next look.
                 Err(error) if error.kind == ErrorKind::ExpiredIterator => return Ok(()),
-                Err(error) => return Err(self.skip_trimmed(reader, error).into()),
+                Err(error) if self.skips_trimmed(reader, &error) => continue,
+                Err(error) => return Err(error.into()),
             };
             let records = output.records.unwrap_or_default();
             let entries = self.entries(reader, &records)?;
@@ -311,7 +316,7 @@ impl Driver {
         entries.collect::<Result<_, _>>().map_err(|error| Fault::Unreadable(error.to_string()))
     }
 
-    async fn iterator(&self, reader: &mut Reader) -> Result<String, Fault> {
+    async fn iterator(&self, reader: &Reader) -> Result<String, Fault> {
         let mut input = GetShardIteratorInput {
             stream_arn: self.mapping.stream_arn.clone(),
             shard_id: reader.shard_id.clone(),
@@ -327,22 +332,25 @@ impl Driver {
                 ShardIteratorType::AtTimestamp
             }
         };
-        let output = self.outside.streams.get_shard_iterator(&self.mapping.namespace, input).await;
-        let output = output.map_err(|error| self.skip_trimmed(reader, error))?;
+        let output = self.outside.streams.get_shard_iterator(&self.mapping.namespace, input).await?;
         output.shard_iterator.ok_or_else(|| Fault::Unreadable("the stream gives no iterator".into()))
     }
 
-    /// After records were trimmed unread, the next look starts at the oldest that is left.
-    fn skip_trimmed(&self, reader: &mut Reader, error: api::Error) -> api::Error {
-        if error.kind == ErrorKind::TrimmedDataAccess {
-            tracing::error!(
-                mapping = self.mapping.uuid,
-                shard = reader.shard_id,
-                "records were trimmed from the stream before they were delivered"
-            );
-            (reader.sequence_number, reader.start) = (None, StartingPosition::TrimHorizon);
+    /// A position that is older than every record of the stream: reading goes on from the oldest that is left.
+    /// That is no loss after a quiet day, and one if records could not be delivered for a day.
+    fn skips_trimmed(&self, reader: &mut Reader, error: &api::Error) -> bool {
+        let is_at_oldest = reader.sequence_number.is_none() && reader.start == StartingPosition::TrimHorizon;
+        if error.kind != ErrorKind::TrimmedDataAccess || is_at_oldest {
+            return false;
         }
-        error
+        let (mapping, shard) = (&self.mapping.uuid, &reader.shard_id);
+        tracing::warn!(
+            mapping,
+            shard,
+            "the position is older than the stream: going on from its oldest record"
+        );
+        (reader.sequence_number, reader.start) = (None, StartingPosition::TrimHorizon);
+        true
     }
 
     async fn call(&self, invocation: Invocation) -> (usize, Outcome) {

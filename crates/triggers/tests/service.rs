@@ -5,13 +5,16 @@ mod common;
 mod database;
 #[path = "common/host.rs"]
 mod host;
+#[path = "common/rows.rs"]
+mod rows;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::{FUNCTION, STREAM, numbers_of};
-use database::{Clock, MemoryRows, MemoryStreams};
+use database::{Clock, MemoryStreams};
+use rows::MemoryRows;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use triggers::{Backoff, Destinations, Function, Functions, Namespace, Options, Triggers};
@@ -182,6 +185,26 @@ async fn positions_survive_a_restart_and_disabling() {
     let answer = ask(&triggers, "PUT", &path, json!({"Enabled": true})).await;
     assert_eq!(answer["State"], "Enabling");
     assert_eq!(received(&mut calls, 1).await, [3]);
+    triggers.close().await;
+}
+
+#[tokio::test]
+async fn a_position_that_was_trimmed_goes_on_from_the_oldest_record() {
+    let database = Database::new();
+    let (address, mut calls) = host::serve(|_| host::ok("null")).await;
+    let function = format!("f=http://{address}");
+    let triggers = database.open(&[&function], Destinations::default()).await;
+    database.streams.write("shard-1", "a");
+    let uuid = create(&triggers, json!({})).await;
+    assert_eq!(received(&mut calls, 1).await, [1]);
+    wait_for_position(&database, &uuid, "shard-1", 1).await;
+    triggers.close().await;
+    for _ in 0..3 {
+        database.streams.write("shard-1", "a");
+    }
+    database.streams.trim("shard-1", 2);
+    let triggers = database.open(&[&function], Destinations::default()).await;
+    assert_eq!(received(&mut calls, 2).await, [3, 4]);
     triggers.close().await;
 }
 

@@ -1,4 +1,4 @@
-//! A stream and rows in memory, which follow the contract of the real ones, and a clock.
+//! A stream in memory, which follows the contract of the real one, and a clock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use item::{Item, Value};
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use triggers::{Environment, Namespace, Rows, RowsError, Sleep, Streams};
+use triggers::{Environment, Namespace, Sleep, Streams};
 
 use crate::common::{START_MS, STREAM, sequence_number};
 
@@ -35,6 +35,8 @@ pub struct MemoryStreams {
 struct MemoryShard {
     parent: Option<String>,
     is_closed: bool,
+    /// The last record that was trimmed.
+    trimmed: Option<String>,
     records: Vec<Record>,
 }
 
@@ -60,6 +62,15 @@ impl MemoryStreams {
         self.shards.lock().get_mut(shard).expect("a shard").records.push(record);
         self.changes.send_modify(|count| *count += 1);
         number
+    }
+
+    /// Removes the records of a shard up to this one.
+    pub fn trim(&self, shard: &str, number: u64) {
+        let mut shards = self.shards.lock();
+        let shard = shards.get_mut(shard).expect("a shard");
+        shard.trimmed = Some(sequence_number(number));
+        let trimmed = shard.trimmed.clone();
+        shard.records.retain(|record| record.dynamodb.as_ref().expect("a change").sequence_number > trimmed);
     }
 
     /// Closes a shard and opens its children.
@@ -119,6 +130,9 @@ impl Streams for MemoryStreams {
         check_arn(&input.stream_arn)?;
         let shards = self.shards.lock();
         let shard = shards.get(&input.shard_id).ok_or_else(Error::shard_not_found)?;
+        if input.sequence_number.is_some() && input.sequence_number <= shard.trimmed {
+            return Err(Error::record_trimmed());
+        }
         let is_before = |record: &Record| {
             let change = record.dynamodb.as_ref().expect("a change");
             match input.shard_iterator_type {
@@ -157,33 +171,6 @@ impl Streams for MemoryStreams {
             // The sender lives as long as the stream.
             let _ = changes.changed().await;
         })
-    }
-}
-
-/// Rows in memory. They outlive the triggers.
-#[derive(Default)]
-pub struct MemoryRows(pub Mutex<BTreeMap<String, Vec<u8>>>);
-
-#[async_trait]
-impl Rows for MemoryRows {
-    async fn get(&self, name: &str) -> Result<Option<Vec<u8>>, RowsError> {
-        Ok(self.0.lock().get(name).cloned())
-    }
-
-    async fn put(&self, name: &str, value: Vec<u8>) -> Result<(), RowsError> {
-        self.0.lock().insert(name.to_owned(), value);
-        Ok(())
-    }
-
-    async fn delete(&self, name: &str) -> Result<(), RowsError> {
-        self.0.lock().remove(name);
-        Ok(())
-    }
-
-    async fn list(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, RowsError> {
-        let rows = self.0.lock();
-        let found = rows.iter().filter(|(name, _)| name.starts_with(prefix));
-        Ok(found.map(|(name, value)| (name.clone(), value.clone())).collect())
     }
 }
 
