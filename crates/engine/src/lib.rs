@@ -33,6 +33,7 @@ mod past;
 mod read;
 mod records;
 mod restore;
+mod service_rows;
 mod shared;
 mod sizes;
 mod source;

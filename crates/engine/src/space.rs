@@ -8,7 +8,8 @@
 //! | 5 | the engine itself: `format`, the version of all of this |
 //! | 6 | streams that take no more records |
 //! | 7 | backups, exports and imports |
-//! | 8–15 | unused |
+//! | 8 | what services beside the engine keep, by name |
+//! | 9–15 | unused |
 //! | 16… | tables, their indexes, their item collections; numbers are never used again |
 
 use bytes::Bytes;
@@ -29,6 +30,8 @@ pub const ENGINE: Space = Space(5);
 pub const PAST_STREAMS: Space = Space(6);
 /// Backups, exports and imports.
 pub const RECORDS: Space = Space(7);
+/// What services beside the engine keep.
+pub const SERVICES: Space = Space(8);
 /// The first space of a table.
 pub const FIRST_OF_TABLES: Space = Space(16);
 
@@ -88,6 +91,11 @@ pub fn past_stream_key(stream: &PastStream) -> Key {
     let partition = of_namespace(&stream.namespace);
     let sort = format!("{}/{}", stream.table, stream.stream.created_ms).into_bytes();
     Key { space: PAST_STREAMS, position: Position { partition, sort } }
+}
+
+/// A row of a service beside the engine.
+pub fn service_key(name: &str) -> Key {
+    key(SERVICES, name)
 }
 
 /// The row of a backup, export or import.

@@ -13,7 +13,7 @@ use store::{Log, LogPosition};
 use crate::change::{Change, Shard};
 use crate::table::{KeySchema, Table};
 use crate::write::Origin;
-use crate::{Caller, Engine, Namespace};
+use crate::{Caller, Engine, Namespace, Sleep};
 
 /// The stream of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -181,6 +181,18 @@ impl Engine {
         let past = self.catalog.past_streams();
         let past = past.iter().map(|stream| StreamView::of_past(stream));
         current.chain(past).filter(|stream| stream.namespace == *namespace).collect()
+    }
+
+    /// Ends when the stream with this ARN may have new records. What happens after this call counts, also if
+    /// the future is polled later. It never ends if there is no such table any more.
+    pub fn stream_changed(&self, arn: &str) -> Sleep {
+        let named = StreamArn::parse(arn).and_then(|arn| Some((arn.table.home?, arn.table.name)));
+        let table = named
+            .and_then(|(home, name)| self.catalog.find(&Namespace::new(home.account, home.region), name));
+        match table {
+            Some(table) => Box::pin(table.changed.clone().notified_owned()),
+            None => Box::pin(std::future::pending()),
+        }
     }
 
     /// The caller's stream with this ARN.

@@ -2,6 +2,7 @@
 
 use engine::Environment;
 
+/// Real time and real chance.
 pub struct System;
 
 impl Environment for System {

@@ -34,6 +34,8 @@ pub use api;
 pub use database::{Database, OpenError, Storage};
 pub use engine::Options;
 pub use engine::Verification;
+#[doc(hidden)]
+pub use environment::System;
 pub use item;
 pub use store_lsm::{CACHE_BYTES, Durability};
 

@@ -5,6 +5,7 @@ mod model;
 mod repair;
 mod serve;
 mod studio_pages;
+mod trigger_service;
 mod verify;
 
 use std::process::ExitCode;

@@ -17,6 +17,7 @@ use transfer::{Bucket, Buckets};
 
 use crate::advice;
 use crate::studio_pages::{self, StudioArgument, StudioPages};
+use crate::trigger_service::{self, TriggerService};
 
 /// Serve DynamoDB on one port.
 ///
@@ -70,6 +71,12 @@ pub struct Serve {
     #[arg(long, value_name = "PLACE", help_heading = STORAGE)]
     s3: Option<String>,
 
+    /// A function that event source mappings can name: NAME=URL (as Lambda's runtime emulator or
+    /// `sam local start-lambda` serves it), or NAME=COMMAND (the event on its standard input, the answer on its
+    /// standard output). May be given several times
+    #[arg(long, value_name = "NAME=URL|COMMAND", value_parser = function, help_heading = TRIGGERS)]
+    function: Vec<String>,
+
     /// The address to listen on; 0.0.0.0 for all of this machine's
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", help_heading = NETWORK)]
     host: String,
@@ -119,6 +126,7 @@ pub struct Serve {
 }
 
 const STORAGE: &str = "Where the data is kept";
+const TRIGGERS: &str = "Functions that get the changes of tables";
 const NETWORK: &str = "Who can connect";
 const STUDIO: &str = "The studio";
 const LIKE_AWS: &str = "How much it behaves like AWS";
@@ -147,14 +155,16 @@ impl Serve {
         let listener = self.listen().await?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let database = self.open(address).await?;
+        let triggers = trigger_service::open(database.engine(), self.trigger_options()).await?;
         let studio = self.studio(&database, address);
         let studio_address = studio.as_ref().map(|studio| studio.address(address));
-        let server = Server::on(listener, database.engine(), self.server_options(studio));
+        let server = Server::on(listener, database.engine(), self.server_options(studio, &triggers));
         let server = server.map_err(|error| format!("can't listen on {address}: {error}"))?;
         // Before the ready line: a script that reads it may stop the process at once.
         let stop = stop_signal().map_err(|error| format!("can't listen for signals: {error}"))?;
         announce(address, &self.storage_name(), studio_address.as_deref());
         server.run(stop).await;
+        triggers.close().await;
         database.close().await.map_err(|error| format!("can't close the database cleanly: {error}"))
     }
 
@@ -164,7 +174,7 @@ impl Serve {
         listener.map_err(|error| advice::about_listening(host, port, &error))
     }
 
-    fn server_options(&self, studio: Option<StudioPages>) -> server::Options {
+    fn server_options(&self, studio: Option<StudioPages>, triggers: &Arc<TriggerService>) -> server::Options {
         let hosts = self.allow_host.iter().cloned().chain(own_host_name());
         let mut limits = server::Limits::default();
         // The store's share of file descriptors is not for connections.
@@ -174,6 +184,7 @@ impl Serve {
             access: server::Access { hosts: hosts.collect(), origins: self.cors.clone() },
             request_id_seed: getrandom::u64().unwrap_or(1),
             pages: studio.map(|studio| Arc::new(studio) as Arc<dyn server::Pages>),
+            rest_services: vec![triggers.clone()],
         }
     }
 
@@ -201,6 +212,18 @@ impl Serve {
         };
         let database = Database::open_with(storage, options).await;
         database.map(Arc::new).map_err(|error| advice::about_opening(&error))
+    }
+
+    fn trigger_options(&self) -> triggers::Options {
+        let folder = self.s3.as_ref().filter(|place| !place.contains("://"));
+        let destinations = folder.map(triggers::Destinations::in_folder);
+        triggers::Options {
+            functions: triggers::Functions::new(
+                self.function.iter().filter_map(|text| triggers::Function::parse(text).ok()),
+            ),
+            destinations: destinations.unwrap_or_default(),
+            ..triggers::Options::default()
+        }
     }
 
     /// Where backups are kept.
@@ -248,6 +271,11 @@ impl Serve {
 fn own_host_name() -> Option<String> {
     let name = rustix::system::uname();
     name.nodename().to_str().ok().filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+/// A function, checked; it is made when the server starts.
+fn function(text: &str) -> Result<String, triggers::FunctionError> {
+    triggers::Function::parse(text).map(|_| text.to_owned())
 }
 
 /// A host name as `Host` names it, without scheme and port.

@@ -15,7 +15,7 @@ use crate::budget::{Budget, Busy, Share};
 use crate::dispatch::{Asked, Backend};
 use crate::health::Health;
 use crate::limits::{Limits, Options};
-use crate::pages::Pages;
+use crate::pages::{Pages, RestService};
 use crate::peer::{Awaits, Peer, Peers, Wanted};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{self, Format, Receiver, RequestBody};
@@ -23,8 +23,10 @@ use crate::request_id::RequestIds;
 use crate::route::Handler;
 use crate::{auth, cors, metrics};
 use api::{Error, ErrorKind, Target, is_json};
+use bytes::Bytes;
 use engine::Caller;
 use hyper::body::Incoming;
+use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use std::any::Any;
@@ -51,6 +53,7 @@ pub(crate) struct Exchange<B> {
     answers: Arc<Budget>,
     request_ids: RequestIds,
     pages: Option<Arc<dyn Pages>>,
+    rest_services: Vec<Arc<dyn RestService>>,
 }
 
 impl<B: Backend> Exchange<B> {
@@ -67,6 +70,7 @@ impl<B: Backend> Exchange<B> {
             answers: Arc::new(budget(limits.answers_bytes_max, Wanted::AnswerMemory)),
             request_ids: RequestIds::new(options.request_id_seed),
             pages: options.pages,
+            rest_services: options.rest_services,
             peers,
             limits,
         }
@@ -108,11 +112,34 @@ impl<B: Backend> Exchange<B> {
                 None => self.health.answer(self.backend.health(), &head.headers),
             },
             Some(Handler::Metrics) => metrics::answer(self.backend.index_progress().await, &self.answers),
-            None => match self.pages.as_ref().filter(|pages| pages.owns(head.uri.path())) {
-                Some(pages) => self.page(&**pages, head, body, peer).await,
-                None => Reply::not_found(),
-            },
+            None => self.elsewhere(head, body, peer).await,
         }
+    }
+
+    /// Answers a path that no route has.
+    async fn elsewhere(&self, head: &Parts, body: Incoming, peer: &Peer) -> Reply {
+        let path = head.uri.path();
+        if let Some(service) = self.rest_services.iter().find(|service| service.owns(path)) {
+            return self.rest_call(&**service, head, body, peer).await;
+        }
+        match self.pages.as_ref().filter(|pages| pages.owns(path)) {
+            Some(pages) => self.page(&**pages, head, body, peer).await,
+            None => Reply::not_found(),
+        }
+    }
+
+    async fn rest_call(&self, service: &dyn RestService, head: &Parts, body: Incoming, peer: &Peer) -> Reply {
+        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer };
+        let body = match receiver.receive(&head.headers, body).await {
+            Ok(body) => body,
+            Err(refusal) => return refusal.reply(Format::DYNAMODB),
+        };
+        let response = match auth::caller(head, service.service()) {
+            Ok(caller) => service.answer(caller, Request::from_parts(head.clone(), body.bytes.clone())).await,
+            Err(error) => rest_error(&error),
+        };
+        drop(body);
+        Reply::page(response).compressed(&head.headers).await.counted(Format::DYNAMODB, &self.answers)
     }
 
     /// Where a browser goes when a person opens the server's bare address. Programs don't ask for documents.
@@ -193,6 +220,18 @@ impl<B: Backend> Exchange<B> {
             Err(Busy) => Err(answer.capacity()),
         })
     }
+}
+
+/// An error as services with REST and JSON write it.
+fn rest_error(error: &Error) -> Response<Bytes> {
+    let mut body = Vec::new();
+    error.write_json(api::Service::Lambda, &mut body);
+    let mut response = Response::new(Bytes::from(body));
+    *response.status_mut() = hyper::StatusCode::FORBIDDEN;
+    let headers = response.headers_mut();
+    headers.insert("content-type", HeaderValue::from_static("application/json"));
+    headers.insert("x-amzn-errortype", HeaderValue::from_static(error.kind.name()));
+    response
 }
 
 /// All memory for answers is in use: the client is asked to try again.

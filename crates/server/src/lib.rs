@@ -7,7 +7,7 @@
 //!   stream       times the client, and checks line ends before hyper does (framing)
 //! exchange     the one place that decides: which checks, in which order, which answer
 //!   access       Host and Origin: is the request for us, and from a page of ours
-//!   route        method and path -> handler; other paths -> pages
+//!   route        method and path -> handler; other paths -> pages, and services with paths
 //!   request      content type; the body, bounded and decompressed
 //!   dispatch     X-Amz-Target -> service and operation
 //!   auth         signature -> account and Region
@@ -45,4 +45,4 @@ pub use answer_size::AnswerSize;
 pub use connection::{Ended, Server};
 pub use dispatch::{Backend, ServiceRequest};
 pub use limits::{Limits, Options};
-pub use pages::{PageAnswer, Pages};
+pub use pages::{PageAnswer, Pages, RestService};

@@ -18,7 +18,7 @@
 //! growing buffer, at most its length again.
 
 use crate::access::Access;
-use crate::pages::Pages;
+use crate::pages::{Pages, RestService};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,4 +91,6 @@ pub struct Options {
     pub request_id_seed: u64,
     /// What answers paths that are not the API's.
     pub pages: Option<Arc<dyn Pages>>,
+    /// Services that name their operations by method and path.
+    pub rest_services: Vec<Arc<dyn RestService>>,
 }

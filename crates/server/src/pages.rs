@@ -1,6 +1,8 @@
-//! Pages beside the API, such as the studio. They get the requests for paths that no route has.
+//! What answers the paths that no route has: pages such as the studio, and services that name their operations by
+//! method and path, such as Lambda's.
 
 use bytes::Bytes;
+use engine::Caller;
 use hyper::{Request, Response};
 use std::fmt::Debug;
 use std::pin::Pin;
@@ -18,4 +20,16 @@ pub trait Pages: Debug + Send + Sync + 'static {
 
     /// Where a browser goes that opens the server's bare address.
     fn home(&self) -> &'static str;
+}
+
+/// A service of AWS that is spoken to by method and path. Requests are signed, as for every service.
+pub trait RestService: Debug + Send + Sync + 'static {
+    /// Which service it is.
+    fn service(&self) -> api::Service;
+
+    /// Whether a path belongs to the service.
+    fn owns(&self, path: &str) -> bool;
+
+    /// The request has its whole body, and the answer is whole.
+    fn answer(&self, caller: Caller, request: Request<Bytes>) -> PageAnswer<'_>;
 }

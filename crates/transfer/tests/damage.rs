@@ -26,8 +26,7 @@ async fn a_flipped_bit_in_any_file_is_found() {
             let mut wrong = right.clone();
             wrong[at] ^= 1 << (at % 8);
             std::fs::write(&path, &wrong).unwrap();
-            let error =
-                verify(&place, &key).await.expect_err(&format!("byte {at} of {}", path.display()));
+            let error = verify(&place, &key).await.expect_err(&format!("byte {at} of {}", path.display()));
             let name = path.file_stem().unwrap().to_str().unwrap();
             assert!(error.to_string().contains(name), "{error} should name {name}");
         }

@@ -1,0 +1,50 @@
+//! Rows that services beside the engine keep in its store, by name: triggers and their positions.
+
+use std::ops::{Bound, ControlFlow};
+
+use bytes::Bytes;
+use store::{Consistency, Direction, Range, StoreError, WriteSet};
+
+use crate::{Engine, space};
+
+impl Engine {
+    /// The row with this name.
+    pub async fn service_row(&self, name: &str) -> Result<Option<Bytes>, StoreError> {
+        let rows = self.store.get(&[space::service_key(name)], Consistency::Latest).await?;
+        Ok(rows.into_iter().next().flatten())
+    }
+
+    /// Stores a row. It is durable when this returns.
+    pub async fn put_service_row(&self, name: &str, value: Bytes) -> Result<(), StoreError> {
+        let key = space::service_key(name);
+        let mut decide = |_: &[Option<Bytes>]| WriteSet {
+            puts: vec![(key.clone(), value.clone())],
+            ..WriteSet::default()
+        };
+        self.store.update(std::slice::from_ref(&key), &mut decide).await
+    }
+
+    /// Removes a row; that there is none is no error.
+    pub async fn delete_service_row(&self, name: &str) -> Result<(), StoreError> {
+        let key = space::service_key(name);
+        let mut decide = |_: &[Option<Bytes>]| WriteSet { deletes: vec![key.clone()], ..WriteSet::default() };
+        self.store.update(std::slice::from_ref(&key), &mut decide).await
+    }
+
+    /// The rows whose names begin with the prefix, in the order of their names.
+    pub async fn service_rows(&self, prefix: &str) -> Result<Vec<(String, Bytes)>, StoreError> {
+        let start = Bound::Included(space::service_key(prefix).position);
+        let range = Range { space: space::SERVICES, start, end: Bound::Unbounded };
+        let mut rows = Vec::new();
+        self.store
+            .scan(&range, Direction::Forward, Consistency::Latest, &mut |key, value| {
+                if !key.sort.starts_with(prefix.as_bytes()) {
+                    return ControlFlow::Break(());
+                }
+                rows.push((String::from_utf8_lossy(key.sort).into_owned(), value));
+                ControlFlow::Continue(())
+            })
+            .await?;
+        Ok(rows)
+    }
+}
