@@ -41,6 +41,25 @@ pub enum OpenError {
     Store(#[from] StoreError),
 }
 
+impl Storage<'_> {
+    /// Opens the store.
+    pub async fn open(self) -> Result<Arc<dyn Store>, OpenError> {
+        Ok(match self {
+            Storage::Memory => Arc::new(MemoryStore::new()),
+            Storage::Folder { path, durability, cache_bytes } => {
+                let options = store_lsm::Options { durability, cache_bytes, ..store_lsm::Options::default() };
+                Arc::new(LsmStore::open(path, options)?)
+            }
+            Storage::Scratch { path } => {
+                Arc::new(LsmStore::open_scratch(path, &store_lsm::Options::default())?)
+            }
+            Storage::Postgres { url } => {
+                Arc::new(PostgresStore::open(url, store_postgres::Options::default()).await?)
+            }
+        })
+    }
+}
+
 impl Database {
     /// An empty database in memory. Its data is lost when it is dropped.
     pub async fn in_memory() -> Result<Database, OpenError> {
@@ -57,19 +76,11 @@ impl Database {
 
     /// A database in any storage, with options.
     pub async fn open_with(storage: Storage<'_>, options: Options) -> Result<Database, OpenError> {
-        let store: Arc<dyn Store> = match storage {
-            Storage::Memory => Arc::new(MemoryStore::new()),
-            Storage::Folder { path, durability, cache_bytes } => {
-                let options = store_lsm::Options { durability, cache_bytes, ..store_lsm::Options::default() };
-                Arc::new(LsmStore::open(path, options)?)
-            }
-            Storage::Scratch { path } => {
-                Arc::new(LsmStore::open_scratch(path, &store_lsm::Options::default())?)
-            }
-            Storage::Postgres { url } => {
-                Arc::new(PostgresStore::open(url, store_postgres::Options::default()).await?)
-            }
-        };
+        Database::on(storage.open().await?, options).await
+    }
+
+    /// The database that a store holds, with options.
+    pub async fn on(store: Arc<dyn Store>, options: Options) -> Result<Database, OpenError> {
         let engine = Engine::open_with(store, Arc::new(System), options).await?;
         Ok(Database { engine: Arc::new(engine), caller: Caller::new("000000000000", "us-east-1") })
     }

@@ -200,6 +200,7 @@ impl Serve {
             };
             Storage::Folder { path: &self.data, durability, cache_bytes: self.cache << 20 }
         };
+        let store = storage.open().await.map_err(|error| advice::about_opening(&error))?;
         let options = Options {
             state_delay: Duration::from_millis(self.state_delay),
             endpoint: Some(endpoint(address)),
@@ -210,7 +211,7 @@ impl Serve {
             s3: self.buckets()?,
             ..Options::default()
         };
-        let database = Database::open_with(storage, options).await;
+        let database = Database::on(store, options).await;
         database.map(Arc::new).map_err(|error| advice::about_opening(&error))
     }
 
@@ -226,7 +227,7 @@ impl Serve {
         }
     }
 
-    /// Where backups are kept.
+    /// Where backups are kept. To be asked for when the data folder is known to be one.
     async fn backups_place(&self) -> Result<Bucket, String> {
         let place = match &self.backups {
             Some(place) => place.clone(),
