@@ -35,7 +35,7 @@ type Connector = hyper_rustls::HttpsConnector<legacy::connect::HttpConnector>;
 #[cfg(not(feature = "https"))]
 type Connector = legacy::connect::HttpConnector;
 
-/// The address of an endpoint; `None` for that of AWS, or what `AWS_ENDPOINT_URL` names.
+/// The address of an endpoint; `None` for that of AWS.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     url: Option<String>,
@@ -59,13 +59,13 @@ pub async fn place(spec: &str) -> Result<Bucket, PlaceError> {
 
 impl Endpoint {
     pub fn new(spec: &str) -> Result<Endpoint, PlaceError> {
-        let url = (spec != AWS).then(|| spec.trim_end_matches('/').to_owned());
-        match url {
-            Some(url) if url.starts_with(AWS) => Err(unusable(spec, "buckets are named by requests")),
-            Some(url) if cfg!(not(feature = "https")) && url.starts_with("https://") => {
-                Err(unusable(spec, "this build speaks no https"))
-            }
-            url => Ok(Endpoint { url }),
+        if cfg!(not(feature = "https")) && !spec.starts_with("http://") {
+            return Err(unusable(spec, "this build speaks no https"));
+        }
+        match spec.strip_prefix(AWS) {
+            None => Ok(Endpoint { url: Some(spec.trim_end_matches('/').to_owned()) }),
+            Some("") => Ok(Endpoint { url: None }),
+            Some(_) => Err(unusable(spec, "buckets are named by requests")),
         }
     }
 
