@@ -54,7 +54,7 @@ pub fn summary(period: Period, prefix: Option<&str>) -> Summary {
 }
 
 /// Names that count up, so that files are the same in every run.
-pub fn counted_names() -> Box<dyn FnMut() -> [u8; 16] + Send> {
+pub fn counted_names() -> transfer::export::FileNames {
     let mut count = 0u128;
     Box::new(move || {
         count += 1;
