@@ -170,9 +170,11 @@ impl Import {
 
     /// Opens the next object; false if there is none.
     async fn open_next(&mut self) -> Result<bool, ImportError> {
+        let Some(object) = self.objects.front() else { return Ok(false) };
+        let content = self.bucket.get(&object.key).await;
+        // Only now, so that a call that is dropped while it waits skips no object.
         let Some(object) = self.objects.pop_front() else { return Ok(false) };
-        let progress = Progress::default();
-        let content = self.bucket.get(&object.key).await?;
+        let (content, progress) = (content?, Progress::default());
         let csv = match &self.format {
             InputFormat::Csv(options) => Some(CsvReader::new(options)),
             InputFormat::Lines(_) => None,

@@ -65,21 +65,26 @@ impl Progress {
 pub(crate) struct TextReader {
     text: Box<dyn AsyncBufRead + Send + Unpin>,
     line: Vec<u8>,
+    /// Whether `line` was handed out. If not, a call was dropped in the middle of it, and the next one goes on there.
+    is_complete: bool,
 }
 
 impl TextReader {
     pub fn new(content: ByteStream, compression: Compression, progress: Progress) -> TextReader {
         let counted = content.inspect_ok(move |piece: &Bytes| progress.note(piece));
         let raw = StreamReader::new(counted.map_err(io::Error::other));
-        TextReader { text: decompressed(raw, compression), line: Vec::new() }
+        TextReader { text: decompressed(raw, compression), line: Vec::new(), is_complete: true }
     }
 
     /// The next line, without its end. The last line of an object need not have one.
     pub async fn line(&mut self) -> Result<Option<&[u8]>, ReadError> {
-        self.line.clear();
+        if std::mem::take(&mut self.is_complete) {
+            self.line.clear();
+        }
         loop {
             let piece = self.text.fill_buf().await?;
             if piece.is_empty() {
+                self.is_complete = true;
                 return Ok((!self.line.is_empty()).then_some(&self.line));
             }
             let end = memchr::memchr(b'\n', piece);
@@ -91,6 +96,7 @@ impl TextReader {
             self.text.consume(taken);
             if end.is_some() {
                 self.line.pop();
+                self.is_complete = true;
                 return Ok(Some(&self.line));
             }
         }

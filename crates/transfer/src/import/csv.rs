@@ -18,6 +18,9 @@ pub struct CsvReader {
     /// The text of the fields, one behind the other, and where each ends.
     fields: Vec<u8>,
     ends: Vec<usize>,
+    /// How much of both the record has so far. A call that was dropped is continued by the next one.
+    length: usize,
+    columns: usize,
     header: Option<Vec<String>>,
 }
 
@@ -27,6 +30,8 @@ impl CsvReader {
             core: ReaderBuilder::new().delimiter(options.delimiter).build(),
             fields: vec![0; 4 << 10],
             ends: vec![0; 64],
+            length: 0,
+            columns: 0,
             header: options.header.clone(),
         }
     }
@@ -54,19 +59,21 @@ impl CsvReader {
 
     /// Reads one record into `fields` and `ends` and returns the number of its columns.
     async fn record(&mut self, text: &mut TextReader) -> Result<Option<usize>, ReadError> {
-        let (mut length, mut columns) = (0, 0);
         loop {
             let piece = text.piece().await?;
             let (result, read, written, ended) =
-                self.core.read_record(piece, &mut self.fields[length..], &mut self.ends[columns..]);
+                self.core.read_record(piece, &mut self.fields[self.length..], &mut self.ends[self.columns..]);
             text.consume(read);
-            length += written;
-            columns += ended;
+            self.length += written;
+            self.columns += ended;
             match result {
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::OutputFull => grow(&mut self.fields, RECORD_BYTES_MAX)?,
                 ReadRecordResult::OutputEndsFull => grow(&mut self.ends, COLUMNS_MAX)?,
-                ReadRecordResult::Record => return Ok(Some(columns)),
+                ReadRecordResult::Record => {
+                    self.length = 0;
+                    return Ok(Some(std::mem::take(&mut self.columns)));
+                }
                 ReadRecordResult::End => return Ok(None),
             }
         }
