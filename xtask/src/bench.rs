@@ -1,6 +1,7 @@
-//! `cargo xtask bench`: the measurements of the `bench` crate, with everything built in release mode.
+//! `cargo xtask bench`: the measurements of the `bench` crate, with everything built as it is handed out.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use anyhow::Result;
 
@@ -18,19 +19,20 @@ pub fn run(parsed: &Arguments) -> Result<()> {
     if let Some(folder) = peers::install(wanted)? {
         arguments.extend(["--peers-folder".into(), folder.into()]);
     }
-    run_with(arguments)
+    run_with(command::build_dist()?, arguments)
 }
 
 /// Runs every measurement for a moment, to see that it works. The figures mean nothing.
 pub fn smoke() -> Result<()> {
+    let folder = command::build_release()?;
     for arguments in [&["--quick"][..], &["scale", "--quick"], &["latency", "--quick"]] {
-        run_with(arguments.iter().map(OsString::from))?;
+        run_with(folder.clone(), arguments.iter().map(OsString::from))?;
     }
     Ok(())
 }
 
-fn run_with(arguments: impl IntoIterator<Item = OsString>) -> Result<()> {
-    let mut bench = program(command::build_release()?.join("bench"));
+fn run_with(folder: PathBuf, arguments: impl IntoIterator<Item = OsString>) -> Result<()> {
+    let mut bench = program(folder.join("bench"));
     // Paths in the arguments are relative to the user's folder, not to the workspace.
     command::run(bench.args(arguments).current_dir(std::env::current_dir()?))
 }

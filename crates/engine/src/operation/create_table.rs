@@ -43,6 +43,7 @@ pub async fn run(
     Ok(CreateTableOutput { table_description: Some(description(&table, TableStatus::Creating)) })
 }
 
+/// The definition of the table that a request asks for.
 pub fn new_table(input: &CreateTableInput, now: u64) -> Result<NewTable, Error> {
     let throughput = input.provisioned_throughput.clone().unwrap_or_default();
     let on_demand = input.billing_mode == Some(Mode::PayPerRequest);

@@ -136,6 +136,7 @@ fn global_index(table: &LiveTable, index: &Index, status: TableStatus) -> Global
     }
 }
 
+/// A projection as clients see it.
 pub fn projection(projection: &Projection) -> api::Projection {
     let (kind, names) = match projection {
         Projection::KeysOnly => (ProjectionType::KeysOnly, None),
@@ -156,6 +157,7 @@ fn definition(attribute: &KeyAttribute) -> AttributeDefinition {
     }
 }
 
+/// A key schema as clients see it.
 pub fn key_schema(keys: &KeySchema) -> Vec<KeySchemaElement> {
     let element = |attribute: &KeyAttribute, key_type| KeySchemaElement {
         attribute_name: attribute.name.clone(),
@@ -235,6 +237,7 @@ fn table_class(table: &Table) -> Option<TableClassSummary> {
     })
 }
 
+/// A time as clients see it.
 pub fn seconds(ms: u64) -> f64 {
     ms as f64 / 1000.0
 }
