@@ -65,6 +65,11 @@ impl Server {
         Ok(server)
     }
 
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
     /// Asks the process to stop and waits until it has.
     pub async fn stop(mut self) -> Result<()> {
         self.signal(Signal::SIGTERM)?;

@@ -8,6 +8,9 @@
 //!    none half applied. A write without an answer is found to have happened or not.
 //! 3. Let the [`writer`]s write for a random moment, then SIGKILL.
 //!
+//! With `--shortage` the binary runs out of room on its disk, or of file descriptors, again and again while the
+//! writers go on ([`shortage`]).
+//!
 //! The load comes from a seed, which is printed. The moment of the kill does not, so the same seed repeats
 //! the load but not the crash.
 
@@ -22,24 +25,29 @@ use ::bench::connection::Connection;
 use ::bench::request::encode;
 use ::bench::server::Server;
 use anyhow::{Context, Result, bail, ensure};
+use clap::ValueEnum;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::command;
 
 mod ledger;
+mod shortage;
 mod writer;
 
 use ledger::Ledger;
+use shortage::Shortage;
 
 const TABLE: &str = "Crash";
-const FIRST_WRITE_WITHIN: Duration = Duration::from_secs(1);
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// How often the binary is killed
+    /// How often the binary is killed; with --shortage, how often it runs short
     #[arg(long, default_value_t = 100)]
     rounds: u32,
+    /// Let it run out of something instead, and have it back
+    #[arg(long, value_enum)]
+    shortage: Option<Shortage>,
     /// How many clients write at the same time
     #[arg(long, default_value_t = 32)]
     writers: usize,
@@ -49,6 +57,9 @@ pub struct Options {
     /// The longest time that a round writes before the kill
     #[arg(long, default_value_t = 500)]
     milliseconds: u64,
+    /// How long after its start the first write must be acknowledged, in milliseconds
+    #[arg(long, default_value_t = 1000)]
+    first_write: u64,
     /// Test this binary instead of building one
     #[arg(long, value_name = "BINARY")]
     lodestone: Option<PathBuf>,
@@ -56,32 +67,90 @@ pub struct Options {
 
 impl Options {
     /// A few rounds, to see that the test itself works.
-    pub fn brief() -> Options {
-        Options { rounds: 5, writers: 32, seed: None, milliseconds: 300, lodestone: None }
+    pub fn brief(shortage: Option<Shortage>) -> Options {
+        let rounds = if shortage.is_some() { 2 } else { 5 };
+        Options {
+            rounds,
+            shortage,
+            writers: 32,
+            seed: None,
+            milliseconds: 300,
+            first_write: 1000,
+            lodestone: None,
+        }
     }
+}
+
+/// A few rounds of everything.
+pub fn run_brief() -> Result<()> {
+    let shortages = Shortage::value_variants().iter().copied().map(Some);
+    std::iter::once(None).chain(shortages).try_for_each(|shortage| run(&Options::brief(shortage)))
 }
 
 pub fn run(options: &Options) -> Result<()> {
     let binary = command::lodestone(options.lodestone.as_ref())?;
     let folder = tempfile::tempdir()?;
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
-    println!("crash: {} rounds, {} writers, seed {seed}", options.rounds, options.writers);
+    let what = options.shortage.map_or(String::new(), |shortage| format!(" of {shortage}"));
+    println!("crash: {} rounds{what}, {} writers, seed {seed}", options.rounds, options.writers);
 
+    let first_write_within = Duration::from_millis(options.first_write);
+    let launch = Launch { binary, folder: folder.path().to_owned(), first_write_within, descriptors: None };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let outcome = runtime.block_on(rounds(options, &binary, folder.path(), seed));
+    let outcome = match options.shortage {
+        Some(shortage) => runtime.block_on(shortage.rounds(options, launch, seed)),
+        None => runtime.block_on(rounds(options, &launch, seed)).map(|totals| totals.print(options)),
+    };
     if outcome.is_err() {
         let kept = folder.keep();
         eprintln!("crash: the data and the server's log stay in {}", kept.display());
     }
-    let Totals { acknowledged, slowest_start, slowest_write } = outcome?;
-    println!(
-        "crash: {} kills, {acknowledged} acknowledged writes, none lost, none invented, none half applied; \
-         first write after a start within {} ms, slowest write {} ms",
-        options.rounds,
-        slowest_start.as_millis(),
-        slowest_write.as_millis(),
-    );
-    Ok(())
+    outcome
+}
+
+/// How the binary is started.
+struct Launch {
+    binary: PathBuf,
+    /// Where its data and its log are.
+    folder: PathBuf,
+    first_write_within: Duration,
+    /// How many files it may have open, if not as many as it likes.
+    descriptors: Option<u64>,
+}
+
+impl Launch {
+    fn data(&self) -> PathBuf {
+        self.folder.join("disk").join("data")
+    }
+
+    async fn start(&self) -> Result<Server> {
+        let log: File = OpenOptions::new().create(true).append(true).open(self.folder.join("server.log"))?;
+        let data = self.data();
+        std::fs::create_dir_all(&data)?;
+        let serve = ["serve", "--host", "127.0.0.1", "--port", "0", "--data"].map(PathBuf::from);
+        let serve = serve.iter().chain([&data]);
+        match self.descriptors {
+            None => Server::start(&self.binary, serve, log.into()).await,
+            Some(descriptors) => {
+                let script = format!("ulimit -n {descriptors}; exec \"$0\" \"$@\"");
+                let shell = [PathBuf::from("-c"), PathBuf::from(script), self.binary.clone()];
+                Server::start(Path::new("/bin/sh"), shell.iter().chain(serve), log.into()).await
+            }
+        }
+    }
+}
+
+impl Totals {
+    fn print(&self, options: &Options) {
+        let Totals { acknowledged, slowest_start, slowest_write } = self;
+        println!(
+            "crash: {} kills, {acknowledged} acknowledged writes, none lost, none invented, none half applied; \
+             first write after a start within {} ms, slowest write {} ms",
+            options.rounds,
+            slowest_start.as_millis(),
+            slowest_write.as_millis(),
+        );
+    }
 }
 
 #[derive(Default)]
@@ -91,7 +160,7 @@ struct Totals {
     slowest_write: Duration,
 }
 
-async fn rounds(options: &Options, binary: &Path, folder: &Path, seed: u64) -> Result<Totals> {
+async fn rounds(options: &Options, launch: &Launch, seed: u64) -> Result<Totals> {
     let progress = indicatif::ProgressBar::new(u64::from(options.rounds));
     if !std::io::stderr().is_terminal() {
         progress.set_draw_target(indicatif::ProgressDrawTarget::hidden());
@@ -102,26 +171,25 @@ async fn rounds(options: &Options, binary: &Path, folder: &Path, seed: u64) -> R
     for round in 0..options.rounds {
         let writing = Duration::from_millis(random.u64(20..=options.milliseconds.max(20)));
         let seeds: Vec<u64> = (0..options.writers).map(|_| random.u64(..)).collect();
-        let written = one_round(binary, folder, &ledger, &seeds, writing, &mut totals, round == 0);
+        let written = one_round(launch, &ledger, &seeds, writing, &mut totals, round == 0);
         written.await.with_context(|| format!("round {round} of seed {seed}"))?;
         progress.inc(1);
     }
-    let server = reopen(binary, folder, &ledger, &mut totals, false).await.context("after the last round")?;
+    let server = reopen(launch, &ledger, &mut totals, false).await.context("after the last round")?;
     server.kill().await?;
     progress.finish_and_clear();
     Ok(totals)
 }
 
 async fn one_round(
-    binary: &Path,
-    folder: &Path,
+    launch: &Launch,
     ledger: &Arc<Mutex<Ledger>>,
     seeds: &[u64],
     writing: Duration,
     totals: &mut Totals,
     first: bool,
 ) -> Result<()> {
-    let server = reopen(binary, folder, ledger, totals, first).await?;
+    let server = reopen(launch, ledger, totals, first).await?;
     let mut writers = JoinSet::new();
     for (number, &seed) in seeds.iter().enumerate() {
         let connection = Connection::open(server.address).await?;
@@ -138,27 +206,17 @@ async fn one_round(
 }
 
 /// Starts the binary, times its first write, and compares the ledger with the table.
-async fn reopen(
-    binary: &Path,
-    folder: &Path,
-    ledger: &Mutex<Ledger>,
-    totals: &mut Totals,
-    first: bool,
-) -> Result<Server> {
-    let data = folder.join("data");
-    let arguments = ["serve", "--host", "127.0.0.1", "--port", "0", "--data"].map(PathBuf::from);
-    let log: File = OpenOptions::new().create(true).append(true).open(folder.join("server.log"))?;
+async fn reopen(launch: &Launch, ledger: &Mutex<Ledger>, totals: &mut Totals, first: bool) -> Result<Server> {
     let started = Instant::now();
-    let server = Server::start(binary, arguments.iter().chain([&data]), log.into()).await?;
+    let server = launch.start().await?;
     let mut connection = Connection::open(server.address).await?;
     if first {
         call(&mut connection, "CreateTable", &table()).await?;
         wait_until_active(&mut connection).await?;
     }
-    let pulse = json!({"TableName": TABLE, "Item": {"group": {"S": "pulse"}, "number": {"N": "0"}}});
-    call(&mut connection, "PutItem", &pulse).await?;
+    call(&mut connection, "PutItem", &pulse()).await?;
     let took = started.elapsed();
-    ensure!(took < FIRST_WRITE_WITHIN, "the first write came {} ms after the start", took.as_millis());
+    ensure!(took < launch.first_write_within, "the first write came {} ms after the start", took.as_millis());
     totals.slowest_start = totals.slowest_start.max(took);
 
     let found = read_all(&mut connection).await?;
@@ -166,7 +224,12 @@ async fn reopen(
     Ok(server)
 }
 
-/// Every item by key, except the one that times the first write.
+/// An item that only shows whether writes are taken.
+fn pulse() -> Value {
+    json!({"TableName": TABLE, "Item": {"group": {"S": "pulse"}, "number": {"N": "0"}}})
+}
+
+/// Every item by key, except those that are not in the ledger.
 async fn read_all(connection: &mut Connection) -> Result<BTreeMap<(String, u64), Value>> {
     let mut found = BTreeMap::new();
     let mut request = json!({"TableName": TABLE, "ConsistentRead": true});
@@ -175,7 +238,7 @@ async fn read_all(connection: &mut Connection) -> Result<BTreeMap<(String, u64),
         for item in page["Items"].as_array().context("a page has items")? {
             let group = item["group"]["S"].as_str().context("a group")?.to_owned();
             let number = item["number"]["N"].as_str().context("a number")?.parse()?;
-            if group != "pulse" {
+            if group != "pulse" && group != shortage::BALLAST {
                 let twice = found.insert((group, number), item.clone());
                 ensure!(twice.is_none(), "the scan returned an item twice: {item}");
             }

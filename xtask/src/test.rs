@@ -67,7 +67,7 @@ impl Step {
             Step::Deny => deny::run(),
             Step::Rust => rust(tally),
             Step::Acceptance => acceptance::run(&acceptance::Options::default(), tally),
-            Step::Crash => crash::run(&crash::Options::brief()),
+            Step::Crash => crash::run_brief(),
             Step::Damage => damage::run(&damage::Options::brief()),
             Step::Bench => bench::smoke(),
             Step::Fuzz => fuzz::run(&fuzz::Options { seconds: 10, target: None }),

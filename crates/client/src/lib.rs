@@ -114,6 +114,32 @@ impl Client {
     }
 }
 
+/// Sends JSON to a path of a server of ours that is no operation of DynamoDB. The answer is its status
+/// and body.
+pub async fn post(
+    address: &Address,
+    path: &str,
+    body: Vec<u8>,
+    timeout: Duration,
+) -> Result<(u16, Vec<u8>), String> {
+    let connector = connector(address).map_err(|error| error.to_string())?;
+    let http: legacy::Client<Connector, Full<Bytes>> =
+        legacy::Client::builder(TokioExecutor::new()).build(connector);
+    let request = Request::post(format!("{address}{path}")).header("content-type", "application/json");
+    let request = request.body(Full::new(Bytes::from(body))).map_err(|error| error.to_string())?;
+    let unreachable = |error: &dyn std::error::Error| format!("{address}: {}", innermost_cause(error));
+    let exchange = async {
+        let response = http.request(request).await.map_err(|error| unreachable(&error))?;
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await.map_err(|error| unreachable(&error))?;
+        Ok((status, body.to_bytes().to_vec()))
+    };
+    match tokio::time::timeout(timeout, exchange).await {
+        Ok(answer) => answer,
+        Err(_) => Err(format!("{address}: no answer within {} s", timeout.as_secs())),
+    }
+}
+
 /// Why an attempt failed, and whether another may succeed in a moment.
 struct Failure {
     error: Error,

@@ -73,6 +73,8 @@ pub trait Job: Send + Sync + 'static {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Health {
     Healthy,
+    /// Writes are refused for this reason. They go on by themselves when it is gone.
+    Stalled(String),
     /// Writes are refused until the database is opened again, for this reason.
     Unhealthy(String),
 }

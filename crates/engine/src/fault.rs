@@ -5,7 +5,11 @@ use store::StoreError;
 
 /// Logs a fault of the store and makes it DynamoDB's InternalServerError.
 pub fn of_store(error: StoreError) -> Error {
-    tracing::error!(%error, "the store failed a request");
+    match error {
+        // The store has logged it, and every write is refused for it.
+        StoreError::Full(_) => tracing::debug!(%error, "the store refused a request"),
+        _ => tracing::error!(%error, "the store failed a request"),
+    }
     match error {
         // The reason (a full disk, say) is no secret. It says whether trying again helps.
         StoreError::Poisoned(_) | StoreError::Full(_) => {

@@ -215,6 +215,7 @@ impl Engine {
     pub fn health(&self) -> Health {
         match self.background.check().and_then(|()| self.store.health()) {
             Ok(()) => Health::Healthy,
+            Err(error) if error.is_transient() => Health::Stalled(error.to_string()),
             Err(error) => Health::Unhealthy(error.to_string()),
         }
     }

@@ -34,8 +34,10 @@ fn way_out(error: &FolderError) -> Option<&'static str> {
             Some("Name an empty folder, or one that isn't there yet, with --data.")
         }
         FolderError::OtherVersion { found: 1, .. } => Some(
-            "It was written by a Lodestone whose store had no manifest. Serve it with that version, copy the \
-             tables to a server of this version, or name another folder with --data.",
+            "Format 1 was written by builds up to commit 8d2467d, before the first release, and nothing converts \
+             it. To begin anew, name another folder with --data. To keep the data, build that commit, serve the \
+             folder with it on another port, and copy each table from there to a server of this version: scan \
+             it, and put its items.",
         ),
         FolderError::OtherVersion { .. } => {
             Some("Use the version of Lodestone that wrote it, or name another folder with --data.")
@@ -120,6 +122,15 @@ mod tests {
         check(about_opening(&OpenError::Folder(error)), &["/srv/db", "ulimit -n"]);
         let error = FolderError::DiskFull { folder: "/srv/db".into() };
         check(about_opening(&OpenError::Folder(error)), &["full", "Make room", "--data"]);
+    }
+
+    #[test]
+    fn a_folder_of_format_1_says_which_build_reads_it() {
+        let error = FolderError::OtherVersion { folder: "/srv/db".into(), found: 1 };
+        check(
+            about_opening(&OpenError::Folder(error)),
+            &["/srv/db", "version 1", "version 2", "8d2467d", "copy each table", "--data"],
+        );
     }
 
     #[test]

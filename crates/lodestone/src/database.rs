@@ -1,5 +1,6 @@
 //! A database in this process.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ use crate::environment::System;
 pub struct Database {
     engine: Arc<Engine>,
     caller: Caller,
+    /// The store, if the data is in a folder.
+    folder: Option<Arc<LsmStore>>,
 }
 
 /// Where a database keeps its data.
@@ -41,14 +44,23 @@ pub enum OpenError {
     Store(#[from] StoreError),
 }
 
+/// A store that was opened.
+pub struct OpenStore {
+    store: Arc<dyn Store>,
+    /// The same store, if it is in a folder.
+    folder: Option<Arc<LsmStore>>,
+}
+
 impl Storage<'_> {
-    /// Opens the store.
-    pub async fn open(self) -> Result<Arc<dyn Store>, OpenError> {
-        Ok(match self {
+    /// Opens the store. The address of the server is shown to those who find a folder in use.
+    pub async fn open(self, address: Option<String>) -> Result<OpenStore, OpenError> {
+        let mut folder = None;
+        let store: Arc<dyn Store> = match self {
             Storage::Memory => Arc::new(MemoryStore::new()),
             Storage::Folder { path, durability, cache_bytes } => {
-                let options = store_lsm::Options { durability, cache_bytes, ..store_lsm::Options::default() };
-                Arc::new(LsmStore::open(path, options)?)
+                let options =
+                    store_lsm::Options { durability, cache_bytes, address, ..store_lsm::Options::default() };
+                folder.insert(Arc::new(LsmStore::open(path, options)?)).clone()
             }
             Storage::Scratch { path } => {
                 Arc::new(LsmStore::open_scratch(path, &store_lsm::Options::default())?)
@@ -56,7 +68,8 @@ impl Storage<'_> {
             Storage::Postgres { url } => {
                 Arc::new(PostgresStore::open(url, store_postgres::Options::default()).await?)
             }
-        })
+        };
+        Ok(OpenStore { store, folder })
     }
 }
 
@@ -76,18 +89,20 @@ impl Database {
 
     /// A database in any storage, with options.
     pub async fn open_with(storage: Storage<'_>, options: Options) -> Result<Database, OpenError> {
-        Database::on(storage.open().await?, options).await
+        let address = options.endpoint.as_ref().map(|endpoint| format!("http://{endpoint}"));
+        Database::on(storage.open(address).await?, options).await
     }
 
     /// The database that a store holds, with options.
-    pub async fn on(store: Arc<dyn Store>, options: Options) -> Result<Database, OpenError> {
+    pub async fn on(opened: OpenStore, options: Options) -> Result<Database, OpenError> {
+        let OpenStore { store, folder } = opened;
         let engine = Engine::open_with(store, Arc::new(System), options).await?;
-        Ok(Database { engine: Arc::new(engine), caller: Caller::new("000000000000", "us-east-1") })
+        Ok(Database { engine: Arc::new(engine), caller: Caller::new("000000000000", "us-east-1"), folder })
     }
 
     /// The same database, used as another account and Region.
     pub fn acting_for(&self, account: &str, region: &str) -> Database {
-        Database { engine: self.engine.clone(), caller: Caller::new(account, region) }
+        Database { caller: Caller::new(account, region), ..self.clone() }
     }
 
     /// Carries out one operation: the input's type says which.
@@ -102,6 +117,16 @@ impl Database {
     /// Checks that everything stored agrees with itself.
     pub async fn verify(&self) -> Result<Verification, StoreError> {
         self.engine.verify().await
+    }
+
+    /// Copies the whole data folder to another one, which is empty or not there yet, at once and while the
+    /// database serves. Every write that was acknowledged before is in the copy. Files that never change
+    /// are shared where both folders are on one file system.
+    pub async fn checkpoint(&self, to: &Path) -> io::Result<()> {
+        match &self.folder {
+            Some(store) => store.checkpoint(to).await,
+            None => Err(io::Error::new(io::ErrorKind::Unsupported, "the data is not in a folder")),
+        }
     }
 
     /// What a server needs to serve this database.

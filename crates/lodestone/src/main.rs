@@ -1,6 +1,7 @@
 //! The `lodestone` command.
 
 mod advice;
+mod checkpoint;
 mod model;
 mod repair;
 mod serve;
@@ -27,6 +28,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Checkpoint(checkpoint::Checkpoint),
     Model(model::Model),
     Repair(repair::Repair),
     Serve(serve::Serve),
@@ -36,6 +38,7 @@ enum Command {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
+        Command::Checkpoint(checkpoint) => checkpoint.run(),
         Command::Model(model) => return model.run(),
         Command::Repair(repair) => repair.run(),
         Command::Serve(serve) => serve.run(),

@@ -16,6 +16,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use transfer::{Bucket, Buckets};
 
 use crate::advice;
+use crate::checkpoint::{self, Checkpoints};
 use crate::studio_pages::{self, StudioArgument, StudioPages};
 use crate::trigger_service::{self, TriggerService};
 
@@ -151,6 +152,7 @@ impl Serve {
     }
 
     async fn serve(self) -> Result<(), String> {
+        store_lsm::raise_descriptor_limit();
         // The port first: that it is taken is found out before the folder is touched.
         let listener = self.listen().await?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
@@ -158,7 +160,9 @@ impl Serve {
         let triggers = trigger_service::open(database.engine(), self.trigger_options()).await?;
         let studio = self.studio(&database, address);
         let studio_address = studio.as_ref().map(|studio| studio.address(address));
-        let server = Server::on(listener, database.engine(), self.server_options(studio, &triggers));
+        let checkpoints = Checkpoints::new(database.clone(), self.checkpoint_obstacle());
+        let server_options = self.server_options(studio, &triggers, checkpoints);
+        let server = Server::on(listener, database.engine(), server_options);
         let server = server.map_err(|error| format!("can't listen on {address}: {error}"))?;
         // Before the ready line: a script that reads it may stop the process at once.
         let stop = stop_signal().map_err(|error| format!("can't listen for signals: {error}"))?;
@@ -174,7 +178,12 @@ impl Serve {
         listener.map_err(|error| advice::about_listening(host, port, &error))
     }
 
-    fn server_options(&self, studio: Option<StudioPages>, triggers: &Arc<TriggerService>) -> server::Options {
+    fn server_options(
+        &self,
+        studio: Option<StudioPages>,
+        triggers: &Arc<TriggerService>,
+        checkpoints: Checkpoints,
+    ) -> server::Options {
         let hosts = self.allow_host.iter().cloned().chain(own_host_name());
         let mut limits = server::Limits::default();
         // The store's share of file descriptors is not for connections.
@@ -185,6 +194,7 @@ impl Serve {
             request_id_seed: getrandom::u64().unwrap_or(1),
             pages: studio.map(|studio| Arc::new(studio) as Arc<dyn server::Pages>),
             rest_services: vec![triggers.clone()],
+            administration: Some(Arc::new(checkpoints)),
         }
     }
 
@@ -200,7 +210,7 @@ impl Serve {
             };
             Storage::Folder { path: &self.data, durability, cache_bytes: self.cache << 20 }
         };
-        let store = storage.open().await.map_err(|error| advice::about_opening(&error))?;
+        let store = storage.open(Some(format!("http://{}", endpoint(address)))).await.map_err(|error| advice::about_opening(&error))?;
         let options = Options {
             state_delay: Duration::from_millis(self.state_delay),
             endpoint: Some(endpoint(address)),
@@ -257,6 +267,15 @@ impl Serve {
             models: (!self.in_memory).then(|| self.models.clone()),
         };
         Some(StudioPages::new(database.engine(), options))
+    }
+
+    /// Why there is no folder to copy, if there is none.
+    fn checkpoint_obstacle(&self) -> Option<&'static str> {
+        match (&self.postgres, self.in_memory) {
+            (Some(_), _) => Some(checkpoint::IN_POSTGRES),
+            (None, true) => Some(checkpoint::IN_MEMORY),
+            (None, false) => None,
+        }
     }
 
     fn storage_name(&self) -> String {

@@ -105,9 +105,9 @@ async fn accept<B: Backend>(
 ) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, from)) => {
                 let slot = free_slot(exchange, slots).await;
-                start(stream, exchange, phase, slot);
+                start(stream, from, exchange, phase, slot);
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -133,6 +133,7 @@ async fn free_slot<B: Backend>(exchange: &Exchange<B>, slots: &Arc<Semaphore>) -
 
 fn start<B: Backend>(
     stream: TcpStream,
+    from: SocketAddr,
     exchange: &Arc<Exchange<B>>,
     phase: &watch::Sender<Phase>,
     slot: OwnedSemaphorePermit,
@@ -141,7 +142,7 @@ fn start<B: Backend>(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection keeps its delay");
     }
-    let entry = exchange.peers.enter();
+    let entry = exchange.peers.enter(from.ip());
     let peer = entry.peer.clone();
     let task = tokio::spawn(serve(stream, exchange.clone(), entry, phase.subscribe(), slot));
     peer.served_by(task.abort_handle());

@@ -5,7 +5,7 @@
 
 use crate::answer_size::AnswerSize;
 use api::{Error, Request, Service, Target, streams};
-use engine::{Caller, Engine, IndexProgress};
+use engine::{Caller, Engine, Health, IndexProgress};
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
 
@@ -68,9 +68,9 @@ pub trait Backend: Send + Sync + 'static {
         answer: &mut Vec<u8>,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Why it refuses writes until it is opened again, if it does.
-    fn health(&self) -> Result<(), String> {
-        Ok(())
+    /// Whether it takes writes.
+    fn health(&self) -> Health {
+        Health::Healthy
     }
 
     /// The indexes that are being made, for the operator.
@@ -113,11 +113,8 @@ impl Backend for Engine {
         Ok(())
     }
 
-    fn health(&self) -> Result<(), String> {
-        match Engine::health(self) {
-            engine::Health::Healthy => Ok(()),
-            engine::Health::Unhealthy(reason) => Err(reason),
-        }
+    fn health(&self) -> Health {
+        Engine::health(self)
     }
 
     async fn index_progress(&self) -> Result<Vec<IndexProgress>, String> {

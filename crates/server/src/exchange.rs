@@ -10,6 +10,7 @@
 //! be refused, to refuse them for the reason that comes first.
 
 use crate::access::Guard;
+use crate::administration::{self, Administration};
 use crate::answer_size::AnswerSize;
 use crate::budget::{Budget, Busy, Share};
 use crate::dispatch::{Asked, Backend};
@@ -26,7 +27,7 @@ use api::{Error, ErrorKind, Target, is_json};
 use bytes::Bytes;
 use engine::Caller;
 use hyper::body::Incoming;
-use hyper::header::HeaderValue;
+use hyper::header::{HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use std::any::Any;
@@ -54,6 +55,7 @@ pub(crate) struct Exchange<B> {
     request_ids: RequestIds,
     pages: Option<Arc<dyn Pages>>,
     rest_services: Vec<Arc<dyn RestService>>,
+    administration: Option<Arc<dyn Administration>>,
 }
 
 impl<B: Backend> Exchange<B> {
@@ -71,6 +73,7 @@ impl<B: Backend> Exchange<B> {
             request_ids: RequestIds::new(options.request_id_seed),
             pages: options.pages,
             rest_services: options.rest_services,
+            administration: options.administration,
             peers,
             limits,
         }
@@ -112,6 +115,7 @@ impl<B: Backend> Exchange<B> {
                 None => self.health.answer(self.backend.health(), &head.headers),
             },
             Some(Handler::Metrics) => metrics::answer(self.backend.index_progress().await, &self.answers),
+            Some(Handler::Checkpoint) => self.checkpoint(head, body, peer).await,
             None => self.elsewhere(head, body, peer).await,
         }
     }
@@ -158,6 +162,18 @@ impl<B: Backend> Exchange<B> {
         let response = pages.answer(Request::from_parts(head.clone(), body.bytes.clone())).await;
         drop(body);
         Reply::page(response).compressed(&head.headers).await.counted(Format::DYNAMODB, &self.answers)
+    }
+
+    async fn checkpoint(&self, head: &Parts, body: Incoming, peer: &Peer) -> Reply {
+        let Some(administration) = &self.administration else { return Reply::not_found() };
+        if !peer.is_local || head.headers.contains_key(ORIGIN) {
+            return administration::refusal();
+        }
+        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer };
+        match receiver.receive(&head.headers, body).await {
+            Ok(body) => Reply::page(administration.checkpoint(body.bytes.clone()).await),
+            Err(refusal) => refusal.reply(Format::DYNAMODB),
+        }
     }
 
     async fn json_call(&self, head: &Parts, body: Incoming, peer: &Peer) -> Reply {

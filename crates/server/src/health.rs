@@ -10,7 +10,8 @@ use hyper::header::HOST;
 use hyper::{HeaderMap, StatusCode};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-const WAY_OUT: &str = "Mend the cause, then restart Lodestone; acknowledged writes are safe";
+const RESTART: &str = "Mend the cause, then restart Lodestone; acknowledged writes are safe";
+const WAIT: &str = "Reads are served, and writes go on by themselves when the cause is gone";
 
 /// Remembers whether the reason was logged.
 #[derive(Debug, Default)]
@@ -20,16 +21,14 @@ pub(crate) struct Health {
 
 impl Health {
     /// DynamoDB answers with the name that it was called by, and a space behind it.
-    pub(crate) fn answer(&self, health: Result<(), String>, headers: &HeaderMap) -> Reply {
+    pub(crate) fn answer(&self, health: engine::Health, headers: &HeaderMap) -> Reply {
         match self.noted(health) {
             Ok(()) => {
                 let host = headers.get(HOST).and_then(|host| host.to_str().ok());
                 let host = host.unwrap_or("dynamodb.us-east-1.amazonaws.com");
                 Reply::text(StatusCode::OK, format!("healthy: {host} "))
             }
-            Err(reason) => {
-                Reply::text(StatusCode::SERVICE_UNAVAILABLE, format!("unhealthy: {reason}. {WAY_OUT}\n"))
-            }
+            Err(reason) => Reply::text(StatusCode::SERVICE_UNAVAILABLE, format!("unhealthy: {reason}\n")),
         }
     }
 
@@ -41,20 +40,25 @@ impl Health {
         match self.noted(backend.health()) {
             Ok(()) => error,
             Err(reason) => {
-                let message = format!("{}: {reason}. {WAY_OUT}", Error::internal().message);
+                let message = format!("{}: {reason}", Error::internal().message);
                 Error::new(error.kind, message)
             }
         }
     }
 
-    fn noted(&self, health: Result<(), String>) -> Result<(), String> {
-        match &health {
-            Ok(()) => self.is_logged.store(false, Ordering::Relaxed),
-            Err(reason) if !self.is_logged.swap(true, Ordering::Relaxed) => {
-                tracing::error!(reason, "THE DATABASE REFUSES WRITES. {WAY_OUT}");
+    /// The reason and the way out, if there is one. The first to see it logs it.
+    fn noted(&self, health: engine::Health) -> Result<(), String> {
+        let refusal = match health {
+            engine::Health::Healthy => {
+                self.is_logged.store(false, Ordering::Relaxed);
+                return Ok(());
             }
-            Err(_) => {}
+            engine::Health::Stalled(reason) => format!("{reason}. {WAIT}"),
+            engine::Health::Unhealthy(reason) => format!("{reason}. {RESTART}"),
+        };
+        if !self.is_logged.swap(true, Ordering::Relaxed) {
+            tracing::error!("THE DATABASE REFUSES WRITES: {refusal}");
         }
-        health
+        Err(refusal)
     }
 }

@@ -20,6 +20,7 @@
 //! another waits for it (`peer`, `budget`).
 
 mod access;
+mod administration;
 mod answer_size;
 mod auth;
 mod budget;
@@ -41,6 +42,7 @@ mod route;
 mod stream;
 
 pub use access::Access;
+pub use administration::Administration;
 pub use answer_size::AnswerSize;
 pub use connection::{Ended, Server};
 pub use dispatch::{Backend, ServiceRequest};

@@ -18,6 +18,7 @@
 //! growing buffer, at most its length again.
 
 use crate::access::Access;
+use crate::administration::Administration;
 use crate::pages::{Pages, RestService};
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,4 +94,6 @@ pub struct Options {
     pub pages: Option<Arc<dyn Pages>>,
     /// Services that name their operations by method and path.
     pub rest_services: Vec<Arc<dyn RestService>>,
+    /// What answers the operator.
+    pub administration: Option<Arc<dyn Administration>>,
 }

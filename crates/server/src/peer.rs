@@ -7,6 +7,7 @@
 //! A request that is being worked on is never chosen.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -54,6 +55,8 @@ pub(crate) enum Wanted {
 pub(crate) struct Peer {
     /// All times are microseconds since then.
     epoch: Instant,
+    /// It comes from this machine.
+    pub(crate) is_local: bool,
     /// Even between requests, odd while one is answered.
     steps: AtomicU64,
     awaits: AtomicU8,
@@ -63,9 +66,10 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    fn new(epoch: Instant) -> Peer {
+    fn new(epoch: Instant, from: IpAddr) -> Peer {
         let peer = Peer {
             epoch,
+            is_local: from.to_canonical().is_loopback(),
             steps: AtomicU64::new(0),
             awaits: AtomicU8::new(Awaits::Head as u8),
             kept_up_us: AtomicU64::new(0),
@@ -141,8 +145,8 @@ impl Peers {
         Peers { epoch: Instant::now(), peers: Mutex::default() }
     }
 
-    pub(crate) fn enter(self: &Arc<Peers>) -> Entry {
-        let peer = Arc::new(Peer::new(self.epoch));
+    pub(crate) fn enter(self: &Arc<Peers>, from: IpAddr) -> Entry {
+        let peer = Arc::new(Peer::new(self.epoch, from));
         self.locked().insert(key(&peer), peer.clone());
         Entry { peers: self.clone(), peer }
     }

@@ -12,6 +12,7 @@ pub(crate) enum Handler {
     JsonCall,
     Health,
     Metrics,
+    Checkpoint,
 }
 
 #[derive(Debug)]
@@ -33,6 +34,7 @@ const ROUTES: &[Route] = &[
     Route { method: Method::POST, path: Path::Exact("/"), handler: Handler::JsonCall },
     Route { method: Method::GET, path: Path::Exact("/"), handler: Handler::Health },
     Route { method: Method::GET, path: Path::Exact("/metrics"), handler: Handler::Metrics },
+    Route { method: Method::POST, path: Path::Exact("/lodestone/checkpoint"), handler: Handler::Checkpoint },
 ];
 
 impl Handler {
@@ -69,6 +71,7 @@ mod tests {
             (Method::PUT, "/"),
             (Method::POST, "/metrics"),
             (Method::GET, "/metrics/"),
+            (Method::GET, "/lodestone/checkpoint"),
             (Method::GET, "//"),
             (Method::GET, ""),
         ] {

@@ -25,7 +25,7 @@ pub(crate) struct CheckpointRequest {
 }
 
 impl Database {
-    /// Asks for a checkpoint in a folder that must not hold a store. The answer comes from the
+    /// Asks for a checkpoint in a folder that is empty or not there yet. The answer comes from the
     /// maintenance thread.
     pub(crate) fn request_checkpoint(&self, target: &Path) -> mpsc::Receiver<io::Result<()>> {
         let (done, answer) = mpsc::sync_channel(1);
@@ -42,10 +42,7 @@ impl Database {
     }
 
     pub(crate) fn checkpoint(&self, target: &Path) -> io::Result<()> {
-        if target.join(STORE).exists() {
-            let text = format!("there is a store in {} already", target.display());
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
-        }
+        self.refuse_target(target)?;
         if !self.wal.wait_durable() {
             return Err(io::Error::other("the log has failed"));
         }
@@ -59,7 +56,26 @@ impl Database {
         }
         copied?;
         self.fs.rename(&paths.store, &target.join(STORE))?;
-        self.fs.sync_folder(target)
+        self.fs.sync_folder(target)?;
+        match target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            Some(parent) => self.fs.sync_folder(parent),
+            None => Ok(()),
+        }
+    }
+
+    /// The copy needs a folder of its own: one that is empty or not there yet, outside of this one.
+    fn refuse_target(&self, target: &Path) -> io::Result<()> {
+        let refused =
+            |why| Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{} {why}", target.display())));
+        let data = std::path::absolute(&self.paths.data)?;
+        if std::path::absolute(target)?.starts_with(data) {
+            return refused("is inside of the data folder");
+        }
+        match std::fs::read_dir(target).map(|mut entries| entries.next().is_some()) {
+            Ok(true) => refused("is not empty"),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
     }
 
     fn copy_files(&self, to: &Paths) -> io::Result<()> {

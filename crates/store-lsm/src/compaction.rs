@@ -29,11 +29,12 @@ const HURRY_TABLES: usize = 8;
 impl Database {
     /// Merges once. False when there was nothing to merge.
     pub(crate) fn compact_once(&self) -> Result<bool, lsm_tree::Error> {
+        self.undo_unfinished()?;
         let first_new = self.tree.next_table_id();
         let before = self.tree.current_version().id();
         let compacted = self.tree.compact(tree::strategy(self.tuning.table_bytes), self.snapshots.oldest());
         if let Err(error) = compacted {
-            self.remove_unfinished_tables(first_new);
+            self.give_up_tables(first_new);
             return Err(error);
         }
         Ok(self.tree.current_version().id() != before)

@@ -22,7 +22,7 @@ use crate::compaction::Interruptions;
 use crate::error::OpenError;
 use crate::folder::{self, FORMAT, Paths, STORE, STORE_NEW};
 use crate::latch::Latches;
-use crate::maintenance::{Stalls, Wakeup};
+use crate::maintenance::{SegmentsAhead, Stalls, Wakeup};
 use crate::manifest::{self, Manifest};
 use crate::reclamation::Reclamation;
 use crate::snapshot::Snapshots;
@@ -37,6 +37,8 @@ use crate::{Options, Tuning, write_clock};
 
 /// Files in the folder `aside` with this prefix are removed after a successful opening.
 const ORPHAN: &str = "orphan-";
+/// So many torn tails are kept there, for whoever wants to look into a crash.
+const TORN_TAILS_MAX: usize = 8;
 
 pub(crate) struct Database {
     pub(crate) fs: Arc<dyn FileSystem>,
@@ -57,6 +59,7 @@ pub(crate) struct Database {
     pub(crate) change_logs: ChangeLogs,
     pub(crate) manifest: Mutex<Manifest>,
     pub(crate) manifest_is_behind: AtomicBool,
+    pub(crate) segments_ahead: Mutex<SegmentsAhead>,
     pub(crate) reclamation: Mutex<Reclamation>,
     pub(crate) stalls: Mutex<Stalls>,
     pub(crate) checkpoints: Mutex<Vec<CheckpointRequest>>,
@@ -169,6 +172,9 @@ impl Database {
         let paths = Paths::of(data, STORE);
         remove_unfinished(data).map_err(failed)?;
         if !paths.store.try_exists().map_err(failed)? {
+            if let Some(original) = folder::left_by_repair(data).map_err(failed)? {
+                return Err(OpenError::damaged(data, STORE, folder::repair_was_cut_short(&original)));
+            }
             create(&*fs, data, options)?;
         }
         let mut commits = Commits::new();
@@ -187,7 +193,7 @@ impl Database {
         let writer = writer.map_err(failed)?;
         let log = (writer.room(), writer.durable_end());
         let database = Database::start(fs, paths, options, found, commits, log)?;
-        remove_orphans(&database);
+        clear_aside(&database);
         Ok((database, writer))
     }
 
@@ -252,6 +258,7 @@ impl Database {
             change_logs: ChangeLogs::default(),
             manifest: Mutex::new(manifest),
             manifest_is_behind: AtomicBool::new(tree_is_ahead),
+            segments_ahead: Mutex::default(),
             reclamation: Mutex::default(),
             stalls: Mutex::default(),
             checkpoints: Mutex::default(),
@@ -361,9 +368,13 @@ fn forget_unused_segments(fs: &dyn FileSystem, paths: &Paths, found: &mut Found)
     needless.iter().try_for_each(|entry| fs.remove(&segment::path(&paths.log, entry.number)))
 }
 
-fn remove_orphans(database: &Database) {
+/// Removes what belongs to nothing, and torn tails but for the newest: their names sort by age.
+fn clear_aside(database: &Database) {
     let Ok(names) = database.fs.list(&database.paths.aside) else { return };
-    for name in names.iter().filter(|name| name.starts_with(ORPHAN)) {
+    let torn: Vec<&String> = names.iter().filter(|name| name.starts_with(writer::TORN)).collect();
+    let old = &torn[..torn.len().saturating_sub(TORN_TAILS_MAX)];
+    for name in names.iter().filter(|name| name.starts_with(ORPHAN) || old.contains(&name)) {
+        // What stays now is removed by the next opening.
         let _ = database.fs.remove(&database.paths.aside.join(name));
     }
 }

@@ -49,13 +49,14 @@ impl Database {
         if !self.wal.wait_durable() {
             return Ok(false);
         }
+        self.undo_unfinished()?;
         let first_new = self.tree.next_table_id();
         let flushed = self.write_tables(&memtable).and_then(|tables| {
             self.hold_version();
             self.tree.register_tables(&tables, None, None, &[memtable.id()], self.snapshots.oldest())
         });
         if let Err(error) = flushed {
-            self.remove_unfinished_tables(first_new);
+            self.give_up_tables(first_new);
             return Err(error);
         }
         self.sealed.lock().pop_front();

@@ -120,12 +120,26 @@ fn refuse_foreign(path: &Path) -> Result<(), OpenError> {
         if !path.join(STORE).exists() && !ours {
             return Err(OpenError::Foreign { folder: path.to_owned(), entry });
         }
-        // The files of a store without the folder around them: something was moved or lost.
-        if entry.starts_with(DAMAGED) && !path.join(STORE).exists() {
-            return Err(OpenError::damaged(path, STORE, "is missing, though a repair has left its original"));
-        }
     }
     Ok(())
+}
+
+/// The store that a repair has put aside last, if that repair was cut short: `store` itself is missing.
+pub(crate) fn left_by_repair(path: &Path) -> io::Result<Option<String>> {
+    if path.join(STORE).try_exists()? {
+        return Ok(None);
+    }
+    let mut last = None;
+    for entry in fs::read_dir(path)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let number = name.strip_prefix(DAMAGED).and_then(|number| number.parse::<u32>().ok());
+        last = last.max(number.map(|number| (number, name)));
+    }
+    Ok(last.map(|(_, name)| name))
+}
+
+pub(crate) fn repair_was_cut_short(original: &str) -> String {
+    format!("is missing: a repair was cut short, and {original} is the original")
 }
 
 pub(crate) fn write_format(fs: &dyn FileSystem, store: &Path) -> io::Result<()> {

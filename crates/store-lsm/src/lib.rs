@@ -45,6 +45,7 @@ pub mod vfs;
 mod wal;
 mod write_back;
 
+use std::io;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
@@ -62,7 +63,7 @@ use store::{
 };
 use tokio::sync::oneshot;
 
-pub use descriptors::connections_max;
+pub use descriptors::{connections_max, raise_descriptor_limit};
 pub use error::OpenError;
 pub use folder::FORMAT_VERSION;
 pub use repair::{Repaired, Survey, repair, survey};
@@ -220,15 +221,17 @@ impl LsmStore {
 
     /// Copies the whole store into a folder of its own, at once and while it serves: hard links and
     /// the log's tail. The copy holds every write that was acknowledged before.
-    pub async fn checkpoint(&self, target: &Path) -> Result<(), StoreError> {
-        let database = self.opened()?;
-        database.check()?;
+    pub async fn checkpoint(&self, target: &Path) -> io::Result<()> {
+        let database = self.opened().map_err(io::Error::other)?;
+        database.check().map_err(io::Error::other)?;
+        if self.threads.lock().maintenance.as_ref().is_none_or(JoinHandle::is_finished) {
+            return Err(io::Error::other("nothing maintains the store"));
+        }
         let answer = database.request_checkpoint(target);
         let waiting = tokio::task::spawn_blocking(move || answer.recv());
         match waiting.await {
-            Ok(Ok(Ok(()))) => Ok(()),
-            Ok(Ok(Err(error))) => Err(StoreError::Unavailable(error.to_string())),
-            _ => Err(StoreError::closed()),
+            Ok(Ok(done)) => done,
+            _ => Err(io::Error::other(StoreError::closed())),
         }
     }
 

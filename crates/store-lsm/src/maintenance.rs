@@ -56,6 +56,15 @@ pub(crate) struct Stalls {
     compaction: Option<Stall>,
 }
 
+/// Log segments that are made and not in use.
+#[derive(Default)]
+pub(crate) struct SegmentsAhead {
+    /// Ready, but the manifest that names it could not be written.
+    unnamed: Option<Prepared>,
+    /// Never used, because they are too short. The next manifest forgets them, and then they are removed.
+    abandoned: Vec<Entry>,
+}
+
 /// Wakes the maintenance thread.
 #[derive(Default)]
 pub(crate) struct Wakeup {
@@ -164,6 +173,7 @@ impl Database {
 
     /// Brings the manifest up to the tree's version, then removes the segments that it makes needless.
     pub(crate) fn follow_tree(&self) -> io::Result<()> {
+        self.undo_unfinished()?;
         let flushed = self.flushed.load(Ordering::Acquire);
         let version = tree::read_current(&self.paths.tree).map_err(io::Error::other)?;
         let freed = self.wal.closed_below(flushed);
@@ -181,29 +191,56 @@ impl Database {
         Ok(())
     }
 
+    /// Replaces the manifest. After a failure the disk may have the old one or the new one, so whatever
+    /// either of them names stays as it is until a replacement has succeeded.
     pub(crate) fn update_manifest(&self, change: impl FnOnce(&mut Manifest)) -> io::Result<()> {
         let mut current = self.manifest.lock();
         let mut next = current.clone();
         change(&mut next);
+        let abandoned = self.segments_ahead.lock().abandoned.clone();
+        next.segments.retain(|segment| !abandoned.contains(segment));
         next.edition += 1;
         next.write(&*self.fs, &self.paths.store)?;
         *current = next;
+        self.segments_ahead.lock().abandoned.retain(|segment| !abandoned.contains(segment));
+        for segment in abandoned {
+            // One that stays belongs to nothing; the next opening moves it aside.
+            let _ = self.fs.remove(&segment::path(&self.paths.log, segment.number));
+        }
         Ok(())
     }
 
     /// Makes the next log segment, if it is time: allocated and in the manifest before it is used.
     fn prepare_segment(&self) -> io::Result<()> {
         let Some((bytes, too_short)) = self.wal.segment_wanted() else { return Ok(()) };
-        if let Some(Prepared { entry, .. }) = too_short {
-            self.update_manifest(|manifest| manifest.segments.retain(|segment| *segment != entry))?;
-            let _ = self.fs.remove(&segment::path(&self.paths.log, entry.number));
+        if let Some(too_short) = too_short {
+            self.segments_ahead.lock().abandoned.push(too_short.entry);
         }
-        let last = self.manifest.lock().segments.iter().map(|segment| segment.number).max();
+        let prepared = self.make_segment(bytes)?;
+        let entry = prepared.entry;
+        if let Err(error) = self.update_manifest(|manifest| manifest.segments.push(entry)) {
+            self.segments_ahead.lock().unnamed = Some(prepared);
+            return Err(error);
+        }
+        self.wal.offer(prepared, self.tuning.segment_bytes);
+        Ok(())
+    }
+
+    /// A segment with a number that no manifest has named, or the one that the last attempt has made.
+    fn make_segment(&self, bytes: u64) -> io::Result<Prepared> {
+        let mut segments = self.manifest.lock().segments.clone();
+        let mut ahead = self.segments_ahead.lock();
+        match ahead.unnamed.take() {
+            Some(unnamed) if unnamed.entry.bytes >= bytes => return Ok(unnamed),
+            Some(too_short) => ahead.abandoned.push(too_short.entry),
+            None => {}
+        }
+        segments.extend(&ahead.abandoned);
+        drop(ahead);
+        let last = segments.iter().map(|segment| segment.number).max();
         let entry = Entry { number: last.unwrap_or(0) + 1, bytes };
         let file = segment::prepare(&*self.fs, &self.paths.log, entry, true)?;
-        self.update_manifest(|manifest| manifest.segments.push(entry))?;
-        self.wal.offer(Prepared { entry, file }, self.tuning.segment_bytes);
-        Ok(())
+        Ok(Prepared { entry, file })
     }
 
     pub(crate) fn stall(&self) -> Option<Stall> {
@@ -214,9 +251,9 @@ impl Database {
 
 /// Notes how a piece of work has ended, and tells when that changes.
 fn note<T>(stall: &mut Option<Stall>, what: &str, done: &Result<T, lsm_tree::Error>) {
-    let now = done.as_ref().err().map(|error| Stall {
-        reason: error.to_string(),
-        is_full: matches!(error, lsm_tree::Error::Io(error) if is_full(error)),
+    let now = done.as_ref().err().map(|error| match error {
+        lsm_tree::Error::Io(error) => Stall { reason: error.to_string(), is_full: is_full(error) },
+        other => Stall { reason: other.to_string(), is_full: false },
     });
     match (&*stall, &now) {
         (Some(_), None) => tracing::info!("{what} goes on"),
@@ -235,6 +272,7 @@ impl Drop for StallOnUnwind<'_> {
     fn drop(&mut self) {
         let error = io::Error::other("the maintenance thread ended by a fault in the program");
         note::<()>(&mut self.0.stalls.lock().urgent, "maintenance", &Err(error.into()));
+        self.0.checkpoints.lock().clear();
     }
 }
 

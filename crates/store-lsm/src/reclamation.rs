@@ -5,19 +5,25 @@
 //! files of 64 MiB. So this thread holds on to each version before it is replaced, and lets go of it
 //! outside the lock, a moment after lsm-tree has forgotten it: a reader that came just before must not
 //! be the last one either.
+//!
+//! What a failed flush or compaction has left is undone before the next one begins.
 
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
 
 use lsm_tree::AbstractTree;
 
 use crate::database::Database;
+use crate::tree;
 
 #[derive(Default)]
 pub(crate) struct Reclamation {
     /// Versions by their number, oldest first.
     held: VecDeque<(u64, Box<dyn Any + Send>)>,
     leaving: Vec<Box<dyn Any + Send>>,
+    /// The tables of flushes and compactions that failed.
+    unfinished: BTreeSet<u64>,
 }
 
 impl Database {
@@ -52,14 +58,60 @@ impl Database {
         !reclamation.leaving.is_empty() || !reclamation.held.is_empty()
     }
 
-    /// Removes the tables of a flush or compaction that failed.
-    pub(crate) fn remove_unfinished_tables(&self, first_new: u64) {
-        let known: Vec<u64> = self.tree.current_version().iter_tables().map(lsm_tree::Table::id).collect();
-        for id in first_new..self.tree.next_table_id() {
-            if !known.contains(&id) {
-                // What cannot be removed now belongs to nothing; the next opening moves it aside.
-                let _ = std::fs::remove_file(self.paths.tree.join(crate::tree::TABLES).join(id.to_string()));
-            }
+    /// A flush or compaction has failed, which made tables from `first_new` on.
+    pub(crate) fn give_up_tables(&self, first_new: u64) {
+        self.reclamation.lock().unfinished.extend(first_new..self.tree.next_table_id());
+        // Tried again before the next flush or compaction.
+        let _ = self.undo_unfinished();
+    }
+
+    /// Undoes what a flush or compaction has left that failed: takes `current` back to the version that
+    /// is in use, then removes the tables that it does not have. lsm-tree may have failed after it had
+    /// replaced `current`, and would write the file of that version again, in place.
+    pub(crate) fn undo_unfinished(&self) -> io::Result<()> {
+        if self.reclamation.lock().unfinished.is_empty() {
+            return Ok(());
         }
+        let version = self.tree.current_version();
+        tree::point_current_to(&self.paths.tree, version.id())?;
+        let known: Vec<u64> = version.iter_tables().map(lsm_tree::Table::id).collect();
+        let unfinished = std::mem::take(&mut self.reclamation.lock().unfinished);
+        for id in unfinished.into_iter().filter(|id| !known.contains(id)) {
+            // What cannot be removed now belongs to nothing; the next opening moves it aside.
+            let _ = std::fs::remove_file(self.paths.tree.join(tree::TABLES).join(id.to_string()));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::Options;
+    use crate::vfs::Disk;
+
+    #[test]
+    fn after_a_failure_current_names_the_version_that_is_in_use() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (database, _writer) =
+            Database::open(Arc::new(Disk), folder.path(), &Options::default()).expect("it opens");
+        let path = |name: &str| database.paths.tree.join(name);
+        let before = tree::read_current(&database.paths.tree).expect("there is a version");
+        // As lsm-tree leaves it when it fails right after it has replaced `current`.
+        let id = database.tree.next_table_id();
+        fs::write(path(&format!("tables/{id}")), "a table").expect("a file is written");
+        fs::write(path("v900"), "a version").expect("a file is written");
+        let astray = [&900_u64.to_le_bytes()[..], &[5; 16], &[0]].concat();
+        fs::write(path("current"), astray).expect("a file is written");
+
+        database.reclamation.lock().unfinished.insert(id);
+        database.undo_unfinished().expect("it is undone");
+        assert_eq!(tree::read_current(&database.paths.tree), Ok(before));
+        assert!(!path(&format!("tables/{id}")).exists());
+        drop(database);
+        Database::open(Arc::new(Disk), folder.path(), &Options::default()).expect("it opens");
     }
 }

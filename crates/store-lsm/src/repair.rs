@@ -3,7 +3,8 @@
 //! 1. [`survey`] reads everything and changes nothing: every whole block of every table, and every whole
 //!    record of the log. It tells what can be saved and what is lost.
 //! 2. [`repair`] merges what was found, newest version of each row first, into a new store beside the
-//!    damaged one. Then the two change names: `store` is the new one, `store.damaged-1` the old one.
+//!    damaged one. Then the two change names: `store` is the new one, `store.damaged-1` the old one. If
+//!    that is cut short between the two names, a second repair begins anew from the old one.
 //!
 //! What is lost may leave older versions of rows in its place, or rows that were deleted: the tables
 //! below a lost block still have them. So a repaired database is to be verified as a whole
@@ -24,13 +25,14 @@ use lsm_tree::{AbstractTree, CompressionType, InternalValue, SequenceNumberCount
 use crate::Options;
 use crate::database;
 use crate::error::OpenError;
-use crate::folder::{DAMAGED, Folder, Paths, STORE, STORE_NEW, TREE, date_and_time};
+use crate::folder::{self, DAMAGED, Folder, Paths, STORE, STORE_NEW, TREE, date_and_time};
 use crate::layout;
 use crate::manifest::{self, Manifest};
 use crate::tree::{self, TABLES, TableEntry};
 use crate::verify::Finding;
 use crate::vfs::{Disk, FileSystem};
-use crate::wal::reader::each_whole_record;
+use crate::wal::mark;
+use crate::wal::reader::{WholeRecord, each_whole_record};
 use crate::wal::record::{self, Commits};
 use crate::wal::segment;
 
@@ -78,8 +80,15 @@ pub fn repair(data: &Path, options: &Options) -> Result<Repaired, OpenError> {
     }
     gathered.write(&paths, options).map_err(|error| OpenError::tree(data, error))?;
     let survey = gathered.count().map_err(|error| OpenError::tree(data, error))?;
-    let original = free_name(data);
-    Disk.rename(&data.join(STORE), &original).map_err(failed)?;
+    let original = match folder::left_by_repair(data).map_err(failed)? {
+        Some(original) => data.join(original),
+        None => {
+            let original = free_name(data);
+            Disk.rename(&data.join(STORE), &original).map_err(failed)?;
+            Disk.sync_folder(data).map_err(failed)?;
+            original
+        }
+    };
     Disk.rename(&paths.store, &data.join(STORE)).map_err(failed)?;
     Disk.sync_folder(data).map_err(failed)?;
     Ok(Repaired { survey, original })
@@ -90,8 +99,18 @@ fn free_name(data: &Path) -> PathBuf {
     (1..).map(name).find(|name| !name.exists()).unwrap_or_else(|| name(0))
 }
 
-/// Records of the log by their number: when each was written, and its commits.
-type Records = BTreeMap<u64, (u64, Commits)>;
+/// What is left of the log.
+#[derive(Default)]
+struct LogRemains {
+    /// Records by their number: when each was written, and its commits.
+    records: BTreeMap<u64, (u64, Commits)>,
+    /// The first record that the segments say they had.
+    first: Option<u64>,
+    /// Something that is no record stands behind the last one.
+    has_remnant: bool,
+    /// Up to which record the log was durable, if the mark can be read.
+    durable: Option<u64>,
+}
 
 /// Everything that can be read.
 struct Gathered {
@@ -113,7 +132,8 @@ struct SavedTable {
 impl Gathered {
     fn from(data: &Path, findings: Vec<Finding>) -> Result<Gathered, OpenError> {
         let failed = |error| OpenError::io(data, error);
-        let paths = Paths::of(data, STORE);
+        let left = folder::left_by_repair(data).map_err(failed)?;
+        let paths = Paths::of(data, left.as_deref().unwrap_or(STORE));
         let scratch = tempfile::tempdir().map_err(failed)?;
         let survey = Survey { findings, ..Survey::default() };
         let mut gathered = Gathered { tables: Vec::new(), log: BTreeMap::new(), survey, scratch };
@@ -184,57 +204,21 @@ impl Gathered {
         Ok(())
     }
 
-    /// Takes every whole record of every segment, and notes the gaps between them.
+    /// Takes every whole record of every segment, and notes what is missing between and behind them.
     fn gather_log(&mut self, paths: &Paths) -> io::Result<()> {
-        let manifest = Disk.open_to_read(&paths.store.join(manifest::FILE_NAME));
-        let manifest = manifest.and_then(|file| file.read_all()).ok();
+        let manifest = fs::read(paths.store.join(manifest::FILE_NAME)).ok();
         let manifest = manifest.and_then(|bytes| Manifest::decode(&bytes).ok());
-        let mut records = Records::new();
-        for name in Disk.list(&paths.log).unwrap_or_default() {
-            if segment::number_of(&name).is_none() {
-                continue;
-            }
-            let bytes = fs::read(paths.log.join(&name))?;
-            // Without a manifest the segment itself tells the number of the store.
-            let store =
-                manifest.as_ref().map_or_else(|| record::number(&bytes[8.min(bytes.len())..]), |m| m.store);
-            for (header, body) in each_whole_record(&bytes, store) {
-                let commits = record::decode_commits(body).unwrap_or_default();
-                records.insert(header.number, (header.time, commits));
-            }
+        let remains = LogRemains::read(paths, manifest.as_ref())?;
+        self.survey.last_write = remains.records.last_key_value().map(|(_, (time, _))| moment(*time));
+        if !self.survey.findings.is_empty() {
+            self.survey.lost.extend(remains.lost());
         }
-        self.note_gaps(&records);
-        for (sequence, rows) in records.into_values().flat_map(|(_, commits)| commits) {
+        for (sequence, rows) in remains.records.into_values().flat_map(|(_, commits)| commits) {
             for (key, value) in rows {
                 self.log.insert((key.to_vec(), std::cmp::Reverse(sequence)), value);
             }
         }
         Ok(())
-    }
-
-    fn note_gaps(&mut self, records: &Records) {
-        let mut last: Option<(u64, u64)> = None;
-        for (&number, &(time, _)) in records {
-            if let Some((last, since)) = last
-                && number > last + 1
-            {
-                let (since, until) = (moment(since), moment(time));
-                let what = format!(
-                    "records {} to {} are lost: writes between {since} and {until}",
-                    last + 1,
-                    number - 1
-                );
-                self.lose("log".to_owned(), what);
-            }
-            last = Some((number, time));
-        }
-        if let Some((number, time)) = last {
-            self.survey.last_write = Some(moment(time));
-            if !self.survey.findings.is_empty() {
-                let what = format!("whatever was written behind record {number}, since {}", moment(time));
-                self.lose("log".to_owned(), what);
-            }
-        }
     }
 
     /// The newest version of each row that can be read, without deleted ones.
@@ -296,6 +280,77 @@ impl Gathered {
         manifest.edition += 1;
         manifest.write(&Disk, &paths.store)?;
         Ok(())
+    }
+}
+
+impl LogRemains {
+    /// Reads the segments that the manifest names, or all that there are if it can't be read.
+    fn read(paths: &Paths, manifest: Option<&Manifest>) -> io::Result<LogRemains> {
+        let mut remains = LogRemains::default();
+        let mut store = manifest.map(|manifest| manifest.store);
+        for name in Disk.list(&paths.log).unwrap_or_default() {
+            let Some(number) = segment::number_of(&name) else { continue };
+            let is_named = |manifest: &Manifest| manifest.segments.iter().any(|entry| entry.number == number);
+            if manifest.is_none_or(is_named) {
+                let bytes = fs::read(paths.log.join(&name))?;
+                // Without a manifest the segment itself tells the number of the store.
+                let store = *store.get_or_insert_with(|| record::number(&bytes[8.min(bytes.len())..]));
+                remains.add(&bytes, store);
+            }
+        }
+        let mark = fs::read(paths.log.join(mark::FILE_NAME)).ok();
+        remains.durable = mark.zip(store).and_then(|(bytes, store)| mark::read(&bytes, store));
+        Ok(remains)
+    }
+
+    /// Takes the records of a segment. Segments come in their order.
+    fn add(&mut self, bytes: &[u8], store: u64) {
+        let mut end = 0;
+        for WholeRecord { place, header, body } in each_whole_record(bytes, store) {
+            let commits = record::decode_commits(body).unwrap_or_default();
+            self.records.insert(header.number, (header.time, commits));
+            end = end.max(place + record::record_bytes(body.len()));
+        }
+        if let Some(header) = segment::Header::decode(bytes, store) {
+            self.first = Some(self.first.map_or(header.first, |first| first.min(header.first)));
+        }
+        if end > 0 || bytes.iter().any(|byte| *byte != 0) {
+            self.has_remnant = bytes[end..].iter().any(|byte| *byte != 0);
+        }
+    }
+
+    /// Which writes are lost, as far as that can be told.
+    fn lost(&self) -> Vec<Finding> {
+        let mut lost = Vec::new();
+        let mut lose = |what| lost.push(Finding { file: folder::LOG.to_owned(), what });
+        let mut next = self.first;
+        let mut since = None;
+        for (&number, &(time, _)) in &self.records {
+            if next.is_some_and(|next| next < number) {
+                let (first, until) = (next.unwrap_or(number), moment(time));
+                let since = since.map_or(String::new(), |since| format!(" from {}", moment(since)));
+                lose(format!("records {first} to {} are lost: writes{since} to {until}", number - 1));
+            }
+            (next, since) = (Some(number + 1), Some(time));
+        }
+        let last = self.records.last_key_value().map_or(0, |(number, _)| *number);
+        let since = since.map_or(String::new(), |since| format!(", from {} on", moment(since)));
+        match self.durable {
+            Some(durable) if durable > last => {
+                lose(format!("records {} to {durable} are lost: the last writes{since}", last + 1));
+            }
+            Some(_) if self.has_remnant => {
+                lose(format!(
+                    "what stands behind record {last} cannot be read: the last write{since}, if it was complete"
+                ));
+            }
+            Some(_) => {}
+            None => lose(format!(
+                "whatever was written behind record {last}{since}: {}, which tells whether there was anything, cannot be read",
+                mark::FILE_NAME
+            )),
+        }
+        lost
     }
 }
 

@@ -27,6 +27,7 @@ use lsm_tree::{
 };
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::descriptors::open_tables_max;
 use crate::error::OpenError;
 use crate::folder::{Paths, TREE};
 use crate::manifest::TreeVersion;
@@ -35,8 +36,8 @@ use crate::wal::record::number;
 pub(crate) const TABLES: &str = "tables";
 const CURRENT: &str = "current";
 const CURRENT_BYTES: usize = 25;
-/// Open table files that are kept for the next read.
-pub(crate) const OPEN_TABLES_MAX: usize = 512;
+/// Openings know files that begin so as unfinished ones.
+const CURRENT_NEW: &str = ".tmp-current";
 /// So many tables of level 0 are merged at once into the next level. A query has to look into each of them.
 const L0_TABLES: u8 = 2;
 /// How large the tables of the levels below become. Level 1 takes as many as are merged into it at
@@ -58,7 +59,7 @@ pub(crate) fn open(
     // are durable, so it gets one that nobody reads.
     let config = Config::new(path, sequence, SequenceNumberCounter::default())
         .use_cache(Arc::new(Cache::with_capacity_bytes(cache_bytes)))
-        .use_descriptor_table(Some(Arc::new(DescriptorTable::new(OPEN_TABLES_MAX))))
+        .use_descriptor_table(Some(Arc::new(DescriptorTable::new(open_tables_max()))))
         .expect_point_read_hits(true)
         .data_block_restart_interval_policy(RestartIntervalPolicy::new([10, 16]))
         .data_block_compression_policy(CompressionPolicy::new([Plain, Plain, Lz4]))
@@ -146,6 +147,23 @@ pub(crate) fn read_current(tree: &Path) -> Result<TreeVersion, String> {
     }
     let checksum = u128::from_le_bytes(*bytes[8..].first_chunk().expect("25 bytes"));
     Ok(TreeVersion { number: number(&bytes), checksum })
+}
+
+/// Has `current` name the version with this number, whose file is whole and durable.
+pub(crate) fn point_current_to(tree: &Path, number: u64) -> io::Result<()> {
+    if read_current(tree).is_ok_and(|current| current.number == number) {
+        return Ok(());
+    }
+    let checksum = xxh3_128(&fs::read(tree.join(format!("v{number}")))?);
+    let mut bytes = number.to_le_bytes().to_vec();
+    bytes.extend_from_slice(&checksum.to_le_bytes());
+    bytes.push(0);
+    let new = tree.join(CURRENT_NEW);
+    let file = fs::File::create(&new)?;
+    file.write_all_at(&bytes, 0)?;
+    file.sync_all()?;
+    fs::rename(&new, tree.join(CURRENT))?;
+    fs::File::open(tree)?.sync_all()
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, String> {

@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::database::{self, Found};
 use crate::error::OpenError;
-use crate::folder::{Folder, Paths, STORE, TREE};
+use crate::folder::{self, Folder, Paths, STORE, TREE};
 use crate::tree::{self, TableEntry};
 use crate::vfs::Disk;
 use crate::wal::record::Commits;
@@ -47,11 +47,15 @@ pub struct Finding {
 /// Checks all files of a data folder. Fails only if the folder is in use or cannot be read at all.
 pub fn verify(data: &Path) -> Result<Verification, OpenError> {
     let _folder = Folder::take_to_read(data)?;
-    let paths = Paths::of(data, STORE);
+    let left = folder::left_by_repair(data).map_err(|error| OpenError::io(data, error))?;
+    let paths = Paths::of(data, left.as_deref().unwrap_or(STORE));
     if !paths.store.is_dir() {
         return Err(OpenError::Missing { folder: data.to_owned() });
     }
     let mut verification = Verification::default();
+    if let Some(original) = left {
+        verification.add(STORE.to_owned(), folder::repair_was_cut_short(&original));
+    }
     match database::examine(&Disk, &paths, &mut Commits::new()) {
         Ok(found) => verification.note(&paths, &found),
         Err(OpenError::Damaged { file, what, .. }) => {

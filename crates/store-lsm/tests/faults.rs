@@ -12,11 +12,13 @@ use bytes::Bytes;
 use folder::row;
 use store::{Consistency, Read, Store, StoreError, WriteSet};
 use store_lsm::vfs::{Disk, File, FileSystem};
-use store_lsm::{LsmStore, Options, Tuning};
+use store_lsm::{LsmStore, Options, Tuning, verify};
 
 const WORKS: u8 = 0;
 const IS_FULL: u8 = 1;
 const FAILS_TO_SYNC: u8 = 2;
+/// Replaces the manifest, and then says that it could not.
+const DOUBTS_THE_MANIFEST: u8 = 3;
 
 /// The real disk, until it is told to be full or to fail.
 struct Moody {
@@ -88,6 +90,9 @@ impl FileSystem for Moody {
         Disk.create_folder(path)
     }
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
+        if path.ends_with("store") && self.mood.load(Ordering::SeqCst) == DOUBTS_THE_MANIFEST {
+            return Err(io::Error::other("the folder can't be synced"));
+        }
         Disk.sync_folder(path)
     }
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
@@ -104,11 +109,54 @@ fn open(folder: &Path) -> (LsmStore, Arc<AtomicU8>) {
 }
 
 async fn put(store: &LsmStore, number: u64) -> Result<(), StoreError> {
-    let mut decide = |_: &[Option<Bytes>]| WriteSet {
-        puts: vec![(row(number), Bytes::from(vec![number as u8; 1000]))],
-        ..WriteSet::default()
-    };
+    put_value(store, number, 1000).await
+}
+
+async fn put_value(store: &LsmStore, number: u64, bytes: usize) -> Result<(), StoreError> {
+    let value = Bytes::from(vec![number as u8; bytes]);
+    let mut decide =
+        |_: &[Option<Bytes>]| WriteSet { puts: vec![(row(number), value.clone())], ..WriteSet::default() };
     store.update(&[row(number)], &mut decide).await
+}
+
+/// Writes until that is refused. The answer is the first row that was not written, and why.
+async fn put_until_refused(store: &LsmStore, from: u64) -> (u64, StoreError) {
+    for number in from..from + 10_000 {
+        if let Err(error) = put(store, number).await {
+            return (number, error);
+        }
+    }
+    panic!("writes are never refused");
+}
+
+/// Writes when that is possible again.
+async fn put_in_the_end(store: &LsmStore, number: u64, bytes: usize) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while put_value(store, number, bytes).await.is_err() {
+        assert!(Instant::now() < deadline, "writes stay refused");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// The folder as a killed process would leave it now.
+fn as_killed(folder: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().expect("a temporary folder");
+    copy_all(folder, copy.path());
+    copy
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder is made");
+    for entry in fs::read_dir(from).expect("a folder is listed") {
+        let path = entry.expect("a folder is listed").path();
+        let target = to.join(path.file_name().expect("it has a name"));
+        if path.is_dir() {
+            copy_all(&path, &target);
+        } else if let Err(error) = fs::copy(&path, target) {
+            // Maintenance goes on meanwhile, and may have removed it.
+            assert_eq!(error.kind(), io::ErrorKind::NotFound, "{}", path.display());
+        }
+    }
 }
 
 async fn check(store: &LsmStore, numbers: std::ops::Range<u64>) {
@@ -125,27 +173,58 @@ async fn a_full_disk_refuses_writes_serves_reads_and_goes_on_by_itself() {
     let mut acknowledged = 0;
     for _ in 0..10 {
         mood.store(IS_FULL, Ordering::SeqCst);
-        let deadline = Instant::now() + Duration::from_secs(30);
-        loop {
-            match put(&store, acknowledged).await {
-                Ok(()) => acknowledged += 1,
-                Err(StoreError::Full(_)) => break,
-                Err(error) => panic!("{error}"),
-            }
-            assert!(Instant::now() < deadline, "writes are never refused");
-        }
+        let refused;
+        (acknowledged, refused) = put_until_refused(&store, acknowledged).await;
+        assert!(matches!(refused, StoreError::Full(_)), "{refused}");
         assert!(matches!(store.health(), Err(StoreError::Full(_))));
         check(&store, 0..acknowledged).await;
         mood.store(WORKS, Ordering::SeqCst);
-        while put(&store, acknowledged).await.is_err() {
-            assert!(Instant::now() < deadline, "writes stay refused");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        put_in_the_end(&store, acknowledged, 1000).await;
         acknowledged += 1;
     }
     store.close().await.expect("a store closes");
     let (store, _) = open(folder.path());
     check(&store, 0..acknowledged).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_manifest_may_name_stays_while_it_is_in_doubt() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (store, mood) = open(folder.path());
+    let mut acknowledged = 0;
+    for _ in 0..5 {
+        mood.store(DOUBTS_THE_MANIFEST, Ordering::SeqCst);
+        (acknowledged, _) = put_until_refused(&store, acknowledged).await;
+        // Now every attempt to make a segment fails, too.
+        mood.store(IS_FULL, Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        let killed = as_killed(folder.path());
+        check(&open(killed.path()).0, 0..acknowledged).await;
+        mood.store(WORKS, Ordering::SeqCst);
+        put_in_the_end(&store, acknowledged, 1000).await;
+        acknowledged += 1;
+    }
+    store.close().await.expect("a store closes");
+    check(&open(folder.path()).0, 0..acknowledged).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_segment_that_is_too_short_for_a_commit_is_forgotten_also_after_a_failure() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (store, mood) = open(folder.path());
+    for number in 0..20 {
+        put(&store, number).await.expect("a write succeeds");
+    }
+    mood.store(DOUBTS_THE_MANIFEST, Ordering::SeqCst);
+    put_value(&store, 1000, 100_000).await.expect_err("it has to wait for a longer segment");
+    mood.store(WORKS, Ordering::SeqCst);
+    put_in_the_end(&store, 1000, 100_000).await;
+    for number in 20..100 {
+        put(&store, number).await.expect("a write succeeds");
+    }
+    store.close().await.expect("a store closes");
+    assert!(verify(folder.path()).expect("verify runs").findings.is_empty());
+    check(&open(folder.path()).0, 0..100).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

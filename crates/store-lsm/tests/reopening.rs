@@ -61,6 +61,25 @@ fn copy_all(from: &std::path::Path, to: &std::path::Path) {
 }
 
 #[tokio::test]
+async fn torn_tails_are_kept_aside_but_not_without_end() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let segment = folder.path().join("store/log/00000001.wal");
+    for round in 0..12_u8 {
+        write(&open(folder.path()).expect("the folder opens"), u64::from(round)..u64::from(round) + 1).await;
+        let mut bytes = std::fs::read(&segment).expect("a segment is read");
+        let end = bytes.iter().rposition(|byte| *byte != 0).expect("the segment has contents");
+        bytes[end + 40..end + 60].fill(100 + round);
+        std::fs::write(&segment, bytes).expect("a segment is written");
+    }
+    assert_eq!(count(&open(folder.path()).expect("the folder opens")).await, 12);
+    let aside = std::fs::read_dir(folder.path().join("store/aside")).expect("a folder is listed");
+    let kept = aside.map(|entry| std::fs::read(entry.expect("a folder is listed").path()).expect("a file"));
+    let mut rounds: Vec<u8> = kept.filter_map(|bytes| bytes.last().copied()).collect();
+    rounds.sort_unstable();
+    assert_eq!(rounds, (104..112).collect::<Vec<u8>>(), "the newest are kept");
+}
+
+#[tokio::test]
 async fn positions_of_a_trimmed_log_are_not_used_again_after_reopening() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = open(folder.path()).expect("an empty folder opens");

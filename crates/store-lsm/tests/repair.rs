@@ -66,6 +66,55 @@ async fn a_lost_manifest_costs_nothing_that_was_stored() {
 }
 
 #[tokio::test]
+async fn only_what_can_be_lost_is_called_lost() {
+    let lost = |damage: fn(&Path)| async move {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        written(folder.path()).await.close().await.expect("a store closes");
+        damage(&folder.path().join("store"));
+        let survey = survey(folder.path()).expect("a survey");
+        assert!(!survey.findings.is_empty());
+        survey.lost.into_iter().map(|lost| lost.what).collect::<Vec<_>>()
+    };
+    let nothing: [String; 0] = [];
+    assert_eq!(
+        lost(|store| fs::remove_file(store.join("manifest")).expect("a file is removed")).await,
+        nothing
+    );
+    let unknown = lost(|store| fs::remove_file(store.join("log/durable")).expect("a file is removed")).await;
+    assert!(
+        unknown.len() == 1 && unknown[0].contains("whatever was written behind record 20"),
+        "{unknown:?}"
+    );
+    let cut = lost(|store| {
+        let path = store.join("log/00000001.wal");
+        let mut bytes = fs::read(&path).expect("a segment is read");
+        let end = bytes.iter().rposition(|byte| *byte != 0).expect("the segment has contents");
+        bytes[end - 10] ^= 1;
+        fs::write(path, bytes).expect("a segment is written");
+    });
+    let cut = cut.await;
+    assert!(cut.len() == 1 && cut[0].contains("records 20 to 20 are lost"), "{cut:?}");
+}
+
+#[tokio::test]
+async fn a_repair_that_was_cut_short_is_begun_again() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    written(folder.path()).await.close().await.expect("a store closes");
+    fs::remove_file(folder.path().join("store/manifest")).expect("a file is removed");
+    // As a crash between the two changes of names leaves it.
+    fs::rename(folder.path().join("store"), folder.path().join("store.damaged-1"))
+        .expect("a folder is moved");
+    fs::create_dir(folder.path().join("store.new")).expect("a folder is made");
+    let refused = open(folder.path()).err().expect("there is no store").to_string();
+    assert!(refused.contains("a repair was cut short"), "{refused}");
+    assert_eq!(verify(folder.path()).expect("verify runs").findings.len(), 2);
+    assert_eq!(survey(folder.path()).expect("a survey").rows.values().sum::<u64>(), 20);
+    let repaired = repair(folder.path(), &Options::default()).expect("a repair");
+    assert_eq!(repaired.original, folder.path().join("store.damaged-1"));
+    assert_eq!(folder::count(&open(folder.path()).expect("the folder opens")).await, 20);
+}
+
+#[tokio::test]
 async fn verify_and_survey_change_nothing() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     drop(written(folder.path()).await);
@@ -112,6 +161,7 @@ async fn a_checkpoint_is_a_store_of_its_own() {
     store.checkpoint(&copy).await.expect("a checkpoint");
     write(&store, 20..30).await;
     store.checkpoint(&copy).await.expect_err("there is a store already");
+    store.checkpoint(&folder.path().join("copy")).await.expect_err("that is inside of the data folder");
     assert_eq!(folder::count(&open(&copy).expect("the copy opens")).await, 20);
     assert_eq!(folder::count(&store).await, 30);
     assert!(verify(&copy).expect("verify runs").findings.is_empty());

@@ -18,8 +18,10 @@ fn every_acknowledged_commit_survives_every_crash() {
     }
     // The runs reach what they are for.
     if seeds >= 60 {
-        let simulation::Totals { commits, crashes, poisoned, flushes, compactions, checkpoints, .. } = totals;
-        let reached = [commits, crashes, poisoned, flushes, compactions, checkpoints];
+        let simulation::Totals {
+            commits, crashes, poisoned, flushes, compactions, checkpoints, repairs, ..
+        } = totals;
+        let reached = [commits, crashes, poisoned, flushes, compactions, checkpoints, repairs];
         assert!(reached.iter().all(|count| *count > 0), "{totals:?}");
     }
 }

@@ -35,8 +35,19 @@ impl Ledger {
         }
     }
 
+    pub fn writers(&self) -> usize {
+        self.slots.len()
+    }
+
     pub fn slot(&mut self, writer: usize, slot: usize) -> &mut Slot {
         &mut self.slots[writer][slot]
+    }
+
+    /// Compares one slot with its item, when nothing else is in flight for it.
+    pub fn settle_slot(&mut self, writer: usize, slot: usize, found: Option<&Value>) -> Result<()> {
+        self.slots[writer][slot]
+            .settle(found, |version| slot_item(writer, slot, version))
+            .with_context(|| format!("slot {slot} of writer {writer}"))
     }
 
     pub fn counter(&mut self, counter: usize) -> &mut Counter {

@@ -1,12 +1,13 @@
-//! A client that writes until its connection is cut. It notes each write in the ledger before it is sent, and
-//! each reply after it has come.
+//! A client that writes until its connection is cut, or through a shortage until it is stopped. It notes each write
+//! in the ledger before it is sent, and each reply after it has come.
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ::bench::connection::Connection;
 use ::bench::request::encode;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
 use super::TABLE;
@@ -21,19 +22,40 @@ pub struct Written {
     pub slowest: Duration,
 }
 
+/// What the writers of a shortage have in common.
+#[derive(Default)]
+pub struct Progress {
+    pub stop: AtomicBool,
+    pub acknowledged: AtomicU64,
+    /// Writes that a server in a shortage did not take.
+    pub refused: AtomicU64,
+    /// Connections that were closed, or not served for long.
+    pub cut: AtomicU64,
+}
+
 /// A server's answer to a write.
 enum Answer {
     Done(Value),
     Refused,
     /// The connection was cut: the write may have happened or not.
     Cut,
+    /// The server is short of something. It says that nothing was written if its disk is full.
+    Short {
+        is_full: bool,
+    },
 }
 
 struct Writer {
     number: usize,
     connection: Connection,
     ledger: Arc<Mutex<Ledger>>,
+    /// The slot whose last write has no certain outcome, and whether it must not have happened.
+    unsettled: Option<(usize, bool)>,
 }
+
+/// Longer than a server in a shortage should leave anybody waiting.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+const RETRY_TIME: Duration = Duration::from_millis(20);
 
 pub async fn write_until_cut(
     number: usize,
@@ -41,22 +63,60 @@ pub async fn write_until_cut(
     connection: Connection,
     ledger: Arc<Mutex<Ledger>>,
 ) -> Result<Written> {
-    let mut writer = Writer { number, connection, ledger };
+    let mut writer = Writer { number, connection, ledger, unsettled: None };
     let mut random = fastrand::Rng::with_seed(seed);
     let mut written = Written::default();
     loop {
         let started = Instant::now();
-        let go_on = match random.u8(..10) {
-            0..6 => writer.change_slot(random.usize(..SLOTS_PER_WRITER), random.u8(..10)).await?,
-            6..8 => writer.raise_counter(random.usize(..COUNTERS)).await?,
-            _ => writer.run_race(random.usize(..RACES)).await?,
-        };
-        if !go_on {
-            return Ok(written);
+        match writer.write(&mut random).await? {
+            Ended::Answered => {}
+            Ended::Cut => return Ok(written),
+            Ended::Short => bail!("the server can't serve a write"),
         }
         written.acknowledged += 1;
         written.slowest = written.slowest.max(started.elapsed());
     }
+}
+
+/// Writes until it is told to stop. What the server does not take is tried again, or something else is.
+pub async fn write_until_stopped(
+    number: usize,
+    seed: u64,
+    mut connection: Connection,
+    ledger: Arc<Mutex<Ledger>>,
+    progress: Arc<Progress>,
+) -> Result<()> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    connection = connection.again().await?;
+    let mut writer = Writer { number, connection, ledger, unsettled: None };
+    while !progress.stop.load(Ordering::Relaxed) {
+        let ended = match writer.unsettled {
+            Some((slot, must_be_unchanged)) => writer.settle(slot, must_be_unchanged).await?,
+            None => writer.write(&mut random).await?,
+        };
+        match ended {
+            Ended::Answered => {
+                progress.acknowledged.fetch_add(1, Ordering::Relaxed);
+                continue;
+            }
+            Ended::Short => progress.refused.fetch_add(1, Ordering::Relaxed),
+            Ended::Cut => {
+                if let Ok(again) = writer.connection.again().await {
+                    writer.connection = again;
+                }
+                progress.cut.fetch_add(1, Ordering::Relaxed)
+            }
+        };
+        tokio::time::sleep(RETRY_TIME).await;
+    }
+    Ok(())
+}
+
+/// How a request has ended.
+enum Ended {
+    Answered,
+    Cut,
+    Short,
 }
 
 impl Writer {
@@ -64,8 +124,36 @@ impl Writer {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    async fn write(&mut self, random: &mut fastrand::Rng) -> Result<Ended> {
+        match random.u8(..10) {
+            0..6 => self.change_slot(random.usize(..SLOTS_PER_WRITER), random.u8(..10)).await,
+            6..8 => self.raise_counter(random.usize(..COUNTERS)).await,
+            _ => self.run_race(random.usize(..RACES)).await,
+        }
+    }
+
+    /// Finds out whether the last write to a slot has happened.
+    async fn settle(&mut self, slot: usize, must_be_unchanged: bool) -> Result<Ended> {
+        let key = key(&slot_group(self.number), slot);
+        let body = json!({"TableName": TABLE, "Key": key, "ConsistentRead": true});
+        let reply = match self.ask("GetItem", &body).await? {
+            Answer::Done(reply) => reply,
+            Answer::Refused => bail!("a read was refused"),
+            Answer::Cut => return Ok(Ended::Cut),
+            Answer::Short { .. } => return Ok(Ended::Short),
+        };
+        let mut ledger = self.ledger();
+        let before = ledger.slot(self.number, slot).certain();
+        ledger.settle_slot(self.number, slot, reply.get("Item"))?;
+        let after = ledger.slot(self.number, slot).certain();
+        ensure!(!must_be_unchanged || after == before, "a write that found a full disk has happened");
+        drop(ledger);
+        self.unsettled = None;
+        Ok(Ended::Answered)
+    }
+
     /// Puts, replaces on condition, updates or deletes an item of this writer's own.
-    async fn change_slot(&mut self, slot: usize, choice: u8) -> Result<bool> {
+    async fn change_slot(&mut self, slot: usize, choice: u8) -> Result<Ended> {
         let (operation, body) = {
             let number = self.number;
             let mut ledger = self.ledger();
@@ -89,12 +177,19 @@ impl Writer {
         match self.ask(operation, &body).await? {
             Answer::Done(_) => self.ledger().slot(self.number, slot).acknowledged(),
             Answer::Refused => bail!("slot {slot} of writer {} was changed by somebody else", self.number),
-            Answer::Cut => return Ok(false),
+            Answer::Cut => {
+                self.unsettled = Some((slot, false));
+                return Ok(Ended::Cut);
+            }
+            Answer::Short { is_full } => {
+                self.unsettled = Some((slot, is_full));
+                return Ok(Ended::Short);
+            }
         }
-        Ok(true)
+        Ok(Ended::Answered)
     }
 
-    async fn raise_counter(&mut self, counter: usize) -> Result<bool> {
+    async fn raise_counter(&mut self, counter: usize) -> Result<Ended> {
         self.ledger().counter(counter).sent();
         let body = json!({
             "TableName": TABLE,
@@ -106,12 +201,13 @@ impl Writer {
         match self.ask("UpdateItem", &body).await? {
             Answer::Done(reply) => self.ledger().counter(counter).acknowledged(&reply["Attributes"])?,
             Answer::Refused => bail!("a raise without a condition was refused"),
-            Answer::Cut => return Ok(false),
+            Answer::Cut => return Ok(Ended::Cut),
+            Answer::Short { .. } => return Ok(Ended::Short),
         }
-        Ok(true)
+        Ok(Ended::Answered)
     }
 
-    async fn run_race(&mut self, race: usize) -> Result<bool> {
+    async fn run_race(&mut self, race: usize) -> Result<Ended> {
         let writer = self.number;
         let (before, version) = {
             let mut ledger = self.ledger();
@@ -124,13 +220,16 @@ impl Writer {
         match self.ask("PutItem", &guarded(race_item(race, version, writer), before)).await? {
             Answer::Done(_) => self.ledger().race(race).acknowledged(version, writer)?,
             Answer::Refused => self.ledger().race(race).refused(version, writer),
-            Answer::Cut => return Ok(false),
+            Answer::Cut => return Ok(Ended::Cut),
+            Answer::Short { .. } => return Ok(Ended::Short),
         }
-        Ok(true)
+        Ok(Ended::Answered)
     }
 
     async fn ask(&mut self, operation: &str, body: &Value) -> Result<Answer> {
-        let Ok((status, reply)) = self.connection.exchange(&encode(operation, body)).await else {
+        let request = encode(operation, body);
+        let exchange = tokio::time::timeout(ANSWER_WITHIN, self.connection.exchange(&request));
+        let Ok((status, reply)) = exchange.await.with_context(|| format!("no answer to {operation}"))? else {
             return Ok(Answer::Cut);
         };
         let reply: Value = serde_json::from_slice(reply)?;
@@ -138,6 +237,10 @@ impl Writer {
             return Ok(Answer::Done(reply));
         }
         let kind = reply["__type"].as_str().unwrap_or_default();
+        if kind.ends_with("#InternalServerError") {
+            let is_full = reply["message"].as_str().is_some_and(|text| text.contains("the store is full"));
+            return Ok(Answer::Short { is_full });
+        }
         ensure!(kind.ends_with("#ConditionalCheckFailedException"), "{operation}: {status} {reply}");
         Ok(Answer::Refused)
     }

@@ -1,4 +1,5 @@
 use crate::wire::{Post, Running};
+use engine::Health;
 
 #[tokio::test]
 async fn the_root_says_that_it_is_healthy_by_the_name_it_was_called() {
@@ -17,18 +18,26 @@ async fn the_root_says_that_it_is_healthy_by_the_name_it_was_called() {
 #[tokio::test]
 async fn why_writes_are_refused_is_said_to_all_who_ask() {
     let server = Running::start().await;
-    let reason = "the disk is full";
-    *server.backend.fault.lock().unwrap() = Some(reason.to_owned());
+    *server.backend.health.lock().unwrap() = Health::Unhealthy("the disk is gone".to_owned());
     let health = server.ask(Post::bare("GET / HTTP/1.1")).await;
     assert_eq!(health.status, 503);
-    let way_out = "the disk is full. Mend the cause, then restart Lodestone";
+    let way_out = "the disk is gone. Mend the cause, then restart Lodestone";
     assert!(health.text().starts_with(&format!("unhealthy: {way_out}")), "{}", health.text());
     let failed = server.ask(Post::new("break")).await;
     assert_eq!(failed.status, 500);
     assert!(failed.text().contains(&format!("Internal server error: {way_out}")), "{}", failed.text());
     assert_eq!(server.ask(Post::new("{}")).await.status, 200, "what still works is served");
 
-    *server.backend.fault.lock().unwrap() = None;
+    *server.backend.health.lock().unwrap() = Health::Stalled("the disk is full".to_owned());
+    let health = server.ask(Post::bare("GET / HTTP/1.1")).await;
+    assert_eq!(health.status, 503);
+    assert!(
+        health.text().contains("the disk is full. Reads are served, and writes go on"),
+        "{}",
+        health.text()
+    );
+
+    *server.backend.health.lock().unwrap() = Health::Healthy;
     assert_eq!(server.ask(Post::bare("GET / HTTP/1.1")).await.status, 200);
 }
 

@@ -2,7 +2,7 @@
 //! speak it badly.
 
 use api::{Error, Target};
-use engine::Caller;
+use engine::{Caller, Health};
 use server::{Access, AnswerSize, Backend, Ended, Limits, Options, Server};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,8 +25,7 @@ pub struct StandIn {
     pub released: Semaphore,
     /// How often it was run.
     pub runs: AtomicUsize,
-    /// Why it can't serve.
-    pub fault: Mutex<Option<String>>,
+    pub health: Mutex<Health>,
 }
 
 impl StandIn {
@@ -35,7 +34,7 @@ impl StandIn {
             arrived: Semaphore::new(0),
             released: Semaphore::new(0),
             runs: AtomicUsize::new(0),
-            fault: Mutex::new(None),
+            health: Mutex::new(Health::Healthy),
         }
     }
 }
@@ -83,8 +82,8 @@ impl Backend for StandIn {
         Ok(())
     }
 
-    fn health(&self) -> Result<(), String> {
-        self.fault.lock().unwrap().clone().map_or(Ok(()), Err)
+    fn health(&self) -> Health {
+        self.health.lock().unwrap().clone()
     }
 }
 

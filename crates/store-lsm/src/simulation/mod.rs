@@ -1,5 +1,5 @@
-//! Simulated runs: random commits, flushes, compactions and checkpoints on a disk that crashes and
-//! fails, each from a seed ([`run`]).
+//! Simulated runs: random commits, flushes, compactions, checkpoints and repairs on a disk that crashes
+//! and fails, each from a seed ([`run`]).
 //!
 //! Every commit writes its number to one row, some other rows, and a change log. So what is there after
 //! a crash tells how many commits it holds, and everything else must agree with exactly that many.
@@ -34,6 +34,7 @@ pub struct Totals {
     pub flushes: u64,
     pub compactions: u64,
     pub checkpoints: u64,
+    pub repairs: u64,
 }
 
 impl Totals {
@@ -46,6 +47,7 @@ impl Totals {
         self.flushes += other.flushes;
         self.compactions += other.compactions;
         self.checkpoints += other.checkpoints;
+        self.repairs += other.repairs;
     }
 }
 
@@ -108,6 +110,9 @@ pub fn run(seed: u64) -> Result<Totals, String> {
     for round in 1..=run.random.u32(2..=ROUNDS_MAX) {
         let after = run.folder.path().join(round.to_string());
         run.round(&data, &after).map_err(|failure| format!("round {round}: {failure}"))?;
+        if run.random.u8(0..4) == 0 {
+            run.repair(&after).map_err(|failure| format!("repair after round {round}: {failure}"))?;
+        }
         data = after;
     }
     run.reopen(Arc::new(Disk), &data)?.ok_or("the folder does not open")?;
@@ -267,6 +272,30 @@ impl Run {
             }
         }
         Ok(true)
+    }
+
+    /// Loses a file that holds no commit, and repairs the folder: every commit must be there again.
+    fn repair(&mut self, data: &Path) -> Result<(), String> {
+        if self.options.durability == Durability::Os {
+            // Here records may be whole behind a lost one. A repair saves them, an opening does not.
+            return Ok(());
+        }
+        let name = ["manifest", "format", "log/durable"][self.random.usize(0..3)];
+        let path = data.join("store").join(name);
+        let text = |error: std::io::Error| error.to_string();
+        match self.random.bool() {
+            true => std::fs::remove_file(path).map_err(text)?,
+            false => std::fs::write(path, [7; 100]).map_err(text)?,
+        }
+        if let Ok(store) = Stepped::open(Arc::new(Disk), data, &self.options) {
+            drop(store);
+            return Err(format!("the folder opens without its {name}"));
+        }
+        let repaired = crate::repair(data, &self.options).map_err(|error| error.to_string())?;
+        std::fs::remove_dir_all(repaired.original).map_err(text)?;
+        self.totals.repairs += 1;
+        self.reopen(Arc::new(Disk), data)?.ok_or("the repaired folder does not open")?;
+        Ok(())
     }
 
     /// Takes a checkpoint, and opens it on a disk that works.

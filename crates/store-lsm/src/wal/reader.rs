@@ -233,15 +233,22 @@ impl Scan {
 
 /// The headers of all whole records in `bytes`, at whatever place.
 fn whole_records(bytes: &[u8], store: u64) -> Vec<record::Header> {
-    each_whole_record(bytes, store).map(|(header, _)| header).collect()
+    each_whole_record(bytes, store).map(|record| record.header).collect()
+}
+
+/// A record whose checksums are right.
+pub(crate) struct WholeRecord<'a> {
+    pub(crate) place: usize,
+    pub(crate) header: record::Header,
+    pub(crate) body: &'a [u8],
 }
 
 /// Every whole record in `bytes`, at whatever place: `repair` saves what it can.
-pub(crate) fn each_whole_record(bytes: &[u8], store: u64) -> impl Iterator<Item = (record::Header, &[u8])> {
+pub(crate) fn each_whole_record(bytes: &[u8], store: u64) -> impl Iterator<Item = WholeRecord<'_>> {
     let places = memchr::memmem::find_iter(bytes, &record::MAGIC);
     // Both whole segments and their tails begin at a multiple of the alignment.
     places.filter(|place| place.is_multiple_of(ALIGNMENT)).filter_map(move |place| {
         let (header, body, _) = record::read(&bytes[place..], store)?;
-        Some((header, body))
+        Some(WholeRecord { place, header, body })
     })
 }

@@ -10,6 +10,9 @@ use super::record;
 use super::segment::{self, Entry, HEADER_BYTES};
 use crate::vfs::{File, FileSystem};
 
+/// How the names of torn tails that are kept aside begin.
+pub(crate) const TORN: &str = "torn-";
+
 /// A segment that is ready for its first record.
 pub(crate) struct Prepared {
     pub(crate) entry: Entry,
@@ -173,7 +176,7 @@ pub(crate) fn cut_torn_tail(
     aside: &Path,
     torn: &super::reader::TornTail,
 ) -> io::Result<PathBuf> {
-    let name = format!("torn-{:08}-{}", torn.segment, torn.offset);
+    let name = format!("{TORN}{:08}-{:010}", torn.segment, torn.offset);
     let kept = aside.join(name);
     fs.replace(&kept, &torn.bytes)?;
     let file = fs.open(&segment::path(folder, torn.segment))?;

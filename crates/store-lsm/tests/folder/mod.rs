@@ -6,12 +6,14 @@ use std::path::Path;
 
 use bytes::Bytes;
 use store::{Consistency, Key, Log, LogPosition, Partition, Position, Read, Space, Store, WriteSet};
-use store_lsm::{LsmStore, OpenError, Options};
+use store_lsm::{LsmStore, OpenError, Options, Tuning};
 
 pub const LOG: Log = Log(1);
 
 pub fn open(folder: &Path) -> Result<LsmStore, OpenError> {
-    LsmStore::open(folder, Options::default())
+    // Short segments: tests without optimisation take their time to read them.
+    let tuning = Tuning { segment_bytes: 256 << 10, ..Tuning::default() };
+    LsmStore::open(folder, Options { tuning, ..Options::default() })
 }
 
 pub fn row(number: u64) -> Key {

@@ -1,0 +1,22 @@
+//! Administration: requests of whoever runs the server. Only programs on the same machine may ask.
+//!
+//! A reverse proxy on that machine speaks for whoever reaches it, so it must not pass on paths below
+//! `/lodestone/`.
+
+use crate::pages::PageAnswer;
+use crate::reply::Reply;
+use api::{Error, ErrorKind};
+use bytes::Bytes;
+use std::fmt::Debug;
+
+/// Carries out what the operator asks for.
+pub trait Administration: Debug + Send + Sync + 'static {
+    /// Copies the whole database; the JSON body says where to.
+    fn checkpoint(&self, body: Bytes) -> PageAnswer<'_>;
+}
+
+/// For requests from another machine, and for scripts of pages.
+pub(crate) fn refusal() -> Reply {
+    let message = "Only a program on the machine that runs Lodestone may ask for this.";
+    Reply::forbidden(&Error::new(ErrorKind::AccessDenied, message))
+}
