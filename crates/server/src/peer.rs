@@ -192,3 +192,20 @@ impl Drop for Entry {
         self.peers.locked().remove(&key(&self.peer));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_this_machine_however_it_is_written() {
+        let peers = Arc::new(Peers::new());
+        let is_local = |address: &str| peers.enter(address.parse().unwrap()).peer.is_local;
+        for address in ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"] {
+            assert!(is_local(address), "{address}");
+        }
+        for address in ["10.0.0.1", "0.0.0.0", "::", "::ffff:10.0.0.1", "2001:db8::1"] {
+            assert!(!is_local(address), "{address}");
+        }
+    }
+}

@@ -373,7 +373,7 @@ fn clear_aside(database: &Database) {
     let Ok(names) = database.fs.list(&database.paths.aside) else { return };
     let torn: Vec<&String> = names.iter().filter(|name| name.starts_with(writer::TORN)).collect();
     let old = &torn[..torn.len().saturating_sub(TORN_TAILS_MAX)];
-    for name in names.iter().filter(|name| name.starts_with(ORPHAN) || old.contains(&name)) {
+    for name in names.iter().filter(|name| name.starts_with(ORPHAN) || old.contains(name)) {
         // What stays now is removed by the next opening.
         let _ = database.fs.remove(&database.paths.aside.join(name));
     }

@@ -11,8 +11,9 @@ use std::{fs, io};
 use bytes::Bytes;
 use folder::row;
 use store::{Consistency, Read, Store, StoreError, WriteSet};
+use store_lsm::simulation::stepped::Stepped;
 use store_lsm::vfs::{Disk, File, FileSystem};
-use store_lsm::{LsmStore, Options, Tuning, verify};
+use store_lsm::{Durability, LsmStore, Options, Tuning, verify};
 
 const WORKS: u8 = 0;
 const IS_FULL: u8 = 1;
@@ -250,6 +251,24 @@ async fn a_failed_sync_poisons_at_once_and_reads_show_what_was_acknowledged() {
     let (store, _) = open(folder.path());
     check(&store, 0..5).await;
     put(&store, 7).await.expect("an opening starts anew");
+}
+
+#[test]
+fn a_sync_that_failed_is_never_tried_again() {
+    let (folder, copies) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let mood = Arc::new(AtomicU8::new(WORKS));
+    let disk = Arc::new(Moody { mood: Arc::clone(&mood) });
+    let options = Options { durability: Durability::Os, ..Options::default() };
+    let mut store = Stepped::open(disk, folder.path(), &options).expect("the folder opens");
+    let mut decide =
+        |_: &[Option<Bytes>]| WriteSet { puts: vec![(row(1), Bytes::new())], ..WriteSet::default() };
+    store.update(&[row(1)], &mut decide).expect("a write succeeds").expect("there is room");
+    mood.store(FAILS_TO_SYNC, Ordering::SeqCst);
+    store.maintain();
+    assert!(store.is_poisoned());
+    mood.store(WORKS, Ordering::SeqCst);
+    // It would need a sync, which the system would say has succeeded.
+    store.checkpoint(&copies.path().join("copy")).expect_err("the disk may have dropped the row");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

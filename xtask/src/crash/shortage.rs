@@ -64,7 +64,7 @@ impl fmt::Display for Shortage {
 }
 
 impl Shortage {
-    pub async fn rounds(self, options: &Options, mut launch: Launch, seed: u64) -> Result<()> {
+    pub(super) async fn rounds(self, options: &Options, mut launch: Launch, seed: u64) -> Result<()> {
         let place = launch.folder.join("disk");
         let disk = match self {
             Shortage::Disk => match Disk::mount(&place) {
@@ -149,6 +149,8 @@ impl Run {
             self.wait_until_taken(&mut connection).await?;
             if matches!(self.shortage, Shortage::Descriptors) {
                 self.crowd_out(&server).await?;
+                // The server may have closed the one that rested.
+                connection = Connection::open(server.address).await?;
             }
             self.stop_writers(writers).await?;
             let found = read_all(&mut connection).await?;

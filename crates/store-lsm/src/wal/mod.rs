@@ -328,18 +328,25 @@ impl Wal {
 
     /// Does one piece of work, or waits for it. False when there is none or never will be.
     pub(crate) fn step(&self, writer: &mut Writer, wait: bool) -> bool {
-        let Some(work) = self.next_work(writer, wait) else {
-            if wait && let Err(error) = writer.rest() {
-                self.fail(&error);
-            }
-            return false;
-        };
-        self.carry_out(writer, work)
+        if let Some(work) = self.next_work(writer, wait) {
+            return self.carry_out(writer, work);
+        }
+        if wait
+            && self.failure.get().is_none()
+            && let Err(error) = writer.rest()
+        {
+            self.fail(&error);
+        }
+        false
     }
 
     fn next_work(&self, writer: &Writer, wait: bool) -> Option<Work> {
         let mut queue = self.queue.lock();
         loop {
+            // A second sync may succeed though the system has dropped what the first one could not write.
+            if self.failure.get().is_some() {
+                return None;
+            }
             if let Some(group) = queue.groups.pop_front() {
                 let taken =
                     if queue.groups.is_empty() { self.sequence.get() } else { group.last_sequence + 1 };
@@ -356,7 +363,7 @@ impl Wal {
             if std::mem::take(&mut queue.publish_wanted) {
                 return Some(Work::Publish(taken));
             }
-            if queue.stopping || self.failure.get().is_some() || !wait {
+            if queue.stopping || !wait {
                 return None;
             }
             if writer.is_at_rest() {
