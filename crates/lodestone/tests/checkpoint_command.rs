@@ -58,18 +58,18 @@ fn call(url: &str, operation: &str, body: &str) -> String {
 }
 
 fn create_table(url: &str) {
-    let table = r#"{"TableName": "T", "BillingMode": "PAY_PER_REQUEST",
+    let table = r#"{"TableName": "Table", "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [{"AttributeName": "n", "AttributeType": "N"}],
         "KeySchema": [{"AttributeName": "n", "KeyType": "HASH"}]}"#;
     call(url, "CreateTable", table);
 }
 
 fn put(url: &str, number: u64) {
-    call(url, "PutItem", &format!(r#"{{"TableName": "T", "Item": {{"n": {{"N": "{number}"}}}}}}"#));
+    call(url, "PutItem", &format!(r#"{{"TableName": "Table", "Item": {{"n": {{"N": "{number}"}}}}}}"#));
 }
 
 fn has(url: &str, number: u64) -> bool {
-    let get = format!(r#"{{"TableName": "T", "Key": {{"n": {{"N": "{number}"}}}}, "ConsistentRead": true}}"#);
+    let get = format!(r#"{{"TableName": "Table", "Key": {{"n": {{"N": "{number}"}}}}, "ConsistentRead": true}}"#);
     call(url, "GetItem", &get).contains("Item")
 }
 
