@@ -69,7 +69,8 @@ fn put(url: &str, number: u64) {
 }
 
 fn has(url: &str, number: u64) -> bool {
-    let get = format!(r#"{{"TableName": "Table", "Key": {{"n": {{"N": "{number}"}}}}, "ConsistentRead": true}}"#);
+    let get =
+        format!(r#"{{"TableName": "Table", "Key": {{"n": {{"N": "{number}"}}}}, "ConsistentRead": true}}"#);
     call(url, "GetItem", &get).contains("Item")
 }
 
