@@ -139,6 +139,14 @@ async fn put_in_the_end(store: &LsmStore, number: u64, bytes: usize) {
     }
 }
 
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "it never happens that {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 /// The folder as a killed process would leave it now.
 fn as_killed(folder: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir().expect("a temporary folder");
@@ -213,14 +221,17 @@ async fn what_a_manifest_may_name_stays_while_it_is_in_doubt() {
 async fn a_segment_that_is_too_short_for_a_commit_is_forgotten_also_after_a_failure() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (store, mood) = open(folder.path());
-    for number in 0..20 {
+    // A segment has room for 15 rows, and the next one is made when half of it is used.
+    for number in 0..25 {
         put(&store, number).await.expect("a write succeeds");
     }
+    let manifest = || fs::read_to_string(folder.path().join("store/manifest")).expect("there is a manifest");
+    until("the third segment is made", || manifest().contains("segment 3 ")).await;
     mood.store(DOUBTS_THE_MANIFEST, Ordering::SeqCst);
     put_value(&store, 1000, 100_000).await.expect_err("it has to wait for a longer segment");
     mood.store(WORKS, Ordering::SeqCst);
     put_in_the_end(&store, 1000, 100_000).await;
-    for number in 20..100 {
+    for number in 25..100 {
         put(&store, number).await.expect("a write succeeds");
     }
     store.close().await.expect("a store closes");
