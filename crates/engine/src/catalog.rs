@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
 use parking_lot::RwLock;
@@ -56,6 +56,8 @@ pub struct LiveTable {
     pub admission: Option<Admission>,
     /// Notified after each commit that recorded changes.
     pub changed: Arc<Notify>,
+    /// How many bytes its change records take.
+    pub log_bytes: Arc<AtomicU64>,
     /// Whether the catalog has replaced or removed it.
     retired: AtomicBool,
 }
@@ -480,7 +482,9 @@ fn live(table: Table, current: Option<&LiveTable>, tally: impl Fn(Space) -> Arc<
     let sizes = Sizes::new(table.spaces(), tally);
     let admission = Admission::of(&table, current.and_then(|current| current.admission.as_ref()));
     let changed = current.map(|current| current.changed.clone()).unwrap_or_default();
-    Arc::new(LiveTable { table, gate, sizes, admission, changed, retired: AtomicBool::new(false) })
+    let log_bytes = current.map(|current| current.log_bytes.clone()).unwrap_or_default();
+    let retired = AtomicBool::new(false);
+    Arc::new(LiveTable { table, gate, sizes, admission, changed, log_bytes, retired })
 }
 
 /// The sizes that were stored when the database was closed. They are removed, because the next write makes

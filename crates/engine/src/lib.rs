@@ -54,6 +54,7 @@ use store::{Space, Store, StoreError};
 
 pub use background::{Health, TaskState, TaskStatus};
 pub use caller::{Caller, Principal};
+pub use change::ChangeLogSize;
 pub use environment::{Environment, Sleep};
 pub use index_change::IndexProgress;
 pub use namespace::Namespace;
@@ -63,7 +64,7 @@ pub use verify::Verification;
 use background::Background;
 use backup::{BackUp, Backup};
 use catalog::{Catalog, LiveTable};
-use change::Trimming;
+use change::{CountLogs, Trimming};
 use clearing::Clearing;
 use expiry::Sweep;
 use export::{ExportRecord, ExportTable};
@@ -155,6 +156,7 @@ impl Engine {
         self.resume_exports().await?;
         self.resume_imports().await?;
         self.background.start(Sweep { core: self.core.clone() });
+        self.background.start(CountLogs { core: self.core.clone() });
         self.background.start(Trimming { core: self.core.clone() });
         let (store, environment) = (self.store.clone(), self.environment.clone());
         self.background.start(CountAll { store, environment, tables });

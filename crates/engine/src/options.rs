@@ -20,6 +20,8 @@ pub struct Options {
     pub throttling: bool,
     /// How many shards a stream has at first. A greater number divides the shards of existing streams.
     pub stream_shards: u16,
+    /// How many bytes change records may take in all tables together; no limit if there is none.
+    pub change_log_bytes_max: Option<u64>,
     /// How long an expired item stays before it is deleted.
     pub expiry_delay: Duration,
     /// Where backups are kept.
@@ -36,6 +38,7 @@ impl Default for Options {
             item_collection_bytes_max: limits::ITEM_COLLECTION_BYTES_MAX,
             throttling: true,
             stream_shards: 4,
+            change_log_bytes_max: None,
             expiry_delay: Duration::ZERO,
             backups: None,
             s3: None,

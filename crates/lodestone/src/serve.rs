@@ -116,6 +116,11 @@ pub struct Serve {
           value_parser = clap::value_parser!(u16).range(1..=256), help_heading = LIKE_AWS)]
     stream_shards: u16,
 
+    /// How much room change records (of streams and point-in-time recovery) may take, in MiB; beyond it, writes that
+    /// would be recorded are refused [default: no limit]
+    #[arg(long, value_name = "MIB", help_heading = STORAGE)]
+    change_log_max: Option<u64>,
+
     /// The studio, at /studio/: reading and writing, reading alone, or none. Where other machines can reach the
     /// server it is off unless it is asked for, and then needs the token that the ready line shows
     #[arg(long, value_enum, value_name = "MODE", help_heading = STUDIO)]
@@ -210,13 +215,17 @@ impl Serve {
             };
             Storage::Folder { path: &self.data, durability, cache_bytes: self.cache << 20 }
         };
-        let store = storage.open(Some(format!("http://{}", endpoint(address)))).await.map_err(|error| advice::about_opening(&error))?;
+        let store = storage
+            .open(Some(format!("http://{}", endpoint(address))))
+            .await
+            .map_err(|error| advice::about_opening(&error))?;
         let options = Options {
             state_delay: Duration::from_millis(self.state_delay),
             endpoint: Some(endpoint(address)),
             throttling: !self.no_throttling,
             expiry_delay: Duration::from_secs(self.ttl_delay),
             stream_shards: self.stream_shards,
+            change_log_bytes_max: self.change_log_max.map(|mib| mib << 20),
             backups: Some(self.backups_place().await?),
             s3: self.buckets()?,
             ..Options::default()

@@ -5,7 +5,7 @@
 
 use crate::answer_size::AnswerSize;
 use api::{Error, Request, Service, Target, streams};
-use engine::{Caller, Engine, Health, IndexProgress};
+use engine::{Caller, ChangeLogSize, Engine, Health, IndexProgress};
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
 
@@ -73,6 +73,11 @@ pub trait Backend: Send + Sync + 'static {
         Health::Healthy
     }
 
+    /// How much room change records take, for the operator.
+    fn change_log_sizes(&self) -> Vec<ChangeLogSize> {
+        Vec::new()
+    }
+
     /// The indexes that are being made, for the operator.
     fn index_progress(&self) -> impl Future<Output = Result<Vec<IndexProgress>, String>> + Send {
         std::future::ready(Ok(Vec::new()))
@@ -115,6 +120,10 @@ impl Backend for Engine {
 
     fn health(&self) -> Health {
         Engine::health(self)
+    }
+
+    fn change_log_sizes(&self) -> Vec<ChangeLogSize> {
+        Engine::change_log_sizes(self)
     }
 
     async fn index_progress(&self) -> Result<Vec<IndexProgress>, String> {

@@ -114,7 +114,10 @@ impl<B: Backend> Exchange<B> {
                 Some(home) => Reply::redirect(home),
                 None => self.health.answer(self.backend.health(), &head.headers),
             },
-            Some(Handler::Metrics) => metrics::answer(self.backend.index_progress().await, &self.answers),
+            Some(Handler::Metrics) => {
+                let logs = self.backend.change_log_sizes();
+                metrics::answer(self.backend.index_progress().await, logs, &self.answers)
+            }
             Some(Handler::Checkpoint) => self.checkpoint(head, body, peer).await,
             None => self.elsewhere(head, body, peer).await,
         }

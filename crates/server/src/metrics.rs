@@ -2,18 +2,23 @@
 
 use crate::budget::{Budget, Busy};
 use crate::reply::{ChunkSender, Reply};
-use engine::IndexProgress;
+use engine::{ChangeLogSize, IndexProgress};
 use hyper::StatusCode;
 use hyper::header::HeaderValue;
 use std::sync::Arc;
 
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 const INDEX_PROGRESS: &str = "lodestone_online_index_percentage_progress";
+const CHANGE_LOG_BYTES: &str = "lodestone_change_log_bytes";
 
 /// Figures that can't be read are an error: an empty list would say that all is well.
-pub(crate) fn answer(indexes: Result<Vec<IndexProgress>, String>, budget: &Arc<Budget>) -> Reply {
+pub(crate) fn answer(
+    indexes: Result<Vec<IndexProgress>, String>,
+    logs: Vec<ChangeLogSize>,
+    budget: &Arc<Budget>,
+) -> Reply {
     match indexes {
-        Ok(indexes) => Reply::streamed(CONTENT_TYPE, budget, |chunks| send(indexes, chunks)),
+        Ok(indexes) => Reply::streamed(CONTENT_TYPE, budget, |chunks| send(indexes, logs, chunks)),
         Err(reason) => Reply::text(
             StatusCode::INTERNAL_SERVER_ERROR,
             format!("the progress of indexes can't be read: {reason}\n"),
@@ -21,19 +26,30 @@ pub(crate) fn answer(indexes: Result<Vec<IndexProgress>, String>, budget: &Arc<B
     }
 }
 
-async fn send(indexes: Vec<IndexProgress>, chunks: ChunkSender) -> Result<(), Busy> {
-    chunks.send(heading()).await?;
+async fn send(
+    indexes: Vec<IndexProgress>,
+    logs: Vec<ChangeLogSize>,
+    chunks: ChunkSender,
+) -> Result<(), Busy> {
+    chunks.send(heading(INDEX_PROGRESS, "How far the making of a global secondary index has come.")).await?;
     for index in &indexes {
         chunks.send(line(index)).await?;
+    }
+    chunks.send(heading(CHANGE_LOG_BYTES, "How much room the change records of a table take.")).await?;
+    for log in &logs {
+        chunks.send(log_line(log)).await?;
     }
     Ok(())
 }
 
-fn heading() -> String {
-    format!(
-        "# HELP {INDEX_PROGRESS} How far the making of a global secondary index has come.\n\
-         # TYPE {INDEX_PROGRESS} gauge\n"
-    )
+fn heading(name: &str, help: &str) -> String {
+    format!("# HELP {name} {help}\n# TYPE {name} gauge\n")
+}
+
+fn log_line(log: &ChangeLogSize) -> String {
+    let ChangeLogSize { namespace, table, bytes } = log;
+    let (account, region) = (label(&namespace.account), label(&namespace.region));
+    format!("{CHANGE_LOG_BYTES}{{account=\"{account}\",region=\"{region}\",table=\"{table}\"}} {bytes}\n")
 }
 
 fn line(index: &IndexProgress) -> String {

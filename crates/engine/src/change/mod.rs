@@ -6,6 +6,7 @@
 //! | which log does a record go to, and which shard is it in? | `shard.rs` |
 //! | what is the time of a commit? | `clock.rs` |
 //! | how does a record get into its commit? | `companion.rs` |
+//! | how much room do records take? | `size.rs` |
 //! | when does a shard end, and when is a record forgotten? | `trimming.rs` |
 //!
 //! A table has a log only while something reads it: a stream, point-in-time recovery, a copy under way.
@@ -21,10 +22,12 @@ mod clock;
 mod companion;
 mod record;
 mod shard;
+mod size;
 mod trimming;
 
 pub use clock::ChangeClock;
 pub use companion::Changes;
 pub use record::Change;
 pub use shard::{ChangeLog, Shard};
+pub use size::{ChangeLogSize, CountLogs};
 pub use trimming::Trimming;

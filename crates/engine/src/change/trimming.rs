@@ -42,8 +42,11 @@ impl Job for Trimming {
             self.keep_shards(&table, now_us).await?;
         }
         self.core.catalog.forget_past_streams(now_us.saturating_sub(micros(RECORD_LIFETIME))).await?;
+        let tables = self.core.catalog.all();
         for (log, keep_from_us) in self.needed_from(now_us) {
-            self.core.store.trim_log(log, LogPosition::through(keep_from_us.saturating_sub(1))).await?;
+            let table = tables.iter().find(|table| table.log.logs().any(|own| own == log));
+            let through = LogPosition::through(keep_from_us.saturating_sub(1));
+            self.core.trim(table.map(|table| &**table), log, through).await?;
         }
         self.core.catalog.trim_dropped_logs().await
     }

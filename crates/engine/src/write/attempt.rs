@@ -51,12 +51,14 @@ pub async fn attempt(
     let reservation = engine.reserve(least_charges(plans, factor));
     let question = Question { plans, companions: &companions, headroom: reservation.headroom(), factor };
     let adjustment = SizeAdjustment::pending(plans);
-    let mut decided = None;
+    let (mut decided, mut recorded_bytes) = (None, 0);
+    engine.check_log_size(plans).map_err(Failure::Store)?;
     engine
         .store
         .update(&keys, &mut |rows| {
             assert_eq!(rows.len(), keys.len(), "a row for each key");
             let decision = question.decide(rows);
+            recorded_bytes = decision.writes.appends.iter().map(|(_, record)| record.len() as u64).sum();
             decided = Some(decision.results);
             decision.writes
         })
@@ -75,10 +77,9 @@ pub async fn attempt(
     if results.iter().all(Result::is_ok) {
         reservation.settle(charges(plans, &results, factor));
         adjustment.settle(&results);
-        plans
-            .iter()
-            .filter(|plan| plan.table.log.is_open())
-            .for_each(|plan| plan.table.changed.notify_waiters());
+        if recorded_bytes > 0 {
+            engine.note_changes(plans, recorded_bytes);
+        }
     } else {
         adjustment.settle(&[]);
     }

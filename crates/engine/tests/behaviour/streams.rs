@@ -280,3 +280,25 @@ async fn until_rolled(database: &Database, arn: &str, first: usize, expected: bo
     }
     panic!("the shards have no children");
 }
+
+#[tokio::test]
+async fn writes_are_refused_when_change_records_take_too_much_room() {
+    let options = engine::Options { change_log_bytes_max: Some(500), ..engine::Options::default() };
+    let database = &Database::in_memory_with(options).await;
+    database.with_table("Table").await;
+    for value in 0..20 {
+        database.put(item("a", value)).await;
+    }
+    let arn = switch_on(database, "NEW_AND_OLD_IMAGES").await;
+    let mut refused = None;
+    for value in 0..20 {
+        let put = json!({"TableName": "Table", "Item": item("a", value)});
+        refused = refused.or(database.call("PutItem", put).await.err());
+    }
+    let refused = refused.expect("the limit is reached");
+    assert_eq!(refused.name, "InternalServerError");
+    assert!(refused.message.contains("--change-log-max"), "{}", refused.message);
+    assert!(!records(database, &arn).await.is_empty(), "records can still be read");
+    switch_off(database).await;
+    database.put(item("a", 100)).await;
+}
