@@ -9,7 +9,7 @@ mod signature;
 
 use std::time::{Duration, SystemTime};
 
-use api::{Error, ErrorKind};
+use api::{Error, ErrorKind, Service};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, StatusCode};
@@ -53,10 +53,16 @@ impl Client {
 
     /// The body of the answer, or DynamoDB's error. If nothing answers, the error is ServiceUnavailable.
     pub async fn send(&self, operation: &str, body: Vec<u8>) -> Result<Vec<u8>, Error> {
+        self.send_to(Service::DynamoDb, operation, body).await
+    }
+
+    /// The same for another service at the endpoint that speaks JSON 1.0.
+    pub async fn send_to(&self, service: Service, operation: &str, body: Vec<u8>) -> Result<Vec<u8>, Error> {
+        let target = format!("{}.{operation}", service.target_prefix().unwrap_or_default());
         let body = Bytes::from(body);
         let mut pause = FIRST_PAUSE;
         for _ in 1..ATTEMPTS_MAX {
-            match self.attempt(operation, body.clone()).await {
+            match self.attempt(&target, body.clone()).await {
                 Err(Failure { error, is_transient: true }) if error.kind != ErrorKind::UnknownOperation => {
                     // With random pauses, clients that failed together don't retry together.
                     tokio::time::sleep(pause.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
@@ -65,11 +71,11 @@ impl Client {
                 answer => return answer.map_err(|failure| failure.error),
             }
         }
-        self.attempt(operation, body).await.map_err(|failure| failure.error)
+        self.attempt(&target, body).await.map_err(|failure| failure.error)
     }
 
-    async fn attempt(&self, operation: &str, body: Bytes) -> Result<Vec<u8>, Failure> {
-        let sent = tokio::time::timeout(TIMEOUT, self.http.request(self.request(operation, body)?));
+    async fn attempt(&self, target: &str, body: Bytes) -> Result<Vec<u8>, Failure> {
+        let sent = tokio::time::timeout(TIMEOUT, self.http.request(self.request(target, body)?));
         let response = match sent.await {
             Ok(response) => response.map_err(|error| self.unreachable(&innermost_cause(&error)))?,
             Err(_) => return Err(self.unreachable(&format!("no answer within {} s", TIMEOUT.as_secs()))),
@@ -77,13 +83,13 @@ impl Client {
         self.read(response).await
     }
 
-    fn request(&self, operation: &str, body: Bytes) -> Result<Request<Full<Bytes>>, Failure> {
+    fn request(&self, target: &str, body: Bytes) -> Result<Request<Full<Bytes>>, Failure> {
         let now = humantime::format_rfc3339_seconds(now()).to_string().replace(['-', ':'], "");
         let mut headers = vec![
             ("content-type", CONTENT_TYPE.to_owned()),
             ("host", self.address.authority().to_owned()),
             ("x-amz-date", now),
-            ("x-amz-target", format!("DynamoDB_20120810.{operation}")),
+            ("x-amz-target", target.to_owned()),
         ];
         if let Some(token) = &self.credentials.session_token {
             headers.insert(3, ("x-amz-security-token", token.clone()));

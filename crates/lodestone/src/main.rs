@@ -1,13 +1,26 @@
 //! The `lodestone` command.
 
 mod advice;
+mod backup;
 mod checkpoint;
+mod connection;
+mod endpoint;
+mod export;
+mod import;
 mod model;
+mod moment;
+mod output;
+mod places;
+mod progress;
 mod repair;
+mod restore;
+mod s3_url;
 mod serve;
+mod stream;
 mod studio_pages;
 mod trigger_service;
 mod verify;
+mod wait;
 
 use std::process::ExitCode;
 
@@ -28,20 +41,30 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Backup(backup::Backup),
     Checkpoint(checkpoint::Checkpoint),
+    Export(export::Export),
+    Import(import::Import),
     Model(model::Model),
     Repair(repair::Repair),
+    Restore(restore::Restore),
     Serve(serve::Serve),
+    Stream(stream::Stream),
     Verify(verify::Verify),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
+        Command::Backup(backup) => backup.run(),
         Command::Checkpoint(checkpoint) => checkpoint.run(),
+        Command::Export(export) => export.run(),
+        Command::Import(import) => import.run(),
         Command::Model(model) => return model.run(),
         Command::Repair(repair) => repair.run(),
+        Command::Restore(restore) => restore.run(),
         Command::Serve(serve) => serve.run(),
+        Command::Stream(stream) => stream.run(),
         Command::Verify(verify) => verify.run(),
     };
     match result {

@@ -13,9 +13,7 @@ mod export;
 mod heat;
 mod import;
 mod init;
-mod output;
 mod prices;
-mod progress;
 mod prove;
 mod schema;
 
@@ -25,6 +23,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use model::{Source, diagnostic, file};
+
+use crate::{output, progress};
 
 /// Model from access patterns, and prove it.
 #[derive(Args)]

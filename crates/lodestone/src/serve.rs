@@ -13,12 +13,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use transfer::{Bucket, Buckets};
 
-use crate::advice;
 use crate::checkpoint::{self, Checkpoints};
 use crate::studio_pages::{self, StudioArgument, StudioPages};
 use crate::trigger_service::{self, TriggerService};
+use crate::{advice, places};
 
 /// Serve DynamoDB on one port.
 ///
@@ -219,6 +218,7 @@ impl Serve {
             .open(Some(format!("http://{}", endpoint(address))))
             .await
             .map_err(|error| advice::about_opening(&error))?;
+        let data = (!self.in_memory).then_some(self.data.as_path());
         let options = Options {
             state_delay: Duration::from_millis(self.state_delay),
             endpoint: Some(endpoint(address)),
@@ -226,8 +226,8 @@ impl Serve {
             expiry_delay: Duration::from_secs(self.ttl_delay),
             stream_shards: self.stream_shards,
             change_log_bytes_max: self.change_log_max.map(|mib| mib << 20),
-            backups: Some(self.backups_place().await?),
-            s3: self.buckets()?,
+            backups: Some(places::backups(self.backups.as_deref(), data).await?),
+            s3: places::buckets(self.s3.as_deref())?,
             ..Options::default()
         };
         let database = Database::on(store, options).await;
@@ -244,25 +244,6 @@ impl Serve {
             destinations: destinations.unwrap_or_default(),
             ..triggers::Options::default()
         }
-    }
-
-    /// Where backups are kept. To be asked for when the data folder is known to be one.
-    async fn backups_place(&self) -> Result<Bucket, String> {
-        let place = match &self.backups {
-            Some(place) => place.clone(),
-            None if self.in_memory => return Ok(Bucket::in_memory()),
-            None => self.data.join("backups").display().to_string(),
-        };
-        Bucket::open(&place)
-            .await
-            .map_err(|error| format!("can't keep backups: {error}. Name another place with --backups"))
-    }
-
-    /// The buckets of exports and imports.
-    fn buckets(&self) -> Result<Option<Arc<Buckets>>, String> {
-        let Some(place) = &self.s3 else { return Ok(None) };
-        let buckets = Buckets::open(place).map_err(|error| format!("can't use --s3 {place}: {error}"))?;
-        Ok(Some(Arc::new(buckets)))
     }
 
     /// None if it is off.

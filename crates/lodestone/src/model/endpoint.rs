@@ -1,55 +1,21 @@
-//! The database that a command talks to: its address and the credentials.
+//! The database that a command of the workbench talks to.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Args;
-use client::{Address, Client, Credentials, Environment, ProcessEnvironment};
+use client::Client;
 use proof::{Answer, Endpoint};
 
 use super::{UNREADABLE, output};
-
-#[derive(Args)]
-pub struct EndpointArguments {
-    /// The URL of the database: http://localhost:8000, https://dynamodb.eu-west-1.amazonaws.com.
-    /// By default AWS_ENDPOINT_URL_DYNAMODB, else AWS_ENDPOINT_URL.
-    #[arg(long, value_name = "URL")]
-    endpoint_url: Option<String>,
-
-    /// The Region; else AWS_REGION, AWS_DEFAULT_REGION, the one in the URL, or us-east-1.
-    #[arg(long)]
-    region: Option<String>,
-
-    /// The profile of ~/.aws/credentials; by default the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY
-    /// are used. A database on this machine needs neither.
-    #[arg(long)]
-    profile: Option<String>,
-}
+pub use crate::endpoint::{EndpointArguments, explained};
 
 impl EndpointArguments {
     /// The endpoint. If there is none, the user is told why and the exit status is returned.
     pub fn open(&self) -> Result<Arc<Http>, ExitCode> {
-        self.client().map(|client| Arc::new(Http(client))).map_err(|problem| {
+        self.client(None).map(|client| Arc::new(Http(client))).map_err(|problem| {
             output::print_error(&problem);
             ExitCode::from(UNREADABLE)
         })
-    }
-
-    fn client(&self) -> Result<Client, String> {
-        let variable = |names: &[&str]| names.iter().find_map(|name| ProcessEnvironment.variable(name));
-        let url = self.endpoint_url.clone();
-        let url = url.or_else(|| variable(&["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"]));
-        let url = url.ok_or("say where the database is: --endpoint-url http://localhost:8000")?;
-        let address: Address = url.parse().map_err(|error: client::AddressError| error.to_string())?;
-        let region = self.region.clone().or_else(|| variable(&["AWS_REGION", "AWS_DEFAULT_REGION"]));
-        let region = region.or_else(|| address.region().map(str::to_owned));
-        let credentials = match Credentials::find(self.profile.as_deref(), &ProcessEnvironment) {
-            // As with DynamoDB Local: a database on this machine accepts any credentials.
-            Err(client::CredentialsError::Absent) if address.is_loopback() => Credentials::local(),
-            credentials => credentials.map_err(|error| error.to_string())?,
-        };
-        let region = region.unwrap_or_else(|| "us-east-1".to_owned());
-        Client::new(address, region, credentials).map_err(|error| error.to_string())
     }
 }
 
@@ -77,16 +43,4 @@ impl Endpoint for Http {
 pub fn runtime() -> tokio::runtime::Runtime {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a process may have sockets and timers")
-}
-
-/// An error, and what may help.
-pub fn explained(error: &api::Error) -> String {
-    let help = match error.kind {
-        api::ErrorKind::ServiceUnavailable => ". Is a database running there? `lodestone serve` starts one",
-        api::ErrorKind::UnrecognizedClient
-        | api::ErrorKind::InvalidSignature
-        | api::ErrorKind::AccessDenied => ". Are these the right credentials?",
-        _ => "",
-    };
-    format!("{}{help}", error.message)
 }

@@ -1,0 +1,71 @@
+//! The address of a database and the credentials for it, as commands take them.
+
+use clap::Args;
+use client::{Address, Client, Credentials, Environment, ProcessEnvironment};
+
+#[derive(Args)]
+pub struct EndpointArguments {
+    /// The URL of the database: http://localhost:8000, https://dynamodb.eu-west-1.amazonaws.com.
+    /// By default AWS_ENDPOINT_URL_DYNAMODB, else AWS_ENDPOINT_URL.
+    #[arg(long, visible_alias = "endpoint", value_name = "URL")]
+    endpoint_url: Option<String>,
+
+    /// The Region; else AWS_REGION, AWS_DEFAULT_REGION, the one in the URL, or us-east-1.
+    #[arg(long)]
+    region: Option<String>,
+
+    /// The profile of ~/.aws/credentials; by default the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY
+    /// are used. A database on this machine needs neither.
+    #[arg(long)]
+    profile: Option<String>,
+}
+
+impl EndpointArguments {
+    /// A client of the endpoint. The default is for commands that need not be told where the database is.
+    pub fn client(&self, default_url: Option<&str>) -> Result<Client, String> {
+        let url = self.endpoint_url.clone();
+        let url = url.or_else(|| variable(&["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"]));
+        let url = url.or_else(|| default_url.map(str::to_owned));
+        let url = url.ok_or("say where the database is: --endpoint-url http://localhost:8000")?;
+        let address: Address = url.parse().map_err(|error: client::AddressError| error.to_string())?;
+        let region = self.region().or_else(|| address.region().map(str::to_owned));
+        let credentials = match Credentials::find(self.profile.as_deref(), &ProcessEnvironment) {
+            // As with DynamoDB Local: a database on this machine accepts any credentials.
+            Err(client::CredentialsError::Absent) if address.is_loopback() => Credentials::local(),
+            credentials => credentials.map_err(|error| error.to_string())?,
+        };
+        let region = region.unwrap_or_else(|| REGION_DEFAULT.to_owned());
+        Client::new(address, region, credentials).map_err(|error| error.to_string())
+    }
+
+    /// The Region that the user names.
+    pub fn region(&self) -> Option<String> {
+        self.region.clone().or_else(|| variable(&["AWS_REGION", "AWS_DEFAULT_REGION"]))
+    }
+}
+
+pub const REGION_DEFAULT: &str = "us-east-1";
+
+/// The value of the first of these environment variables that is set.
+pub fn variable(names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| ProcessEnvironment.variable(name))
+}
+
+/// An error, and what may help.
+pub fn explained(error: &api::Error) -> String {
+    let help = match error.kind {
+        api::ErrorKind::ServiceUnavailable => ". Is a database running there? `lodestone serve` starts one",
+        api::ErrorKind::UnrecognizedClient
+        | api::ErrorKind::InvalidSignature
+        | api::ErrorKind::AccessDenied => ". Are these the right credentials?",
+        api::ErrorKind::PointInTimeRecoveryUnavailable => {
+            ". Switch it on with: aws dynamodb update-continuous-backups --table-name TABLE \
+             --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"
+        }
+        api::ErrorKind::TableNotFound | api::ErrorKind::ResourceNotFound => {
+            ". `aws dynamodb list-tables` lists the tables of an account and Region"
+        }
+        _ => "",
+    };
+    format!("{}{help}", error.message)
+}
