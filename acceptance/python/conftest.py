@@ -24,10 +24,10 @@ def server(request, tmp_path_factory):
     running.end()
 
 
-def connect(server, kind, **config):
+def connect(server, kind, service="dynamodb", **config):
     """A boto3 client or resource. It tries once, so that a failure is seen and not repeated."""
     return kind(
-        "dynamodb",
+        service,
         endpoint_url=server.endpoint,
         region_name=CREDENTIALS["AWS_DEFAULT_REGION"],
         aws_access_key_id=CREDENTIALS["AWS_ACCESS_KEY_ID"],
@@ -44,6 +44,11 @@ def client(server):
 @pytest.fixture(scope="session")
 def resource(server):
     return connect(server, boto3.resource)
+
+
+@pytest.fixture(scope="session")
+def streams(server):
+    return connect(server, boto3.client, "dynamodbstreams")
 
 
 @pytest.fixture
