@@ -1,17 +1,19 @@
 // The binary under test: started in memory on a port of its own choice, ended with the test file.
 
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { after } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocument } from "@aws-sdk/lib-dynamodb";
 
 const lodestone = {};
 
 // A client that tries once, so that a failure is seen and not repeated.
-export function connect() {
-  return new DynamoDBClient({
+export function connect(Client = DynamoDBClient) {
+  return new Client({
     endpoint: lodestone.endpoint,
     region: "us-east-1",
     credentials: { accessKeyId: "ACCEPTANCE", secretAccessKey: "secret" },
@@ -32,6 +34,17 @@ after(async () => {
   server.kill("SIGTERM");
   await once(server, "exit");
 });
+
+// The first true answer of `look`, within a bound.
+export async function until(look, withinMs = 30_000) {
+  const end = Date.now() + withinMs;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    assert.ok(Date.now() < end, `not done within ${withinMs} ms`);
+    await setTimeout(50);
+  }
+}
 
 let tables = 0;
 
