@@ -70,9 +70,11 @@ impl ConnectionArguments {
         }
         let s3 = places::buckets(self.s3.as_deref())?;
         let storage = Storage::Folder { path: data, durability: Durability::Fsync, cache_bytes: CACHE_BYTES };
+        // The store first: it refuses a folder with other files in it.
+        let store = storage.open(None).await.map_err(|error| about_opening(&error))?;
         let backups = places::backups(self.backups.as_deref(), Some(data)).await?;
         let options = Options { backups: Some(backups), s3, ..Options::default() };
-        let database = Database::open_with(storage, options).await.map_err(|error| about_opening(&error))?;
+        let database = Database::on(store, options).await.map_err(|error| about_opening(&error))?;
         Ok(Connection::Local { database, caller: self.caller() })
     }
 

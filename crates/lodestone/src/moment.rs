@@ -30,7 +30,7 @@ impl Moment {
             return Some(Moment(time));
         }
         let ago = humantime::parse_duration(text).ok()?;
-        now.checked_sub(ago).map(Moment)
+        now.checked_sub(ago).filter(|time| *time >= UNIX_EPOCH).map(Moment)
     }
 }
 

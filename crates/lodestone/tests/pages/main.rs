@@ -1,5 +1,5 @@
-//! `docs/workbench.md`, `docs/code.md`, `docs/migrations.md` and `docs/apply.md`: their commands are run one after
-//! the other in an empty folder, and print what the page shows. A line `…` stands for any lines.
+//! `docs/workbench.md`, `docs/code.md`, `docs/migrations.md`, `docs/apply.md` and `docs/recovery.md`: their commands
+//! are run one after the other in an empty folder, and print what the page shows. A line `…` stands for any lines.
 //!
 //! `UPDATE_PAGE=1 cargo test -p lodestone --test pages` writes what they print now into the pages.
 
@@ -32,6 +32,7 @@ const TOUR: &str = "workbench.md";
 const CODE: &str = "code.md";
 const MIGRATIONS: &str = "migrations.md";
 const APPLY: &str = "apply.md";
+const RECOVERY: &str = "recovery.md";
 
 fn page(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
@@ -145,6 +146,11 @@ fn the_page_on_migrations_prints_what_it_shows() {
 #[test]
 fn the_page_on_code_prints_what_it_shows() {
     check(CODE, "");
+}
+
+#[test]
+fn the_page_on_recovery_prints_what_it_shows() {
+    check(RECOVERY, "");
 }
 
 #[test]
