@@ -43,8 +43,9 @@ pub struct Tail {
     table: String,
 
     /// Where to begin: `now`, `start`, or a time: 2026-11-17T02:00:00Z (UTC), seconds since 1970, 10m ago
-    #[arg(long, value_name = "TIME", default_value = "now")]
-    from: Start,
+    /// [default: now; with --data: start]
+    #[arg(long, value_name = "TIME")]
+    from: Option<Start>,
 
     /// Switch a stream on if the table has none
     #[arg(long)]
@@ -110,8 +111,10 @@ impl Tail {
     }
 
     async fn follow(&self, connection: &Connection) -> Result<(), String> {
-        let arn = self.stream_arn(connection).await?;
-        let mut reader = Reader::open(connection, arn, self.from).await?;
+        let default = if connection.is_exclusive() { Start::Oldest } else { Start::Now };
+        let start = self.from.unwrap_or(default);
+        let arn = self.stream_arn(connection, start).await?;
+        let mut reader = Reader::open(connection, arn, start).await?;
         let is_endless = !self.no_follow && !connection.is_exclusive();
         if is_endless {
             let shards = reader.shards.len();
@@ -147,13 +150,13 @@ impl Tail {
     }
 
     /// The table's stream, which is switched on if that is asked for.
-    async fn stream_arn(&self, connection: &Connection) -> Result<String, String> {
+    async fn stream_arn(&self, connection: &Connection, start: Start) -> Result<String, String> {
         let described = connection.call(DescribeTableInput { table_name: self.table.clone() }).await?;
         let table = match described.table.unwrap_or_default() {
             table if has_stream(&table) => table,
             _ if self.enable => self.switch_on(connection).await?,
             // A stream that was switched off can be read for a day.
-            table if table.latest_stream_arn.is_some() && self.from != Start::Now => table,
+            table if table.latest_stream_arn.is_some() && start != Start::Now => table,
             _ => return Err(self.no_stream()),
         };
         table.latest_stream_arn.ok_or_else(|| self.no_stream())
@@ -201,8 +204,6 @@ struct Reader<'a> {
     start: Start,
     /// The shards that are read now.
     shards: Vec<OpenShard>,
-    /// Every shard that was ever read.
-    known: HashSet<String>,
 }
 
 struct OpenShard {
@@ -221,7 +222,7 @@ struct Round {
 
 impl<'a> Reader<'a> {
     async fn open(connection: &'a Connection, arn: String, start: Start) -> Result<Reader<'a>, String> {
-        let mut reader = Reader { connection, arn, start, shards: Vec::new(), known: HashSet::new() };
+        let mut reader = Reader { connection, arn, start, shards: Vec::new() };
         let listed = reader.list().await?;
         for shard in first_shards(&listed, start) {
             let kind = match start {
@@ -231,8 +232,6 @@ impl<'a> Reader<'a> {
             };
             reader.begin(shard, kind).await?;
         }
-        // With `now`, those that are closed have nothing to be read.
-        reader.known.extend(listed.iter().filter(|shard| start == Start::Now && is_closed(shard)).map(id));
         Ok(reader)
     }
 
@@ -258,7 +257,6 @@ impl<'a> Reader<'a> {
     async fn begin(&mut self, shard: &Shard, kind: ShardIteratorType) -> Result<(), String> {
         let id = id(shard);
         let iterator = self.iterator(&id, kind, None).await?;
-        self.known.insert(id.clone());
         self.shards.push(OpenShard { id, iterator, last: None });
         Ok(())
     }
@@ -331,7 +329,7 @@ impl<'a> Reader<'a> {
         };
         for shard in self.list().await? {
             let is_child = shard.parent_shard_id.as_ref().is_some_and(|parent| parents.contains(parent));
-            if is_child && !self.known.contains(&id(&shard)) {
+            if is_child {
                 self.begin(&shard, kind).await?;
             }
         }
