@@ -229,47 +229,36 @@ impl Driver {
             let is_stopping = *stop.borrow();
             // Asked for before reading, so that no record falls between the two.
             let mut changed = self.outside.streams.changed(&self.mapping.stream_arn);
-            let mut fault = None;
             if is_stopping {
                 poller.stop();
-            } else if let Err(error) = self.read(&mut reader, &mut poller).await {
-                fault = Some(error);
             }
+            let read = self.read(&mut reader, &mut poller).await;
             let now_ms = environment.now_ms();
             let step = poller.step(now_ms);
             self.report(step.failures).await;
             unstored = poller.take_position().or(unstored);
-            if let Some(position) = &unstored {
-                match self.store(&reader.shard_id, position).await {
-                    Ok(()) => unstored = None,
-                    Err(error) => fault = Some(error.into()),
-                }
-            }
+            let stored = self.store(&reader.shard_id, &mut unstored).await;
             self.publish(&mut poller);
             calls.extend(step.invocations.into_iter().map(|invocation| self.call(invocation)));
+
+            let fault = read.and(stored).err();
             let is_gone = fault.as_ref().is_some_and(Fault::is_shard_gone);
-            if let Some(fault) = &fault {
-                self.note_fault(fault);
-            }
-            if is_gone && calls.is_empty() {
-                // The next look at the stream comes no sooner.
-                environment.sleep(FAULT_PAUSE).await;
-            }
+            fault.iter().for_each(|fault| self.note_fault(fault));
             let is_finished = poller.is_finished() && unstored.is_none();
             if is_finished || ((is_stopping || is_gone) && calls.is_empty()) {
+                // A shard that is gone is looked for no sooner than after a pause.
+                environment.sleep(if is_gone { FAULT_PAUSE } else { Duration::ZERO }).await;
                 return reader.shard_id;
             }
-            let is_reading = fault.is_none() && !is_stopping && poller.has_room();
+            let is_reading = fault.is_none() && poller.has_room();
             let pause = if fault.is_some() { FAULT_PAUSE } else { POLL_INTERVAL };
-            let pause = step
-                .wake_at_ms
-                .map_or(pause, |time| pause.min(Duration::from_millis(time.saturating_sub(now_ms))));
+            let until_wake = step.wake_at_ms.map(|time| Duration::from_millis(time.saturating_sub(now_ms)));
             tokio::select! {
                 Some((lane, outcome)) = calls.next(), if !calls.is_empty() => {
                     poller.finish(lane, &outcome, environment.now_ms());
                 }
                 () = &mut changed, if is_reading => {}
-                () = environment.sleep(pause) => {}
+                () = environment.sleep(until_wake.map_or(pause, |time| time.min(pause))) => {}
                 _ = stop.wait_for(|stop| *stop), if !is_stopping => {}
             }
         }
@@ -414,9 +403,13 @@ impl Driver {
         false
     }
 
-    async fn store(&self, shard_id: &str, position: &Position) -> Result<(), RowsError> {
-        let row = serde_json::to_vec(position).map_err(|error| RowsError(error.to_string()))?;
-        self.outside.rows.put(&position_row(&self.mapping.uuid, shard_id), row).await
+    /// Stores a position that is not stored yet. It stays there if that fails.
+    async fn store(&self, shard_id: &str, unstored: &mut Option<Position>) -> Result<(), Fault> {
+        let Some(position) = unstored.as_ref() else { return Ok(()) };
+        let row = serde_json::to_vec(position).map_err(|error| Fault::Unreadable(error.to_string()))?;
+        self.outside.rows.put(&position_row(&self.mapping.uuid, shard_id), row).await?;
+        *unstored = None;
+        Ok(())
     }
 
     fn publish(&self, poller: &mut Poller) {

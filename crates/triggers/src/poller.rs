@@ -143,7 +143,8 @@ impl Poller {
     /// Whether more records may be read.
     pub fn has_room(&self) -> bool {
         let records_max = self.delivery.batch_size * self.lanes.len() + BUFFERED_RECORDS_MORE;
-        !self.is_closed && self.order.records.len() < records_max && self.buffered_bytes < BUFFERED_BYTES_MAX
+        let is_full = self.order.records.len() >= records_max || self.buffered_bytes >= BUFFERED_BYTES_MAX;
+        !self.is_closed && !self.is_stopped && !is_full
     }
 
     /// Takes the next records of the shard, in order.
@@ -167,7 +168,7 @@ impl Poller {
         self.is_closed = true;
     }
 
-    /// Starts no more calls. Outcomes of calls under way are still taken.
+    /// Starts no more calls and takes no more records. Outcomes of calls under way are still taken.
     pub fn stop(&mut self) {
         self.is_stopped = true;
     }
