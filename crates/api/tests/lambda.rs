@@ -138,6 +138,8 @@ fn a_function_is_named_in_five_ways() {
         let name = FunctionName::parse(text).unwrap_or_else(|| panic!("{text}"));
         assert_eq!((name.name, name.qualifier), ("f", Some(qualifier)), "{text}");
     }
+    let local = FunctionName::parse("arn:aws:lambda:local:account:function:f").expect("an ARN");
+    assert_eq!((local.region, local.account, local.name), (Some("local"), Some("account"), "f"));
     for text in ["", "a b", "f:", "f:a:b", "arn:aws:s3:::bucket", "f:$OLDEST", "arn:aws:lambda"] {
         assert_eq!(FunctionName::parse(text), None, "{text}");
     }

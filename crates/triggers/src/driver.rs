@@ -267,6 +267,7 @@ impl Driver {
     /// Reads until the poller has no room or there is nothing new.
     async fn read(&self, reader: &mut Reader, poller: &mut Poller) -> Result<(), Fault> {
         while poller.has_room() {
+            let is_new = reader.iterator.is_none();
             let iterator = match reader.iterator.take() {
                 Some(iterator) => iterator,
                 None => match self.iterator(reader).await {
@@ -278,8 +279,8 @@ impl Driver {
             let input = GetRecordsInput { shard_iterator: iterator, limit: None };
             let output = match self.outside.streams.get_records(&self.mapping.namespace, input).await {
                 Ok(output) => output,
-                // A new iterator goes on from the last record, at the next look.
-                Err(error) if error.kind == ErrorKind::ExpiredIterator => return Ok(()),
+                // After a long stall. A new iterator goes on from the last record.
+                Err(error) if error.kind == ErrorKind::ExpiredIterator && !is_new => continue,
                 Err(error) if self.skips_trimmed(reader, &error) => continue,
                 Err(error) => return Err(error.into()),
             };

@@ -209,6 +209,20 @@ async fn a_position_that_was_trimmed_goes_on_from_the_oldest_record() {
 }
 
 #[tokio::test]
+async fn an_iterator_that_expired_is_made_again_after_the_last_record() {
+    let database = Database::new();
+    let (address, mut calls) = host::serve(|_| host::ok("null")).await;
+    let triggers = database.open(&[&format!("f=http://{address}")], Destinations::default()).await;
+    database.streams.write("shard-1", "a");
+    create(&triggers, json!({})).await;
+    assert_eq!(received(&mut calls, 1).await, [1]);
+    database.streams.expire_iterators();
+    database.streams.write("shard-1", "a");
+    assert_eq!(received(&mut calls, 1).await, [2]);
+    triggers.close().await;
+}
+
+#[tokio::test]
 async fn children_are_read_when_their_parents_are_delivered() {
     let database = Database::new();
     let is_failing = Arc::new(AtomicBool::new(true));

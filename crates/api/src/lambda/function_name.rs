@@ -22,14 +22,17 @@ pub(super) const PATTERN: &str = "(arn:(aws[a-zA-Z-]*)?:lambda:)?((eusc-)?[a-z]{
 impl<'a> FunctionName<'a> {
     /// Parses `name`, `name:alias`, `account:function:name` or `arn:aws:lambda:region:account:function:name`.
     pub fn parse(text: &'a str) -> Option<FunctionName<'a>> {
-        let mut parts: Vec<&str> = text.split(':').collect();
-        if parts.first() == Some(&"arn") {
-            let is_lambda = parts.len() > 3 && parts[1].starts_with("aws") && parts[2] == "lambda";
-            is_lambda.then(|| parts.drain(..3))?;
+        let (arn, mut parts) = match text.strip_prefix("arn:") {
+            Some(arn) => (true, arn.split(':').peekable()),
+            None => (false, text.split(':').peekable()),
+        };
+        if arn {
+            parts.next_if(|partition| partition.starts_with("aws"))?;
+            parts.next_if_eq(&"lambda")?;
         }
-        let mut parts = parts.into_iter().peekable();
-        let region = parts.next_if(|part| is_region(part));
-        let account = parts.next_if(|part| is_account(part));
+        // An ARN has every part. Its account need not have twelve digits here.
+        let region = parts.next_if(|part| arn || is_region(part));
+        let account = parts.next_if(|part| arn || is_account(part));
         parts.next_if_eq(&"function");
         let name = parts.next().filter(|name| is_word(name, "-_."))?;
         let qualifier = parts.next();

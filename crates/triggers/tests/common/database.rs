@@ -27,6 +27,9 @@ const PAGE_SHARDS: usize = 2;
 pub struct MemoryStreams {
     shards: Mutex<BTreeMap<String, MemoryShard>>,
     last_number: AtomicU64,
+    /// Iterators that were made before this one have expired.
+    first_iterator: AtomicU64,
+    last_iterator: AtomicU64,
     changes: watch::Sender<u64>,
     clock: Arc<Clock>,
 }
@@ -44,7 +47,14 @@ impl MemoryStreams {
     pub fn new(clock: Arc<Clock>) -> MemoryStreams {
         let shards = BTreeMap::from([("shard-1".to_owned(), MemoryShard::default())]);
         let (changes, _) = watch::channel(0);
-        MemoryStreams { shards: Mutex::new(shards), last_number: AtomicU64::new(0), changes, clock }
+        MemoryStreams {
+            shards: Mutex::new(shards),
+            last_number: AtomicU64::new(0),
+            first_iterator: AtomicU64::new(0),
+            last_iterator: AtomicU64::new(0),
+            changes,
+            clock,
+        }
     }
 
     /// Writes a record and returns its number.
@@ -62,6 +72,16 @@ impl MemoryStreams {
         self.shards.lock().get_mut(shard).expect("a shard").records.push(record);
         self.changes.send_modify(|count| *count += 1);
         number
+    }
+
+    /// Makes every iterator expire.
+    pub fn expire_iterators(&self) {
+        self.first_iterator.store(self.last_iterator.load(Ordering::SeqCst) + 1, Ordering::SeqCst);
+    }
+
+    fn iterator(&self, shard_id: &str, index: usize) -> String {
+        let number = self.last_iterator.fetch_add(1, Ordering::SeqCst) + 1;
+        format!("{shard_id}@{index}@{number}")
     }
 
     /// Removes the records of a shard up to this one.
@@ -144,7 +164,7 @@ impl Streams for MemoryStreams {
             }
         };
         let index = shard.records.iter().take_while(|record| is_before(record)).count();
-        Ok(GetShardIteratorOutput { shard_iterator: Some(format!("{}@{index}", input.shard_id)) })
+        Ok(GetShardIteratorOutput { shard_iterator: Some(self.iterator(&input.shard_id, index)) })
     }
 
     async fn get_records(
@@ -152,8 +172,13 @@ impl Streams for MemoryStreams {
         _namespace: &Namespace,
         input: GetRecordsInput,
     ) -> Result<GetRecordsOutput, Error> {
-        let (id, index) = input.shard_iterator.split_once('@').ok_or_else(Error::iterator_invalid)?;
+        let parts: Vec<&str> = input.shard_iterator.split('@').collect();
+        let [id, index, number] = parts[..] else { return Err(Error::iterator_invalid()) };
         let index: usize = index.parse().map_err(|_| Error::iterator_invalid())?;
+        let number: u64 = number.parse().map_err(|_| Error::iterator_invalid())?;
+        if number < self.first_iterator.load(Ordering::SeqCst) {
+            return Err(Error::iterator_expired());
+        }
         let shards = self.shards.lock();
         let shard = shards.get(id).ok_or_else(Error::shard_not_found)?;
         let records: Vec<Record> = shard.records.iter().skip(index).take(PAGE_RECORDS).cloned().collect();
@@ -161,7 +186,7 @@ impl Streams for MemoryStreams {
         let is_end = shard.is_closed && next == shard.records.len();
         Ok(GetRecordsOutput {
             records: Some(records),
-            next_shard_iterator: (!is_end).then(|| format!("{id}@{next}")),
+            next_shard_iterator: (!is_end).then(|| self.iterator(id, next)),
         })
     }
 
