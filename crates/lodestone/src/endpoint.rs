@@ -6,7 +6,8 @@ use client::{Address, Client, Credentials, Environment, ProcessEnvironment};
 #[derive(Args)]
 pub struct EndpointArguments {
     /// The URL of the database: http://localhost:8000, https://dynamodb.eu-west-1.amazonaws.com.
-    /// By default AWS_ENDPOINT_URL_DYNAMODB, else AWS_ENDPOINT_URL.
+    /// By default AWS_ENDPOINT_URL_DYNAMODB, else AWS_ENDPOINT_URL, else (not for `lodestone model`)
+    /// http://127.0.0.1:8000.
     #[arg(long, visible_alias = "endpoint", value_name = "URL")]
     endpoint_url: Option<String>,
 
