@@ -40,7 +40,7 @@ pub struct ConnectionArguments {
 
 /// An open connection.
 pub enum Connection {
-    Remote(Client),
+    Remote(Box<Client>),
     Local { database: Database, caller: Caller },
 }
 
@@ -59,7 +59,9 @@ impl ConnectionArguments {
 
     async fn open(&self) -> Result<Connection, String> {
         match &self.data {
-            None => self.endpoint.client(Some(URL_DEFAULT)).map(Connection::Remote),
+            None => {
+                self.endpoint.client(Some(URL_DEFAULT)).map(|client| Connection::Remote(Box::new(client)))
+            }
             Some(data) => self.open_folder(data).await,
         }
     }
