@@ -1,4 +1,4 @@
-//! `lodestone checkpoint`: an instant physical copy of the whole data folder.
+//! `lodestone checkpoint`: an instant physical copy of all tables of a data folder.
 //!
 //! A running server takes it itself: the command asks for it at `POST /lodestone/checkpoint` with
 //! `{"folder": "/absolute/path"}`, which only programs on the server's machine may do.
@@ -27,7 +27,8 @@ const TIMEOUT: Duration = Duration::from_secs(3600);
 ///
 /// The copy is a data folder like any other and holds every write that was acknowledged before. On the same file
 /// system it shares files that never change, so it takes a moment and hardly any room; to another one they are
-/// copied. A copy that shares files with the original does not protect from a broken disk: copy it on.
+/// copied. A copy that shares files with the original does not protect from a broken disk: copy it on. Backups that
+/// lie in the data folder are files of their own and are not copied.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lodestone checkpoint --to /srv/copy --endpoint-url http://127.0.0.1:8000   of the folder that a server uses
