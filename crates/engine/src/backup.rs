@@ -171,14 +171,13 @@ impl Core {
         from_us: u64,
     ) -> Result<Option<Arc<LiveTable>>, StoreError> {
         let (target, shards) = (target.to_owned(), self.options.stream_shards);
-        let now_us = self.clock.now_us(&*self.environment);
-        let hold = move |table: &Table, unused| {
+        let hold = move |table: &Table, unused, now_us| {
             let mut table = table.clone();
             table.copies.push(Copying { target: target.clone(), from_us });
             table.settle_log(shards, unused, now_us);
             Ok::<_, std::convert::Infallible>(table)
         };
-        let held = self.catalog.replace(&table.namespace, &table.name, hold).await?;
+        let held = self.change_between_writes(table, hold).await?;
         Ok(held.and_then(Result::ok))
     }
 }

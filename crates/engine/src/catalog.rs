@@ -166,6 +166,15 @@ impl Catalog {
         self.tables.read().values().flat_map(BTreeMap::values).cloned().collect()
     }
 
+    /// The time of the last change of a table that was recorded.
+    pub async fn last_change_us(&self, table: &Table) -> Result<u64, StoreError> {
+        let mut last_us = 0;
+        for log in table.log.logs() {
+            last_us = last_us.max(self.store.log_end(log).await?.time_us());
+        }
+        Ok(last_us)
+    }
+
     /// The streams that take no more records and can still be read.
     pub fn past_streams(&self) -> Vec<Arc<PastStream>> {
         self.past_streams.read().clone()

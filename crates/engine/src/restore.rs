@@ -209,13 +209,12 @@ pub async fn finish(core: &Core, target: &LiveTable) -> Result<(), StoreError> {
 /// The source need not keep its log for this copy any more.
 pub async fn release(core: &Core, source: &LiveTable, target: &str) -> Result<(), StoreError> {
     let (target, shards) = (target.to_owned(), core.options.stream_shards);
-    let now_us = core.clock.now_us(&*core.environment);
-    let released = move |table: &Table, unused| {
+    let released = move |table: &Table, unused, now_us| {
         let mut table = table.clone();
         table.copies.retain(|copy| copy.target != target);
         table.settle_log(shards, unused, now_us);
         Ok::<_, ()>(table)
     };
-    core.catalog.replace(&source.namespace, &source.name, released).await?;
+    core.change_between_writes(source, released).await?;
     Ok(())
 }

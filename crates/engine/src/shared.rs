@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use store::{Store, StoreError};
+use store::{Space, Store, StoreError};
 
 use crate::background::Background;
 use crate::catalog::{Catalog, LiveTable};
 use crate::change::ChangeClock;
+use crate::table::Table;
 use crate::transaction::Transactions;
 use crate::{Environment, Options};
 
@@ -31,9 +32,7 @@ impl Core {
     /// Makes the clock pass every record that is stored.
     pub(crate) async fn start_clock(&self) -> Result<(), StoreError> {
         for table in self.catalog.all() {
-            for log in table.log.logs() {
-                self.clock.pass(self.store.log_end(log).await?.time_us());
-            }
+            self.clock.pass(self.catalog.last_change_us(&table).await?);
         }
         Ok(())
     }
@@ -41,12 +40,27 @@ impl Core {
     /// A time that divides the changes of a table: all records up to it can be read, and all later ones have
     /// a greater time.
     pub(crate) async fn cut(&self, table: &LiveTable) -> Result<u64, StoreError> {
-        let mut time_us = self.clock.now_us(&*self.environment);
-        for log in table.log.logs() {
-            time_us = time_us.max(self.store.log_end(log).await?.time_us());
-        }
+        let time_us = self.clock.now_us(&*self.environment).max(self.catalog.last_change_us(table).await?);
         self.clock.pass(time_us);
         table.wait_for_writes().await;
         Ok(time_us)
+    }
+
+    /// Changes a table while no write to it is under way. The change is given a time that divides the table's
+    /// records: all that are there are at or before it, and all later ones are after it. So a shard that is
+    /// closed at that time has exactly the records that its readers could see.
+    pub(crate) async fn change_between_writes<E: Send + 'static>(
+        &self,
+        table: &LiveTable,
+        change: impl Fn(&Table, Space, u64) -> Result<Table, E> + Send + Sync + 'static,
+    ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
+        let _between_writes = table.gate.clone().write_owned().await;
+        let mut time_us = self.clock.now_us(&*self.environment);
+        if let Some(table) = self.catalog.successor(table) {
+            time_us = time_us.max(self.catalog.last_change_us(&table).await?);
+        }
+        self.clock.pass(time_us);
+        let change = move |table: &Table, unused| change(table, unused, time_us);
+        self.catalog.replace(&table.namespace, &table.name, change).await
     }
 }

@@ -85,7 +85,10 @@ impl StateChange {
     async fn drop_table(&self) -> Result<(), StoreError> {
         let id = self.table.id.clone();
         let is_expected = move |table: &Table| table.id == id && table.state == TableState::Deleting;
-        let now_us = self.clock.now_us(&*self.environment);
+        // The last records of a stream can be read for another day: those of writes under way, too.
+        self.table.wait_for_writes().await;
+        let now_us =
+            self.clock.now_us(&*self.environment).max(self.catalog.last_change_us(&self.table).await?);
         let dropped =
             self.catalog.remove(&self.table.namespace, &self.table.name, now_us, is_expected).await?;
         if let Some(dropped) = dropped {

@@ -66,6 +66,7 @@ error_kinds! {
     TableNotFound = Service "TableNotFoundException",
     TableAlreadyExists = Service "TableAlreadyExistsException",
     TableInUse = Service "TableInUseException",
+    ContinuousBackupsUnavailable = Service "ContinuousBackupsUnavailableException",
     BackupNotFound = Service "BackupNotFoundException",
     BackupInUse = Service "BackupInUseException",
     PointInTimeRecoveryUnavailable = Service "PointInTimeRecoveryUnavailableException",

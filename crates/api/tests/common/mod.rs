@@ -72,6 +72,52 @@ pub const BODIES: &[(&str, &str)] = &[
     ("DescribeTimeToLive", r#"{"TableName": "app-main"}"#),
     ("DescribeContinuousBackups", r#"{"TableName": "app-main"}"#),
     (
+        "UpdateContinuousBackups",
+        r#"{"TableName": "app-main", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true, "RecoveryPeriodInDays": 7}}"#,
+    ),
+    (
+        "RestoreTableToPointInTime",
+        r#"{"SourceTableName": "app-main", "TargetTableName": "app-restored", "RestoreDateTime": 1800000000.5, "BillingModeOverride": "PAY_PER_REQUEST", "GlobalSecondaryIndexOverride": []}"#,
+    ),
+    ("CreateBackup", r#"{"TableName": "app-main", "BackupName": "before-release"}"#),
+    (
+        "DescribeBackup",
+        r#"{"BackupArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main/backup/01489602797149-73d8d5bc"}"#,
+    ),
+    (
+        "ListBackups",
+        r#"{"TableName": "app-main", "BackupType": "ALL", "Limit": 5, "TimeRangeLowerBound": 1800000000}"#,
+    ),
+    (
+        "DeleteBackup",
+        r#"{"BackupArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main/backup/01489602797149-73d8d5bc"}"#,
+    ),
+    (
+        "RestoreTableFromBackup",
+        r#"{"BackupArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main/backup/01489602797149-73d8d5bc", "TargetTableName": "app-restored", "BillingModeOverride": "PROVISIONED", "ProvisionedThroughputOverride": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5}}"#,
+    ),
+    (
+        "ExportTableToPointInTime",
+        r#"{"TableArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main", "S3Bucket": "exports", "S3Prefix": "daily", "ExportFormat": "ION", "ExportType": "INCREMENTAL_EXPORT", "IncrementalExportSpecification": {"ExportFromTime": 1800000000, "ExportToTime": 1800003600, "ExportViewType": "NEW_IMAGE"}, "FilterSpecification": {"FilterExpression": "total > :t", "ExpressionAttributeValues": {":t": {"N": "5"}}}}"#,
+    ),
+    (
+        "DescribeExport",
+        r#"{"ExportArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main/export/01489602797149-73d8d5bc"}"#,
+    ),
+    (
+        "ListExports",
+        r#"{"TableArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main", "MaxResults": 5}"#,
+    ),
+    (
+        "ImportTable",
+        r#"{"S3BucketSource": {"S3Bucket": "imports", "S3KeyPrefix": "in/"}, "InputFormat": "CSV", "InputFormatOptions": {"Csv": {"Delimiter": ";", "HeaderList": ["PK", "total"]}}, "InputCompressionType": "GZIP", "TableCreationParameters": {"TableName": "app-imported", "AttributeDefinitions": [{"AttributeName": "PK", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}}"#,
+    ),
+    (
+        "DescribeImport",
+        r#"{"ImportArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main/import/01489602797149-73d8d5bc"}"#,
+    ),
+    ("ListImports", r#"{"PageSize": 5}"#),
+    (
         "PutResourcePolicy",
         r#"{"ResourceArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main", "Policy": "{\"Statement\": []}", "ExpectedRevisionId": "NO_POLICY", "ConfirmRemoveSelfResourceAccess": false}"#,
     ),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::streams::limits::RECORD_LIFETIME;
-use store::{Log, LogPosition, StoreError};
+use store::{Log, LogPosition, Space, StoreError};
 
 use crate::background::Job;
 use crate::catalog::LiveTable;
@@ -58,19 +58,13 @@ impl Trimming {
         if !needs_care(table, now_us, self.core.options.stream_shards) {
             return Ok(());
         }
-        let (clock, environment, wanted) =
-            (self.core.clock.clone(), self.core.environment.clone(), self.core.options.stream_shards);
-        let care = move |table: &Table, unused: store::Space| {
+        let wanted = self.core.options.stream_shards;
+        let care = move |table: &Table, unused: Space, now_us: u64| {
             let mut table = table.clone();
-            let now_us = clock.now_us(&*environment);
             take_care(&mut table, unused.0, now_us, wanted);
-            clock.pass(now_us);
             Ok::<_, std::convert::Infallible>(table)
         };
-        let changed = self.core.catalog.replace(&table.namespace, &table.name, care).await?;
-        if let Some(Ok(table)) = changed {
-            table.wait_for_writes().await;
-        }
+        self.core.change_between_writes(table, care).await?;
         Ok(())
     }
 

@@ -27,25 +27,17 @@ pub async fn run(
         ));
     }
     let days = specification.recovery_period_in_days.map_or(DAYS_DEFAULT, |days| days as u32);
-    let was_logged = table.log.is_open();
-    let (clock, environment, shards) =
-        (engine.clock.clone(), engine.environment.clone(), engine.options.stream_shards);
-    let update = move |table: &mut Table, unused: Space| {
-        let now_us = clock.now_us(&*environment);
+    let shards = engine.options.stream_shards;
+    // Between writes: each of them is recorded from here on, or was before the window.
+    let update = move |table: &Table, unused: Space, now_us: u64| {
+        table.check_active()?;
+        let mut table = table.clone();
         let since_us = table.recovery.map_or(now_us, |recovery| recovery.since_us);
         table.recovery = enabled.then_some(Recovery { since_us, days });
         table.settle_log(shards, unused, now_us);
-        Ok(())
+        Ok::<_, Error>(table)
     };
-    let mut table = engine.change_table(&table, update).await?.ok_or_else(not_found)?;
-    if enabled && !was_logged {
-        // Writes that do not record their change may be under way: the window begins behind them.
-        let since_us = engine.cut(&table).await.map_err(fault::of_store)?;
-        let begin = move |table: &mut Table, _| {
-            table.recovery = table.recovery.map(|recovery| Recovery { since_us, ..recovery });
-            Ok(())
-        };
-        table = engine.change_table(&table, begin).await?.ok_or_else(not_found)?;
-    }
+    let changed = engine.change_between_writes(&table, update).await.map_err(fault::of_store)?;
+    let table = changed.ok_or_else(not_found)??;
     Ok(UpdateContinuousBackupsOutput { continuous_backups_description: Some(description(engine, &table)) })
 }

@@ -25,31 +25,30 @@ pub async fn run(
     unserved::check_update_table(&input)?;
     let (now, state) = (engine.environment.now_ms(), engine.passing_state(TableState::Updating));
     let begun = input.global_secondary_index_updates.iter().flatten().find_map(begun).map(str::to_owned);
-    let (clock, environment, shards) =
-        (engine.clock.clone(), engine.environment.clone(), engine.options.stream_shards);
+    let shards = engine.options.stream_shards;
     let created_ms = engine.new_stream_ms(&table.namespace, &table.name);
     let switches_stream = input.stream_specification.is_some();
-    let change = move |table: &Table, space| {
+    let change = move |table: &Table, space: Space, now_us: u64| {
         table.check_active()?;
         let mut table = changed(table, &input, space, now)?;
         if let Some(specification) = &input.stream_specification {
-            let now_us = clock.now_us(&*environment);
-            let moment =
-                Moment { created_ms, now_us, shards, unused: Space(table.numbers_end().max(space.0)) };
+            let unused = Space(table.numbers_end().max(space.0));
+            let moment = Moment { created_ms, now_us, shards, unused };
             stream_specification::update(&mut table, specification, &moment)?;
-            clock.pass(now_us);
         }
         table.state = state;
         Ok::<_, Error>(table)
     };
-    let changed = engine.catalog.replace(&table.namespace, &table.name, change).await;
+    let changed = match switches_stream {
+        true => engine.change_between_writes(&table, change).await,
+        false => {
+            let change = move |table: &Table, space| change(table, space, 0);
+            engine.catalog.replace(&table.namespace, &table.name, change).await
+        }
+    };
     let table = changed.map_err(fault::of_store)?.ok_or(not_found)??;
     if let Some(index) = begun.and_then(|name| table.index(&name)) {
         engine.start_index_change(&table, index);
-    }
-    if switches_stream {
-        // Writes that do not know of the change have ended when it is answered.
-        table.wait_for_writes().await;
     }
     engine.leave_state(&table).await;
     Ok(UpdateTableOutput { table_description: Some(description(&table, TableStatus::Updating)) })
