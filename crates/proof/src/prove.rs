@@ -27,7 +27,7 @@ const LOWER_LIMIT: u64 = 2;
 
 /// Proves every pattern of the model in memory, or shows why not. The same model gives the same certificate.
 pub fn prove(model: &Model) -> Certificate {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let proof = async {
         let database = Database::open(model).await.map_err(Fault::from);
         certify(model, database.as_ref().map_err(Fault::clone), |_| ()).await
