@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use store::{Space, Store, StoreError};
+use bytes::Bytes;
+use store::{Space, Store, StoreError, WriteSet};
 
 use crate::background::Background;
 use crate::catalog::{Catalog, LiveTable};
 use crate::change::ChangeClock;
 use crate::table::Table;
 use crate::transaction::Transactions;
-use crate::{Environment, Options};
+use crate::{Environment, Options, space};
 
 /// All that a write needs.
 pub struct Core {
@@ -29,10 +30,11 @@ impl Core {
         self.background.check()
     }
 
-    /// Makes the clock pass every record that is stored.
+    /// Makes the clock pass every record that is stored, and every time at which a shard was opened or closed.
     pub(crate) async fn start_clock(&self) -> Result<(), StoreError> {
         for table in self.catalog.all() {
             self.clock.pass(self.catalog.last_change_us(&table).await?);
+            self.clock.pass(table.log.last_time_us());
         }
         Ok(())
     }
@@ -43,7 +45,17 @@ impl Core {
         let time_us = self.clock.now_us(&*self.environment).max(self.catalog.last_change_us(table).await?);
         self.clock.pass(time_us);
         table.wait_for_writes().await;
+        self.settle().await?;
         Ok(time_us)
+    }
+
+    /// Waits until all that was committed can be read. The write of a request that was cut off holds no gate
+    /// any more, but its commit may still be under way; this one comes behind it.
+    async fn settle(&self) -> Result<(), StoreError> {
+        let key = space::barrier_key();
+        let mut decide =
+            |_: &[Option<Bytes>]| WriteSet { puts: vec![(key.clone(), Bytes::new())], ..WriteSet::default() };
+        self.store.update(std::slice::from_ref(&key), &mut decide).await
     }
 
     /// Changes a table while no write to it is under way. The change is given a time that divides the table's
@@ -55,6 +67,7 @@ impl Core {
         change: impl Fn(&Table, Space, u64) -> Result<Table, E> + Send + Sync + 'static,
     ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
         let _between_writes = table.gate.clone().write_owned().await;
+        self.settle().await?;
         let mut time_us = self.clock.now_us(&*self.environment);
         if let Some(table) = self.catalog.successor(table) {
             time_us = time_us.max(self.catalog.last_change_us(&table).await?);

@@ -5,7 +5,7 @@
 //! | 0 | the catalog: one row for each table, in the partition of its namespace |
 //! | 1 | `next`: the number of the next unused space; `drop:N`: space N is to be cleared; `progress:N`: how far the back-fill of the index in space N has come; `size:N`: the size of space N, only while the database is closed; `drop-log:N`: the records of log N are to be removed |
 //! | 2–4 | client request tokens, one space for each generation |
-//! | 5 | the engine itself: `format`, the version of all of this |
+//! | 5 | the engine itself: `format`, the version of all of this; `barrier`, written to wait for earlier commits |
 //! | 6 | streams that take no more records |
 //! | 7 | backups, exports and imports |
 //! | 8 | what services beside the engine keep, by name |
@@ -38,6 +38,11 @@ pub const FIRST_OF_TABLES: Space = Space(16);
 /// The row that holds the format's version.
 pub fn format_key() -> Key {
     key(ENGINE, "format")
+}
+
+/// A row without meaning. Its commit comes behind all earlier ones.
+pub fn barrier_key() -> Key {
+    key(ENGINE, "barrier")
 }
 
 /// The row of a table in the catalog.

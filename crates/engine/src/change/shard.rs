@@ -68,6 +68,12 @@ impl ChangeLog {
         self.logs.iter().copied().max()
     }
 
+    /// The last time that its shards know of: later records belong to the open ones.
+    pub fn last_time_us(&self) -> u64 {
+        let times = self.shards.iter().map(|shard| shard.closed_us.unwrap_or(shard.opened_us - 1));
+        times.max().unwrap_or(0)
+    }
+
     /// Whether changes are recorded.
     pub fn is_open(&self) -> bool {
         self.shards.last().is_some_and(Shard::is_open)

@@ -26,6 +26,8 @@ pub async fn run(
     let new = NewTable { state, ..new_table(&input, now)? };
     let view = stream_specification::of_new_table(input.stream_specification.as_ref())?;
     let (now_us, shards) = (engine.clock.now_us(&*engine.environment), engine.options.stream_shards);
+    // Every write to the new table is later than the beginning of its stream.
+    engine.clock.pass(now_us);
     let created_ms = engine.new_stream_ms(&caller.namespace, &name);
     let make = move |space| {
         let mut table = Table::new(namespace.clone(), new.clone(), space, id.clone(), now);
