@@ -10,7 +10,7 @@ use proof::{Answer, Endpoint};
 use serde_json::Value;
 
 /// Operations that change nothing. Every operation that is not listed counts as a write.
-const READS: [&str; 24] = [
+const READS: [&str; 25] = [
     "BatchGetItem",
     "DescribeBackup",
     "DescribeContinuousBackups",
@@ -30,6 +30,7 @@ const READS: [&str; 24] = [
     "ListBackups",
     "ListExports",
     "ListGlobalTables",
+    "ListImports",
     "ListTables",
     "ListTagsOfResource",
     "Query",
