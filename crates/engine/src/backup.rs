@@ -147,6 +147,17 @@ impl Core {
         })
     }
 
+    /// The bucket of an export or import.
+    pub(crate) async fn bucket(&self, name: &str) -> Result<Bucket, PlaceError> {
+        match &self.options.s3 {
+            Some(buckets) => buckets.bucket(name).await,
+            None => {
+                let bucket = format!("{name}. The server has no buckets: start it with --s3");
+                Err(PlaceError::NoSuchBucket { bucket })
+            }
+        }
+    }
+
     /// Random names for data files.
     pub(crate) fn file_names(&self) -> FileNames {
         let environment = self.environment.clone();

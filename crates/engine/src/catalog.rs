@@ -357,8 +357,8 @@ impl Catalog {
         self.background.carry_through("removal of a table", name, remove).await?
     }
 
-    /// A space that no table has. It is on record as one to be cleared, so that it is empty again after a
-    /// restart; whoever takes it clears it at the end.
+    /// A new, empty space for a job's own rows. The catalog notes at once that it is to be cleared, so a
+    /// restart clears it; a job that ends clears it itself.
     pub async fn scratch_space(&self) -> Result<Space, StoreError> {
         let _changing = self.changing.lock().await;
         let key = space::next_key();

@@ -6,8 +6,8 @@
 //! their deletion is recorded; the decision looks at the item again, so an item that was given more time
 //! stays.
 //!
-//! A row lies at (bucket, time, key of the item). There are 16 buckets, by the hash of the partition key, so
-//! that a distributed store can place them on different nodes.
+//! The key of such a row is: bucket, time, key of the item. The hash of the item's partition key decides which of 16
+//! buckets it is, so that a distributed store can spread the rows over its nodes.
 
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;

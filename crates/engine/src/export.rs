@@ -166,7 +166,7 @@ impl Job for ExportTable {
         let ExportRecord { namespace, arn, table, table_id, .. } = &self.record;
         let source = self.core.catalog.find(namespace, table).filter(|found| found.id == *table_id);
         let Some(source) = source else { return self.fail("TableNotFound", "The table was deleted").await };
-        let written = match self.bucket().await {
+        let written = match self.core.bucket(&self.request.s3_bucket).await {
             Ok(bucket) => self.write(&source, bucket).await?,
             Err(error) => Err(error),
         };
@@ -174,12 +174,7 @@ impl Job for ExportTable {
         match written {
             Ok((completed, size_bytes)) => self.complete(completed, size_bytes).await,
             Err(error @ PlaceError::NoSuchBucket { .. }) => {
-                let message = format!("The specified bucket does not exist: {error}");
-                self.fail(
-                    "S3NoSuchBucket",
-                    &message.replace("The specified bucket does not exist: The", "The"),
-                )
-                .await
+                self.fail("S3NoSuchBucket", &error.to_string()).await
             }
             Err(error @ PlaceError::AccessDenied { .. }) => {
                 self.fail("S3AccessDenied", &error.to_string()).await
@@ -190,14 +185,6 @@ impl Job for ExportTable {
 }
 
 impl ExportTable {
-    async fn bucket(&self) -> Result<Bucket, PlaceError> {
-        let name = &self.request.s3_bucket;
-        match &self.core.options.s3 {
-            Some(buckets) => buckets.bucket(name).await,
-            None => Err(PlaceError::NoSuchBucket { bucket: name.clone() }),
-        }
-    }
-
     /// Writes the files. The inner error is that of the place, and ends the export.
     async fn write(
         &self,

@@ -150,7 +150,7 @@ impl Job for ImportTable {
     }
 
     async fn run(&self) -> Result<(), StoreError> {
-        let opened = match self.bucket().await {
+        let opened = match self.core.bucket(&self.request.s3_bucket_source.s3_bucket).await {
             Ok(bucket) => self.open(bucket).await,
             Err(error) => Err(error),
         };
@@ -176,14 +176,6 @@ impl Job for ImportTable {
 }
 
 impl ImportTable {
-    async fn bucket(&self) -> Result<Bucket, PlaceError> {
-        let name = &self.request.s3_bucket_source.s3_bucket;
-        match &self.core.options.s3 {
-            Some(buckets) => buckets.bucket(name).await,
-            None => Err(PlaceError::NoSuchBucket { bucket: name.clone() }),
-        }
-    }
-
     async fn open(&self, bucket: Bucket) -> Result<Import, PlaceError> {
         let compression = match self.request.input_compression_type {
             Some(InputCompressionType::Gzip) => Compression::Gzip,

@@ -41,8 +41,8 @@ pub struct Past {
 }
 
 impl Past {
-    /// The state at a time at which every change since is recorded, from the item after `position` on. The
-    /// overlay is an empty space that nobody else uses.
+    /// The items after `position` as they were at `time_us`. Every change since then must be in the log, and
+    /// `overlay` must be an empty space of this copy alone.
     pub fn new(
         core: Arc<Core>,
         table: Arc<LiveTable>,

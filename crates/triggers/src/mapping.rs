@@ -256,7 +256,7 @@ fn number(value: Option<i64>, default: u64) -> u64 {
     value.and_then(|value| u64::try_from(value).ok()).unwrap_or(default)
 }
 
-/// A limit for which -1 stands for none.
+/// A limit; -1 means that there is none.
 fn limit(value: Option<i64>) -> Option<u64> {
     value.and_then(|value| u64::try_from(value).ok())
 }

@@ -9,13 +9,13 @@ pub const BATCH_SIZE: RangeInclusive<i64> = 1..=10_000;
 pub const BATCHING_WINDOW_SECONDS: RangeInclusive<i64> = 0..=300;
 /// Batches of one shard that are delivered at the same time.
 pub const PARALLELIZATION_FACTOR: RangeInclusive<i64> = 1..=10;
-/// The oldest record that is delivered, in seconds. -1 stands for no limit.
+/// How old a record may be that is delivered, in seconds. -1 means any age.
 pub const RECORD_AGE_SECONDS: RangeInclusive<i64> = -1..=604_800;
 /// The smallest limit of age other than -1.
 pub const RECORD_AGE_SECONDS_MIN: i64 = 60;
-/// Retries of a batch. -1 stands for no limit.
+/// How often a batch is tried again. -1 means until its records expire.
 pub const RETRY_ATTEMPTS: RangeInclusive<i64> = -1..=10_000;
-/// Seconds of a tumbling window. 0 stands for none.
+/// How long a tumbling window is, in seconds. 0 means that there is none.
 pub const TUMBLING_WINDOW_SECONDS: RangeInclusive<i64> = 0..=900;
 /// Filters of one mapping.
 pub const FILTERS_MAX: usize = 5;

@@ -1,4 +1,4 @@
-//! Closing shards that have been open for hours, and forgetting records that nobody reads any more.
+//! A job that closes shards after some hours and removes the records that no reader needs any more.
 
 use std::collections::HashMap;
 use std::sync::Arc;

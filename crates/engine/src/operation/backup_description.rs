@@ -8,6 +8,7 @@ use api::{
 
 use super::description::{key_schema, on_demand_max, projection, seconds};
 use crate::backup::{Backup, BackupKind, SYSTEM_LIFETIME_MS};
+use crate::catalog::LiveTable;
 use crate::table::{BillingMode, Index, Scope};
 use crate::{Caller, Engine, fault, records};
 
@@ -23,6 +24,13 @@ pub async fn find(engine: &Engine, caller: &Caller, arn: &str) -> Result<Backup,
     let found =
         records::get::<Backup>(&*engine.store, &caller.namespace, arn).await.map_err(fault::of_store)?;
     found.ok_or_else(|| Error::backup_not_found(arn))
+}
+
+/// Whether a table is being restored from the backup with this ARN.
+pub fn is_being_restored(engine: &Engine, arn: &str) -> bool {
+    let source =
+        |table: &LiveTable| table.restore.as_ref().and_then(|restore| restore.source_backup_arn.clone());
+    engine.catalog.all().iter().any(|table| source(table).as_deref() == Some(arn))
 }
 
 /// Its BackupDetails.

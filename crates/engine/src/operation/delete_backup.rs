@@ -19,10 +19,7 @@ pub async fn run(
     if backup.kind == BackupKind::System {
         return Err(Error::validation(format!("System backups can't be deleted: {arn}")));
     }
-    let is_restored = |table: &std::sync::Arc<crate::catalog::LiveTable>| {
-        table.restore.as_ref().is_some_and(|restore| restore.source_backup_arn.as_ref() == Some(arn))
-    };
-    if backup.manifest.is_none() || engine.catalog.all().iter().any(is_restored) {
+    if backup.manifest.is_none() || backup_description::is_being_restored(engine, arn) {
         return Err(Error::new(
             ErrorKind::BackupInUse,
             format!("Backup is being used to restore table: {arn}"),

@@ -32,7 +32,7 @@ pub async fn run(
     })
 }
 
-/// The digits that stand for a place in the list: the token's pattern allows nothing else.
+/// The token of the page after this import. DynamoDB's tokens have only hexadecimal digits.
 fn token(import: &ImportRecord) -> String {
     blake3::hash(import.arn.as_bytes()).to_hex().repeat(2)[..112].to_owned()
 }

@@ -15,11 +15,8 @@ pub async fn run(
 ) -> Result<RestoreTableFromBackupOutput, Error> {
     input.check()?;
     let backup = backup_description::find(engine, caller, &input.backup_arn).await?;
-    let is_restored = |table: &std::sync::Arc<crate::catalog::LiveTable>| {
-        table.restore.as_ref().is_some_and(|restore| restore.source_backup_arn.as_ref() == Some(&backup.arn))
-    };
     restored::check_target(engine, caller, &input.target_table_name)?;
-    if backup.manifest.is_none() || engine.catalog.all().iter().any(is_restored) {
+    if backup.manifest.is_none() || backup_description::is_being_restored(engine, &backup.arn) {
         return Err(Error::backup_in_use(&backup.arn));
     }
     let overrides = Overrides {
