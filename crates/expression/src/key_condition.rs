@@ -80,6 +80,11 @@ impl KeyCondition {
         Ok(KeyCondition { terms })
     }
 
+    /// The attributes that have a term.
+    pub fn attributes(&self) -> impl Iterator<Item = &str> {
+        self.terms.iter().map(|term| term.attribute.as_str())
+    }
+
     /// Checks the condition against the key schema of a table or index. Every HASH attribute must have a value. The
     /// first few RANGE attributes may have terms, all but the last of them by equality.
     pub fn resolve(
