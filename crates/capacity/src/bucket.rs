@@ -1,16 +1,10 @@
-//! Throughput over time: how much of it is left, of a whole table or index and of each of its partition
-//! keys. Pure: whoever asks says what time it is.
+//! Throughput over time: how much of it is left. Pure: the caller says what time it is.
 //!
 //! A request is admitted while anything is left, and pays what it really cost. So the last one may leave a
 //! debt, which is paid before the next one is admitted. A bucket starts full, as if it had been idle before.
 
-use std::collections::HashMap;
-use std::hash::Hash;
-
 /// For how long unused throughput is saved up.
 pub const BURST_SECONDS: f64 = 300.0;
-/// The same for one partition key, which may go beyond what a partition sustains only for a moment.
-pub const KEY_BURST_SECONDS: f64 = 10.0;
 /// The longest time that a debt takes to be paid. What costs more than that is forgiven.
 const DEBT_SECONDS: f64 = 300.0;
 /// What floating point may leave of an empty bucket.
@@ -74,55 +68,6 @@ impl Bucket {
         self.at_ms = now_ms;
         let grown = self.balance + self.units_a_second * passed_ms as f64 / 1000.0;
         self.balance = grown.min(self.capacity());
-    }
-}
-
-/// A bucket for each key that was lately used, all with the same rate. It remembers two generations of
-/// keys: when the younger is full it becomes the older, which is forgotten. A forgotten key has a full
-/// bucket again; to be forgotten it must rest while as many others as fit a generation are used.
-#[derive(Debug)]
-pub struct KeyBuckets<K> {
-    units_a_second: u64,
-    generation_max: usize,
-    younger: HashMap<K, Bucket>,
-    older: HashMap<K, Bucket>,
-}
-
-impl<K: Eq + Hash + Clone> KeyBuckets<K> {
-    pub fn new(units_a_second: u64, generation_max: usize) -> KeyBuckets<K> {
-        KeyBuckets { units_a_second, generation_max, younger: HashMap::new(), older: HashMap::new() }
-    }
-
-    /// Whether a request may use this key now. A key that nobody knows is not remembered for being asked after.
-    pub fn is_open(&mut self, key: &K, now_ms: u64) -> bool {
-        self.known(key).is_none_or(|bucket| bucket.is_open(now_ms))
-    }
-
-    /// How many units of this key may be used now; a debt is negative.
-    pub fn left(&mut self, key: &K, now_ms: u64) -> f64 {
-        let full = self.units_a_second as f64 * KEY_BURST_SECONDS;
-        self.known(key).map_or(full, |bucket| bucket.left(now_ms))
-    }
-
-    fn known(&mut self, key: &K) -> Option<&mut Bucket> {
-        match self.younger.get_mut(key) {
-            Some(bucket) => Some(bucket),
-            None => self.older.get_mut(key),
-        }
-    }
-
-    /// Pays for a request with the units of one key; a negative amount is given back.
-    pub fn take(&mut self, key: &K, units: f64, now_ms: u64) {
-        if let Some(bucket) = self.younger.get_mut(key) {
-            return bucket.take(units, now_ms);
-        }
-        let new = || Bucket::new(self.units_a_second, KEY_BURST_SECONDS);
-        let mut bucket = self.older.remove(key).unwrap_or_else(new);
-        bucket.take(units, now_ms);
-        if self.younger.len() >= self.generation_max {
-            self.older = std::mem::take(&mut self.younger);
-        }
-        self.younger.insert(key.clone(), bucket);
     }
 }
 
@@ -193,37 +138,9 @@ mod tests {
     }
 
     #[test]
-    fn each_key_has_a_bucket_of_its_own() {
-        let mut keys = KeyBuckets::new(1000, 10);
-        keys.take(&"hot", 10_000.0, 0);
-        keys.take(&"warm", 9999.0, 0);
-        assert!(!keys.is_open(&"hot", 0));
-        assert!(keys.is_open(&"warm", 0));
-        assert!(keys.is_open(&"cold", 0));
-        assert!(keys.is_open(&"hot", 1));
-    }
-
-    #[test]
     fn what_is_left_is_told_in_units() {
         let mut bucket = Bucket::new(1, BURST_SECONDS);
         bucket.take(310.0, 0);
         assert_eq!(bucket.left(4_000), -6.0);
-        let mut keys = KeyBuckets::new(1000, 10);
-        keys.take(&"warm", 4000.0, 0);
-        assert_eq!((keys.left(&"warm", 0), keys.left(&"cold", 0)), (6000.0, 10_000.0));
-    }
-
-    #[test]
-    fn keys_in_use_are_remembered_and_the_others_forgotten() {
-        let mut keys = KeyBuckets::new(1000, 10);
-        keys.take(&0, 10_000.0, 0);
-        keys.take(&1, 10_000.0, 0);
-        for other in 100..1000 {
-            keys.take(&0, 1.0, 0);
-            keys.take(&other, 1.0, 0);
-            assert!(keys.younger.len() + keys.older.len() <= 20);
-        }
-        assert!(!keys.is_open(&0, 0));
-        assert!(keys.is_open(&1, 0));
     }
 }

@@ -15,6 +15,8 @@ pub enum Unreadable {
     Metric(u8),
     /// The form of a value is not known.
     Form(u8),
+    /// A name is not text.
+    Name,
     /// A number is out of range.
     Number,
     /// The bytes end too early.
@@ -27,6 +29,7 @@ impl std::fmt::Display for Unreadable {
             Unreadable::Format(format) => write!(f, "format {format} is not known"),
             Unreadable::Metric(number) => write!(f, "metric {number} is not known, or comes twice"),
             Unreadable::Form(form) => write!(f, "form {form} of a value is not known"),
+            Unreadable::Name => f.write_str("a name is not text"),
             Unreadable::Number => f.write_str("a number is out of range"),
             Unreadable::End => f.write_str("the bytes end too early"),
         }

@@ -12,7 +12,8 @@
 //! each of the four.
 //!
 //! Memory of one sketch: [`BYTES_MAX`], keys included, however long they are. A table with a sort key has
-//! four (accessed and throttled, by partition key and by both keys): 3.6 MB.
+//! four (accessed and throttled, by partition key and by both keys): 3.6 MB. A minute that ended takes
+//! [`MINUTE_BYTES_MAX`] at most.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -25,6 +26,8 @@ pub const KEYS_MAX: usize = 4096;
 pub const BYTES_MAX: usize = 900_000;
 /// The keys that are kept of a minute.
 pub const MINUTE_KEYS_MAX: usize = 100;
+/// The bytes of those keys: 25 of the longest that there can be.
+pub const MINUTE_BYTES_MAX: usize = 90_000;
 /// The format of a minute's bytes.
 const FORMAT: u8 = 1;
 /// One entry: its part of a hash map that is at least 7/16 full, and what an allocation adds to a key.
@@ -136,7 +139,13 @@ impl Sketch {
     /// What is kept of a minute that ended.
     pub fn end_minute(&self, minute: u64) -> Minute {
         let distinct = if self.dropped > 0.0 { self.distinct.estimate() } else { self.entries.len() as u64 };
-        Minute { minute, total: self.total, distinct, contributors: self.top(MINUTE_KEYS_MAX) }
+        let mut contributors = self.top(MINUTE_KEYS_MAX);
+        let mut bytes = 0;
+        contributors.retain(|contributor| {
+            bytes += contributor.key.len();
+            bytes <= MINUTE_BYTES_MAX
+        });
+        Minute { minute, total: self.total, distinct, contributors }
     }
 
     fn drop_smaller_half(&mut self) {
@@ -187,6 +196,11 @@ impl Rolling {
         let ended = std::mem::replace(&mut self.minute, minute);
         let sketch = std::mem::take(&mut self.sketch);
         (sketch.total > 0.0).then(|| sketch.end_minute(ended))
+    }
+
+    /// The bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        self.sketch.bytes()
     }
 
     /// The minute that is not over yet.

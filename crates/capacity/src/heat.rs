@@ -76,14 +76,15 @@ impl Heat {
         // A clock that goes back counts in the latest minute.
         if self.minutes.back().is_none_or(|last| last.minute < minute) {
             self.minutes.push_back(Column::new(minute, 1));
-            self.age(minute);
+            self.age(now_ms);
         }
         let last = self.minutes.len() - 1;
         &mut self.minutes[last].squares[range_of(key_hash)]
     }
 
     /// Adds up minutes that are over an hour old, and forgets what is over a day old.
-    fn age(&mut self, minute: u64) {
+    pub fn age(&mut self, now_ms: u64) {
+        let minute = now_ms / 60_000;
         while let Some(old) = pop_older(&mut self.minutes, minute, MINUTES) {
             let quarter = old.minute - old.minute % QUARTER_MINUTES;
             if self.quarters.back().is_none_or(|last| last.minute < quarter) {

@@ -6,7 +6,7 @@
 //! | what does a request cost? | `units.rs` |
 //! | is a request served? | `throughput.rs`, for a table with its indexes |
 //! | what can refuse it, and for which reason? | `resource.rs`, `throttle.rs` |
-//! | how much throughput is left? | `bucket.rs` |
+//! | how much throughput is left? | `bucket.rs`; of a whole table at one moment, `headroom.rs` |
 //! | which partition is a key in, and when does it split? | `partition.rs` |
 //! | how does an on-demand table grow? | `on_demand.rs` |
 //! | how often may a table be changed, and how large may it be? | `quota.rs` |
@@ -19,6 +19,7 @@
 mod bucket;
 mod bytes;
 pub mod contributors;
+mod headroom;
 pub mod heat;
 pub mod metric;
 mod on_demand;
@@ -30,8 +31,9 @@ mod throttle;
 mod throughput;
 mod units;
 
-pub use bucket::{BURST_SECONDS, Bucket, KEY_BURST_SECONDS, KeyBuckets};
+pub use bucket::{BURST_SECONDS, Bucket};
 pub use bytes::Unreadable;
+pub use headroom::Headroom;
 pub use on_demand::PEAK_AGE_MINUTES;
 pub use partition::{HOT_MINUTES, PARTITION_BYTES, PARTITIONS_MAX};
 pub use quota::{Decreases, Quotas, Switches};

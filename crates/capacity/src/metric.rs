@@ -10,6 +10,7 @@ mod bytes;
 mod cell;
 mod time;
 
+pub use bytes::{decode_sets, encode_sets};
 pub use cell::{Cell, Cells, Recorder};
 pub use time::{Point, buckets, kept_period_seconds};
 
@@ -59,6 +60,16 @@ pub enum Metric {
     AccountProvisionedWriteCapacityUtilization,
     MaxProvisionedTableReadCapacityUtilization,
     MaxProvisionedTableWriteCapacityUtilization,
+    ShadowReadThrottleEvents,
+    ShadowWriteThrottleEvents,
+    ShadowReadProvisionedThroughputThrottleEvents,
+    ShadowWriteProvisionedThroughputThrottleEvents,
+    ShadowReadKeyRangeThroughputThrottleEvents,
+    ShadowWriteKeyRangeThroughputThrottleEvents,
+    ShadowReadMaxOnDemandThroughputThrottleEvents,
+    ShadowWriteMaxOnDemandThroughputThrottleEvents,
+    ShadowReadAccountLimitThrottleEvents,
+    ShadowWriteAccountLimitThrottleEvents,
 }
 
 /// What a metric's values are.
@@ -109,7 +120,7 @@ pub enum Scope {
 use Metric::*;
 
 /// All metrics in the order of their numbers.
-const FACTS: [(Metric, &str, Unit, Scope); 39] = [
+const FACTS: [(Metric, &str, Unit, Scope); 49] = [
     (ConsumedReadCapacityUnits, "ConsumedReadCapacityUnits", Unit::Count, Scope::Resource),
     (ConsumedWriteCapacityUnits, "ConsumedWriteCapacityUnits", Unit::Count, Scope::Resource),
     (ProvisionedReadCapacityUnits, "ProvisionedReadCapacityUnits", Unit::Count, Scope::Resource),
@@ -199,6 +210,56 @@ const FACTS: [(Metric, &str, Unit, Scope); 39] = [
         Unit::Percent,
         Scope::Account,
     ),
+    (ShadowReadThrottleEvents, "ShadowReadThrottleEvents", Unit::Count, Scope::Resource),
+    (ShadowWriteThrottleEvents, "ShadowWriteThrottleEvents", Unit::Count, Scope::Resource),
+    (
+        ShadowReadProvisionedThroughputThrottleEvents,
+        "ShadowReadProvisionedThroughputThrottleEvents",
+        Unit::Count,
+        Scope::Resource,
+    ),
+    (
+        ShadowWriteProvisionedThroughputThrottleEvents,
+        "ShadowWriteProvisionedThroughputThrottleEvents",
+        Unit::Count,
+        Scope::Resource,
+    ),
+    (
+        ShadowReadKeyRangeThroughputThrottleEvents,
+        "ShadowReadKeyRangeThroughputThrottleEvents",
+        Unit::Count,
+        Scope::Resource,
+    ),
+    (
+        ShadowWriteKeyRangeThroughputThrottleEvents,
+        "ShadowWriteKeyRangeThroughputThrottleEvents",
+        Unit::Count,
+        Scope::Resource,
+    ),
+    (
+        ShadowReadMaxOnDemandThroughputThrottleEvents,
+        "ShadowReadMaxOnDemandThroughputThrottleEvents",
+        Unit::Count,
+        Scope::Resource,
+    ),
+    (
+        ShadowWriteMaxOnDemandThroughputThrottleEvents,
+        "ShadowWriteMaxOnDemandThroughputThrottleEvents",
+        Unit::Count,
+        Scope::Resource,
+    ),
+    (
+        ShadowReadAccountLimitThrottleEvents,
+        "ShadowReadAccountLimitThrottleEvents",
+        Unit::Count,
+        Scope::Resource,
+    ),
+    (
+        ShadowWriteAccountLimitThrottleEvents,
+        "ShadowWriteAccountLimitThrottleEvents",
+        Unit::Count,
+        Scope::Resource,
+    ),
 ];
 
 impl Metric {
@@ -257,6 +318,43 @@ impl Metric {
         }
     }
 
+    /// What counts in place of [`Metric::throttle_events`] where a request is served that AWS would have
+    /// throttled.
+    pub fn shadow_events(access: Access) -> Metric {
+        match access {
+            Access::Read => ShadowReadThrottleEvents,
+            Access::Write => ShadowWriteThrottleEvents,
+        }
+    }
+
+    /// What counts in place of [`Metric::throttle_events_for`] where a request is served that AWS would have
+    /// throttled.
+    pub fn shadow_events_for(access: Access, cause: Cause) -> Metric {
+        match (access, cause) {
+            (Access::Read, Cause::ProvisionedThroughputExceeded) => {
+                ShadowReadProvisionedThroughputThrottleEvents
+            }
+            (Access::Write, Cause::ProvisionedThroughputExceeded) => {
+                ShadowWriteProvisionedThroughputThrottleEvents
+            }
+            (Access::Read, Cause::KeyRangeThroughputExceeded) => ShadowReadKeyRangeThroughputThrottleEvents,
+            (Access::Write, Cause::KeyRangeThroughputExceeded) => ShadowWriteKeyRangeThroughputThrottleEvents,
+            (Access::Read, Cause::MaxOnDemandThroughputExceeded) => {
+                ShadowReadMaxOnDemandThroughputThrottleEvents
+            }
+            (Access::Write, Cause::MaxOnDemandThroughputExceeded) => {
+                ShadowWriteMaxOnDemandThroughputThrottleEvents
+            }
+            (Access::Read, Cause::AccountLimitExceeded) => ShadowReadAccountLimitThrottleEvents,
+            (Access::Write, Cause::AccountLimitExceeded) => ShadowWriteAccountLimitThrottleEvents,
+        }
+    }
+
+    /// Whether AWS has this metric. What would have been throttled is Lodestone's own.
+    pub fn is_of_aws(self) -> bool {
+        self < ShadowReadThrottleEvents
+    }
+
     fn from_number(number: u8) -> Option<Metric> {
         FACTS.get(usize::from(number)).map(|(metric, ..)| *metric)
     }
@@ -291,6 +389,7 @@ mod tests {
                 let cause_name = cause.as_str().strip_suffix("Exceeded").unwrap();
                 let name = format!("{}{cause_name}ThrottleEvents", access.as_str());
                 assert_eq!(Metric::throttle_events_for(access, cause).name(), name);
+                assert_eq!(Metric::shadow_events_for(access, cause).name(), format!("Shadow{name}"));
             }
         }
     }

@@ -111,6 +111,13 @@ impl Partitions {
         self.at(key_hash).buckets[access.position()].is_open(now_ms)
     }
 
+    /// Where each partition begins, and what it has left.
+    pub fn left(&mut self, access: Access, now_ms: u64) -> Vec<(u64, f64)> {
+        let left =
+            |partition: &mut Partition| (partition.first, partition.buckets[access.position()].left(now_ms));
+        self.list.iter_mut().map(left).collect()
+    }
+
     /// Takes what a request used; a negative amount is given back.
     pub fn take(&mut self, key_hash: u64, access: Access, units: f64, now_ms: u64) {
         let partition = self.at(key_hash);

@@ -63,13 +63,24 @@ impl Decreases {
             || since(self.last_ms) >= HOUR_MS
     }
 
+    /// When the next one is allowed, if none is now.
+    pub fn next_ms(&self) -> u64 {
+        let midnight_ms = (self.last_ms / DAY_MS + 1) * DAY_MS;
+        midnight_ms.min(self.last_ms + HOUR_MS)
+    }
+
+    /// Makes one, whether or not it is allowed.
+    pub fn take(&mut self, now_ms: u64) {
+        let today = self.today(now_ms);
+        let first_ms = if today == 0 { now_ms } else { self.first_ms };
+        *self = Decreases { count: today + 1, first_ms, last_ms: now_ms };
+    }
+
     /// Makes one if it is allowed, and says whether it was.
     pub fn try_take(&mut self, now_ms: u64) -> bool {
         let allowed = self.is_allowed(now_ms);
         if allowed {
-            let today = self.today(now_ms);
-            let first_ms = if today == 0 { now_ms } else { self.first_ms };
-            *self = Decreases { count: today + 1, first_ms, last_ms: now_ms };
+            self.take(now_ms);
         }
         allowed
     }
@@ -88,10 +99,30 @@ impl Switches {
         self.at_ms.iter().any(|at_ms| Switches::is_over(*at_ms, now_ms))
     }
 
+    /// When the latest was made.
+    pub fn last_ms(&self) -> Option<u64> {
+        self.at_ms.iter().flatten().max().copied()
+    }
+
+    /// When the next one is allowed, if none is now.
+    pub fn next_ms(&self) -> u64 {
+        self.at_ms.iter().flatten().min().map_or(0, |at_ms| at_ms + DAY_MS)
+    }
+
+    /// Makes one, whether or not it is allowed: it takes the place of the oldest.
+    pub fn take(&mut self, now_ms: u64) {
+        if let Some(oldest) = self.at_ms.iter_mut().min() {
+            *oldest = Some(now_ms);
+        }
+    }
+
     /// Makes one if it is allowed, and says whether it was.
     pub fn try_take(&mut self, now_ms: u64) -> bool {
-        let over = self.at_ms.iter_mut().find(|at_ms| Switches::is_over(**at_ms, now_ms));
-        over.map(|at_ms| *at_ms = Some(now_ms)).is_some()
+        let allowed = self.is_allowed(now_ms);
+        if allowed {
+            self.take(now_ms);
+        }
+        allowed
     }
 
     fn is_over(at_ms: Option<u64>, now_ms: u64) -> bool {
@@ -117,6 +148,7 @@ mod tests {
         }
         assert!(!decreases.try_take(at(14)));
         assert!(!decreases.try_take(at(72)));
+        assert_eq!(decreases.next_ms(), at(73));
         assert!(decreases.try_take(at(73)));
         assert!(!decreases.try_take(at(132)));
         assert_eq!(decreases.today(at(132)), 5);
@@ -140,6 +172,8 @@ mod tests {
             assert!(switches.try_take(MIDNIGHT_MS + hour * HOUR_MS));
         }
         assert!(!switches.try_take(MIDNIGHT_MS + 23 * HOUR_MS));
+        assert_eq!(switches.last_ms(), Some(MIDNIGHT_MS + 3 * HOUR_MS));
+        assert_eq!(switches.next_ms(), MIDNIGHT_MS + 24 * HOUR_MS);
         assert!(switches.try_take(MIDNIGHT_MS + 24 * HOUR_MS));
         assert!(!switches.try_take(MIDNIGHT_MS + 24 * HOUR_MS));
         assert!(switches.try_take(MIDNIGHT_MS + 25 * HOUR_MS));

@@ -15,6 +15,7 @@
 
 use crate::bucket::{BURST_SECONDS, Bucket};
 use crate::bytes::{Reader, Unreadable, write_varint};
+use crate::headroom::Left;
 use crate::on_demand::Growth;
 use crate::partition::Partitions;
 use crate::quota::Quotas;
@@ -219,10 +220,7 @@ impl Resource {
         self.roll(now_ms);
         let declared = self.declared[access.position()].as_mut();
         if declared.is_some_and(|bucket| !bucket.is_open(now_ms)) {
-            return Some(match self.settings.billing {
-                Billing::Provisioned(_) => Cause::ProvisionedThroughputExceeded,
-                Billing::OnDemand { .. } => Cause::MaxOnDemandThroughputExceeded,
-            });
+            return Some(self.declared_cause());
         }
         if !self.models_aws {
             return None;
@@ -238,6 +236,28 @@ impl Resource {
         }
         let is_open = key_hash.is_none_or(|key_hash| self.partitions.is_open(key_hash, access, now_ms));
         (!is_open).then_some(Cause::KeyRangeThroughputExceeded)
+    }
+
+    /// What is left for requests of one kind.
+    pub(crate) fn left(&mut self, access: Access, now_ms: u64) -> Left {
+        self.roll(now_ms);
+        let cause = self.declared_cause();
+        let declared = self.declared[access.position()].as_mut();
+        let declared = declared.map(|bucket| (cause, bucket.left(now_ms)));
+        if !self.models_aws {
+            return Left { declared, ..Left::default() };
+        }
+        let on_demand = self.on_demand.as_mut().map(|both| &mut both[access.position()]);
+        let (quota, grown) =
+            on_demand.map(|limits| (limits.quota.left(now_ms), limits.grown.left(now_ms))).unzip();
+        Left { declared, quota, grown, partitions: self.partitions.left(access, now_ms) }
+    }
+
+    fn declared_cause(&self) -> Cause {
+        match self.settings.billing {
+            Billing::Provisioned(_) => Cause::ProvisionedThroughputExceeded,
+            Billing::OnDemand { .. } => Cause::MaxOnDemandThroughputExceeded,
+        }
     }
 
     /// Takes what a request used; a negative amount is given back.

@@ -8,6 +8,7 @@
 //! moment. A request takes some 0.1 µs inside, so the lock of a table with a million requests a second is
 //! free nine times in ten.
 
+use crate::headroom::Headroom;
 use crate::resource::{Learned, Resource, Settings};
 use crate::throttle::{Access, Decision, Enforcement, Place, Reason};
 
@@ -111,6 +112,19 @@ impl Throughput {
             Enforcement::Shadow => Decision::WouldThrottle(reasons),
             _ => Decision::Throttled(reasons),
         }
+    }
+
+    /// What is left for requests of one kind.
+    pub fn headroom(&mut self, access: Access, now_ms: u64) -> Headroom {
+        let indexes =
+            self.indexes.iter_mut().map(|(index, resource)| (*index, resource.left(access, now_ms)));
+        let indexes = indexes.collect();
+        Headroom { access, table: self.table.left(access, now_ms), indexes }
+    }
+
+    /// The indexes that it knows.
+    pub fn indexes(&self) -> impl Iterator<Item = u64> {
+        self.indexes.iter().map(|(index, _)| *index)
     }
 
     /// Charges a request that was admitted. Negative units give back what a write took that is decided anew.

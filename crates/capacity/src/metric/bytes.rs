@@ -9,7 +9,7 @@
 
 use super::Metric;
 use super::cell::{Cell, Cells};
-use crate::bytes::{Reader, Unreadable, halves, write_value, write_varint};
+use crate::bytes::{Reader, Unreadable, halves, write_bytes, write_value, write_varint};
 
 const FORMAT: u8 = 1;
 /// Bits of the form: which values take eight bytes.
@@ -19,6 +19,31 @@ const SUM_IS_WIDE: u8 = 4;
 /// All values are the same.
 const IS_UNIFORM: u8 = 8;
 const FORM_MAX: u8 = 15;
+
+/// The cells of several sets of dimensions in one minute, each with a name that the caller chose:
+///
+/// ```text
+/// format (1) | for each set: name | cells
+/// ```
+pub fn encode_sets<'a>(sets: impl IntoIterator<Item = (&'a str, &'a Cells)>) -> Vec<u8> {
+    let mut out = vec![FORMAT];
+    for (name, cells) in sets {
+        write_bytes(&mut out, name.as_bytes());
+        write_bytes(&mut out, &cells.encode());
+    }
+    out
+}
+
+/// The sets that were kept.
+pub fn decode_sets(bytes: &[u8]) -> Result<Vec<(&str, Cells)>, Unreadable> {
+    let mut reader = Reader::new(bytes, FORMAT)?;
+    let mut sets = Vec::new();
+    while !reader.is_at_end() {
+        let name = std::str::from_utf8(reader.bytes()?).map_err(|_| Unreadable::Name)?;
+        sets.push((name, Cells::decode(reader.bytes()?)?));
+    }
+    Ok(sets)
+}
 
 impl Cells {
     /// The bytes to keep.
