@@ -1,0 +1,41 @@
+//! Who sends a request, and what they may do: AWS's signatures and policies.
+//!
+//! Two questions, each with its own half of the crate:
+//! 1. Who is it? [`signature`] reads a request's signature, [`Authority`] verifies it with the keys of the access
+//!    file ([`file`], checked and indexed as a [`Directory`]). The answer is an [`Identity`].
+//! 2. May they? [`evaluate`] holds an action on a resource against the identity's policies and the resource's own
+//!    ([`Policy`]), and says which statement decides.
+//!
+//! The crate is pure: no clock, no chance, no input or output. It knows no operation of DynamoDB; the engine says which
+//! actions, resources and condition keys a request has.
+
+#![warn(missing_docs)]
+
+mod authority;
+mod canonical;
+mod canonical_policy;
+mod condition;
+mod context;
+mod directory;
+mod evaluate;
+pub mod file;
+mod identity;
+mod managed;
+mod pattern;
+mod policy;
+mod principal;
+mod sealed;
+pub mod signature;
+mod time;
+
+pub use authority::{Authority, Claim};
+pub use context::{Circumstances, Context, NoContext};
+pub use directory::{Directory, DirectoryError};
+pub use evaluate::{
+    Decision, Denial, Explanation, PolicyKind, Question, ResourcePolicy, StatementName, evaluate,
+};
+pub use identity::{Identity, IdentityKind};
+pub use managed::{MANAGED_POLICIES, managed_policy};
+pub use policy::{Effect, POLICY_BYTES_MAX, Policy, PolicyError, PolicyUse};
+pub use sealed::{SealError, SealingKey};
+pub use signature::SignatureError;
