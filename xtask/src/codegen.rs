@@ -1,9 +1,11 @@
 //! Writes `crates/api/src/<service>/generated` from the service's facts in `crates/api/facts/<service>.json`.
 //!
-//! 1. Read the facts: operations, shapes and constraints (of botocore 1.44.0, without its prose).
+//! 1. Read the facts: operations, shapes and constraints (of botocore 1.44.0, without its prose; of CloudWatch
+//!    and Application Auto Scaling those of the served operations).
 //! 2. Collect the shapes that the served operations use. A server reads inputs and writes outputs, a client
 //!    the other way round, so every shape can be read and written.
-//! 3. Print one file for each kind of code: operations, shapes, enumerations, decoders, encoders.
+//! 3. Print one file for each kind of code: operations, shapes, enumerations, decoders, encoders; for a service
+//!    with more protocols than JSON also a description of its shapes.
 //! 4. Format with rustfmt, then write, or compare when asked to check.
 //!
 //! The printed code holds no rule of its own: it calls `api::decode` and `api::encode`. To serve one more
@@ -18,6 +20,7 @@ mod name;
 mod operation;
 mod quirks;
 mod reach;
+mod schema;
 mod shape;
 
 use std::collections::BTreeSet;
@@ -67,9 +70,16 @@ const SERVICES: &[Service] = &[
             "ImportTable",
             "DescribeImport",
             "ListImports",
+            "StartBulkPutItems",
+            "DescribeBulkOperation",
+            "ListBulkOperations",
+            "CancelBulkOperation",
             "PutResourcePolicy",
             "GetResourcePolicy",
             "DeleteResourcePolicy",
+            "UpdateContributorInsights",
+            "DescribeContributorInsights",
+            "ListContributorInsights",
             "DescribeLimits",
             "DescribeEndpoints",
             "PutItem",
@@ -92,6 +102,47 @@ const SERVICES: &[Service] = &[
         module: "streams",
         operations: &["ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"],
         borrowed: &["KeySchemaElement", "KeyType", "StreamViewType"],
+    },
+    Service {
+        module: "cloudwatch",
+        operations: &[
+            "GetMetricStatistics",
+            "GetMetricData",
+            "ListMetrics",
+            "PutMetricAlarm",
+            "DescribeAlarms",
+            "DescribeAlarmsForMetric",
+            "DescribeAlarmHistory",
+            "SetAlarmState",
+            "EnableAlarmActions",
+            "DisableAlarmActions",
+            "DeleteAlarms",
+            "TagResource",
+            "UntagResource",
+            "ListTagsForResource",
+            "GetInsightRuleReport",
+            "DescribeInsightRules",
+        ],
+        borrowed: &[],
+    },
+    Service {
+        module: "autoscaling",
+        operations: &[
+            "RegisterScalableTarget",
+            "DescribeScalableTargets",
+            "DeregisterScalableTarget",
+            "PutScalingPolicy",
+            "DescribeScalingPolicies",
+            "DeleteScalingPolicy",
+            "PutScheduledAction",
+            "DescribeScheduledActions",
+            "DeleteScheduledAction",
+            "DescribeScalingActivities",
+            "TagResource",
+            "UntagResource",
+            "ListTagsForResource",
+        ],
+        borrowed: &[],
     },
 ];
 
@@ -147,7 +198,7 @@ fn compare(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
 /// The formatted text of each generated file.
 fn generate(service: &Service, facts: &Facts) -> Result<Vec<(&'static str, String)>, Error> {
     let source = Source { service, facts, reach: Reach::of(facts, service)? };
-    let files = [
+    let mut files = vec![
         ("mod.rs", index::print(&source)),
         ("operation.rs", operation::print(&source)?),
         ("shape.rs", shape::print(&source)?),
@@ -155,6 +206,9 @@ fn generate(service: &Service, facts: &Facts) -> Result<Vec<(&'static str, Strin
         ("decode.rs", decode::print(&source)?),
         ("encode.rs", encode::print(&source)?),
     ];
+    if facts.speaks_more_than_json() {
+        files.push(("schema.rs", schema::print(&source)?));
+    }
     files.into_iter().map(|(name, body)| Ok((name, format_rust(service.module, &body)?))).collect()
 }
 
@@ -190,7 +244,7 @@ mod tests {
 
     #[test]
     fn every_operation_of_the_facts_can_be_generated() {
-        for (service, count) in SERVICES.iter().zip([62, 4]) {
+        for (service, count) in SERVICES.iter().zip([62, 4, 16, 13]) {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/api/facts");
             let facts = Facts::read(&path.join(service.module).with_extension("json")).expect("facts");
             let names = facts.operations.keys().map(|name| &*name.clone().leak()).collect::<Vec<&str>>();

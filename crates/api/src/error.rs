@@ -14,7 +14,7 @@ use crate::encode::Object;
 
 pub use cancellation::{CancellationCode, CancellationReason};
 pub use kind::ErrorKind;
-pub use throttling::{Access, ThrottlingCause, ThrottlingReason};
+pub use throttling::ThrottlingReason;
 
 /// An error as the client sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +56,10 @@ impl Error {
             object.member("CancellationReasons", &self.cancellation_reasons);
         }
         if !self.throttling_reasons.is_empty() {
-            object.member("ThrottlingReasons", &self.throttling_reasons);
+            // The model spells this member of ThrottlingException in its own way.
+            let is_lower = self.kind == ErrorKind::Throttling;
+            let name = if is_lower { "throttlingReasons" } else { "ThrottlingReasons" };
+            object.member(name, &self.throttling_reasons);
         }
         object.end();
     }

@@ -13,6 +13,9 @@
 //! - `check`: the rules, written by hand, one file an operation;
 //! - `error` and `limits`: the service's messages and fixed numbers.
 //!
+//! CloudWatch's requests also come as forms and as CBOR: `cloudwatch::Call` reads and answers all three, with
+//! `protocol` doing the translation.
+//!
 //! `lambda` differs: its few operations are written by hand, because a request's members are in its path, its
 //! query and its body.
 //!
@@ -21,6 +24,8 @@
 
 #![warn(missing_docs)]
 
+pub mod autoscaling;
+pub mod cloudwatch;
 mod decode;
 pub mod dynamodb;
 mod encode;
@@ -29,6 +34,7 @@ mod error;
 mod input;
 pub mod lambda;
 mod pattern;
+mod protocol;
 mod service;
 pub mod streams;
 mod target;
@@ -36,9 +42,7 @@ mod violation;
 
 pub use decode::is_json;
 pub use dynamodb::*;
-pub use error::{
-    Access, CancellationCode, CancellationReason, Error, ErrorKind, ThrottlingCause, ThrottlingReason,
-};
+pub use error::{CancellationCode, CancellationReason, Error, ErrorKind, ThrottlingReason};
 pub use input::Input;
 pub use service::{Protocol, Service};
 pub use target::Target;

@@ -56,3 +56,52 @@ pub(crate) const ACCOUNT: Pattern = Pattern {
     text: "[0-9]{12}",
     matches: |text| text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit()),
 };
+
+/// Names of namespaces in CloudWatch.
+pub(crate) const WITHOUT_COLON_FIRST: Pattern =
+    Pattern { text: "[^:].*", matches: |text| !text.is_empty() && !text.starts_with(':') };
+
+/// ASCII without control characters.
+pub(crate) const PRINTABLE_ASCII: Pattern = Pattern {
+    text: "[\\x20-\\x7E]+",
+    matches: |text| !text.is_empty() && text.bytes().all(|byte| matches!(byte, 0x20..=0x7e)),
+};
+
+/// Characters that show.
+pub(crate) const PRINTABLE: Pattern =
+    Pattern { text: "\\p{Print}+", matches: |text| !text.is_empty() && !text.contains(char::is_control) };
+
+/// What XML can hold.
+pub(crate) const XML_TEXT: Pattern = Pattern {
+    text: "[\\u0020-\\uD7FF\\uE000-\\uFFFD\\uD800\\uDC00-\\uDBFF\\uDFFF\\r\\n\\t]*",
+    matches: |text| {
+        text.chars().all(|letter| matches!(letter, '\r' | '\n' | '\t' | ' '..='\u{fffd}' | '\u{10000}'..))
+    },
+};
+
+/// ARNs of scalable targets.
+pub(crate) const SCALABLE_TARGET_ARN: Pattern = Pattern {
+    text: "^arn:.+:application-autoscaling:.+:[0-9]+:scalable-target\\/[a-zA-Z0-9-]+$",
+    matches: |text| {
+        let parts: Vec<&str> = text.splitn(6, ':').collect();
+        let [arn, partition, service, region, account, resource] = parts[..] else { return false };
+        let id = resource.strip_prefix("scalable-target/").unwrap_or_default();
+        arn == "arn"
+            && service == "application-autoscaling"
+            && !partition.is_empty()
+            && !region.is_empty()
+            && !account.is_empty()
+            && account.bytes().all(|byte| byte.is_ascii_digit())
+            && !id.is_empty()
+            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    },
+};
+
+/// Names of scheduled actions: no spaces at the ends, no control characters and none of `: / |`.
+pub(crate) const SCHEDULED_ACTION_NAME: Pattern = Pattern {
+    text: "(?!((^[ ]+.*)|(.*([\\u0000-\\u001f]|[\\u007f-\\u009f]|[:/|])+.*)|(.*[ ]+$))).+",
+    matches: |text| {
+        let is_allowed = |letter: char| !letter.is_control() && !matches!(letter, ':' | '/' | '|');
+        !text.is_empty() && text.trim_matches(' ') == text && text.chars().all(is_allowed)
+    },
+};

@@ -1,6 +1,6 @@
 //! The AWS services that share the port: how each is addressed, signed for and spoken to.
 
-use crate::dynamodb;
+use crate::{cloudwatch, dynamodb};
 
 /// A service of AWS that clients of DynamoDB and their tools call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,11 +83,19 @@ impl Service {
         self.protocols().contains(&protocol)
     }
 
+    /// What stands before the colon in the names of the service's actions, as policies have them.
+    pub fn action_prefix(self) -> &'static str {
+        match self {
+            Service::CloudWatch => "cloudwatch",
+            service => service.signing_name(),
+        }
+    }
+
     /// What stands before the `#` in the names of the service's own errors. DynamoDB Streams uses DynamoDB's.
     pub(crate) fn error_namespace(self) -> Option<&'static str> {
         match self {
             Service::DynamoDb | Service::DynamoDbStreams => Some(dynamodb::NAMESPACE),
-            Service::CloudWatch => Some("com.amazonaws.cloudwatch.v2010_08_01"),
+            Service::CloudWatch => Some(cloudwatch::NAMESPACE),
             Service::ApplicationAutoScaling | Service::Lambda => None,
         }
     }

@@ -19,6 +19,8 @@ pub struct Facts {
 pub struct Metadata {
     /// The package of the service's Java classes, which messages name.
     pub namespace: String,
+    /// `json`, `query`, `smithy-rpc-v2-cbor`.
+    pub protocols: Vec<String>,
 }
 
 /// An operation, with the names of its shapes.
@@ -60,6 +62,11 @@ pub struct Member<'f> {
 impl Facts {
     pub fn read(path: &Path) -> Result<Facts, Error> {
         Ok(serde_json::from_slice(&std::fs::read(path)?)?)
+    }
+
+    /// Whether requests also come as forms or CBOR, which are read by a description of the shapes.
+    pub fn speaks_more_than_json(&self) -> bool {
+        self.metadata.protocols.iter().any(|protocol| protocol != "json")
     }
 
     pub fn shape(&self, name: &str) -> Result<&Shape, Error> {

@@ -18,15 +18,17 @@ pub fn snake(name: &str) -> String {
     if KEYWORDS.contains(&snake.as_str()) { format!("r#{snake}") } else { snake }
 }
 
-/// `ALL_OLD` -> `AllOld`. A name that already mixes upper and lower case stays.
+/// `ALL_OLD` -> `AllOld`, `dynamodb:table:ReadCapacityUnits` -> `DynamodbTableReadCapacityUnits`. A word that
+/// already mixes upper and lower case keeps its capitals.
 pub fn variant(value: &str) -> String {
-    if value.contains(|letter: char| letter.is_lowercase()) {
-        return value.to_owned();
-    }
-    value
-        .split('_')
-        .map(|word| {
-            word.chars().take(1).chain(word.chars().skip(1).flat_map(char::to_lowercase)).collect::<String>()
+    let is_mixed = value.contains(|letter: char| letter.is_lowercase());
+    let words = value.split(|letter: char| !letter.is_alphanumeric());
+    words
+        .flat_map(|word| {
+            let rest = word.chars().skip(1);
+            let rest: String =
+                if is_mixed { rest.collect() } else { rest.flat_map(char::to_lowercase).collect() };
+            word.chars().take(1).flat_map(char::to_uppercase).chain(rest.chars().collect::<Vec<_>>())
         })
         .collect()
 }
@@ -49,5 +51,8 @@ mod tests {
         assert_eq!(snake("Type"), "r#type");
         assert_eq!(variant("PAY_PER_REQUEST"), "PayPerRequest");
         assert_eq!(variant("ConditionalCheckFailed"), "ConditionalCheckFailed");
+        assert_eq!(variant("Bytes/Second"), "BytesSecond");
+        assert_eq!(variant("custom-resource"), "CustomResource");
+        assert_eq!(variant("ecs:service:DesiredCount"), "EcsServiceDesiredCount");
     }
 }

@@ -35,7 +35,7 @@ pub const LISTED_AS: &[(&str, &[&str])] =
 pub const PATTERNS: &[(&str, &str)] = &[
     ("[a-zA-Z0-9_.-]+", "NAME"),
     ("\\p{Print}+", "PRINTABLE"),
-    ("[\\u0020-\\uD7FF\\uE000-\\uFFFD\\uD800\\uDC00-\\uDBFF\\uDFFF\\r\\n\\t]*", "ROLE_ARN"),
+    ("[\\u0020-\\uD7FF\\uE000-\\uFFFD\\uD800\\uDC00-\\uDBFF\\uDFFF\\r\\n\\t]*", "XML_TEXT"),
     ("([0-9a-f]{16})+", "HEXADECIMAL_TOKEN"),
     ("^[^\\$]+$", "WITHOUT_DOLLAR"),
     ("[A-Za-z0-9][A-Za-z0-9\\-\\_\\.]{0,126}[A-Za-z0-9]", "INSIGHTS_RULE"),
@@ -44,4 +44,12 @@ pub const PATTERNS: &[(&str, &str)] = &[
     ("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UUID"),
     ("^[a-z0-9A-Z]+[\\.\\-\\w]*[a-z0-9A-Z]+$", "S3_BUCKET"),
     ("[0-9]{12}", "ACCOUNT"),
+    ("[^:].*", "WITHOUT_COLON_FIRST"),
+    ("[\\x00-\\x7F]+", "ASCII"),
+    ("[\\x20-\\x7E]+", "PRINTABLE_ASCII"),
+    ("^arn:.+:application-autoscaling:.+:[0-9]+:scalable-target\\/[a-zA-Z0-9-]+$", "SCALABLE_TARGET_ARN"),
+    (
+        "(?!((^[ ]+.*)|(.*([\\u0000-\\u001f]|[\\u007f-\\u009f]|[:/|])+.*)|(.*[ ]+$))).+",
+        "SCHEDULED_ACTION_NAME",
+    ),
 ];

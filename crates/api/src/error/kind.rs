@@ -56,6 +56,7 @@ error_kinds! {
     IncompleteSignature = Front "IncompleteSignatureException",
     InvalidSignature = Front "InvalidSignatureException",
     UnrecognizedClient = Front "UnrecognizedClientException",
+    ExpiredToken = Front "ExpiredTokenException",
     AccessDenied = Front "AccessDeniedException",
     ConditionalCheckFailed = Service "ConditionalCheckFailedException",
     /// from a PartiQL statement that asked for the item. Its message has another member name.
@@ -91,6 +92,22 @@ error_kinds! {
     ServiceUnavailable = Service "ServiceUnavailable",
     ExpiredIterator = Streams "ExpiredIteratorException",
     TrimmedDataAccess = Streams "TrimmedDataAccessException",
+    RequestEntityTooLarge = Front "RequestEntityTooLargeException",
+    /// from CloudWatch, as the next ones.
+    InvalidParameterValue = Service "InvalidParameterValueException",
+    InvalidParameterCombination = Service "InvalidParameterCombinationException",
+    MissingRequiredParameter = Service "MissingRequiredParameterException",
+    InvalidFormatFault = Service "InvalidFormatFault",
+    InvalidNextToken = Service "InvalidNextToken",
+    LimitExceededFault = Service "LimitExceededFault",
+    InternalServiceFault = Service "InternalServiceFault",
+    /// for alarms; other resources of CloudWatch have the name with `Exception`.
+    ResourceNotFoundOfCloudWatch = Service "ResourceNotFound",
+    /// from Application Auto Scaling, as the next ones.
+    ObjectNotFound = Service "ObjectNotFoundException",
+    InvalidNextTokenException = Service "InvalidNextTokenException",
+    InternalServiceException = Service "InternalServiceException",
+    TooManyTags = Service "TooManyTagsException",
 }
 
 impl ErrorKind {
@@ -115,6 +132,7 @@ impl ErrorKind {
     pub(super) fn message_member(self, service: Service) -> &'static str {
         match self {
             ErrorKind::Serialization
+            | ErrorKind::AccessDenied
             | ErrorKind::ConditionalCheckFailedOfStatement
             | ErrorKind::TransactionCanceled
             | ErrorKind::TransactionInProgress

@@ -72,6 +72,15 @@ pub const BODIES: &[(&str, &str)] = &[
     ("DescribeTimeToLive", r#"{"TableName": "app-main"}"#),
     ("DescribeContinuousBackups", r#"{"TableName": "app-main"}"#),
     (
+        "UpdateContributorInsights",
+        r#"{"TableName": "app-main", "IndexName": "GSI1", "ContributorInsightsAction": "ENABLE", "ContributorInsightsMode": "THROTTLED_KEYS"}"#,
+    ),
+    ("DescribeContributorInsights", r#"{"TableName": "app-main", "IndexName": "GSI1"}"#),
+    (
+        "ListContributorInsights",
+        r#"{"TableName": "app-main", "MaxResults": 7, "NextToken": "app-main/GSI1"}"#,
+    ),
+    (
         "UpdateContinuousBackups",
         r#"{"TableName": "app-main", "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true, "RecoveryPeriodInDays": 7}}"#,
     ),
@@ -117,6 +126,19 @@ pub const BODIES: &[(&str, &str)] = &[
         r#"{"ImportArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main/import/01489602797149-73d8d5bc"}"#,
     ),
     ("ListImports", r#"{"PageSize": 5}"#),
+    (
+        "StartBulkPutItems",
+        r#"{"TableName": "app-main", "InputS3Configuration": {"S3Bucket": "imports", "S3KeyPrefix": "in/", "InputFormat": "ION", "InputCompressionType": "ZSTD"}, "OutputS3Configuration": {"S3Bucket": "reports", "OutputType": ["ERROR", "CONDITION_CHECK_FAILURE"]}, "MaxWriteRequestUnits": 2048, "PerformanceTier": "ACCELERATED", "ClientToken": "token"}"#,
+    ),
+    (
+        "DescribeBulkOperation",
+        r#"{"BulkOperationArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main/bulk-operation/01489602797149-73d8d5bc"}"#,
+    ),
+    ("ListBulkOperations", r#"{"MaxResults": 5}"#),
+    (
+        "CancelBulkOperation",
+        r#"{"BulkOperationArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main/bulk-operation/01489602797149-73d8d5bc"}"#,
+    ),
     (
         "PutResourcePolicy",
         r#"{"ResourceArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main", "Policy": "{\"Statement\": []}", "ExpectedRevisionId": "NO_POLICY", "ConfirmRemoveSelfResourceAccess": false}"#,

@@ -25,6 +25,7 @@ mod query;
 mod resource;
 mod scan;
 mod schema;
+mod start_bulk_put_items;
 mod tag_resource;
 mod transact_get_items;
 mod transact_write_items;
@@ -33,11 +34,13 @@ mod update_item;
 mod update_table;
 
 use crate::dynamodb::{
-    CreateBackupInput, DeleteBackupInput, DescribeBackupInput, DescribeContinuousBackupsInput,
+    CancelBulkOperationInput, CreateBackupInput, DeleteBackupInput, DescribeBackupInput,
+    DescribeBulkOperationInput, DescribeContinuousBackupsInput, DescribeContributorInsightsInput,
     DescribeEndpointsRequest, DescribeExportInput, DescribeImportInput, DescribeLimitsInput,
     DescribeTimeToLiveInput, ExportTableToPointInTimeInput, ImportTableInput, ListBackupsInput,
-    ListExportsInput, ListImportsInput, ListTablesInput, RestoreTableFromBackupInput,
-    RestoreTableToPointInTimeInput, UpdateContinuousBackupsInput, UpdateTimeToLiveInput,
+    ListBulkOperationsInput, ListContributorInsightsInput, ListExportsInput, ListImportsInput,
+    ListTablesInput, RestoreTableFromBackupInput, RestoreTableToPointInTimeInput,
+    UpdateContinuousBackupsInput, UpdateContributorInsightsInput, UpdateTimeToLiveInput,
 };
 use crate::violation::{Constraint, Refuse, Violation, Violations};
 use crate::{Error, TableName};
@@ -59,20 +62,26 @@ macro_rules! constraints_only {
 }
 
 constraints_only! {
+    CancelBulkOperationInput,
     CreateBackupInput,
     DeleteBackupInput,
     DescribeBackupInput,
+    DescribeBulkOperationInput,
     DescribeContinuousBackupsInput,
+    DescribeContributorInsightsInput,
     DescribeExportInput,
     DescribeImportInput,
     ExportTableToPointInTimeInput,
     ImportTableInput,
     ListBackupsInput,
+    ListBulkOperationsInput,
+    ListContributorInsightsInput,
     ListExportsInput,
     ListImportsInput,
     RestoreTableFromBackupInput,
     RestoreTableToPointInTimeInput,
     UpdateContinuousBackupsInput,
+    UpdateContributorInsightsInput,
     DescribeEndpointsRequest,
     DescribeLimitsInput,
     DescribeTimeToLiveInput,

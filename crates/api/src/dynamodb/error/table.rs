@@ -1,6 +1,6 @@
 //! What is wrong with a table, or with a change of one.
 
-use crate::{Error, ErrorKind, ThrottlingReason};
+use crate::{Error, ErrorKind};
 
 impl Error {
     /// The table of an item operation does not exist, or not yet.
@@ -74,6 +74,26 @@ impl Error {
         )
     }
 
+    /// UpdateTable with one decrease of provisioned throughput too many.
+    pub fn too_many_decreases(today: u32, last: &str, next: &str) -> Error {
+        let message = format!(
+            "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. After \
+             the first 4 decreases, each subsequent decrease in the same UTC day can be performed at most once every \
+             3600 seconds. Number of decreases today: {today}. Last decrease at {last}. Next decrease can be made at \
+             {next}"
+        );
+        Error::new(ErrorKind::LimitExceeded, message)
+    }
+
+    /// UpdateTable with one switch to on-demand too many. The sentence is that of the older quota of one a day.
+    pub fn too_many_switches(last: &str, next: &str) -> Error {
+        let message = format!(
+            "Subscriber limit exceeded: Update to PayPerRequest mode are limited to 4 times in 1 day(s). Last update \
+             at {last}. Next update can be made at {next}"
+        );
+        Error::new(ErrorKind::LimitExceeded, message)
+    }
+
     /// UpdateTable with the throughput that the table already has.
     pub fn throughput_unchanged(read_units: i64, write_units: i64) -> Error {
         Error::validation(format!(
@@ -102,21 +122,40 @@ impl Error {
         ))
     }
 
-    /// The request was throttled, for at least one reason. If both the table and an index had too little
-    /// throughput, the message is about the table.
-    pub fn throughput_exceeded(reasons: Vec<ThrottlingReason>) -> Error {
-        let message = match reasons.iter().any(|reason| !reason.of_index) {
-            true => {
-                "The level of configured provisioned throughput for the table was exceeded. Consider increasing \
-                 your provisioning level with the UpdateTable API."
-            }
-            false => {
-                "The level of configured provisioned throughput for one or more global secondary indexes of the \
-                 table was exceeded. Consider increasing your provisioning level for the under-provisioned \
-                 global secondary indexes with the UpdateTable API"
-            }
-        };
-        let error = Error::new(ErrorKind::ProvisionedThroughputExceeded, message);
-        Error { throttling_reasons: reasons, ..error }
+    /// The provisioned throughput of a table is used up.
+    pub fn table_throughput_exceeded() -> Error {
+        let message = "The level of configured provisioned throughput for the table was exceeded. Consider \
+                       increasing your provisioning level with the UpdateTable API.";
+        Error::new(ErrorKind::ProvisionedThroughputExceeded, message)
+    }
+
+    /// The provisioned throughput of global indexes is used up, and that of their table is not.
+    pub fn index_throughput_exceeded() -> Error {
+        let message = "The level of configured provisioned throughput for one or more global secondary indexes of \
+                       the table was exceeded. Consider increasing your provisioning level for the \
+                       under-provisioned global secondary indexes with the UpdateTable API";
+        Error::new(ErrorKind::ProvisionedThroughputExceeded, message)
+    }
+
+    /// An on-demand table, or a partition of it, gets more than it has grown to.
+    pub fn on_demand_throughput_exceeded() -> Error {
+        let message = "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically \
+                       scaling your table or index so please try again shortly. If exceptions persist, check if \
+                       you have a hot key: \
+                       https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html";
+        Error::new(ErrorKind::Throttling, message)
+    }
+
+    /// An on-demand table or index gets more than the maximum that it was given. The text is not verified.
+    pub fn on_demand_maximum_exceeded() -> Error {
+        let message = "Throughput exceeds the maximum OnDemandThroughput configured on table or index";
+        Error::new(ErrorKind::Throttling, message)
+    }
+
+    /// An on-demand table gets more than the account's quota for one table.
+    pub fn account_throughput_exceeded() -> Error {
+        let message = "Throughput exceeds the current throughput limit for your account. Please contact AWS Support \
+                       at https://aws.amazon.com/support request a limit increase";
+        Error::new(ErrorKind::RequestLimitExceeded, message)
     }
 }

@@ -405,6 +405,223 @@ pub(crate) fn read_billing_mode_summary(
     Ok(shape)
 }
 
+fn read_bulk_operation_arn(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 37..=1024, None)
+}
+
+pub(crate) fn read_bulk_operation_bytes(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BulkOperationBytes> {
+    const MEMBERS: &[&str] = &["BulkPutBytes"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.BulkOperationBytes", MEMBERS)?;
+    let mut shape = BulkOperationBytes::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.bulk_put_bytes = Some(long(reader, &at)?);
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_bulk_operation_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BulkOperationDescription> {
+    const MEMBERS: &[&str] = &[
+        "BulkOperationArn",
+        "BulkOperationStatus",
+        "BulkOperationUsage",
+        "ClientToken",
+        "EndTime",
+        "FailedItemCount",
+        "FailureCode",
+        "FailureMessage",
+        "InputS3Configuration",
+        "MaxWriteRequestUnits",
+        "OutputS3Configuration",
+        "PerformanceTier",
+        "ProcessedInputBytes",
+        "ProcessedItemCount",
+        "StartTime",
+        "TableDetails",
+        "TotalInputBytes",
+    ];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.BulkOperationDescription", MEMBERS)?;
+    let mut shape = BulkOperationDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.bulk_operation_arn = Some(read_bulk_operation_arn(reader, &at)?),
+            1 => shape.bulk_operation_status = Some(enumeration(reader, &at)?),
+            2 => shape.bulk_operation_usage = Some(read_bulk_operation_usage_multiple(reader, &at)?),
+            3 => shape.client_token = Some(read_client_token(reader, &at)?),
+            4 => shape.end_time = Some(double(reader, &at)?),
+            5 => shape.failed_item_count = Some(long(reader, &at)?),
+            6 => shape.failure_code = Some(string(reader, &at)?),
+            7 => shape.failure_message = Some(string(reader, &at)?),
+            8 => shape.input_s3_configuration = Some(read_input_s3_configuration(reader, &at)?),
+            9 => {
+                shape.max_write_request_units =
+                    Some(read_bulk_operation_max_write_request_units(reader, &at)?)
+            }
+            10 => shape.output_s3_configuration = Some(read_output_s3_configuration(reader, &at)?),
+            11 => shape.performance_tier = Some(enumeration(reader, &at)?),
+            12 => shape.processed_input_bytes = Some(long(reader, &at)?),
+            13 => shape.processed_item_count = Some(long(reader, &at)?),
+            14 => shape.start_time = Some(double(reader, &at)?),
+            15 => shape.table_details = Some(read_bulk_operation_table_details(reader, &at)?),
+            _ => shape.total_input_bytes = Some(long(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+fn read_bulk_operation_max_write_request_units(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<i64> {
+    long_within(reader, at, 1024..=i64::MAX)
+}
+
+fn read_bulk_operation_next_token(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 1..=1024, Some(&pattern::HEXADECIMAL_TOKEN))
+}
+
+pub(crate) fn read_bulk_operation_summary(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BulkOperationSummary> {
+    const MEMBERS: &[&str] = &["BulkOperationArn", "BulkOperationStatus", "EndTime", "StartTime"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.BulkOperationSummary", MEMBERS)?;
+    let mut shape = BulkOperationSummary::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.bulk_operation_arn = read_bulk_operation_arn(reader, &at)?,
+            1 => shape.bulk_operation_status = enumeration(reader, &at)?,
+            2 => shape.end_time = Some(double(reader, &at)?),
+            _ => shape.start_time = double(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[0, 1, 3]);
+    Ok(shape)
+}
+
+pub(crate) fn read_bulk_operation_table_detail(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BulkOperationTableDetail> {
+    const MEMBERS: &[&str] = &["TableId", "TableName"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.BulkOperationTableDetail", MEMBERS)?;
+    let mut shape = BulkOperationTableDetail::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.table_id = Some(string(reader, &at)?),
+            _ => shape.table_name = Some(table_name(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+fn read_bulk_operation_table_details(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<BulkOperationTableDetail>> {
+    list(reader, at, 0..=usize::MAX, read_bulk_operation_table_detail)
+}
+
+pub(crate) fn read_bulk_operation_usage(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BulkOperationUsage> {
+    const MEMBERS: &[&str] = &[
+        "BulkPutBytes",
+        "GlobalSecondaryIndexes",
+        "LocalSecondaryIndexes",
+        "Table",
+        "TableName",
+        "VectorIndexes",
+    ];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.BulkOperationUsage", MEMBERS)?;
+    let mut shape = BulkOperationUsage::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.bulk_put_bytes = Some(long(reader, &at)?),
+            1 => shape.global_secondary_indexes = Some(read_secondary_indexes_bulk_bytes_map(reader, &at)?),
+            2 => shape.local_secondary_indexes = Some(read_secondary_indexes_bulk_bytes_map(reader, &at)?),
+            3 => shape.table = Some(read_bulk_operation_bytes(reader, &at)?),
+            4 => shape.table_name = Some(table_name(reader, &at)?),
+            _ => shape.vector_indexes = Some(read_vector_indexes_bulk_vector_bytes_map(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+fn read_bulk_operation_usage_multiple(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<BulkOperationUsage>> {
+    list(reader, at, 0..=usize::MAX, read_bulk_operation_usage)
+}
+
+pub(crate) fn read_bulk_operation_vector_bytes(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BulkOperationVectorBytes> {
+    const MEMBERS: &[&str] = &["BulkPutVectorBytes"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.BulkOperationVectorBytes", MEMBERS)?;
+    let mut shape = BulkOperationVectorBytes::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.bulk_put_vector_bytes = Some(long(reader, &at)?);
+    }
+    Ok(shape)
+}
+
+fn read_bulk_operations_summary_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<BulkOperationSummary>> {
+    list(reader, at, 0..=usize::MAX, read_bulk_operation_summary)
+}
+
+pub(crate) fn read_cancel_bulk_operation_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<CancelBulkOperationInput> {
+    const MEMBERS: &[&str] = &["BulkOperationArn"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.CancelBulkOperationInput", MEMBERS)?;
+    let mut shape = CancelBulkOperationInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.bulk_operation_arn = read_bulk_operation_arn(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_cancel_bulk_operation_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<CancelBulkOperationOutput> {
+    const MEMBERS: &[&str] = &["BulkOperationArn", "BulkOperationStatus"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.CancelBulkOperationOutput", MEMBERS)?;
+    let mut shape = CancelBulkOperationOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.bulk_operation_arn = read_bulk_operation_arn(reader, &at)?,
+            _ => shape.bulk_operation_status = enumeration(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[0, 1]);
+    Ok(shape)
+}
+
 pub(crate) fn read_capacity(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Capacity> {
     const MEMBERS: &[&str] = &["CapacityUnits", "ReadCapacityUnits", "WriteCapacityUnits"];
     let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.Capacity", MEMBERS)?;
@@ -521,6 +738,38 @@ pub(crate) fn read_continuous_backups_description(
         }
     }
     members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+fn read_contributor_insights_rule_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<String>> {
+    list(reader, at, 0..=usize::MAX, string)
+}
+
+fn read_contributor_insights_summaries(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<ContributorInsightsSummary>> {
+    list(reader, at, 0..=usize::MAX, read_contributor_insights_summary)
+}
+
+pub(crate) fn read_contributor_insights_summary(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ContributorInsightsSummary> {
+    const MEMBERS: &[&str] =
+        &["ContributorInsightsMode", "ContributorInsightsStatus", "IndexName", "TableName"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.ContributorInsightsSummary", MEMBERS)?;
+    let mut shape = ContributorInsightsSummary::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.contributor_insights_mode = Some(enumeration(reader, &at)?),
+            1 => shape.contributor_insights_status = Some(enumeration(reader, &at)?),
+            2 => shape.index_name = Some(read_index_name(reader, &at)?),
+            _ => shape.table_name = Some(read_table_name(reader, &at)?),
+        }
+    }
     Ok(shape)
 }
 
@@ -1011,6 +1260,38 @@ pub(crate) fn read_describe_backup_output(
     Ok(shape)
 }
 
+pub(crate) fn read_describe_bulk_operation_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeBulkOperationInput> {
+    const MEMBERS: &[&str] = &["BulkOperationArn"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.DescribeBulkOperationInput", MEMBERS)?;
+    let mut shape = DescribeBulkOperationInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.bulk_operation_arn = read_bulk_operation_arn(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_describe_bulk_operation_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeBulkOperationOutput> {
+    const MEMBERS: &[&str] = &["BulkOperationDescription"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.DescribeBulkOperationOutput", MEMBERS)?;
+    let mut shape = DescribeBulkOperationOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.bulk_operation_description = read_bulk_operation_description(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
 pub(crate) fn read_describe_continuous_backups_input(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -1038,6 +1319,58 @@ pub(crate) fn read_describe_continuous_backups_output(
     while let Some(index) = members.next(reader)? {
         let at = at.member(MEMBERS, index);
         shape.continuous_backups_description = Some(read_continuous_backups_description(reader, &at)?);
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_describe_contributor_insights_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeContributorInsightsInput> {
+    const MEMBERS: &[&str] = &["IndexName", "TableName"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.DescribeContributorInsightsInput", MEMBERS)?;
+    let mut shape = DescribeContributorInsightsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.index_name = Some(read_index_name(reader, &at)?),
+            _ => shape.table_name = table_name(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[1]);
+    Ok(shape)
+}
+
+pub(crate) fn read_describe_contributor_insights_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeContributorInsightsOutput> {
+    const MEMBERS: &[&str] = &[
+        "ContributorInsightsMode",
+        "ContributorInsightsRuleList",
+        "ContributorInsightsStatus",
+        "FailureException",
+        "IndexName",
+        "LastUpdateDateTime",
+        "TableName",
+    ];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.DescribeContributorInsightsOutput", MEMBERS)?;
+    let mut shape = DescribeContributorInsightsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.contributor_insights_mode = Some(enumeration(reader, &at)?),
+            1 => {
+                shape.contributor_insights_rule_list = Some(read_contributor_insights_rule_list(reader, &at)?)
+            }
+            2 => shape.contributor_insights_status = Some(enumeration(reader, &at)?),
+            3 => shape.failure_exception = Some(read_failure_exception(reader, &at)?),
+            4 => shape.index_name = Some(read_index_name(reader, &at)?),
+            5 => shape.last_update_date_time = Some(double(reader, &at)?),
+            _ => shape.table_name = Some(read_table_name(reader, &at)?),
+        }
     }
     Ok(shape)
 }
@@ -1540,6 +1873,20 @@ fn read_expression_attribute_value_map(
     at: &Path<'_>,
 ) -> Decoded<BTreeMap<String, ValueBuf>> {
     value_map(reader, at)
+}
+
+pub(crate) fn read_failure_exception(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<FailureException> {
+    const MEMBERS: &[&str] = &["ExceptionDescription", "ExceptionName"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.FailureException", MEMBERS)?;
+    let mut shape = FailureException::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.exception_description = Some(string(reader, &at)?),
+            _ => shape.exception_name = Some(string(reader, &at)?),
+        }
+    }
+    Ok(shape)
 }
 
 fn read_filter_condition_map(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<BTreeMap<String, Condition>> {
@@ -2052,6 +2399,28 @@ pub(crate) fn read_input_format_options(
     Ok(shape)
 }
 
+pub(crate) fn read_input_s3_configuration(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<InputS3Configuration> {
+    const MEMBERS: &[&str] =
+        &["InputCompressionType", "InputFormat", "S3Bucket", "S3BucketOwner", "S3KeyPrefix"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.InputS3Configuration", MEMBERS)?;
+    let mut shape = InputS3Configuration::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.input_compression_type = Some(enumeration(reader, &at)?),
+            1 => shape.input_format = enumeration(reader, &at)?,
+            2 => shape.s3_bucket = read_s3_bucket(reader, &at)?,
+            3 => shape.s3_bucket_owner = Some(read_s3_bucket_owner(reader, &at)?),
+            _ => shape.s3_key_prefix = Some(read_s3_prefix(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[1, 2]);
+    Ok(shape)
+}
+
 pub(crate) fn read_item_collection_metrics(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -2202,6 +2571,89 @@ pub(crate) fn read_list_backups_output(reader: &mut Reader<'_>, at: &Path<'_>) -
         match index {
             0 => shape.backup_summaries = Some(read_backup_summaries(reader, &at)?),
             _ => shape.last_evaluated_backup_arn = Some(read_backup_arn(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_list_bulk_operations_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ListBulkOperationsInput> {
+    const MEMBERS: &[&str] = &["MaxResults", "NextToken"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.ListBulkOperationsInput", MEMBERS)?;
+    let mut shape = ListBulkOperationsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.max_results = Some(read_list_bulk_operations_max_limit(reader, &at)?),
+            _ => shape.next_token = Some(read_bulk_operation_next_token(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+fn read_list_bulk_operations_max_limit(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<i32> {
+    integer_within(reader, at, 1..=25)
+}
+
+pub(crate) fn read_list_bulk_operations_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ListBulkOperationsOutput> {
+    const MEMBERS: &[&str] = &["BulkOperationsSummaryList", "NextToken"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.ListBulkOperationsOutput", MEMBERS)?;
+    let mut shape = ListBulkOperationsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.bulk_operations_summary_list = Some(read_bulk_operations_summary_list(reader, &at)?),
+            _ => shape.next_token = Some(read_bulk_operation_next_token(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_list_contributor_insights_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ListContributorInsightsInput> {
+    const MEMBERS: &[&str] = &["MaxResults", "NextToken", "TableName"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.ListContributorInsightsInput", MEMBERS)?;
+    let mut shape = ListContributorInsightsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.max_results = Some(read_list_contributor_insights_limit(reader, &at)?),
+            1 => shape.next_token = Some(string(reader, &at)?),
+            _ => shape.table_name = Some(table_name(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+fn read_list_contributor_insights_limit(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<i32> {
+    integer_within(reader, at, i64::MIN..=100)
+}
+
+pub(crate) fn read_list_contributor_insights_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ListContributorInsightsOutput> {
+    const MEMBERS: &[&str] = &["ContributorInsightsSummaries", "NextToken"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.ListContributorInsightsOutput", MEMBERS)?;
+    let mut shape = ListContributorInsightsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => {
+                shape.contributor_insights_summaries = Some(read_contributor_insights_summaries(reader, &at)?)
+            }
+            _ => shape.next_token = Some(string(reader, &at)?),
         }
     }
     Ok(shape)
@@ -2462,6 +2914,33 @@ pub(crate) fn read_on_demand_throughput_override(
         shape.max_read_request_units = Some(long(reader, &at)?);
     }
     Ok(shape)
+}
+
+pub(crate) fn read_output_s3_configuration(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<OutputS3Configuration> {
+    const MEMBERS: &[&str] =
+        &["OutputType", "S3Bucket", "S3BucketOwner", "S3KeyPrefix", "S3SseAlgorithm", "S3SseKmsKeyId"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.OutputS3Configuration", MEMBERS)?;
+    let mut shape = OutputS3Configuration::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.output_type = read_output_type_list(reader, &at)?,
+            1 => shape.s3_bucket = Some(read_s3_bucket(reader, &at)?),
+            2 => shape.s3_bucket_owner = Some(read_s3_bucket_owner(reader, &at)?),
+            3 => shape.s3_key_prefix = Some(read_s3_prefix(reader, &at)?),
+            4 => shape.s3_sse_algorithm = Some(enumeration(reader, &at)?),
+            _ => shape.s3_sse_kms_key_id = Some(read_s3_sse_kms_key_id(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+fn read_output_type_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<OutputTypeEnum>> {
+    list(reader, at, 0..=usize::MAX, enumeration)
 }
 
 pub(crate) fn read_parameterized_statement(
@@ -3270,6 +3749,19 @@ pub(crate) fn read_search_schema_element(
     Ok(shape)
 }
 
+fn read_secondary_indexes_bulk_bytes_map(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BTreeMap<String, BulkOperationBytes>> {
+    map(
+        reader,
+        at,
+        0..=usize::MAX,
+        "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.BulkOperationBytes>",
+        read_bulk_operation_bytes,
+    )
+}
+
 fn read_secondary_indexes_capacity_map(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -3346,6 +3838,54 @@ pub(crate) fn read_source_table_feature_details(
             _ => shape.vector_indexes = Some(read_vector_indexes(reader, &at)?),
         }
     }
+    Ok(shape)
+}
+
+pub(crate) fn read_start_bulk_put_items_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<StartBulkPutItemsInput> {
+    const MEMBERS: &[&str] = &[
+        "ClientToken",
+        "InputS3Configuration",
+        "MaxWriteRequestUnits",
+        "OutputS3Configuration",
+        "PerformanceTier",
+        "TableName",
+    ];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.StartBulkPutItemsInput", MEMBERS)?;
+    let mut shape = StartBulkPutItemsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.client_token = Some(read_client_token(reader, &at)?),
+            1 => shape.input_s3_configuration = read_input_s3_configuration(reader, &at)?,
+            2 => {
+                shape.max_write_request_units =
+                    Some(read_bulk_operation_max_write_request_units(reader, &at)?)
+            }
+            3 => shape.output_s3_configuration = read_output_s3_configuration(reader, &at)?,
+            4 => shape.performance_tier = Some(enumeration(reader, &at)?),
+            _ => shape.table_name = table_name(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[1, 3, 5]);
+    Ok(shape)
+}
+
+pub(crate) fn read_start_bulk_put_items_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<StartBulkPutItemsOutput> {
+    const MEMBERS: &[&str] = &["BulkOperationDescription"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.StartBulkPutItemsOutput", MEMBERS)?;
+    let mut shape = StartBulkPutItemsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.bulk_operation_description = read_bulk_operation_description(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
     Ok(shape)
 }
 
@@ -3807,6 +4347,49 @@ pub(crate) fn read_update_continuous_backups_output(
     Ok(shape)
 }
 
+pub(crate) fn read_update_contributor_insights_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateContributorInsightsInput> {
+    const MEMBERS: &[&str] =
+        &["ContributorInsightsAction", "ContributorInsightsMode", "IndexName", "TableName"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.UpdateContributorInsightsInput", MEMBERS)?;
+    let mut shape = UpdateContributorInsightsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.contributor_insights_action = enumeration(reader, &at)?,
+            1 => shape.contributor_insights_mode = Some(enumeration(reader, &at)?),
+            2 => shape.index_name = Some(read_index_name(reader, &at)?),
+            _ => shape.table_name = table_name(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[0, 3]);
+    Ok(shape)
+}
+
+pub(crate) fn read_update_contributor_insights_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateContributorInsightsOutput> {
+    const MEMBERS: &[&str] =
+        &["ContributorInsightsMode", "ContributorInsightsStatus", "IndexName", "TableName"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.UpdateContributorInsightsOutput", MEMBERS)?;
+    let mut shape = UpdateContributorInsightsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.contributor_insights_mode = Some(enumeration(reader, &at)?),
+            1 => shape.contributor_insights_status = Some(enumeration(reader, &at)?),
+            2 => shape.index_name = Some(read_index_name(reader, &at)?),
+            _ => shape.table_name = Some(read_table_name(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
 pub(crate) fn read_update_global_secondary_index_action(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -4158,6 +4741,19 @@ fn read_vector_index_update_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Deco
 
 fn read_vector_indexes(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<VectorIndexInfo>> {
     list(reader, at, 0..=usize::MAX, read_vector_index_info)
+}
+
+fn read_vector_indexes_bulk_vector_bytes_map(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<BTreeMap<String, BulkOperationVectorBytes>> {
+    map(
+        reader,
+        at,
+        0..=usize::MAX,
+        "java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.BulkOperationVectorBytes>",
+        read_bulk_operation_vector_bytes,
+    )
 }
 
 fn read_vector_indexes_capacity_map(

@@ -172,6 +172,96 @@ impl Encode for BillingModeSummary {
     }
 }
 
+impl Encode for BulkOperationBytes {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BulkPutBytes", &self.bulk_put_bytes);
+        object.end();
+    }
+}
+
+impl Encode for BulkOperationDescription {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BulkOperationArn", &self.bulk_operation_arn);
+        object.member("BulkOperationStatus", &self.bulk_operation_status);
+        object.member("BulkOperationUsage", &self.bulk_operation_usage);
+        object.member("ClientToken", &self.client_token);
+        object.member("EndTime", &self.end_time.map(Timestamp));
+        object.member("FailedItemCount", &self.failed_item_count);
+        object.member("FailureCode", &self.failure_code);
+        object.member("FailureMessage", &self.failure_message);
+        object.member("InputS3Configuration", &self.input_s3_configuration);
+        object.member("MaxWriteRequestUnits", &self.max_write_request_units);
+        object.member("OutputS3Configuration", &self.output_s3_configuration);
+        object.member("PerformanceTier", &self.performance_tier);
+        object.member("ProcessedInputBytes", &self.processed_input_bytes);
+        object.member("ProcessedItemCount", &self.processed_item_count);
+        object.member("StartTime", &self.start_time.map(Timestamp));
+        object.member("TableDetails", &self.table_details);
+        object.member("TotalInputBytes", &self.total_input_bytes);
+        object.end();
+    }
+}
+
+impl Encode for BulkOperationSummary {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BulkOperationArn", &self.bulk_operation_arn);
+        object.member("BulkOperationStatus", &self.bulk_operation_status);
+        object.member("EndTime", &self.end_time.map(Timestamp));
+        object.member("StartTime", &Timestamp(self.start_time));
+        object.end();
+    }
+}
+
+impl Encode for BulkOperationTableDetail {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("TableId", &self.table_id);
+        object.member("TableName", &self.table_name);
+        object.end();
+    }
+}
+
+impl Encode for BulkOperationUsage {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BulkPutBytes", &self.bulk_put_bytes);
+        object.member("GlobalSecondaryIndexes", &self.global_secondary_indexes);
+        object.member("LocalSecondaryIndexes", &self.local_secondary_indexes);
+        object.member("Table", &self.table);
+        object.member("TableName", &self.table_name);
+        object.member("VectorIndexes", &self.vector_indexes);
+        object.end();
+    }
+}
+
+impl Encode for BulkOperationVectorBytes {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BulkPutVectorBytes", &self.bulk_put_vector_bytes);
+        object.end();
+    }
+}
+
+impl Encode for CancelBulkOperationInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BulkOperationArn", &self.bulk_operation_arn);
+        object.end();
+    }
+}
+
+impl Encode for CancelBulkOperationOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BulkOperationArn", &self.bulk_operation_arn);
+        object.member("BulkOperationStatus", &self.bulk_operation_status);
+        object.end();
+    }
+}
+
 impl Encode for Capacity {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -224,6 +314,17 @@ impl Encode for ContinuousBackupsDescription {
         let mut object = Object::new(out);
         object.member("ContinuousBackupsStatus", &self.continuous_backups_status);
         object.member("PointInTimeRecoveryDescription", &self.point_in_time_recovery_description);
+        object.end();
+    }
+}
+
+impl Encode for ContributorInsightsSummary {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ContributorInsightsMode", &self.contributor_insights_mode);
+        object.member("ContributorInsightsStatus", &self.contributor_insights_status);
+        object.member("IndexName", &self.index_name);
+        object.member("TableName", &self.table_name);
         object.end();
     }
 }
@@ -480,6 +581,22 @@ impl Encode for DescribeBackupOutput {
     }
 }
 
+impl Encode for DescribeBulkOperationInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BulkOperationArn", &self.bulk_operation_arn);
+        object.end();
+    }
+}
+
+impl Encode for DescribeBulkOperationOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BulkOperationDescription", &self.bulk_operation_description);
+        object.end();
+    }
+}
+
 impl Encode for DescribeContinuousBackupsInput {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -492,6 +609,29 @@ impl Encode for DescribeContinuousBackupsOutput {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
         object.member("ContinuousBackupsDescription", &self.continuous_backups_description);
+        object.end();
+    }
+}
+
+impl Encode for DescribeContributorInsightsInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("IndexName", &self.index_name);
+        object.member("TableName", &self.table_name);
+        object.end();
+    }
+}
+
+impl Encode for DescribeContributorInsightsOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ContributorInsightsMode", &self.contributor_insights_mode);
+        object.member("ContributorInsightsRuleList", &self.contributor_insights_rule_list);
+        object.member("ContributorInsightsStatus", &self.contributor_insights_status);
+        object.member("FailureException", &self.failure_exception);
+        object.member("IndexName", &self.index_name);
+        object.member("LastUpdateDateTime", &self.last_update_date_time.map(Timestamp));
+        object.member("TableName", &self.table_name);
         object.end();
     }
 }
@@ -732,6 +872,15 @@ impl Encode for ExportTableToPointInTimeOutput {
     }
 }
 
+impl Encode for FailureException {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ExceptionDescription", &self.exception_description);
+        object.member("ExceptionName", &self.exception_name);
+        object.end();
+    }
+}
+
 impl Encode for FilterSpecification {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -956,6 +1105,18 @@ impl Encode for InputFormatOptions {
     }
 }
 
+impl Encode for InputS3Configuration {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("InputCompressionType", &self.input_compression_type);
+        object.member("InputFormat", &self.input_format);
+        object.member("S3Bucket", &self.s3_bucket);
+        object.member("S3BucketOwner", &self.s3_bucket_owner);
+        object.member("S3KeyPrefix", &self.s3_key_prefix);
+        object.end();
+    }
+}
+
 impl Encode for ItemCollectionMetrics {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -1012,6 +1173,43 @@ impl Encode for ListBackupsOutput {
         let mut object = Object::new(out);
         object.member("BackupSummaries", &self.backup_summaries);
         object.member("LastEvaluatedBackupArn", &self.last_evaluated_backup_arn);
+        object.end();
+    }
+}
+
+impl Encode for ListBulkOperationsInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("MaxResults", &self.max_results);
+        object.member("NextToken", &self.next_token);
+        object.end();
+    }
+}
+
+impl Encode for ListBulkOperationsOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BulkOperationsSummaryList", &self.bulk_operations_summary_list);
+        object.member("NextToken", &self.next_token);
+        object.end();
+    }
+}
+
+impl Encode for ListContributorInsightsInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("MaxResults", &self.max_results);
+        object.member("NextToken", &self.next_token);
+        object.member("TableName", &self.table_name);
+        object.end();
+    }
+}
+
+impl Encode for ListContributorInsightsOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ContributorInsightsSummaries", &self.contributor_insights_summaries);
+        object.member("NextToken", &self.next_token);
         object.end();
     }
 }
@@ -1136,6 +1334,19 @@ impl Encode for OnDemandThroughputOverride {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
         object.member("MaxReadRequestUnits", &self.max_read_request_units);
+        object.end();
+    }
+}
+
+impl Encode for OutputS3Configuration {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("OutputType", &self.output_type);
+        object.member("S3Bucket", &self.s3_bucket);
+        object.member("S3BucketOwner", &self.s3_bucket_owner);
+        object.member("S3KeyPrefix", &self.s3_key_prefix);
+        object.member("S3SseAlgorithm", &self.s3_sse_algorithm);
+        object.member("S3SseKmsKeyId", &self.s3_sse_kms_key_id);
         object.end();
     }
 }
@@ -1532,6 +1743,27 @@ impl Encode for SourceTableFeatureDetails {
     }
 }
 
+impl Encode for StartBulkPutItemsInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ClientToken", &self.client_token);
+        object.member("InputS3Configuration", &self.input_s3_configuration);
+        object.member("MaxWriteRequestUnits", &self.max_write_request_units);
+        object.member("OutputS3Configuration", &self.output_s3_configuration);
+        object.member("PerformanceTier", &self.performance_tier);
+        object.member("TableName", &self.table_name);
+        object.end();
+    }
+}
+
+impl Encode for StartBulkPutItemsOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("BulkOperationDescription", &self.bulk_operation_description);
+        object.end();
+    }
+}
+
 impl Encode for StreamSpecification {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -1742,6 +1974,28 @@ impl Encode for UpdateContinuousBackupsOutput {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
         object.member("ContinuousBackupsDescription", &self.continuous_backups_description);
+        object.end();
+    }
+}
+
+impl Encode for UpdateContributorInsightsInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ContributorInsightsAction", &self.contributor_insights_action);
+        object.member("ContributorInsightsMode", &self.contributor_insights_mode);
+        object.member("IndexName", &self.index_name);
+        object.member("TableName", &self.table_name);
+        object.end();
+    }
+}
+
+impl Encode for UpdateContributorInsightsOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ContributorInsightsMode", &self.contributor_insights_mode);
+        object.member("ContributorInsightsStatus", &self.contributor_insights_status);
+        object.member("IndexName", &self.index_name);
+        object.member("TableName", &self.table_name);
         object.end();
     }
 }

@@ -65,6 +65,34 @@ enumeration! {
 }
 
 enumeration! {
+    /// Used by DescribeBulkOperation and StartBulkPutItems.
+    BulkOperationInputFormat {
+        DynamodbJson = "DYNAMODB_JSON",
+        Ion = "ION",
+    }
+}
+
+enumeration! {
+    /// Used by DescribeBulkOperation and StartBulkPutItems.
+    BulkOperationPerformanceTier {
+        Standard = "STANDARD",
+        Accelerated = "ACCELERATED",
+    }
+}
+
+enumeration! {
+    /// Used by CancelBulkOperation, DescribeBulkOperation, ListBulkOperations and others.
+    BulkOperationStatus {
+        InProgress = "IN_PROGRESS",
+        Completed = "COMPLETED",
+        CompletedWithErrors = "COMPLETED_WITH_ERRORS",
+        Cancelling = "CANCELLING",
+        Cancelled = "CANCELLED",
+        Failed = "FAILED",
+    }
+}
+
+enumeration! {
     /// Used by DeleteItem, PutItem, Query and others.
     ComparisonOperator {
         Eq = "EQ",
@@ -96,6 +124,33 @@ enumeration! {
     ContinuousBackupsStatus {
         Enabled = "ENABLED",
         Disabled = "DISABLED",
+    }
+}
+
+enumeration! {
+    /// Used by UpdateContributorInsights.
+    ContributorInsightsAction {
+        Enable = "ENABLE",
+        Disable = "DISABLE",
+    }
+}
+
+enumeration! {
+    /// Used by DescribeContributorInsights, ListContributorInsights and UpdateContributorInsights.
+    ContributorInsightsMode {
+        AccessedAndThrottledKeys = "ACCESSED_AND_THROTTLED_KEYS",
+        ThrottledKeys = "THROTTLED_KEYS",
+    }
+}
+
+enumeration! {
+    /// Used by DescribeContributorInsights, ListContributorInsights and UpdateContributorInsights.
+    ContributorInsightsStatus {
+        Enabling = "ENABLING",
+        Enabled = "ENABLED",
+        Disabling = "DISABLING",
+        Disabled = "DISABLED",
+        Failed = "FAILED",
     }
 }
 
@@ -170,7 +225,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by DescribeImport and ImportTable.
+    /// Used by DescribeBulkOperation, DescribeImport, ImportTable and others.
     InputCompressionType {
         Gzip = "GZIP",
         Zstd = "ZSTD",
@@ -200,6 +255,14 @@ enumeration! {
     MultiRegionConsistency {
         Eventual = "EVENTUAL",
         Strong = "STRONG",
+    }
+}
+
+enumeration! {
+    /// Used by DescribeBulkOperation and StartBulkPutItems.
+    OutputTypeEnum {
+        Error = "ERROR",
+        ConditionCheckFailure = "CONDITION_CHECK_FAILURE",
     }
 }
 
@@ -273,7 +336,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by DescribeExport and ExportTableToPointInTime.
+    /// Used by DescribeBulkOperation, DescribeExport, ExportTableToPointInTime and others.
     S3SseAlgorithm {
         Aes256 = "AES256",
         Kms = "KMS",

@@ -35,9 +35,16 @@ pub enum Operation {
     ImportTable,
     DescribeImport,
     ListImports,
+    StartBulkPutItems,
+    DescribeBulkOperation,
+    ListBulkOperations,
+    CancelBulkOperation,
     PutResourcePolicy,
     GetResourcePolicy,
     DeleteResourcePolicy,
+    UpdateContributorInsights,
+    DescribeContributorInsights,
+    ListContributorInsights,
     DescribeLimits,
     DescribeEndpoints,
     PutItem,
@@ -82,9 +89,16 @@ impl Operation {
         Operation::ImportTable,
         Operation::DescribeImport,
         Operation::ListImports,
+        Operation::StartBulkPutItems,
+        Operation::DescribeBulkOperation,
+        Operation::ListBulkOperations,
+        Operation::CancelBulkOperation,
         Operation::PutResourcePolicy,
         Operation::GetResourcePolicy,
         Operation::DeleteResourcePolicy,
+        Operation::UpdateContributorInsights,
+        Operation::DescribeContributorInsights,
+        Operation::ListContributorInsights,
         Operation::DescribeLimits,
         Operation::DescribeEndpoints,
         Operation::PutItem,
@@ -129,9 +143,16 @@ impl Operation {
             Operation::ImportTable => "ImportTable",
             Operation::DescribeImport => "DescribeImport",
             Operation::ListImports => "ListImports",
+            Operation::StartBulkPutItems => "StartBulkPutItems",
+            Operation::DescribeBulkOperation => "DescribeBulkOperation",
+            Operation::ListBulkOperations => "ListBulkOperations",
+            Operation::CancelBulkOperation => "CancelBulkOperation",
             Operation::PutResourcePolicy => "PutResourcePolicy",
             Operation::GetResourcePolicy => "GetResourcePolicy",
             Operation::DeleteResourcePolicy => "DeleteResourcePolicy",
+            Operation::UpdateContributorInsights => "UpdateContributorInsights",
+            Operation::DescribeContributorInsights => "DescribeContributorInsights",
+            Operation::ListContributorInsights => "ListContributorInsights",
             Operation::DescribeLimits => "DescribeLimits",
             Operation::DescribeEndpoints => "DescribeEndpoints",
             Operation::PutItem => "PutItem",
@@ -177,9 +198,16 @@ impl Operation {
             "ImportTable" => Operation::ImportTable,
             "DescribeImport" => Operation::DescribeImport,
             "ListImports" => Operation::ListImports,
+            "StartBulkPutItems" => Operation::StartBulkPutItems,
+            "DescribeBulkOperation" => Operation::DescribeBulkOperation,
+            "ListBulkOperations" => Operation::ListBulkOperations,
+            "CancelBulkOperation" => Operation::CancelBulkOperation,
             "PutResourcePolicy" => Operation::PutResourcePolicy,
             "GetResourcePolicy" => Operation::GetResourcePolicy,
             "DeleteResourcePolicy" => Operation::DeleteResourcePolicy,
+            "UpdateContributorInsights" => Operation::UpdateContributorInsights,
+            "DescribeContributorInsights" => Operation::DescribeContributorInsights,
+            "ListContributorInsights" => Operation::ListContributorInsights,
             "DescribeLimits" => Operation::DescribeLimits,
             "DescribeEndpoints" => Operation::DescribeEndpoints,
             "PutItem" => Operation::PutItem,
@@ -227,9 +255,16 @@ pub enum Request {
     ImportTable(Box<ImportTableInput>),
     DescribeImport(Box<DescribeImportInput>),
     ListImports(Box<ListImportsInput>),
+    StartBulkPutItems(Box<StartBulkPutItemsInput>),
+    DescribeBulkOperation(Box<DescribeBulkOperationInput>),
+    ListBulkOperations(Box<ListBulkOperationsInput>),
+    CancelBulkOperation(Box<CancelBulkOperationInput>),
     PutResourcePolicy(Box<PutResourcePolicyInput>),
     GetResourcePolicy(Box<GetResourcePolicyInput>),
     DeleteResourcePolicy(Box<DeleteResourcePolicyInput>),
+    UpdateContributorInsights(Box<UpdateContributorInsightsInput>),
+    DescribeContributorInsights(Box<DescribeContributorInsightsInput>),
+    ListContributorInsights(Box<ListContributorInsightsInput>),
     DescribeLimits(Box<DescribeLimitsInput>),
     DescribeEndpoints(Box<DescribeEndpointsRequest>),
     PutItem(Box<PutItemInput>),
@@ -275,9 +310,16 @@ impl Request {
             Request::ImportTable(_) => Operation::ImportTable,
             Request::DescribeImport(_) => Operation::DescribeImport,
             Request::ListImports(_) => Operation::ListImports,
+            Request::StartBulkPutItems(_) => Operation::StartBulkPutItems,
+            Request::DescribeBulkOperation(_) => Operation::DescribeBulkOperation,
+            Request::ListBulkOperations(_) => Operation::ListBulkOperations,
+            Request::CancelBulkOperation(_) => Operation::CancelBulkOperation,
             Request::PutResourcePolicy(_) => Operation::PutResourcePolicy,
             Request::GetResourcePolicy(_) => Operation::GetResourcePolicy,
             Request::DeleteResourcePolicy(_) => Operation::DeleteResourcePolicy,
+            Request::UpdateContributorInsights(_) => Operation::UpdateContributorInsights,
+            Request::DescribeContributorInsights(_) => Operation::DescribeContributorInsights,
+            Request::ListContributorInsights(_) => Operation::ListContributorInsights,
             Request::DescribeLimits(_) => Operation::DescribeLimits,
             Request::DescribeEndpoints(_) => Operation::DescribeEndpoints,
             Request::PutItem(_) => Operation::PutItem,
@@ -377,6 +419,19 @@ impl Request {
             Operation::ListImports => {
                 Request::ListImports(Box::new(decode(body, read::read_list_imports_input)?))
             }
+            Operation::StartBulkPutItems => {
+                Request::StartBulkPutItems(Box::new(decode(body, read::read_start_bulk_put_items_input)?))
+            }
+            Operation::DescribeBulkOperation => Request::DescribeBulkOperation(Box::new(decode(
+                body,
+                read::read_describe_bulk_operation_input,
+            )?)),
+            Operation::ListBulkOperations => {
+                Request::ListBulkOperations(Box::new(decode(body, read::read_list_bulk_operations_input)?))
+            }
+            Operation::CancelBulkOperation => {
+                Request::CancelBulkOperation(Box::new(decode(body, read::read_cancel_bulk_operation_input)?))
+            }
             Operation::PutResourcePolicy => {
                 Request::PutResourcePolicy(Box::new(decode(body, read::read_put_resource_policy_input)?))
             }
@@ -386,6 +441,18 @@ impl Request {
             Operation::DeleteResourcePolicy => Request::DeleteResourcePolicy(Box::new(decode(
                 body,
                 read::read_delete_resource_policy_input,
+            )?)),
+            Operation::UpdateContributorInsights => Request::UpdateContributorInsights(Box::new(decode(
+                body,
+                read::read_update_contributor_insights_input,
+            )?)),
+            Operation::DescribeContributorInsights => Request::DescribeContributorInsights(Box::new(decode(
+                body,
+                read::read_describe_contributor_insights_input,
+            )?)),
+            Operation::ListContributorInsights => Request::ListContributorInsights(Box::new(decode(
+                body,
+                read::read_list_contributor_insights_input,
             )?)),
             Operation::DescribeLimits => {
                 Request::DescribeLimits(Box::new(decode(body, read::read_describe_limits_input)?))
@@ -455,9 +522,16 @@ impl Request {
             Request::ImportTable(input) => input.check(),
             Request::DescribeImport(input) => input.check(),
             Request::ListImports(input) => input.check(),
+            Request::StartBulkPutItems(input) => input.check(),
+            Request::DescribeBulkOperation(input) => input.check(),
+            Request::ListBulkOperations(input) => input.check(),
+            Request::CancelBulkOperation(input) => input.check(),
             Request::PutResourcePolicy(input) => input.check(),
             Request::GetResourcePolicy(input) => input.check(),
             Request::DeleteResourcePolicy(input) => input.check(),
+            Request::UpdateContributorInsights(input) => input.check(),
+            Request::DescribeContributorInsights(input) => input.check(),
+            Request::ListContributorInsights(input) => input.check(),
             Request::DescribeLimits(input) => input.check(),
             Request::DescribeEndpoints(input) => input.check(),
             Request::PutItem(input) => input.check(),
@@ -503,9 +577,16 @@ impl Request {
             Request::ImportTable(input) => input.encode(out),
             Request::DescribeImport(input) => input.encode(out),
             Request::ListImports(input) => input.encode(out),
+            Request::StartBulkPutItems(input) => input.encode(out),
+            Request::DescribeBulkOperation(input) => input.encode(out),
+            Request::ListBulkOperations(input) => input.encode(out),
+            Request::CancelBulkOperation(input) => input.encode(out),
             Request::PutResourcePolicy(input) => input.encode(out),
             Request::GetResourcePolicy(input) => input.encode(out),
             Request::DeleteResourcePolicy(input) => input.encode(out),
+            Request::UpdateContributorInsights(input) => input.encode(out),
+            Request::DescribeContributorInsights(input) => input.encode(out),
+            Request::ListContributorInsights(input) => input.encode(out),
             Request::DescribeLimits(input) => input.encode(out),
             Request::DescribeEndpoints(input) => input.encode(out),
             Request::PutItem(input) => input.encode(out),
@@ -552,9 +633,16 @@ pub enum Response {
     ImportTable(Box<ImportTableOutput>),
     DescribeImport(Box<DescribeImportOutput>),
     ListImports(Box<ListImportsOutput>),
+    StartBulkPutItems(Box<StartBulkPutItemsOutput>),
+    DescribeBulkOperation(Box<DescribeBulkOperationOutput>),
+    ListBulkOperations(Box<ListBulkOperationsOutput>),
+    CancelBulkOperation(Box<CancelBulkOperationOutput>),
     PutResourcePolicy(Box<PutResourcePolicyOutput>),
     GetResourcePolicy(Box<GetResourcePolicyOutput>),
     DeleteResourcePolicy(Box<DeleteResourcePolicyOutput>),
+    UpdateContributorInsights(Box<UpdateContributorInsightsOutput>),
+    DescribeContributorInsights(Box<DescribeContributorInsightsOutput>),
+    ListContributorInsights(Box<ListContributorInsightsOutput>),
     DescribeLimits(Box<DescribeLimitsOutput>),
     DescribeEndpoints(Box<DescribeEndpointsResponse>),
     PutItem(Box<PutItemOutput>),
@@ -600,9 +688,16 @@ impl Response {
             Response::ImportTable(output) => output.encode(out),
             Response::DescribeImport(output) => output.encode(out),
             Response::ListImports(output) => output.encode(out),
+            Response::StartBulkPutItems(output) => output.encode(out),
+            Response::DescribeBulkOperation(output) => output.encode(out),
+            Response::ListBulkOperations(output) => output.encode(out),
+            Response::CancelBulkOperation(output) => output.encode(out),
             Response::PutResourcePolicy(output) => output.encode(out),
             Response::GetResourcePolicy(output) => output.encode(out),
             Response::DeleteResourcePolicy(output) => output.encode(out),
+            Response::UpdateContributorInsights(output) => output.encode(out),
+            Response::DescribeContributorInsights(output) => output.encode(out),
+            Response::ListContributorInsights(output) => output.encode(out),
             Response::DescribeLimits(output) => output.encode(out),
             Response::DescribeEndpoints(output) => output.encode(out),
             Response::PutItem(output) => output.encode(out),
@@ -1186,6 +1281,102 @@ impl Input for ListImportsInput {
     }
 }
 
+impl From<StartBulkPutItemsOutput> for Response {
+    fn from(output: StartBulkPutItemsOutput) -> Response {
+        Response::StartBulkPutItems(Box::new(output))
+    }
+}
+
+impl Input for StartBulkPutItemsInput {
+    type Output = StartBulkPutItemsOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::StartBulkPutItems(Box::new(self))
+    }
+    fn output(response: Response) -> Option<StartBulkPutItemsOutput> {
+        match response {
+            Response::StartBulkPutItems(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<StartBulkPutItemsOutput, Error> {
+        answer(body, read::read_start_bulk_put_items_output)
+    }
+}
+
+impl From<DescribeBulkOperationOutput> for Response {
+    fn from(output: DescribeBulkOperationOutput) -> Response {
+        Response::DescribeBulkOperation(Box::new(output))
+    }
+}
+
+impl Input for DescribeBulkOperationInput {
+    type Output = DescribeBulkOperationOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::DescribeBulkOperation(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DescribeBulkOperationOutput> {
+        match response {
+            Response::DescribeBulkOperation(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<DescribeBulkOperationOutput, Error> {
+        answer(body, read::read_describe_bulk_operation_output)
+    }
+}
+
+impl From<ListBulkOperationsOutput> for Response {
+    fn from(output: ListBulkOperationsOutput) -> Response {
+        Response::ListBulkOperations(Box::new(output))
+    }
+}
+
+impl Input for ListBulkOperationsInput {
+    type Output = ListBulkOperationsOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::ListBulkOperations(Box::new(self))
+    }
+    fn output(response: Response) -> Option<ListBulkOperationsOutput> {
+        match response {
+            Response::ListBulkOperations(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<ListBulkOperationsOutput, Error> {
+        answer(body, read::read_list_bulk_operations_output)
+    }
+}
+
+impl From<CancelBulkOperationOutput> for Response {
+    fn from(output: CancelBulkOperationOutput) -> Response {
+        Response::CancelBulkOperation(Box::new(output))
+    }
+}
+
+impl Input for CancelBulkOperationInput {
+    type Output = CancelBulkOperationOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::CancelBulkOperation(Box::new(self))
+    }
+    fn output(response: Response) -> Option<CancelBulkOperationOutput> {
+        match response {
+            Response::CancelBulkOperation(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<CancelBulkOperationOutput, Error> {
+        answer(body, read::read_cancel_bulk_operation_output)
+    }
+}
+
 impl From<PutResourcePolicyOutput> for Response {
     fn from(output: PutResourcePolicyOutput) -> Response {
         Response::PutResourcePolicy(Box::new(output))
@@ -1255,6 +1446,78 @@ impl Input for DeleteResourcePolicyInput {
     }
     fn read_output(body: &[u8]) -> Result<DeleteResourcePolicyOutput, Error> {
         answer(body, read::read_delete_resource_policy_output)
+    }
+}
+
+impl From<UpdateContributorInsightsOutput> for Response {
+    fn from(output: UpdateContributorInsightsOutput) -> Response {
+        Response::UpdateContributorInsights(Box::new(output))
+    }
+}
+
+impl Input for UpdateContributorInsightsInput {
+    type Output = UpdateContributorInsightsOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::UpdateContributorInsights(Box::new(self))
+    }
+    fn output(response: Response) -> Option<UpdateContributorInsightsOutput> {
+        match response {
+            Response::UpdateContributorInsights(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<UpdateContributorInsightsOutput, Error> {
+        answer(body, read::read_update_contributor_insights_output)
+    }
+}
+
+impl From<DescribeContributorInsightsOutput> for Response {
+    fn from(output: DescribeContributorInsightsOutput) -> Response {
+        Response::DescribeContributorInsights(Box::new(output))
+    }
+}
+
+impl Input for DescribeContributorInsightsInput {
+    type Output = DescribeContributorInsightsOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::DescribeContributorInsights(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DescribeContributorInsightsOutput> {
+        match response {
+            Response::DescribeContributorInsights(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<DescribeContributorInsightsOutput, Error> {
+        answer(body, read::read_describe_contributor_insights_output)
+    }
+}
+
+impl From<ListContributorInsightsOutput> for Response {
+    fn from(output: ListContributorInsightsOutput) -> Response {
+        Response::ListContributorInsights(Box::new(output))
+    }
+}
+
+impl Input for ListContributorInsightsInput {
+    type Output = ListContributorInsightsOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::ListContributorInsights(Box::new(self))
+    }
+    fn output(response: Response) -> Option<ListContributorInsightsOutput> {
+        match response {
+            Response::ListContributorInsights(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<ListContributorInsightsOutput, Error> {
+        answer(body, read::read_list_contributor_insights_output)
     }
 }
 

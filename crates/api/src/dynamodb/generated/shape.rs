@@ -151,6 +151,80 @@ pub struct BillingModeSummary {
     pub last_update_to_pay_per_request_date_time: Option<f64>,
 }
 
+/// Used by DescribeBulkOperation and StartBulkPutItems.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BulkOperationBytes {
+    pub bulk_put_bytes: Option<i64>,
+}
+
+/// Used by DescribeBulkOperation and StartBulkPutItems.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BulkOperationDescription {
+    pub bulk_operation_arn: Option<String>,
+    pub bulk_operation_status: Option<BulkOperationStatus>,
+    pub bulk_operation_usage: Option<Vec<BulkOperationUsage>>,
+    pub client_token: Option<String>,
+    pub end_time: Option<f64>,
+    pub failed_item_count: Option<i64>,
+    pub failure_code: Option<String>,
+    pub failure_message: Option<String>,
+    pub input_s3_configuration: Option<InputS3Configuration>,
+    pub max_write_request_units: Option<i64>,
+    pub output_s3_configuration: Option<OutputS3Configuration>,
+    pub performance_tier: Option<BulkOperationPerformanceTier>,
+    pub processed_input_bytes: Option<i64>,
+    pub processed_item_count: Option<i64>,
+    pub start_time: Option<f64>,
+    pub table_details: Option<Vec<BulkOperationTableDetail>>,
+    pub total_input_bytes: Option<i64>,
+}
+
+/// Used by ListBulkOperations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BulkOperationSummary {
+    pub bulk_operation_arn: String,
+    pub bulk_operation_status: BulkOperationStatus,
+    pub end_time: Option<f64>,
+    pub start_time: f64,
+}
+
+/// Used by DescribeBulkOperation and StartBulkPutItems.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BulkOperationTableDetail {
+    pub table_id: Option<String>,
+    pub table_name: Option<String>,
+}
+
+/// Used by DescribeBulkOperation and StartBulkPutItems.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BulkOperationUsage {
+    pub bulk_put_bytes: Option<i64>,
+    pub global_secondary_indexes: Option<BTreeMap<String, BulkOperationBytes>>,
+    pub local_secondary_indexes: Option<BTreeMap<String, BulkOperationBytes>>,
+    pub table: Option<BulkOperationBytes>,
+    pub table_name: Option<String>,
+    pub vector_indexes: Option<BTreeMap<String, BulkOperationVectorBytes>>,
+}
+
+/// Used by DescribeBulkOperation and StartBulkPutItems.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BulkOperationVectorBytes {
+    pub bulk_put_vector_bytes: Option<i64>,
+}
+
+/// The input of CancelBulkOperation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CancelBulkOperationInput {
+    pub bulk_operation_arn: String,
+}
+
+/// The output of CancelBulkOperation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CancelBulkOperationOutput {
+    pub bulk_operation_arn: String,
+    pub bulk_operation_status: BulkOperationStatus,
+}
+
 /// Used by BatchExecuteStatement, BatchGetItem, BatchWriteItem and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Capacity {
@@ -195,6 +269,15 @@ pub struct ConsumedCapacity {
 pub struct ContinuousBackupsDescription {
     pub continuous_backups_status: ContinuousBackupsStatus,
     pub point_in_time_recovery_description: Option<PointInTimeRecoveryDescription>,
+}
+
+/// Used by ListContributorInsights.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ContributorInsightsSummary {
+    pub contributor_insights_mode: Option<ContributorInsightsMode>,
+    pub contributor_insights_status: Option<ContributorInsightsStatus>,
+    pub index_name: Option<String>,
+    pub table_name: Option<String>,
 }
 
 /// The input of CreateBackup.
@@ -402,6 +485,18 @@ pub struct DescribeBackupOutput {
     pub backup_description: Option<BackupDescription>,
 }
 
+/// The input of DescribeBulkOperation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeBulkOperationInput {
+    pub bulk_operation_arn: String,
+}
+
+/// The output of DescribeBulkOperation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeBulkOperationOutput {
+    pub bulk_operation_description: BulkOperationDescription,
+}
+
 /// The input of DescribeContinuousBackups.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeContinuousBackupsInput {
@@ -412,6 +507,25 @@ pub struct DescribeContinuousBackupsInput {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeContinuousBackupsOutput {
     pub continuous_backups_description: Option<ContinuousBackupsDescription>,
+}
+
+/// The input of DescribeContributorInsights.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeContributorInsightsInput {
+    pub index_name: Option<String>,
+    pub table_name: String,
+}
+
+/// The output of DescribeContributorInsights.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeContributorInsightsOutput {
+    pub contributor_insights_mode: Option<ContributorInsightsMode>,
+    pub contributor_insights_rule_list: Option<Vec<String>>,
+    pub contributor_insights_status: Option<ContributorInsightsStatus>,
+    pub failure_exception: Option<FailureException>,
+    pub index_name: Option<String>,
+    pub last_update_date_time: Option<f64>,
+    pub table_name: Option<String>,
 }
 
 /// The input of DescribeEndpoints.
@@ -611,6 +725,13 @@ pub struct ExportTableToPointInTimeOutput {
     pub export_description: Option<ExportDescription>,
 }
 
+/// Used by DescribeContributorInsights.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FailureException {
+    pub exception_description: Option<String>,
+    pub exception_name: Option<String>,
+}
+
 /// Used by DescribeExport and ExportTableToPointInTime.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FilterSpecification {
@@ -800,6 +921,16 @@ pub struct InputFormatOptions {
     pub csv: Option<CsvOptions>,
 }
 
+/// Used by DescribeBulkOperation and StartBulkPutItems.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InputS3Configuration {
+    pub input_compression_type: Option<InputCompressionType>,
+    pub input_format: BulkOperationInputFormat,
+    pub s3_bucket: String,
+    pub s3_bucket_owner: Option<String>,
+    pub s3_key_prefix: Option<String>,
+}
+
 /// Used by BatchWriteItem, DeleteItem, PutItem and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ItemCollectionMetrics {
@@ -846,6 +977,35 @@ pub struct ListBackupsInput {
 pub struct ListBackupsOutput {
     pub backup_summaries: Option<Vec<BackupSummary>>,
     pub last_evaluated_backup_arn: Option<String>,
+}
+
+/// The input of ListBulkOperations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListBulkOperationsInput {
+    pub max_results: Option<i32>,
+    pub next_token: Option<String>,
+}
+
+/// The output of ListBulkOperations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListBulkOperationsOutput {
+    pub bulk_operations_summary_list: Option<Vec<BulkOperationSummary>>,
+    pub next_token: Option<String>,
+}
+
+/// The input of ListContributorInsights.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListContributorInsightsInput {
+    pub max_results: Option<i32>,
+    pub next_token: Option<String>,
+    pub table_name: Option<String>,
+}
+
+/// The output of ListContributorInsights.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListContributorInsightsOutput {
+    pub contributor_insights_summaries: Option<Vec<ContributorInsightsSummary>>,
+    pub next_token: Option<String>,
 }
 
 /// The input of ListExports.
@@ -944,6 +1104,17 @@ pub struct OnDemandThroughput {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OnDemandThroughputOverride {
     pub max_read_request_units: Option<i64>,
+}
+
+/// Used by DescribeBulkOperation and StartBulkPutItems.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutputS3Configuration {
+    pub output_type: Vec<OutputTypeEnum>,
+    pub s3_bucket: Option<String>,
+    pub s3_bucket_owner: Option<String>,
+    pub s3_key_prefix: Option<String>,
+    pub s3_sse_algorithm: Option<S3SseAlgorithm>,
+    pub s3_sse_kms_key_id: Option<String>,
 }
 
 /// Used by ExecuteTransaction.
@@ -1282,6 +1453,23 @@ pub struct SourceTableFeatureDetails {
     pub vector_indexes: Option<Vec<VectorIndexInfo>>,
 }
 
+/// The input of StartBulkPutItems.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StartBulkPutItemsInput {
+    pub client_token: Option<String>,
+    pub input_s3_configuration: InputS3Configuration,
+    pub max_write_request_units: Option<i64>,
+    pub output_s3_configuration: OutputS3Configuration,
+    pub performance_tier: Option<BulkOperationPerformanceTier>,
+    pub table_name: String,
+}
+
+/// The output of StartBulkPutItems.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StartBulkPutItemsOutput {
+    pub bulk_operation_description: BulkOperationDescription,
+}
+
 /// Used by CreateTable, DeleteBackup, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamSpecification {
@@ -1462,6 +1650,24 @@ pub struct UpdateContinuousBackupsInput {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UpdateContinuousBackupsOutput {
     pub continuous_backups_description: Option<ContinuousBackupsDescription>,
+}
+
+/// The input of UpdateContributorInsights.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateContributorInsightsInput {
+    pub contributor_insights_action: ContributorInsightsAction,
+    pub contributor_insights_mode: Option<ContributorInsightsMode>,
+    pub index_name: Option<String>,
+    pub table_name: String,
+}
+
+/// The output of UpdateContributorInsights.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateContributorInsightsOutput {
+    pub contributor_insights_mode: Option<ContributorInsightsMode>,
+    pub contributor_insights_status: Option<ContributorInsightsStatus>,
+    pub index_name: Option<String>,
+    pub table_name: Option<String>,
 }
 
 /// Used by UpdateTable.

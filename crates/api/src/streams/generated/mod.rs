@@ -12,4 +12,5 @@ pub use operation::{Operation, Request, Response};
 pub use shape::*;
 
 /// The package of the service's Java classes and the first part of its errors' names.
+#[allow(dead_code, reason = "some services put nothing before the names of their errors")]
 pub(crate) const NAMESPACE: &str = "com.amazonaws.dynamodb.streams.v20120810";
