@@ -13,6 +13,7 @@ use std::fs::{File, OpenOptions, create_dir_all};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use host::uuid;
 use serde_json::Value;
 
 use crate::batch::Failure;
@@ -104,13 +105,6 @@ fn object_key(failure: &Failure, random: u128, now_ms: u64) -> String {
     let time = time::to_seconds(now_ms).trim_end_matches('Z').replace(':', ".");
     let day = time.get(..10).unwrap_or_default().replace('-', "/");
     format!("aws/lambda/{}/{}/{day}/{time}-{}", failure.uuid, failure.shard_id, uuid(random))
-}
-
-/// A random UUID of version 4.
-pub fn uuid(random: u128) -> String {
-    let bits = (random & !(0xf000 << 64) & !(0xc000 << 48)) | (0x4000 << 64) | (0x8000 << 48);
-    let hex = format!("{bits:032x}");
-    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
 fn append(path: &Path, report: &Value) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! Calls functions: by HTTP in the form of Lambda's Invoke, or as a command.
 //!
-//! `NAME=http://host:port/path` is called as AWS's runtime emulator, `sam local start-lambda` and Lambda itself
+//! `NAME=http://host:port/path`, or `https`, is called as AWS's runtime emulator, `sam local start-lambda` and Lambda itself
 //! take it. Without a path, the path of Invoke with the function's name is added; the emulator knows one
 //! function and calls it `function`, so its address is given with its path, or the function is called
 //! `function` here, too. `NAME=command …` is run by the shell: the event on standard input, the answer on
@@ -29,6 +29,11 @@ use tokio::process::{Child, Command};
 
 use crate::batch::Outcome;
 
+#[cfg(feature = "https")]
+type Connector = hyper_rustls::HttpsConnector<HttpConnector>;
+#[cfg(not(feature = "https"))]
+type Connector = HttpConnector;
+
 /// Bytes of a failed function's answer that go to the log.
 const LOGGED_BYTES_MAX: usize = 1000;
 
@@ -46,7 +51,7 @@ pub struct Function {
 
 #[derive(Debug)]
 enum Target {
-    Http { uri: Uri, client: Client<HttpConnector, Full<Bytes>> },
+    Http { uri: Uri, client: Box<Client<Connector, Full<Bytes>>> },
     Command(String),
 }
 
@@ -60,10 +65,8 @@ pub enum FunctionError {
     BadName(String),
     #[error("the address of function {name} is not right: {reason}")]
     BadAddress { name: String, reason: String },
-    #[error(
-        "function {0} is given by https: functions are called by http, on this machine or a trusted network"
-    )]
-    Https(String),
+    #[error("function {0} is given by https, which this build of Lodestone does not have")]
+    NoHttps(String),
 }
 
 impl Functions {
@@ -91,8 +94,10 @@ impl Function {
             return Err(FunctionError::BadName(name.to_owned()));
         }
         let target = match target.split_once("://") {
-            Some(("http", _)) => http_target(name, target)?,
-            Some(("https", _)) => return Err(FunctionError::Https(name.to_owned())),
+            Some(("https", _)) if cfg!(not(feature = "https")) => {
+                return Err(FunctionError::NoHttps(name.to_owned()));
+            }
+            Some(("http" | "https", _)) => http_target(name, target)?,
             _ => Target::Command(target.to_owned()),
         };
         Ok(Function { name: name.to_owned(), target, timeout: FUNCTION_TIMEOUT })
@@ -133,8 +138,21 @@ fn http_target(name: &str, address: &str) -> Result<Target, FunctionError> {
         let invoke = format!("{}/2015-03-31/functions/{name}/invocations", address.trim_end_matches('/'));
         uri = invoke.parse().map_err(|error: http::uri::InvalidUri| bad_address(error.to_string()))?;
     }
-    let client = Client::builder(TokioExecutor::new()).build(HttpConnector::new());
+    let connector = connector().map_err(|error| bad_address(error.to_string()))?;
+    let client = Box::new(Client::builder(TokioExecutor::new()).build(connector));
     Ok(Target::Http { uri, client })
+}
+
+/// Certificates are checked against those that the system trusts.
+#[cfg(feature = "https")]
+fn connector() -> std::io::Result<Connector> {
+    let builder = hyper_rustls::HttpsConnectorBuilder::new().with_native_roots()?;
+    Ok(builder.https_or_http().enable_http1().build())
+}
+
+#[cfg(not(feature = "https"))]
+fn connector() -> std::io::Result<Connector> {
+    Ok(HttpConnector::new())
 }
 
 fn unreachable(reason: impl ToString) -> Outcome {
@@ -147,7 +165,7 @@ fn too_large() -> Outcome {
     ))
 }
 
-async fn post(client: &Client<HttpConnector, Full<Bytes>>, uri: &Uri, event: Bytes) -> Outcome {
+async fn post(client: &Client<Connector, Full<Bytes>>, uri: &Uri, event: Bytes) -> Outcome {
     let request = Request::post(uri.clone()).header("x-amz-invocation-type", "RequestResponse");
     let request = match request.body(Full::new(event)) {
         Ok(request) => request,

@@ -37,6 +37,15 @@ impl Triggers {
         }
     }
 
+    /// A request that is refused before it is looked at, such as one that is not signed.
+    pub fn refusal(error: &api::Error) -> Response<Bytes> {
+        let mut body = Vec::new();
+        error.write_json(api::Service::Lambda, &mut body);
+        let response = Response::builder().status(403).header(CONTENT_TYPE, "application/json");
+        let response = response.header("x-amzn-ErrorType", error.kind.name());
+        response.body(Bytes::from(body)).expect("status and headers are made of fixed parts")
+    }
+
     async fn carry_out(&self, namespace: &Namespace, request: Request) -> Result<Vec<u8>, Error> {
         match request {
             Request::CreateEventSourceMapping(input) => json(&self.create(namespace, *input).await?),

@@ -19,11 +19,12 @@ use api::lambda::{
 };
 use api::streams::DescribeStreamInput;
 use futures_util::future::join_all;
+use host::uuid;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::destination::{Destinations, uuid};
+use crate::destination::Destinations;
 use crate::driver::{Driver, Outside, Status, position_prefix};
 use crate::function::Functions;
 use crate::mapping::{Backoff, Mapping, Resources, State};

@@ -2,13 +2,12 @@
 
 #[path = "common/host.rs"]
 mod host;
-#[path = "common/rows.rs"]
-mod rows;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use ::host::MemoryRows;
 use api::streams::{
     DescribeStreamInput, DescribeStreamOutput, GetRecordsInput, GetRecordsOutput, GetShardIteratorInput,
     GetShardIteratorOutput,
@@ -16,7 +15,6 @@ use api::streams::{
 use api::{Error, Input, Operation, Request, Response};
 use async_trait::async_trait;
 use engine::{Caller, Engine};
-use rows::MemoryRows;
 use serde_json::{Value, json};
 use store::memory::MemoryStore;
 use tokio::sync::watch;

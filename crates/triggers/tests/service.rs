@@ -5,16 +5,14 @@ mod common;
 mod database;
 #[path = "common/host.rs"]
 mod host;
-#[path = "common/rows.rs"]
-mod rows;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ::host::MemoryRows;
 use common::{FUNCTION, STREAM, numbers_of};
 use database::{Clock, MemoryStreams};
-use rows::MemoryRows;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use triggers::{Backoff, Destinations, Function, Functions, Namespace, Options, Triggers};
