@@ -23,6 +23,16 @@ pub use write::{Completed, ExportWriter, FILE_BYTES, FileNames};
 use crate::PlaceError;
 use crate::place::check_key;
 
+/// The folder of one full export, with the slash at its end.
+pub fn folder(prefix: Option<&str>, export_arn: &str) -> Result<String, PlaceError> {
+    Layout::new(prefix, export_id(export_arn)).map(|layout| layout.folder() + "/")
+}
+
+/// The last part of the ARN.
+fn export_id(export_arn: &str) -> &str {
+    export_arn.rsplit('/').next().unwrap_or_default()
+}
+
 /// The keys of an export's files.
 struct Layout {
     /// `<prefix>/AWSDynamoDB`.

@@ -16,7 +16,7 @@ use crate::format::{Format, LineFault, PutRecord};
 use crate::reader::{Progress, ReadError, TextReader};
 use crate::{Bucket, ObjectInfo, PlaceError};
 use csv::CsvReader;
-pub use log::error_log_line;
+pub use log::{Pointer, bulk_error_line, condition_failure_line, error_log_line};
 
 /// How the objects of an import are compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,7 +79,13 @@ pub enum ImportError {
     #[error(transparent)]
     Place(#[from] PlaceError),
     #[error("{bucket}/{key} is damaged: {what}")]
-    Damaged { bucket: String, key: String, what: String },
+    Damaged {
+        bucket: String,
+        key: String,
+        /// The number of the record that can't be read.
+        index: u64,
+        what: String,
+    },
 }
 
 /// The records of all objects below a prefix.
@@ -133,6 +139,13 @@ impl Import {
         self.processed_bytes + self.open.as_ref().map_or(0, |object| object.progress.bytes())
     }
 
+    /// Leaves out the objects whose keys come before this one. Their bytes count as read.
+    pub fn skip_before(&mut self, key: &str) {
+        while self.objects.front().is_some_and(|object| object.key.as_str() < key) {
+            self.processed_bytes += self.objects.pop_front().map_or(0, |object| object.size_bytes);
+        }
+    }
+
     /// The next record; `None` behind the last object. An error ends one object: the next call goes on with the
     /// object behind it.
     pub async fn next(&mut self) -> Result<Option<Record>, ImportError> {
@@ -161,7 +174,7 @@ impl Import {
                 }
                 Err(error) => {
                     self.close();
-                    return Err(self.failure(&key, error));
+                    return Err(self.failure(&key, index, error));
                 }
             };
             return Ok(Some(Record { key, index, outcome }));
@@ -194,12 +207,13 @@ impl Import {
         self.open = None;
     }
 
-    fn failure(&self, key: &str, error: ReadError) -> ImportError {
+    fn failure(&self, key: &str, index: u64, error: ReadError) -> ImportError {
         match error {
             ReadError::Place(error) => error.into(),
             error => ImportError::Damaged {
                 bucket: self.bucket.name().to_owned(),
                 key: key.to_owned(),
+                index,
                 what: error.to_string(),
             },
         }

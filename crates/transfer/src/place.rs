@@ -40,6 +40,8 @@ pub enum PlaceError {
     TooManyObjects { bucket: String, prefix: String },
     #[error("{bucket}/{key} has more than {bytes_max} bytes")]
     TooLarge { bucket: String, key: String, bytes_max: usize },
+    #[error("there is no room for {bucket}/{key}: {reason}")]
+    NoRoom { bucket: String, key: String, reason: String },
     #[error("{place:?} can't be used as a place for objects: {reason}")]
     Unusable { place: String, reason: String },
     #[error("{bucket}/{key}: {reason}")]
@@ -224,6 +226,14 @@ impl Bucket {
         }
     }
 
+    /// Removes all objects whose key begins with the text.
+    pub async fn delete_all(&self, prefix: &str) -> Result<(), PlaceError> {
+        for object in self.list(prefix).await? {
+            self.delete(&object.key).await?;
+        }
+        Ok(())
+    }
+
     fn failure(&self, key: &str, error: object_store::Error) -> PlaceError {
         #[cfg(feature = "s3")]
         if let Some(failure) = s3::ListingFailed::find(&error, &self.name, key) {
@@ -235,9 +245,18 @@ impl Bucket {
             object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
                 PlaceError::AccessDenied { bucket, key }
             }
+            error if is_without_room(&error) => PlaceError::NoRoom { bucket, key, reason: error.to_string() },
             error => PlaceError::Failed { bucket, key, reason: error.to_string() },
         }
     }
+}
+
+/// Whether a disk is full, or a quota is used up.
+fn is_without_room(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut chain = std::iter::successors(Some(error), |error| error.source());
+    let shortage =
+        |error: &io::Error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    chain.any(|error| error.downcast_ref::<io::Error>().is_some_and(shortage))
 }
 
 /// Whether objects can have the key; `PlaceError::InvalidKey` if not.

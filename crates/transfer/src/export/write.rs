@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use item::ItemRef;
 
 use super::manifest::{DataFile, Period, Summary, SummaryManifest};
-use super::{Layout, checksum_key};
+use super::{Layout, checksum_key, export_id};
 use crate::checksum::Checksum;
 use crate::format::{Change, Format};
 use crate::{Bucket, PlaceError, id};
@@ -64,8 +64,7 @@ impl ExportWriter {
         summary: Summary,
         file_names: FileNames,
     ) -> Result<ExportWriter, PlaceError> {
-        let export_id = summary.export_arn.rsplit('/').next().unwrap_or_default();
-        let layout = Layout::new(summary.s3_prefix.as_deref(), export_id)?;
+        let layout = Layout::new(summary.s3_prefix.as_deref(), export_id(&summary.export_arn))?;
         bucket.put(&layout.started(), Bytes::new()).await?;
         Ok(ExportWriter {
             bucket,
@@ -205,6 +204,14 @@ impl ExportWriter {
         let manifest = SummaryManifest::new(&summary, self.format, files_key, self.item_count);
         self.put_manifest(&manifest_key, json_of(&manifest)).await?;
         Ok(Completed { manifest_key, item_count: self.item_count, files: self.files })
+    }
+
+    /// Removes the data files of an export that can't be completed, so that they take no room.
+    pub async fn discard(self) -> Result<(), PlaceError> {
+        for file in &self.files {
+            self.bucket.delete(&file.key).await?;
+        }
+        Ok(())
     }
 
     /// The checksum goes first: whoever sees a manifest finds its checksum.

@@ -1,43 +1,116 @@
-//! The log of an import: what DynamoDB sends to CloudWatch for each record that it refuses.
+//! What is reported of single records: by an import what DynamoDB sends to CloudWatch for each record that it
+//! refuses, by a bulk put the lines of its output.
 
+use item::{Item, ItemRef};
 use serde::Serialize;
+
+/// Which record of which object is meant.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pointer<'a> {
+    bucket: &'a str,
+    key: &'a str,
+    item_index: u64,
+}
+
+impl<'a> Pointer<'a> {
+    /// `index` counts the records of the object from 0.
+    pub fn new(bucket: &'a str, key: &'a str, index: u64) -> Pointer<'a> {
+        Pointer { bucket, key, item_index: index }
+    }
+}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Line<'a> {
     #[serde(rename = "itemS3Pointer")]
     item_s3_pointer: Pointer<'a>,
-    import_arn: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    import_arn: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bulk_operation_arn: Option<&'a str>,
     error_messages: &'a [&'a str],
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Pointer<'a> {
-    bucket: &'a str,
-    key: &'a str,
-    item_index: u64,
+/// One line of an import's log, without a line end.
+pub fn error_log_line(import_arn: &str, pointer: Pointer<'_>, messages: &[&str]) -> String {
+    json(&Line {
+        item_s3_pointer: pointer,
+        import_arn: Some(import_arn),
+        bulk_operation_arn: None,
+        error_messages: messages,
+    })
 }
 
-/// One line of the log, without a line end. `index` counts the records of the object from 0.
-pub fn error_log_line(import_arn: &str, bucket: &str, key: &str, index: u64, messages: &[&str]) -> String {
-    let item_s3_pointer = Pointer { bucket, key, item_index: index };
-    let line = Line { item_s3_pointer, import_arn, error_messages: messages };
-    serde_json::to_string(&line).expect("the line holds strings and a number, which all have a form in JSON")
+/// One line of a bulk put's ERROR output, without a line end.
+pub fn bulk_error_line(bulk_operation_arn: &str, pointer: Pointer<'_>, messages: &[&str]) -> String {
+    json(&Line {
+        item_s3_pointer: pointer,
+        import_arn: None,
+        bulk_operation_arn: Some(bulk_operation_arn),
+        error_messages: messages,
+    })
+}
+
+/// One line of a bulk put's CONDITION_CHECK_FAILURE output, without a line end: the item that was to be put, and the
+/// one that is there.
+pub fn condition_failure_line(
+    bulk_operation_arn: &str,
+    pointer: Pointer<'_>,
+    item: ItemRef<'_>,
+    existing: Option<&Item>,
+) -> String {
+    let mut line = format!(
+        "{{\"itemS3Pointer\":{},\"bulkOperationArn\":{},\"Item\":",
+        json(&pointer),
+        json(&bulk_operation_arn)
+    )
+    .into_bytes();
+    item::json::write_item(item, &mut line);
+    if let Some(existing) = existing {
+        line.extend_from_slice(b",\"ExistingItem\":");
+        item::json::write_item(existing.as_ref(), &mut line);
+    }
+    line.push(b'}');
+    String::from_utf8(line).expect("JSON is UTF-8")
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("strings and numbers all have a form in JSON")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const POINTER: &str = r#"{"bucket":"b","key":"in/\"1\".json","itemIndex":0}"#;
+
     #[test]
     fn a_line_points_at_the_record_and_says_what_is_wrong() {
         let message = "One or more parameter values were invalid: Missing the key pk in the item";
         let arn = "arn:aws:dynamodb:us-east-1:123456789012:table/T/import/01489602797149-73d8d5bc";
+        let pointer = Pointer::new("b", "in/\"1\".json", 0);
         assert_eq!(
-            error_log_line(arn, "b", "in/\"1\".json", 0, &[message]),
+            error_log_line(arn, pointer, &[message]),
+            format!(r#"{{"itemS3Pointer":{POINTER},"importArn":"{arn}","errorMessages":["{message}"]}}"#)
+        );
+        assert_eq!(
+            bulk_error_line(arn, pointer, &[message]),
             format!(
-                r#"{{"itemS3Pointer":{{"bucket":"b","key":"in/\"1\".json","itemIndex":0}},"importArn":"{arn}","errorMessages":["{message}"]}}"#
+                r#"{{"itemS3Pointer":{POINTER},"bulkOperationArn":"{arn}","errorMessages":["{message}"]}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn the_line_of_a_failed_condition_has_both_items() {
+        let item = |json: &str| crate::Format::DynamodbJson.read_put(json.as_bytes()).unwrap().item;
+        let (new, old) = (item(r#"{"Item":{"p":{"S":"new"}}}"#), item(r#"{"Item":{"p":{"S":"old"}}}"#));
+        let pointer = Pointer::new("b", "in/\"1\".json", 0);
+        assert_eq!(
+            condition_failure_line("arn", pointer, new.as_ref(), Some(&old)),
+            format!(
+                r#"{{"itemS3Pointer":{POINTER},"bulkOperationArn":"arn","Item":{{"p":{{"S":"new"}}}},"ExistingItem":{{"p":{{"S":"old"}}}}}}"#
             )
         );
     }
