@@ -14,7 +14,7 @@ use store::{Key, Log, Partition, Position, Space, Store, WriteSet};
 use store_postgres::test_server::TestServer;
 use store_postgres::{Options, PostgresStore};
 
-const TIME: Duration = Duration::from_secs(5);
+const TIME: Duration = Duration::from_secs(4);
 const ROWS: u64 = 10_000;
 
 #[derive(Clone, Copy)]
@@ -34,14 +34,18 @@ async fn main() {
             started.create_database().await
         }
     };
-    let store = Arc::new(PostgresStore::open(&url, Options::default()).await.expect("the store opens"));
-    for (name, load) in [
-        ("spread rows", Load::SpreadRows),
-        ("spread rows, one log", Load::SpreadRowsWithLog),
-        ("one row", Load::OneRow),
-    ] {
-        for tasks in [1, 32] {
-            measure(&store, name, load, tasks).await;
+    let alone = Options { transactions: 16, stripes_per_transaction: 1, ..Options::default() };
+    for (way, options) in [("each alone", alone), ("shared transactions", Options::default())] {
+        println!("{way}");
+        let store = Arc::new(PostgresStore::open(&url, options).await.expect("the store opens"));
+        for (name, load) in [
+            ("spread rows", Load::SpreadRows),
+            ("spread rows, one log", Load::SpreadRowsWithLog),
+            ("one row", Load::OneRow),
+        ] {
+            for tasks in [1, 64] {
+                measure(&store, name, load, tasks).await;
+            }
         }
     }
 }

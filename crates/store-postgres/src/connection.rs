@@ -5,7 +5,6 @@
 //! server rolls back.
 
 use std::ops::Deref;
-use std::str::FromStr;
 use std::time::Duration;
 
 use deadpool_postgres::{
@@ -13,23 +12,15 @@ use deadpool_postgres::{
 };
 use futures_util::FutureExt;
 use store::StoreError;
-use tokio_postgres::{Config, NoTls};
+use tokio_postgres::Config;
 
 use crate::Options;
+use crate::address::Address;
+use crate::engine::Engine;
 use crate::failure::{Failure, with_causes};
 
-/// Every statement of this store is a lookup or a range of a primary key, but new tables have no
-/// statistics that would tell the planner. So other plans are ruled out, and the remaining one is
-/// made once.
-///
-/// There is deliberately no `statement_timeout`: if it fired while COMMIT waits for a synchronous
-/// replica, PostgreSQL would report success without the replica.
-const PLAN_SETTINGS: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off; \
-     SET enable_hashjoin = off; SET enable_mergejoin = off; \
-     SET plan_cache_mode = force_generic_plan; SET jit = off";
-
-const BEGIN_UPDATE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
-const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+pub(crate) const BEGIN_UPDATE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+pub(crate) const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// A lost peer is noticed after 15 s + 3 × 5 s of silence.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
@@ -44,38 +35,43 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// For calls: PostgreSQL ends a transaction that stalls, so it cannot hold its locks for ever.
-    pub(crate) fn of_calls(url: &str, options: &Options) -> Result<Connections, StoreError> {
+    /// For calls: the server ends a transaction that stalls, so it cannot hold its locks for ever.
+    ///
+    /// There is deliberately no `statement_timeout`: if it fired while COMMIT waits for a synchronous
+    /// replica, PostgreSQL would report success without the replica.
+    pub(crate) fn of_calls(
+        address: &Address,
+        options: &Options,
+        engine: Engine,
+    ) -> Result<Connections, StoreError> {
         let settings = format!(
-            "{PLAN_SETTINGS}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",
+            "{} SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",
+            engine.settings(),
             options.wait.as_millis(),
             options.reply.as_millis(),
         );
-        Self::new(url, options, options.connections, settings)
+        Self::new(address, options, options.connections, settings)
     }
 
     /// For snapshots, which may be idle in their transaction.
-    pub(crate) fn of_snapshots(url: &str, options: &Options) -> Result<Connections, StoreError> {
-        let settings = format!("{PLAN_SETTINGS}; SET idle_in_transaction_session_timeout = 0");
-        Self::new(url, options, options.snapshots, settings)
+    pub(crate) fn of_snapshots(
+        address: &Address,
+        options: &Options,
+        engine: Engine,
+    ) -> Result<Connections, StoreError> {
+        let settings = format!("{} SET idle_in_transaction_session_timeout = 0", engine.settings());
+        Self::new(address, options, options.snapshots, settings)
     }
 
-    fn new(url: &str, options: &Options, size: usize, settings: String) -> Result<Connections, StoreError> {
-        // The message names the wrong setting and never quotes the URL, which may hold a password.
-        let mut config = Config::from_str(url).map_err(|error| {
-            StoreError::Unavailable(format!("the PostgreSQL URL: {}", with_causes(&error)))
-        })?;
-        // A host that drops packets must leave time for the next ones in the list.
-        let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX).max(1);
-        config
-            .application_name("lodestone")
-            .connect_timeout(options.wait / hosts)
-            .keepalives_idle(KEEPALIVE_IDLE)
-            .keepalives_interval(KEEPALIVE_INTERVAL)
-            .keepalives_retries(KEEPALIVE_RETRIES)
-            .tcp_user_timeout(options.reply);
+    fn new(
+        address: &Address,
+        options: &Options,
+        size: usize,
+        settings: String,
+    ) -> Result<Connections, StoreError> {
+        let config = config_for(address, options);
         let recycling_method = RecyclingMethod::Fast;
-        let manager = Manager::from_config(config, NoTls, ManagerConfig { recycling_method });
+        let manager = Manager::from_config(config, address.tls.clone(), ManagerConfig { recycling_method });
         let pool = Pool::builder(manager)
             .max_size(size)
             .wait_timeout(Some(options.wait))
@@ -108,6 +104,38 @@ impl Connections {
     }
 }
 
+/// A connection of its own, to find out which engine answers.
+pub(crate) async fn recognise(address: &Address, options: &Options) -> Result<Engine, Failure> {
+    let config = config_for(address, options);
+    let connecting = async {
+        let (client, connection) = config.connect(address.tls.clone()).await?;
+        let driven = tokio::spawn(connection);
+        let engine = Engine::recognise(&client).await;
+        drop(client);
+        // Whatever ends the connection now does not change what was recognised.
+        let _ = driven.await;
+        engine
+    };
+    match tokio::time::timeout(options.wait, connecting).await {
+        Ok(engine) => engine,
+        Err(_) => Err(Failure::Lost(format!("the database did not answer within {:?}", options.wait))),
+    }
+}
+
+fn config_for(address: &Address, options: &Options) -> Config {
+    let mut config = address.config.clone();
+    // A host that drops packets must leave time for the next ones in the list.
+    let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX).max(1);
+    config
+        .application_name("lodestone")
+        .connect_timeout(options.wait / hosts)
+        .keepalives_idle(KEEPALIVE_IDLE)
+        .keepalives_interval(KEEPALIVE_INTERVAL)
+        .keepalives_retries(KEEPALIVE_RETRIES)
+        .tcp_user_timeout(options.reply);
+    config
+}
+
 /// Applies the settings to a new connection. The pool's time limit does not include this.
 fn applying(settings: String, wait: Duration) -> Hook {
     Hook::async_fn(move |client: &mut ClientWrapper, _| {
@@ -128,10 +156,6 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    pub(crate) async fn begin_update(&self) -> Result<(), Failure> {
-        Ok(self.batch_execute(BEGIN_UPDATE).await?)
-    }
-
     /// The next statement fixes the moment that the transaction sees.
     pub(crate) async fn begin_snapshot(&self) -> Result<(), Failure> {
         Ok(self.batch_execute(BEGIN_SNAPSHOT).await?)

@@ -7,7 +7,7 @@ use store::StoreError;
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
 /// A failure below the contract; [`StoreError`] is what callers see of it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Failure {
     /// The server answered with an error; the transaction is over, the connection is in order.
     Refused(Box<DbError>),
@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     Lost(String),
     /// No answer came to COMMIT.
     CommitLost(String),
+    /// No answer came to COMMIT, and it was found out that nothing was committed.
+    NotCommitted(String),
     /// The database holds something that this store cannot have written.
     Unreadable(String),
     /// The write is larger than the database allows.
@@ -24,12 +26,6 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Whether the server aborted the transaction in favour of another one.
-    pub(crate) fn is_conflict(&self) -> bool {
-        let conflicts = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
-        self.code().is_some_and(|code| conflicts.contains(code))
-    }
-
     /// The same failure once COMMIT may have reached the server: without an answer the outcome is unknown.
     pub(crate) fn after_commit_was_sent(self) -> Failure {
         match self {
@@ -41,11 +37,13 @@ impl Failure {
         }
     }
 
-    /// Whether the connection is still usable.
+    /// Whether the connection may be used again.
     pub(crate) fn spares_connection(&self) -> bool {
         match self {
-            Failure::Refused(_) | Failure::Unreadable(_) | Failure::Unstorable(_) => true,
-            Failure::Lost(_) | Failure::CommitLost(_) | Failure::Closed => false,
+            // A leader that became a standby refuses writes; the next connection looks for the new leader.
+            Failure::Refused(error) => *error.code() != SqlState::READ_ONLY_SQL_TRANSACTION,
+            Failure::Unreadable(_) | Failure::Unstorable(_) => true,
+            Failure::Lost(_) | Failure::CommitLost(_) | Failure::NotCommitted(_) | Failure::Closed => false,
         }
     }
 
@@ -85,7 +83,9 @@ impl From<Failure> for StoreError {
             Failure::Refused(error) => {
                 StoreError::Unavailable(format!("{} (SQLSTATE {})", error, error.code().code()))
             }
-            Failure::Lost(reason) | Failure::Unstorable(reason) => StoreError::Unavailable(reason),
+            Failure::Lost(reason) | Failure::NotCommitted(reason) | Failure::Unstorable(reason) => {
+                StoreError::Unavailable(reason)
+            }
             Failure::CommitLost(reason) => StoreError::Ambiguous(reason),
             Failure::Unreadable(reason) => StoreError::Corrupt(reason),
             Failure::Closed => StoreError::closed(),

@@ -1,51 +1,62 @@
 //! The storage contract on the PostgreSQL protocol, for data that one machine cannot hold.
 //! Several servers may share one database: all state is in the database.
 //!
-//! The tables (`schema`): rows keyed by (space, partition, sort), log records keyed by (log,
-//! position), one counter row for each log, and a fixed set of lock rows.
+//! The tables (`schema`): rows keyed by (space, partition, sort), a fixed set of lock rows, log records
+//! keyed by (log, position), one counter row for each log, and the marks of commits. Each key also has the
+//! partition's *shard*, by which a distributed engine places rows (`shard`).
 //!
-//! An update is two round trips, each a few pipelined statements (`update`):
+//! Every statement of a call is on one key, or on a range of keys. What belongs together is pipelined: an
+//! update is two round trips (`transaction`):
 //! 1. begin, lock the stripes of its keys in ascending order, read the rows;
-//! 2. put, delete, append, commit.
+//! 2. put, delete, mark, commit. Updates that append to logs take one round trip more.
+//!
+//! Updates of this server that are ready at the same moment share a transaction, and single reads share a
+//! round trip (`gather`).
 //!
 //! **Why lock rows.** `FOR UPDATE` cannot lock a row that does not exist, yet an update must exclude
 //! others from absent keys too. Placeholder rows would work: insert the absent rows, delete them again
 //! when the update writes nothing. But then every new item and every failed condition on an absent
 //! item would cost a dead row and its index entry, and waiters for an insert would race when it ends.
-//! So each key is hashed to one of `stripe::COUNT` rows that always exist and never change, and an
-//! update locks that row:
+//! So each key is hashed to one of the stripes of its shard, rows that always exist and never change, and
+//! an update locks that row:
 //! - *cost*: one small row lock for each stripe, no dead rows. The lock is a mark in the row itself,
 //!   which is logged but needs no sync of its own;
-//! - *no deadlock*: every update locks its stripes in ascending order, then writes rows that its
+//! - *no deadlock*: every transaction locks its stripes in ascending order, then writes rows that its
 //!   locks cover, then the counters of its logs in ascending order;
 //! - *fairness*: PostgreSQL queues the waiters of a row. Waiters inside one server queue in memory
 //!   first, in order of arrival, so a hot key occupies one connection and not the whole pool;
-//! - *drawback*: two unrelated keys share a stripe once in `stripe::COUNT` pairs, and then one waits
-//!   for the other's commit.
+//! - *drawback*: two unrelated keys may share a stripe, and then one waits for the other's commit.
 //!
 //! What always holds:
-//! - Rows are read after their stripes are locked, in a separate statement: under READ COMMITTED
-//!   it sees everything that the previous holder of the lock committed.
-//! - A counter row stays locked from the append to the commit, so positions follow commit order and
-//!   have no gaps.
-//! - If the server does not answer once COMMIT may have been sent, the error is
-//!   [`StoreError::Ambiguous`]. After any earlier failure nothing was committed.
+//! - Rows are read after their stripes are locked, in separate statements: under READ COMMITTED
+//!   they see everything that the previous holder of the lock committed.
+//! - A counter row stays locked from the append to the commit, so positions follow commit order.
+//! - If the reply to COMMIT is lost, the store finds out whether the commit happened (`session`). Only if
+//!   no server can be asked for long, the error is [`StoreError::Ambiguous`]. After any other failure
+//!   nothing was committed.
 //! - A connection returns to the pool only with no transaction open on it.
 //!
-//! Used of SQL: byte and integer columns, `INSERT … ON CONFLICT`, `FOR UPDATE`, row comparison,
-//! `unnest`, and data-changing `WITH`. No sequences, triggers, savepoints, advisory locks or
-//! notifications.
+//! Used of SQL: byte, integer and time columns, `INSERT … ON CONFLICT`, `FOR UPDATE`, `FOR SHARE` and row
+//! comparison. No joins, arrays, sequences, triggers, savepoints, advisory locks or notifications. Where
+//! engines differ is in `engine`.
 
+mod address;
 mod clear;
 mod connection;
+mod engine;
 mod failure;
+mod gather;
 mod key_columns;
 mod log;
+mod pipeline;
 mod read;
 mod schema;
+mod session;
+mod shard;
 mod stripe;
 #[cfg(feature = "test-server")]
 pub mod test_server;
+mod transaction;
 mod update;
 mod window;
 
@@ -55,16 +66,26 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use store::{
     Consistency, Decide, Direction, Key, Log, LogPosition, Range, Read, Space, Store, StoreError, Visit,
 };
 
+use address::Address;
 use connection::Connections;
+pub use engine::Engine;
+use gather::Gather;
+use read::Lookup;
+use session::Session;
 use stripe::Latches;
+use update::Update;
 
 /// The longest sort bytes a row can have. A PostgreSQL index entry is at most 2704 bytes: 8 of header,
-/// 8 of space, 1 + 24 of partition, 3 of alignment and 4 of length leave 2656.
-pub const SORT_LENGTH_MAX: usize = 2656;
+/// 8 of space, 1 + 24 of partition, 3 of alignment, 4 of length, and 2 of shard leave 2654.
+pub const SORT_LENGTH_MAX: usize = 2654;
+
+/// The most single reads of one round trip.
+const LOOKUPS_PER_ROUND_TRIP: usize = 32;
 
 /// Settings of the connection to the database.
 #[derive(Clone, Debug)]
@@ -78,6 +99,15 @@ pub struct Options {
     pub wait: Duration,
     /// How long the server may take to answer one round trip. Longer than `wait`, which is part of it.
     pub reply: Duration,
+    /// How long the outcome of a commit whose reply was lost is looked for, while a new leader is elected.
+    pub failover: Duration,
+    /// What answers behind the URL; found out if it is not given.
+    pub engine: Option<Engine>,
+    /// Transactions of updates at the same time. The fewer, the more updates share one.
+    pub transactions: usize,
+    /// The most stripes (about as many as rows) that several updates of one transaction lock. With 1, every
+    /// update has its own. The statements of 32 small writes fill a few network packets.
+    pub stripes_per_transaction: usize,
     /// The seed of the jitter between retries.
     pub seed: u64,
 }
@@ -89,6 +119,10 @@ impl Default for Options {
             snapshots: 8,
             wait: Duration::from_secs(10),
             reply: Duration::from_secs(30),
+            failover: Duration::from_secs(30),
+            engine: None,
+            transactions: 8,
+            stripes_per_transaction: 32,
             seed: 0,
         }
     }
@@ -96,10 +130,19 @@ impl Default for Options {
 
 /// A store in a PostgreSQL database.
 pub struct PostgresStore {
+    shared: Arc<Shared>,
+}
+
+/// What calls and the tasks behind them use.
+struct Shared {
+    engine: Engine,
     calls: Connections,
     /// A pool of its own, so that long reads never delay short calls.
     snapshots: Connections,
     latches: Latches,
+    updates: Arc<Gather<Update>>,
+    lookups: Arc<Gather<Lookup>>,
+    idle_sessions: Mutex<Vec<Session>>,
     jitter: AtomicU64,
     options: Options,
 }
@@ -107,22 +150,43 @@ pub struct PostgresStore {
 impl PostgresStore {
     /// Connects to the database of `url` (`postgresql://user@host:port/database`; several hosts with
     /// `target_session_attrs=read-write` follow a failover) and creates its tables if they are missing.
+    /// What `sslmode` and `sslrootcert` mean is in `address.rs`.
     pub async fn open(url: &str, options: Options) -> Result<PostgresStore, StoreError> {
-        let calls = Connections::of_calls(url, &options)?;
-        let snapshots = Connections::of_snapshots(url, &options)?;
-        schema::prepare(&calls).await?;
-        let jitter = AtomicU64::new(options.seed);
-        Ok(PostgresStore { calls, snapshots, latches: Latches::new(), jitter, options })
+        let address = Address::parse(url)?;
+        let engine = match options.engine {
+            Some(engine) => engine,
+            None => connection::recognise(&address, &options).await?,
+        };
+        let calls = Connections::of_calls(&address, &options, engine)?;
+        let snapshots = Connections::of_snapshots(&address, &options, engine)?;
+        schema::prepare(&calls, engine).await?;
+        let shared = Shared {
+            engine,
+            calls,
+            snapshots,
+            latches: Latches::new(),
+            updates: Arc::new(Gather::new(
+                options.transactions.min(options.connections),
+                options.stripes_per_transaction,
+            )),
+            lookups: Arc::new(Gather::new(options.connections, LOOKUPS_PER_ROUND_TRIP)),
+            idle_sessions: Mutex::default(),
+            jitter: AtomicU64::new(options.seed),
+            options,
+        };
+        Ok(PostgresStore { shared: Arc::new(shared) })
+    }
+
+    /// What answers behind the URL.
+    pub fn engine(&self) -> Engine {
+        self.shared.engine
     }
 }
 
 #[async_trait]
 impl Read for PostgresStore {
     async fn get(&self, keys: &[Key], _: Consistency) -> Result<Vec<Option<Bytes>>, StoreError> {
-        let connection = self.calls.lease().await?;
-        let rows = self.calls.answered(read::get(&connection, keys)).await;
-        connection.settle(&rows);
-        Ok(rows?)
+        Ok(self.shared.read_rows(keys).await?)
     }
 
     async fn scan(
@@ -132,13 +196,14 @@ impl Read for PostgresStore {
         _: Consistency,
         visit: &mut Visit<'_>,
     ) -> Result<(), StoreError> {
-        let connection = self.calls.lease().await?;
+        let calls = &self.shared.calls;
+        let connection = calls.lease().await?;
         // One transaction around all chunks, so that a write set is seen whole or not at all. BEGIN is
         // pipelined with the first chunk.
         let (begun, walked) = tokio::join!(
             biased;
             connection.begin_snapshot(),
-            read::scan(&connection, &self.calls, range, direction, visit),
+            read::scan(&connection, calls, range, direction, visit),
         );
         let outcome = begun.and(walked);
         connection.settle_with_rollback(&outcome);
@@ -151,36 +216,36 @@ impl Read for PostgresStore {
         after: LogPosition,
         limit: usize,
     ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
-        self.read_records(log, after, limit).await
+        self.shared.read_records(log, after, limit).await
     }
 
     async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError> {
-        self.read_end(log).await
+        self.shared.read_end(log).await
     }
 }
 
 #[async_trait]
 impl Store for PostgresStore {
     async fn update(&self, keys: &[Key], decide: &mut Decide<'_>) -> Result<(), StoreError> {
-        self.update_rows(keys, decide).await
+        self.shared.update_rows(keys, decide).await
     }
 
     async fn clear(&self, space: Space) -> Result<(), StoreError> {
-        self.clear_space(space).await
+        self.shared.clear_space(space).await
     }
 
     async fn snapshot(&self) -> Result<Arc<dyn Read>, StoreError> {
-        Ok(Arc::new(read::Snapshot::take(&self.snapshots).await?))
+        Ok(Arc::new(read::Snapshot::take(&self.shared).await?))
     }
 
     async fn trim_log(&self, log: Log, through: LogPosition) -> Result<(), StoreError> {
-        self.trim_records(log, through).await
+        self.shared.trim_records(log, through).await
     }
 
     /// Every answered commit is durable already, so only the pools are closed.
     async fn close(&self) -> Result<(), StoreError> {
-        self.calls.close();
-        self.snapshots.close();
+        self.shared.calls.close();
+        self.shared.snapshots.close();
         Ok(())
     }
 }

@@ -3,28 +3,28 @@
 use bytes::Bytes;
 use store::{Log, LogPosition, StoreError};
 
-use crate::PostgresStore;
 use crate::connection::Lease;
 use crate::failure::Failure;
-use crate::key_columns::{log_number, position_number};
+use crate::key_columns::{log_number, position, position_number};
+use crate::{Shared, shard};
 
 /// Records that one step of trimming removes: a transaction of some milliseconds.
 const STEP_RECORDS: i64 = 1000;
 
 const READ: &str = "
     SELECT position, record FROM lodestone_record
-    WHERE log = $1 AND position > $2 ORDER BY position LIMIT $3";
+    WHERE shard = $1 AND log = $2 AND position > $3 ORDER BY position LIMIT $4";
 
-const END: &str = "SELECT last FROM lodestone_log WHERE log = $1";
+const END: &str = "SELECT last FROM lodestone_log WHERE shard = $1 AND log = $2";
 
 const STEP_END: &str = "
     SELECT position FROM lodestone_record
-    WHERE log = $1 AND position > $2 AND position <= $3 ORDER BY position OFFSET $4 LIMIT 1";
+    WHERE shard = $1 AND log = $2 AND position > $3 AND position <= $4 ORDER BY position OFFSET $5 LIMIT 1";
 
 const DELETE_STEP: &str = "
-    DELETE FROM lodestone_record WHERE log = $1 AND position > $2 AND position <= $3";
+    DELETE FROM lodestone_record WHERE shard = $1 AND log = $2 AND position > $3 AND position <= $4";
 
-impl PostgresStore {
+impl Shared {
     pub(crate) async fn read_records(
         &self,
         log: Log,
@@ -66,21 +66,17 @@ pub(crate) async fn read(
 ) -> Result<Vec<(LogPosition, Bytes)>, Failure> {
     let statement = connection.prepare_cached(READ).await?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = connection.query(&statement, &[&log_number(log), &position_number(after), &limit]).await?;
+    let rows = connection
+        .query(&statement, &[&shard::of_log(log), &log_number(log), &position_number(after), &limit])
+        .await?;
     rows.iter().map(|row| Ok((position(row.try_get(0)?)?, Bytes::copy_from_slice(row.try_get(1)?)))).collect()
 }
 
 /// The position of the last record that was ever appended.
 pub(crate) async fn end(connection: &Lease, log: Log) -> Result<LogPosition, Failure> {
     let statement = connection.prepare_cached(END).await?;
-    let row = connection.query_opt(&statement, &[&log_number(log)]).await?;
+    let row = connection.query_opt(&statement, &[&shard::of_log(log), &log_number(log)]).await?;
     row.map_or(Ok(LogPosition(0)), |row| position(row.try_get(0)?))
-}
-
-fn position(number: i64) -> Result<LogPosition, Failure> {
-    let number =
-        u64::try_from(number).map_err(|_| Failure::Unreadable(format!("a log position {number}")))?;
-    Ok(LogPosition(number))
 }
 
 /// Removes the records of one step after position `after`. Returns the last position it removed if there
@@ -91,11 +87,12 @@ async fn trim_step(
     after: i64,
     through: LogPosition,
 ) -> Result<Option<i64>, Failure> {
-    let (log, through) = (log_number(log), position_number(through));
+    let (shard, log, through) = (shard::of_log(log), log_number(log), position_number(through));
     let step_end = connection.prepare_cached(STEP_END).await?;
-    let last = connection.query_opt(&step_end, &[&log, &after, &through, &(STEP_RECORDS - 1)]).await?;
+    let last =
+        connection.query_opt(&step_end, &[&shard, &log, &after, &through, &(STEP_RECORDS - 1)]).await?;
     let last: Option<i64> = last.map(|row| row.try_get(0)).transpose()?;
     let delete = connection.prepare_cached(DELETE_STEP).await?;
-    connection.execute(&delete, &[&log, &after, &last.unwrap_or(through)]).await?;
+    connection.execute(&delete, &[&shard, &log, &after, &last.unwrap_or(through)]).await?;
     Ok(last)
 }

@@ -1,7 +1,8 @@
-//! Reading rows: by key in one statement, by range in chunks, and from a snapshot.
+//! Reading rows: by key, by range in chunks, and from a snapshot.
 
 use std::ops::ControlFlow;
 use std::pin::pin;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -9,30 +10,28 @@ use futures_util::TryStreamExt;
 use store::{
     Consistency, Direction, Key, KeyRef, Log, LogPosition, Partition, Range, Read, StoreError, Visit,
 };
+use tokio::sync::oneshot;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Row, RowStream, Statement};
+use tokio_postgres::{Row, RowStream};
 
-use crate::connection::{Connections, Lease};
+use crate::connection::{BEGIN_SNAPSHOT, BEGIN_UPDATE, Connections, Lease};
 use crate::failure::Failure;
-use crate::key_columns::{KeyColumns, partition, space_number};
-use crate::log;
+use crate::key_columns::{partition, space_number};
+use crate::pipeline::{Parameter, Pipeline, value_of};
 use crate::window::{Edge, Piece, pieces};
+use crate::{Shared, log, shard, stripe};
 
 pub(crate) const GET: &str = "
-    SELECT wanted.number, found.value
-    FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) WITH ORDINALITY
-        AS wanted(space, partition, sort, number)
-    JOIN lodestone_row AS found
-        ON found.space = wanted.space AND found.partition = wanted.partition AND found.sort = wanted.sort";
+    SELECT value FROM lodestone_row WHERE shard = $1 AND space = $2 AND partition = $3 AND sort = $4";
 
 const WITHIN_FORWARD: &str = "
     SELECT partition, sort, value FROM lodestone_row
-    WHERE space = $1 AND partition = $2 AND sort >= $3 AND sort < $4
+    WHERE space = $1 AND partition = $2 AND sort >= $3 AND sort < $4 AND shard = $6
     ORDER BY partition, sort LIMIT $5";
 
 const WITHIN_BACKWARD: &str = "
     SELECT partition, sort, value FROM lodestone_row
-    WHERE space = $1 AND partition = $2 AND sort >= $3 AND sort < $4
+    WHERE space = $1 AND partition = $2 AND sort >= $3 AND sort < $4 AND shard = $6
     ORDER BY partition DESC, sort DESC LIMIT $5";
 
 const ACROSS_FORWARD: &str = "
@@ -54,32 +53,106 @@ const CHUNK_ROWS_MAX: usize = 1024;
 /// How much larger a chunk may be than the one before.
 const CHUNK_GROWTH: usize = 4;
 
-/// The rows of `keys`, in their order. One statement reads them all at the same moment.
-pub(crate) async fn get(connection: &Lease, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Failure> {
-    let statement = connection.prepare_cached(GET).await?;
-    let found = find(connection, &statement, &keys.iter().collect()).await?;
-    in_order(&found, keys.len())
+/// A single row that somebody waits for.
+pub(crate) struct Lookup {
+    key: Key,
+    answer: oneshot::Sender<Result<Option<Bytes>, Failure>>,
 }
 
-/// Runs [`GET`], which returns nothing for keys without a row.
-pub(crate) async fn find(
-    connection: &Lease,
-    get: &Statement,
-    keys: &KeyColumns<'_>,
-) -> Result<Vec<Row>, Failure> {
-    Ok(connection.query(get, &[&keys.spaces, &keys.partitions, &keys.sorts]).await?)
-}
-
-/// The rows that [`GET`] found, in the order of the keys.
-pub(crate) fn in_order(found: &[Row], count: usize) -> Result<Vec<Option<Bytes>>, Failure> {
-    let mut rows = vec![None; count];
-    for row in found {
-        let number: i64 = row.try_get(0)?;
-        let slot = usize::try_from(number - 1).ok().and_then(|index| rows.get_mut(index));
-        let slot = slot.ok_or_else(|| Failure::Unreadable(format!("a row for key {number} of {count}")))?;
-        *slot = Some(bytes_of(row, 1)?);
+impl Shared {
+    pub(crate) async fn read_rows(self: &Arc<Self>, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Failure> {
+        match keys {
+            [] => {
+                // Also no keys are refused by a store that was closed.
+                drop(self.calls.lease().await?);
+                Ok(Vec::new())
+            }
+            [key] => Ok(vec![self.look_up(key.clone()).await?]),
+            keys => self.read_at_one_moment(keys).await,
+        }
     }
-    Ok(rows)
+
+    /// Reads one row, in one round trip with others that are asked for at the same time.
+    async fn look_up(self: &Arc<Self>, key: Key) -> Result<Option<Bytes>, Failure> {
+        let (answer, answered) = oneshot::channel();
+        if let Some(mut runner) = self.lookups.add(Lookup { key, answer }, 1) {
+            let shared = Arc::clone(self);
+            tokio::spawn(async move {
+                while let Some(lookups) = runner.next() {
+                    shared.answer(lookups).await;
+                }
+            });
+        }
+        answered.await.unwrap_or_else(|_| Err(Failure::Lost("the task of the read ended early".to_owned())))
+    }
+
+    async fn answer(&self, lookups: Vec<Lookup>) {
+        let (keys, waiting): (Vec<Key>, Vec<_>) =
+            lookups.into_iter().map(|lookup| (lookup.key, lookup.answer)).unzip();
+        let rows = async {
+            let connection = self.calls.lease().await?;
+            let rows = self.calls.answered(get(&connection, &keys)).await;
+            connection.settle(&rows);
+            rows
+        };
+        let rows = match rows.await {
+            Ok(rows) => rows.into_iter().map(Ok).collect(),
+            Err(failure) => vec![Err(failure); waiting.len()],
+        };
+        for (answer, row) in waiting.into_iter().zip(rows) {
+            // Nobody waits for it any more.
+            let _ = answer.send(row);
+        }
+    }
+
+    async fn read_at_one_moment(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Failure> {
+        let connection = self.calls.lease().await?;
+        let reading = async {
+            match self.engine.has_cluster_snapshot() {
+                true => get_in_snapshot(&connection, keys).await,
+                false => get_locked(&connection, keys).await,
+            }
+        };
+        let rows = self.calls.answered(reading).await;
+        match rows {
+            Ok(_) => connection.settle(&rows),
+            Err(_) => connection.settle_with_rollback(&rows),
+        }
+        rows
+    }
+}
+
+/// The rows of `keys`, in their order, each by a statement of its own.
+async fn get(connection: &Lease, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Failure> {
+    let statement = connection.prepare_cached(GET).await?;
+    let mut pipeline = Pipeline::new(connection);
+    keys.iter().for_each(|key| pipeline.of_key(&statement, key));
+    pipeline.send().await?.iter().map(|rows| value_of(rows)).collect()
+}
+
+async fn get_in_snapshot(connection: &Lease, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Failure> {
+    let statement = connection.prepare_cached(GET).await?;
+    let mut pipeline = Pipeline::new(connection);
+    pipeline.command(BEGIN_SNAPSHOT);
+    keys.iter().for_each(|key| pipeline.of_key(&statement, key));
+    pipeline.command("COMMIT");
+    let answers = pipeline.send().await?;
+    answers[1..=keys.len()].iter().map(|rows| value_of(rows)).collect()
+}
+
+/// Holds the stripes of the keys shared while it reads, so that no update is seen by half.
+async fn get_locked(connection: &Lease, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Failure> {
+    let (share, statement) =
+        (connection.prepare_cached(stripe::SHARE).await?, connection.prepare_cached(GET).await?);
+    let stripes = stripe::of_keys(keys);
+    let mut pipeline = Pipeline::new(connection);
+    pipeline.command(BEGIN_UPDATE);
+    stripes.iter().for_each(|stripe| stripe.lock(&mut pipeline, &share));
+    keys.iter().for_each(|key| pipeline.of_key(&statement, key));
+    pipeline.command("COMMIT");
+    let mut answers = pipeline.send().await?.into_iter().skip(1);
+    stripe::check_locked(answers.by_ref().take(stripes.len()))?;
+    answers.take(keys.len()).map(|rows| value_of(&rows)).collect()
 }
 
 /// Visits the rows of `range`, chunk by chunk. The caller opens one transaction around it if all chunks
@@ -170,7 +243,9 @@ async fn select(
         }
     };
     let statement = connection.prepare_cached(text).await?;
-    let parameters: [&(dyn ToSql + Sync); 5] = [&space, first, second, third, &limit];
+    let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&space, first, second, third, &limit];
+    let shard = piece.shard();
+    parameters.extend(shard.as_ref().map(|shard| shard as &(dyn ToSql + Sync)));
     Ok(connection.query_raw(&statement, parameters).await?)
 }
 
@@ -190,16 +265,43 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(crate) async fn take(connections: &Connections) -> Result<Snapshot, Failure> {
+    pub(crate) async fn take(shared: &Shared) -> Result<Snapshot, Failure> {
+        let connections = shared.snapshots.clone();
         let connection = connections.lease().await?;
-        // PostgreSQL fixes the moment at the first statement, so one is sent at once.
-        let fix = async {
-            connection.begin_snapshot().await?;
-            Ok(connection.batch_execute("SELECT 1").await?)
-        };
-        connections.answered(fix).await?;
-        Ok(Snapshot { connection, connections: connections.clone() })
+        match shared.engine.has_cluster_snapshot() {
+            true => connections.answered(fix_moment(&connection)).await?,
+            false => {
+                // No update is between two nodes while all stripes are held.
+                let writers = shared.calls.lease().await?;
+                let held = shared.calls.answered(share_all(&writers)).await;
+                let fixed = match held {
+                    Ok(()) => connections.answered(fix_moment(&connection)).await,
+                    Err(failure) => Err(failure),
+                };
+                writers.settle_with_rollback(&fixed);
+                fixed?;
+            }
+        }
+        Ok(Snapshot { connection, connections })
     }
+}
+
+/// A transaction's moment is fixed by its first statement, on each node by the first that reaches it.
+/// This one reaches all of them.
+async fn fix_moment(connection: &Lease) -> Result<(), Failure> {
+    connection.begin_snapshot().await?;
+    connection.batch_execute("SELECT count(*) FROM lodestone_log").await?;
+    Ok(())
+}
+
+/// Holds every stripe shared.
+async fn share_all(connection: &Lease) -> Result<(), Failure> {
+    const SHARE_ALL: &str = "SELECT stripe FROM lodestone_lock WHERE shard = $1 ORDER BY stripe FOR SHARE";
+    let share = connection.prepare_cached(SHARE_ALL).await?;
+    let mut pipeline = Pipeline::new(connection);
+    pipeline.command(BEGIN_UPDATE);
+    (0..shard::COUNT).for_each(|shard| pipeline.statement(&share, [Parameter::Small(shard)]));
+    pipeline.send().await.map(|_| ())
 }
 
 #[async_trait]

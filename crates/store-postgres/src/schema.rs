@@ -7,11 +7,12 @@ use store::StoreError;
 use tokio_postgres::error::SqlState;
 
 use crate::connection::{Connections, Lease};
+use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::stripe;
+use crate::{session, shard, stripe};
 
 /// To be raised when an older program must no longer use the tables.
-const FORMAT: i32 = 1;
+const FORMAT: i32 = 2;
 
 /// Three are enough unless a server that won the race was interrupted: one finds nothing, one loses the
 /// race, one finds the winner's tables.
@@ -19,34 +20,53 @@ const ATTEMPTS_MAX: u32 = 10;
 
 const READ_FORMAT: &str = "SELECT version FROM lodestone_format";
 
-const TABLES: &str = "
-    CREATE TABLE lodestone_format (version integer PRIMARY KEY);
-    CREATE TABLE lodestone_row (
-        space bigint NOT NULL, partition bytea NOT NULL, sort bytea NOT NULL, value bytea NOT NULL,
-        PRIMARY KEY (space, partition, sort));
-    CREATE TABLE lodestone_lock (stripe integer PRIMARY KEY);
-    CREATE TABLE lodestone_log (log bigint PRIMARY KEY, last bigint NOT NULL);
-    CREATE TABLE lodestone_record (
-        log bigint NOT NULL, position bigint NOT NULL, record bytea NOT NULL,
-        PRIMARY KEY (log, position));";
+/// The keys of rows have the shard last, so that a space is in the order of (partition, sort) and a scan is
+/// one range. It adds nothing to the key: a partition has one shard.
+fn tables(engine: Engine) -> String {
+    let key = |columns: &[&str]| engine.primary_key(columns);
+    format!(
+        "CREATE TABLE lodestone_format (version integer PRIMARY KEY);
+         CREATE TABLE lodestone_row (
+             space bigint NOT NULL, shard smallint NOT NULL, partition bytea NOT NULL, sort bytea NOT NULL,
+             value bytea NOT NULL, {});
+         CREATE TABLE lodestone_lock (shard smallint NOT NULL, stripe smallint NOT NULL, {});
+         CREATE TABLE lodestone_log (shard smallint NOT NULL, log bigint NOT NULL, last bigint NOT NULL, {});
+         CREATE TABLE lodestone_record (
+             shard smallint NOT NULL, log bigint NOT NULL, position bigint NOT NULL, record bytea NOT NULL, {});
+         CREATE TABLE lodestone_commit (
+             shard smallint NOT NULL, session bigint NOT NULL, serial bigint NOT NULL,
+             is_closed boolean NOT NULL, at timestamptz NOT NULL, {});
+         {}",
+        key(&["space", "partition", "sort", "shard"]),
+        key(&["shard", "stripe"]),
+        key(&["shard", "log"]),
+        key(&["shard", "log", "position"]),
+        key(&["shard", "session"]),
+        engine.distribute(),
+    )
+}
 
-/// Creates the tables if they are missing and checks their format.
-pub(crate) async fn prepare(connections: &Connections) -> Result<(), StoreError> {
-    let connection = connections.lease().await?;
-    let warned = connections.answered(warn_if_not_durable(&connection)).await;
-    connection.settle(&warned);
-    warned?;
-    let mut attempt = 1;
-    loop {
+/// Creates the tables if they are missing, checks their format, and forgets sessions that ended long ago.
+pub(crate) async fn prepare(connections: &Connections, engine: Engine) -> Result<(), StoreError> {
+    if matches!(engine, Engine::Postgres | Engine::Citus) {
         let connection = connections.lease().await?;
-        let found = connections.answered(find_or_create(&connection)).await;
+        let warned = connections.answered(warn_if_not_durable(&connection)).await;
+        connection.settle(&warned);
+        warned?;
+    }
+    let mut attempt = 1;
+    let version = loop {
+        let connection = connections.lease().await?;
+        let found = connections.answered(find_or_create(&connection, engine)).await;
         connection.settle(&found);
         match found {
-            Ok(version) => return check_format(version),
-            Err(failure) if lost_the_race(&failure) && attempt < ATTEMPTS_MAX => attempt += 1,
+            Ok(version) => break version,
+            Err(failure) if lost_the_race(&failure, engine) && attempt < ATTEMPTS_MAX => attempt += 1,
             Err(failure) => return Err(failure.into()),
         }
-    }
+    };
+    check_format(version)?;
+    session::forget_old(connections).await
 }
 
 /// The operator decides how durable a commit is. A warning says that it is less than this store promises.
@@ -60,34 +80,38 @@ async fn warn_if_not_durable(connection: &Lease) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn find_or_create(connection: &Lease) -> Result<i32, Failure> {
+async fn find_or_create(connection: &Lease, engine: Engine) -> Result<i32, Failure> {
     let found = connection.query(READ_FORMAT, &[]).await.map_err(Failure::from);
     match found {
         Ok(rows) => match rows.as_slice() {
             [row] => Ok(row.try_get(0)?),
             rows => Err(Failure::Unreadable(format!("lodestone_format has {} rows", rows.len()))),
         },
-        Err(failure) if failure.code() == Some(&SqlState::UNDEFINED_TABLE) => create(connection).await,
+        Err(failure) if failure.code() == Some(&SqlState::UNDEFINED_TABLE) => {
+            create(connection, engine).await
+        }
         Err(failure) => Err(failure),
     }
 }
 
 /// Statements sent in one message are one transaction.
-async fn create(connection: &Lease) -> Result<i32, Failure> {
+async fn create(connection: &Lease, engine: Engine) -> Result<i32, Failure> {
     let rows = format!(
         "INSERT INTO lodestone_format VALUES ({FORMAT}); \
-         INSERT INTO lodestone_lock SELECT generate_series(0, {});",
-        stripe::COUNT - 1
+         INSERT INTO lodestone_lock SELECT shard, stripe FROM generate_series(0, {}) AS shard, \
+             generate_series(0, {}) AS stripe;",
+        shard::COUNT - 1,
+        stripe::PER_SHARD - 1,
     );
-    connection.batch_execute(&format!("{TABLES} {rows}")).await?;
+    connection.batch_execute(&format!("{} {rows}", tables(engine))).await?;
     Ok(FORMAT)
 }
 
 /// Two servers that create the same table collide in PostgreSQL's own catalogs: with a duplicate table
 /// if the other has committed, with a duplicate catalog row if it is about to.
-fn lost_the_race(failure: &Failure) -> bool {
+fn lost_the_race(failure: &Failure, engine: Engine) -> bool {
     let races = [SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT, SqlState::UNIQUE_VIOLATION];
-    failure.is_conflict() || failure.code().is_some_and(|code| races.contains(code))
+    failure.code().is_some_and(|code| races.contains(code) || engine.is_conflict(code))
 }
 
 fn check_format(version: i32) -> Result<(), StoreError> {

@@ -2,18 +2,33 @@
 
 use store::Key;
 use tokio::sync::{Mutex, MutexGuard};
+use tokio_postgres::{Row, Statement};
 
-/// The number of lock rows. It is part of the database's format: servers with different numbers would
-/// not exclude each other.
+use crate::failure::Failure;
+use crate::pipeline::{Parameter, Pipeline};
+use crate::shard;
+
+/// The number of lock rows in each shard. It is part of the database's format: servers with different
+/// numbers would not exclude each other.
 ///
-/// With 64 single-row updates in flight, one in 260 waits for an unrelated one (63 / 16384); with 32
-/// transactions of 100 rows each, a transaction meets about 19 foreign stripes (100 × 3100 / 16384),
-/// which is why it is not 1024. The rows and their index are about 1 MB, the latches about 0.7 MB.
-pub(crate) const COUNT: u32 = 16384;
+/// All sort keys of one busy partition share the stripes of its shard: with 16 updates of it in flight, one
+/// in 9 waits for an unrelated one. Updates of different partitions have all 32768 stripes: with 64 of
+/// them in flight, one in 500 waits. The rows and their index are about 2 MB, the latches about 1.3 MB.
+pub(crate) const PER_SHARD: i16 = 128;
+
+pub(crate) const LOCK: &str = "SELECT stripe FROM lodestone_lock WHERE shard = $1 AND stripe = $2 FOR UPDATE";
+pub(crate) const SHARE: &str = "SELECT stripe FROM lodestone_lock WHERE shard = $1 AND stripe = $2 FOR SHARE";
+
+/// A lock row. The order of stripes is the order of locking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Stripe {
+    pub(crate) shard: i16,
+    pub(crate) number: i16,
+}
 
 /// The stripes of `keys` without duplicates, in ascending order: the order of locking.
-pub(crate) fn of_keys(keys: &[Key]) -> Vec<i32> {
-    let mut stripes: Vec<i32> = keys.iter().map(of_key).collect();
+pub(crate) fn of_keys(keys: &[Key]) -> Vec<Stripe> {
+    let mut stripes: Vec<Stripe> = keys.iter().map(of_key).collect();
     stripes.sort_unstable();
     stripes.dedup();
     stripes
@@ -21,12 +36,13 @@ pub(crate) fn of_keys(keys: &[Key]) -> Vec<i32> {
 
 /// CRC-32 spreads well enough and is the same on every machine and in every version. It includes the
 /// sort bytes, so that the rows of a busy partition do not wait for each other.
-fn of_key(key: &Key) -> i32 {
+fn of_key(key: &Key) -> Stripe {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&key.space.0.to_be_bytes());
     hasher.update(&key.position.partition.0);
     hasher.update(&key.position.sort);
-    (hasher.finalize() % COUNT).cast_signed()
+    let number = (hasher.finalize() % u32::from(PER_SHARD.unsigned_abs())) as i16;
+    Stripe { shard: shard::of_partition(&key.position.partition), number }
 }
 
 /// One latch for each stripe. Updates of the same row in the same server wait here, in order of arrival
@@ -35,17 +51,40 @@ pub(crate) struct Latches(Vec<Mutex<()>>);
 
 impl Latches {
     pub(crate) fn new() -> Latches {
-        Latches((0..COUNT).map(|_| Mutex::new(())).collect())
+        let count = usize::from(shard::COUNT.unsigned_abs()) * usize::from(PER_SHARD.unsigned_abs());
+        Latches((0..count).map(|_| Mutex::new(())).collect())
     }
 
     /// Takes the latches of ascending `stripes`.
-    pub(crate) async fn take(&self, stripes: &[i32]) -> Vec<MutexGuard<'_, ()>> {
+    pub(crate) async fn take(&self, stripes: &[Stripe]) -> Vec<MutexGuard<'_, ()>> {
         let mut taken = Vec::with_capacity(stripes.len());
         for stripe in stripes {
-            taken.push(self.0[stripe.cast_unsigned() as usize].lock().await);
+            taken.push(self.0[stripe.index()].lock().await);
         }
         taken
     }
+}
+
+impl Stripe {
+    /// Adds a statement that locks the stripe: [`LOCK`] or [`SHARE`].
+    pub(crate) fn lock<'a>(self, pipeline: &mut Pipeline<'a>, statement: &'a Statement) {
+        pipeline.statement(statement, [Parameter::Small(self.shard), Parameter::Small(self.number)]);
+    }
+
+    fn index(self) -> usize {
+        usize::from(self.shard.unsigned_abs()) * usize::from(PER_SHARD.unsigned_abs())
+            + usize::from(self.number.unsigned_abs())
+    }
+}
+
+/// A lock row that is missing would lock nothing.
+pub(crate) fn check_locked(answers: impl Iterator<Item = Vec<Row>>) -> Result<(), Failure> {
+    for rows in answers {
+        if rows.len() != 1 {
+            return Err(Failure::Unreadable("a row of lodestone_lock is missing".to_owned()));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -62,10 +101,11 @@ mod tests {
     /// Servers of different versions must agree, so these numbers must never change.
     #[test]
     fn the_stripe_of_a_key_is_part_of_the_format() {
-        let check = |key: Key, stripe: i32| assert_eq!(of_keys(&[key]), [stripe]);
-        check(key(0, 0, b""), 5549);
-        check(key(1, 7, b"sort"), 13014);
-        check(key(u64::MAX, 0xff, b"\x00\xff"), 8629);
+        let check =
+            |key: Key, shard: i16, number: i16| assert_eq!(of_keys(&[key]), [Stripe { shard, number }]);
+        check(key(0, 0, b""), 0, 5549 % 128);
+        check(key(1, 7, b"sort"), 7, 13014 % 128);
+        check(key(u64::MAX, 0xff, b"\x00\xff"), 255, 8629 % 128);
     }
 
     #[test]
@@ -73,6 +113,16 @@ mod tests {
         let keys: Vec<Key> = (0..200).flat_map(|n| [key(1, n, b"a"), key(1, n, b"a")]).collect();
         let stripes = of_keys(&keys);
         assert!(stripes.is_sorted_by(|one, other| one < other));
-        assert!(stripes.len() > 190, "{} stripes for 200 keys", stripes.len());
+        assert_eq!(stripes.len(), 200);
+    }
+
+    #[test]
+    fn every_stripe_has_a_latch_of_its_own() {
+        let last = Stripe { shard: shard::COUNT - 1, number: PER_SHARD - 1 };
+        assert_eq!(last.index() + 1, Latches::new().0.len());
+        assert_eq!(
+            Stripe { shard: 1, number: 0 }.index(),
+            Stripe { shard: 0, number: PER_SHARD - 1 }.index() + 1
+        );
     }
 }

@@ -32,22 +32,48 @@ const STARTS_MAX: u32 = 3;
 const START_DEADLINE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
 
-/// Its arguments: where the programs are, the folder, the port. A shell without a terminal has its
-/// background work ignore SIGQUIT, and PostgreSQL heeds it only once it is up; hence TERM before it.
+/// Its arguments: where the programs are, the folder, the port, and further settings. A shell without a
+/// terminal has its background work ignore SIGQUIT, and PostgreSQL heeds it only once it is up; hence TERM
+/// before it. While the file `again` exists, a server that ends is started again.
 const KEEPER: &str = r#"
 exec 3<&0
-"$1/initdb" -D "$2/data" -U postgres -A trust -E UTF8 --locale=C --no-sync >"$2/output" 2>&1 && {
-    "$1/postgres" -D "$2/data" -p "$3" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
-        -c max_connections=300 -c shared_buffers=64MB -c fsync=off -c full_page_writes=off \
-        </dev/null >>"$2/output" 2>&1 3<&- &
-    server=$!
-    { cat >/dev/null; kill -TERM $server; kill -QUIT $server; } <&3 2>/dev/null &
-    wait $server
+programs=$1 folder=$2 port=$3
+shift 3
+authority() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=test" \
+        -keyout "$folder/authority.key" -out "$folder/authority.pem" &&
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost \
+        -keyout "$folder/server.key" -out "$folder/server.csr" &&
+    echo subjectAltName=DNS:localhost >"$folder/names" &&
+    openssl x509 -req -in "$folder/server.csr" -CA "$folder/authority.pem" -CAkey "$folder/authority.key" \
+        -CAcreateserial -days 2 -extfile "$folder/names" -out "$folder/server.pem" &&
+    chmod 600 "$folder/server.key"
 }
-: >"$2/ended"
+{
+    "$programs/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C --no-sync
+    case "$*" in *ssl=on*) authority ;; esac
+} >"$folder/output" 2>&1
+{
+    cat >/dev/null
+    rm -f "$folder/again"
+    server=$(head -n 1 "$folder/data/postmaster.pid")
+    kill -TERM "$server"
+    kill -QUIT "$server"
+} <&3 2>/dev/null &
+while :; do
+    "$programs/postgres" -D "$folder/data" -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
+        -c max_connections=300 -c shared_buffers=64MB -c fsync=off -c full_page_writes=off "$@" \
+        </dev/null >>"$folder/output" 2>&1 3<&-
+    [ -e "$folder/again" ] || break
+    sleep 0.1
+done
+: >"$folder/ended"
 cat >/dev/null
-rm -rf "$2"
+rm -rf "$folder"
 "#;
+
+/// Names a database of the tests' own, on any cluster, on which [`TestServer::shared`] makes a schema for each test.
+const URL_VARIABLE: &str = "LODESTONE_POSTGRES_URL";
 
 /// A running PostgreSQL that ends with this value, or with the process.
 pub struct TestServer {
@@ -65,18 +91,54 @@ impl TestServer {
         SHARED.get_or_init(TestServer::start)
     }
 
+    /// The URL of a new, empty database for one test: on the shared server, or on the one that
+    /// `LODESTONE_POSTGRES_URL` names.
+    pub async fn fresh_database() -> String {
+        match std::env::var(URL_VARIABLE) {
+            Ok(url) => create_schema(&url).await,
+            Err(_) => TestServer::shared().create_database().await,
+        }
+    }
+
     /// A server of its own, for tests that treat it badly.
     ///
     /// # Panics
     /// If PostgreSQL is not installed or does not start; the message says what to do or what it said.
     pub fn start() -> TestServer {
+        TestServer::start_with(&[])
+    }
+
+    /// The same with TLS. Its certificate is for `localhost`; [`TestServer::authority`] signed it.
+    pub fn start_with_tls() -> TestServer {
+        TestServer::start_with(&["ssl=on", "ssl_cert_file=../server.pem", "ssl_key_file=../server.key"])
+    }
+
+    /// The file of the root certificate.
+    pub fn authority(&self) -> PathBuf {
+        self.folder.join("authority.pem")
+    }
+
+    /// Ends the server's main process with SIGKILL. The others notice and end too.
+    pub fn kill(&self) {
+        let file = fs::read_to_string(self.folder.join("data/postmaster.pid")).expect("a running server");
+        let process = file.lines().next().expect("its number").to_owned();
+        let killed = Command::new("kill").args(["-KILL", &process]).status().expect("kill starts");
+        assert!(killed.success(), "the server could be killed");
+    }
+
+    /// From now on, a server that ends is started again.
+    pub fn restart_when_it_ends(&self) {
+        fs::write(self.folder.join("again"), "").expect("a new file");
+    }
+
+    fn start_with(settings: &[&str]) -> TestServer {
         assert!(
             Path::new(PROGRAMS).join("initdb").exists(),
             "these tests need PostgreSQL 15 in {PROGRAMS}; `{INSTALL}` installs it, and `cargo xtask test` does so itself"
         );
         let mut attempt = 1;
         loop {
-            let server = TestServer::spawn(free_port());
+            let server = TestServer::spawn(free_port(), settings);
             match server.wait_until_ready() {
                 Ok(()) => return server,
                 Err(_) if attempt < STARTS_MAX => attempt += 1,
@@ -97,10 +159,11 @@ impl TestServer {
         url(self.port, &name)
     }
 
-    fn spawn(port: u16) -> TestServer {
+    fn spawn(port: u16, settings: &[&str]) -> TestServer {
         let (folder, user) = create_folder();
         let mut keeper = Command::new("sh");
         keeper.args(["-c", KEEPER, "keeper", PROGRAMS]).arg(&folder).arg(port.to_string());
+        keeper.args(settings.iter().flat_map(|setting| ["-c", setting]));
         keeper.current_dir(&folder).stdin(Stdio::piped());
         // Out of reach of the terminal's Ctrl-C, which would end the keeper before its work is done.
         keeper.process_group(0);
@@ -130,6 +193,17 @@ impl Drop for TestServer {
         // Nothing is left to be done about a keeper that cannot be waited for.
         let _ = self.keeper.wait();
     }
+}
+
+/// A schema of its own is as good as a database, and any engine can make one on all its nodes.
+async fn create_schema(url: &str) -> String {
+    let name = format!("test_{:016x}", getrandom::u64().expect("a random number"));
+    let store = crate::address::Address::parse(url).expect("the URL in LODESTONE_POSTGRES_URL");
+    let (client, connection) = store.config.connect(store.tls).await.expect("a connection");
+    tokio::spawn(connection);
+    client.batch_execute(&format!("CREATE SCHEMA {name}")).await.expect("a new schema");
+    let separator = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{separator}options=-csearch_path%3D{name}")
 }
 
 fn url(port: u16, database: &str) -> String {

@@ -78,6 +78,15 @@ impl Piece {
         Piece::Within { partition, from, until: vec![0xff; SORT_LENGTH_MAX + 1] }
     }
 
+    /// The shard, if all of the piece lies in one partition. The partition of an edge may be longer or
+    /// shorter than that of any row; then no row is in the piece, and its shard does not matter.
+    pub(crate) fn shard(&self) -> Option<i16> {
+        match self {
+            Piece::Within { partition, .. } => Some(partition.first().copied().map_or(0, i16::from)),
+            Piece::Across { .. } => None,
+        }
+    }
+
     /// Shrinks the piece to the part after a row, in the order of the scan.
     pub(crate) fn move_past(&mut self, last: Edge, direction: Direction) {
         match (self, direction) {

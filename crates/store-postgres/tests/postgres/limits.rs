@@ -32,7 +32,7 @@ async fn sort_bytes_of_the_greatest_length_are_stored_and_longer_ones_refused() 
     longer.position.sort = noise(SORT_LENGTH_MAX + 1);
     let outcome = put(&store, &longer).await;
     assert!(
-        matches!(&outcome, Err(StoreError::Unavailable(reason)) if reason.contains("2657")),
+        matches!(&outcome, Err(StoreError::Unavailable(reason)) if reason.contains("2655")),
         "{outcome:?}"
     );
     let rows = store.get(&[longest, longer], Consistency::Latest).await.expect("a read succeeds");

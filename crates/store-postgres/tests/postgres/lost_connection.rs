@@ -1,4 +1,4 @@
-//! A connection that breaks: before COMMIT nothing happened, afterwards nobody knows, and in either
+//! A connection that breaks: before COMMIT nothing happened, afterwards the outcome is found, and in either
 //! case the store is in order again without being told.
 
 use std::time::Duration;
@@ -61,7 +61,8 @@ async fn connections_lost_while_idle_are_replaced_unnoticed() {
 async fn update_through(answers: Answers) -> (Result<(), StoreError>, u64) {
     let url = fresh_database().await;
     let proxy = Proxy::start(&url).await;
-    let options = Options { reply: Duration::from_secs(2), ..Options::default() };
+    let second = Duration::from_secs(1);
+    let options = Options { wait: second, reply: 2 * second, failover: second, ..Options::default() };
     let store = PostgresStore::open(&proxy.url(&url), options).await.expect("the store opens");
     increment(&store, "row").await.expect("a write succeeds");
     let outcome = increment_while(&store, "row", &mut || proxy.set(answers)).await;
@@ -71,21 +72,21 @@ async fn update_through(answers: Answers) -> (Result<(), StoreError>, u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_lost_reply_to_commit_is_ambiguous() {
+async fn a_commit_whose_reply_was_lost_is_found_and_not_repeated() {
     let (outcome, value) = update_through(Answers::EndAtCommit).await;
-    assert!(matches!(outcome, Err(StoreError::Ambiguous(_))), "{outcome:?}");
-    assert_eq!(value, 2, "this commit did happen");
+    outcome.expect("the commit is found");
+    assert_eq!(value, 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_server_that_falls_silent_at_commit_is_ambiguous_in_bounded_time() {
+async fn a_server_that_falls_silent_for_good_is_ambiguous_in_bounded_time() {
     let (outcome, _) = update_through(Answers::Vanish).await;
     assert!(matches!(outcome, Err(StoreError::Ambiguous(_))), "{outcome:?}");
 }
 
 /// A deferred check of the test makes COMMIT itself wait for a lock, where it can be killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_server_process_that_dies_in_commit_is_ambiguous_and_nothing_is_written() {
+async fn a_commit_whose_server_process_died_is_not_found_and_starts_over() {
     let url = fresh_database().await;
     let store = open(&url).await;
     let other = session(&url).await;
@@ -101,9 +102,29 @@ async fn a_server_process_that_dies_in_commit_is_ambiguous_and_nothing_is_writte
         let third = session(&url).await;
         wait_for_count(&third, WAITING_FOR_LOCKS, 1).await;
         third.batch_execute(TERMINATE_ALL).await.expect("the store's connections end");
+        other.batch_execute("ROLLBACK").await.expect("the gate is open");
     };
-    let (outcome, ()) = tokio::join!(increment(&store, "row"), terminate);
-    assert!(matches!(outcome, Err(StoreError::Ambiguous(_))), "{outcome:?}");
-    other.batch_execute("ROLLBACK").await.expect("the gate is open");
-    assert_eq!(read_number(&store, "row").await, 0);
+    let mut decisions = 0;
+    let mut count = || decisions += 1;
+    let (outcome, ()) = tokio::join!(increment_while(&store, "row", &mut count), terminate);
+    outcome.expect("the second try succeeds");
+    assert_eq!((decisions, read_number(&store, "row").await), (2, 1));
+}
+
+/// The transaction of a closed session is still on its way when its outcome is asked for: it must not be
+/// committed later.
+#[tokio::test]
+async fn a_commit_that_comes_after_its_outcome_was_asked_for_fails() {
+    let url = fresh_database().await;
+    let store = open(&url).await;
+    increment(&store, "row").await.expect("a write succeeds");
+    let other = session(&url).await;
+    let close = "UPDATE lodestone_commit SET is_closed = true";
+    assert_eq!(other.execute(close, &[]).await.expect("the session is closed"), 1);
+    let outcome = increment(&store, "row").await;
+    assert!(
+        matches!(&outcome, Err(StoreError::Unavailable(reason)) if reason.contains("23502")),
+        "{outcome:?}"
+    );
+    assert_eq!(read_number(&store, "row").await, 1);
 }

@@ -3,6 +3,7 @@
 mod cancelled;
 mod conflict;
 mod conformance;
+mod failover;
 mod limits;
 mod lost_connection;
 mod proxy;
@@ -11,6 +12,7 @@ mod schema;
 mod sharing;
 mod snapshot;
 mod test_server;
+mod tls;
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +26,7 @@ use tokio_postgres::NoTls;
 const DEADLINE: Duration = Duration::from_secs(15);
 
 async fn fresh_database() -> String {
-    TestServer::shared().create_database().await
+    TestServer::fresh_database().await
 }
 
 async fn open(url: &str) -> PostgresStore {

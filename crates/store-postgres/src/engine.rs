@@ -1,0 +1,130 @@
+//! The engines that speak the protocol. Every point in which this store treats them differently is a
+//! method of [`Engine`].
+
+use std::fmt;
+use std::str::FromStr;
+
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use crate::failure::Failure;
+
+/// What answers behind the URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// One PostgreSQL, with or without standbys.
+    Postgres,
+    /// PostgreSQL with the extension Citus: rows are distributed over the workers by their shard.
+    Citus,
+    /// YugabyteDB.
+    Yugabyte,
+    /// CockroachDB.
+    Cockroach,
+}
+
+/// The tables that are distributed. A key begins with the shard, or holds it, so that an engine can keep
+/// the rows of one shard on one node; see `schema`.
+const SHARDED: [&str; 5] =
+    ["lodestone_row", "lodestone_lock", "lodestone_log", "lodestone_record", "lodestone_commit"];
+
+impl Engine {
+    /// All engines, in the order in which help texts name them.
+    pub const ALL: [Engine; 4] = [Engine::Postgres, Engine::Citus, Engine::Yugabyte, Engine::Cockroach];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Postgres => "postgres",
+            Engine::Citus => "citus",
+            Engine::Yugabyte => "yugabyte",
+            Engine::Cockroach => "cockroach",
+        }
+    }
+
+    /// Which engine answers on this connection.
+    pub(crate) async fn recognise(client: &Client) -> Result<Engine, Failure> {
+        let version: String = client.query_one("SELECT version()", &[]).await?.try_get(0)?;
+        if version.contains("CockroachDB") {
+            return Ok(Engine::Cockroach);
+        }
+        if version.contains("-YB-") {
+            return Ok(Engine::Yugabyte);
+        }
+        const CITUS: &str = "SELECT 1 FROM pg_extension WHERE extname = 'citus'";
+        let has_citus = client.query_opt(CITUS, &[]).await?.is_some();
+        Ok(if has_citus { Engine::Citus } else { Engine::Postgres })
+    }
+
+    /// A primary key in this order. YugabyteDB hashes the first column unless it is told to keep the
+    /// order; PostgreSQL's syntax has no such word.
+    pub(crate) fn primary_key(self, columns: &[&str]) -> String {
+        let word = if self == Engine::Yugabyte { " ASC" } else { "" };
+        let columns: Vec<String> = columns.iter().map(|column| format!("{column}{word}")).collect();
+        format!("PRIMARY KEY ({})", columns.join(", "))
+    }
+
+    /// What follows the creation of the tables, in the same transaction.
+    pub(crate) fn distribute(self) -> String {
+        if self != Engine::Citus {
+            return String::new();
+        }
+        let [first, others @ ..] = SHARDED;
+        let others = others.iter().map(|table| {
+            format!("SELECT create_distributed_table('{table}', 'shard', colocate_with => '{first}');")
+        });
+        format!("SELECT create_distributed_table('{first}', 'shard');{}", others.collect::<String>())
+    }
+
+    /// Settings of every session.
+    ///
+    /// Each statement of this store is a lookup or a range of a primary key, but new tables have no
+    /// statistics that would tell the planner. So other plans are ruled out, and the remaining one is
+    /// made once.
+    pub(crate) fn settings(self) -> &'static str {
+        match self {
+            Engine::Postgres | Engine::Yugabyte => {
+                "SET enable_seqscan = off; SET enable_bitmapscan = off; \
+                 SET plan_cache_mode = force_generic_plan; SET jit = off;"
+            }
+            // One connection to each worker, so that a transaction sees one moment of it.
+            Engine::Citus => {
+                "SET enable_seqscan = off; SET enable_bitmapscan = off; \
+                 SET plan_cache_mode = force_generic_plan; SET jit = off; \
+                 SET citus.max_adaptive_executor_pool_size = 1;"
+            }
+            Engine::Cockroach => "",
+        }
+    }
+
+    /// Whether this error means that the transaction was aborted in favour of another one and may be
+    /// started again.
+    pub(crate) fn is_conflict(self, code: &SqlState) -> bool {
+        // 40001 and 40P01, the same on all four. A node that lost a race for a row it was to insert
+        // answers with a unique violation; no statement of an update causes one by itself.
+        let conflicts = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
+        conflicts.contains(code) || (self != Engine::Postgres && *code == SqlState::UNIQUE_VIOLATION)
+    }
+
+    /// Whether a REPEATABLE READ transaction shows one moment of all nodes. Without it, reads of several keys
+    /// and snapshots take the lock rows. A scan does not: it may see a part of a write set that spans nodes.
+    pub(crate) fn has_cluster_snapshot(self) -> bool {
+        self != Engine::Citus
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl FromStr for Engine {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Engine, String> {
+        Engine::ALL.into_iter().find(|engine| engine.name() == name).ok_or_else(|| {
+            let names = Engine::ALL.map(Engine::name).join(", ");
+            format!("not an engine: {name}. There are {names}")
+        })
+    }
+}
