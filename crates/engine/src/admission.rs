@@ -1,33 +1,45 @@
 //! Admission: whether a table has throughput left for a request, and what the request takes of it.
 //!
-//! A table that provisions its throughput has a [`Resource`] of its own and one for each global index; local
-//! indexes use the table's. A resource has a meter for reads and one for writes. Each meter has one bucket
-//! for the whole resource and one for each partition key in use, because a key gets no more than a partition
-//! sustains. On-demand tables are not throttled.
+//! Each table has a [`Meter`] around the model of the `capacity` crate. What a request meets depends on
+//! `--capacity`:
 //!
-//! A request is admitted while something is left and pays what it really cost:
-//! - **A read** is admitted ([`AdmittedRead`]) and then charged.
-//! - **A write** costs what only its decision finds out, and the decision must not touch what others share.
-//!   So a [`Reservation`] is made before: it holds the least that the writes can cost and notes how much
-//!   is left ([`Headroom`]). The decision reads the headroom. After the commit the reservation is settled
-//!   with the real cost; one that is dropped gives back what it held.
+//! - `off`: nothing is asked and nothing is counted.
+//! - `shadow`: every request is served. What it used is charged when it is done, and the model says then whether
+//!   AWS would have refused it.
+//! - `declared` and `aws`: a request is admitted while something is left and pays what it really cost.
+//!   **A read** is admitted ([`AdmittedRead`]) and then charged. **A write** costs what only its decision finds
+//!   out, and the decision must not touch what others share. So a [`Reservation`] is made before: it holds the
+//!   least that the writes can cost and notes how much is left ([`Headroom`]). The decision reads the headroom.
+//!   After the commit the reservation is settled with the real cost; one that is dropped gives back what it held.
 //!
-//! The error names each table or index that refused the request.
+//! Whatever is charged or refused is reported to [`crate::usage`]. The error names each table or index that
+//! refused the request.
 
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
-use api::{Access, ThrottlingCause, ThrottlingReason};
-use capacity::{BURST_SECONDS, Bucket, KeyBuckets, PARTITION_READ_UNITS, PARTITION_WRITE_UNITS};
+use api::Operation;
+use capacity::{
+    Access, Billing, Decision, Enforcement, Learned, Part, Place, Rate, Reason, Settings, Throughput,
+};
+use item::ItemRef;
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use store::{Key, Partition, Range, Space};
 
 use crate::catalog::LiveTable;
+use crate::heat::HeatMaps;
+use crate::insights::Contributors;
+use crate::metrics::Figures;
+use crate::shadow::Shadow;
 use crate::shared::Core;
-use crate::table::{BillingMode, Table};
+use crate::sizes::Sizes;
+use crate::table::{self, BillingMode, Index, OnDemandMax, Table, WarmThroughput};
+use crate::usage::{Now, PartUsed, Usage};
 
-/// The least number of partition keys that a meter remembers: some 100 KB when all are in use.
-const KEYS_PER_GENERATION: usize = 1024;
+/// The parts of one write: its table's and those of the indexes that it changes.
+pub type Parts = SmallVec<[Part; 4]>;
 
 /// What a request uses throughput of: a table or index and, if it stays within one, a partition key.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,197 +72,330 @@ impl Target {
     pub fn of_space(space: Space) -> Target {
         Target { space, partition: None }
     }
+
+    fn part(&self, table: &Table, units: f64) -> Part {
+        let place =
+            table.global_index(self.space).map_or(Place::Table, |index| Place::Index(index.space().0));
+        let high = |partition: Partition| u64::from_be_bytes(partition.0[..8].try_into().expect("8 bytes"));
+        Part { place, key_hash: self.partition.map(high), units }
+    }
 }
 
-/// A refusal: what had no throughput left, at least one.
+/// The parts that a write with these charges has.
+pub fn parts(table: &Table, charges: impl Iterator<Item = (Target, f64)>) -> Parts {
+    charges.map(|(target, units)| target.part(table, units)).collect()
+}
+
+/// A refusal: the limits that were met, at least one, each with the ARN of the table or index that has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Throttled(pub Vec<ThrottlingReason>);
-
-/// What is left of a table's throughput and of its global indexes'. A table that is changed shares its
-/// resources with its successor.
-pub struct Admission {
-    /// The first is the table's own.
-    resources: Vec<(Space, Arc<Resource>)>,
+pub struct Throttled {
+    pub reasons: Vec<(Reason, String)>,
+    /// Whether the table is on demand, which has errors of its own.
+    pub is_on_demand: bool,
 }
 
-struct Resource {
-    read: Mutex<Meter>,
-    write: Mutex<Meter>,
-}
-
-struct Meter {
-    bucket: Bucket,
-    keys: KeyBuckets<Partition>,
-    /// Every partition key that has nothing left, and some that have something again. They are few: such a
-    /// key has used up ten seconds of what a partition sustains, and `keys` bounds them.
-    exhausted: Vec<Partition>,
-}
-
-impl Admission {
-    /// Of a table that provisions its throughput. `current` is that of the table before it was changed.
-    pub fn of(table: &Table, current: Option<&Admission>) -> Option<Admission> {
-        if table.billing.mode != BillingMode::Provisioned {
-            return None;
-        }
-        let own = (table.space(), table.billing.read_units, table.billing.write_units);
-        let global = table.indexes.iter().filter_map(|index| {
-            let units = index.billing.filter(|_| index.is_global())?;
-            Some((index.space(), units.read_units, units.write_units))
-        });
-        let resource = |(space, read_units, write_units)| {
-            let known =
-                current.and_then(|current| current.resources.iter().find(|(known, _)| *known == space));
-            let resource = match known {
-                Some((_, resource)) => {
-                    resource.read.lock().bucket.set_rate(read_units);
-                    resource.write.lock().bucket.set_rate(write_units);
-                    resource.clone()
-                }
-                None => Arc::new(Resource {
-                    read: Mutex::new(Meter::new(read_units, PARTITION_READ_UNITS)),
-                    write: Mutex::new(Meter::new(write_units, PARTITION_WRITE_UNITS)),
-                }),
-            };
-            (space, resource)
+impl Throttled {
+    /// The refusal of a table for these reasons.
+    pub fn of(table: &Table, reasons: &[Reason]) -> Throttled {
+        let arn = |reason: &Reason| {
+            let index = index_at(table, reason.place);
+            (*reason, index.map_or_else(|| table.arn(), |index| table.index_arn(index)))
         };
-        Some(Admission { resources: std::iter::once(own).chain(global).map(resource).collect() })
+        let is_on_demand = table.billing.mode == BillingMode::OnDemand;
+        Throttled { reasons: reasons.iter().map(arn).collect(), is_on_demand }
     }
+}
 
-    /// The resource of a global index; anything else uses the table's.
-    fn resource(&self, space: Space) -> &Resource {
-        let found = self.resources.iter().find(|(known, _)| *known == space);
-        &found.unwrap_or(&self.resources[0]).1
+fn index_at(table: &Table, place: Place) -> Option<&Index> {
+    match place {
+        Place::Table => None,
+        Place::Index(number) => table.global_index(Space(number)),
     }
+}
+
+/// The throughput of a table and its global indexes. A table that is changed shares it with its successor.
+pub struct Meter {
+    throughput: Mutex<Throughput>,
+    /// What is counted for metrics.
+    pub figures: Arc<Figures>,
+    /// When it was last noted what the table declares.
+    pub sampled_minute: AtomicU64,
+    /// What AWS would have throttled since the database was opened, if anything.
+    pub shadow: Mutex<Option<Box<Shadow>>>,
+    /// What the rules of Contributor Insights count.
+    pub contributors: Mutex<Contributors>,
+    /// Which key ranges were used when.
+    pub heat: Mutex<HeatMaps>,
 }
 
 impl Meter {
-    fn new(units_per_second: u64, key_units_per_second: u64) -> Meter {
-        Meter {
-            bucket: Bucket::new(units_per_second, BURST_SECONDS),
-            keys: KeyBuckets::new(key_units_per_second, KEYS_PER_GENERATION),
-            exhausted: Vec::new(),
+    /// Of a table that is new, or was just loaded.
+    pub fn new(table: &Table, usage: &Usage) -> Meter {
+        let now_ms = usage.now().ms;
+        let throughput = Throughput::new(usage.enforcement, table_settings(table), now_ms);
+        let meter = Meter {
+            throughput: Mutex::new(throughput),
+            figures: usage.metrics.figures(&table.namespace, &table.name),
+            sampled_minute: AtomicU64::new(0),
+            shadow: Mutex::default(),
+            contributors: Mutex::default(),
+            heat: Mutex::default(),
+        };
+        meter.follow(table, now_ms);
+        meter
+    }
+
+    /// Goes on with what the table is set to now.
+    pub fn follow(&self, table: &Table, now_ms: u64) {
+        self.contributors.lock().follow(table);
+        self.heat.lock().follow(table);
+        let mut throughput = self.throughput.lock();
+        throughput.set_table(table_settings(table), now_ms);
+        let gone: Vec<u64> =
+            throughput.indexes().filter(|index| table.global_index(Space(*index)).is_none()).collect();
+        gone.into_iter().for_each(|index| throughput.remove_index(index));
+        for index in table.indexes.iter().filter(|index| index.is_global()) {
+            throughput.set_index(index.space().0, index_settings(table, index), now_ms);
         }
     }
 
-    /// What stands in the way of a request.
-    fn refusal(&mut self, partition: Option<Partition>, now_ms: u64) -> Option<ThrottlingCause> {
-        let key_left = partition.map(|partition| self.keys.left(&partition, now_ms));
-        refusal(self.bucket.left(now_ms), key_left)
-    }
-
-    fn take(&mut self, partition: Option<Partition>, units: f64, now_ms: u64) {
-        self.bucket.take(units, now_ms);
-        let Some(partition) = partition else { return };
-        self.keys.take(&partition, units, now_ms);
-        if !self.keys.is_open(&partition, now_ms) && !self.exhausted(now_ms).contains(&partition) {
-            self.exhausted.push(partition);
+    /// Says how much is stored, for partitions split at 10 GB.
+    pub fn set_sizes(&self, table: &Table, sizes: &Sizes) {
+        let bytes = |space: Space| sizes.shown(space).bytes as u64;
+        let mut throughput = self.throughput.lock();
+        throughput.set_bytes(Place::Table, bytes(table.space()));
+        for index in table.indexes.iter().filter(|index| index.is_global()) {
+            throughput.set_bytes(Place::Index(index.space().0), bytes(index.space()));
         }
     }
 
-    /// The partition keys that have nothing left.
-    fn exhausted(&mut self, now_ms: u64) -> &[Partition] {
-        let Meter { keys, exhausted, .. } = self;
-        exhausted.retain(|partition| !keys.is_open(partition, now_ms));
-        exhausted
+    /// What the table, or a global index, can take at once, and in how many partitions.
+    pub fn warm(&self, index: Option<Space>) -> (Rate, usize) {
+        let throughput = self.throughput.lock();
+        let resource = throughput.resource(index.map_or(Place::Table, |space| Place::Index(space.0)));
+        (resource.warm(), resource.partition_count())
+    }
+
+    /// What was learned from traffic, as rows: of the table and of each global index.
+    pub fn learned(&self, table: &Table) -> Vec<(Space, Vec<u8>)> {
+        let throughput = self.throughput.lock();
+        let own = (table.space(), throughput.resource(Place::Table).learned().encode());
+        let indexes = throughput
+            .indexes()
+            .map(|index| (Space(index), throughput.resource(Place::Index(index)).learned().encode()));
+        std::iter::once(own).chain(indexes).collect()
+    }
+
+    /// Goes on with what was learned before the database was opened.
+    pub fn resume(&self, table: &Table, learned: impl Fn(Space) -> Option<Learned>) {
+        let mut throughput = self.throughput.lock();
+        if let Some(own) = learned(table.space()) {
+            throughput.resume(Place::Table, &own);
+        }
+        for index in throughput.indexes().collect::<Vec<u64>>() {
+            if let Some(learned) = learned(Space(index)) {
+                throughput.resume(Place::Index(index), &learned);
+            }
+        }
+    }
+
+    /// Whether an index has write throughput left for its back-fill.
+    pub fn admits_back_fill(&self, index: Space, now_ms: u64) -> bool {
+        let part = Part { place: Place::Index(index.0), key_hash: None, units: 0.0 };
+        self.throughput.lock().check(Access::Write, &[part], now_ms) == Decision::Admitted
+    }
+
+    /// Charges an index for rows of its back-fill.
+    pub fn charge_back_fill(&self, index: Space, units: f64, now_ms: u64) {
+        let part = Part { place: Place::Index(index.0), key_hash: None, units };
+        self.throughput.lock().charge(Access::Write, &[part], now_ms);
+    }
+
+    fn charge(&self, enforcement: Enforcement, access: Access, parts: &[Part], now_ms: u64) -> Decision {
+        let mut throughput = self.throughput.lock();
+        match enforcement {
+            Enforcement::Shadow => throughput.request(access, parts, now_ms),
+            Enforcement::Declared | Enforcement::Aws | Enforcement::Off => {
+                throughput.charge(access, parts, now_ms);
+                Decision::Admitted
+            }
+        }
     }
 }
 
-fn refusal(left: f64, key_left: Option<f64>) -> Option<ThrottlingCause> {
-    if left <= 0.0 {
-        return Some(ThrottlingCause::ProvisionedThroughputExceeded);
-    }
-    key_left.filter(|left| *left <= 0.0).map(|_| ThrottlingCause::KeyRangeThroughputExceeded)
+fn table_settings(table: &Table) -> Settings {
+    let table::Billing { read_units, write_units, on_demand_max, warm, .. } = &table.billing;
+    settings(table, Rate { read: *read_units, write: *write_units }, *on_demand_max, *warm)
 }
 
-fn reason(table: &Table, access: Access, space: Space, cause: ThrottlingCause) -> ThrottlingReason {
-    let index = table.indexes.iter().find(|index| index.is_global() && index.space() == space);
-    ThrottlingReason {
-        of_index: index.is_some(),
-        access,
-        cause,
-        resource: index.map_or_else(|| table.arn(), |index| table.index_arn(index)),
+fn index_settings(table: &Table, index: &Index) -> Settings {
+    let table::Throughput { read_units, write_units, on_demand_max, warm, .. } =
+        index.billing.unwrap_or_default();
+    settings(table, Rate { read: read_units, write: write_units }, on_demand_max, warm)
+}
+
+fn settings(table: &Table, rate: Rate, maximum: OnDemandMax, warm: WarmThroughput) -> Settings {
+    let units = |maximum: Option<i64>| maximum.and_then(|units| u64::try_from(units).ok());
+    let billing = match table.billing.mode {
+        BillingMode::Provisioned => Billing::Provisioned(rate),
+        BillingMode::OnDemand => {
+            Billing::OnDemand { max_read: units(maximum.read_units), max_write: units(maximum.write_units) }
+        }
+    };
+    let is_provisioned = table.billing.mode == BillingMode::Provisioned;
+    Settings {
+        warm: Some(Rate { read: warm.read_units, write: warm.write_units }),
+        isolates_keys: !(is_provisioned && table.stream.is_some()),
+        ..Settings::new(billing)
     }
+}
+
+/// What a read is about to use, before its cost is known.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    pub operation: Operation,
+    pub table: &'a LiveTable,
+    pub target: Target,
+    /// Attributes that include the key, as far as the request named it.
+    pub attributes: Option<ItemRef<'a>>,
 }
 
 impl Core {
-    fn admission<'a>(&self, table: &'a LiveTable) -> Option<&'a Admission> {
-        table.admission.as_ref().filter(|_| self.options.throttling)
-    }
-
     /// Admits a read, or refuses it because nothing is left.
-    pub fn admit_read<'a>(
-        &'a self,
-        table: &'a LiveTable,
-        target: Target,
-    ) -> Result<AdmittedRead<'a>, Throttled> {
-        let Some(admission) = self.admission(table) else {
-            return Ok(AdmittedRead { engine: self, meter: None, target });
-        };
-        let meter = &admission.resource(target.space).read;
-        match meter.lock().refusal(target.partition, self.environment.now_ms()) {
-            Some(cause) => Err(Throttled(vec![reason(table, Access::Read, target.space, cause)])),
-            None => Ok(AdmittedRead { engine: self, meter: Some(meter), target }),
+    pub fn admit_read<'a>(&'a self, reading: Reading<'a>) -> Result<AdmittedRead<'a>, Throttled> {
+        if self.usage.refuses() {
+            let now = self.usage.now();
+            let parts = [reading.target.part(reading.table, 0.0)];
+            let decision = reading.table.meter.throughput.lock().check(Access::Read, &parts, now.ms);
+            if let Decision::Throttled(reasons) = decision {
+                let throttled = Throttled::of(reading.table, &reasons);
+                self.report(Use::of_reading(&reading, now), &parts, &reasons, true);
+                return Err(throttled);
+            }
         }
+        Ok(AdmittedRead { core: self, reading })
     }
 
     /// Makes the reservation for writes that are to be one commit, each with its table, its target there and
-    /// the least that it can cost. It reads the clock and the buckets once, before the commit is decided.
+    /// the least that it can cost. It reads the clock and the meters once, before the commit is decided.
     pub fn reserve<'a>(
         &self,
         writes: impl IntoIterator<Item = (&'a LiveTable, Target, f64)>,
     ) -> Reservation<'a> {
         let mut reservation = Reservation::default();
-        for (table, target, units) in writes {
-            let Some(admission) = self.admission(table) else { continue };
-            if reservation.headroom.is_unlimited() {
-                reservation.now_ms = self.environment.now_ms();
+        if self.usage.refuses() {
+            reservation.now_ms = self.usage.now().ms;
+            for (table, target, units) in writes {
+                reservation.hold(table, target.part(table, units));
             }
-            reservation.hold(table.space(), admission, target, units);
         }
         reservation
+    }
+
+    /// Charges a write, or anything that needs no admission, and reports it.
+    pub fn charge(&self, use_of: Use<'_>, parts: &[Part]) {
+        if self.usage.is_off() {
+            return;
+        }
+        let meter = &use_of.table.meter;
+        let decision = meter.charge(self.usage.enforcement, use_of.access, parts, use_of.now.ms);
+        self.report(use_of, parts, decision.reasons(), false);
+    }
+
+    /// Reports that a write was refused by these limits.
+    pub fn report_refusal(&self, use_of: Use<'_>, key: &Key, throttled: &Throttled) {
+        let own = Target::of_key(key).part(use_of.table, 0.0);
+        let reasons: Vec<Reason> = throttled.reasons.iter().map(|(reason, _)| *reason).collect();
+        // The key of an index row that was not written is not known any more.
+        let part = |reason: &Reason| match reason.place {
+            Place::Table => own,
+            place => Part { place, key_hash: None, units: 0.0 },
+        };
+        let parts: Parts = reasons.iter().map(part).collect();
+        self.report(use_of, &parts, &reasons, true);
+    }
+
+    fn report(&self, use_of: Use<'_>, parts: &[Part], reasons: &[Reason], is_refused: bool) {
+        let Use { operation, table, access, attributes, previous, now } = use_of;
+        for part in parts {
+            let limit = reasons.iter().find(|reason| reason.place == part.place).map(|reason| reason.cause);
+            self.usage.part(&PartUsed {
+                table,
+                index: index_at(table, part.place),
+                operation,
+                access,
+                key_hash: part.key_hash,
+                attributes,
+                previous,
+                units: part.units,
+                limit,
+                is_refused,
+                now_ms: now.ms,
+            });
+        }
+    }
+}
+
+/// Who uses throughput of what, and when.
+#[derive(Clone, Copy)]
+pub struct Use<'a> {
+    /// None for what the engine does by itself.
+    pub operation: Option<Operation>,
+    pub table: &'a LiveTable,
+    pub access: Access,
+    /// Attributes that include the key, as far as the request named it.
+    pub attributes: Option<ItemRef<'a>>,
+    /// The item as it was before a write.
+    pub previous: Option<ItemRef<'a>>,
+    pub now: Now,
+}
+
+impl<'a> Use<'a> {
+    fn of_reading(reading: &Reading<'a>, now: Now) -> Use<'a> {
+        let Reading { operation, table, attributes, .. } = *reading;
+        Use { operation: Some(operation), table, access: Access::Read, attributes, previous: None, now }
     }
 }
 
 /// A read that was admitted. It is charged when its cost is known.
 pub struct AdmittedRead<'a> {
-    engine: &'a Core,
-    /// None where nothing is throttled.
-    meter: Option<&'a Mutex<Meter>>,
-    target: Target,
+    core: &'a Core,
+    reading: Reading<'a>,
 }
 
 impl AdmittedRead<'_> {
     /// Takes what the read cost.
-    pub fn charge(self, units: f64) {
-        if let Some(meter) = self.meter {
-            meter.lock().take(self.target.partition, units, self.engine.environment.now_ms());
-        }
+    pub fn charge(self, units: f64, now: Now) {
+        let part = self.reading.target.part(self.reading.table, units);
+        self.core.charge(Use::of_reading(&self.reading, now), &[part]);
     }
 }
 
 /// Throughput that is kept for a commit until its cost is known. It holds no more than there is, so that
-/// giving it back leaves the buckets as they were.
+/// giving it back leaves everything as it was. It is empty where nothing is refused.
 #[derive(Default)]
 pub struct Reservation<'a> {
     headroom: Headroom,
-    held: Vec<(&'a Resource, Target, f64)>,
+    held: Vec<(&'a Meter, Part)>,
     now_ms: u64,
 }
 
 impl<'a> Reservation<'a> {
-    fn hold(&mut self, table: Space, admission: &'a Admission, target: Target, units: f64) {
-        self.headroom.note_table(table, admission, self.now_ms);
-        let resource = admission.resource(target.space);
-        let mut meter = resource.write.lock();
-        let mut units = units.min(meter.bucket.left(self.now_ms));
-        if let Some(partition) = target.partition {
-            let key_left = meter.keys.left(&partition, self.now_ms);
-            self.headroom.note_key(table, target.space, partition, key_left);
-            units = units.min(key_left);
-        }
+    fn hold(&mut self, table: &'a LiveTable, part: Part) {
+        let meter = &*table.meter;
+        let mut throughput = meter.throughput.lock();
+        let space = table.space();
+        let position = self.headroom.0.iter().position(|(known, _)| *known == space).unwrap_or_else(|| {
+            self.headroom.0.push((space, throughput.headroom(Access::Write, self.now_ms)));
+            self.headroom.0.len() - 1
+        });
+        let of_table = self.held.iter().filter(|(held, _)| std::ptr::eq(*held, meter));
+        let held_units: f64 = of_table.map(|(_, part)| part.units).sum();
+        let units = part.units.min(self.headroom.0[position].1.units(&part) - held_units);
         if units > 0.0 {
-            meter.take(target.partition, units, self.now_ms);
-            self.held.push((resource, target, units));
+            let part = Part { units, ..part };
+            throughput.charge(Access::Write, &[part], self.now_ms);
+            self.held.push((meter, part));
         }
     }
 
@@ -259,52 +404,26 @@ impl<'a> Reservation<'a> {
         &self.headroom
     }
 
-    /// Takes what the commit cost in place of what was held.
-    pub fn settle(mut self, charges: impl IntoIterator<Item = (&'a LiveTable, Target, f64)>) {
-        if self.headroom.is_unlimited() {
-            return;
-        }
-        self.give_back();
-        for (table, target, units) in charges {
-            if let Some(admission) = &table.admission {
-                let mut meter = admission.resource(target.space).write.lock();
-                meter.take(target.partition, units, self.now_ms);
-            }
-        }
-    }
-
-    fn give_back(&mut self) {
-        for (resource, target, units) in self.held.drain(..) {
-            resource.write.lock().take(target.partition, -units, self.now_ms);
-        }
-    }
+    /// Gives back what was held, for the real cost to be charged.
+    pub fn settle(self) {}
 }
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        self.give_back();
+        for (meter, part) in self.held.drain(..) {
+            let part = Part { units: -part.units, ..part };
+            meter.throughput.lock().charge(Access::Write, &[part], self.now_ms);
+        }
     }
 }
 
-/// How much the tables of a commit and their global indexes had left at one moment. A plain value: deciding
-/// with it touches nothing that others share.
-///
-/// Of a partition key it is known how much is left if a write of the commit is at that key of the table, and
-/// that nothing is left if the key is exhausted. Every other key of an index has room for one commit.
+/// How much the tables of a commit had left at one moment. A plain value: deciding with it touches nothing that
+/// others share.
 #[derive(Clone, Debug, Default)]
-pub struct Headroom(Vec<Left>);
-
-/// What is left of one resource.
-#[derive(Clone, Debug)]
-struct Left {
-    table: Space,
-    space: Space,
-    units: f64,
-    keys: Vec<(Partition, f64)>,
-}
+pub struct Headroom(Vec<(Space, capacity::Headroom)>);
 
 impl Headroom {
-    /// Whether no table of the commit is throttled.
+    /// Whether nothing is refused.
     pub fn is_unlimited(&self) -> bool {
         self.0.is_empty()
     }
@@ -313,73 +432,11 @@ impl Headroom {
     pub fn take(
         &mut self,
         table: &Table,
-        charges: impl Iterator<Item = (Target, f64)> + Clone,
+        charges: impl Iterator<Item = (Target, f64)>,
     ) -> Result<(), Throttled> {
-        if !self.0.iter().any(|left| left.table == table.space()) {
+        let Some((_, headroom)) = self.0.iter_mut().find(|(space, _)| *space == table.space()) else {
             return Ok(());
-        }
-        let refused = |(target, _): (Target, f64)| {
-            let cause = self.left(table.space(), target.space)?.refusal(target.partition)?;
-            Some(reason(table, Access::Write, target.space, cause))
         };
-        let mut reasons: Vec<ThrottlingReason> = charges.clone().filter_map(refused).collect();
-        if !reasons.is_empty() {
-            // The table and its local indexes share a resource.
-            reasons.dedup();
-            return Err(Throttled(reasons));
-        }
-        for (target, units) in charges {
-            if let Some(left) = self.left_mut(table.space(), target.space) {
-                left.take(target.partition, units);
-            }
-        }
-        Ok(())
-    }
-
-    fn note_table(&mut self, table: Space, admission: &Admission, now_ms: u64) {
-        if self.0.iter().any(|left| left.table == table) {
-            return;
-        }
-        for (space, resource) in &admission.resources {
-            let mut meter = resource.write.lock();
-            let keys = meter.exhausted(now_ms).iter().map(|partition| (*partition, 0.0)).collect();
-            self.0.push(Left { table, space: *space, units: meter.bucket.left(now_ms), keys });
-        }
-    }
-
-    /// The first note of a key stands: later ones see what this commit already holds.
-    fn note_key(&mut self, table: Space, space: Space, partition: Partition, units: f64) {
-        if let Some(left) = self.left_mut(table, space)
-            && !left.keys.iter().any(|(known, _)| *known == partition)
-        {
-            left.keys.push((partition, units));
-        }
-    }
-
-    /// As [`Admission::resource`]: what is no global index uses the table's own, which is its first.
-    fn left(&self, table: Space, space: Space) -> Option<&Left> {
-        let mut of_table = self.0.iter().filter(|left| left.table == table);
-        let own = of_table.next()?;
-        Some(of_table.find(|left| left.space == space).unwrap_or(own))
-    }
-
-    fn left_mut(&mut self, table: Space, space: Space) -> Option<&mut Left> {
-        let mut of_table = self.0.iter_mut().filter(|left| left.table == table);
-        let own = of_table.next()?;
-        Some(of_table.find(|left| left.space == space).unwrap_or(own))
-    }
-}
-
-impl Left {
-    fn refusal(&self, partition: Option<Partition>) -> Option<ThrottlingCause> {
-        let known = self.keys.iter().find(|(known, _)| Some(*known) == partition);
-        refusal(self.units, known.map(|(_, units)| *units))
-    }
-
-    fn take(&mut self, partition: Option<Partition>, units: f64) {
-        self.units -= units;
-        if let Some((_, left)) = self.keys.iter_mut().find(|(known, _)| Some(*known) == partition) {
-            *left -= units;
-        }
+        headroom.take(&parts(table, charges)).map_err(|reasons| Throttled::of(table, &reasons))
     }
 }

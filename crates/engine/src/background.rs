@@ -1,8 +1,8 @@
 //! Everything that the engine does beside answering requests. No other file starts a task.
 //!
 //! - A [`Job`] is work of its own: it fills an index, clears a dropped table, counts items. After a failure
-//!   of the store it is tried again, a bounded number of times with a pause between. A job may also
-//!   repeat at an interval. To add one, write its file and start it in `Engine::resume` or where a request
+//!   of the store it is tried again, a bounded number of times with a pause between; for as long as there is
+//!   no room on the disk, it waits. A job may also repeat at an interval. To add one, write its file and start it in `Engine::resume` or where a request
 //!   asks for it.
 //! - [`Background::carry_through`] runs a step of a request to its end even if the request is dropped.
 //!
@@ -36,6 +36,8 @@ const WORKING_MAX: usize = 8;
 /// Tries of a job while the store is unavailable: with the pause between them, at least 100 seconds.
 const TRIES_MAX: u32 = 100;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause of a job that waits for room: it begins again with every try, so it should not do so often.
+const ROOM_PAUSE_MAX: Duration = Duration::from_secs(60);
 /// Jobs that gave up and are still listed.
 const GAVE_UP_MAX: usize = 100;
 /// How long `close` waits for steps of requests before it aborts them.
@@ -67,6 +69,12 @@ pub trait Job: Send + Sync + 'static {
     /// Works until there is nothing left to do. After an error that may pass it is called again, and
     /// goes on from what is stored.
     fn run(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Called when the job gives up: whatever a client waits for ends here. If this fails, too, the job is taken
+    /// up when the database is next opened.
+    fn gave_up(&self, _reason: &StoreError) -> impl Future<Output = Result<(), StoreError>> + Send {
+        std::future::ready(Ok(()))
+    }
 }
 
 /// Whether the database takes writes.
@@ -303,15 +311,20 @@ impl Shared {
             self.show(id, TaskState::Waiting, tries);
             match outcome {
                 Ok(()) => break,
-                Err(error) if error.is_transient() && tries < TRIES_MAX => {
-                    tracing::warn!(%error, job = job.name(), subject = job.subject(), "is tried again");
-                    self.sleep(RETRY_PAUSE).await;
-                }
-                Err(error) => {
-                    tracing::error!(%error, job = job.name(), subject = job.subject(), "gave up");
-                    self.show_gave_up(id, &error);
-                    return Err(error);
-                }
+                Err(error) => match pause_before_next_try(&error, tries) {
+                    Some(pause) => {
+                        tracing::warn!(%error, job = job.name(), subject = job.subject(), "is tried again");
+                        self.sleep(pause).await;
+                    }
+                    None => {
+                        tracing::error!(%error, job = job.name(), subject = job.subject(), "gave up");
+                        if let Err(error) = job.gave_up(&error).await {
+                            tracing::error!(%error, job = job.name(), subject = job.subject(), "is still to end");
+                        }
+                        self.show_gave_up(id, &error);
+                        return Err(error);
+                    }
+                },
             }
         }
         self.show(id, TaskState::Waiting, 0);
@@ -380,6 +393,16 @@ impl Shared {
     }
 }
 
+/// How long a job waits after this try; none if it gives up. A shortage ends by itself or by the operator, and no
+/// job is worth less for having waited, so there is no end to waiting for room.
+fn pause_before_next_try(error: &StoreError, tries: u32) -> Option<Duration> {
+    match error {
+        StoreError::Full(_) => Some(RETRY_PAUSE.saturating_mul(tries).min(ROOM_PAUSE_MAX)),
+        error if error.is_transient() && tries < TRIES_MAX => Some(RETRY_PAUSE),
+        _ => None,
+    }
+}
+
 /// A task in the list. Dropped with the task, however that ends.
 struct Registered {
     shared: Arc<Shared>,
@@ -421,12 +444,14 @@ mod tests {
         runs: Arc<AtomicU32>,
         error: fn() -> StoreError,
         interval: Option<Duration>,
+        gave_up: Arc<AtomicU32>,
     }
 
     impl Failing {
         fn new(failures: u32, error: fn() -> StoreError) -> (Failing, Arc<AtomicU32>) {
             let runs = Arc::new(AtomicU32::new(0));
-            (Failing { failures, runs: runs.clone(), error, interval: None }, runs)
+            let gave_up = Arc::default();
+            (Failing { failures, runs: runs.clone(), error, interval: None, gave_up }, runs)
         }
     }
 
@@ -446,6 +471,11 @@ mod tests {
         async fn run(&self) -> Result<(), StoreError> {
             let run = self.runs.fetch_add(1, Ordering::SeqCst);
             if run < self.failures { Err((self.error)()) } else { Ok(()) }
+        }
+
+        async fn gave_up(&self, _: &StoreError) -> Result<(), StoreError> {
+            self.gave_up.fetch_add(1, Ordering::SeqCst);
+            Ok(())
         }
     }
 
@@ -487,11 +517,20 @@ mod tests {
     async fn a_job_gives_up_after_a_hundred_tries_and_is_still_listed() {
         let background = background();
         let (job, runs) = Failing::new(u32::MAX, unavailable);
+        let told = job.gave_up.clone();
         background.start(job).outcome().await.unwrap().unwrap_err();
-        assert_eq!(runs.load(Ordering::SeqCst), TRIES_MAX);
+        assert_eq!((runs.load(Ordering::SeqCst), told.load(Ordering::SeqCst)), (TRIES_MAX, 1));
         let gave_up = &background.tasks()[0];
         assert_eq!(gave_up.state, TaskState::GaveUp(unavailable().to_string()));
         assert_eq!(gave_up.tries, TRIES_MAX);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_job_waits_for_room_for_as_long_as_it_takes() {
+        let background = background();
+        let (job, runs) = Failing::new(10 * TRIES_MAX, || StoreError::Full("a test".into()));
+        background.start(job).outcome().await.unwrap().unwrap();
+        assert_eq!(runs.load(Ordering::SeqCst), 10 * TRIES_MAX + 1);
     }
 
     #[tokio::test(start_paused = true)]

@@ -7,9 +7,9 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use store::StoreError;
-use transfer::export::{FileNames, Period};
-use transfer::{Bucket, ExportWriter, Format, PlaceError, Summary};
+use store::{Space, StoreError};
+use transfer::export::{self, Period};
+use transfer::{ExportWriter, Format, Summary};
 
 use crate::background::Job;
 use crate::catalog::LiveTable;
@@ -17,7 +17,7 @@ use crate::past::Past;
 use crate::records::{self, Record};
 use crate::shared::Core;
 use crate::table::{Copying, Table, TableState};
-use crate::{Namespace, restore};
+use crate::{Namespace, failures, places, restore};
 
 /// How long the backup of a deleted table is kept.
 pub const SYSTEM_LIFETIME_MS: u64 = 35 * 24 * 60 * 60 * 1000;
@@ -35,8 +35,11 @@ pub struct Backup {
     pub created_ms: u64,
     pub item_count: i64,
     pub size_bytes: i64,
-    /// The key of its manifest in the place for backups, once it is complete.
+    /// The key of its manifest in the place for backups, once all of its files are there.
     pub manifest: Option<String>,
+    /// The files are there, and the table's log is no longer kept for them.
+    #[serde(default)]
+    pub is_available: bool,
 }
 
 /// Who made a backup.
@@ -77,25 +80,72 @@ impl Job for BackUp {
     async fn run(&self) -> Result<(), StoreError> {
         let Backup { table, arn, .. } = &self.backup;
         let stored = records::get::<Backup>(&*self.core.store, &table.namespace, arn).await?;
-        let source =
-            self.core.catalog.find(&table.namespace, &table.name).filter(|found| found.id == table.id);
-        if let Some(source) = source {
-            if stored.is_some_and(|backup| backup.manifest.is_none()) {
-                self.copy(&source).await?;
+        let is_complete = stored.is_none_or(|backup| backup.manifest.is_some());
+        let Some(source) = self.source() else {
+            return if is_complete {
+                self.make_available().await
+            } else {
+                self.fail("the table is gone").await
+            };
+        };
+        if !is_complete {
+            let overlay = self.core.catalog.scratch_space().await?;
+            let copied = self.copy(&source, overlay).await;
+            if copied.is_err() {
+                remove_files(&self.core, arn).await;
             }
-            restore::release(&self.core, &source, arn).await?;
-            if source.state == TableState::Deleting {
-                self.core.state_change(&source).finish().await?;
-            }
+            let cleared = self.core.catalog.clear(overlay).await;
+            copied.and(cleared)?;
         }
-        Ok(())
+        restore::release(&self.core, &source, arn).await?;
+        if source.state == TableState::Deleting {
+            self.core.state_change(&source).finish().await?;
+        }
+        self.make_available().await
+    }
+
+    /// The table of a last backup stays DELETING, so that nothing is lost: the next start tries again.
+    async fn gave_up(&self, reason: &StoreError) -> Result<(), StoreError> {
+        match self.backup.kind {
+            BackupKind::User => self.fail(&reason.to_string()).await,
+            BackupKind::System => Ok(()),
+        }
     }
 }
 
 impl BackUp {
-    async fn copy(&self, source: &Arc<LiveTable>) -> Result<(), StoreError> {
+    /// The table that is backed up.
+    fn source(&self) -> Option<Arc<LiveTable>> {
+        let table = &self.backup.table;
+        self.core.catalog.find(&table.namespace, &table.name).filter(|found| found.id == table.id)
+    }
+
+    /// The last step: whoever sees the backup AVAILABLE can delete the table, too.
+    async fn make_available(&self) -> Result<(), StoreError> {
+        let Backup { table, arn, .. } = &self.backup;
+        let available = |backup: &mut Backup| backup.is_available = true;
+        records::change(&*self.core.store, &table.namespace, arn, available).await
+    }
+
+    /// Forgets the backup and its files. Clients that ask for it get the reason.
+    async fn fail(&self, reason: &str) -> Result<(), StoreError> {
+        let Backup { table, arn, .. } = &self.backup;
+        let reason = format!("The backup could not be made: {reason}");
+        failures::keep(&self.core, &table.namespace, arn, &reason).await?;
+        records::remove::<Backup>(&*self.core.store, &table.namespace, arn).await?;
+        remove_files(&self.core, arn).await;
+        match self.source() {
+            Some(source) => restore::release(&self.core, &source, arn).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the files. The old images of items that change in the meantime are in `overlay`.
+    async fn copy(&self, source: &Arc<LiveTable>, overlay: Space) -> Result<(), StoreError> {
         let Backup { table, arn, time_us, created_ms, .. } = &self.backup;
-        let bucket = self.core.backups_place().map_err(unavailable)?;
+        let bucket = self.core.backups_place().map_err(places::unavailable)?;
+        // What a run that was killed has left would only take room.
+        remove_files(&self.core, arn).await;
         let summary = Summary {
             export_arn: arn.clone(),
             table_arn: table.arn(),
@@ -111,20 +161,18 @@ impl BackUp {
         };
         let mut writer = ExportWriter::begin(bucket, Format::DynamodbJson, summary, self.core.file_names())
             .await
-            .map_err(unavailable)?;
-        let overlay = self.core.catalog.scratch_space().await?;
+            .map_err(places::unavailable)?;
         let mut past = Past::new(self.core.clone(), source.clone(), *time_us, overlay, None);
         let (mut item_count, mut size_bytes) = (0, 0);
         while let Some(items) = past.next().await? {
             for (_, item) in items {
                 item_count += 1;
                 size_bytes += item.size_bytes() as i64;
-                writer.item(item.as_ref()).await.map_err(unavailable)?;
+                writer.item(item.as_ref()).await.map_err(places::unavailable)?;
             }
         }
         let now_ms = self.core.environment.now_ms();
-        let completed = writer.finish(now_ms, size_bytes as u64).await.map_err(unavailable)?;
-        self.core.catalog.clear(overlay).await?;
+        let completed = writer.finish(now_ms, size_bytes as u64).await.map_err(places::unavailable)?;
         let finish = move |backup: &mut Backup| {
             (backup.item_count, backup.size_bytes) = (item_count, size_bytes);
             backup.manifest = Some(completed.manifest_key.clone());
@@ -133,37 +181,15 @@ impl BackUp {
     }
 }
 
-/// A place that can't be used now may be usable later.
-pub fn unavailable(error: PlaceError) -> StoreError {
-    StoreError::Unavailable(error.to_string())
+/// Removes the files of a backup. Those that can't be removed only take room, so that is no error.
+pub async fn remove_files(core: &Core, arn: &str) {
+    let removed = async { core.backups_place()?.delete_all(&export::folder(None, arn)?).await };
+    if let Err(error) = removed.await {
+        tracing::warn!(%error, backup = arn, "files of a backup were not removed");
+    }
 }
 
 impl Core {
-    /// Where backups are.
-    pub(crate) fn backups_place(&self) -> Result<Bucket, PlaceError> {
-        self.options.backups.clone().ok_or_else(|| PlaceError::Unusable {
-            place: "--backups".to_owned(),
-            reason: "the server has no place for backups".to_owned(),
-        })
-    }
-
-    /// The bucket of an export or import.
-    pub(crate) async fn bucket(&self, name: &str) -> Result<Bucket, PlaceError> {
-        match &self.options.s3 {
-            Some(buckets) => buckets.bucket(name).await,
-            None => {
-                let bucket = format!("{name}. The server has no buckets: start it with --s3");
-                Err(PlaceError::NoSuchBucket { bucket })
-            }
-        }
-    }
-
-    /// Random names for data files.
-    pub(crate) fn file_names(&self) -> FileNames {
-        let environment = self.environment.clone();
-        Box::new(move || environment.random().to_be_bytes())
-    }
-
     /// Keeps the log of a table from now on for a copy, and returns the moment of the copy: every change after
     /// it is in the log. None if the table is gone.
     pub(crate) async fn hold_log(&self, table: &LiveTable, target: &str) -> Result<Option<u64>, StoreError> {

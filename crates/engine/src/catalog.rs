@@ -15,18 +15,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
+use capacity::Learned;
 use parking_lot::RwLock;
 use store::{Consistency, Direction, Key, Log, LogPosition, Range, Space, Store, StoreError, WriteSet};
 use tokio::sync::Notify;
 
-use crate::Namespace;
-use crate::admission::Admission;
+use crate::admission::Meter;
 use crate::background::Background;
 use crate::change::Shard;
+use crate::metrics::delete_rows;
 use crate::sizes::{Size, Sizes, Tally};
-use crate::space;
 use crate::stream::PastStream;
 use crate::table::Table;
+use crate::usage::Usage;
+use crate::{Namespace, insights, space};
 
 /// Sizes that one commit stores or removes. A table has at most 26 (its own, 5 of local and 20 of global
 /// indexes), so a hundred tables need 3 commits.
@@ -38,6 +40,7 @@ type Tables = HashMap<Namespace, BTreeMap<String, Arc<LiveTable>>>;
 pub struct Catalog {
     store: Arc<dyn Store>,
     background: Background,
+    usage: Arc<Usage>,
     tables: RwLock<Tables>,
     /// The streams that take no more records, until their records are forgotten.
     past_streams: RwLock<Vec<Arc<PastStream>>>,
@@ -52,12 +55,14 @@ pub struct LiveTable {
     pub gate: Arc<tokio::sync::RwLock<()>>,
     /// How much the table and its indexes hold.
     pub sizes: Sizes,
-    /// The throughput that is left, if it is provisioned.
-    pub admission: Option<Admission>,
+    /// The throughput that is left.
+    pub meter: Arc<Meter>,
     /// Notified after each commit that recorded changes.
     pub changed: Arc<Notify>,
     /// How many bytes its change records take.
     pub log_bytes: Arc<AtomicU64>,
+    /// The table's resource policy, ready to be evaluated.
+    pub parsed_policy: Option<Result<iam::Policy, iam::PolicyError>>,
     /// Whether the catalog has replaced or removed it.
     retired: AtomicBool,
 }
@@ -114,10 +119,12 @@ impl Catalog {
     pub async fn load(
         store: Arc<dyn Store>,
         background: Background,
+        usage: Arc<Usage>,
     ) -> Result<(Catalog, Vec<Space>), StoreError> {
         let mut tables = Tables::new();
         let sizes = take_sizes(&*store).await?;
         let tally = |space| sizes.get(&space).map_or_else(Tally::uncertain, |size| Tally::certain(*size));
+        let learned = read_learned(&*store).await?;
         let mut known = HashSet::new();
         for (_, row) in rows(&*store, space::TABLES).await? {
             let table = decode_table(&row)?;
@@ -125,7 +132,8 @@ impl Catalog {
                 let name = table.full_name();
                 return Err(StoreError::Corrupt(format!("{name} shares space {} with another", shared.0)));
             }
-            let live = live(table, None, tally);
+            let live = live(table, None, &usage, tally);
+            live.meter.resume(&live, |space| learned.get(&space).cloned());
             tables.entry(live.namespace.clone()).or_default().insert(live.name.clone(), live);
         }
         let rows = rows(&*store, space::SPACES).await?;
@@ -138,7 +146,7 @@ impl Catalog {
         let past_streams = past_streams.iter().map(|(_, row)| decode_past_stream(row).map(Arc::new));
         let past_streams = RwLock::new(past_streams.collect::<Result<_, _>>()?);
         let (tables, changing) = (RwLock::new(tables), tokio::sync::Mutex::new(()));
-        Ok((Catalog { store, background, tables, past_streams, changing }, dropped))
+        Ok((Catalog { store, background, usage, tables, past_streams, changing }, dropped))
     }
 
     /// The table of this name.
@@ -159,6 +167,11 @@ impl Catalog {
         let tables = self.tables.read();
         let Some(tables) = tables.get(namespace) else { return Vec::new() };
         tables.range::<str, _>((start, Bound::Unbounded)).take(limit).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Whether the namespace has tables.
+    pub fn has_tables(&self, namespace: &Namespace) -> bool {
+        self.tables.read().get(namespace).is_some_and(|tables| !tables.is_empty())
     }
 
     /// Every table of every namespace.
@@ -263,7 +276,7 @@ impl Catalog {
             };
             catalog.store.update(&keys, &mut decide).await.map_err(CreateError::Store)?;
             let table = made.ok_or(CreateError::Exists)?.map_err(CreateError::Store)?;
-            Ok(catalog.show(live(table, None, |_| Tally::certain(Size::default()))))
+            Ok(catalog.show(live(table, None, &catalog.usage, |_| Tally::certain(Size::default()))))
         };
         self.background
             .carry_through("creation of a table", name, create)
@@ -387,13 +400,9 @@ impl Catalog {
         let in_use = |table: &Arc<LiveTable>| table.spaces().any(|used| used == space);
         assert!(!self.all().iter().any(in_use), "space {} is in use and must not be cleared", space.0);
         self.store.clear(space).await?;
-        let key = space::drop_key(space);
-        self.store
-            .update(std::slice::from_ref(&key), &mut |_| WriteSet {
-                deletes: vec![key.clone()],
-                ..WriteSet::default()
-            })
-            .await
+        delete_rows(&*self.store, &insights::all_rows(space)).await?;
+        let keys = [space::drop_key(space), space::learned_key(space)];
+        self.store.update(&keys, &mut |_| WriteSet { deletes: keys.to_vec(), ..WriteSet::default() }).await
     }
 
     /// Stores the sizes of tables until the database is next opened.
@@ -419,7 +428,7 @@ impl Catalog {
             let current = current.as_ref().and_then(|current| current.sizes.get(space));
             current.cloned().unwrap_or_else(Tally::uncertain)
         };
-        live(table, current.as_deref(), tally)
+        live(table, current.as_deref(), &self.usage, tally)
     }
 
     fn show(&self, live: Arc<LiveTable>) -> Arc<LiveTable> {
@@ -485,15 +494,28 @@ fn next_space(row: &Option<Bytes>) -> Result<Space, StoreError> {
 }
 
 /// A table in memory; `current` is the same table until now.
-fn live(table: Table, current: Option<&LiveTable>, tally: impl Fn(Space) -> Arc<Tally>) -> Arc<LiveTable> {
+fn live(
+    table: Table,
+    current: Option<&LiveTable>,
+    usage: &Usage,
+    tally: impl Fn(Space) -> Arc<Tally>,
+) -> Arc<LiveTable> {
     assert_eq!(table.fault_in_spaces(), None, "{}", table.full_name());
     let gate = current.map(|current| current.gate.clone()).unwrap_or_default();
     let sizes = Sizes::new(table.spaces(), tally);
-    let admission = Admission::of(&table, current.and_then(|current| current.admission.as_ref()));
+    let meter = match current {
+        Some(current) => {
+            current.meter.follow(&table, usage.now().ms);
+            current.meter.clone()
+        }
+        None => Arc::new(Meter::new(&table, usage)),
+    };
     let changed = current.map(|current| current.changed.clone()).unwrap_or_default();
     let log_bytes = current.map(|current| current.log_bytes.clone()).unwrap_or_default();
     let retired = AtomicBool::new(false);
-    Arc::new(LiveTable { table, gate, sizes, admission, changed, log_bytes, retired })
+    let document = table.policy.as_ref().map(|policy| policy.document.as_str());
+    let parsed_policy = document.map(|document| iam::Policy::parse(document, iam::PolicyUse::Resource));
+    Arc::new(LiveTable { table, gate, sizes, meter, changed, log_bytes, parsed_policy, retired })
 }
 
 /// The sizes that were stored when the database was closed. They are removed, because the next write makes
@@ -512,6 +534,18 @@ async fn take_sizes(store: &dyn Store) -> Result<HashMap<Space, Size>, StoreErro
         store.update(keys, &mut |_| WriteSet { deletes: keys.to_vec(), ..WriteSet::default() }).await?;
     }
     Ok(sizes)
+}
+
+/// What tables and indexes learned from their traffic.
+async fn read_learned(store: &dyn Store) -> Result<HashMap<Space, Learned>, StoreError> {
+    let mut learned = HashMap::new();
+    for (sort, row) in rows(store, space::SPACES).await? {
+        if let Some(space) = space::learned_by(&sort) {
+            let corrupt = |error| StoreError::Corrupt(format!("what a table learned: {error}"));
+            learned.insert(space?, Learned::decode(&row).map_err(corrupt)?);
+        }
+    }
+    Ok(learned)
 }
 
 /// All rows of one of the catalog's spaces. There are few: at most 2,500 tables for each account.

@@ -12,6 +12,11 @@ pub trait Environment: Send + Sync {
     /// Milliseconds since 1970.
     fn now_ms(&self) -> u64;
 
+    /// Microseconds since 1970, for short times that are measured.
+    fn now_us(&self) -> u64 {
+        self.now_ms() * 1000
+    }
+
     /// The next random number.
     fn random(&self) -> u128;
 

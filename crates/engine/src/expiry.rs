@@ -14,18 +14,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use capacity::metric::Metric;
+use futures_util::stream::{self, StreamExt as _};
 use item::{Item, ItemRef};
-use store::{Consistency, Direction, Key, Partition, Position, Range, Space, StoreError, WriteSet};
+use store::{Consistency, Direction, Key, Partition, Position, Range, Space, StoreError};
 
-use crate::background::Job;
+use crate::background::{Job, Task};
 use crate::catalog::LiveTable;
 use crate::shared::Core;
 use crate::table::Table;
-use crate::walk::{self, Walk};
 use crate::write::companion::{Companion, Stop};
 use crate::write::decide::Draft;
-use crate::write::{self, Change, Origin, Plan, WriteError};
-use crate::{Engine, Namespace, space};
+use crate::write::{self, Change, Failure, Origin, Outcome, Plan, WriteError};
+use crate::{Engine, Namespace, filling, space, walk};
 
 /// Items whose time is longer ago than five years are kept: it is more likely to be a mistake.
 const AGE_MAX_S: u64 = 5 * 365 * 24 * 60 * 60;
@@ -33,8 +34,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const BUCKETS: u8 = 16;
 /// Items that one commit deletes: few, so that requests do not wait long for the locks.
 const SWEEP_ITEMS: usize = 25;
-/// Items in a batch of the fill, as in the back-fill of an index.
-const BATCH_ITEMS: usize = 50;
+/// Buckets that are swept at the same time, so that one sync of the store makes several commits durable.
+const SWEEPS_AT_ONCE: usize = 4;
 const TIME_LENGTH: usize = size_of::<u64>();
 
 /// The second at which the item expires: a number in the attribute, at the top level.
@@ -142,8 +143,10 @@ impl Job for Sweep {
     async fn run(&self) -> Result<(), StoreError> {
         for table in self.core.catalog.all() {
             if let Some(expiry) = table.expiry.as_ref().filter(|_| table.has_items()) {
-                for number in 0..BUCKETS {
-                    self.sweep(&table, expiry.space(), bucket(number)).await?;
+                let sweeps = (0..BUCKETS).map(|number| self.sweep(&table, expiry.space(), bucket(number)));
+                let mut sweeps = stream::iter(sweeps).buffer_unordered(SWEEPS_AT_ONCE);
+                while let Some(swept) = sweeps.next().await {
+                    swept?;
                 }
             }
         }
@@ -188,7 +191,8 @@ impl Sweep {
             Ok(Plan { origin: Origin::Expiry, ..plan })
         };
         let mut plans = rows.iter().map(plan).collect::<Result<Vec<Plan>, StoreError>>()?;
-        let results = write::apply_each(&self.core, &mut plans).await;
+        let results = write::apply_each(&self.core, None, &mut plans).await;
+        self.count_deleted(table, &results);
         let failures = match results {
             Ok(results) => results.into_iter().filter_map(Result::err).collect(),
             Err(failure) => vec![WriteError::Failed(failure)],
@@ -201,6 +205,17 @@ impl Sweep {
             }
         }
         Ok(())
+    }
+}
+
+impl Sweep {
+    fn count_deleted(&self, table: &LiveTable, results: &Result<Vec<Result<Outcome, WriteError>>, Failure>) {
+        let is_deleted = |outcome: &&Outcome| outcome.old.is_some() && outcome.new.is_none();
+        let deleted = results.iter().flatten().flatten().filter(is_deleted).count();
+        if deleted > 0 && !self.core.usage.is_off() {
+            let (metric, now_ms) = (Metric::TimeToLiveDeletedItemCount, self.core.usage.now().ms);
+            table.meter.figures.add_to_table(metric, deleted as f64, now_ms);
+        }
     }
 }
 
@@ -223,67 +238,34 @@ impl Job for Fill {
     }
 
     async fn run(&self) -> Result<(), StoreError> {
-        let Some(table) = self.current() else { return Ok(()) };
-        table.wait_for_writes().await;
-        let progress = space::progress_key(self.space);
-        let position = walk::read_progress(&*self.core.store, &progress).await?;
-        let mut walk = Walk::after(position, table.space(), BATCH_ITEMS);
-        loop {
-            let Some(table) = self.current() else { return Ok(()) };
-            let mut keys = Vec::with_capacity(BATCH_ITEMS);
-            let space = table.space();
-            let mut visit = |key: store::KeyRef<'_>, _| keys.push(Key { space, position: key.to_position() });
-            if !walk.next(&*self.core.store, &mut visit).await? {
-                break;
-            }
-            let position = walk.position().expect("the walk has visited a row").clone();
-            self.fill_batch(&table, &keys, (progress.clone(), walk::encode_progress(&position))).await?;
-            tokio::task::yield_now().await;
+        let store = &*self.core.store;
+        if filling::fill(store, &*self.core.environment, self).await? {
+            self.finish().await?;
+            walk::forget_progress(store, &space::progress_key(self.space)).await?;
         }
-        self.finish().await?;
-        let mut forget =
-            |_: &[Option<Bytes>]| WriteSet { deletes: vec![progress.clone()], ..WriteSet::default() };
-        self.core.store.update(std::slice::from_ref(&progress), &mut forget).await
+        Ok(())
     }
 }
 
-impl Fill {
-    /// The table, unless time to live was switched off in the meantime.
-    fn current(&self) -> Option<Arc<LiveTable>> {
+impl filling::Fill for Fill {
+    fn space(&self) -> Space {
+        self.space
+    }
+
+    /// None if time to live was switched off in the meantime.
+    fn table(&self) -> Option<Arc<LiveTable>> {
         let table = self.core.catalog.find(&self.namespace, &self.table)?;
         let is_same = table.expiry.as_ref().is_some_and(|expiry| expiry.space() == self.space);
         is_same.then_some(table)
     }
 
-    async fn fill_batch(
-        &self,
-        table: &Table,
-        keys: &[Key],
-        progress: (Key, Bytes),
-    ) -> Result<(), StoreError> {
-        let mut unreadable = None;
-        let mut decide = |rows: &[Option<Bytes>]| {
-            unreadable = None;
-            let mut puts = vec![progress.clone()];
-            for (key, row) in keys.iter().zip(rows) {
-                let Some(row) = row else { continue };
-                match Item::from_stored(row.clone()) {
-                    Ok(item) => {
-                        let entry = entry(table, &key.position, Some(item.as_ref()));
-                        puts.extend(entry.map(|key| (key, Bytes::new())));
-                    }
-                    Err(error) => {
-                        unreadable = Some(table.unreadable(table.space(), &key.position, error));
-                        return WriteSet::default();
-                    }
-                }
-            }
-            WriteSet { puts, ..WriteSet::default() }
-        };
-        self.core.store.update(keys, &mut decide).await?;
-        unreadable.map_or(Ok(()), Err)
+    fn row(&self, table: &Table, position: &Position, item: ItemRef<'_>) -> Option<filling::Row> {
+        // Expiry costs nothing.
+        entry(table, position, Some(item)).map(|key| filling::Row { key, value: Bytes::new(), units: 0.0 })
     }
+}
 
+impl Fill {
     async fn finish(&self) -> Result<(), StoreError> {
         let space = self.space;
         let filled = move |table: &Table, _| {
@@ -299,14 +281,13 @@ impl Fill {
 
 impl Engine {
     /// Fills the index of expiry times in the background, if it is not filled.
-    pub(crate) fn start_expiry_fill(&self, table: &Table) {
-        if let Some(expiry) = table.expiry.as_ref().filter(|expiry| !expiry.is_filled) {
-            self.background.start(Fill {
-                core: self.core.clone(),
-                namespace: table.namespace.clone(),
-                table: table.name.clone(),
-                space: expiry.space(),
-            });
-        }
+    pub(crate) fn start_expiry_fill(&self, table: &Table) -> Option<Task<Result<(), StoreError>>> {
+        let expiry = table.expiry.as_ref().filter(|expiry| !expiry.is_filled)?;
+        Some(self.background.start(Fill {
+            core: self.core.clone(),
+            namespace: table.namespace.clone(),
+            table: table.name.clone(),
+            space: expiry.space(),
+        }))
     }
 }

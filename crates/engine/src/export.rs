@@ -17,112 +17,66 @@ use item::Item;
 use serde::{Deserialize, Serialize};
 use store::{Consistency, Direction, Key, LogPosition, Position, Range, Space, StoreError, WriteSet};
 use transfer::export::{Completed, Period, ViewType};
-use transfer::{Bucket, ExportWriter, Format, PlaceError, Summary};
+use transfer::{ExportWriter, Format, PlaceError, Summary};
 
 use crate::background::Job;
 use crate::catalog::LiveTable;
 use crate::change::Change;
 use crate::past::Past;
-use crate::records::{self, Record};
 use crate::shared::Core;
-use crate::{Namespace, restore};
+use crate::transfer_record::{Failure, Transfer, TransferRecord};
+use crate::{places, restore};
 
 /// Records and rows that are read at once: two images of 400 KB each fit 32 times into 25 MB.
 const STEP: usize = 32;
 
 /// An export as it is stored.
+pub type ExportRecord = TransferRecord<ExportTimes>;
+
+/// What an export is of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ExportRecord {
-    #[serde(flatten)]
-    pub namespace: Namespace,
-    pub arn: String,
-    pub table: String,
-    pub table_id: String,
-    /// The request and the answer of DescribeExport, as JSON.
-    request: String,
-    description: String,
+pub struct ExportTimes {
     /// The moment of a full export, or the end of an incremental one.
     pub time_us: u64,
     /// The beginning of an incremental export.
     pub from_us: Option<u64>,
-    pub started_ms: u64,
 }
 
-impl Record for ExportRecord {
+impl Transfer for ExportTimes {
     const KIND: &'static str = "export";
+    const OPERATION: Operation = Operation::ExportTableToPointInTime;
+    type Request = ExportTableToPointInTimeInput;
+    type Description = ExportDescription;
 
-    fn namespace(&self) -> &Namespace {
-        &self.namespace
-    }
-
-    fn arn(&self) -> &str {
-        &self.arn
-    }
-}
-
-/// What an export begins with.
-pub struct NewExport<'a> {
-    pub table: &'a LiveTable,
-    pub request: &'a ExportTableToPointInTimeInput,
-    pub description: ExportDescription,
-    pub time_us: u64,
-    pub from_us: Option<u64>,
-    pub started_ms: u64,
-}
-
-impl ExportRecord {
-    /// The record of a new export.
-    pub fn new(new: NewExport<'_>) -> ExportRecord {
-        ExportRecord {
-            namespace: new.table.namespace.clone(),
-            arn: new.description.export_arn.clone().unwrap_or_default(),
-            table: new.table.name.clone(),
-            table_id: new.table.id.clone(),
-            request: request_json(new.request),
-            description: description_json(new.description),
-            time_us: new.time_us,
-            from_us: new.from_us,
-            started_ms: new.started_ms,
+    fn request(request: Request) -> Option<ExportTableToPointInTimeInput> {
+        match request {
+            Request::ExportTableToPointInTime(input) => Some(*input),
+            _ => None,
         }
     }
 
-    /// What was asked for.
-    pub fn request(&self) -> Result<ExportTableToPointInTimeInput, Error> {
-        match Request::decode(Operation::ExportTableToPointInTime, self.request.as_bytes())? {
-            Request::ExportTableToPointInTime(input) => Ok(*input),
-            _ => Err(Error::internal()),
-        }
+    fn client_token(request: &ExportTableToPointInTimeInput) -> Option<&str> {
+        request.client_token.as_deref()
     }
 
-    /// Whether it is what this request asks for.
-    pub fn is_same_request(&self, input: &ExportTableToPointInTimeInput) -> bool {
-        self.request == request_json(input)
+    fn answer(description: ExportDescription) -> Response {
+        DescribeExportOutput { export_description: Some(description) }.into()
     }
 
-    /// What clients see.
-    pub fn description(&self) -> Result<ExportDescription, Error> {
-        let output = DescribeExportInput::read_output(self.description.as_bytes())?;
-        output.export_description.ok_or_else(Error::internal)
+    fn read_answer(json: &[u8]) -> Result<ExportDescription, Error> {
+        DescribeExportInput::read_output(json)?.export_description.ok_or_else(Error::internal)
     }
 
-    fn describe(&mut self, change: impl Fn(&mut ExportDescription)) {
-        if let Ok(mut description) = self.description() {
-            change(&mut description);
-            self.description = description_json(description);
-        }
+    fn is_under_way(description: &ExportDescription) -> bool {
+        description.export_status == Some(ExportStatus::InProgress)
     }
-}
 
-fn request_json(input: &ExportTableToPointInTimeInput) -> String {
-    let mut json = Vec::new();
-    input.clone().into_request().write_json(&mut json);
-    String::from_utf8_lossy(&json).into_owned()
-}
-
-fn description_json(description: ExportDescription) -> String {
-    let mut json = Vec::new();
-    Response::from(DescribeExportOutput { export_description: Some(description) }).write_json(&mut json);
-    String::from_utf8_lossy(&json).into_owned()
+    fn fail(description: &mut ExportDescription, failure: &Failure) {
+        description.export_status = Some(ExportStatus::Failed);
+        description.end_time = Some(failure.end_time);
+        description.failure_code = Some(failure.code.clone());
+        description.failure_message = Some(failure.message.clone());
+    }
 }
 
 /// Which items are exported, and which of their attributes.
@@ -166,53 +120,74 @@ impl Job for ExportTable {
         let ExportRecord { namespace, arn, table, table_id, .. } = &self.record;
         let source = self.core.catalog.find(namespace, table).filter(|found| found.id == *table_id);
         let Some(source) = source else { return self.fail("TableNotFound", "The table was deleted").await };
-        let written = match self.core.bucket(&self.request.s3_bucket).await {
-            Ok(bucket) => self.write(&source, bucket).await?,
-            Err(error) => Err(error),
+        let written = match self.write(&source).await {
+            Err(Failed::Store(error)) => return Err(error),
+            // There may be room later.
+            Err(Failed::Place(error @ PlaceError::NoRoom { .. })) => return Err(places::unavailable(error)),
+            Err(Failed::Place(error)) => Err(error),
+            Ok(written) => Ok(written),
         };
         restore::release(&self.core, &source, arn).await?;
         match written {
             Ok((completed, size_bytes)) => self.complete(completed, size_bytes).await,
-            Err(error @ PlaceError::NoSuchBucket { .. }) => {
-                self.fail("S3NoSuchBucket", &error.to_string()).await
-            }
-            Err(error @ PlaceError::AccessDenied { .. }) => {
-                self.fail("S3AccessDenied", &error.to_string()).await
-            }
-            Err(error) => self.fail("UNKNOWN", &error.to_string()).await,
+            Err(error) => self.fail(places::failure_code(&error), &error.to_string()).await,
         }
+    }
+
+    async fn gave_up(&self, reason: &StoreError) -> Result<(), StoreError> {
+        let ExportRecord { namespace, arn, table, .. } = &self.record;
+        if let Some(source) = self.core.catalog.find(namespace, table) {
+            restore::release(&self.core, &source, arn).await?;
+        }
+        self.fail("UNKNOWN", &reason.to_string()).await
+    }
+}
+
+/// Why an export was not written.
+enum Failed {
+    Place(PlaceError),
+    Store(StoreError),
+}
+
+impl From<PlaceError> for Failed {
+    fn from(error: PlaceError) -> Failed {
+        Failed::Place(error)
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Failed {
+        Failed::Store(error)
     }
 }
 
 impl ExportTable {
-    /// Writes the files. The inner error is that of the place, and ends the export.
-    async fn write(
-        &self,
-        source: &Arc<LiveTable>,
-        bucket: Bucket,
-    ) -> Result<Result<(Completed, u64), PlaceError>, StoreError> {
+    /// Writes the files. If that fails, it leaves no data files.
+    async fn write(&self, source: &Arc<LiveTable>) -> Result<(Completed, u64), Failed> {
+        let bucket = self.core.bucket(&self.request.s3_bucket).await?;
         let format = match self.request.export_format {
             Some(ExportFormat::Ion) => Format::Ion,
             _ => Format::DynamodbJson,
         };
-        let begun = ExportWriter::begin(bucket, format, self.summary(source), self.core.file_names()).await;
-        let mut writer = match begun {
-            Ok(writer) => writer,
-            Err(error) => return Ok(Err(error)),
-        };
+        let mut writer =
+            ExportWriter::begin(bucket, format, self.summary(source), self.core.file_names()).await?;
         let scratch = self.core.catalog.scratch_space().await?;
-        let size_bytes = match self.record.from_us {
-            None => self.write_items(source, scratch, &mut writer).await?,
-            Some(from_us) => self.write_changes(source, from_us, scratch, &mut writer).await?,
+        let written = match self.record.details.from_us {
+            None => self.write_items(source, scratch, &mut writer).await,
+            Some(from_us) => self.write_changes(source, from_us, scratch, &mut writer).await,
         };
-        self.core.catalog.clear(scratch).await?;
-        let now_ms = self.core.environment.now_ms();
-        Ok(match size_bytes {
+        match written {
             Ok(size_bytes) => {
-                writer.finish(now_ms, size_bytes).await.map(|completed| (completed, size_bytes))
+                self.core.catalog.clear(scratch).await?;
+                let completed = writer.finish(self.core.environment.now_ms(), size_bytes).await?;
+                Ok((completed, size_bytes))
             }
-            Err(error) => Err(error),
-        })
+            Err(failed) => {
+                writer.discard().await?;
+                self.core.catalog.clear(scratch).await?;
+                Err(failed)
+            }
+        }
     }
 
     async fn write_items(
@@ -220,8 +195,9 @@ impl ExportTable {
         source: &Arc<LiveTable>,
         scratch: Space,
         writer: &mut ExportWriter,
-    ) -> Result<Result<u64, PlaceError>, StoreError> {
-        let mut past = Past::new(self.core.clone(), source.clone(), self.record.time_us, scratch, None);
+    ) -> Result<u64, Failed> {
+        let mut past =
+            Past::new(self.core.clone(), source.clone(), self.record.details.time_us, scratch, None);
         let mut size_bytes = 0;
         while let Some(items) = past.next().await? {
             for (_, item) in items {
@@ -229,12 +205,10 @@ impl ExportTable {
                 if !self.filter.passes(&item) {
                     continue;
                 }
-                if let Err(error) = writer.item(self.filter.shown(item).as_ref()).await {
-                    return Ok(Err(error));
-                }
+                writer.item(self.filter.shown(item).as_ref()).await?;
             }
         }
-        Ok(Ok(size_bytes))
+        Ok(size_bytes)
     }
 
     /// One line for each item that changed: as it was before the first change of the period, and after the
@@ -245,7 +219,7 @@ impl ExportTable {
         from_us: u64,
         scratch: Space,
         writer: &mut ExportWriter,
-    ) -> Result<Result<u64, PlaceError>, StoreError> {
+    ) -> Result<u64, Failed> {
         self.collect_changes(source, from_us, scratch).await?;
         let mut size_bytes = 0;
         let mut start = Bound::Unbounded;
@@ -259,7 +233,7 @@ impl ExportTable {
                     if rows.len() < STEP { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
                 })
                 .await?;
-            let Some((last, _)) = rows.last().cloned() else { return Ok(Ok(size_bytes)) };
+            let Some((last, _)) = rows.last().cloned() else { return Ok(size_bytes) };
             for (_, row) in rows {
                 let changed = Compacted::decode(row)?;
                 let Some(image) = changed.new.as_ref().or(changed.old.as_ref()) else { continue };
@@ -276,9 +250,7 @@ impl ExportTable {
                     old_image: old.as_ref().map(Item::as_ref),
                     new_image: new.as_ref().map(Item::as_ref),
                 };
-                if let Err(error) = writer.change(change).await {
-                    return Ok(Err(error));
-                }
+                writer.change(change).await?;
             }
             start = Bound::Excluded(last);
         }
@@ -290,7 +262,7 @@ impl ExportTable {
         from_us: u64,
         scratch: Space,
     ) -> Result<(), StoreError> {
-        let end = LogPosition::through(self.record.time_us.saturating_sub(1));
+        let end = LogPosition::through(self.record.details.time_us.saturating_sub(1));
         for log in source.log.logs() {
             let mut after = LogPosition::through(from_us.saturating_sub(1));
             loop {
@@ -362,11 +334,11 @@ impl ExportTable {
             table_id: source.id.clone(),
             start_time_millis: self.record.started_ms,
             end_time_millis: 0,
-            period: match self.record.from_us {
-                None => Period::Full { time_millis: self.record.time_us / 1000 },
+            period: match self.record.details.from_us {
+                None => Period::Full { time_millis: self.record.details.time_us / 1000 },
                 Some(from_us) => Period::Incremental {
                     from_millis: from_us / 1000,
-                    to_millis: self.record.time_us / 1000,
+                    to_millis: self.record.details.time_us / 1000,
                     view,
                 },
             },
@@ -383,39 +355,21 @@ impl ExportTable {
     async fn complete(&self, completed: Completed, size_bytes: u64) -> Result<(), StoreError> {
         /// What an incremental export is billed for at least.
         const INCREMENTAL_BYTES_MIN: u64 = 10_000_000;
-        let least = if self.record.from_us.is_some() { INCREMENTAL_BYTES_MIN } else { 0 };
+        let least = if self.record.details.from_us.is_some() { INCREMENTAL_BYTES_MIN } else { 0 };
         let now_ms = self.core.environment.now_ms();
-        self.describe(move |description| {
-            description.export_status = Some(ExportStatus::Completed);
-            description.end_time = Some(now_ms as f64 / 1000.0);
-            description.export_manifest = Some(completed.manifest_key.clone());
-            description.item_count = Some(completed.item_count as i64);
-            description.billed_size_bytes = Some(size_bytes.max(least) as i64);
-        })
-        .await
+        self.record
+            .describe(&*self.core.store, move |description| {
+                description.export_status = Some(ExportStatus::Completed);
+                description.end_time = Some(now_ms as f64 / 1000.0);
+                description.export_manifest = Some(completed.manifest_key.clone());
+                description.item_count = Some(completed.item_count as i64);
+                description.billed_size_bytes = Some(size_bytes.max(least) as i64);
+            })
+            .await
     }
 
     async fn fail(&self, code: &str, message: &str) -> Result<(), StoreError> {
-        let now_ms = self.core.environment.now_ms();
-        let (code, message) = (code.to_owned(), message.to_owned());
-        self.describe(move |description| {
-            description.export_status = Some(ExportStatus::Failed);
-            description.end_time = Some(now_ms as f64 / 1000.0);
-            description.failure_code = Some(code.clone());
-            description.failure_message = Some(message.clone());
-        })
-        .await
-    }
-
-    async fn describe(
-        &self,
-        change: impl Fn(&mut ExportDescription) + Send + Sync,
-    ) -> Result<(), StoreError> {
-        let ExportRecord { namespace, arn, .. } = &self.record;
-        records::change(&*self.core.store, namespace, arn, |record: &mut ExportRecord| {
-            record.describe(&change)
-        })
-        .await
+        self.record.fail(&self.core, code, message).await
     }
 }
 

@@ -1,35 +1,32 @@
 //! Creating and dropping global secondary indexes while their table is in use.
 //!
-//! Creating: the index is CREATING in the catalog, and from then on every write maintains it. When the last
-//! write that doesn't know of it has ended, the back-fill walks the table's rows in batches. It reads each
-//! item again under its lock and writes its index row, so that the row fits the item whatever concurrent
-//! writes do. Each batch commits how far the walk has come, so that a restart goes on from there. At the
-//! end the index is counted and becomes ACTIVE. An item that cannot be read stops the back-fill: the index
-//! stays CREATING, and the next start tries again.
+//! Creating: the index is CREATING in the catalog, and from then on every write maintains it. The rows of the items
+//! that are there already are made by a fill (`filling.rs`). At the end the index is counted and becomes ACTIVE. An
+//! item that cannot be read stops the back-fill: the index stays CREATING, and the next start tries again.
 //!
 //! Dropping: the index is DELETING in the catalog, and writes no longer maintain it. When the last write
 //! that doesn't know of that has ended, it leaves the catalog and its rows are cleared.
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use item::Item;
-use store::{Key, Partition, Store, StoreError, WriteSet};
+use capacity::metric::Metric;
+use capacity::{Enforcement, RowChange};
+use item::ItemRef;
+use store::{Partition, Position, Space, Store, StoreError};
 
 use crate::background::Job;
 use crate::catalog::{Catalog, LiveTable};
+use crate::filling::{self, Fill, Row};
 use crate::table::{Index, IndexState, Table};
-use crate::walk::{self, Walk};
-use crate::{Engine, Environment, Namespace, index, sizes, space};
-
-/// Items in a batch: few, so that a batch holds its locks for about as long as a transaction does.
-const BATCH_ITEMS: usize = 50;
+use crate::usage::Usage;
+use crate::{Engine, Environment, Namespace, index, sizes, space, walk};
 
 /// Finishes the creation or the dropping of an index.
 pub struct IndexChange {
     store: Arc<dyn Store>,
     catalog: Arc<Catalog>,
     environment: Arc<dyn Environment>,
+    usage: Arc<Usage>,
     namespace: Namespace,
     table: String,
     index: String,
@@ -64,65 +61,36 @@ impl IndexChange {
     }
 
     async fn back_fill(&self, index: &Index) -> Result<(), StoreError> {
-        let Some((table, _)) = self.current() else { return Ok(()) };
-        let progress = space::progress_key(index.space());
-        let mut walk = Walk::after(
-            walk::read_progress(&*self.store, &space::progress_key(index.space())).await?,
-            table.space(),
-            BATCH_ITEMS,
-        );
-        loop {
-            let Some((table, now)) = self.current() else { return Ok(()) };
-            if now.space() != index.space() || now.state != IndexState::Creating {
-                return Ok(());
-            }
-            let mut keys = Vec::with_capacity(BATCH_ITEMS);
-            let space = table.space();
-            let mut visit = |key: store::KeyRef<'_>, _| keys.push(Key { space, position: key.to_position() });
-            if !walk.next(&*self.store, &mut visit).await? {
-                break;
-            }
-            let position = walk.position().expect("the walk has visited a row").clone();
-            self.fill_batch(&table, index, &keys, (progress.clone(), walk::encode_progress(&position)))
-                .await?;
-            tokio::task::yield_now().await;
+        let (store, fill) = (&*self.store, BackFill { change: self, space: index.space() });
+        if !filling::fill(store, &*self.environment, &fill).await? {
+            return Ok(());
         }
         if let Some((table, _)) = self.current() {
-            sizes::recount(&*self.store, &*self.environment, &table, index.space()).await?;
+            self.note_progress(&table, index, 100.0);
+            sizes::recount(store, &*self.environment, &table, index.space()).await?;
         }
         self.activate(index).await?;
-        self.store
-            .update(std::slice::from_ref(&progress), &mut |_| WriteSet {
-                deletes: vec![progress.clone()],
-                ..WriteSet::default()
-            })
-            .await
+        walk::forget_progress(store, &space::progress_key(index.space())).await
     }
 
-    /// Writes the index rows of the items at `keys`, and how far the walk has come.
-    async fn fill_batch(
-        &self,
-        table: &Table,
-        index: &Index,
-        keys: &[Key],
-        progress: (Key, Bytes),
-    ) -> Result<(), StoreError> {
-        let mut unreadable = None;
-        let mut decide = |rows: &[Option<Bytes>]| {
-            unreadable = None;
-            match index_rows(table, index, keys, rows) {
-                Ok(mut puts) => {
-                    puts.push(progress.clone());
-                    WriteSet { puts, ..WriteSet::default() }
-                }
-                Err(error) => {
-                    unreadable = Some(error);
-                    WriteSet::default()
-                }
-            }
-        };
-        self.store.update(keys, &mut decide).await?;
-        unreadable.map_or(Ok(()), Err)
+    /// Counts what a batch cost. Where AWS's limits are enforced, it uses the index's write throughput; elsewhere
+    /// clients can use all of that in the meantime.
+    fn count(&self, table: &LiveTable, index: &Index, units: f64) {
+        if self.usage.is_off() {
+            return;
+        }
+        let (figures, now_ms) = (&table.meter.figures, self.usage.now().ms);
+        figures.add_to_index(&index.name, Metric::OnlineIndexConsumedWriteCapacity, units, now_ms);
+        if self.usage.enforcement == Enforcement::Aws {
+            table.meter.charge_back_fill(index.space(), units, now_ms);
+        }
+    }
+
+    fn note_progress(&self, table: &LiveTable, index: &Index, percentage: f64) {
+        if !self.usage.is_off() {
+            let (figures, now_ms) = (&table.meter.figures, self.usage.now().ms);
+            figures.add_to_index(&index.name, Metric::OnlineIndexPercentageProgress, percentage, now_ms);
+        }
     }
 
     async fn activate(&self, index: &Index) -> Result<(), StoreError> {
@@ -148,6 +116,56 @@ impl IndexChange {
         };
         self.catalog.replace(&self.namespace, &self.table, without).await?;
         self.catalog.clear(space).await
+    }
+}
+
+/// The rows of an index that is being created.
+struct BackFill<'a> {
+    change: &'a IndexChange,
+    space: Space,
+}
+
+impl BackFill<'_> {
+    fn current(&self) -> Option<(Arc<LiveTable>, Index)> {
+        let is_same = |index: &Index| index.space() == self.space && index.state == IndexState::Creating;
+        self.change.current().filter(|(_, index)| is_same(index))
+    }
+}
+
+impl Fill for BackFill<'_> {
+    fn space(&self) -> Space {
+        self.space
+    }
+
+    fn table(&self) -> Option<Arc<LiveTable>> {
+        self.current().map(|(table, _)| table)
+    }
+
+    /// An item that the index does not hold has no row.
+    fn row(&self, table: &Table, _: &Position, item: ItemRef<'_>) -> Option<Row> {
+        let index = table.index(&self.change.index)?;
+        let (key, entry) = index::entry(table, index, item)?;
+        let units = RowChange::Enter(entry.size_bytes()).units();
+        Some(Row { key, value: entry.into_stored(), units })
+    }
+
+    fn is_held_up(&self, table: &LiveTable) -> bool {
+        let usage = &self.change.usage;
+        let now_ms = usage.now().ms;
+        let is_held_up =
+            usage.enforcement == Enforcement::Aws && !table.meter.admits_back_fill(self.space, now_ms);
+        if is_held_up {
+            let figures = &table.meter.figures;
+            figures.add_to_index(&self.change.index, Metric::OnlineIndexThrottleEvents, 1.0, now_ms);
+        }
+        is_held_up
+    }
+
+    fn note_batch(&self, table: &LiveTable, units: f64, reached: &Position) {
+        if let Some(index) = table.index(&self.change.index) {
+            self.change.count(table, index, units);
+            self.change.note_progress(table, index, share_before(&reached.partition) * 100.0);
+        }
     }
 }
 
@@ -185,6 +203,7 @@ impl Engine {
             store: self.store.clone(),
             catalog: self.catalog.clone(),
             environment: self.environment.clone(),
+            usage: self.usage.clone(),
             namespace: table.namespace.clone(),
             table: table.name.clone(),
             index: index.name.clone(),
@@ -196,22 +215,4 @@ impl Engine {
 fn share_before(partition: &Partition) -> f64 {
     let high = u64::from_be_bytes(partition.0[..8].try_into().expect("eight bytes"));
     high as f64 / u64::MAX as f64
-}
-
-/// The index rows of the items at `keys`. Items that the index does not hold have none.
-fn index_rows(
-    table: &Table,
-    index: &Index,
-    keys: &[Key],
-    rows: &[Option<Bytes>],
-) -> Result<Vec<(Key, Bytes)>, StoreError> {
-    let mut index_rows = Vec::with_capacity(rows.len() + 1);
-    for (key, row) in keys.iter().zip(rows) {
-        let Some(row) = row else { continue };
-        let item = Item::from_stored(row.clone())
-            .map_err(|error| table.unreadable(table.space(), &key.position, error))?;
-        let entry = index::entry(table, index, item.as_ref());
-        index_rows.extend(entry.map(|(key, entry)| (key, entry.into_stored())));
-    }
-    Ok(index_rows)
 }

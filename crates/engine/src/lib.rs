@@ -9,31 +9,43 @@
 mod admission;
 mod background;
 mod backup;
+mod bulk_put;
 mod caller;
 mod catalog;
 mod change;
 mod clearing;
 mod collection;
+mod difference;
 mod environment;
 mod expiry;
 mod export;
 mod expressions;
+mod failures;
 mod fault;
+mod filling;
 mod format;
+mod heat;
 mod idempotency;
 mod import;
 mod index;
 mod index_change;
+mod index_delay;
+mod injected_fault;
+mod insights;
 mod key;
 mod legacy;
+mod loading;
+mod metrics;
 mod namespace;
 mod operation;
 mod options;
 mod past;
+mod places;
 mod read;
 mod records;
 mod restore;
 mod service_rows;
+mod shadow;
 mod shared;
 mod sizes;
 mod source;
@@ -42,27 +54,41 @@ mod state_change;
 mod stream;
 mod table;
 mod transaction;
+mod transfer_record;
 mod units;
+mod usage;
 mod verify;
 mod walk;
 mod write;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use api::{Error, Request, Response, TableName};
 use store::{Space, Store, StoreError};
 
 pub use background::{Health, TaskState, TaskStatus};
-pub use caller::{Caller, Principal};
+pub use caller::{Caller, Principal, Verified};
+pub use capacity::metric::{Metric, Unit};
+pub use capacity::{Access, Cause, Enforcement};
 pub use change::ChangeLogSize;
+pub use difference::{Difference, ItemDifference};
 pub use environment::{Environment, Sleep};
+pub use heat::{HeatColumn, HeatReport, ResourceHeat};
 pub use index_change::IndexProgress;
+pub use injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule};
+pub use injected_fault::{FaultStatus, TooManyFaults};
+pub use insights::{InsightMinute, InsightRule};
+pub use metrics::{Dimensions, MetricId, MetricTotal, has_dimensions};
 pub use namespace::Namespace;
 pub use options::Options;
+pub use shadow::{CapacityReport, ShadowKey};
+pub use usage::{Ending, Now, Observer, PartUsed, RequestDone, Usage};
 pub use verify::Verification;
 
 use background::Background;
 use backup::{BackUp, Backup};
+use bulk_put::{BulkPutRecord, PutItems};
 use catalog::{Catalog, LiveTable};
 use change::{CountLogs, Trimming};
 use clearing::Clearing;
@@ -70,6 +96,9 @@ use expiry::Sweep;
 use export::{ExportRecord, ExportTable};
 use expressions::Expressions;
 use import::ImportRecord;
+use index_delay::{IndexDelay, TakeSnapshots};
+use injected_fault::InjectedFaults;
+use metrics::KeepMetrics;
 use shared::Core;
 use sizes::CountAll;
 use table::IndexState;
@@ -80,6 +109,7 @@ pub struct Engine {
     core: Arc<Core>,
     token_clearing: idempotency::Clearing,
     expressions: Expressions,
+    faults: InjectedFaults,
 }
 
 impl std::ops::Deref for Engine {
@@ -108,21 +138,27 @@ impl Engine {
     ) -> Result<Engine, StoreError> {
         format::check(&*store).await?;
         let background = Background::new(environment.clone());
-        let (catalog, dropped) = Catalog::load(store.clone(), background.clone()).await?;
+        let reached_us = metrics::read_clock(&*store, options.time_scale).await?;
+        let usage = Usage::new(environment.clone(), options.capacity, options.time_scale, reached_us);
+        let usage = Arc::new(usage);
+        let (catalog, dropped) = Catalog::load(store.clone(), background.clone(), usage.clone()).await?;
         let core = Core {
             store,
             catalog: Arc::new(catalog),
             environment,
             clock: Arc::default(),
             background,
+            index_delay: (!options.index_delay.is_zero()).then(|| IndexDelay::new(options.index_delay)),
             options,
             transactions: Transactions::default(),
+            usage,
         };
         core.start_clock().await?;
         let engine = Engine {
             core: Arc::new(core),
             token_clearing: idempotency::Clearing::default(),
             expressions: Expressions::default(),
+            faults: InjectedFaults::default(),
         };
         engine.resume(dropped).await?;
         Ok(engine)
@@ -147,15 +183,22 @@ impl Engine {
                 self.start_index_change(table, index);
             }
         }
-        tables.iter().for_each(|table| self.start_expiry_fill(table));
+        for table in &tables {
+            self.start_expiry_fill(table);
+        }
         for backup in records::all::<Backup>(&*self.store).await? {
-            if backup.manifest.is_none() {
+            if !backup.is_available {
                 self.background.start(BackUp { core: self.core.clone(), backup });
             }
         }
-        self.resume_exports().await?;
-        self.resume_imports().await?;
+        self.resume_transfers().await?;
         self.background.start(Sweep { core: self.core.clone() });
+        if !self.usage.is_off() {
+            self.background.start(KeepMetrics { core: self.core.clone() });
+        }
+        if self.index_delay.is_some() {
+            self.background.start(TakeSnapshots { core: self.core.clone() });
+        }
         self.background.start(CountLogs { core: self.core.clone() });
         self.background.start(Trimming { core: self.core.clone() });
         let (store, environment) = (self.store.clone(), self.environment.clone());
@@ -163,32 +206,21 @@ impl Engine {
         Ok(())
     }
 
-    /// Begins the exports again that were under way.
-    async fn resume_exports(&self) -> Result<(), StoreError> {
-        for record in records::all::<ExportRecord>(&*self.store).await? {
-            let unreadable = |error: Error| StoreError::Corrupt(format!("{}: {error}", record.arn));
-            let status = record.description().map_err(unreadable)?.export_status;
-            if status != Some(api::ExportStatus::InProgress) {
-                continue;
-            }
-            let request = record.request().map_err(unreadable)?;
+    /// Goes on with the exports, imports and bulk puts that were under way.
+    async fn resume_transfers(&self) -> Result<(), StoreError> {
+        for record in ExportRecord::under_way(&*self.store).await? {
+            let request = record.request().map_err(|error| record.unreadable(error))?;
             let filter = request.filter_specification.as_ref();
-            let filter =
-                operation::export_table_to_point_in_time::filter(self, filter).map_err(unreadable)?;
+            let filter = operation::export_table_to_point_in_time::filter(self, filter);
+            let filter = filter.map_err(|error| record.unreadable(error))?;
             self.background.start(ExportTable { core: self.core.clone(), record, request, filter });
         }
-        Ok(())
-    }
-
-    /// Begins the imports again that were under way.
-    async fn resume_imports(&self) -> Result<(), StoreError> {
-        for record in records::all::<ImportRecord>(&*self.store).await? {
-            let arn = record.arn.clone();
-            let unreadable = |error: Error| StoreError::Corrupt(format!("{arn}: {error}"));
-            let status = record.description().map_err(unreadable)?.import_status;
-            if status == Some(api::ImportStatus::InProgress) {
-                self.start_import(record).map_err(unreadable)?;
-            }
+        for record in ImportRecord::under_way(&*self.store).await? {
+            self.start_import(record.clone()).map_err(|error| record.unreadable(error))?;
+        }
+        for record in BulkPutRecord::under_way(&*self.store).await? {
+            let job = PutItems::of(self.core.clone(), record.clone());
+            self.background.start(job.map_err(|error| record.unreadable(error))?);
         }
         Ok(())
     }
@@ -205,9 +237,17 @@ impl Engine {
             gates.push(table.gate.write().await);
         }
         if self.health() == Health::Healthy
+            && let Err(error) = self.keep_figures(Duration::ZERO).await
+        {
+            tracing::warn!(%error, "the metrics of the last seconds were not stored");
+        }
+        if self.health() == Health::Healthy
             && let Err(error) = self.catalog.keep_sizes(&tables).await
         {
             tracing::warn!(%error, "the sizes of tables were not stored; the next start counts the items");
+        }
+        if let Some(delay) = &self.index_delay {
+            delay.close();
         }
         self.store.close().await
     }
@@ -220,6 +260,11 @@ impl Engine {
             Err(error) if error.is_transient() => Health::Stalled(error.to_string()),
             Err(error) => Health::Unhealthy(error.to_string()),
         }
+    }
+
+    /// Where all use of throughput is reported, and the clock that it goes by.
+    pub fn usage(&self) -> &Usage {
+        &self.usage
     }
 
     /// The background tasks that run, and those that gave up.
@@ -235,6 +280,7 @@ impl Engine {
     ) -> Result<api::streams::Response, Error> {
         use api::streams::Request;
         use operation::*;
+        self.authorize_streams(caller, &request)?;
         Ok(match request {
             Request::ListStreams(input) => list_streams::run(self, caller, *input).await?.into(),
             Request::DescribeStream(input) => describe_stream::run(self, caller, *input).await?.into(),
@@ -245,6 +291,27 @@ impl Engine {
 
     /// Carries out one request.
     pub async fn call(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
+        let result = self.authorized(caller, request).await;
+        if let Err(error) = &result
+            && metrics::is_user_error(error.kind)
+            && !self.usage.is_off()
+            && self.catalog.has_tables(&caller.namespace)
+        {
+            self.usage.metrics.user_error(&caller.namespace, self.usage.now().ms);
+        }
+        result
+    }
+
+    async fn authorized(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
+        self.authorize(caller, &request)?;
+        match self.faults.is_any() {
+            false => self.carry_out(caller, request).await,
+            // Apart, so that requests without faults need no memory for it.
+            true => Box::pin(self.carry_out_with_faults(caller, request)).await,
+        }
+    }
+
+    async fn carry_out(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
         use operation::*;
         Ok(match request {
             Request::CreateTable(input) => create_table::run(self, caller, *input).await?.into(),
@@ -291,10 +358,31 @@ impl Engine {
             Request::ImportTable(input) => import_table::run(self, caller, *input).await?.into(),
             Request::DescribeImport(input) => describe_import::run(self, caller, *input).await?.into(),
             Request::ListImports(input) => list_imports::run(self, caller, *input).await?.into(),
+            Request::StartBulkPutItems(input) => {
+                start_bulk_put_items::run(self, caller, *input).await?.into()
+            }
+            Request::DescribeBulkOperation(input) => {
+                describe_bulk_operation::run(self, caller, *input).await?.into()
+            }
+            Request::ListBulkOperations(input) => {
+                list_bulk_operations::run(self, caller, *input).await?.into()
+            }
+            Request::CancelBulkOperation(input) => {
+                cancel_bulk_operation::run(self, caller, *input).await?.into()
+            }
             Request::PutResourcePolicy(input) => put_resource_policy::run(self, caller, *input).await?.into(),
             Request::GetResourcePolicy(input) => get_resource_policy::run(self, caller, *input).await?.into(),
             Request::DeleteResourcePolicy(input) => {
                 delete_resource_policy::run(self, caller, *input).await?.into()
+            }
+            Request::UpdateContributorInsights(input) => {
+                update_contributor_insights::run(self, caller, *input).await?.into()
+            }
+            Request::DescribeContributorInsights(input) => {
+                describe_contributor_insights::run(self, caller, *input).await?.into()
+            }
+            Request::ListContributorInsights(input) => {
+                list_contributor_insights::run(self, caller, *input).await?.into()
             }
             Request::DescribeLimits(input) => describe_limits::run(*input).await?.into(),
             Request::DescribeEndpoints(input) => describe_endpoints::run(self, caller, *input).await?.into(),
@@ -326,14 +414,17 @@ impl Engine {
         table.ok_or_else(Error::resource_not_found_item)
     }
 
-    /// The caller's table of this name or ARN. The ARN of another account or Region is refused.
+    /// The caller's table of this name or ARN. The ARN of another Region is refused, and so is that of another
+    /// account, unless policies were asked ([`Engine::authorize`]) and allow it.
     fn find(&self, caller: &Caller, name: &str) -> Result<Option<Arc<LiveTable>>, Error> {
         let text = name;
         let Ok(TableName { name, home }) = TableName::parse(text) else { return Ok(None) };
-        if let Some(home) = home {
-            caller.namespace.check_owns(text, home)?;
+        let Some(home) = home else { return Ok(self.catalog.find(&caller.namespace, name)) };
+        caller.namespace.check_region(text, home)?;
+        if !caller.is_verified() {
+            caller.namespace.check_account(home)?;
         }
-        Ok(self.catalog.find(&caller.namespace, name))
+        Ok(self.catalog.find(&Namespace::new(home.account, home.region), name))
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::limits;
+use capacity::Enforcement;
 use transfer::{Bucket, Buckets};
 
 /// Settings for [`Engine::open_with`](crate::Engine::open_with).
@@ -16,8 +17,12 @@ pub struct Options {
     pub endpoint: Option<String>,
     /// How large an item collection may grow: what a partition holds.
     pub item_collection_bytes_max: u64,
-    /// Whether requests that exceed the provisioned throughput of a table or index are refused.
-    pub throttling: bool,
+    /// Which limits of throughput are counted, and which are enforced.
+    pub capacity: Enforcement,
+    /// How many times as fast as real time capacity, metrics, alarms and cooldowns run.
+    pub time_scale: u32,
+    /// How far reads of global indexes may lag behind the table. Zero, the default: not at all.
+    pub index_delay: Duration,
     /// How many shards a stream has at first. A greater number divides the shards of existing streams.
     pub stream_shards: u16,
     /// How many bytes change records may take in all tables together; no limit if there is none.
@@ -36,7 +41,9 @@ impl Default for Options {
             state_delay: Duration::ZERO,
             endpoint: None,
             item_collection_bytes_max: limits::ITEM_COLLECTION_BYTES_MAX,
-            throttling: true,
+            capacity: Enforcement::Shadow,
+            time_scale: 1,
+            index_delay: Duration::ZERO,
             stream_shards: 4,
             change_log_bytes_max: None,
             expiry_delay: Duration::ZERO,

@@ -6,19 +6,21 @@
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-use api::limits;
+use api::{Operation, limits};
 use capacity::{ReadMode, read_units, scan_units};
 use expression::{Condition, Projection};
 use futures_util::future::try_join_all;
-use item::Item;
-use store::{Consistency, Direction, Key, Partition, Position, Range, StoreError};
+use item::{Item, ItemRef};
+use store::{Consistency, Direction, Key, Partition, Position, Range, Space, StoreError};
 
 use crate::Engine;
-use crate::admission::{AdmittedRead, Target, Throttled};
+use crate::admission::{AdmittedRead, Reading, Target, Throttled};
 use crate::catalog::LiveTable;
 use crate::key::share_of;
 use crate::source::Source;
+use crate::table::Index;
 use crate::units::Units;
+use crate::usage::{Ending, Now};
 
 /// Why an item or a page was not read.
 #[derive(Debug)]
@@ -52,9 +54,9 @@ pub struct Found {
 
 impl Found {
     /// Charges the admitted read of an item.
-    fn charged(admitted: AdmittedRead<'_>, item: Option<Item>, mode: ReadMode) -> Found {
+    fn charged(admitted: AdmittedRead<'_>, item: Option<Item>, mode: ReadMode, now: Now) -> Found {
         let units = read_units(size_bytes(&item), mode);
-        admitted.charge(units);
+        admitted.charge(units, now);
         Found { item, units }
     }
 }
@@ -63,11 +65,55 @@ fn size_bytes(item: &Option<Item>) -> usize {
     item.as_ref().map_or(0, Item::size_bytes)
 }
 
-/// Reads the item at `key`.
-pub async fn item(engine: &Engine, table: &LiveTable, key: &Key, mode: ReadMode) -> Result<Found, ReadError> {
-    let admitted = engine.admit_read(table, Target::of_key(key)).map_err(ReadError::Throttled)?;
-    let mut items = get(engine, std::slice::from_ref(key), mode).await.map_err(ReadError::Store)?;
-    Ok(Found::charged(admitted, items.pop().flatten(), mode))
+/// An item that is asked for.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    pub table: &'a LiveTable,
+    pub key: &'a Key,
+    /// The key as the client named it.
+    pub attributes: ItemRef<'a>,
+}
+
+impl<'a> Asked<'a> {
+    fn reading(&self, operation: Operation) -> Reading<'a> {
+        let Asked { table, key, attributes } = *self;
+        Reading { operation, table, target: Target::of_key(key), attributes: Some(attributes) }
+    }
+}
+
+/// Reads one item.
+pub async fn item(
+    engine: &Engine,
+    operation: Operation,
+    asked: Asked<'_>,
+    mode: ReadMode,
+) -> Result<Found, ReadError> {
+    let began = engine.usage.moment();
+    let result = read_item(engine, operation, asked, mode).await;
+    let returned = result.as_ref().ok().map(|(found, _)| usize::from(found.item.is_some()));
+    let ended = result.as_ref().map_or_else(|_| engine.usage.moment(), |(_, now)| *now);
+    engine.usage.request(asked.table, operation, ending(&result), returned, (began, ended));
+    result.map(|(found, _)| found)
+}
+
+async fn read_item(
+    engine: &Engine,
+    operation: Operation,
+    asked: Asked<'_>,
+    mode: ReadMode,
+) -> Result<(Found, Now), ReadError> {
+    let admitted = engine.admit_read(asked.reading(operation)).map_err(ReadError::Throttled)?;
+    let mut items = get(engine, std::slice::from_ref(asked.key), mode).await.map_err(ReadError::Store)?;
+    let now = engine.usage.moment();
+    Ok((Found::charged(admitted, items.pop().flatten(), mode, now), now))
+}
+
+fn ending<T>(result: &Result<T, ReadError>) -> Ending {
+    match result {
+        Ok(_) => Ending::Served,
+        Err(ReadError::Throttled(_)) => Ending::Throttled,
+        Err(ReadError::Store(_)) => Ending::Failed,
+    }
 }
 
 /// What a batch reads of one table.
@@ -75,6 +121,8 @@ pub struct BatchRead {
     pub table: Arc<LiveTable>,
     /// At least one, all distinct.
     pub keys: Vec<Key>,
+    /// The same keys as the client named them.
+    pub attributes: Vec<Item>,
     pub mode: ReadMode,
 }
 
@@ -94,57 +142,123 @@ pub async fn batch(
     reads: &[BatchRead],
     bytes_max: usize,
 ) -> Result<Vec<Vec<BatchFound>>, StoreError> {
+    let began = engine.usage.moment();
+    let result = read_batch(engine, reads, bytes_max).await;
+    let ended = engine.usage.moment();
+    for (number, read) in reads.iter().enumerate() {
+        let is_throttled = |found: &BatchFound| matches!(found, BatchFound::Throttled(_));
+        let ending = match &result {
+            Ok(found) if found[number].iter().all(is_throttled) => Ending::Throttled,
+            Ok(_) => Ending::Served,
+            Err(_) => Ending::Failed,
+        };
+        engine.usage.request(&read.table, Operation::BatchGetItem, ending, None, (began, ended));
+    }
+    result
+}
+
+async fn read_batch(
+    engine: &Engine,
+    reads: &[BatchRead],
+    bytes_max: usize,
+) -> Result<Vec<Vec<BatchFound>>, StoreError> {
     let items = try_join_all(reads.iter().map(|read| get(engine, &read.keys, read.mode))).await?;
+    let now = engine.usage.moment();
     let mut room_bytes = Some(bytes_max);
     let mut found = Vec::with_capacity(reads.len());
     for (read, items) in reads.iter().zip(items) {
-        let admit = |(key, item)| batch_item(engine, read, key, item, &mut room_bytes);
-        found.push(read.keys.iter().zip(items).map(admit).collect());
+        let keys = read.keys.iter().zip(&read.attributes);
+        let asked = keys.map(|(key, attributes)| read.asked(key, attributes));
+        let admit = |(asked, item)| batch_item(engine, asked, item, read.mode, &mut room_bytes, now);
+        found.push(asked.zip(items).map(admit).collect());
     }
     Ok(found)
+}
+
+impl BatchRead {
+    fn asked<'a>(&'a self, key: &'a Key, attributes: &'a Item) -> Asked<'a> {
+        Asked { table: &self.table, key, attributes: attributes.as_ref() }
+    }
 }
 
 /// `room_bytes` is none as soon as an item did not fit, so that the keys that are left over are the last.
 fn batch_item(
     engine: &Engine,
-    read: &BatchRead,
-    key: &Key,
+    asked: Asked<'_>,
     item: Option<Item>,
+    mode: ReadMode,
     room_bytes: &mut Option<usize>,
+    now: Now,
 ) -> BatchFound {
-    let admitted = match engine.admit_read(&read.table, Target::of_key(key)) {
+    let admitted = match engine.admit_read(asked.reading(Operation::BatchGetItem)) {
         Ok(admitted) => admitted,
         Err(throttled) => return BatchFound::Throttled(throttled),
     };
     *room_bytes = room_bytes.and_then(|room_bytes| room_bytes.checked_sub(size_bytes(&item)));
     match room_bytes {
-        Some(_) => BatchFound::Found(Found::charged(admitted, item, read.mode)),
+        Some(_) => BatchFound::Found(Found::charged(admitted, item, mode, now)),
         None => BatchFound::NoRoom,
     }
 }
 
-/// Reads distinct items as they are at one moment, each with its table: all of them, or none.
+/// Reads distinct items as they are at one moment: all of them, or none.
 pub async fn transact(
     engine: &Engine,
-    tables: &[Arc<LiveTable>],
-    keys: &[Key],
+    operation: Operation,
+    asked: &[Asked<'_>],
 ) -> Result<Vec<Found>, TransactReadError> {
-    assert_eq!(tables.len(), keys.len(), "a table for each key");
+    let began = engine.usage.moment();
+    let result = read_transaction(engine, operation, asked).await;
+    let ended = engine.usage.moment();
+    let mut seen: Vec<Space> = Vec::new();
+    for Asked { table, .. } in asked {
+        if !seen.contains(&table.space()) {
+            seen.push(table.space());
+            let ending = transaction_ending(&result, asked, table);
+            engine.usage.request(table, operation, ending, None, (began, ended));
+        }
+    }
+    result
+}
+
+fn transaction_ending<T>(
+    result: &Result<T, TransactReadError>,
+    asked: &[Asked<'_>],
+    table: &LiveTable,
+) -> Ending {
+    match result {
+        Ok(_) => Ending::Served,
+        Err(TransactReadError::Conflicts(positions)) => {
+            let is_of_table = |position: &&usize| asked[**position].table.space() == table.space();
+            Ending::Conflict { items: positions.iter().filter(is_of_table).count() }
+        }
+        Err(TransactReadError::Throttled(_)) => Ending::Throttled,
+        Err(TransactReadError::TooLarge) => Ending::Refused,
+        Err(TransactReadError::Store(_)) => Ending::Failed,
+    }
+}
+
+async fn read_transaction(
+    engine: &Engine,
+    operation: Operation,
+    asked: &[Asked<'_>],
+) -> Result<Vec<Found>, TransactReadError> {
     let mode = ReadMode::Transactional;
-    let conflicts = engine.transactions.conflicts(keys);
+    let keys: Vec<Key> = asked.iter().map(|asked| asked.key.clone()).collect();
+    let conflicts = engine.transactions.conflicts(&keys);
     if !conflicts.is_empty() {
         return Err(TransactReadError::Conflicts(conflicts));
     }
-    let pairs = tables.iter().zip(keys);
-    let admitted: Vec<_> = pairs.map(|(table, key)| engine.admit_read(table, Target::of_key(key))).collect();
+    let admitted: Vec<_> = asked.iter().map(|asked| engine.admit_read(asked.reading(operation))).collect();
     if admitted.iter().any(Result::is_err) {
         let refused = admitted.into_iter().map(|admitted| admitted.map(drop));
         return Err(TransactReadError::Throttled(refused.collect()));
     }
     // One call of the store reads all rows at one moment.
-    let items = get(engine, keys, mode).await.map_err(TransactReadError::Store)?;
+    let items = get(engine, &keys, mode).await.map_err(TransactReadError::Store)?;
     let total_bytes: usize = items.iter().map(size_bytes).sum();
-    let charge = |(admitted, item)| Found::charged(admitted, item, mode);
+    let now = engine.usage.moment();
+    let charge = |(admitted, item)| Found::charged(admitted, item, mode, now);
     let found: Vec<Found> = admitted.into_iter().flatten().zip(items).map(charge).collect();
     match total_bytes > limits::TRANSACTION_BYTES_MAX {
         true => Err(TransactReadError::TooLarge),
@@ -162,8 +276,11 @@ async fn get(engine: &Engine, keys: &[Key], mode: ReadMode) -> Result<Vec<Option
 
 /// What a page is to hold.
 pub struct PageRequest<'a> {
+    pub operation: Operation,
     pub source: Source<'a>,
     pub walk: Walk,
+    /// The attributes of the partition key that is read; none for a Scan.
+    pub partition_key: Option<Item>,
     pub direction: Direction,
     pub mode: ReadMode,
     /// How many items to evaluate at most.
@@ -212,7 +329,16 @@ pub struct Stopped {
 /// Reads a page: walks the ranges until they end, `limit` items were evaluated, or 1 MB was. The item that
 /// crosses the megabyte belongs to the page, so that a page is never empty because an item is large.
 pub async fn page(engine: &Engine, request: &PageRequest<'_>) -> Result<Page, ReadError> {
-    let admitted = engine.admit_read(request.source.table, request.target()).map_err(ReadError::Throttled)?;
+    let began = engine.usage.moment();
+    let result = read_page(engine, request).await;
+    let returned = result.as_ref().ok().map(|page| page.count);
+    let (table, operation) = (request.source.table, request.operation);
+    engine.usage.request(table, operation, ending(&result), returned, (began, engine.usage.moment()));
+    result
+}
+
+async fn read_page(engine: &Engine, request: &PageRequest<'_>) -> Result<Page, ReadError> {
+    let admitted = engine.admit_read(request.reading()).map_err(ReadError::Throttled)?;
     let mut page = Page::default();
     let mut walked_units = 0.0;
     for (number, range) in request.walk.ranges().iter().enumerate() {
@@ -224,7 +350,7 @@ pub async fn page(engine: &Engine, request: &PageRequest<'_>) -> Result<Page, Re
         }
     }
     page.charge(request.source, walked_units);
-    admitted.charge(page.units.total());
+    admitted.charge(page.units.total(), engine.usage.moment());
     Ok(page)
 }
 
@@ -238,6 +364,22 @@ impl Walk {
 }
 
 impl PageRequest<'_> {
+    fn reading(&self) -> Reading<'_> {
+        Reading {
+            operation: self.operation,
+            table: self.source.table,
+            target: self.target(),
+            attributes: self.partition_key.as_ref().map(Item::as_ref),
+        }
+    }
+
+    /// What a read of a global index sees while indexes lag behind their tables.
+    fn rows_of_the_past(&self, engine: &Engine) -> Option<Arc<dyn store::Read>> {
+        let delay = engine.index_delay.as_ref()?;
+        let is_global = self.source.index.is_some_and(Index::is_global);
+        if is_global { delay.rows(engine.environment.now_ms()) } else { None }
+    }
+
     /// The first partition stands for all that one page reads.
     fn target(&self) -> Target {
         match &self.walk {
@@ -297,7 +439,11 @@ impl Page {
             }
             if self.stopped.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        engine.store.scan(range, request.direction, consistency(request.mode), &mut visit).await?;
+        let (direction, consistency) = (request.direction, consistency(request.mode));
+        match request.rows_of_the_past(engine) {
+            Some(past) => past.scan(range, direction, consistency, &mut visit).await?,
+            None => engine.store.scan(range, direction, consistency, &mut visit).await?,
+        }
         if rows.is_empty() { Ok(()) } else { self.evaluate_from_table(engine, request, &rows).await }
     }
 

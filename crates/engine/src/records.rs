@@ -1,4 +1,4 @@
-//! The rows of backups, exports and imports: what was asked for and how far it is. They outlive their tables and
+//! The rows of backups, exports, imports and bulk puts: what was asked for and how far it is. They outlive their tables and
 //! are read from the store each time, so there is nothing to keep in step.
 
 use std::ops::{Bound, ControlFlow};
@@ -10,7 +10,7 @@ use store::{Consistency, Direction, Position, Range, Store, StoreError, WriteSet
 
 use crate::{Namespace, space};
 
-/// A backup, an export or an import.
+/// A backup, an export, an import, …
 pub trait Record: Serialize + DeserializeOwned + Send {
     /// What it is, as the beginning of its key.
     const KIND: &'static str;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use item::Item;
-use store::{Key, Position, StoreError, WriteSet};
+use store::{Key, Position, Space, StoreError, WriteSet};
 use transfer::{Export, ExportError};
 
 use crate::background::Job;
@@ -17,7 +17,7 @@ use crate::shared::Core;
 use crate::table::{Restore, Table, TableState};
 use crate::walk;
 use crate::write::{self, Change, Failure, Origin, Plan, WriteError};
-use crate::{Engine, Namespace, backup, records, space};
+use crate::{Engine, Namespace, failures, places, records, space};
 
 /// Items that one commit writes: few, so that it is never too large for a store.
 const COMMIT_ITEMS: usize = 25;
@@ -51,32 +51,54 @@ impl Job for RestoreTable {
         else {
             return Ok(());
         };
-        let source = self.source().ok_or_else(|| {
-            StoreError::Unavailable(format!(
-                "{} is gone: it can't be restored",
-                self.restore.source_table_arn
-            ))
-        })?;
+        let Some(source) = self.source() else {
+            return self.fail(&format!("{} is gone", self.restore.source_table_arn)).await;
+        };
         let overlay = self.core.catalog.scratch_space().await?;
+        let copied = self.copy(&source, &target, overlay).await;
+        let cleared = self.core.catalog.clear(overlay).await;
+        copied.and(cleared)?;
+        finish(&self.core, &target).await?;
+        release(&self.core, &source, &target.arn()).await?;
+        walk::forget_progress(&*self.core.store, &space::progress_key(target.space())).await
+    }
+
+    async fn gave_up(&self, reason: &StoreError) -> Result<(), StoreError> {
+        self.fail(&reason.to_string()).await
+    }
+}
+
+impl RestoreTable {
+    /// Drops the new table, and lets the source forget its log.
+    async fn fail(&self, reason: &str) -> Result<(), StoreError> {
+        fail(&self.core, &self.target, reason).await?;
+        walk::forget_progress(&*self.core.store, &space::progress_key(self.target.space())).await?;
+        match self.source() {
+            Some(source) => release(&self.core, &source, &self.target.arn()).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Puts the items of the source as they were. It goes on from where an earlier run was.
+    async fn copy(
+        &self,
+        source: &Arc<LiveTable>,
+        target: &Arc<LiveTable>,
+        overlay: Space,
+    ) -> Result<(), StoreError> {
         let progress = space::progress_key(target.space());
         let position = walk::read_progress(&*self.core.store, &progress).await?;
         let mut past = Past::new(self.core.clone(), source.clone(), self.restore.time_us, overlay, position);
         while let Some(items) = past.next().await? {
-            self.put(&target, &items).await?;
+            self.put(target, &items).await?;
             if let Some((position, _)) = items.last() {
                 self.keep_progress(&progress, position).await?;
             }
             tokio::task::yield_now().await;
         }
-        finish(&self.core, &target).await?;
-        release(&self.core, &source, &target.arn()).await?;
-        let mut forget = |_: &[_]| WriteSet { deletes: vec![progress.clone()], ..WriteSet::default() };
-        self.core.store.update(std::slice::from_ref(&progress), &mut forget).await?;
-        self.core.catalog.clear(overlay).await
+        Ok(())
     }
-}
 
-impl RestoreTable {
     fn source(&self) -> Option<Arc<LiveTable>> {
         let Namespace { account, region } = &self.target.namespace;
         let prefix = format!("arn:aws:dynamodb:{region}:{account}:table/");
@@ -121,10 +143,10 @@ impl Job for RestoreBackup {
             return Ok(());
         };
         let backup = records::get::<Backup>(&*self.core.store, &target.namespace, &self.backup_arn).await?;
-        let manifest = backup.and_then(|backup| backup.manifest).ok_or_else(|| {
-            StoreError::Corrupt(format!("{} is gone: it can't be restored", self.backup_arn))
-        })?;
-        let bucket = self.core.backups_place().map_err(backup::unavailable)?;
+        let Some(manifest) = backup.and_then(|backup| backup.manifest) else {
+            return fail(&self.core, &self.target, &format!("{} is gone", self.backup_arn)).await;
+        };
+        let bucket = self.core.backups_place().map_err(places::unavailable)?;
         let export = Export::open(bucket, &manifest).await.map_err(damaged)?;
         // Nothing is written before all files are known to be whole.
         export.verify().await.map_err(damaged)?;
@@ -139,12 +161,16 @@ impl Job for RestoreBackup {
         put_all(&self.core, &target, Origin::Restore, batch.drain(..)).await?;
         finish(&self.core, &target).await
     }
+
+    async fn gave_up(&self, reason: &StoreError) -> Result<(), StoreError> {
+        fail(&self.core, &self.target, &reason.to_string()).await
+    }
 }
 
 /// A place that can't be reached may be reachable later; files that are not whole stay so.
 fn damaged(error: ExportError) -> StoreError {
     match error {
-        ExportError::Place(error) => backup::unavailable(error),
+        ExportError::Place(error) => places::unavailable(error),
         error => StoreError::Corrupt(error.to_string()),
     }
 }
@@ -178,7 +204,7 @@ pub async fn put_all(
         Failure::TableGone => gone(),
         Failure::Store(error) => error,
     };
-    for result in write::apply_each(core, &mut plans).await.map_err(failure)? {
+    for result in write::apply_each(core, None, &mut plans).await.map_err(failure)? {
         match result {
             Ok(_) => {}
             Err(WriteError::Failed(failed)) => return Err(failure(failed)),
@@ -204,6 +230,30 @@ pub async fn finish(core: &Core, target: &LiveTable) -> Result<(), StoreError> {
     };
     core.catalog.replace(&target.namespace, &target.name, active).await?;
     Ok(())
+}
+
+/// Drops a table that can't be restored. Clients that ask for it get the reason.
+async fn fail(core: &Core, target: &LiveTable, reason: &str) -> Result<(), StoreError> {
+    let reason = format!("Its restore failed: {reason}");
+    failures::keep(core, &target.namespace, &target.arn(), &reason).await?;
+    abandon(core, target).await
+}
+
+/// Drops a table that was to be filled, unless it is complete.
+pub async fn abandon(core: &Core, target: &LiveTable) -> Result<(), StoreError> {
+    let id = target.id.clone();
+    let deleting = move |table: &Table, _| {
+        let mut table = table.clone();
+        if table.id != id || (table.restore.is_none() && table.import.is_none()) {
+            return Err(());
+        }
+        (table.state, table.restore, table.import) = (TableState::Deleting, None, None);
+        Ok(table)
+    };
+    match core.catalog.replace(&target.namespace, &target.name, deleting).await? {
+        Some(Ok(table)) => core.state_change(&table).finish().await,
+        _ => Ok(()),
+    }
 }
 
 /// The source need not keep its log for this copy any more.

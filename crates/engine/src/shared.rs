@@ -8,8 +8,10 @@ use store::{Space, Store, StoreError, WriteSet};
 use crate::background::Background;
 use crate::catalog::{Catalog, LiveTable};
 use crate::change::ChangeClock;
+use crate::index_delay::IndexDelay;
 use crate::table::Table;
 use crate::transaction::Transactions;
+use crate::usage::Usage;
 use crate::{Environment, Options, space};
 
 /// All that a write needs.
@@ -22,6 +24,9 @@ pub struct Core {
     pub(crate) background: Background,
     pub(crate) options: Options,
     pub(crate) transactions: Transactions,
+    pub(crate) usage: Arc<Usage>,
+    /// None if indexes don't lag.
+    pub(crate) index_delay: Option<IndexDelay>,
 }
 
 impl Core {

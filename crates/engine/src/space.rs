@@ -3,17 +3,21 @@
 //! | space | rows |
 //! |---|---|
 //! | 0 | the catalog: one row for each table, in the partition of its namespace |
-//! | 1 | `next`: the number of the next unused space; `drop:N`: space N is to be cleared; `progress:N`: how far the back-fill of the index in space N has come; `size:N`: the size of space N, only while the database is closed; `drop-log:N`: the records of log N are to be removed |
+//! | 1 | `next`: the number of the next unused space; `drop:N`: space N is to be cleared; `progress:N`: how far the back-fill of the index in space N has come; `size:N`: the size of space N, only while the database is closed; `learned:N`: what the table or index in space N learned from its traffic; `drop-log:N`: the records of log N are to be removed |
 //! | 2–4 | client request tokens, one space for each generation |
-//! | 5 | the engine itself: `format`, the version of all of this; `barrier`, written to wait for earlier commits |
+//! | 5 | the engine itself: `format`, the version of all of this; `barrier`, written to wait for earlier commits; `clock`, how far the faster clock of capacity has come |
 //! | 6 | streams that take no more records |
-//! | 7 | backups, exports and imports |
+//! | 7 | backups, exports, imports and bulk puts; why one of them failed |
 //! | 8 | what services beside the engine keep, by name |
-//! | 9–15 | unused |
+//! | 9 | metrics: one row for each minute of a table, in the partition of its name |
+//! | 10 | which metrics each table has, in the partition of its namespace |
+//! | 11 | Contributor Insights: one row for each rule and minute, in the partition of its table or index |
+//! | 12–15 | unused |
 //! | 16… | tables, their indexes, their item collections; numbers are never used again |
 
 use bytes::Bytes;
-use store::{Key, Log, Partition, Position, Space, StoreError};
+use std::ops::Bound;
+use store::{Key, Log, Partition, Position, Range, Space, StoreError};
 
 use crate::Namespace;
 use crate::stream::PastStream;
@@ -28,10 +32,16 @@ pub const CLIENT_TOKENS: [Space; 3] = [Space(2), Space(3), Space(4)];
 pub const ENGINE: Space = Space(5);
 /// The streams that take no more records.
 pub const PAST_STREAMS: Space = Space(6);
-/// Backups, exports and imports.
+/// Backups, exports, imports, bulk puts and failures.
 pub const RECORDS: Space = Space(7);
 /// What services beside the engine keep.
 pub const SERVICES: Space = Space(8);
+/// The minutes of metrics.
+pub const METRICS: Space = Space(9);
+/// Which metrics there are.
+pub const METRIC_NAMES: Space = Space(10);
+/// The minutes of Contributor Insights.
+pub const CONTRIBUTORS: Space = Space(11);
 /// The first space of a table.
 pub const FIRST_OF_TABLES: Space = Space(16);
 
@@ -43,6 +53,11 @@ pub fn format_key() -> Key {
 /// A row without meaning. Its commit comes behind all earlier ones.
 pub fn barrier_key() -> Key {
     key(ENGINE, "barrier")
+}
+
+/// The row that says how far the clock of capacity has come, where it runs faster than time.
+pub fn clock_key() -> Key {
+    key(ENGINE, "clock")
 }
 
 /// The row of a table in the catalog.
@@ -107,6 +122,31 @@ pub fn service_key(name: &str) -> Key {
 pub fn record_key(namespace: &Namespace, kind: &str, arn: &str) -> Key {
     let sort = format!("{kind}/{arn}").into_bytes();
     Key { space: RECORDS, position: Position { partition: of_namespace(namespace), sort } }
+}
+
+/// The row that says which metrics a table has.
+pub fn metric_names_key(namespace: &Namespace, table: &str) -> Key {
+    let position = Position { partition: of_namespace(namespace), sort: table.as_bytes().to_vec() };
+    Key { space: METRIC_NAMES, position }
+}
+
+/// The rows that say which metrics the tables of a namespace have.
+pub fn metric_names_range(namespace: &Namespace) -> Range {
+    let partition = of_namespace(namespace);
+    let start = Position { partition, sort: Vec::new() };
+    // The names of tables are ASCII.
+    let end = Position { partition, sort: vec![u8::MAX] };
+    Range { space: METRIC_NAMES, start: Bound::Included(start), end: Bound::Excluded(end) }
+}
+
+/// The row that holds what a table or index learned from its traffic.
+pub fn learned_key(space: Space) -> Key {
+    key(SPACES, &format!("learned:{}", space.0))
+}
+
+/// The space that a row of [`learned_key`] names.
+pub fn learned_by(sort: &[u8]) -> Option<Result<Space, StoreError>> {
+    numbered(sort, b"learned:")
 }
 
 /// The partition of a namespace's rows.

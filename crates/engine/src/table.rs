@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::Error;
+use capacity::{Access, Decreases, Switches};
 use item::{Item, ItemBuilder, ItemRef, Type};
 use serde::{Deserialize, Serialize};
 use store::{Position, Space, StoreError};
@@ -67,6 +68,46 @@ pub struct Table {
     pub policy_removal: Option<String>,
     /// `None` with the key that the service owns, which is the default.
     pub encryption: Option<Encryption>,
+    /// Contributor Insights of the table itself; `None` until they are first switched on.
+    #[serde(default)]
+    pub insights: Option<Insights>,
+}
+
+/// Contributor Insights of a table or global index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Insights {
+    pub state: InsightsState,
+    /// While they are off, the one they had.
+    pub mode: InsightsMode,
+    /// When they were last changed.
+    pub changed_ms: u64,
+}
+
+/// Which keys are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum InsightsMode {
+    AccessedAndThrottledKeys,
+    ThrottledKeys,
+}
+
+/// Whether keys are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum InsightsState {
+    /// Since these times, which are in the names of the rules, by the clock of capacity.
+    On {
+        throttled_since_ms: u64,
+        accessed_since_ms: u64,
+    },
+    Off,
+    /// There was no room for more rules.
+    Failed,
+}
+
+impl Insights {
+    /// Whether keys are counted.
+    pub fn is_on(&self) -> bool {
+        matches!(self.state, InsightsState::On { .. })
+    }
 }
 
 /// The index of the times at which items expire.
@@ -125,7 +166,7 @@ pub enum TableState {
     Deleting,
 }
 
-/// A resource-based policy. It is stored and returned, but not enforced.
+/// A resource-based policy. The server enforces it where signatures are verified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourcePolicy {
     /// JSON, as the client sent it.
@@ -168,6 +209,9 @@ pub struct Index {
     pub state: IndexState,
     /// The throughput of a global index; a local one shares the table's.
     pub billing: Option<Throughput>,
+    /// Contributor Insights of a global index; `None` until they are first switched on.
+    #[serde(default)]
+    pub insights: Option<Insights>,
 }
 
 /// Whether an index is global or local.
@@ -203,6 +247,25 @@ pub struct Throughput {
     pub on_demand_max: OnDemandMax,
     #[serde(default)]
     pub warm: WarmThroughput,
+    /// The decreases of its provisioned throughput.
+    #[serde(with = "DecreasesRow", default)]
+    pub decreases: Decreases,
+}
+
+/// How decreases are stored.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Decreases")]
+struct DecreasesRow {
+    count: u32,
+    first_ms: u64,
+    last_ms: u64,
+}
+
+/// How switches to on-demand are stored.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Switches")]
+struct SwitchesRow {
+    at_ms: [Option<u64>; 4],
 }
 
 /// The throughput of a table and how it is paid for.
@@ -220,6 +283,11 @@ pub struct Billing {
     pub on_demand_max: OnDemandMax,
     #[serde(default)]
     pub warm: WarmThroughput,
+    /// The decreases of the provisioned throughput, and the switches to on-demand, by the clock of capacity.
+    #[serde(with = "DecreasesRow", default)]
+    pub decreases: Decreases,
+    #[serde(with = "SwitchesRow", default)]
+    pub switches: Switches,
 }
 
 /// DynamoDB's two billing modes.
@@ -288,6 +356,7 @@ impl NewIndex {
             projection: self.projection,
             state,
             billing: self.billing,
+            insights: None,
         }
     }
 }
@@ -345,6 +414,7 @@ impl Table {
             policy: new.policy,
             policy_removal: None,
             encryption: new.encryption,
+            insights: None,
         }
     }
 
@@ -361,6 +431,45 @@ impl Table {
     /// The index of this name.
     pub fn index(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| index.name == name)
+    }
+
+    /// The global index in this space.
+    pub fn global_index(&self, space: Space) -> Option<&Index> {
+        let others = self.indexes.iter().filter(|_| space.0 != self.space);
+        others.filter(|index| index.is_global()).find(|index| index.space() == space)
+    }
+
+    /// What has throughput of its own: the table, and each global index.
+    pub fn resources(&self) -> impl Iterator<Item = Option<&Index>> {
+        std::iter::once(None).chain(self.indexes.iter().filter(|index| index.is_global()).map(Some))
+    }
+
+    /// The key of the table, or of one of its indexes.
+    pub fn keys_of<'t>(&'t self, index: Option<&'t Index>) -> &'t KeySchema {
+        index.map_or(&self.keys, |index| &index.keys)
+    }
+
+    /// Contributor Insights of the table, or of one of its indexes.
+    pub fn insights_of<'t>(&'t self, index: Option<&'t Index>) -> Option<&'t Insights> {
+        index.map_or(self.insights.as_ref(), |index| index.insights.as_ref())
+    }
+
+    /// The units each second that it provisions, or the maximum that it has on demand; those of a global index if
+    /// one is given.
+    pub fn declared_units(&self, index: Option<&Index>, access: Access) -> Option<u64> {
+        let own = &self.billing;
+        let (read, write, maximum) = match index.map(|index| index.billing.unwrap_or_default()) {
+            None => (own.read_units, own.write_units, own.on_demand_max),
+            Some(of_index) => (of_index.read_units, of_index.write_units, of_index.on_demand_max),
+        };
+        let (units, maximum) = match access {
+            Access::Read => (read, maximum.read_units),
+            Access::Write => (write, maximum.write_units),
+        };
+        match self.billing.mode {
+            BillingMode::Provisioned => Some(units),
+            BillingMode::OnDemand => maximum.and_then(|units| u64::try_from(units).ok()),
+        }
     }
 
     /// Removes the definitions of attributes that are no longer part of a key.

@@ -5,7 +5,7 @@ use std::ops::{Bound, ControlFlow};
 
 use bytes::Bytes;
 use store::{
-    Consistency, Direction, Key, KeyRef, Partition, Position, Range, Read, Space, Store, StoreError,
+    Consistency, Direction, Key, KeyRef, Partition, Position, Range, Read, Space, Store, StoreError, WriteSet,
 };
 
 /// A batch ends at the row that crosses this many bytes, so that batches of the largest items fit into
@@ -21,6 +21,12 @@ pub fn encode_progress(position: &Position) -> Bytes {
 pub async fn read_progress(store: &dyn Store, key: &Key) -> Result<Option<Position>, StoreError> {
     let rows = store.get(std::slice::from_ref(key), Consistency::Latest).await?;
     rows.into_iter().next().flatten().map(|row| decode_progress(&row)).transpose()
+}
+
+/// Removes the row with the progress of a walk that has ended.
+pub async fn forget_progress(store: &dyn Store, key: &Key) -> Result<(), StoreError> {
+    let mut forget = |_: &[Option<Bytes>]| WriteSet { deletes: vec![key.clone()], ..WriteSet::default() };
+    store.update(std::slice::from_ref(key), &mut forget).await
 }
 
 fn decode_progress(bytes: &[u8]) -> Result<Position, StoreError> {

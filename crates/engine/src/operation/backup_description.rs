@@ -10,7 +10,7 @@ use super::description::{key_schema, on_demand_max, projection, seconds};
 use crate::backup::{Backup, BackupKind, SYSTEM_LIFETIME_MS};
 use crate::catalog::LiveTable;
 use crate::table::{BillingMode, Index, Scope};
-use crate::{Caller, Engine, fault, records};
+use crate::{Caller, Engine, failures, fault, records};
 
 /// The caller's backup with this ARN.
 pub async fn find(engine: &Engine, caller: &Caller, arn: &str) -> Result<Backup, Error> {
@@ -23,7 +23,10 @@ pub async fn find(engine: &Engine, caller: &Caller, arn: &str) -> Result<Backup,
     }
     let found =
         records::get::<Backup>(&*engine.store, &caller.namespace, arn).await.map_err(fault::of_store)?;
-    found.ok_or_else(|| Error::backup_not_found(arn))
+    match found {
+        Some(backup) => Ok(backup),
+        None => Err(failures::explain(engine, &caller.namespace, arn, Error::backup_not_found(arn)).await),
+    }
 }
 
 /// Whether a table is being restored from the backup with this ARN.
@@ -136,7 +139,7 @@ fn local_index(index: &Index) -> LocalSecondaryIndexInfo {
 }
 
 fn status(backup: &Backup) -> BackupStatus {
-    if backup.manifest.is_some() { BackupStatus::Available } else { BackupStatus::Creating }
+    if backup.is_available { BackupStatus::Available } else { BackupStatus::Creating }
 }
 
 fn kind(backup: &Backup) -> BackupType {

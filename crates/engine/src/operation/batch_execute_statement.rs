@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use api::{
     BatchExecuteStatementInput, BatchExecuteStatementOutput, BatchStatementError,
-    BatchStatementErrorCodeEnum, BatchStatementRequest, BatchStatementResponse, Error, ErrorKind,
+    BatchStatementErrorCodeEnum, BatchStatementRequest, BatchStatementResponse, Error, ErrorKind, Operation,
 };
 use capacity::ReadMode;
 use expression::partiql::{Returning, Statement, StatementError};
@@ -92,6 +92,7 @@ fn plan(
     statement: Statement,
     request: &BatchStatementRequest,
 ) -> Result<Plan, Error> {
+    engine.authorize_statement(caller, &statement)?;
     let table = engine.table(caller, statement.table())?;
     let returning = statement.returning();
     Ok(match statement {
@@ -115,14 +116,15 @@ fn plan(
 }
 
 async fn carry_out(engine: &Engine, plan: Result<Plan, Error>) -> Result<Done, Error> {
+    let operation = Operation::BatchExecuteStatement;
     Ok(match plan? {
         Plan::Read { read, key, mode } => {
-            let found = read::item(engine, &read.table, &key, mode).await?;
+            let found = read::item(engine, operation, read.asked(&key), mode).await?;
             let item = found.item.and_then(|item| read.shown(&item));
             Done { item, table: read.table, units: Units::of_table(found.units) }
         }
         Plan::Write { mut plan, returning } => {
-            let outcome = write::apply(engine, &mut plan).await?;
+            let outcome = write::apply(engine, operation, &mut plan).await?;
             let units = written(&plan, &outcome);
             Done { item: returned(returning, &plan, outcome), table: plan.table, units }
         }

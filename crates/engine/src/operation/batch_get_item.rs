@@ -87,7 +87,8 @@ fn reads(
     for (name, request) in requests {
         let table = engine.table(caller, name)?;
         let keys = request.keys.iter().map(|key| table.key_of(key.as_ref())).collect::<Result<_, _>>()?;
-        reads.push(BatchRead { table, keys, mode: read_mode(request.consistent_read) });
+        let (attributes, mode) = (request.keys.clone(), read_mode(request.consistent_read));
+        reads.push(BatchRead { table, keys, attributes, mode });
     }
     let mut seen = HashSet::new();
     match reads.iter().flat_map(|read| &read.keys).all(|key| seen.insert(key)) {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use api::{BatchWriteItemInput, BatchWriteItemOutput, Error, ErrorKind, WriteRequest};
+use api::{BatchWriteItemInput, BatchWriteItemOutput, Error, ErrorKind, Operation, WriteRequest};
 
 use super::consumed::{ConsumedByTable, written};
 use super::item_collection::MetricsByTable;
@@ -32,7 +32,7 @@ pub async fn run(
         return Err(Error::batch_duplicates());
     }
 
-    let outcomes = write::apply_each(engine, &mut plans).await?;
+    let outcomes = write::apply_each(engine, Some(Operation::BatchWriteItem), &mut plans).await?;
 
     let mut consumed = ConsumedByTable::default();
     let mut collections = MetricsByTable::default();
@@ -72,7 +72,7 @@ fn plan(table: &Arc<LiveTable>, request: &WriteRequest) -> Result<Plan, Error> {
             index::check(table, None, put.item.as_ref())?;
             (table.keys.pick(put.item.as_ref()), Change::Put(put.item.clone()))
         }
-        (None, Some(delete)) => (delete.key.clone(), Change::Delete),
+        (None, Some(delete)) => (delete.key.clone(), Change::Delete { key_attributes: delete.key.clone() }),
         (None, None) => return Err(Error::key_schema_mismatch()),
     };
     let key = table.key_of(key.as_ref())?;

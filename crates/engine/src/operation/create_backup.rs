@@ -52,6 +52,7 @@ async fn begin(
         item_count: size.items,
         size_bytes: size.bytes,
         manifest: None,
+        is_available: false,
     };
     records::put(&*engine.store, &backup).await.map_err(fault::of_store)?;
     engine.background.start(BackUp { core: engine.core.clone(), backup: backup.clone() });

@@ -9,7 +9,7 @@ use crate::catalog::CreateError;
 use crate::table::{
     Billing, BillingMode, NewTable, OnDemandMax, ResourcePolicy, Table, TableState, WarmThroughput,
 };
-use crate::{Caller, Engine, fault};
+use crate::{Caller, Engine, failures, fault};
 use store::Space;
 
 pub async fn run(
@@ -37,12 +37,16 @@ pub async fn run(
         }
         table
     };
+    let arn = caller.namespace.table_arn(&name);
+    failures::forget(engine, &caller.namespace, &arn).await.map_err(fault::of_store)?;
     let table = engine.catalog.create(&caller.namespace, &name, make).await.map_err(|error| match error {
         CreateError::Exists => Error::table_exists(&name),
         CreateError::Store(error) => fault::of_store(error),
     })?;
     engine.leave_state(&table).await;
-    Ok(CreateTableOutput { table_description: Some(description(&table, TableStatus::Creating)) })
+    Ok(CreateTableOutput {
+        table_description: Some(description(&table, TableStatus::Creating, engine.usage.now().ms)),
+    })
 }
 
 /// The definition of the table that a request asks for.
@@ -63,13 +67,13 @@ pub fn new_table(input: &CreateTableInput, now: u64) -> Result<NewTable, Error> 
         decreased_ms: None,
         on_demand_max: schema::on_demand_max(OnDemandMax::default(), input.on_demand_throughput.as_ref()),
         warm: WarmThroughput::default(),
+        decreases: Default::default(),
+        switches: Default::default(),
     };
     if let Some(asked) = &input.warm_throughput {
         billing.warm = schema::warm(billing.warm(), asked, "table")?;
     }
-    if let Some(document) = &input.resource_policy {
-        policy::check_document(document)?;
-    }
+    let document = input.resource_policy.as_deref().map(policy::canonical_document).transpose()?;
     Ok(NewTable {
         name: input.table_name.clone(),
         keys: schema::keys(input.key_schema.as_deref().unwrap_or_default(), &definitions),
@@ -80,10 +84,7 @@ pub fn new_table(input: &CreateTableInput, now: u64) -> Result<NewTable, Error> 
         class: input.table_class.map(|class| schema::table_class(class, None)),
         state: TableState::Active,
         tags: input.tags.iter().flatten().map(|tag| (tag.key.clone(), tag.value.clone())).collect(),
-        policy: input
-            .resource_policy
-            .clone()
-            .map(|document| ResourcePolicy { document, revision: now.to_string() }),
+        policy: document.map(|document| ResourcePolicy { document, revision: now.to_string() }),
         encryption: input.sse_specification.as_ref().and_then(schema::encryption),
     })
 }

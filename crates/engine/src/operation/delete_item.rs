@@ -1,6 +1,6 @@
 //! DeleteItem: removes the item with a key; removing one that isn't there succeeds.
 
-use api::{DeleteItemInput, DeleteItemOutput, Error, ReturnValue};
+use api::{DeleteItemInput, DeleteItemOutput, Error, Operation, ReturnValue};
 
 use super::consumed::{consumed, written};
 use super::item_collection::metrics;
@@ -14,7 +14,7 @@ pub async fn run(
     input: DeleteItemInput,
 ) -> Result<DeleteItemOutput, Error> {
     let mut plan = plan(engine, caller, &input)?;
-    let outcome = write::apply(engine, &mut plan).await?;
+    let outcome = write::apply(engine, Operation::DeleteItem, &mut plan).await?;
     Ok(DeleteItemOutput {
         consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &written(&plan, &outcome)),
         item_collection_metrics: metrics(input.return_item_collection_metrics, &plan.table, &outcome),
@@ -34,6 +34,6 @@ fn plan(engine: &Engine, caller: &Caller, input: &DeleteItemInput) -> Result<Pla
     parameters.finish()?;
     let table = engine.table(caller, &input.table_name)?;
     let key = table.key_of(input.key.as_ref())?;
-    let plan = Plan::of_client(table, key, Change::Delete);
+    let plan = Plan::of_client(table, key, Change::Delete { key_attributes: input.key.clone() });
     Ok(plan.on_condition(condition, shows_failed_item(input.return_values_on_condition_check_failure)))
 }

@@ -29,7 +29,7 @@ pub async fn run(
             table
         }
     };
-    Ok(DeleteTableOutput { table_description: Some(deleted(&table)) })
+    Ok(DeleteTableOutput { table_description: Some(deleted(&table, engine.usage.now().ms)) })
 }
 
 /// Makes the table DELETING, or says why it cannot be deleted.

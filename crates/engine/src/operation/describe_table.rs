@@ -1,9 +1,9 @@
 //! DescribeTable: the definition and the state of a table.
 
-use api::{DescribeTableInput, DescribeTableOutput, Error};
+use api::{DescribeTableInput, DescribeTableOutput, Error, TableName};
 
 use super::description::current;
-use crate::{Caller, Engine};
+use crate::{Caller, Engine, failures};
 
 pub async fn run(
     engine: &Engine,
@@ -11,8 +11,14 @@ pub async fn run(
     input: DescribeTableInput,
 ) -> Result<DescribeTableOutput, Error> {
     input.check()?;
-    let table = engine
-        .find(caller, &input.table_name)?
-        .ok_or_else(|| Error::resource_not_found_table(&input.table_name))?;
-    Ok(DescribeTableOutput { table: Some(current(&table)) })
+    let name = &input.table_name;
+    match engine.find(caller, name)? {
+        Some(table) => Ok(DescribeTableOutput { table: Some(current(&table, engine.usage.now().ms)) }),
+        None => {
+            let short = TableName::parse(name).map_or(name.as_str(), |parsed| parsed.name);
+            let arn = caller.namespace.table_arn(short);
+            let error = Error::resource_not_found_table(name);
+            Err(failures::explain(engine, &caller.namespace, &arn, error).await)
+        }
+    }
 }

@@ -17,30 +17,30 @@ use crate::table::{
 use crate::{Namespace, stream};
 
 /// The description of a table that is being deleted: it has no schema.
-pub fn deleted(table: &LiveTable) -> TableDescription {
+pub fn deleted(table: &LiveTable, now_ms: u64) -> TableDescription {
     TableDescription {
         attribute_definitions: None,
         key_schema: None,
         creation_date_time: None,
         local_secondary_indexes: None,
         global_secondary_indexes: None,
-        ..description(table, TableStatus::Deleting)
+        ..description(table, TableStatus::Deleting, now_ms)
     }
 }
 
 /// The description of a table in its current state.
-pub fn current(table: &LiveTable) -> TableDescription {
+pub fn current(table: &LiveTable, now_ms: u64) -> TableDescription {
     match table.state {
-        TableState::Creating => description(table, TableStatus::Creating),
-        TableState::Active => description(table, TableStatus::Active),
-        TableState::Updating => description(table, TableStatus::Updating),
-        TableState::Deleting => deleted(table),
+        TableState::Creating => description(table, TableStatus::Creating, now_ms),
+        TableState::Active => description(table, TableStatus::Active, now_ms),
+        TableState::Updating => description(table, TableStatus::Updating, now_ms),
+        TableState::Deleting => deleted(table, now_ms),
     }
 }
 
 /// The description of a table with this status. The answer to a request shows the status that the request
-/// began, which may already be over.
-pub fn description(table: &LiveTable, status: TableStatus) -> TableDescription {
+/// began, which may already be over. `now_ms` is a time by the clock of capacity.
+pub fn description(table: &LiveTable, status: TableStatus, now_ms: u64) -> TableDescription {
     let size = table.sizes.shown(table.space());
     TableDescription {
         attribute_definitions: Some(table.definitions.iter().map(definition).collect()),
@@ -48,7 +48,7 @@ pub fn description(table: &LiveTable, status: TableStatus) -> TableDescription {
         key_schema: Some(key_schema(&table.keys)),
         table_status: Some(status),
         creation_date_time: Some(seconds(table.created_ms)),
-        provisioned_throughput: Some(throughput(&table.billing)),
+        provisioned_throughput: Some(throughput(&table.billing, now_ms)),
         table_arn: Some(table.arn()),
         table_id: Some(table.id.clone()),
         billing_mode_summary: billing_mode(&table.billing),
@@ -68,7 +68,7 @@ pub fn description(table: &LiveTable, status: TableStatus) -> TableDescription {
         table_size_bytes: Some(size.bytes),
         local_secondary_indexes: listed(table, Scope::Local, local_index),
         global_secondary_indexes: listed(table, Scope::Global, |table, index| {
-            global_index(table, index, status)
+            global_index(table, index, status, now_ms)
         }),
         ..TableDescription::default()
     }
@@ -102,7 +102,12 @@ fn local_index(table: &LiveTable, index: &Index) -> LocalSecondaryIndexDescripti
     }
 }
 
-fn global_index(table: &LiveTable, index: &Index, status: TableStatus) -> GlobalSecondaryIndexDescription {
+fn global_index(
+    table: &LiveTable,
+    index: &Index,
+    status: TableStatus,
+    now_ms: u64,
+) -> GlobalSecondaryIndexDescription {
     let size = table.sizes.shown(index.space());
     let throughput = index.billing.unwrap_or_default();
     let warm = throughput.warm();
@@ -122,7 +127,7 @@ fn global_index(table: &LiveTable, index: &Index, status: TableStatus) -> Global
         provisioned_throughput: Some(ProvisionedThroughputDescription {
             read_capacity_units: Some(throughput.read_units as i64),
             write_capacity_units: Some(throughput.write_units as i64),
-            number_of_decreases_today: Some(0),
+            number_of_decreases_today: Some(i64::from(throughput.decreases.today(now_ms))),
             ..ProvisionedThroughputDescription::default()
         }),
         on_demand_throughput: on_demand_max(throughput.on_demand_max),
@@ -168,11 +173,11 @@ pub fn key_schema(keys: &KeySchema) -> Vec<KeySchemaElement> {
     hash.chain(range).collect()
 }
 
-fn throughput(billing: &Billing) -> ProvisionedThroughputDescription {
+fn throughput(billing: &Billing, now_ms: u64) -> ProvisionedThroughputDescription {
     ProvisionedThroughputDescription {
         read_capacity_units: Some(billing.read_units as i64),
         write_capacity_units: Some(billing.write_units as i64),
-        number_of_decreases_today: Some(0),
+        number_of_decreases_today: Some(i64::from(billing.decreases.today(now_ms))),
         last_increase_date_time: billing.increased_ms.map(seconds),
         last_decrease_date_time: billing.decreased_ms.map(seconds),
     }

@@ -1,7 +1,8 @@
 //! What the core refuses, in DynamoDB's words. The core has its own errors, so that it knows no messages;
 //! they become answers here and nowhere else.
 
-use api::Error;
+use api::{Error, ThrottlingReason};
+use capacity::{Cause, Place, Reason};
 
 use crate::admission::Throttled;
 use crate::fault;
@@ -32,8 +33,8 @@ impl From<Failure> for Error {
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Error {
         match refusal {
-            Refusal::ConditionFailed(item) => Error::conditional_check_failed(item),
-            Refusal::Exists => Error::duplicate_item(),
+            Refusal::ConditionFailed { shown, .. } => Error::conditional_check_failed(shown),
+            Refusal::Exists { .. } => Error::duplicate_item(),
             Refusal::ItemTooLarge => Error::item_too_large(),
             Refusal::UpdatedItemTooLarge => Error::item_to_update_too_large(),
             Refusal::Update(error) => Error::validation(error.to_string()),
@@ -55,8 +56,21 @@ impl From<ReadError> for Error {
 }
 
 impl From<Throttled> for Error {
-    fn from(Throttled(reasons): Throttled) -> Error {
-        Error::throughput_exceeded(reasons)
+    fn from(Throttled { reasons, is_on_demand }: Throttled) -> Error {
+        let reason =
+            |(reason, resource): (Reason, String)| ThrottlingReason { reason: reason.name(), resource };
+        let is_of_account = reasons.iter().any(|(reason, _)| reason.cause == Cause::AccountLimitExceeded);
+        let is_of_maximum =
+            reasons.iter().any(|(reason, _)| reason.cause == Cause::MaxOnDemandThroughputExceeded);
+        let is_of_table = reasons.iter().any(|(reason, _)| reason.place == Place::Table);
+        let error = match is_on_demand {
+            true if is_of_account => Error::account_throughput_exceeded(),
+            true if is_of_maximum => Error::on_demand_maximum_exceeded(),
+            true => Error::on_demand_throughput_exceeded(),
+            false if is_of_table => Error::table_throughput_exceeded(),
+            false => Error::index_throughput_exceeded(),
+        };
+        Error { throttling_reasons: reasons.into_iter().map(reason).collect(), ..error }
     }
 }
 

@@ -1,7 +1,7 @@
 //! ExecuteStatement: one PartiQL statement. A SELECT is a Query of each partition that it names, one after the
 //! other, or a Scan; anything else is one write.
 
-use api::{Error, ErrorKind, ExecuteStatementInput, ExecuteStatementOutput};
+use api::{Error, ErrorKind, ExecuteStatementInput, ExecuteStatementOutput, Operation};
 use expression::Condition;
 use expression::partiql::{Access, Select, Statement};
 use item::Item;
@@ -11,7 +11,7 @@ use super::consumed::{consumed, written};
 use super::next_token::{NextToken, Purpose};
 use super::paging;
 use super::parameters::shows_failed_item;
-use super::query::{borrowed, check_key_values};
+use super::query::{borrowed, checked_partition_key};
 use super::statement::{self, Write, returned, source_error, statement_error};
 use crate::key::{query_range, segment_range};
 use crate::read::{self, PageRequest, Walk};
@@ -45,12 +45,15 @@ async fn write(
     let returning = statement.returning();
     let table = engine.table(caller, statement.table())?;
     let mut plan = Write::of(table, statement).map_err(statement_error)?.plan(show_failed_item)?;
-    let outcome = write::apply(engine, &mut plan).await.map_err(|error| match Error::from(error) {
-        error if error.kind == ErrorKind::ConditionalCheckFailed && show_failed_item => {
-            Error { kind: ErrorKind::ConditionalCheckFailedOfStatement, ..error }
-        }
-        error => error,
-    })?;
+    let outcome =
+        write::apply(engine, Operation::ExecuteStatement, &mut plan).await.map_err(
+            |error| match Error::from(error) {
+                error if error.kind == ErrorKind::ConditionalCheckFailed && show_failed_item => {
+                    Error { kind: ErrorKind::ConditionalCheckFailedOfStatement, ..error }
+                }
+                error => error,
+            },
+        )?;
     Ok(ExecuteStatementOutput {
         consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &written(&plan, &outcome)),
         items: Some(returned(returning, &plan, outcome).into_iter().collect()),
@@ -75,8 +78,10 @@ async fn read(
         None => 0,
     };
     let request = PageRequest {
+        operation: Operation::ExecuteStatement,
         source,
         walk: rows.walk,
+        partition_key: rows.partition_key,
         direction: rows.direction,
         mode: paging::read_mode(input.consistent_read),
         limit: paging::limit(input.limit),
@@ -104,6 +109,8 @@ async fn read(
 struct Rows {
     /// As many ranges as the SELECT names partitions, or a Scan.
     walk: Walk,
+    /// The first partition that the SELECT names.
+    partition_key: Option<Item>,
     direction: Direction,
     filter: Option<Condition>,
 }
@@ -115,16 +122,19 @@ impl Rows {
             select.access(&borrowed(&keys.partition), &borrowed(&keys.sort)).map_err(statement_error)?;
         Ok(match access {
             Access::Query { ranges, filter, descending } => {
-                ranges.iter().try_for_each(|range| check_key_values(keys, range))?;
+                let partitions = ranges.iter().map(|range| checked_partition_key(keys, range));
+                let partitions = partitions.collect::<Result<Vec<Item>, Error>>()?;
                 let ranges = ranges.iter().map(|range| query_range(source.space(), range));
                 Rows {
                     walk: Walk::Query(ranges.collect()),
+                    partition_key: partitions.into_iter().next(),
                     direction: if descending { Direction::Backward } else { Direction::Forward },
                     filter,
                 }
             }
             Access::Scan { filter } => Rows {
                 walk: Walk::Scan(segment_range(source.space(), 0, 1)),
+                partition_key: None,
                 direction: Direction::Forward,
                 filter,
             },

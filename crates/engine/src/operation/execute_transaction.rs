@@ -15,6 +15,7 @@ use super::statement::{self, Read, Write, statement_error};
 use super::transact_get_items::read_all;
 use super::transact_write_items::{carry_out, consumed, token};
 use crate::catalog::LiveTable;
+use crate::read::Asked;
 use crate::write::Plan;
 use crate::{Caller, Engine};
 
@@ -69,7 +70,9 @@ async fn read(
     let keys = distinct(reads.iter().map(Read::key).collect(), |key| key)?;
     let tables: Vec<Arc<LiveTable>> = reads.iter().map(|read| read.table.clone()).collect();
 
-    let (items, consumed) = read_all(engine, &tables, &keys).await?;
+    let pairs = reads.iter().zip(&keys);
+    let asked: Vec<Asked<'_>> = pairs.map(|(read, key)| read.asked(key)).collect();
+    let (items, consumed) = read_all(engine, Operation::ExecuteTransaction, &tables, &asked).await?;
 
     let found = items.into_iter().zip(&reads);
     let responses = found.map(|(item, read)| ItemResponse { item: item.and_then(|item| read.shown(&item)) });
@@ -98,7 +101,7 @@ async fn write(
     let text = input.client_request_token.as_deref();
     let token = token(engine, caller, Operation::ExecuteTransaction, text, || digest(input)).await;
 
-    let done = carry_out(engine, &mut plans, token.as_ref()).await?;
+    let done = carry_out(engine, Operation::ExecuteTransaction, &mut plans, token.as_ref()).await?;
 
     Ok(ExecuteTransactionOutput {
         consumed_capacity: consumed(&done, &plans, input.return_consumed_capacity),

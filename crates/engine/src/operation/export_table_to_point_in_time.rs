@@ -11,12 +11,11 @@ use api::{
 use super::describe_continuous_backups::window;
 use super::parameters::Parameters;
 use crate::catalog::LiveTable;
-use crate::export::{ExportFilter, ExportRecord, ExportTable, NewExport};
+use crate::export::{ExportFilter, ExportRecord, ExportTable, ExportTimes};
 use crate::stream::iso_8601_ms;
+use crate::transfer_record::NewTransfer;
 use crate::{Caller, Engine, fault, records};
 
-/// How long a client token is known.
-const TOKEN_LIFETIME_MS: u64 = 8 * 60 * 60 * 1000;
 const PERIOD_MIN_US: u64 = 15 * 60 * 1_000_000;
 const PERIOD_MAX_US: u64 = 24 * 60 * 60 * 1_000_000;
 
@@ -61,9 +60,17 @@ async fn begin(
     let id = transfer::id::operation_id(started_ms, engine.environment.random() as u32);
     let arn = format!("{}/export/{id}", table.arn());
     engine.hold_log_from(table, &arn, from_us.unwrap_or(time_us)).await.map_err(fault::of_store)?;
-    let description = description(table, input, arn, from_us.is_some(), time_us, started_ms);
-    let record =
-        ExportRecord::new(NewExport { table, request: input, description, time_us, from_us, started_ms });
+    let description = description(table, input, arn.clone(), from_us.is_some(), time_us, started_ms);
+    let record = ExportRecord::new(NewTransfer {
+        namespace: &table.namespace,
+        arn,
+        table: &table.name,
+        table_id: table.id.clone(),
+        request: input,
+        description,
+        started_ms,
+        details: ExportTimes { time_us, from_us },
+    });
     records::put(&*engine.store, &record).await.map_err(fault::of_store)?;
     Ok(record)
 }
@@ -143,23 +150,16 @@ async fn earlier(
     caller: &Caller,
     input: &ExportTableToPointInTimeInput,
 ) -> Result<Option<ExportDescription>, Error> {
-    let Some(token) = &input.client_token else { return Ok(None) };
-    let since_ms = engine.environment.now_ms().saturating_sub(TOKEN_LIFETIME_MS);
-    let exports =
-        records::list::<ExportRecord>(&*engine.store, &caller.namespace).await.map_err(fault::of_store)?;
-    for export in exports.iter().filter(|export| export.started_ms >= since_ms) {
-        if export.request()?.client_token.as_ref() != Some(token) {
-            continue;
-        }
-        return match export.is_same_request(input) {
-            true => export.description().map(Some),
-            false => Err(Error::new(
-                ErrorKind::ExportConflict,
-                "Export conflict: Duplicate request detected with conflicting parameters",
-            )),
-        };
+    let token = input.client_token.as_deref();
+    let found = ExportRecord::of_token(engine, &caller.namespace, token).await?;
+    match found {
+        None => Ok(None),
+        Some(export) if export.is_same_request(input) => export.description().map(Some),
+        Some(_) => Err(Error::new(
+            ErrorKind::ExportConflict,
+            "Export conflict: Duplicate request detected with conflicting parameters",
+        )),
     }
-    Ok(None)
 }
 
 /// The moment of a full export: the one that the request names, or now.

@@ -37,6 +37,10 @@ pub async fn run(
     } else {
         page.is_end = false;
     }
+    if !engine.usage.is_off() {
+        let figures = engine.usage.metrics.figures(&stream.namespace, &stream.table);
+        figures.add_records(&stream.stream.label(), page.records.len(), page.bytes, engine.usage.now().ms);
+    }
     let next = ShardIterator { after: page.through, issued_ms: now_ms, ..iterator };
     Ok(GetRecordsOutput {
         next_shard_iterator: (!page.is_end).then(|| next.to_string()),
@@ -48,6 +52,8 @@ struct Page {
     records: Vec<Record>,
     /// The position of the last record that was read.
     through: LogPosition,
+    /// The size of the records as they are stored.
+    bytes: usize,
     /// Whether the shard is closed and has no more records. Only an empty page says so, when no write is
     /// under way any more.
     is_end: bool,
@@ -60,8 +66,7 @@ async fn read(
     after: LogPosition,
     limit: usize,
 ) -> Result<Page, StoreError> {
-    let mut page = Page { records: Vec::new(), through: after, is_end: false };
-    let mut bytes = 0;
+    let mut page = Page { records: Vec::new(), through: after, bytes: 0, is_end: false };
     loop {
         let wanted = STEP_RECORDS.min(limit - page.records.len());
         let records = engine.store.read_log(shard.log(), page.through, wanted).await?;
@@ -71,10 +76,11 @@ async fn read(
                 page.is_end = true;
                 return Ok(page);
             }
-            bytes += record.len();
+            let bytes = page.bytes + record.len();
             if bytes > limits::GET_RECORDS_BYTES_MAX && !page.records.is_empty() {
                 return Ok(page);
             }
+            page.bytes = bytes;
             page.records.push(stream.record(shard.log(), position, &Change::decode(record)?));
             page.through = position;
         }

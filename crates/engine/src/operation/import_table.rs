@@ -6,11 +6,9 @@ use api::{
 };
 
 use super::create_table;
-use crate::import::{ImportRecord, ImportTable, create_table_input};
+use crate::import::{ImportDetails, ImportRecord, ImportTable, create_table_input};
+use crate::transfer_record::{NewTransfer, Transfer};
 use crate::{Caller, Engine, fault, records};
-
-/// How long a client token is known.
-const TOKEN_LIFETIME_MS: u64 = 8 * 60 * 60 * 1000;
 
 pub async fn run(
     engine: &Engine,
@@ -33,9 +31,8 @@ pub async fn run(
     if engine.find(caller, name)?.is_some() {
         return Err(Error::table_exists(name));
     }
-    let started_ms = engine.environment.now_ms();
-    let description = description(engine, caller, &input, started_ms);
-    let record = ImportRecord::new(&caller.namespace, &input, description.clone(), started_ms);
+    let record = begin(engine, caller, &input);
+    let description = record.description()?;
     records::put(&*engine.store, &record).await.map_err(fault::of_store)?;
     engine.start_import(record)?;
     Ok(ImportTableOutput { import_table_description: description })
@@ -46,29 +43,28 @@ impl Engine {
     pub(crate) fn start_import(&self, record: ImportRecord) -> Result<(), Error> {
         let request = record.request()?;
         let new = create_table::new_table(&create_table_input(&request), record.started_ms)?;
-        let table_id = record.description()?.table_id.unwrap_or_default();
+        let table_id = record.table_id.clone();
         self.background.start(ImportTable { core: self.core.clone(), record, request, new, table_id });
         Ok(())
     }
 }
 
-fn description(
-    engine: &Engine,
-    caller: &Caller,
-    input: &ImportTableInput,
-    started_ms: u64,
-) -> ImportTableDescription {
-    let table_arn = caller.namespace.table_arn(&input.table_creation_parameters.table_name);
+fn begin(engine: &Engine, caller: &Caller, input: &ImportTableInput) -> ImportRecord {
+    let started_ms = engine.environment.now_ms();
+    let table = &input.table_creation_parameters.table_name;
+    let table_arn = caller.namespace.table_arn(table);
+    let table_id = create_table::uuid(engine.environment.random());
     let id = transfer::id::operation_id(started_ms, engine.environment.random() as u32);
+    let arn = format!("{table_arn}/import/{id}");
     let (account, region) = (&caller.namespace.account, &caller.namespace.region);
     let mut source = input.s3_bucket_source.clone();
     source.s3_bucket_owner.get_or_insert_with(|| account.to_string());
-    ImportTableDescription {
+    let description = ImportTableDescription {
         client_token: input.client_token.clone(),
         cloud_watch_log_group_arn: Some(format!(
             "arn:aws:logs:{region}:{account}:log-group:/aws-dynamodb/imports:*"
         )),
-        import_arn: Some(format!("{table_arn}/import/{id}")),
+        import_arn: Some(arn.clone()),
         import_status: Some(ImportStatus::InProgress),
         error_count: Some(0),
         imported_item_count: Some(0),
@@ -81,9 +77,19 @@ fn description(
         start_time: Some(started_ms as f64 / 1000.0),
         table_arn: Some(table_arn),
         table_creation_parameters: Some(input.table_creation_parameters.clone()),
-        table_id: Some(create_table::uuid(engine.environment.random())),
+        table_id: Some(table_id.clone()),
         ..ImportTableDescription::default()
-    }
+    };
+    ImportRecord::new(NewTransfer {
+        namespace: &caller.namespace,
+        arn,
+        table,
+        table_id,
+        request: input,
+        description,
+        started_ms,
+        details: ImportDetails::default(),
+    })
 }
 
 /// The import under way that was begun with the same client token.
@@ -92,24 +98,14 @@ async fn earlier(
     caller: &Caller,
     input: &ImportTableInput,
 ) -> Result<Option<ImportTableDescription>, Error> {
-    let Some(token) = &input.client_token else { return Ok(None) };
-    let since_ms = engine.environment.now_ms().saturating_sub(TOKEN_LIFETIME_MS);
-    let imports =
-        records::list::<ImportRecord>(&*engine.store, &caller.namespace).await.map_err(fault::of_store)?;
-    for import in imports.iter().filter(|import| import.started_ms >= since_ms) {
-        let description = import.description()?;
-        if description.client_token.as_ref() != Some(token) {
-            continue;
-        }
-        if import.table != input.table_creation_parameters.table_name {
-            return Err(Error::new(
-                ErrorKind::ImportConflict,
-                "Import conflict: Duplicate request detected with conflicting parameters",
-            ));
-        }
-        if description.import_status == Some(ImportStatus::InProgress) {
-            return Ok(Some(description));
-        }
+    let token = input.client_token.as_deref();
+    let found = ImportRecord::of_token(engine, &caller.namespace, token).await?;
+    let Some(import) = found else { return Ok(None) };
+    if import.table != input.table_creation_parameters.table_name {
+        return Err(Error::new(
+            ErrorKind::ImportConflict,
+            "Import conflict: Duplicate request detected with conflicting parameters",
+        ));
     }
-    Ok(None)
+    Ok(Some(import.description()?).filter(ImportDetails::is_under_way))
 }

@@ -3,6 +3,7 @@
 use api::{Error, ExportSummary, ListExportsInput, ListExportsOutput};
 
 use crate::export::ExportRecord;
+use crate::transfer_record::newest_first;
 use crate::{Caller, Engine, fault, records};
 
 const PAGE_MAX: usize = 25;
@@ -19,14 +20,9 @@ pub async fn run(
         let table = engine.find(caller, arn)?;
         exports.retain(|export| table.as_ref().is_some_and(|table| table.id == export.table_id));
     }
-    exports.sort_by(|left, right| (right.started_ms, &right.arn).cmp(&(left.started_ms, &left.arn)));
-    if let Some(after) = &input.next_token {
-        let place = exports.iter().position(|export| export.arn == *after);
-        exports.drain(..place.map_or(0, |place| place + 1));
-    }
     let limit = input.max_results.map_or(PAGE_MAX, |limit| limit as usize);
-    let is_last = exports.len() <= limit;
-    exports.truncate(limit);
+    let (exports, next_token) =
+        newest_first(exports, input.next_token.as_deref(), limit, |export| export.arn.clone());
     let summary = |export: &ExportRecord| {
         let description = export.description()?;
         Ok::<_, Error>(ExportSummary {
@@ -36,7 +32,7 @@ pub async fn run(
         })
     };
     Ok(ListExportsOutput {
-        next_token: exports.last().map(|export| export.arn.clone()).filter(|_| !is_last),
+        next_token,
         export_summaries: Some(exports.iter().map(summary).collect::<Result<_, _>>()?),
     })
 }

@@ -3,6 +3,7 @@
 use api::{Error, ImportSummary, ListImportsInput, ListImportsOutput};
 
 use crate::import::ImportRecord;
+use crate::transfer_record::{hexadecimal_token, newest_first};
 use crate::{Caller, Engine, fault, records};
 
 const PAGE_MAX: usize = 25;
@@ -18,23 +19,12 @@ pub async fn run(
     if let Some(arn) = &input.table_arn {
         imports.retain(|import| caller.namespace.table_arn(&import.table) == *arn);
     }
-    imports.sort_by(|left, right| (right.started_ms, &right.arn).cmp(&(left.started_ms, &left.arn)));
-    if let Some(after) = &input.next_token {
-        let place = imports.iter().position(|import| token(import) == *after);
-        imports.drain(..place.map_or(0, |place| place + 1));
-    }
     let limit = input.page_size.map_or(PAGE_MAX, |limit| limit as usize);
-    let is_last = imports.len() <= limit;
-    imports.truncate(limit);
+    let (imports, next_token) = newest_first(imports, input.next_token.as_deref(), limit, hexadecimal_token);
     Ok(ListImportsOutput {
-        next_token: imports.last().map(token).filter(|_| !is_last),
+        next_token,
         import_summary_list: Some(imports.iter().map(summary).collect::<Result<_, _>>()?),
     })
-}
-
-/// The token of the page after this import. DynamoDB's tokens have only hexadecimal digits.
-fn token(import: &ImportRecord) -> String {
-    blake3::hash(import.arn.as_bytes()).to_hex().repeat(2)[..112].to_owned()
 }
 
 fn summary(import: &ImportRecord) -> Result<ImportSummary, Error> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use api::{Error, ErrorKind, TableName};
-use serde_json::Value;
+use iam::{Policy, PolicyError, PolicyUse};
 
 use crate::catalog::LiveTable;
 use crate::table::Table;
@@ -27,18 +27,27 @@ pub fn table(engine: &Engine, caller: &Caller, arn: &str) -> Result<Arc<LiveTabl
     engine.catalog.find(&caller.namespace, name).ok_or_else(|| Error::resource_not_found_table(name))
 }
 
-/// A policy is a JSON object; its contents are not checked.
-pub fn check_document(policy: &str) -> Result<(), Error> {
-    match serde_json::from_str::<Value>(policy) {
-        Ok(Value::Object(_)) => Ok(()),
-        _ => Err(Error::invalid_parameter("The policy document is not a JSON object")),
+/// The document in the form in which it is kept, if it is a policy that a table may have. Equal forms are the same
+/// policy, whatever their blanks and the order of their members.
+pub fn canonical_document(text: &str) -> Result<String, Error> {
+    let policy = Policy::parse(text, PolicyUse::Resource).map_err(|error| match error {
+        PolicyError::Syntax { line, column, .. } => {
+            invalid_document(format_args!("Syntax error at position ({line},{column})"))
+        }
+        PolicyError::Principal => Error::invalid_parameter(error),
+        error => invalid_document(error),
+    })?;
+    if policy.is_unbounded() {
+        return Err(Error::validation(
+            "Resource-based policy grants unbounded access in one or more elements. Please revise the policy to \
+             ensure least-privilege form of access",
+        ));
     }
+    Policy::canonical(text).map_err(invalid_document)
 }
 
-/// Whether two documents differ only in their blanks and in the order of their members.
-pub fn is_same_document(one: &str, other: &str) -> bool {
-    let parsed = |text: &str| serde_json::from_str::<Value>(text).ok();
-    one == other || parsed(one).is_some_and(|one| Some(one) == parsed(other))
+fn invalid_document(problem: impl std::fmt::Display) -> Error {
+    Error::invalid_parameter(format_args!("Invalid policy document: {problem}"))
 }
 
 /// Refuses a change that expects another revision than the current one.

@@ -1,6 +1,6 @@
 //! PutItem: makes an item, or replaces the one with its key.
 
-use api::{Error, PutItemInput, PutItemOutput, ReturnValue};
+use api::{Error, Operation, PutItemInput, PutItemOutput, ReturnValue};
 
 use super::consumed::{consumed, written};
 use super::item_collection::metrics;
@@ -10,7 +10,7 @@ use crate::{Caller, Engine};
 
 pub async fn run(engine: &Engine, caller: &Caller, input: PutItemInput) -> Result<PutItemOutput, Error> {
     let mut plan = plan(engine, caller, &input)?;
-    let outcome = write::apply(engine, &mut plan).await?;
+    let outcome = write::apply(engine, Operation::PutItem, &mut plan).await?;
     Ok(PutItemOutput {
         consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &written(&plan, &outcome)),
         item_collection_metrics: metrics(input.return_item_collection_metrics, &plan.table, &outcome),

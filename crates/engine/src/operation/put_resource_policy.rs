@@ -12,7 +12,7 @@ pub async fn run(
     input: PutResourcePolicyInput,
 ) -> Result<PutResourcePolicyOutput, Error> {
     input.check()?;
-    policy::check_document(&input.policy)?;
+    let document = policy::canonical_document(&input.policy)?;
     let arn = input.resource_arn.clone();
     let table = policy::table(engine, caller, &arn)?;
     let now = engine.environment.now_ms();
@@ -20,9 +20,9 @@ pub async fn run(
         policy::check_revision(table, input.expected_revision_id.as_deref())?;
         // The same policy again is no new revision.
         let current = table.policy.as_ref();
-        if current.is_none_or(|current| !policy::is_same_document(&current.document, &input.policy)) {
+        if current.is_none_or(|current| current.document != document) {
             let revision = policy::next_revision(table, now);
-            table.policy = Some(ResourcePolicy { document: input.policy.clone(), revision });
+            table.policy = Some(ResourcePolicy { document: document.clone(), revision });
             table.policy_removal = None;
         }
         Ok(())

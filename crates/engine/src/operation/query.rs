@@ -1,6 +1,6 @@
 //! Query: the items of one partition whose sort key satisfies a condition, in order.
 
-use api::{Error, QueryInput, QueryOutput};
+use api::{Error, Operation, QueryInput, QueryOutput};
 use expression::Condition;
 use expression::key_condition::{self, KeyCondition, KeyRange};
 use item::{Item, ItemBuilder, ValueBuf};
@@ -38,11 +38,14 @@ pub async fn run(engine: &Engine, caller: &Caller, input: QueryInput) -> Result<
         Some(false) => Direction::Backward,
         _ => Direction::Forward,
     };
-    let range = range(source, &key_condition, input.exclusive_start_key.as_ref(), direction)?;
+    let (partition_key, range) =
+        range(source, &key_condition, input.exclusive_start_key.as_ref(), direction)?;
     check_filter(source.keys(), filter.as_ref(), &input)?;
     source.check_select(input.select, projection.as_ref())?;
     let request = PageRequest {
+        operation: Operation::Query,
         source,
+        partition_key: Some(partition_key),
         walk: Walk::Query(vec![range]),
         direction,
         mode: paging::read_mode(input.consistent_read),
@@ -64,17 +67,17 @@ pub async fn run(engine: &Engine, caller: &Caller, input: QueryInput) -> Result<
     })
 }
 
-/// The rows that the key condition names, from the start key on.
+/// The partition key and the rows that the key condition names, from the start key on.
 fn range(
     source: Source<'_>,
     key_condition: &KeyCondition,
     start: Option<&Item>,
     direction: Direction,
-) -> Result<Range, Error> {
+) -> Result<(Item, Range), Error> {
     let condition = resolve(source.keys(), key_condition)?;
-    check_key_values(source.keys(), &condition)?;
+    let partition_key = checked_partition_key(source.keys(), &condition)?;
     let range = query_range(source.space(), &condition);
-    let Some(start) = start else { return Ok(range) };
+    let Some(start) = start else { return Ok((partition_key, range)) };
     source.check_start_key(start.as_ref())?;
     if source.index.is_none() && source.keys().sort.is_empty() {
         return Err(Error::start_key_of_one_item(start));
@@ -86,16 +89,18 @@ fn range(
     if !read::contains(&range, &position) {
         return Err(Error::start_key_outside_sort_condition());
     }
-    Ok(read::resume(range, direction, position))
+    Ok((partition_key, read::resume(range, direction, position)))
 }
 
-/// Refuses a partition that no item can be in.
-pub(super) fn check_key_values(keys: &KeySchema, condition: &KeyRange) -> Result<(), Error> {
+/// The attributes of the partition key. A partition that no item can be in is refused.
+pub(super) fn checked_partition_key(keys: &KeySchema, condition: &KeyRange) -> Result<Item, Error> {
     let mut key = ItemBuilder::default();
     for (attribute, value) in keys.partition.iter().zip(&condition.partition) {
         key.put(&attribute.name, value.as_ref());
     }
-    Ok(keys.check_values(key.build().as_ref())?)
+    let key = key.build();
+    keys.check_values(key.as_ref())?;
+    Ok(key)
 }
 
 /// What the key condition means for these keys.

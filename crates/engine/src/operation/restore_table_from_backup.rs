@@ -16,7 +16,7 @@ pub async fn run(
     input.check()?;
     let backup = backup_description::find(engine, caller, &input.backup_arn).await?;
     restored::check_target(engine, caller, &input.target_table_name)?;
-    if backup.manifest.is_none() || backup_description::is_being_restored(engine, &backup.arn) {
+    if !backup.is_available || backup_description::is_being_restored(engine, &backup.arn) {
         return Err(Error::backup_in_use(&backup.arn));
     }
     let overrides = Overrides {
@@ -36,5 +36,7 @@ pub async fn run(
     };
     let target = restored::create(engine, caller, new, restore).await?;
     engine.start_restore(&target);
-    Ok(RestoreTableFromBackupOutput { table_description: Some(description(&target, TableStatus::Creating)) })
+    Ok(RestoreTableFromBackupOutput {
+        table_description: Some(description(&target, TableStatus::Creating, engine.usage.now().ms)),
+    })
 }

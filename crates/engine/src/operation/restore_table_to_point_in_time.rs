@@ -6,7 +6,7 @@ use super::describe_continuous_backups::window;
 use super::description::description;
 use super::restored::{self, Overrides};
 use crate::stream::iso_8601_ms;
-use crate::table::Restore;
+use crate::table::{Restore, Table};
 use crate::{Caller, Engine, fault};
 
 pub async fn run(
@@ -23,13 +23,8 @@ pub async fn run(
     let table = engine.find(caller, source)?.filter(|table| table.has_items());
     let table = table.ok_or_else(|| Error::table_not_found(source))?;
     let now_us = engine.cut(&table).await.map_err(fault::of_store)?;
-    let window = window(engine, &table).ok_or_else(|| Error::recovery_unavailable(&table.name))?;
     let time_us = asked.unwrap_or(now_us);
-    if !window.contains(&time_us) {
-        let [time, earliest, latest] =
-            [time_us, *window.start(), *window.end()].map(|us| iso_8601_ms(us / 1000));
-        return Err(Error::restore_time_invalid(&time, &earliest, &latest));
-    }
+    check_time(engine, &table, time_us)?;
     let overrides = Overrides {
         billing_mode: input.billing_mode_override,
         throughput: input.provisioned_throughput_override.as_ref(),
@@ -47,8 +42,18 @@ pub async fn run(
     let target = restored::create(engine, caller, new, restore).await?;
     engine.start_restore(&target);
     Ok(RestoreTableToPointInTimeOutput {
-        table_description: Some(description(&target, TableStatus::Creating)),
+        table_description: Some(description(&target, TableStatus::Creating, engine.usage.now().ms)),
     })
+}
+
+/// Refuses a time to which the table can't be restored.
+pub fn check_time(engine: &Engine, table: &Table, time_us: u64) -> Result<(), Error> {
+    let window = window(engine, table).ok_or_else(|| Error::recovery_unavailable(&table.name))?;
+    if window.contains(&time_us) {
+        return Ok(());
+    }
+    let [time, earliest, latest] = [time_us, *window.start(), *window.end()].map(|us| iso_8601_ms(us / 1000));
+    Err(Error::restore_time_invalid(&time, &earliest, &latest))
 }
 
 /// The time that the request names, in microseconds; none for the latest.

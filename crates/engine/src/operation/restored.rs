@@ -14,7 +14,7 @@ use crate::table::{
     Billing, BillingMode, Index, NewIndex, NewTable, OnDemandMax, Restore, Scope, Table, TableState,
     Throughput, WarmThroughput,
 };
-use crate::{Caller, Engine, fault};
+use crate::{Caller, Engine, failures, fault};
 
 /// What a request asks for in place of what the source has.
 pub struct Overrides<'a> {
@@ -103,6 +103,8 @@ pub async fn create(
         table.restore = Some(restore.clone());
         table
     };
+    let arn = caller.namespace.table_arn(&name);
+    failures::forget(engine, &caller.namespace, &arn).await.map_err(fault::of_store)?;
     engine.catalog.create(&caller.namespace, &name, make).await.map_err(|error| match error {
         CreateError::Exists => Error::restore_target_exists(&name),
         CreateError::Store(error) => fault::of_store(error),
@@ -142,19 +144,22 @@ fn billing(source: &Billing, overrides: &Overrides<'_>, now_ms: u64) -> Result<B
             false => OnDemandMax::default(),
         },
         warm: WarmThroughput::default(),
+        decreases: Default::default(),
+        switches: Default::default(),
     })
 }
 
 /// An index of the source under a name. A global index has the billing mode of its table.
 fn renamed(index: &Index, name: &str, billing: &Billing, units: Option<&ProvisionedThroughput>) -> NewIndex {
-    let throughput = |own: Throughput| match billing.mode {
-        BillingMode::OnDemand => Throughput { read_units: 0, write_units: 0, ..own },
-        BillingMode::Provisioned => {
-            let own = match own.read_units {
-                0 => Throughput { read_units: billing.read_units, write_units: billing.write_units, ..own },
-                _ => own,
-            };
-            schema::provisioned(own, units)
+    let throughput = |own: Throughput| {
+        let own = Throughput { decreases: Default::default(), ..own };
+        match billing.mode {
+            BillingMode::OnDemand => Throughput { read_units: 0, write_units: 0, ..own },
+            BillingMode::Provisioned if own.read_units == 0 => {
+                let Billing { read_units, write_units, .. } = *billing;
+                schema::provisioned(Throughput { read_units, write_units, ..own }, units)
+            }
+            BillingMode::Provisioned => schema::provisioned(own, units),
         }
     };
     NewIndex {

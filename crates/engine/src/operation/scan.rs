@@ -1,6 +1,6 @@
 //! Scan: walks a whole table, or one segment of it, in the order of the hashes.
 
-use api::{Error, ScanInput, ScanOutput};
+use api::{Error, Operation, ScanInput, ScanOutput};
 use store::{Direction, Range};
 
 use super::consumed::consumed;
@@ -27,7 +27,9 @@ pub async fn run(engine: &Engine, caller: &Caller, input: ScanInput) -> Result<S
     let source = Source::find(&table, input.index_name.as_deref(), input.consistent_read)?;
     source.check_select(input.select, projection.as_ref())?;
     let request = PageRequest {
+        operation: Operation::Scan,
         source,
+        partition_key: None,
         walk: Walk::Scan(range(source, &input)?),
         direction: Direction::Forward,
         mode: paging::read_mode(input.consistent_read),

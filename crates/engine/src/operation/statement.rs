@@ -16,6 +16,7 @@ use super::query::borrowed;
 use super::update_item;
 use crate::catalog::LiveTable;
 use crate::key::KeyError;
+use crate::read::Asked;
 use crate::source::SourceError;
 use crate::write::{Change, Outcome, Plan};
 
@@ -66,6 +67,11 @@ impl Read {
         self.table.key_of(self.key_attributes.as_ref())
     }
 
+    /// The item that is asked for, given its key.
+    pub fn asked<'a>(&'a self, key: &'a Key) -> Asked<'a> {
+        Asked { table: &self.table, key, attributes: self.key_attributes.as_ref() }
+    }
+
     /// What the SELECT shows of the item at its key; nothing if the rest of WHERE does not hold of it.
     pub fn shown(&self, item: &Item) -> Option<Item> {
         let found = self.condition.as_ref().is_none_or(|condition| condition.evaluate(Some(item.as_ref())));
@@ -96,9 +102,13 @@ impl Write {
                 let key_attributes = keyed.key.clone();
                 (Change::Update { update: Box::new(update.changes), key_attributes }, keyed)
             }
-            Statement::Delete(delete) => (Change::Delete, delete.keyed(&hash, &range)?),
+            Statement::Delete(delete) => {
+                let keyed = delete.keyed(&hash, &range)?;
+                (Change::Delete { key_attributes: keyed.key.clone() }, keyed)
+            }
             Statement::Exists(select) | Statement::Select(select) => {
-                (Change::Check, select.existence(&hash, &range)?)
+                let keyed = select.existence(&hash, &range)?;
+                (Change::Check { key_attributes: keyed.key.clone() }, keyed)
             }
         };
         Ok(Write { table, attributes: key, change, condition })
@@ -135,7 +145,7 @@ pub fn returned(returning: Option<Returning>, plan: &Plan, outcome: Outcome) -> 
         Returning::ModifiedNew => ReturnValue::UpdatedNew,
     };
     match plan.change {
-        Change::Delete => outcome.old,
+        Change::Delete { .. } => outcome.old,
         _ => update_item::attributes(Some(asked), plan, outcome),
     }
 }

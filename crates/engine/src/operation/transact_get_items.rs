@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use api::{Error, Get, ItemResponse, TransactGetItemsInput, TransactGetItemsOutput};
+use api::{Error, Get, ItemResponse, Operation, TransactGetItemsInput, TransactGetItemsOutput};
 use expression::Projection;
 use item::Item;
 use store::Key;
@@ -13,7 +13,7 @@ use super::consumed::ConsumedByTable;
 use super::parameters::Parameters;
 use crate::catalog::LiveTable;
 use crate::key::KeyError;
-use crate::read::{self, TransactReadError};
+use crate::read::{self, Asked, TransactReadError};
 use crate::units::Units;
 use crate::{Caller, Engine, fault};
 
@@ -26,7 +26,10 @@ pub async fn run(
     let gets: Vec<&Get> = input.transact_items.iter().map(|item| &item.get).collect();
     let projections = gets.iter().map(|get| projection(engine, get)).collect::<Result<Vec<_>, Error>>()?;
     let (tables, keys) = plan(engine, caller, &gets)?;
-    let (items, consumed) = read_all(engine, &tables, &keys).await?;
+    let pairs = gets.iter().zip(&tables).zip(&keys);
+    let asked: Vec<Asked<'_>> =
+        pairs.map(|((get, table), key)| Asked { table, key, attributes: get.key.as_ref() }).collect();
+    let (items, consumed) = read_all(engine, Operation::TransactGetItems, &tables, &asked).await?;
     let response = |(item, projection): (Option<Item>, &Option<Projection>)| ItemResponse {
         item: item.map(|item| match projection {
             Some(projection) => projection.apply(item.as_ref()),
@@ -43,11 +46,12 @@ pub async fn run(
 /// Distinct items as they are at one moment, each with the table that it is in.
 pub(super) async fn read_all(
     engine: &Engine,
+    operation: Operation,
     tables: &[Arc<LiveTable>],
-    keys: &[Key],
+    asked: &[Asked<'_>],
 ) -> Result<(Vec<Option<Item>>, ConsumedByTable), Error> {
-    let found = read::transact(engine, tables, keys).await.map_err(|error| match error {
-        TransactReadError::Conflicts(positions) => cancellation::of_conflicts(keys.len(), &positions),
+    let found = read::transact(engine, operation, asked).await.map_err(|error| match error {
+        TransactReadError::Conflicts(positions) => cancellation::of_conflicts(asked.len(), &positions),
         TransactReadError::Throttled(results) => cancellation::of_results(results),
         TransactReadError::TooLarge => Error::transaction_too_large(),
         TransactReadError::Store(error) => fault::of_store(error),

@@ -39,11 +39,11 @@ pub async fn run(
     let request = Operation::TransactWriteItems;
     let token =
         token(engine, caller, request, input.client_request_token.as_deref(), || digest(&actions)).await;
-    let done = carry_out(engine, &mut plans, token.as_ref()).await?;
+    let done = carry_out(engine, request, &mut plans, token.as_ref()).await?;
     let mut collections = MetricsByTable::default();
     if let Transacted::Now(outcomes) = &done {
         for ((action, plan), outcome) in actions.iter().zip(&plans).zip(outcomes) {
-            if !matches!(plan.change, Change::Check) {
+            if !matches!(plan.change, Change::Check { .. }) {
                 let asked = input.return_item_collection_metrics;
                 collections.add(asked, action.table_name, &plan.table, outcome);
             }
@@ -58,10 +58,11 @@ pub async fn run(
 /// Carries out plans for distinct items as one transaction.
 pub(super) async fn carry_out(
     engine: &Engine,
+    operation: Operation,
     plans: &mut [Plan],
     token: Option<&Token>,
 ) -> Result<Transacted, Error> {
-    write::transact(engine, plans, token).await.map_err(|error| match error {
+    write::transact(engine, operation, plans, token).await.map_err(|error| match error {
         TransactError::Conflicts(positions) => cancellation::of_conflicts(plans.len(), &positions),
         TransactError::InProgress => Error::transaction_in_progress(),
         TransactError::TokenReused => Error::idempotent_parameter_mismatch(),
@@ -131,12 +132,12 @@ fn parse(engine: &Engine, action: &Action<'_>) -> Result<Parsed, Error> {
     let condition = parameters.condition(action.condition_expression.map(AsRef::as_ref))?;
     let change = match action.act {
         Act::Put { item } => Change::Put(item.clone()),
-        Act::Delete { .. } => Change::Delete,
+        Act::Delete { key } => Change::Delete { key_attributes: key.clone() },
         Act::Update { key, update_expression } => {
             let update = parameters.update(update_expression)?;
             Change::Update { update: Box::new(update), key_attributes: key.clone() }
         }
-        Act::ConditionCheck { .. } => Change::Check,
+        Act::ConditionCheck { key } => Change::Check { key_attributes: key.clone() },
     };
     parameters.finish()?;
     Ok(Parsed { condition, change })

@@ -1,6 +1,6 @@
 //! UpdateItem: changes an item's attributes, making the item if it isn't there.
 
-use api::{Error, ReturnValue, UpdateItemInput, UpdateItemOutput, limits};
+use api::{Error, Operation, ReturnValue, UpdateItemInput, UpdateItemOutput, limits};
 use expression::Update;
 use item::Item;
 
@@ -17,7 +17,7 @@ pub async fn run(
     input: UpdateItemInput,
 ) -> Result<UpdateItemOutput, Error> {
     let mut plan = plan(engine, caller, &input)?;
-    let outcome = write::apply(engine, &mut plan).await?;
+    let outcome = write::apply(engine, Operation::UpdateItem, &mut plan).await?;
     Ok(UpdateItemOutput {
         consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &written(&plan, &outcome)),
         item_collection_metrics: metrics(input.return_item_collection_metrics, &plan.table, &outcome),

@@ -6,6 +6,7 @@ use api::{
     GlobalSecondaryIndexUpdate, KeyType, OnDemandThroughput, TableStatus, UpdateGlobalSecondaryIndexAction,
     UpdateTableInput, UpdateTableOutput, limits,
 };
+use capacity::{Decreases, Enforcement, Switches};
 
 use super::description::description;
 use super::stream_specification::{self, Moment};
@@ -23,7 +24,12 @@ pub async fn run(
     let not_found = Error::resource_not_found_table(&input.table_name);
     let Some(table) = engine.find(caller, &input.table_name)? else { return Err(not_found) };
     unserved::check_update_table(&input)?;
-    let (now, state) = (engine.environment.now_ms(), engine.passing_state(TableState::Updating));
+    let state = engine.passing_state(TableState::Updating);
+    let now = Now {
+        ms: engine.environment.now_ms(),
+        quota_ms: engine.usage.now().ms,
+        has_quota: engine.usage.enforcement == Enforcement::Aws,
+    };
     let begun = input.global_secondary_index_updates.iter().flatten().find_map(begun).map(str::to_owned);
     let shards = engine.options.stream_shards;
     let created_ms = engine.new_stream_ms(&table.namespace, &table.name);
@@ -51,7 +57,50 @@ pub async fn run(
         engine.start_index_change(&table, index);
     }
     engine.leave_state(&table).await;
-    Ok(UpdateTableOutput { table_description: Some(description(&table, TableStatus::Updating)) })
+    Ok(UpdateTableOutput {
+        table_description: Some(description(&table, TableStatus::Updating, engine.usage.now().ms)),
+    })
+}
+
+/// When a change is made.
+#[derive(Clone, Copy)]
+struct Now {
+    ms: u64,
+    /// By the clock of capacity, which quotas go by.
+    quota_ms: u64,
+    /// Whether changes beyond a quota are refused. They are counted in any case.
+    has_quota: bool,
+}
+
+impl Now {
+    /// Counts a decrease of provisioned throughput, or refuses it.
+    fn decrease(&self, decreases: &mut Decreases) -> Result<(), Error> {
+        if self.has_quota && !decreases.is_allowed(self.quota_ms) {
+            let (today, last_ms) = (decreases.today(self.quota_ms), decreases.last_ms);
+            let [last, next] =
+                [last_ms, decreases.next_ms()].map(|ms| written(ms, "%A, %B %-d, %Y %-I:%M:%S %p UTC"));
+            return Err(Error::too_many_decreases(today, &last, &next));
+        }
+        decreases.take(self.quota_ms);
+        Ok(())
+    }
+
+    /// Counts a switch to on-demand, or refuses it.
+    fn switch(&self, switches: &mut Switches) -> Result<(), Error> {
+        if self.has_quota && !switches.is_allowed(self.quota_ms) {
+            let times = [switches.last_ms().unwrap_or(0), switches.next_ms()];
+            let [last, next] = times.map(|ms| written(ms, "%a %b %d %H:%M:%S UTC %Y"));
+            return Err(Error::too_many_switches(&last, &next));
+        }
+        switches.take(self.quota_ms);
+        Ok(())
+    }
+}
+
+/// A time as a message has it.
+fn written(ms: u64, form: &str) -> String {
+    let time = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    time.map(|time| time.strftime(form).to_string()).unwrap_or_default()
 }
 
 /// The name of the index that the update creates or drops.
@@ -61,7 +110,7 @@ fn begun(update: &GlobalSecondaryIndexUpdate) -> Option<&str> {
 }
 
 /// The changed table, or why the request is refused.
-fn changed(table: &Table, input: &UpdateTableInput, space: Space, now: u64) -> Result<Table, Error> {
+fn changed(table: &Table, input: &UpdateTableInput, space: Space, now: Now) -> Result<Table, Error> {
     check_throughput(table, input)?;
     let mut changed = table.clone();
     changed.billing = billing(&table.billing, input, now)?;
@@ -69,7 +118,7 @@ fn changed(table: &Table, input: &UpdateTableInput, space: Space, now: u64) -> R
         changed.deletion_protection = protected;
     }
     if let Some(class) = input.table_class {
-        changed.class = Some(schema::table_class(class, Some(now)));
+        changed.class = Some(schema::table_class(class, Some(now.ms)));
     }
     if let Some(specification) = &input.sse_specification {
         changed.encryption = schema::encryption(specification);
@@ -83,7 +132,7 @@ fn changed(table: &Table, input: &UpdateTableInput, space: Space, now: u64) -> R
             delete_index(&mut changed, &delete.index_name)?;
         }
         if let Some(update) = &update.update {
-            update_index(&mut changed, update)?;
+            update_index(&mut changed, update, now)?;
         }
     }
     bill_indexes_alike(&mut changed)?;
@@ -170,7 +219,11 @@ fn check_not_redefined(
 }
 
 /// Changes the throughput of an index. Members that the request does not mention stay.
-fn update_index(table: &mut Table, update: &UpdateGlobalSecondaryIndexAction) -> Result<(), Error> {
+fn update_index(
+    table: &mut Table,
+    update: &UpdateGlobalSecondaryIndexAction,
+    moment: Now,
+) -> Result<(), Error> {
     let (name, mode) = (&update.index_name, table.billing.mode);
     let not_found = Error::resource_not_found_index(name, &table.name);
     let index = table.indexes.iter_mut().find(|index| index.name == *name && index.is_global());
@@ -187,6 +240,9 @@ fn update_index(table: &mut Table, update: &UpdateGlobalSecondaryIndexAction) ->
     }
     check_on_demand_max(mode, update.on_demand_throughput.as_ref())?;
     let mut changed = schema::provisioned(now, update.provisioned_throughput.as_ref());
+    if changed.read_units < now.read_units || changed.write_units < now.write_units {
+        moment.decrease(&mut changed.decreases)?;
+    }
     changed.on_demand_max = schema::on_demand_max(now.on_demand_max, update.on_demand_throughput.as_ref());
     if let Some(asked) = &update.warm_throughput {
         changed.warm = schema::warm(changed.warm(), asked, &schema::of_index(name))?;
@@ -269,22 +325,24 @@ fn check_throughput(table: &Table, input: &UpdateTableInput) -> Result<(), Error
     Ok(())
 }
 
-fn billing(current: &Billing, input: &UpdateTableInput, now: u64) -> Result<Billing, Error> {
+fn billing(current: &Billing, input: &UpdateTableInput, now: Now) -> Result<Billing, Error> {
     let mut billing = current.clone();
     if let Some(throughput) = &input.provisioned_throughput {
         billing.read_units = throughput.read_capacity_units as u64;
         billing.write_units = throughput.write_capacity_units as u64;
         if billing.read_units > current.read_units || billing.write_units > current.write_units {
-            billing.increased_ms = Some(now);
+            billing.increased_ms = Some(now.ms);
         }
         if billing.read_units < current.read_units || billing.write_units < current.write_units {
-            billing.decreased_ms = Some(now);
+            billing.decreased_ms = Some(now.ms);
+            now.decrease(&mut billing.decreases)?;
         }
     }
     match input.billing_mode {
         Some(Mode::PayPerRequest) if current.mode == BillingMode::Provisioned => {
             billing.mode = BillingMode::OnDemand;
-            billing.on_demand_since_ms = Some(now);
+            billing.on_demand_since_ms = Some(now.ms);
+            now.switch(&mut billing.switches)?;
             (billing.read_units, billing.write_units) = (0, 0);
         }
         Some(Mode::Provisioned) => {

@@ -1,11 +1,17 @@
 //! UpdateTimeToLive: sets the attribute that holds the time at which an item expires, or switches expiry off.
 
+use std::time::Duration;
+
 use api::{Error, TimeToLiveSpecification, UpdateTimeToLiveInput, UpdateTimeToLiveOutput};
 
 use crate::clearing::Clearing;
 use crate::table::{Expiry, Table};
 use crate::{Caller, Engine};
 use store::Space;
+
+/// A request waits so long for the items that are there already, so that a small table is ENABLED at once. A large
+/// one is ENABLING until they are found.
+const FILL_WAIT: Duration = Duration::from_millis(500);
 
 pub async fn run(
     engine: &Engine,
@@ -24,7 +30,12 @@ pub async fn run(
     };
     let before = table;
     let table = engine.change_table(&before, update).await?.ok_or(not_found)?;
-    engine.start_expiry_fill(&table);
+    if let Some(fill) = engine.start_expiry_fill(&table) {
+        tokio::select! {
+            _ = fill.outcome() => {}
+            () = engine.environment.sleep(FILL_WAIT) => {}
+        }
+    }
     if let Some(expiry) = before.expiry {
         engine.background.start(Clearing::of_part(engine.catalog.clone(), before.clone(), expiry.space()));
     }

@@ -12,6 +12,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use api::Operation;
+use capacity::Access;
+use item::Item;
 use store::Key;
 use tokio::sync::OwnedRwLockReadGuard;
 
@@ -20,7 +23,7 @@ use super::companion::{self, Companion, Stop};
 use super::decide::{Question, Refusal};
 use super::outcome::Outcome;
 use super::plan::Plan;
-use crate::admission::Target;
+use crate::admission::{self, Target, Use};
 use crate::catalog::LiveTable;
 use crate::idempotency::{Earlier, Token};
 use crate::shared::Core;
@@ -38,6 +41,7 @@ pub enum Attempted {
 /// `factor` times.
 pub async fn attempt(
     engine: &Core,
+    operation: Option<Operation>,
     plans: &mut [Plan],
     token: Option<&Token>,
     factor: f64,
@@ -75,7 +79,8 @@ pub async fn attempt(
     };
     // One refusal means that nothing was committed.
     if results.iter().all(Result::is_ok) {
-        reservation.settle(charges(plans, &results, factor));
+        reservation.settle();
+        charge(engine, operation, plans, &results, factor);
         adjustment.settle(&results);
         if recorded_bytes > 0 {
             engine.note_changes(plans, recorded_bytes);
@@ -125,16 +130,30 @@ fn least_charge(plan: &Plan, factor: f64) -> (&LiveTable, Target, f64) {
     (&plan.table, Target::of_key(&plan.key), plan.table_units_min() * factor)
 }
 
-/// What each plan cost.
-fn charges<'a>(
-    plans: &'a [Plan],
-    results: &'a [Result<Outcome, Refusal>],
+/// Charges what each plan cost.
+fn charge(
+    engine: &Core,
+    operation: Option<Operation>,
+    plans: &[Plan],
+    results: &[Result<Outcome, Refusal>],
     factor: f64,
-) -> impl Iterator<Item = (&'a LiveTable, Target, f64)> {
-    let pairs = plans.iter().zip(results.iter().flatten());
-    pairs.filter(|(plan, _)| plan.origin.uses_throughput()).flat_map(move |(plan, outcome)| {
-        outcome.charges(plan, factor).map(|(target, units)| (&*plan.table, target, units))
-    })
+) {
+    if engine.usage.is_off() {
+        return;
+    }
+    let now = engine.usage.moment();
+    for (plan, outcome) in plans.iter().zip(results.iter().flatten()) {
+        if !plan.origin.uses_throughput() {
+            continue;
+        }
+        // The whole item has the keys of its indexes, too.
+        let image = outcome.new.as_ref().or(outcome.old.as_ref()).map(Item::as_ref);
+        let attributes = image.or_else(|| plan.attributes());
+        let table = &*plan.table;
+        let previous = outcome.old.as_ref().map(Item::as_ref);
+        let use_of = Use { operation, table, access: Access::Write, attributes, previous, now };
+        engine.charge(use_of, &admission::parts(table, outcome.charges(plan, factor)));
+    }
 }
 
 /// What a commit does to the sizes of tables and indexes. If it is dropped before it is settled (the request

@@ -25,9 +25,9 @@ use crate::sizes::Size;
 #[derive(Debug)]
 pub enum Refusal {
     /// The condition is false; the item is there if the plan shows it.
-    ConditionFailed(Option<Item>),
+    ConditionFailed { shown: Option<Item>, units: f64 },
     /// There is an item with the key of the one to be inserted.
-    Exists,
+    Exists { units: f64 },
     /// The item to be put is too large.
     ItemTooLarge,
     /// The update makes the item too large.
@@ -133,13 +133,16 @@ fn decide_item(plan: &Plan, row: Option<Bytes>, writes: &mut WriteSet) -> Result
     if let Some(condition) = plan.condition.as_ref().filter(|_| plan.origin.checks_condition())
         && !condition.evaluate(old.as_ref().map(Item::as_ref))
     {
-        return Err(Refusal::ConditionFailed(old.filter(|_| plan.show_failed_item)));
+        let units = unchanged_units(old.as_ref());
+        return Err(Refusal::ConditionFailed { shown: old.filter(|_| plan.show_failed_item), units });
     }
     let new = match &plan.change {
-        Change::Check => return Ok(Outcome::of(old.clone(), old)),
-        Change::Insert(_) if old.is_some() => return Err(Refusal::Exists),
+        Change::Check { .. } => return Ok(Outcome::of(old.clone(), old)),
+        Change::Insert(_) if old.is_some() => {
+            return Err(Refusal::Exists { units: unchanged_units(old.as_ref()) });
+        }
         Change::Put(item) | Change::Insert(item) => Some(item.clone()),
-        Change::Delete => None,
+        Change::Delete { .. } => None,
         Change::Expire { now_s } => old.as_ref().and_then(|old| expiry::expire(&plan.table, old, *now_s)),
         Change::Update { update, key_attributes } => apply_update(update, old.as_ref(), key_attributes)?,
     };
@@ -148,6 +151,11 @@ fn decide_item(plan: &Plan, row: Option<Bytes>, writes: &mut WriteSet) -> Result
     item_row(plan, &outcome, writes);
     index_rows(plan, &mut outcome, writes);
     Ok(outcome)
+}
+
+/// What a write costs that finds its condition false: as much as writing the item as it is.
+fn unchanged_units(old: Option<&Item>) -> f64 {
+    capacity::write_units(old.map(Item::size_bytes), None)
 }
 
 fn apply_update(update: &Update, old: Option<&Item>, key_attributes: &Item) -> Result<Option<Item>, Refusal> {

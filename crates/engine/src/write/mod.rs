@@ -19,13 +19,17 @@ pub mod decide;
 mod outcome;
 mod plan;
 
-use capacity::TRANSACTION_FACTOR;
+use api::Operation;
+use capacity::{Access, ReadMode, TRANSACTION_FACTOR, read_units};
 use futures_util::future::join_all;
-use store::{Key, StoreError};
+use store::{Key, Space, StoreError};
 
+use crate::admission::{Target, Use, parts};
+use crate::catalog::LiveTable;
 use crate::idempotency::{Earlier, Token};
 use crate::shared::Core;
 use crate::transaction::BeginError;
+use crate::usage::Ending;
 use attempt::{Attempted, attempt};
 
 pub use decide::Refusal;
@@ -75,39 +79,92 @@ pub enum Transacted {
 }
 
 /// Carries out one plan.
-pub async fn apply(engine: &Core, plan: &mut Plan) -> Result<Outcome, WriteError> {
+pub async fn apply(engine: &Core, operation: Operation, plan: &mut Plan) -> Result<Outcome, WriteError> {
+    let began = engine.usage.moment();
+    let result = apply_one(engine, Some(operation), plan).await;
+    let ended = (began, engine.usage.moment());
+    engine.usage.request(&plan.table, operation, ending(&result), None, ended);
+    result
+}
+
+async fn apply_one(
+    engine: &Core,
+    operation: Option<Operation>,
+    plan: &mut Plan,
+) -> Result<Outcome, WriteError> {
     if is_in_transaction(engine, plan) {
         return Err(WriteError::Refused(Refusal::TransactionConflict));
     }
     let plans = std::slice::from_mut(plan);
-    match attempt(engine, plans, None, PLAIN_FACTOR).await.map_err(WriteError::Failed)? {
-        Attempted::Decided(mut results) => {
-            results.pop().expect("one plan, one result").map_err(WriteError::Refused)
-        }
+    match attempt(engine, operation, plans, None, PLAIN_FACTOR).await.map_err(WriteError::Failed)? {
+        Attempted::Decided(mut results) => results.pop().expect("one plan, one result").map_err(|refusal| {
+            charge_refused(engine, operation, plan, &refusal);
+            WriteError::Refused(refusal)
+        }),
         Attempted::Earlier(_) => unreachable!("there is no token"),
     }
 }
 
 /// Carries out plans for distinct items, each by itself. Usually all succeed, and one commit does for all of
-/// them; if any would fail, each gets a commit of its own. The outer error is that of all of them.
+/// them; if any would fail, each gets a commit of its own. The outer error is that of all of them. The engine's
+/// own writes have no operation.
 pub async fn apply_each(
     engine: &Core,
+    operation: Option<Operation>,
+    plans: &mut [Plan],
+) -> Result<Vec<Result<Outcome, WriteError>>, Failure> {
+    let began = engine.usage.moment();
+    let results = apply_all(engine, operation, plans).await;
+    if let Some(operation) = operation {
+        let ended = (began, engine.usage.moment());
+        for table in tables(plans) {
+            let of_table = |results: &Vec<Result<Outcome, WriteError>>| {
+                let results =
+                    plans.iter().zip(results).filter(|(plan, _)| plan.table.space() == table.space());
+                batch_ending(results.map(|(_, result)| ending(result)))
+            };
+            let ending = results.as_ref().map_or(Ending::Failed, of_table);
+            engine.usage.request(table, operation, ending, None, ended);
+        }
+    }
+    results
+}
+
+async fn apply_all(
+    engine: &Core,
+    operation: Option<Operation>,
     plans: &mut [Plan],
 ) -> Result<Vec<Result<Outcome, WriteError>>, Failure> {
     if !plans.iter().any(|plan| is_in_transaction(engine, plan))
-        && let Attempted::Decided(results) = attempt(engine, plans, None, PLAIN_FACTOR).await?
+        && let Attempted::Decided(results) = attempt(engine, operation, plans, None, PLAIN_FACTOR).await?
         && results.iter().all(Result::is_ok)
     {
         return Ok(results.into_iter().map(|result| result.map_err(WriteError::Refused)).collect());
     }
     // Concurrently, so that one sync of the store makes many of them durable.
-    Ok(join_all(plans.iter_mut().map(|plan| apply(engine, plan))).await)
+    Ok(join_all(plans.iter_mut().map(|plan| apply_one(engine, operation, plan))).await)
 }
 
 /// Carries out plans for distinct items together: all of them, or none. With a token, they are carried out
 /// once.
 pub async fn transact(
     engine: &Core,
+    operation: Operation,
+    plans: &mut [Plan],
+    token: Option<&Token>,
+) -> Result<Transacted, TransactError> {
+    let began = engine.usage.moment();
+    let result = transact_all(engine, operation, plans, token).await;
+    let ended = (began, engine.usage.moment());
+    for table in tables(plans) {
+        engine.usage.request(table, operation, transaction_ending(&result, plans, table), None, ended);
+    }
+    result
+}
+
+async fn transact_all(
+    engine: &Core,
+    operation: Operation,
     plans: &mut [Plan],
     token: Option<&Token>,
 ) -> Result<Transacted, TransactError> {
@@ -116,15 +173,109 @@ pub async fn transact(
         BeginError::Conflicts(positions) => TransactError::Conflicts(positions),
         BeginError::InProgress => TransactError::InProgress,
     })?;
-    match attempt(engine, plans, token, TRANSACTION_FACTOR).await.map_err(TransactError::Failed)? {
+    let attempted = attempt(engine, Some(operation), plans, token, TRANSACTION_FACTOR).await;
+    match attempted.map_err(TransactError::Failed)? {
         Attempted::Decided(results) if results.iter().any(Result::is_err) => {
+            for (plan, result) in plans.iter().zip(&results) {
+                if let Err(refusal) = result {
+                    charge_refused(engine, Some(operation), plan, refusal);
+                }
+            }
             Err(TransactError::Refused(results))
         }
         Attempted::Decided(results) => Ok(Transacted::Now(results.into_iter().flatten().collect())),
         Attempted::Earlier(earlier) => match token.is_some_and(|token| token.is_of(&earlier)) {
-            true => Ok(Transacted::Earlier(earlier)),
+            true => {
+                charge_earlier(engine, operation, plans, &earlier);
+                Ok(Transacted::Earlier(earlier))
+            }
             false => Err(TransactError::TokenReused),
         },
+    }
+}
+
+/// Charges a plan whose condition was false, which costs as much as if it had been true, and reports one that was
+/// throttled. Other refusals are free.
+fn charge_refused(engine: &Core, operation: Option<Operation>, plan: &Plan, refusal: &Refusal) {
+    if !plan.origin.uses_throughput() || engine.usage.is_off() {
+        return;
+    }
+    let (table, attributes, now) = (&*plan.table, plan.attributes(), engine.usage.moment());
+    let use_of = Use { operation, table, access: Access::Write, attributes, previous: None, now };
+    match refusal {
+        Refusal::ConditionFailed { units, .. } | Refusal::Exists { units } => {
+            engine.charge(use_of, &parts(table, std::iter::once((Target::of_key(&plan.key), *units))));
+        }
+        Refusal::Throttled(throttled) => engine.report_refusal(use_of, &plan.key, throttled),
+        _ => {}
+    }
+}
+
+/// Charges a transaction that was carried out before: it costs as much as reading its items.
+fn charge_earlier(engine: &Core, operation: Operation, plans: &[Plan], earlier: &Earlier) {
+    let now = engine.usage.moment();
+    for (plan, size_bytes) in plans.iter().zip(&earlier.sizes_bytes) {
+        let (table, attributes) = (&*plan.table, plan.attributes());
+        let (operation, access) = (Some(operation), Access::Read);
+        let use_of = Use { operation, table, access, attributes, previous: None, now };
+        let units = read_units(*size_bytes, ReadMode::Transactional);
+        engine.charge(use_of, &parts(table, std::iter::once((Target::of_key(&plan.key), units))));
+    }
+}
+
+/// The tables of plans, each once.
+fn tables(plans: &[Plan]) -> impl Iterator<Item = &LiveTable> {
+    let mut seen: Vec<Space> = Vec::new();
+    plans.iter().map(|plan| &*plan.table).filter(move |table| {
+        let is_new = !seen.contains(&table.space());
+        seen.extend(is_new.then(|| table.space()));
+        is_new
+    })
+}
+
+fn ending(result: &Result<Outcome, WriteError>) -> Ending {
+    match result {
+        Ok(_) => Ending::Served,
+        Err(WriteError::Refused(refusal)) => refusal_ending(refusal),
+        Err(WriteError::Failed(Failure::TableGone)) => Ending::Refused,
+        Err(WriteError::Failed(Failure::Store(_))) => Ending::Failed,
+    }
+}
+
+fn refusal_ending(refusal: &Refusal) -> Ending {
+    match refusal {
+        Refusal::ConditionFailed { .. } => Ending::ConditionFailed,
+        Refusal::Throttled(_) => Ending::Throttled,
+        Refusal::TransactionConflict => Ending::Conflict { items: 1 },
+        _ => Ending::Refused,
+    }
+}
+
+/// Any part that was served counts for the whole; otherwise the first one does.
+fn batch_ending(mut endings: impl Iterator<Item = Ending>) -> Ending {
+    let first = endings.next().unwrap_or(Ending::Served);
+    if endings.any(|ending| ending == Ending::Served) { Ending::Served } else { first }
+}
+
+fn transaction_ending(
+    result: &Result<Transacted, TransactError>,
+    plans: &[Plan],
+    table: &LiveTable,
+) -> Ending {
+    let is_of_table = |position: &usize| plans[*position].table.space() == table.space();
+    match result {
+        Ok(_) => Ending::Served,
+        Err(TransactError::Conflicts(positions)) => {
+            Ending::Conflict { items: positions.iter().filter(|position| is_of_table(position)).count() }
+        }
+        Err(TransactError::Refused(results)) => {
+            let refusals = results.iter().enumerate().filter(|(position, _)| is_of_table(position));
+            let mut endings = refusals.filter_map(|(_, result)| result.as_ref().err()).map(refusal_ending);
+            endings.next().unwrap_or(Ending::Refused)
+        }
+        Err(TransactError::InProgress | TransactError::TokenReused) => Ending::Refused,
+        Err(TransactError::Failed(Failure::TableGone)) => Ending::Refused,
+        Err(TransactError::Failed(Failure::Store(_))) => Ending::Failed,
     }
 }
 

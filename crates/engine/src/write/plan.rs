@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use expression::{Condition, Update};
-use item::Item;
+use item::{Item, ItemRef};
 use store::Key;
 
 use crate::catalog::LiveTable;
@@ -27,7 +27,9 @@ pub enum Change {
     Put(Item),
     /// Makes the item; refused if there is one with its key.
     Insert(Item),
-    Delete,
+    Delete {
+        key_attributes: Item,
+    },
     Update {
         update: Box<Update>,
         /// What the update starts from if there is no item yet.
@@ -38,7 +40,9 @@ pub enum Change {
         now_s: u64,
     },
     /// Changes nothing: only the condition counts.
-    Check,
+    Check {
+        key_attributes: Item,
+    },
 }
 
 /// Who asks for a write. What a write of each origin need not do is decided by the methods here and nowhere
@@ -55,6 +59,8 @@ pub enum Origin {
     Import,
     /// A change that was made in another Region.
     Replica,
+    /// An item of a bulk put into a table that is in use.
+    BulkPut,
 }
 
 impl Origin {
@@ -66,22 +72,30 @@ impl Origin {
             Origin::Restore => 2,
             Origin::Import => 3,
             Origin::Replica => 4,
+            Origin::BulkPut => 5,
         }
     }
 
     /// The inverse of [`Origin::code`].
     pub fn from_code(code: u8) -> Option<Origin> {
-        let all = [Origin::Client, Origin::Expiry, Origin::Restore, Origin::Import, Origin::Replica];
-        all.into_iter().find(|origin| origin.code() == code)
+        const ALL: [Origin; 6] = [
+            Origin::Client,
+            Origin::Expiry,
+            Origin::Restore,
+            Origin::Import,
+            Origin::Replica,
+            Origin::BulkPut,
+        ];
+        ALL.into_iter().find(|origin| origin.code() == code)
     }
 
     /// Whether the write uses the table's throughput and is refused if none is left. Expiry, restore and
-    /// import are free at DynamoDB; a replica's write was admitted in the Region that it comes from, and
+    /// import are free at DynamoDB, and bulk puts are billed by bytes; a replica's write was admitted in the Region that it comes from, and
     /// can't be refused any more.
     pub fn uses_throughput(self) -> bool {
         match self {
             Origin::Client => true,
-            Origin::Expiry | Origin::Restore | Origin::Import | Origin::Replica => false,
+            Origin::Expiry | Origin::Restore | Origin::Import | Origin::Replica | Origin::BulkPut => false,
         }
     }
 
@@ -89,7 +103,7 @@ impl Origin {
     /// The other origins bring states of items that were decided elsewhere.
     pub fn checks_condition(self) -> bool {
         match self {
-            Origin::Client | Origin::Expiry => true,
+            Origin::Client | Origin::Expiry | Origin::BulkPut => true,
             Origin::Restore | Origin::Import | Origin::Replica => false,
         }
     }
@@ -99,7 +113,7 @@ impl Origin {
     pub fn meets_transactions(self) -> bool {
         match self {
             Origin::Client => true,
-            Origin::Expiry | Origin::Restore | Origin::Import | Origin::Replica => false,
+            Origin::Expiry | Origin::Restore | Origin::Import | Origin::Replica | Origin::BulkPut => false,
         }
     }
 }
@@ -116,11 +130,24 @@ impl Plan {
         Plan { condition, show_failed_item, ..self }
     }
 
+    /// Attributes that include the key, as far as the request named it.
+    pub fn attributes(&self) -> Option<ItemRef<'_>> {
+        match &self.change {
+            Change::Put(item) | Change::Insert(item) => Some(item.as_ref()),
+            Change::Delete { key_attributes }
+            | Change::Update { key_attributes, .. }
+            | Change::Check { key_attributes } => Some(key_attributes.as_ref()),
+            Change::Expire { .. } => None,
+        }
+    }
+
     /// The least that the write can cost in its table, whatever item it finds.
     pub fn table_units_min(&self) -> f64 {
         let new_bytes = match &self.change {
             Change::Put(item) | Change::Insert(item) => Some(item.size_bytes()),
-            Change::Delete | Change::Update { .. } | Change::Expire { .. } | Change::Check => None,
+            Change::Delete { .. } | Change::Update { .. } | Change::Expire { .. } | Change::Check { .. } => {
+                None
+            }
         };
         capacity::write_units(None, new_bytes)
     }

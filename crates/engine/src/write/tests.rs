@@ -11,9 +11,9 @@ use store::{Consistency, WriteSet};
 
 use super::companion;
 use super::decide::Question;
-use super::*;
+use super::{apply as apply_for, *};
 use crate::admission::{Headroom, Target};
-use crate::{Caller, Engine, Environment};
+use crate::{Caller, Enforcement, Engine, Environment, Options};
 
 const ORIGINS: [Origin; 5] =
     [Origin::Client, Origin::Expiry, Origin::Restore, Origin::Import, Origin::Replica];
@@ -34,7 +34,8 @@ impl Environment for Still {
 /// A database with two tables: `Table` has 1 write unit a second and, on the string `g`, a local index and a
 /// global one; `Plain` is on demand and has no indexes.
 async fn database() -> Engine {
-    let engine = Engine::open(Arc::new(MemoryStore::new()), Arc::new(Still)).await.unwrap();
+    let options = Options { capacity: Enforcement::Declared, ..Options::default() };
+    let engine = Engine::open_with(Arc::new(MemoryStore::new()), Arc::new(Still), options).await.unwrap();
     create_tables(&engine).await;
     engine
 }
@@ -63,6 +64,10 @@ async fn create_tables(engine: &Engine) {
         let request = Request::decode(Operation::CreateTable, input.to_string().as_bytes()).unwrap();
         engine.call(&caller(), request).await.unwrap();
     }
+}
+
+async fn apply(engine: &Engine, plan: &mut Plan) -> Result<Outcome, WriteError> {
+    apply_for(engine, Operation::PutItem, plan).await
 }
 
 fn caller() -> Caller {
@@ -137,7 +142,10 @@ async fn conditions_are_those_of_clients_and_expiry() {
         let mut plan = put(&engine, origin, item("a", [])).on_condition(Some(exists), false);
         let refused = matches!(origin, Origin::Client | Origin::Expiry);
         assert_eq!(apply(&engine, &mut plan).await.is_err(), refused, "{origin:?}");
-        let mut delete = Plan { change: Change::Delete, ..put(&engine, Origin::Client, item("a", [])) };
+        let mut delete = Plan {
+            change: Change::Delete { key_attributes: item("a", []) },
+            ..put(&engine, Origin::Client, item("a", []))
+        };
         apply(&engine, &mut delete).await.unwrap();
     }
 }

@@ -2,6 +2,7 @@
 //! would see them.
 
 use std::ops::{ControlFlow, RangeInclusive};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use api::{Operation, Request, Service, streams};
 use async_trait::async_trait;
 use bytes::Bytes;
-use engine::{Caller, Engine, Environment, Options};
+use engine::{Caller, Enforcement, Engine, Environment, Options};
 use serde_json::Value;
 use store::fault::FaultStore;
 use store::{
@@ -22,6 +23,8 @@ pub struct Database {
     caller: Caller,
     pub store: Arc<dyn Store>,
     environment: Arc<Fixed>,
+    capacity: Enforcement,
+    time_scale: u32,
     _folder: Option<Arc<tempfile::TempDir>>,
 }
 
@@ -124,7 +127,10 @@ impl Failure {
             message: error.message.clone(),
             item: body.get("Item").cloned(),
             reasons: body["CancellationReasons"].clone(),
-            throttling: body["ThrottlingReasons"].clone(),
+            throttling: ["ThrottlingReasons", "throttlingReasons"]
+                .iter()
+                .find_map(|name| body.get(name).cloned())
+                .unwrap_or_default(),
         }
     }
 }
@@ -138,6 +144,18 @@ impl Database {
         Database::on(Arc::new(store::memory::MemoryStore::new()), None).await
     }
 
+    /// One in memory that enforces these limits of throughput.
+    pub async fn with_capacity(capacity: Enforcement) -> Database {
+        let store = Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new())));
+        Database::open(store, Options { capacity, ..Options::default() }, None).await
+    }
+
+    /// One in memory whose capacity runs so many times as fast as time.
+    pub async fn with_time_scale(time_scale: u32) -> Database {
+        let store = Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new())));
+        Database::open(store, Options { time_scale, ..Options::default() }, None).await
+    }
+
     pub async fn on_lsm() -> Database {
         let folder = tempfile::tempdir().unwrap();
         let options = store_lsm::Options { durability: store_lsm::Durability::Os, ..Default::default() };
@@ -146,7 +164,7 @@ impl Database {
     }
 
     pub async fn on_postgres() -> Database {
-        let url = store_postgres::test_server::TestServer::shared().create_database().await;
+        let url = store_postgres::test_server::TestServer::fresh_database().await;
         let store = store_postgres::PostgresStore::open(&url, Default::default()).await.unwrap();
         Database::on(Arc::new(store), None).await
     }
@@ -160,7 +178,26 @@ impl Database {
         let s3 = Arc::new(transfer::Buckets::open(folder.path().to_str().unwrap()).unwrap());
         let options =
             Options { s3: Some(s3), backups: Some(transfer::Bucket::in_memory()), ..Options::default() };
+        let store = Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new())));
+        Database::open(store, options, Some(folder)).await
+    }
+
+    /// One in memory whose backups are files.
+    pub async fn with_backups_in_a_folder() -> Database {
+        let folder = tempfile::tempdir().unwrap();
+        let backups = transfer::Bucket::open(folder.path().to_str().unwrap()).await.unwrap();
+        let options = Options { backups: Some(backups), ..Options::default() };
         Database::open(Arc::new(store::memory::MemoryStore::new()), options, Some(folder)).await
+    }
+
+    /// The files of [`Database::with_backups_in_a_folder`].
+    pub fn backup_files(&self) -> Vec<PathBuf> {
+        files_below(self._folder.as_ref().unwrap().path())
+    }
+
+    /// The content of a file of [`Database::with_buckets`].
+    pub fn read_object(&self, path: &str) -> String {
+        std::fs::read_to_string(self._folder.as_ref().unwrap().path().join(path)).unwrap()
     }
 
     /// Writes a file of [`Database::with_buckets`].
@@ -199,15 +236,25 @@ impl Database {
         self.reopened().await
     }
 
+    /// Like [`Database::restarted`], with the buckets of [`Database::with_buckets`].
+    pub async fn restarted_with_buckets(&self) -> Database {
+        self.engine.close().await.unwrap();
+        let folder = self._folder.clone().unwrap();
+        let s3 = Arc::new(transfer::Buckets::open(folder.path().to_str().unwrap()).unwrap());
+        let options = Options { s3: Some(s3), ..Options::default() };
+        Database::opened(self.store.clone(), self.environment.clone(), options, Some(folder)).await
+    }
+
     async fn opened(
         store: Arc<dyn Store>,
         environment: Arc<Fixed>,
         options: Options,
         folder: Option<Arc<tempfile::TempDir>>,
     ) -> Database {
+        let (capacity, time_scale) = (options.capacity, options.time_scale);
         let engine = Engine::open_with(store.clone(), environment.clone(), options).await.unwrap();
         let caller = Caller::new("123456789012", "us-east-1");
-        Database { engine, caller, store, environment, _folder: folder }
+        Database { engine, caller, store, environment, capacity, time_scale, _folder: folder }
     }
 
     /// Tries to open another database on what is stored here.
@@ -224,7 +271,9 @@ impl Database {
     pub async fn reopened_on(&self, wrap: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>) -> Database {
         let environment = self.environment.clone();
         let store = wrap(self.store.clone());
-        Database::opened(store, environment, Options::default(), self._folder.clone()).await
+        let (capacity, time_scale) = (self.capacity, self.time_scale);
+        let options = Options { capacity, time_scale, ..Options::default() };
+        Database::opened(store, environment, options, self._folder.clone()).await
     }
 
     /// How many rows there are in these spaces of the store.
@@ -267,6 +316,12 @@ impl Database {
             }
             Err(error) => Err(Failure::of(&error, Service::DynamoDb)),
         }
+    }
+
+    /// What has changed in a table since a time.
+    pub async fn difference(&self, table: &str, time_s: f64) -> Result<engine::Difference, Failure> {
+        let found = self.engine.difference(&self.caller, table, (time_s * 1e6) as u64).await;
+        found.map_err(|error| Failure::of(&error, Service::DynamoDb))
     }
 
     /// Carries out one request to DynamoDB Streams.
@@ -352,6 +407,15 @@ impl Database {
             }
         }
     }
+}
+
+fn files_below(folder: &std::path::Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
+    }
+    files
 }
 
 /// Writes each test once and runs it on every store.

@@ -215,3 +215,90 @@ async fn a_change_of_a_table_starts_from_what_is_stored() {
     second.refused("TagResource", tag("third"), "ResourceNotFoundException", &message).await;
     assert_eq!(first.reopened().await.ok("ListTables", json!({})).await, json!({"TableNames": []}));
 }
+
+#[tokio::test]
+async fn a_backup_that_cannot_be_made_is_gone_and_says_why() {
+    let (database, store) = with_items().await;
+    damage(&*store).await;
+    let begun = database.ok("CreateBackup", json!({"TableName": "Table", "BackupName": "nightly"})).await;
+    let arn = begun["BackupDetails"]["BackupArn"].as_str().unwrap().to_owned();
+    gave_up(&database, "backup of a table").await;
+    let failure = database.call("DescribeBackup", json!({"BackupArn": arn})).await.unwrap_err();
+    let expected = format!(
+        "Backup not found: {arn}. The backup could not be made: stored data cannot be read: table Table of account"
+    );
+    assert_eq!(failure.name, "BackupNotFoundException");
+    assert!(failure.message.starts_with(&expected), "{}", failure.message);
+    assert_eq!(database.ok("ListBackups", json!({})).await["BackupSummaries"], json!([]));
+    // The table is no longer held for the copy.
+    database.ok("DeleteTable", json!({"TableName": "Table"})).await;
+}
+
+#[tokio::test]
+async fn a_restore_that_cannot_end_leaves_no_table_and_says_why() {
+    let (database, store) = with_items().await;
+    let specification = json!({"PointInTimeRecoveryEnabled": true});
+    let recovery = json!({"TableName": "Table", "PointInTimeRecoverySpecification": specification});
+    database.ok("UpdateContinuousBackups", recovery).await;
+    damage(&*store).await;
+    let restore =
+        json!({"SourceTableName": "Table", "TargetTableName": "Target", "UseLatestRestorableTime": true});
+    database.ok("RestoreTableToPointInTime", restore.clone()).await;
+    gave_up(&database, "restore of a table").await;
+    let failure = database.call("DescribeTable", json!({"TableName": "Target"})).await.unwrap_err();
+    assert_eq!(failure.name, "ResourceNotFoundException");
+    let expected = "Requested resource not found: Table: Target not found. Its restore failed: stored data";
+    assert!(failure.message.starts_with(expected), "{}", failure.message);
+
+    // The name is free, and nothing reminds of the failure once there is such a table.
+    repair(&*store).await;
+    database.ok("RestoreTableToPointInTime", restore).await;
+    for _ in 0..10_000 {
+        let table = database.ok("DescribeTable", json!({"TableName": "Target"})).await;
+        if table["Table"]["TableStatus"] == "ACTIVE" {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(database.ok("Scan", json!({"TableName": "Target"})).await["Count"], 3);
+    database.ok("DeleteTable", json!({"TableName": "Target"})).await;
+    let gone = "Requested resource not found: Table: Target not found";
+    database
+        .refused("DescribeTable", json!({"TableName": "Target"}), "ResourceNotFoundException", gone)
+        .await;
+    database.ok("DeleteTable", json!({"TableName": "Table"})).await;
+}
+
+#[tokio::test]
+async fn a_backup_whose_files_are_damaged_is_not_restored_in_part() {
+    let database = Database::with_backups_in_a_folder().await;
+    database.with_table("Table").await;
+    for s in ["1", "2", "3"] {
+        database.put(item(s)).await;
+    }
+    let begun = database.ok("CreateBackup", json!({"TableName": "Table", "BackupName": "nightly"})).await;
+    let arn = begun["BackupDetails"]["BackupArn"].as_str().unwrap().to_owned();
+    for _ in 0..1000 {
+        let shown = database.ok("DescribeBackup", json!({"BackupArn": arn})).await;
+        if shown["BackupDescription"]["BackupDetails"]["BackupStatus"] == "AVAILABLE" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let file = database.backup_files().into_iter().find(|path| path.extension() == Some("gz".as_ref()));
+    let file = file.expect("a data file");
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() - 5]).unwrap();
+    database.ok("RestoreTableFromBackup", json!({"BackupArn": arn, "TargetTableName": "Target"})).await;
+    let mut failure = None;
+    for _ in 0..1000 {
+        failure = database.call("DescribeTable", json!({"TableName": "Target"})).await.err();
+        if failure.is_some() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let message = failure.expect("the table is dropped").message;
+    let name = file.file_name().unwrap().to_str().unwrap();
+    assert!(message.contains("Its restore failed") && message.contains(name), "{message}");
+}

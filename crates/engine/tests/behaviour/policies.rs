@@ -3,8 +3,10 @@ use serde_json::{Value, json};
 use crate::database::{Database, on_every_store};
 
 const ARN: &str = "arn:aws:dynamodb:us-east-1:123456789012:table/Table";
-const READ: &str = r#"{"Version": "2012-10-17", "Statement": []}"#;
-const WRITE: &str = r#"{"Version": "2012-10-17", "Statement": [{}]}"#;
+const READ: &str = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"AWS":"arn:aws:iam::210987654321:root"},"Action":"dynamodb:GetItem"}]}"#;
+const WRITE: &str = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"AWS":"arn:aws:iam::210987654321:root"},"Action":"dynamodb:PutItem"}]}"#;
+/// READ, as someone may write it.
+const READ_AGAIN: &str = r#"{"Statement": {"Action": ["dynamodb:GetItem"], "Principal": {"AWS": ["210987654321"]}, "Effect": "Allow"}, "Version": "2012-10-17"}"#;
 const NOT_FOUND: &str = "Resource-based policy not found for the provided ResourceArn: \
                          arn:aws:dynamodb:us-east-1:123456789012:table/Table";
 
@@ -19,7 +21,7 @@ on_every_store! {
         database.refused("GetResourcePolicy", get.clone(), "PolicyNotFoundException", NOT_FOUND).await;
         let first = put(database, READ).await;
         assert_eq!(put(database, READ).await, first);
-        assert_eq!(put(database, &READ.replace(' ', "")).await, first, "blanks make no other policy");
+        assert_eq!(put(database, READ_AGAIN).await, first, "blanks, order and lists of one make no other policy");
         let second = put(database, WRITE).await;
         assert_eq!(first, "1800000000000", "a revision is the time of the change");
         assert_eq!(second, "1800000000001", "a later revision is greater, even within a millisecond");
@@ -78,15 +80,24 @@ on_every_store! {
         refused(&region, "ValidationException", &message).await;
     }
 
-    async fn a_policy_is_a_json_object_of_twenty_kilobytes_at_most(database) {
+    async fn a_document_that_is_no_policy_is_refused(database) {
         database.with_table("Table").await;
-        for policy in ["", "[]", "{", "7"] {
-            database.refused("PutResourcePolicy", json!({"ResourceArn": ARN, "Policy": policy}), "ValidationException",
-                "One or more parameter values were invalid: The policy document is not a JSON object").await;
-        }
+        let refused = async |policy: &str, message: &str| {
+            let input = json!({"ResourceArn": ARN, "Policy": policy});
+            database.refused("PutResourcePolicy", input, "ValidationException", message).await;
+        };
+        let invalid = "One or more parameter values were invalid: Invalid policy document: ";
+        refused("{", &format!("{invalid}Syntax error at position (1,1)")).await;
+        refused(r#"{"Statement": [], "Other": 1}"#, &format!("{invalid}Syntax error at position (1,25)")).await;
+        refused(r#"{"Statement": []}"#, &format!("{invalid}a policy needs at least one statement")).await;
+        refused(&READ.replace("Allow", "Perhaps"), &format!("{invalid}statement 1: Effect is Allow or Deny, not 'Perhaps'")).await;
+        let principal = "One or more parameter values were invalid: Invalid principal in policy document.";
+        refused(&READ.replace("arn:aws:iam::210987654321:root", "nobody"), principal).await;
+        let unbounded = "Resource-based policy grants unbounded access in one or more elements. Please revise the policy to \
+                         ensure least-privilege form of access";
+        refused(&READ.replace(r#"{"AWS":"arn:aws:iam::210987654321:root"}"#, "\"*\""), unbounded).await;
         let long = format!("{{\"a\": \"{}\"}}", "x".repeat(20 * 1024));
-        database.refused("PutResourcePolicy", json!({"ResourceArn": ARN, "Policy": long}), "ValidationException",
-            "One or more parameter values were invalid: Resource policy size exceeds the limit of 20480 bytes").await;
+        refused(&long, "One or more parameter values were invalid: Resource policy size exceeds the limit of 20480 bytes").await;
     }
 
     async fn a_table_is_made_with_its_policy(database) {

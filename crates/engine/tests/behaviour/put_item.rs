@@ -69,6 +69,38 @@ on_every_store! {
         assert_eq!(database.get(json!({"n": {"N": "1e0"}})).await, json!({"n": {"N": "1"}, "v": {"S": "second"}}));
     }
 
+    async fn the_longest_keys_and_the_largest_items_are_stored(database) {
+        // Control characters take the most room in a key: each becomes two bytes.
+        let longest = |character: &str| character.repeat(1024);
+        database.ok("CreateTable", json!({
+            "TableName": "Table", "BillingMode": "PAY_PER_REQUEST",
+            "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}, {"AttributeName": "s", "KeyType": "RANGE"}],
+            "AttributeDefinitions": [
+                {"AttributeName": "p", "AttributeType": "S"},
+                {"AttributeName": "s", "AttributeType": "S"},
+                {"AttributeName": "i", "AttributeType": "S"},
+            ],
+            "GlobalSecondaryIndexes": [{
+                "IndexName": "Index", "Projection": {"ProjectionType": "ALL"},
+                "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}, {"AttributeName": "i", "KeyType": "RANGE"}],
+            }],
+        })).await;
+        for character in ["x", "\u{1}"] {
+            let (p, s, i) = (character.repeat(2048), longest(character), longest(character));
+            // The names take 8 bytes and the three keys 4096 of the 409,600 that an item may have.
+            let item = json!({
+                "p": {"S": p}, "s": {"S": s}, "i": {"S": i}, "large": {"S": "y".repeat(409_600 - 4096 - 8)},
+            });
+            database.put(item.clone()).await;
+            assert!(database.get(json!({"p": {"S": p}, "s": {"S": s}})).await == item);
+            let found = database.ok("Query", json!({
+                "TableName": "Table", "IndexName": "Index", "KeyConditionExpression": "p = :p AND i = :i",
+                "ExpressionAttributeValues": {":p": {"S": p}, ":i": {"S": i}},
+            })).await;
+            assert!(found["Items"] == json!([item]));
+        }
+    }
+
     async fn wrong_items_are_refused(database) {
         database.with_table("Table").await;
         let cases = [

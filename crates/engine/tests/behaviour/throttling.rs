@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Options;
+use engine::Enforcement;
 use serde_json::{Value, json};
 use store::fault::{Fault, FaultStore};
 
@@ -34,7 +34,11 @@ async fn table(database: &Database, table: Value, index: Value) {
 }
 
 async fn database(of_table: Value, of_index: Value) -> Database {
-    let database = Database::in_memory().await;
+    database_with(Enforcement::Declared, of_table, of_index).await
+}
+
+async fn database_with(capacity: Enforcement, of_table: Value, of_index: Value) -> Database {
+    let database = Database::with_capacity(capacity).await;
     table(&database, of_table, of_index).await;
     database
 }
@@ -117,7 +121,7 @@ async fn a_global_index_without_throughput_refuses_what_must_reach_it() {
 
 #[tokio::test]
 async fn one_key_gets_no_more_than_a_partition_sustains() {
-    let database = database(units(40_000, 40_000), units(40_000, 40_000)).await;
+    let database = database_with(Enforcement::Aws, units(40_000, 40_000), units(40_000, 40_000)).await;
     let write = async || {
         let mut written = 0;
         loop {
@@ -130,13 +134,13 @@ async fn one_key_gets_no_more_than_a_partition_sustains() {
             }
         }
     };
-    assert_eq!(write().await, 100, "ten seconds at 1,000 units");
+    assert_eq!(write().await, 10, "1,000 units");
     database.put(item("cold", None)).await;
     database.pass_ms(1_000);
     assert_eq!(write().await, 10);
     let read = json!({"TableName": "Table", "Key": key("hot"), "ConsistentRead": true});
-    for _ in 0..1200 {
-        database.ok("GetItem", read.clone()).await; // 25 units of 30,000
+    for _ in 0..120 {
+        database.ok("GetItem", read.clone()).await; // 25 units of 3,000
     }
     check(database.call("GetItem", read).await, OF_TABLE, "TableReadKeyRangeThroughputExceeded", TABLE_ARN);
     database.get(key("cold")).await;
@@ -144,11 +148,11 @@ async fn one_key_gets_no_more_than_a_partition_sustains() {
 
 #[tokio::test]
 async fn a_hot_key_of_an_index_refuses_writes_of_many_keys() {
-    let database = database(units(40_000, 40_000), units(40_000, 40_000)).await;
-    for number in 0..100 {
+    let database = database_with(Enforcement::Aws, units(40_000, 40_000), units(40_000, 40_000)).await;
+    for number in 0..10 {
         database.put(item(&format!("{number}"), Some("g"))).await;
     }
-    let refused = put(&database, item("100", Some("g"))).await;
+    let refused = put(&database, item("10", Some("g"))).await;
     check(refused, OF_INDEX, "IndexWriteKeyRangeThroughputExceeded", INDEX_ARN);
 }
 
@@ -264,15 +268,47 @@ async fn update_table_changes_the_rate_and_keeps_what_is_left() {
 }
 
 #[tokio::test]
-async fn throttling_can_be_switched_off() {
-    let database = Database::in_memory_with(Options { throttling: false, ..Options::default() }).await;
-    table(&database, units(1, 1), units(1, 1)).await;
-    for number in 0..10 {
-        database.put(item(&format!("{number}"), Some("g"))).await;
+async fn nothing_is_refused_unless_it_is_asked_for() {
+    for capacity in [Enforcement::Shadow, Enforcement::Off] {
+        let database = database_with(capacity, units(1, 1), units(1, 1)).await;
+        for number in 0..10 {
+            database.put(item(&format!("{number}"), Some("g"))).await;
+        }
+        for _ in 0..10 {
+            database.ok("Scan", json!({"TableName": "Table", "ConsistentRead": true})).await;
+        }
     }
-    for _ in 0..10 {
-        database.ok("Scan", json!({"TableName": "Table", "ConsistentRead": true})).await;
+}
+
+#[tokio::test]
+async fn a_failed_condition_costs_as_much_as_the_item() {
+    let database = database(units(1, 1), units(1, 1000)).await;
+    database.put(item("a", None)).await;
+    let change =
+        |condition: &str| json!({"TableName": "Table", "Item": key("a"), "ConditionExpression": condition});
+    database.call("PutItem", change("attribute_not_exists(p)")).await.unwrap_err();
+    let transaction = json!({"TransactItems": [{"Put": change("attribute_not_exists(p)")}]});
+    database.call("TransactWriteItems", transaction).await.unwrap_err();
+    let refused = put(&database, key("b")).await;
+    check(refused, OF_TABLE, "TableWriteProvisionedThroughputExceeded", TABLE_ARN);
+}
+
+#[tokio::test]
+async fn an_on_demand_table_refuses_what_exceeds_its_own_maximum() {
+    let database = Database::with_capacity(Enforcement::Declared).await;
+    database.with_table("Table").await;
+    for p in ["a", "b", "c"] {
+        database.put(item(p, None)).await;
     }
+    let maximum = json!({"MaxReadRequestUnits": 10, "MaxWriteRequestUnits": 100});
+    database.ok("UpdateTable", json!({"TableName": "Table", "OnDemandThroughput": maximum})).await;
+    database.put(item("d", None)).await;
+    let failure = put(&database, key("e")).await.unwrap_err();
+    assert_eq!(failure.name, "ThrottlingException");
+    let reason = json!([{"reason": "TableWriteMaxOnDemandThroughputExceeded", "resource": TABLE_ARN}]);
+    assert_eq!(failure.throttling, reason);
+    database.pass_ms(1_000);
+    database.put(key("e")).await;
 }
 
 /// The same data, with faults in the next writes. Every bucket is full.
@@ -298,10 +334,6 @@ async fn a_write_that_fails_costs_nothing() {
     let failing = failing(&database, [Fault::BeforeCommit; 5]).await;
     for _ in 0..5 {
         assert_eq!(put(&failing, item("a", Some("g"))).await.unwrap_err().name, "InternalServerError");
-    }
-    for _ in 0..5 {
-        let input = json!({"TableName": "Table", "Item": item("a", None), "ConditionExpression": "attribute_exists(p)"});
-        failing.call("PutItem", input).await.unwrap_err();
     }
     for p in ["a", "b", "c"] {
         failing.put(item(p, None)).await;
