@@ -19,6 +19,7 @@ use serde_json::Value;
 
 pub use address::{Address, AddressError};
 pub use credentials::{Credentials, CredentialsError, Environment, ProcessEnvironment};
+pub use signature::authorization;
 
 #[cfg(feature = "https")]
 type Connector = hyper_rustls::HttpsConnector<legacy::connect::HttpConnector>;

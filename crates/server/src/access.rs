@@ -48,6 +48,18 @@ pub(crate) enum Refusal {
     Origin(String),
 }
 
+/// Writes the authority of an HTTP/2 request where HTTP/1.1 has it, so that everything behind looks in one place.
+/// A request that has both keeps them, and is refused if they differ.
+pub(crate) fn name_host(head: &mut Parts) {
+    if head.version != Version::HTTP_2 || head.headers.contains_key(HOST) {
+        return;
+    }
+    let authority = head.uri.authority().map(|authority| HeaderValue::from_str(authority.as_str()));
+    if let Some(Ok(host)) = authority {
+        head.headers.insert(HOST, host);
+    }
+}
+
 /// A request that may be answered.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Admitted {
@@ -74,10 +86,13 @@ impl Guard {
     pub(crate) fn check(&self, head: &Parts) -> Result<Admitted, Refusal> {
         let mut hosts = head.headers.get_all(HOST).iter();
         let (host, second) = (hosts.next(), hosts.next());
-        if second.is_some() || (host.is_none() && head.version == Version::HTTP_11) {
+        if second.is_some() || (host.is_none() && head.version != Version::HTTP_10) {
             return Err(Refusal::HostCount);
         }
         let named = head.uri.authority().map(|authority| authority.as_str().as_bytes());
+        if head.version == Version::HTTP_2 && named.is_some() && named != host.map(HeaderValue::as_bytes) {
+            return Err(Refusal::HostCount);
+        }
         for host in host.map(HeaderValue::as_bytes).into_iter().chain(named) {
             if !self.any_host && !self.is_ours(without_port(host)) {
                 return Err(Refusal::Host(shown(without_port(host))));
@@ -245,6 +260,33 @@ mod tests {
         };
         assert!(of("http://localhost:8000/").is_ok());
         assert_eq!(of("http://evil.example/"), Err(Refusal::Host("evil.example".into())));
+    }
+
+    #[test]
+    fn the_authority_of_http2_is_the_host() {
+        let guard = guard(LOOPBACK, &[], &[]);
+        let check = |uri: &str, host: Option<&str>, origin: Option<&str>| {
+            let mut request = Request::post(uri).version(Version::HTTP_2);
+            for (name, value) in [("host", host), ("origin", origin)] {
+                if let Some(value) = value {
+                    request = request.header(name, value);
+                }
+            }
+            let mut head = request.body(()).unwrap().into_parts().0;
+            name_host(&mut head);
+            guard.check(&head)
+        };
+        let ours = "https://localhost:8000/";
+        assert!(check(ours, None, None).is_ok());
+        assert!(check(ours, Some("localhost:8000"), None).is_ok());
+        assert!(check(ours, None, Some("https://localhost:8000")).is_ok());
+        assert_eq!(check("/", None, None), Err(Refusal::HostCount), "neither");
+        assert_eq!(check(ours, Some("127.0.0.1:8000"), None), Err(Refusal::HostCount), "two of them");
+        let foreign = Err(Refusal::Host("evil.example".into()));
+        assert_eq!(check("https://evil.example/", None, None), foreign);
+        assert_eq!(check("/", Some("evil.example"), None), foreign);
+        let page = "https://evil.example";
+        assert_eq!(check(ours, None, Some(page)), Err(Refusal::Origin(page.into())));
     }
 
     #[test]

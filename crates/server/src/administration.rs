@@ -13,6 +13,15 @@ use std::fmt::Debug;
 pub trait Administration: Debug + Send + Sync + 'static {
     /// Copies the whole database; the JSON body says where to.
     fn checkpoint(&self, body: Bytes) -> PageAnswer<'_>;
+
+    /// How a table's throughput is used; the JSON body says which table.
+    fn capacity(&self, body: Bytes) -> PageAnswer<'_>;
+
+    /// Adds, removes or lists faults that requests are to meet; the JSON body says which.
+    fn faults(&self, body: Bytes) -> PageAnswer<'_>;
+
+    /// Which key ranges of a table were used when; the JSON body says which table.
+    fn heat(&self, body: Bytes) -> PageAnswer<'_>;
 }
 
 /// For requests from another machine, and for scripts of pages.

@@ -3,8 +3,11 @@
 //! Bodies have one budget, answers another. A request takes its share of the first, then of the second,
 //! and one that holds a share of the second waits for nothing but its client, so no two requests wait for
 //! each other. While a request waits, slow clients that hold what it needs are disconnected (`peer.rs`).
+//!
+//! A share counts twice: against what the client's address may take, then against what all may take.
 
-use crate::limits::UNCOUNTED_BYTES;
+use crate::address::Address;
+use crate::limits::{Limits, UNCOUNTED_BYTES};
 use crate::peer::{LOOK_INTERVAL, Peers, Wanted};
 use std::fmt;
 use std::pin::pin;
@@ -27,44 +30,87 @@ impl std::error::Error for Busy {}
 
 /// A part of a budget, given back when dropped; empty for what is too small to count.
 #[derive(Debug, Default)]
-pub(crate) struct Share(Option<OwnedSemaphorePermit>);
+pub(crate) struct Share(Option<Permits>);
+
+#[derive(Debug)]
+struct Permits {
+    of_address: OwnedSemaphorePermit,
+    of_all: OwnedSemaphorePermit,
+}
 
 #[derive(Debug)]
 pub(crate) struct Budget {
     /// One permit a byte.
     free: Arc<Semaphore>,
     bytes_max: usize,
+    /// What the largest share of one address is.
+    address_bytes_max: usize,
     wait_max: Duration,
     peers: Arc<Peers>,
     wanted: Wanted,
 }
 
 impl Budget {
-    pub(crate) fn new(bytes_max: usize, wait_max: Duration, wanted: Wanted, peers: Arc<Peers>) -> Budget {
+    pub(crate) fn new(bytes_max: usize, limits: &Limits, wanted: Wanted, peers: Arc<Peers>) -> Budget {
         let bytes_max = bytes_max.min(u32::MAX as usize).min(Semaphore::MAX_PERMITS);
-        Budget { free: Arc::new(Semaphore::new(bytes_max)), bytes_max, wait_max, peers, wanted }
+        Budget {
+            free: Arc::new(Semaphore::new(bytes_max)),
+            bytes_max,
+            address_bytes_max: limits.of_one_address(bytes_max),
+            wait_max: limits.share_timeout,
+            peers,
+            wanted,
+        }
     }
 
     /// Waits for a share of this many bytes, though not for long.
-    pub(crate) async fn take(&self, bytes: usize) -> Result<Share, Busy> {
+    pub(crate) async fn take(&self, bytes: usize, address: &Arc<Address>) -> Result<Share, Busy> {
         let mut share = Share::default();
-        if share.resize(bytes, self).is_ok() {
+        if share.resize(bytes, self, address).is_ok() {
             return Ok(share);
         }
         let deadline = Instant::now() + self.wait_max;
-        let mut permit = pin!(self.free.clone().acquire_many_owned(self.permits(bytes)));
+        let permits = self.permits(bytes);
+        let of_address = self.wait(self.free_of(address), permits, deadline, Some(address)).await?;
+        let of_all = self.wait(&self.free, permits, deadline, None).await?;
+        Ok(Share(Some(Permits { of_address, of_all })))
+    }
+
+    async fn wait(
+        &self,
+        free: &Arc<Semaphore>,
+        permits: u32,
+        deadline: Instant,
+        from: Option<&Arc<Address>>,
+    ) -> Result<OwnedSemaphorePermit, Busy> {
+        let mut permit = pin!(free.clone().acquire_many_owned(permits));
         loop {
             match timeout(LOOK_INTERVAL.min(self.wait_max), permit.as_mut()).await {
-                Ok(permit) => return permit.map(|permit| Share(Some(permit))).map_err(|_| Busy),
+                Ok(permit) => return permit.map_err(|_| Busy),
                 Err(_) if Instant::now() >= deadline => return Err(Busy),
-                Err(_) => self.peers.disconnect_slowest(self.wanted),
+                Err(_) => self.peers.disconnect_slowest(self.wanted, from),
             }
         }
     }
 
-    /// A request for more than the whole budget gets the whole budget, and so runs alone.
+    pub(crate) fn bytes_max(&self) -> usize {
+        self.bytes_max
+    }
+
+    pub(crate) fn bytes_used(&self) -> usize {
+        self.bytes_max - self.free.available_permits()
+    }
+
+    fn free_of<'a>(&self, address: &'a Address) -> &'a Arc<Semaphore> {
+        match self.wanted {
+            Wanted::AnswerMemory => &address.answers,
+            Wanted::BodyMemory | Wanted::Connection => &address.bodies,
+        }
+    }
+
+    /// A request for more than its address may have gets all of that, and so runs alone.
     fn permits(&self, bytes: usize) -> u32 {
-        if bytes <= UNCOUNTED_BYTES { 0 } else { bytes.min(self.bytes_max) as u32 }
+        if bytes <= UNCOUNTED_BYTES { 0 } else { bytes.min(self.address_bytes_max) as u32 }
     }
 }
 
@@ -74,19 +120,24 @@ impl Share {
     }
 
     /// Gives back what is not needed, or takes what is needed beyond, if it is free now.
-    pub(crate) fn resize(&mut self, bytes: usize, budget: &Budget) -> Result<(), Busy> {
+    pub(crate) fn resize(&mut self, bytes: usize, budget: &Budget, address: &Address) -> Result<(), Busy> {
         let wanted = budget.permits(bytes) as usize;
-        let held = self.0.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let held = self.0.as_ref().map_or(0, |permits| permits.of_all.num_permits());
         if wanted == 0 {
             self.0 = None;
-        } else if wanted < held {
-            drop(self.0.as_mut().and_then(|permit| permit.split(held - wanted)));
+        } else if let (Some(permits), true) = (&mut self.0, wanted < held) {
+            permits.of_all.split(held - wanted);
+            permits.of_address.split(held - wanted);
         } else if wanted > held {
             let more = (wanted - held) as u32;
-            let more = budget.free.clone().try_acquire_many_owned(more).map_err(|_| Busy)?;
+            let take = |free: &Arc<Semaphore>| free.clone().try_acquire_many_owned(more).map_err(|_| Busy);
+            let (of_address, of_all) = (take(budget.free_of(address))?, take(&budget.free)?);
             match &mut self.0 {
-                Some(permit) => permit.merge(more),
-                None => self.0 = Some(more),
+                Some(permits) => {
+                    permits.of_address.merge(of_address);
+                    permits.of_all.merge(of_all);
+                }
+                None => self.0 = Some(Permits { of_address, of_all }),
             }
         }
         Ok(())
@@ -97,39 +148,84 @@ impl Share {
 mod tests {
     use super::*;
 
-    fn budget(bytes_max: usize) -> Budget {
-        Budget::new(bytes_max, Duration::from_millis(1), Wanted::BodyMemory, Arc::new(Peers::new()))
+    struct Client {
+        budget: Budget,
+        address: Arc<Address>,
+    }
+
+    impl Client {
+        /// A client that may have so much, which is all there is or a part of it.
+        fn new(bytes_max: usize, address_share_percent: usize) -> Client {
+            let limits = Limits {
+                bodies_bytes_max: bytes_max,
+                address_share_percent,
+                share_timeout: Duration::from_millis(1),
+                ..Limits::default()
+            };
+            let peers = Arc::new(Peers::new(&limits));
+            let address = Arc::new(Address::new(&limits, peers.totals.clone()));
+            Client { budget: Budget::new(bytes_max, &limits, Wanted::BodyMemory, peers), address }
+        }
+
+        /// Another address at the same server.
+        fn other(&self) -> Arc<Address> {
+            let bodies_bytes_max = self.budget.bytes_max;
+            let percent = self.budget.address_bytes_max * 100 / bodies_bytes_max;
+            let limits = Limits { bodies_bytes_max, address_share_percent: percent, ..Limits::default() };
+            Arc::new(Address::new(&limits, self.address.totals.clone()))
+        }
+
+        async fn take(&self, bytes: usize) -> Result<Share, Busy> {
+            self.budget.take(bytes, &self.address).await
+        }
+
+        fn resize(&self, share: &mut Share, bytes: usize) -> Result<(), Busy> {
+            share.resize(bytes, &self.budget, &self.address)
+        }
     }
 
     #[tokio::test]
     async fn a_share_that_is_not_free_is_refused_until_it_is_given_back() {
-        let budget = budget(100_000);
-        let first = budget.take(60_000).await.unwrap();
-        assert!(budget.take(60_000).await.is_err());
+        let client = Client::new(100_000, 100);
+        let first = client.take(60_000).await.unwrap();
+        assert!(client.take(60_000).await.is_err());
+        assert_eq!(client.budget.bytes_used(), 60_000);
         drop(first);
-        assert!(budget.take(60_000).await.unwrap().is_counted());
+        assert!(client.take(60_000).await.unwrap().is_counted());
+        assert_eq!(client.budget.bytes_used(), 0);
     }
 
     #[tokio::test]
     async fn small_ones_do_not_count_and_the_largest_goes_alone() {
-        let budget = budget(100_000);
-        let _everything = budget.take(1_000_000).await.unwrap();
-        assert!(!budget.take(UNCOUNTED_BYTES).await.unwrap().is_counted());
-        assert!(budget.take(UNCOUNTED_BYTES + 1).await.is_err());
+        let client = Client::new(100_000, 100);
+        let _everything = client.take(1_000_000).await.unwrap();
+        assert!(!client.take(UNCOUNTED_BYTES).await.unwrap().is_counted());
+        assert!(client.take(UNCOUNTED_BYTES + 1).await.is_err());
     }
 
     #[tokio::test]
     async fn a_share_shrinks_and_grows_with_what_it_stands_for() {
-        let budget = budget(100_000);
-        let mut share = budget.take(80_000).await.unwrap();
-        share.resize(30_000, &budget).unwrap();
-        let other = budget.take(70_000).await.unwrap();
-        assert!(share.resize(30_001, &budget).is_err(), "nothing is left to grow into");
+        let client = Client::new(100_000, 100);
+        let mut share = client.take(80_000).await.unwrap();
+        client.resize(&mut share, 30_000).unwrap();
+        let other = client.take(70_000).await.unwrap();
+        assert!(client.resize(&mut share, 30_001).is_err(), "nothing is left to grow into");
         drop(other);
-        share.resize(100_000, &budget).unwrap();
-        assert!(budget.take(20_000).await.is_err());
-        share.resize(UNCOUNTED_BYTES, &budget).unwrap();
+        client.resize(&mut share, 100_000).unwrap();
+        assert!(client.take(20_000).await.is_err());
+        client.resize(&mut share, UNCOUNTED_BYTES).unwrap();
         assert!(!share.is_counted());
-        assert!(budget.take(100_000).await.is_ok());
+        assert!(client.take(100_000).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn one_address_leaves_room_for_another() {
+        let client = Client::new(100_000, 75);
+        let _share = client.take(1_000_000).await.unwrap();
+        assert_eq!(client.budget.bytes_used(), 75_000);
+        assert!(client.take(20_000).await.is_err());
+        assert!(client.budget.take(20_000, &client.other()).await.is_ok());
+        assert!(client.budget.take(30_000, &client.other()).await.is_err(), "all together have no more");
+        assert_eq!(client.budget.bytes_used(), 75_000, "what was taken in vain is given back");
     }
 }

@@ -5,21 +5,23 @@
 //! that has rested longest. Shutting down has two steps: first idle connections close and busy ones finish
 //! their request; after the timeout the rest is cut.
 //!
-//! A connection is any stream of bytes: TCP today, and TLS on it without a change here.
+//! A connection is any stream of bytes: TCP, or TLS on it. Over TLS the client chooses HTTP/1.1 or HTTP/2.
 
 use crate::dispatch::Backend;
 use crate::exchange::Exchange;
-use crate::limits::{Options, READ_BUFFER_BYTES};
-use crate::peer::{Entry, LOOK_INTERVAL, Wanted};
+use crate::limits::{HTTP2_STREAMS_MAX, HTTP2_WINDOW_BYTES, Options, READ_BUFFER_BYTES, UNCOUNTED_BYTES};
+use crate::peer::{Entry, InFlight, LOOK_INTERVAL, Peers, Wanted};
 use crate::stream::TimedStream;
-use hyper::server::conn::http1;
+use crate::tls::{self, Tls};
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
-use std::pin::pin;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
@@ -28,6 +30,9 @@ use tokio::time::timeout;
 
 /// How long to wait when the system has no socket to give: another connection must end first.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
+
+/// How often to look for answers over HTTP/2 that nobody reads. They may wait for minutes.
+const READERS_LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A server that listens and does not serve yet.
 #[derive(Debug)]
@@ -81,6 +86,7 @@ impl<B: Backend> Server<B> {
 
         tokio::select! {
             () = accept(&self.listener, &self.exchange, &slots, &phase) => {}
+            () = watch_readers(&self.exchange.peers, limits.body_timeout) => {}
             () = shutdown => {}
         }
         drop(self.listener);
@@ -96,6 +102,20 @@ impl<B: Backend> Server<B> {
     }
 }
 
+/// Serves one connection over any stream, as a server on loopback would: for tests that need no socket.
+pub async fn serve_stream<B: Backend>(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    backend: Arc<B>,
+    options: Options,
+) {
+    let exchange = Arc::new(Exchange::new(backend, options, SocketAddr::from((Ipv4Addr::LOCALHOST, 0))));
+    let (_serving, phase) = watch::channel(Phase::Serving);
+    let Ok(entry) = exchange.peers.enter(Ipv4Addr::LOCALHOST.into(), false) else { return };
+    let slots = Arc::new(Semaphore::new(1));
+    let Ok(slot) = slots.acquire_owned().await else { return };
+    Connection { exchange, entry, phase, _slot: slot }.http1(stream).await;
+}
+
 /// Never ends by itself: when no connection can be accepted now, one may be in a moment.
 async fn accept<B: Backend>(
     listener: &TcpListener,
@@ -107,7 +127,10 @@ async fn accept<B: Backend>(
         match listener.accept().await {
             Ok((stream, from)) => {
                 let slot = free_slot(exchange, slots).await;
-                start(stream, from, exchange, phase, slot);
+                // A connection too many of its address is closed here.
+                if let Ok(entry) = exchange.peers.enter(from.ip(), exchange.tls.is_some()) {
+                    start(stream, exchange, entry, phase, slot);
+                }
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -124,17 +147,25 @@ async fn free_slot<B: Backend>(exchange: &Exchange<B>, slots: &Arc<Semaphore>) -
         if let Ok(slot) = slots.clone().try_acquire_owned() {
             return slot;
         }
-        exchange.peers.disconnect_slowest(Wanted::Connection);
+        exchange.peers.disconnect_slowest(Wanted::Connection, None);
         if let Ok(Ok(slot)) = timeout(LOOK_INTERVAL, slots.clone().acquire_owned()).await {
             return slot;
         }
     }
 }
 
+/// Looks for answers that nobody reads. Never ends by itself.
+async fn watch_readers(peers: &Peers, timeout: Duration) {
+    loop {
+        tokio::time::sleep(READERS_LOOK_INTERVAL.min(timeout)).await;
+        peers.disconnect_unread(timeout);
+    }
+}
+
 fn start<B: Backend>(
     stream: TcpStream,
-    from: SocketAddr,
     exchange: &Arc<Exchange<B>>,
+    entry: Entry,
     phase: &watch::Sender<Phase>,
     slot: OwnedSemaphorePermit,
 ) {
@@ -142,32 +173,89 @@ fn start<B: Backend>(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection keeps its delay");
     }
-    let entry = exchange.peers.enter(from.ip());
     let peer = entry.peer.clone();
-    let task = tokio::spawn(serve(stream, exchange.clone(), entry, phase.subscribe(), slot));
+    let connection = Connection { exchange: exchange.clone(), entry, phase: phase.subscribe(), _slot: slot };
+    let task = match &exchange.tls {
+        None => tokio::spawn(connection.http1(stream)),
+        Some(tls) => tokio::spawn(connection.encrypted(stream, tls.clone())),
+    };
     peer.served_by(task.abort_handle());
 }
 
-/// Answers the requests of one connection until it ends.
-async fn serve<B: Backend>(
-    stream: impl AsyncRead + AsyncWrite + Unpin,
+/// One connection and its place among all.
+struct Connection<B> {
     exchange: Arc<Exchange<B>>,
     entry: Entry,
-    mut phase: watch::Receiver<Phase>,
+    phase: watch::Receiver<Phase>,
     _slot: OwnedSemaphorePermit,
-) {
-    let limits = &exchange.limits;
-    let stream = TimedStream::new(stream, entry.peer.clone(), limits);
-    let mut http = http1::Builder::new();
-    // Not `pipeline_flush`: it holds answers back while unread bytes wait, and so never sends the refusal
-    // of a head that can't be parsed. No SDK pipelines.
-    http.max_buf_size(READ_BUFFER_BYTES).max_headers(limits.head_fields_max);
+}
 
-    let service = service_fn(|request| {
-        let (exchange, peer) = (exchange.clone(), entry.peer.clone());
-        async move { Ok::<_, Infallible>(exchange.answer(&peer, request).await) }
-    });
-    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+impl<B: Backend> Connection<B> {
+    /// Agrees on TLS and a protocol, in the time that a request's head may take.
+    async fn encrypted(self, stream: TcpStream, tls: Arc<Tls>) {
+        let handshake = tls.acceptor().accept(stream);
+        let stream = match timeout(self.exchange.limits.head_timeout, handshake).await {
+            Ok(Ok(stream)) => stream,
+            failed => {
+                self.exchange.peers.totals.handshakes_failed.fetch_add(1, Relaxed);
+                let error = failed.map(|failed| failed.err().map(|error| error.to_string()));
+                return tracing::debug!(?error, "a TLS handshake failed");
+            }
+        };
+        // Boxed, so that the task of a connection is as large as its protocol needs, not as the largest one.
+        if tls::is_http2(stream.get_ref().1.alpn_protocol()) {
+            Box::pin(self.http2(stream)).await;
+        } else {
+            Box::pin(self.http1(stream)).await;
+        }
+    }
+
+    /// Answers requests, one after the other.
+    async fn http1(self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+        let Connection { exchange, entry, phase, .. } = &self;
+        let limits = &exchange.limits;
+        let stream = TimedStream::http1(stream, entry.peer.clone(), limits);
+        let mut http = http1::Builder::new();
+        // Not `pipeline_flush`: it holds answers back while unread bytes wait, and so never sends the refusal
+        // of a head that can't be parsed. No SDK pipelines.
+        http.max_buf_size(READ_BUFFER_BYTES).max_headers(limits.head_fields_max);
+        let service = service_fn(|request| {
+            let (exchange, in_flight) = (exchange.clone(), InFlight::alone(entry.peer.clone()));
+            async move { Ok::<_, Infallible>(exchange.answer(in_flight, request).await) }
+        });
+        let connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+        until_ended(connection, |connection| connection.graceful_shutdown(), phase.clone()).await;
+    }
+
+    /// Answers several requests at once.
+    async fn http2(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let Connection { exchange, entry, phase, .. } = &self;
+        let limits = &exchange.limits;
+        let stream = TimedStream::http2(stream, entry.peer.clone(), limits);
+        let mut http = http2::Builder::new(TokioExecutor::new());
+        http.timer(TokioTimer::new())
+            .max_concurrent_streams(HTTP2_STREAMS_MAX)
+            .initial_stream_window_size(HTTP2_WINDOW_BYTES)
+            .initial_connection_window_size(HTTP2_WINDOW_BYTES)
+            .max_header_list_size(limits.head_bytes_max as u32)
+            // What is made of an answer before the client takes it. The rest waits where it is counted.
+            .max_send_buf_size(UNCOUNTED_BYTES);
+        let service = service_fn(|request| {
+            let in_flight = InFlight::beside_others(&exchange.peers, &entry.peer);
+            let exchange = exchange.clone();
+            async move { Ok::<_, Infallible>(exchange.answer(in_flight, request).await) }
+        });
+        let connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+        until_ended(connection, |connection| connection.graceful_shutdown(), phase.clone()).await;
+    }
+}
+
+/// Runs a connection to its end, or to the server's.
+async fn until_ended<C: Future<Output = hyper::Result<()>>>(
+    mut connection: Pin<&mut C>,
+    finish: impl Fn(Pin<&mut C>),
+    mut phase: watch::Receiver<Phase>,
+) {
     loop {
         tokio::select! {
             ended = connection.as_mut() => {
@@ -180,7 +268,7 @@ async fn serve<B: Backend>(
                 // The server itself is gone.
                 _ if changed.is_err() => return,
                 Phase::Serving => {}
-                Phase::Finishing => connection.as_mut().graceful_shutdown(),
+                Phase::Finishing => finish(connection.as_mut()),
                 Phase::Cutting => return,
             },
         }

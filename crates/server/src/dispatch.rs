@@ -5,7 +5,7 @@
 
 use crate::answer_size::AnswerSize;
 use api::{Error, Request, Service, Target, streams};
-use engine::{Caller, ChangeLogSize, Engine, Health, IndexProgress};
+use engine::{Caller, ChangeLogSize, Engine, FaultStatus, Health, IndexProgress, MetricTotal};
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
 
@@ -38,6 +38,14 @@ impl Asked {
             Asked::Unknown => None,
             Asked::Unserved(service) => Some(service),
             Asked::For(target) => Some(target.service()),
+        }
+    }
+
+    /// The operation's name, as far as it is one.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Asked::Unknown | Asked::Unserved(_) => "unknown".to_owned(),
+            Asked::For(target) => target.name().to_owned(),
         }
     }
 
@@ -75,6 +83,16 @@ pub trait Backend: Send + Sync + 'static {
 
     /// How much room change records take, for the operator.
     fn change_log_sizes(&self) -> Vec<ChangeLogSize> {
+        Vec::new()
+    }
+
+    /// The faults that requests meet because somebody asked for it, for the operator.
+    fn injected_faults(&self) -> Vec<FaultStatus> {
+        Vec::new()
+    }
+
+    /// What was counted since the start, for the operator.
+    fn metric_totals(&self) -> Vec<MetricTotal> {
         Vec::new()
     }
 
@@ -124,6 +142,14 @@ impl Backend for Engine {
 
     fn change_log_sizes(&self) -> Vec<ChangeLogSize> {
         Engine::change_log_sizes(self)
+    }
+
+    fn injected_faults(&self) -> Vec<FaultStatus> {
+        Engine::injected_faults(self)
+    }
+
+    fn metric_totals(&self) -> Vec<MetricTotal> {
+        Engine::metric_totals(self)
     }
 
     async fn index_progress(&self) -> Result<Vec<IndexProgress>, String> {

@@ -9,27 +9,31 @@
 //! The decoder of step 5 parses the JSON anyway. So step 4 parses it only for requests that are about to
 //! be refused, to refuse them for the reason that comes first.
 
-use crate::access::Guard;
+use crate::access::{self, Guard};
 use crate::administration::{self, Administration};
 use crate::answer_size::AnswerSize;
+use crate::audit::{self, Audit, Record};
+use crate::auth::Verification;
 use crate::budget::{Budget, Busy, Share};
 use crate::dispatch::{Asked, Backend};
 use crate::health::Health;
 use crate::limits::{Limits, Options};
-use crate::pages::{Pages, RestService};
-use crate::peer::{Awaits, Peer, Peers, Wanted};
+use crate::pages::{NeighbourService, PageAnswer, Pages};
+use crate::peer::{Awaits, InFlight, Peer, Peers, Wanted};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{self, Format, Receiver, RequestBody};
 use crate::request_id::RequestIds;
 use crate::route::Handler;
-use crate::{auth, cors, metrics};
-use api::{Error, ErrorKind, Target, is_json};
+use crate::tls::Tls;
+use crate::{auth, cors, figures, metrics, request_id, sts};
+use api::{Error, ErrorKind, Service, Target, is_json};
 use bytes::Bytes;
 use engine::Caller;
 use hyper::body::Incoming;
-use hyper::header::{HeaderValue, ORIGIN};
+use hyper::header::ORIGIN;
 use hyper::http::request::Parts;
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response};
+use iam::SignatureError;
 use std::any::Any;
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -49,21 +53,24 @@ pub(crate) struct Exchange<B> {
     guard: Guard,
     health: Health,
     pub(crate) limits: Limits,
+    pub(crate) tls: Option<Arc<Tls>>,
     pub(crate) peers: Arc<Peers>,
     bodies: Budget,
     answers: Arc<Budget>,
     request_ids: RequestIds,
     pages: Option<Arc<dyn Pages>>,
-    rest_services: Vec<Arc<dyn RestService>>,
+    neighbours: Vec<Arc<dyn NeighbourService>>,
     administration: Option<Arc<dyn Administration>>,
+    audit: Option<Audit>,
+    verification: Option<Verification>,
 }
 
 impl<B: Backend> Exchange<B> {
     /// For a server that listens on this address.
     pub(crate) fn new(backend: Arc<B>, options: Options, address: SocketAddr) -> Exchange<B> {
         let limits = options.limits;
-        let peers = Arc::new(Peers::new());
-        let budget = |bytes_max, wanted| Budget::new(bytes_max, limits.share_timeout, wanted, peers.clone());
+        let peers = Arc::new(Peers::new(&limits));
+        let budget = |bytes_max, wanted| Budget::new(bytes_max, &limits, wanted, peers.clone());
         Exchange {
             backend,
             guard: Guard::new(&options.access, address),
@@ -72,25 +79,36 @@ impl<B: Backend> Exchange<B> {
             answers: Arc::new(budget(limits.answers_bytes_max, Wanted::AnswerMemory)),
             request_ids: RequestIds::new(options.request_id_seed),
             pages: options.pages,
-            rest_services: options.rest_services,
+            neighbours: options.neighbours,
             administration: options.administration,
+            tls: options.tls,
+            audit: options.audit,
+            verification: options.verification,
             peers,
             limits,
         }
     }
 
-    pub(crate) async fn answer(&self, peer: &Arc<Peer>, request: Request<Incoming>) -> Response<ReplyBody> {
-        peer.step();
-        peer.set_awaits(Awaits::Nothing);
+    pub(crate) async fn answer(
+        &self,
+        in_flight: InFlight,
+        request: Request<Incoming>,
+    ) -> Response<ReplyBody> {
+        let answering = Answering::begin(&in_flight);
+        let peer = &in_flight.peer;
         let request_id = self.request_ids.next();
-        let (head, body) = request.into_parts();
-        let reply = if request::head_bytes(&head) > self.limits.head_bytes_max {
+        let (mut head, body) = request.into_parts();
+        access::name_host(&mut head);
+        let reply = if in_flight.is_too_many() {
+            Reply::error(Format::DYNAMODB, &Error::service_unavailable()).closing()
+        } else if self.is_too_large(&head) {
             Reply::head_too_large()
         } else {
             match self.guard.check(&head) {
                 Err(refusal) => refusal.reply(),
                 Ok(admitted) => {
-                    let reply = match catch_panic(self.admitted(&head, body, peer)).await {
+                    let from = From { peer, request_id: &request_id };
+                    let reply = match catch_panic(self.admitted(&head, body, from)).await {
                         Ok(reply) => reply,
                         Err(panic) => panicked(&*panic, &request_id),
                     };
@@ -98,55 +116,113 @@ impl<B: Backend> Exchange<B> {
                 }
             }
         };
-        peer.await_from(Awaits::Request, Instant::now());
-        let response = reply.into_response(&request_id, peer);
-        peer.step();
-        response
+        answering.end();
+        reply.into_response(&request_id, in_flight)
     }
 
-    async fn admitted(&self, head: &Parts, body: Incoming, peer: &Peer) -> Reply {
+    fn is_too_large(&self, head: &Parts) -> bool {
+        head.headers.len() > self.limits.head_fields_max
+            || request::head_bytes(head) > self.limits.head_bytes_max
+    }
+
+    async fn admitted(&self, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
         if cors::is_preflight(&head.method, &head.headers) {
             return cors::preflight(&head.headers);
         }
         match Handler::of(&head.method, head.uri.path()) {
-            Some(Handler::JsonCall) => self.json_call(head, body, peer).await,
+            Some(Handler::JsonCall) => self.json_call(head, body, from).await,
             Some(Handler::Health) => match self.home(head) {
                 Some(home) => Reply::redirect(home),
                 None => self.health.answer(self.backend.health(), &head.headers),
             },
             Some(Handler::Metrics) => {
-                let logs = self.backend.change_log_sizes();
-                metrics::answer(self.backend.index_progress().await, logs, &self.answers)
+                let (logs, totals) = (self.backend.change_log_sizes(), self.backend.metric_totals());
+                let faults = self.backend.injected_faults();
+                let bounds = figures::text(
+                    &self.peers,
+                    &self.limits,
+                    &self.bodies,
+                    &self.answers,
+                    self.audit.as_ref(),
+                );
+                let indexes = self.backend.index_progress().await;
+                metrics::answer(indexes, logs, faults, totals, bounds, &self.answers, from.peer)
             }
-            Some(Handler::Checkpoint) => self.checkpoint(head, body, peer).await,
-            None => self.elsewhere(head, body, peer).await,
+            Some(Handler::Checkpoint) => {
+                self.administer("Checkpoint", head, body, from, |administration, body| {
+                    administration.checkpoint(body)
+                })
+                .await
+            }
+            Some(Handler::Capacity) => {
+                self.administer("Capacity", head, body, from, |administration, body| {
+                    administration.capacity(body)
+                })
+                .await
+            }
+            Some(Handler::Faults) => {
+                self.administer("Faults", head, body, from, |administration, body| {
+                    administration.faults(body)
+                })
+                .await
+            }
+            Some(Handler::Heat) => {
+                self.administer("Heat", head, body, from, |administration, body| administration.heat(body))
+                    .await
+            }
+            None => self.elsewhere(head, body, from).await,
         }
     }
 
     /// Answers a path that no route has.
-    async fn elsewhere(&self, head: &Parts, body: Incoming, peer: &Peer) -> Reply {
-        let path = head.uri.path();
-        if let Some(service) = self.rest_services.iter().find(|service| service.owns(path)) {
-            return self.rest_call(&**service, head, body, peer).await;
+    async fn elsewhere(&self, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
+        if let Some(service) = self.neighbour(head) {
+            return self.neighbour_call(service, head, body, from).await;
         }
-        match self.pages.as_ref().filter(|pages| pages.owns(path)) {
-            Some(pages) => self.page(&**pages, head, body, peer).await,
+        match self.pages.as_ref().filter(|pages| pages.owns(head.uri.path())) {
+            Some(pages) => self.page(&**pages, head, body, from).await,
             None => Reply::not_found(),
         }
     }
 
-    async fn rest_call(&self, service: &dyn RestService, head: &Parts, body: Incoming, peer: &Peer) -> Reply {
-        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer };
+    /// The service beside DynamoDB that a request is for.
+    fn neighbour(&self, head: &Parts) -> Option<&dyn NeighbourService> {
+        self.neighbours.iter().find(|service| service.owns(head)).map(|service| &**service)
+    }
+
+    async fn neighbour_call(
+        &self,
+        service: &dyn NeighbourService,
+        head: &Parts,
+        body: Incoming,
+        from: From<'_>,
+    ) -> Reply {
+        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
         let body = match receiver.receive(&head.headers, body).await {
             Ok(body) => body,
             Err(refusal) => return refusal.reply(Format::DYNAMODB),
         };
-        let response = match auth::caller(head, service.service()) {
-            Ok(caller) => service.answer(caller, Request::from_parts(head.clone(), body.bytes.clone())).await,
-            Err(error) => rest_error(&error),
+        let asked =
+            || (audit::service_name(Some(service.service())), format!("{} {}", head.method, head.uri.path()));
+        let mut record = match self.record(from, asked, &body.bytes) {
+            Ok(record) => record,
+            Err(error) => return Reply::error(Format::DYNAMODB, &error),
+        };
+        let caller = self.caller(head, service.service().signing_name(), &body, from.peer);
+        let response = match caller.map_err(auth::json_error) {
+            Ok(caller) => {
+                record.iter_mut().for_each(|record| record.note_caller(&caller));
+                service.answer(caller, Request::from_parts(head.clone(), body.bytes.clone())).await
+            }
+            Err(error) => service.refuse(head, &error),
         };
         drop(body);
-        Reply::page(response).compressed(&head.headers).await.counted(Format::DYNAMODB, &self.answers)
+        end_by_status(record, &response);
+        Reply::page(response).compressed(&head.headers).await.counted(
+            Format::DYNAMODB,
+            &self.answers,
+            from.peer,
+        )
     }
 
     /// Where a browser goes when a person opens the server's bare address. Programs don't ask for documents.
@@ -156,50 +232,155 @@ impl<B: Backend> Exchange<B> {
     }
 
     /// The bounds of bodies and answers hold for pages too; checks and headers are their own.
-    async fn page(&self, pages: &dyn Pages, head: &Parts, body: Incoming, peer: &Peer) -> Reply {
-        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer };
+    async fn page(&self, pages: &dyn Pages, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
+        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
         let body = match receiver.receive(&head.headers, body).await {
             Ok(body) => body,
             Err(refusal) => return refusal.reply(Format::DYNAMODB),
         };
+        // Files of the pages are nobody's data.
+        let is_call = head.method == Method::POST;
+        let asked = || ("studio", format!("{} {}", head.method, head.uri.path()));
+        let record = match if is_call { self.record(from, asked, &body.bytes) } else { Ok(None) } {
+            Ok(record) => record,
+            Err(error) => return Reply::error(Format::DYNAMODB, &error),
+        };
         let response = pages.answer(Request::from_parts(head.clone(), body.bytes.clone())).await;
         drop(body);
-        Reply::page(response).compressed(&head.headers).await.counted(Format::DYNAMODB, &self.answers)
+        end_by_status(record, &response);
+        Reply::page(response).compressed(&head.headers).await.counted(
+            Format::DYNAMODB,
+            &self.answers,
+            from.peer,
+        )
     }
 
-    async fn checkpoint(&self, head: &Parts, body: Incoming, peer: &Peer) -> Reply {
+    async fn administer(
+        &self,
+        name: &str,
+        head: &Parts,
+        body: Incoming,
+        from: From<'_>,
+        answer: impl for<'a> FnOnce(&'a dyn Administration, Bytes) -> PageAnswer<'a>,
+    ) -> Reply {
         let Some(administration) = &self.administration else { return Reply::not_found() };
-        if !peer.is_local || head.headers.contains_key(ORIGIN) {
+        if !from.peer.is_local() || head.headers.contains_key(ORIGIN) {
             return administration::refusal();
         }
-        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer };
-        match receiver.receive(&head.headers, body).await {
-            Ok(body) => Reply::page(administration.checkpoint(body.bytes.clone()).await),
-            Err(refusal) => refusal.reply(Format::DYNAMODB),
+        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
+        let body = match receiver.receive(&head.headers, body).await {
+            Ok(body) => body,
+            Err(refusal) => return refusal.reply(Format::DYNAMODB),
+        };
+        match self.record(from, || ("lodestone", name.to_owned()), &body.bytes) {
+            Ok(record) => {
+                let response = answer(&**administration, body.bytes.clone()).await;
+                end_by_status(record, &response);
+                Reply::page(response)
+            }
+            Err(error) => Reply::error(Format::DYNAMODB, &error),
         }
     }
 
-    async fn json_call(&self, head: &Parts, body: Incoming, peer: &Peer) -> Reply {
+    /// Answers a request whose body is a form.
+    async fn form_call(&self, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
+        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
+        let body = match receiver.receive(&head.headers, body).await {
+            Ok(body) => body,
+            Err(refusal) => return refusal.reply(Format::DYNAMODB),
+        };
+        if !sts::is_get_caller_identity(&body.bytes) {
+            return Reply::not_found();
+        }
+        let request_id = self.request_ids.next();
+        Reply::page(match self.caller(head, sts::SIGNING_NAME, &body, from.peer) {
+            Ok(caller) => sts::answer(&caller, &request_id),
+            Err(error) => sts::error(&error, &request_id),
+        })
+    }
+
+    /// Who sends a request.
+    fn caller(
+        &self,
+        head: &Parts,
+        service: &str,
+        body: &RequestBody,
+        peer: &Peer,
+    ) -> Result<Caller, SignatureError> {
+        auth::caller(self.verification.as_ref(), head, service, &body.received, peer)
+    }
+
+    async fn json_call(&self, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
         let asked = Asked::of(&head.headers);
+        // Most requests are DynamoDB's, and need not be looked at twice.
+        if !matches!(asked, Asked::For(_))
+            && let Some(service) = self.neighbour(head)
+        {
+            return self.neighbour_call(service, head, body, from).await;
+        }
+        if sts::is_form(&head.headers) {
+            return self.form_call(head, body, from).await;
+        }
         let Some(format) = Format::of(&head.headers, asked.service()) else {
             return Reply::not_found();
         };
-        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer };
+        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
         let outcome = match receiver.receive(&head.headers, body).await {
-            Ok(body) => self.run(head, asked, body).await,
+            Ok(body) => self.recorded(head, asked, body, from).await,
             Err(refusal) => return refusal.reply(format),
         };
         let reply = match outcome {
             Ok((answer, share)) => Reply::success(format, answer, share),
             Err(error) => Reply::error(format, &self.health.explain(error, &*self.backend)),
         };
-        reply.compressed(&head.headers).await.counted(format, &self.answers)
+        reply.compressed(&head.headers).await.counted(format, &self.answers, from.peer)
+    }
+
+    /// Has the audit log record the request, if there is one.
+    async fn recorded(
+        &self,
+        head: &Parts,
+        asked: Asked,
+        body: RequestBody,
+        from: From<'_>,
+    ) -> Result<(Vec<u8>, Share), Error> {
+        let mut record =
+            self.record(from, || (audit::service_name(asked.service()), asked.name()), &body.bytes)?;
+        let outcome = self.run(head, asked, body, from.peer, record.as_mut()).await;
+        if let Some(record) = record {
+            record.end(outcome.as_ref().map_or_else(|error| error.kind.name(), |_| "ok"));
+        }
+        outcome
+    }
+
+    /// Begins a record, if there is an audit log: of a service and an operation.
+    fn record(
+        &self,
+        from: From<'_>,
+        asked: impl FnOnce() -> (&'static str, String),
+        body: &Bytes,
+    ) -> Result<Option<Record>, Error> {
+        let Some(audit) = &self.audit else { return Ok(None) };
+        let (service, operation) = asked();
+        audit.begin(from.peer, from.request_id, service, operation, body).map(Some)
     }
 
     /// Takes the body, so that its memory is free again before the answer is sent.
-    async fn run(&self, head: &Parts, asked: Asked, body: RequestBody) -> Result<(Vec<u8>, Share), Error> {
-        match authenticated(head, asked) {
-            Ok((caller, target)) => self.call(&caller, target, &body.bytes).await,
+    async fn run(
+        &self,
+        head: &Parts,
+        asked: Asked,
+        body: RequestBody,
+        peer: &Peer,
+        record: Option<&mut Record>,
+    ) -> Result<(Vec<u8>, Share), Error> {
+        match self.authenticated(head, asked, &body, peer) {
+            Ok((caller, target)) => {
+                if let Some(record) = record {
+                    record.note_caller(&caller);
+                }
+                self.call(&caller, target, &body.bytes, peer).await
+            }
             // An empty body passes: that it is missing is found later than that one is broken.
             Err(_) if !body.bytes.is_empty() && !is_json(&body.bytes) => {
                 Err(Error::new(ErrorKind::Serialization, ""))
@@ -208,20 +389,43 @@ impl<B: Backend> Exchange<B> {
         }
     }
 
+    fn authenticated(
+        &self,
+        head: &Parts,
+        asked: Asked,
+        body: &RequestBody,
+        peer: &Peer,
+    ) -> Result<(Caller, Target), Error> {
+        let target = asked.target()?;
+        let service = target.service();
+        let caller = self.caller(head, service.signing_name(), body, peer).map_err(auth::json_error)?;
+        // DynamoDB's own operations are about tables and items, which the engine knows.
+        if !matches!(service, Service::DynamoDb | Service::DynamoDbStreams) {
+            caller.authorize(&format!("{}:{}", service.action_prefix(), target.name()), "*")?;
+        }
+        Ok((caller, target))
+    }
+
     /// Runs an operation when there is memory for its answer.
-    async fn call(&self, caller: &Caller, target: Target, body: &[u8]) -> Result<(Vec<u8>, Share), Error> {
+    async fn call(
+        &self,
+        caller: &Caller,
+        target: Target,
+        body: &[u8],
+        peer: &Peer,
+    ) -> Result<(Vec<u8>, Share), Error> {
         let request = self.backend.decode(target, body)?;
         let size = self.backend.answer_size(&request);
-        let mut share = self.answers.take(size.reserved_bytes()).await.map_err(busy)?;
-        let answer_bytes = match self.run_with(&mut share, caller, request).await? {
+        let mut share = self.answers.take(size.reserved_bytes(), &peer.address).await.map_err(busy)?;
+        let answer_bytes = match self.run_with(&mut share, caller, request, peer).await? {
             Ok(answer) => return Ok((answer, share)),
             Err(answer_bytes) if size == AnswerSize::SeldomLarge => answer_bytes,
             Err(_) => return Err(busy(Busy)),
         };
         // Nothing but the size is kept of an answer that found no room.
-        share = self.answers.take(answer_bytes).await.map_err(busy)?;
+        share = self.answers.take(answer_bytes, &peer.address).await.map_err(busy)?;
         let request = self.backend.decode(target, body)?;
-        let answer = self.run_with(&mut share, caller, request).await?;
+        let answer = self.run_with(&mut share, caller, request, peer).await?;
         answer.map(|answer| (answer, share)).map_err(|_| busy(Busy))
     }
 
@@ -231,37 +435,65 @@ impl<B: Backend> Exchange<B> {
         share: &mut Share,
         caller: &Caller,
         request: B::Request,
+        peer: &Peer,
     ) -> Result<Result<Vec<u8>, usize>, Error> {
         let mut answer = Vec::with_capacity(ANSWER_BYTES_EXPECTED);
         self.backend.run(caller, request, &mut answer).await?;
-        Ok(match share.resize(answer.capacity(), &self.answers) {
+        Ok(match share.resize(answer.capacity(), &self.answers, &peer.address) {
             Ok(()) => Ok(answer),
             Err(Busy) => Err(answer.capacity()),
         })
     }
 }
 
-/// An error as services with REST and JSON write it.
-fn rest_error(error: &Error) -> Response<Bytes> {
-    let mut body = Vec::new();
-    error.write_json(api::Service::Lambda, &mut body);
-    let mut response = Response::new(Bytes::from(body));
-    *response.status_mut() = hyper::StatusCode::FORBIDDEN;
-    let headers = response.headers_mut();
-    headers.insert("content-type", HeaderValue::from_static("application/json"));
-    headers.insert("x-amzn-errortype", HeaderValue::from_static(error.kind.name()));
-    response
+/// Where a request comes from, and what it is called.
+#[derive(Clone, Copy)]
+struct From<'a> {
+    peer: &'a Peer,
+    request_id: &'a [u8; request_id::LENGTH],
+}
+
+/// Ends the record of what a page or a service with paths answered.
+fn end_by_status(record: Option<Record>, response: &Response<Bytes>) {
+    if let Some(record) = record {
+        let status = response.status();
+        record.end(if status.is_client_error() || status.is_server_error() { status.as_str() } else { "ok" });
+    }
+}
+
+/// A request that is being answered, as its client's timers see it.
+struct Answering<'a> {
+    peer: &'a Peer,
+    is_done: bool,
+}
+
+impl Answering<'_> {
+    fn begin(in_flight: &InFlight) -> Answering<'_> {
+        let peer = &in_flight.peer;
+        peer.step();
+        peer.set_awaits(Awaits::Nothing);
+        Answering { peer, is_done: false }
+    }
+
+    fn end(mut self) {
+        self.peer.await_from(Awaits::Request, Instant::now());
+        self.peer.step();
+        self.is_done = true;
+    }
+}
+
+impl Drop for Answering<'_> {
+    /// The client may take a request back (HTTP/2), or its connection may end.
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.peer.cancelled();
+        }
+    }
 }
 
 /// All memory for answers is in use: the client is asked to try again.
 fn busy(_: Busy) -> Error {
     Error::service_unavailable()
-}
-
-fn authenticated(head: &Parts, asked: Asked) -> Result<(Caller, Target), Error> {
-    let target = asked.target()?;
-    let caller = auth::caller(head, target.service())?;
-    Ok((caller, target))
 }
 
 /// Runs to the end, or to a panic: a bug that one request meets must not end its connection.

@@ -4,7 +4,8 @@
 //! hyper does. A proxy in front that does not would see other headers than we do, which is how requests
 //! are smuggled. So the bytes are looked at before hyper gets them, and the first bare line feed becomes a
 //! NUL, which no head may hold. The head then ends at once ([`Framing::end_of_refused`]), so that hyper
-//! parses it, answers 400 and closes the connection.
+//! parses it, answers 400 and closes the connection. In the line before a chunk it stays: there hyper refuses it,
+//! and passes over a NUL.
 //!
 //! To know which bytes are lines and which are bodies, this follows the framing as hyper does:
 //! `Content-Length`, chunks and trailers. A body costs nothing, a head one `memchr` a line.
@@ -27,6 +28,8 @@ enum Part {
     Trailers,
     /// Nothing more of what the client sends matters.
     Refused,
+    /// hyper got the end of what was refused. For it, the client is gone.
+    Ended,
 }
 
 /// How the head at hand delimits its body.
@@ -66,7 +69,7 @@ impl Framing {
     pub(crate) fn check(&mut self, mut bytes: &mut [u8]) {
         while !bytes.is_empty() {
             let used = match self.part {
-                Part::Refused => return,
+                Part::Refused | Part::Ended => return,
                 Part::Body(left) => self.skip(bytes.len(), left, Part::Body, Part::Head),
                 Part::Chunk(left) => self.skip(bytes.len(), left, Part::Chunk, Part::ChunkSize),
                 Part::Head | Part::ChunkSize | Part::Trailers => self.check_line(bytes),
@@ -75,9 +78,17 @@ impl Framing {
         }
     }
 
-    /// What hyper is to read instead of what the client sends from now on, if a line was refused.
-    pub(crate) fn end_of_refused(&self) -> Option<&'static [u8]> {
-        (self.part == Part::Refused).then_some(b"\r\n\r\n")
+    /// What hyper is to read instead of what the client sends from now on, if a line was refused: the end of the head,
+    /// and then nothing.
+    pub(crate) fn end_of_refused(&mut self) -> Option<&'static [u8]> {
+        match self.part {
+            Part::Refused => {
+                self.part = Part::Ended;
+                Some(b"\r\n\r\n")
+            }
+            Part::Ended => Some(b""),
+            _ => None,
+        }
     }
 
     /// Steps over bytes that are not lines.
@@ -94,8 +105,12 @@ impl Framing {
             return bytes.len();
         };
         let before = if end > 0 { bytes[end - 1] } else { self.last_byte };
-        if before != b'\r' || !self.take_line(&bytes[..end]) {
-            bytes[end] = 0;
+        let is_bare = before != b'\r';
+        if is_bare || !self.take_line(&bytes[..end]) {
+            let is_refused_by_hyper = is_bare && self.part == Part::ChunkSize;
+            if !is_refused_by_hyper {
+                bytes[end] = 0;
+            }
             self.part = Part::Refused;
         }
         self.line_length = 0;
@@ -153,7 +168,9 @@ impl Framing {
                 }
                 true
             }
-            Part::Body(_) | Part::Chunk(_) | Part::Refused => unreachable!("these have no lines"),
+            Part::Body(_) | Part::Chunk(_) | Part::Refused | Part::Ended => {
+                unreachable!("these have no lines")
+            }
         }
     }
 
@@ -256,6 +273,17 @@ mod tests {
         check(&format!("{post}{GET}"), None);
         check(&format!("{post}GET /\n"), Some(post.len() + 5));
         check("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nx: y\n\r\n", Some(54));
+    }
+
+    #[test]
+    fn a_bare_line_feed_before_a_chunk_is_left_for_hyper_and_ends_the_request() {
+        let mut bytes =
+            b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;x=y\n1\r\n}\r\n0\r\n\r\n".to_vec();
+        let (sent, mut framing) = (bytes.clone(), Framing::new());
+        framing.check(&mut bytes);
+        assert_eq!(bytes, sent);
+        let ends = [(); 3].map(|()| framing.end_of_refused());
+        assert_eq!(ends, [Some(&b"\r\n\r\n"[..]), Some(b""), Some(b"")], "it ends once");
     }
 
     #[test]

@@ -4,24 +4,28 @@
 //!
 //! ```text
 //! connection   accepts, bounds and ends connections; hyper parses heads
+//!   tls          the certificate, if connections are encrypted; HTTP/1.1 or HTTP/2
 //!   stream       times the client, and checks line ends before hyper does (framing)
 //! exchange     the one place that decides: which checks, in which order, which answer
 //!   access       Host and Origin: is the request for us, and from a page of ours
-//!   route        method and path -> handler; other paths -> pages, and services with paths
+//!   route        method and path -> handler; other paths -> pages, and services beside DynamoDB
 //!   request      content type; the body, bounded and decompressed
 //!   dispatch     X-Amz-Target -> service and operation
-//!   auth         signature -> account and Region
+//!   auth         signature -> caller, whose policies the engine asks
 //!   dispatch     the backend decodes, runs and prints the operation
+//!   audit        a line for the audit log, if there is one
 //!   reply        status, body, compression, checksum, headers
 //! ```
 //!
 //! What always holds: every request gets an answer or its connection is closed; nothing that a client
-//! sends ends the process or grows memory past [`Limits`]; a client that is slow loses its place only when
-//! another waits for it (`peer`, `budget`).
+//! sends ends the process or grows memory past [`Limits`]; one address leaves room for others (`address`); a
+//! client that is slow loses its place only when another waits for it (`peer`, `budget`).
 
 mod access;
+mod address;
 mod administration;
 mod answer_size;
+mod audit;
 mod auth;
 mod budget;
 mod compression;
@@ -29,6 +33,7 @@ mod connection;
 mod cors;
 mod dispatch;
 mod exchange;
+mod figures;
 mod framing;
 mod health;
 mod limits;
@@ -40,11 +45,16 @@ mod request;
 mod request_id;
 mod route;
 mod stream;
+mod sts;
+mod tls;
 
 pub use access::Access;
 pub use administration::Administration;
 pub use answer_size::AnswerSize;
-pub use connection::{Ended, Server};
+pub use audit::{Audit, AuditFile, AuditLog};
+pub use auth::Verification;
+pub use connection::{Ended, Server, serve_stream};
 pub use dispatch::{Backend, ServiceRequest};
 pub use limits::{Limits, Options};
-pub use pages::{PageAnswer, Pages, RestService};
+pub use pages::{NeighbourService, PageAnswer, Pages};
+pub use tls::{Tls, TlsError};

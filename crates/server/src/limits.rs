@@ -3,28 +3,42 @@
 //! The bytes of requests and answers that slow or many clients can keep here are about
 //!
 //! ```text
-//! connections_max × (READ_BUFFER + 2 × UNCOUNTED)  +  bodies_bytes_max  +  answers_bytes_max
-//!            4096 × (     32 KiB + 2 ×    16 KiB)  +           256 MiB  +            256 MiB   =  768 MiB
+//! connections_max × CONNECTION  +  requests_max × 2 × UNCOUNTED  +  bodies_bytes_max  +  answers_bytes_max
+//!            4096 ×     64 KiB  +          4096 × 2 ×    16 KiB  +           256 MiB  +            256 MiB
+//!                                                                                          =  896 MiB
 //! ```
 //!
-//! where the first term is the read buffer, one small body and one small answer of every connection: hyper
-//! starts on a connection's next request only when the answer before it is written. The second is all
-//! larger bodies together; each takes its whole share at once and holds it until its request is answered.
-//! The third is all larger answers together, and what the engine holds while it makes them: a request that
-//! may have a large answer takes the largest share that it can need before it is run, and gives back what
-//! it did not need (`answer_size.rs`).
+//! The first term is what a connection buffers before a request is looked at: up to 32 KiB over HTTP/1.1, and over
+//! HTTP/2 the 64 KiB of its window. The second is one small body and one small answer of every request in flight;
+//! a request counts until its answer is written. The third is all larger bodies together; each takes its whole
+//! share at once and holds it until its request is answered. The fourth is all larger answers together, and what
+//! the engine holds while it makes them: a request that may have a large answer takes the largest share that it
+//! can need before it is run, and gives back what it did not need (`answer_size.rs`). TLS adds its own buffers,
+//! up to 128 KiB for a connection whose client sends or reads slowly.
+//!
+//! One address gets `address_share_percent` of each term (`address.rs`).
 //!
 //! Not in the sum: the items of single-item requests while these run, and the slack of a chunked body's
 //! growing buffer, at most its length again.
 
 use crate::access::Access;
 use crate::administration::Administration;
-use crate::pages::{Pages, RestService};
+use crate::audit::Audit;
+use crate::auth::Verification;
+use crate::pages::{NeighbourService, Pages};
+use crate::tls::Tls;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// What one connection reads ahead at most: a request head, or a piece of a body.
 pub(crate) const READ_BUFFER_BYTES: usize = 32 * 1024;
+
+/// What a client may send ahead over HTTP/2, on all streams of a connection together: what every connection starts
+/// with, and the least there can be.
+pub(crate) const HTTP2_WINDOW_BYTES: u32 = 65_535;
+
+/// Requests at once over one HTTP/2 connection. Node and browsers open about as many.
+pub(crate) const HTTP2_STREAMS_MAX: u32 = 100;
 
 /// Bodies and answers up to this size belong to their connection; larger ones take a share of
 /// [`Limits::bodies_bytes_max`] or [`Limits::answers_bytes_max`]. Most requests stay below it and never
@@ -36,6 +50,10 @@ pub(crate) const UNCOUNTED_BYTES: usize = 16 * 1024;
 pub struct Limits {
     /// Connections served at once. When all are taken, a new one replaces the one that has rested longest.
     pub connections_max: usize,
+    /// Requests in flight, each until its answer is sent. Further ones are asked to try again (503).
+    pub requests_max: usize,
+    /// How much of every bound the clients of one address may take together.
+    pub address_share_percent: usize,
     /// Request line and header fields together. DynamoDB refuses more than 16 KiB with a 400.
     pub head_bytes_max: usize,
     /// Header fields in one request. SDKs send about ten.
@@ -67,6 +85,8 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             connections_max: 4096,
+            requests_max: 4096,
+            address_share_percent: 75,
             head_bytes_max: 16 * 1024,
             head_fields_max: 100,
             body_bytes_max: api::limits::BODY_BYTES_MAX,
@@ -83,17 +103,30 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// How much of a bound one address may take.
+    pub(crate) fn of_one_address(&self, bound: usize) -> usize {
+        (bound.saturating_mul(self.address_share_percent.min(100)) / 100).max(1)
+    }
+}
+
 /// How a server is set up.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub limits: Limits,
     pub access: Access,
+    /// Encrypts all connections; without it, none.
+    pub tls: Option<Arc<Tls>>,
+    /// Records requests; without it, none.
+    pub audit: Option<Audit>,
     /// Where request ids start. They need to differ, not to be secret; give another number to each run.
     pub request_id_seed: u64,
     /// What answers paths that are not the API's.
     pub pages: Option<Arc<dyn Pages>>,
     /// Services that name their operations by method and path.
-    pub rest_services: Vec<Arc<dyn RestService>>,
+    pub neighbours: Vec<Arc<dyn NeighbourService>>,
     /// What answers the operator.
     pub administration: Option<Arc<dyn Administration>>,
+    /// What verifies signatures. Without it, anyone may do anything.
+    pub verification: Option<Verification>,
 }

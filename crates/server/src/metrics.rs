@@ -1,8 +1,9 @@
 //! `GET /metrics`: figures for the operator, in Prometheus' text format.
 
 use crate::budget::{Budget, Busy};
+use crate::peer::Peer;
 use crate::reply::{ChunkSender, Reply};
-use engine::{ChangeLogSize, IndexProgress};
+use engine::{ChangeLogSize, FaultStatus, IndexProgress, MetricTotal, Namespace, Unit};
 use hyper::StatusCode;
 use hyper::header::HeaderValue;
 use std::sync::Arc;
@@ -10,15 +11,22 @@ use std::sync::Arc;
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 const INDEX_PROGRESS: &str = "lodestone_online_index_percentage_progress";
 const CHANGE_LOG_BYTES: &str = "lodestone_change_log_bytes";
+const FAULTS_MET: &str = "lodestone_injected_faults_met_total";
 
 /// Figures that can't be read are an error: an empty list would say that all is well.
 pub(crate) fn answer(
     indexes: Result<Vec<IndexProgress>, String>,
     logs: Vec<ChangeLogSize>,
+    faults: Vec<FaultStatus>,
+    totals: Vec<MetricTotal>,
+    bounds: String,
     budget: &Arc<Budget>,
+    peer: &Peer,
 ) -> Reply {
     match indexes {
-        Ok(indexes) => Reply::streamed(CONTENT_TYPE, budget, |chunks| send(indexes, logs, chunks)),
+        Ok(indexes) => Reply::streamed(CONTENT_TYPE, budget, peer, |chunks| {
+            send(indexes, logs, faults, totals, bounds, chunks)
+        }),
         Err(reason) => Reply::text(
             StatusCode::INTERNAL_SERVER_ERROR,
             format!("the progress of indexes can't be read: {reason}\n"),
@@ -29,8 +37,12 @@ pub(crate) fn answer(
 async fn send(
     indexes: Vec<IndexProgress>,
     logs: Vec<ChangeLogSize>,
+    faults: Vec<FaultStatus>,
+    totals: Vec<MetricTotal>,
+    bounds: String,
     chunks: ChunkSender,
 ) -> Result<(), Busy> {
+    chunks.send(bounds).await?;
     chunks.send(heading(INDEX_PROGRESS, "How far the making of a global secondary index has come.")).await?;
     for index in &indexes {
         chunks.send(line(index)).await?;
@@ -39,11 +51,44 @@ async fn send(
     for log in &logs {
         chunks.send(log_line(log)).await?;
     }
+    if !faults.is_empty() {
+        chunks.send(faults_heading()).await?;
+    }
+    for fault in &faults {
+        chunks.send(fault_line(fault)).await?;
+    }
+    for totals in totals.chunk_by(|one, other| one.id.metric == other.id.metric) {
+        chunks.send(totals_heading(&totals[0])).await?;
+        for total in totals {
+            chunks.send(total_lines(total)).await?;
+        }
+    }
     Ok(())
 }
 
 fn heading(name: &str, help: &str) -> String {
     format!("# HELP {name} {help}\n# TYPE {name} gauge\n")
+}
+
+fn faults_heading() -> String {
+    format!("# HELP {FAULTS_MET} Requests that met a fault that is on.\n# TYPE {FAULTS_MET} counter\n")
+}
+
+fn fault_line(fault: &FaultStatus) -> String {
+    let rule = &fault.rule;
+    let Namespace { account, region } = &rule.namespace;
+    let table = label(rule.table.as_deref().unwrap_or("*"));
+    let operation = rule.operation.map_or("*", |operation| operation.name());
+    format!(
+        "{FAULTS_MET}{{fault=\"{}\",account=\"{}\",region=\"{}\",table=\"{table}\",operation=\"{operation}\",\
+         error=\"{}\",share=\"{}\"}} {}\n",
+        fault.id,
+        label(account),
+        label(region),
+        rule.kind.name(),
+        rule.share,
+        fault.met
+    )
 }
 
 fn log_line(log: &ChangeLogSize) -> String {
@@ -61,6 +106,58 @@ fn line(index: &IndexProgress) -> String {
     )
 }
 
+/// `ConsumedReadCapacityUnits` is a counter, `lodestone_consumed_read_capacity_units_total`. A metric that is no
+/// number of things, such as `SuccessfulRequestLatency`, is a summary.
+fn totals_heading(total: &MetricTotal) -> String {
+    let (metric, name) = (total.id.metric.name(), total_name(total));
+    let kind = if is_counter(total) { "counter" } else { "summary" };
+    format!("# HELP {name} {metric} since the start, as CloudWatch names it.\n# TYPE {name} {kind}\n")
+}
+
+fn total_lines(total: &MetricTotal) -> String {
+    let (name, labels) = (total_name(total), labels(total));
+    match is_counter(total) {
+        true => format!("{name}{{{labels}}} {}\n", total.sum),
+        false => {
+            format!("{name}_sum{{{labels}}} {}\n{name}_count{{{labels}}} {}\n", total.sum, total.count)
+        }
+    }
+}
+
+fn is_counter(total: &MetricTotal) -> bool {
+    total.id.metric.unit() == Unit::Count
+}
+
+fn total_name(total: &MetricTotal) -> String {
+    let metric = total.id.metric;
+    let mut name = "lodestone".to_owned();
+    for letter in metric.name().chars() {
+        if letter.is_uppercase() {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    match metric.unit() {
+        Unit::Count => name + "_total",
+        unit => format!("{name}_{}", unit.as_str().to_ascii_lowercase()),
+    }
+}
+
+fn labels(total: &MetricTotal) -> String {
+    let Namespace { account, region } = &total.namespace;
+    let mut labels = format!("account=\"{}\",region=\"{}\"", label(account), label(region));
+    for (name, value) in total.id.dimensions.pairs() {
+        let name = match name {
+            "TableName" => "table",
+            "GlobalSecondaryIndexName" => "index",
+            "StreamLabel" => "stream",
+            _ => "operation",
+        };
+        labels.push_str(&format!(",{name}=\"{}\"", label(value)));
+    }
+    labels
+}
+
 /// A label's value; accounts and Regions come from signatures and may hold anything.
 fn label(value: &str) -> String {
     value.escape_default().to_string()
@@ -69,7 +166,33 @@ fn label(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::Namespace;
+    use engine::{Dimensions, Metric, MetricId};
+
+    fn total(metric: Metric, operation: Option<&str>) -> MetricTotal {
+        let dimensions = Dimensions {
+            table: Some("orders".into()),
+            operation: operation.map(str::to_owned),
+            ..Dimensions::default()
+        };
+        let (namespace, id) = (Namespace::new("000000000000", "r"), MetricId { metric, dimensions });
+        MetricTotal { namespace, id, count: 4, sum: 2.5 }
+    }
+
+    #[test]
+    fn a_count_is_a_counter_and_a_time_is_a_summary() {
+        let consumed = total(Metric::ConsumedReadCapacityUnits, None);
+        assert_eq!(
+            total_lines(&consumed),
+            "lodestone_consumed_read_capacity_units_total\
+             {account=\"000000000000\",region=\"r\",table=\"orders\"} 2.5\n"
+        );
+        let labels = "{account=\"000000000000\",region=\"r\",table=\"orders\",operation=\"GetItem\"}";
+        let name = "lodestone_successful_request_latency_milliseconds";
+        assert_eq!(
+            total_lines(&total(Metric::SuccessfulRequestLatency, Some("GetItem"))),
+            format!("{name}_sum{labels} 2.5\n{name}_count{labels} 4\n")
+        );
+    }
 
     #[test]
     fn an_index_in_the_making_is_a_line_with_its_labels() {

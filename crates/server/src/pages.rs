@@ -1,8 +1,9 @@
-//! What answers the paths that no route has: pages such as the studio, and services that name their operations by
-//! method and path, such as Lambda's.
+//! What answers besides the backend: pages such as the studio, and the services beside DynamoDB, such as Lambda and
+//! CloudWatch.
 
 use bytes::Bytes;
 use engine::Caller;
+use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use std::fmt::Debug;
 use std::pin::Pin;
@@ -22,14 +23,17 @@ pub trait Pages: Debug + Send + Sync + 'static {
     fn home(&self) -> &'static str;
 }
 
-/// A service of AWS that is spoken to by method and path. Requests are signed, as for every service.
-pub trait RestService: Debug + Send + Sync + 'static {
+/// A service of AWS beside DynamoDB. Requests are signed, as for every service.
+pub trait NeighbourService: Debug + Send + Sync + 'static {
     /// Which service it is.
     fn service(&self) -> api::Service;
 
-    /// Whether a path belongs to the service.
-    fn owns(&self, path: &str) -> bool;
+    /// Whether a request is for the service, by its path and headers.
+    fn owns(&self, head: &Parts) -> bool;
 
     /// The request has its whole body, and the answer is whole.
     fn answer(&self, caller: Caller, request: Request<Bytes>) -> PageAnswer<'_>;
+
+    /// A request that is refused before the service sees it, in the service's own form.
+    fn refuse(&self, head: &Parts, error: &api::Error) -> Response<Bytes>;
 }

@@ -5,10 +5,15 @@
 //! behind, one that sends a byte now and then does.
 //!
 //! A request that is being worked on is never chosen.
+//!
+//! Over HTTP/2 a connection has several requests at once. Each is a peer of its own, so that each is timed and
+//! counted as if it had the connection to itself. The connection may be chosen when none of them is worked on.
 
+use crate::address::{Address, Totals, network};
+use crate::limits::Limits;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::task::AbortHandle;
@@ -17,6 +22,8 @@ use tokio::time::Instant;
 /// How far a client may fall behind in the middle of a request or an answer. Between requests there is no
 /// such time: a connection at rest may be closed at any moment.
 const GRACE_US: u64 = 1_000_000;
+/// Requests that a client may take back beyond those that it lets us answer.
+const CANCELLED_MAX: usize = 100;
 /// How often a request or connection that waits looks for a client to disconnect.
 pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -35,11 +42,20 @@ pub(crate) enum Awaits {
     LargeBody,
     /// That the client reads an answer that holds a share of memory.
     Reading,
+    /// That the client reads a small answer, over a connection that has others beside it.
+    ReadingSmall,
 }
 
 impl Awaits {
-    const ALL: [Awaits; 6] =
-        [Awaits::Nothing, Awaits::Request, Awaits::Head, Awaits::Body, Awaits::LargeBody, Awaits::Reading];
+    const ALL: [Awaits; 7] = [
+        Awaits::Nothing,
+        Awaits::Request,
+        Awaits::Head,
+        Awaits::Body,
+        Awaits::LargeBody,
+        Awaits::Reading,
+        Awaits::ReadingSmall,
+    ];
 }
 
 /// What a new connection or request waits for.
@@ -50,33 +66,98 @@ pub(crate) enum Wanted {
     AnswerMemory,
 }
 
-/// One connection.
+/// One connection, or one request of a connection that has several at once.
 #[derive(Debug)]
 pub(crate) struct Peer {
     /// All times are microseconds since then.
     epoch: Instant,
-    /// It comes from this machine.
-    pub(crate) is_local: bool,
+    /// Where it comes from.
+    pub(crate) ip: IpAddr,
+    /// What it shares with the other connections from there.
+    pub(crate) address: Arc<Address>,
+    /// The bytes are encrypted on their way.
+    pub(crate) is_secure: bool,
     /// Even between requests, odd while one is answered.
     steps: AtomicU64,
     awaits: AtomicU8,
     /// Up to when the client has kept up.
     kept_up_us: AtomicU64,
     task: OnceLock<AbortHandle>,
+    /// The connection, if this is one of its requests.
+    connection: Option<Arc<Peer>>,
+    /// The requests at once of a connection that can have several.
+    streams: Streams,
+}
+
+/// What is known of an HTTP/2 connection's requests.
+#[derive(Debug, Default)]
+struct Streams {
+    /// Not yet answered to the last byte.
+    open: AtomicUsize,
+    /// Being worked on: nothing is awaited from the client.
+    working: AtomicUsize,
+    /// Taken back by the client before they were answered.
+    cancelled: AtomicUsize,
+    answered: AtomicUsize,
 }
 
 impl Peer {
-    fn new(epoch: Instant, from: IpAddr) -> Peer {
+    fn new(epoch: Instant, ip: IpAddr, address: Arc<Address>, is_secure: bool) -> Peer {
         let peer = Peer {
             epoch,
-            is_local: from.to_canonical().is_loopback(),
+            ip: ip.to_canonical(),
+            address,
+            is_secure,
             steps: AtomicU64::new(0),
             awaits: AtomicU8::new(Awaits::Head as u8),
             kept_up_us: AtomicU64::new(0),
             task: OnceLock::new(),
+            connection: None,
+            streams: Streams::default(),
         };
         peer.await_from(Awaits::Head, Instant::now());
         peer
+    }
+
+    /// A request of a connection that can have several at once.
+    fn stream_of(connection: Arc<Peer>) -> Peer {
+        let task = connection.task.clone();
+        connection.streams.open.fetch_add(1, Relaxed);
+        connection.streams.working.fetch_add(1, Relaxed);
+        let peer =
+            Peer::new(connection.epoch, connection.ip, connection.address.clone(), connection.is_secure);
+        peer.awaits.store(Awaits::Nothing as u8, Relaxed);
+        Peer { task, connection: Some(connection), ..peer }
+    }
+
+    /// It comes from this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        self.ip.is_loopback()
+    }
+
+    /// Requests at once that are not yet answered to the last byte.
+    pub(crate) fn streams_open(&self) -> usize {
+        self.streams.open.load(Relaxed)
+    }
+
+    /// The client took back a request of this connection. One that does so with most of its requests is
+    /// disconnected: each costs us more than it costs the client (CVE-2023-44487).
+    pub(crate) fn cancelled(&self) {
+        let Some(connection) = &self.connection else { return };
+        let streams = &connection.streams;
+        let cancelled = streams.cancelled.fetch_add(1, Relaxed);
+        if cancelled > CANCELLED_MAX + streams.answered.load(Relaxed) {
+            tracing::debug!(ip = %self.ip, "a client that takes back its requests is disconnected");
+            connection.disconnect();
+        }
+    }
+
+    fn disconnect(&self) {
+        // So that it is not chosen twice.
+        self.set_awaits(Awaits::Nothing);
+        if let Some(task) = self.task.get() {
+            task.abort();
+        }
     }
 
     /// Says which task serves the connection.
@@ -86,7 +167,10 @@ impl Peer {
 
     /// A request begins to be answered, or its answer is complete.
     pub(crate) fn step(&self) {
-        self.steps.fetch_add(1, Relaxed);
+        let steps = self.steps.fetch_add(1, Relaxed);
+        if let (Some(connection), 1) = (&self.connection, steps % 2) {
+            connection.streams.answered.fetch_add(1, Relaxed);
+        }
     }
 
     pub(crate) fn steps(&self) -> u64 {
@@ -99,12 +183,36 @@ impl Peer {
 
     /// The time stays as it is: reading the clock costs, and the client's last bytes came just now.
     pub(crate) fn set_awaits(&self, awaits: Awaits) {
-        self.awaits.store(awaits as u8, Relaxed);
+        match &self.connection {
+            None => self.awaits.store(awaits as u8, Relaxed),
+            Some(connection) => {
+                let before = self.awaits.swap(awaits as u8, Relaxed);
+                connection.note_stream(before == Awaits::Nothing as u8, awaits == Awaits::Nothing);
+            }
+        }
+    }
+
+    /// One of its requests was, and is, being worked on or not.
+    fn note_stream(&self, worked: bool, works: bool) {
+        if works && !worked {
+            self.streams.working.fetch_add(1, Relaxed);
+        } else if worked && !works {
+            self.kept_up_us.store(us_since(self.epoch, Instant::now()), Relaxed);
+            self.streams.working.fetch_sub(1, Relaxed);
+        }
     }
 
     pub(crate) fn await_from(&self, awaits: Awaits, now: Instant) {
-        self.kept_up_us.store(us_since(self.epoch, now), Relaxed);
+        self.keep_up(us_since(self.epoch, now));
         self.set_awaits(awaits);
+    }
+
+    /// A request that keeps up keeps its connection up.
+    fn keep_up(&self, until_us: u64) {
+        self.kept_up_us.store(until_us, Relaxed);
+        if let Some(connection) = &self.connection {
+            connection.kept_up_us.store(until_us, Relaxed);
+        }
     }
 
     pub(crate) fn kept_up(&self) -> Instant {
@@ -116,18 +224,23 @@ impl Peer {
     pub(crate) fn credit(&self, bytes: usize) {
         let now_us = us_since(self.epoch, Instant::now());
         let kept_up_us = self.kept_up_us.load(Relaxed) + bytes as u64;
-        self.kept_up_us.store(kept_up_us.min(now_us), Relaxed);
+        self.keep_up(kept_up_us.min(now_us));
     }
 
     /// Up to when the client has kept up, if it has what is wanted and may be disconnected for it.
-    fn behind_since(&self, wanted: Wanted, now_us: u64) -> Option<u64> {
+    fn behind_since(&self, wanted: Wanted, now_us: u64, grace_us: u64) -> Option<u64> {
         let awaits = self.awaits();
         let has_it = match wanted {
-            Wanted::Connection => awaits != Awaits::Nothing,
+            Wanted::Connection => {
+                awaits != Awaits::Nothing
+                    && self.connection.is_none()
+                    && self.streams.working.load(Relaxed) == 0
+            }
             Wanted::BodyMemory => awaits == Awaits::LargeBody,
             Wanted::AnswerMemory => awaits == Awaits::Reading,
         };
-        let grace_us = if awaits == Awaits::Request { 0 } else { GRACE_US };
+        let rests = awaits == Awaits::Request && self.streams_open() == 0;
+        let grace_us = if rests { 0 } else { grace_us };
         let kept_up_us = self.kept_up_us.load(Relaxed);
         (has_it && kept_up_us + grace_us <= now_us).then_some(kept_up_us)
     }
@@ -137,38 +250,138 @@ impl Peer {
 #[derive(Debug)]
 pub(crate) struct Peers {
     epoch: Instant,
-    peers: Mutex<HashMap<usize, Arc<Peer>>>,
+    limits: Limits,
+    all: Mutex<All>,
+    pub(crate) totals: Arc<Totals>,
 }
 
+#[derive(Debug, Default)]
+struct All {
+    peers: HashMap<usize, Arc<Peer>>,
+    addresses: HashMap<IpAddr, Arc<Address>>,
+    connections: usize,
+}
+
+/// An address has as many connections as it may have, and all of them are worked on.
+#[derive(Debug)]
+pub(crate) struct TooMany;
+
 impl Peers {
-    pub(crate) fn new() -> Peers {
-        Peers { epoch: Instant::now(), peers: Mutex::default() }
+    pub(crate) fn new(limits: &Limits) -> Peers {
+        Peers {
+            epoch: Instant::now(),
+            limits: limits.clone(),
+            all: Mutex::default(),
+            totals: Arc::new(Totals::new(limits)),
+        }
     }
 
-    pub(crate) fn enter(self: &Arc<Peers>, from: IpAddr) -> Entry {
-        let peer = Arc::new(Peer::new(self.epoch, from));
-        self.locked().insert(key(&peer), peer.clone());
+    /// A new connection. If its address has too many, the one of them that has rested longest makes way.
+    pub(crate) fn enter(self: &Arc<Peers>, from: IpAddr, is_secure: bool) -> Result<Entry, TooMany> {
+        let mut all = self.locked();
+        let network = network(from);
+        let new = || Arc::new(Address::new(&self.limits, self.totals.clone()));
+        let address = all.addresses.entry(network).or_insert_with(new).clone();
+        let connections_max = self.limits.of_one_address(self.limits.connections_max);
+        if address.connections.load(Relaxed) >= connections_max
+            && !self.disconnect_one(&all, Wanted::Connection, Some(&address))
+        {
+            self.totals.connections_refused.fetch_add(1, Relaxed);
+            return Err(TooMany);
+        }
+        address.connections.fetch_add(1, Relaxed);
+        all.connections += 1;
+        let peer = Arc::new(Peer::new(self.epoch, from, address, is_secure));
+        all.peers.insert(key(&peer), peer.clone());
+        Ok(Entry { peers: self.clone(), peer })
+    }
+
+    /// A new request of a connection that can have several at once.
+    pub(crate) fn enter_stream(self: &Arc<Peers>, connection: &Arc<Peer>) -> Entry {
+        let peer = Arc::new(Peer::stream_of(connection.clone()));
+        self.locked().peers.insert(key(&peer), peer.clone());
         Entry { peers: self.clone(), peer }
     }
 
-    /// Disconnects the client that is farthest behind, if there is one that has what is wanted.
-    pub(crate) fn disconnect_slowest(&self, wanted: Wanted) {
+    /// Disconnects the client that is farthest behind, if there is one that has what is wanted. With an address,
+    /// it is one from there.
+    pub(crate) fn disconnect_slowest(&self, wanted: Wanted, from: Option<&Arc<Address>>) {
+        self.disconnect_one(&self.locked(), wanted, from);
+    }
+
+    fn disconnect_one(&self, all: &All, wanted: Wanted, from: Option<&Arc<Address>>) -> bool {
         let now_us = us_since(self.epoch, Instant::now());
-        let peers = self.locked();
-        let behind = peers.values().filter_map(|peer| Some((peer.behind_since(wanted, now_us)?, peer)));
-        if let Some((_, peer)) = behind.min_by_key(|(since, _)| *since) {
-            tracing::debug!(?wanted, awaits = ?peer.awaits(), "a slow client is disconnected for others that wait");
-            // So that it is not chosen twice.
-            peer.set_awaits(Awaits::Nothing);
-            if let Some(task) = peer.task.get() {
-                task.abort();
+        let peers =
+            all.peers.values().filter(|peer| from.is_none_or(|address| Arc::ptr_eq(address, &peer.address)));
+        // Among the connections of one address the oldest makes way at once; between addresses it has its time.
+        let grace_us = if wanted == Wanted::Connection && from.is_some() { 0 } else { GRACE_US };
+        let behind = peers.filter_map(|peer| Some((peer.behind_since(wanted, now_us, grace_us)?, peer)));
+        let Some((_, peer)) = behind.min_by_key(|(since, _)| *since) else { return false };
+        tracing::debug!(?wanted, awaits = ?peer.awaits(), "a slow client is disconnected for others that wait");
+        self.totals.slow_disconnected.fetch_add(1, Relaxed);
+        peer.disconnect();
+        true
+    }
+
+    /// Disconnects clients that have not taken an answer for so long. Only answers over HTTP/2 need this: a client
+    /// can leave one of them unread while its connection goes on.
+    pub(crate) fn disconnect_unread(&self, timeout: Duration) {
+        let now_us = us_since(self.epoch, Instant::now());
+        for peer in self.locked().peers.values().filter(|peer| peer.connection.is_some()) {
+            let waits_us = now_us.saturating_sub(peer.kept_up_us.load(Relaxed));
+            let reads = matches!(peer.awaits(), Awaits::Reading | Awaits::ReadingSmall);
+            if reads && u128::from(waits_us) > timeout.as_micros() {
+                self.totals.slow_disconnected.fetch_add(1, Relaxed);
+                peer.disconnect();
             }
         }
     }
 
-    fn locked(&self) -> std::sync::MutexGuard<'_, HashMap<usize, Arc<Peer>>> {
-        // The map is whole after every step, so a panic elsewhere does not matter to it.
-        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn connections(&self) -> usize {
+        self.locked().connections
+    }
+
+    fn locked(&self) -> std::sync::MutexGuard<'_, All> {
+        // The maps are whole after every step, so a panic elsewhere does not matter to them.
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request, from its head to the last byte of its answer.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    pub(crate) peer: Arc<Peer>,
+    /// Its place among the peers, if the connection can have others beside it.
+    stream: Option<Entry>,
+}
+
+impl InFlight {
+    /// The only request of its connection.
+    pub(crate) fn alone(peer: Arc<Peer>) -> InFlight {
+        peer.address.begin_request();
+        InFlight { peer, stream: None }
+    }
+
+    /// One of several requests of a connection.
+    pub(crate) fn beside_others(peers: &Arc<Peers>, connection: &Arc<Peer>) -> InFlight {
+        let entry = peers.enter_stream(connection);
+        let mut in_flight = InFlight::alone(entry.peer.clone());
+        in_flight.stream = Some(entry);
+        in_flight
+    }
+
+    pub(crate) fn is_too_many(&self) -> bool {
+        self.peer.address.has_too_many_requests()
+    }
+
+    pub(crate) fn is_stream(&self) -> bool {
+        self.stream.is_some()
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.peer.address.end_request();
     }
 }
 
@@ -189,7 +402,23 @@ pub(crate) struct Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.peers.locked().remove(&key(&self.peer));
+        let mut all = self.peers.locked();
+        all.peers.remove(&key(&self.peer));
+        match &self.peer.connection {
+            Some(connection) => {
+                connection.note_stream(self.peer.awaits() == Awaits::Nothing, false);
+                connection.streams.open.fetch_sub(1, Relaxed);
+                // The connection has made progress, and is between two requests again.
+                connection.steps.fetch_add(2, Relaxed);
+                connection.await_from(Awaits::Request, Instant::now());
+            }
+            None => {
+                all.connections -= 1;
+                if self.peer.address.connections.fetch_sub(1, Relaxed) == 1 {
+                    all.addresses.remove(&network(self.peer.ip));
+                }
+            }
+        }
     }
 }
 
@@ -199,8 +428,8 @@ mod tests {
 
     #[test]
     fn loopback_is_this_machine_however_it_is_written() {
-        let peers = Arc::new(Peers::new());
-        let is_local = |address: &str| peers.enter(address.parse().unwrap()).peer.is_local;
+        let peers = Arc::new(Peers::new(&Limits::default()));
+        let is_local = |address: &str| peers.enter(address.parse().unwrap(), false).unwrap().peer.is_local();
         for address in ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"] {
             assert!(is_local(address), "{address}");
         }

@@ -4,9 +4,10 @@
 //! Most answers are whole before they are sent. One that is too long for that, or whose end is not known
 //! yet, is streamed ([`Reply::streamed`]): its chunks are made while it is sent, and it has no checksum.
 
+use crate::address::Address;
 use crate::budget::{Budget, Busy, Share};
 use crate::compression::Coding;
-use crate::peer::{Awaits, Peer};
+use crate::peer::{Awaits, InFlight, Peer};
 use crate::request::Format;
 use crate::request_id;
 use api::{Error, ErrorKind};
@@ -71,13 +72,15 @@ impl Reply {
     pub(crate) fn streamed<F>(
         content_type: HeaderValue,
         budget: &Arc<Budget>,
+        peer: &Peer,
         make: impl FnOnce(ChunkSender) -> F,
     ) -> Reply
     where
         F: Future<Output = Result<(), Busy>> + Send + 'static,
     {
         let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
-        let maker: Maker = Box::pin(make(ChunkSender { sender, budget: budget.clone() }));
+        let maker: Maker =
+            Box::pin(make(ChunkSender { sender, budget: budget.clone(), address: peer.address.clone() }));
         let content = Content::Streamed(Chunks { maker: Some(maker), receiver });
         let reply = Reply::new(StatusCode::OK, Some(content_type), Bytes::new());
         Reply { content, ..reply }
@@ -170,9 +173,9 @@ impl Reply {
 
     /// Lets the body count for what it takes until it is sent. Without room for it the client is asked to
     /// try again.
-    pub(crate) fn counted(mut self, format: Format, budget: &Budget) -> Reply {
+    pub(crate) fn counted(mut self, format: Format, budget: &Budget, peer: &Peer) -> Reply {
         let fits = match &mut self.content {
-            Content::Whole(body, share) => share.resize(body.len(), budget).is_ok(),
+            Content::Whole(body, share) => share.resize(body.len(), budget, &peer.address).is_ok(),
             Content::Streamed(_) => true,
         };
         if fits { self } else { Reply::error(format, &Error::service_unavailable()) }
@@ -181,14 +184,14 @@ impl Reply {
     pub(crate) fn into_response(
         self,
         request_id: &[u8; request_id::LENGTH],
-        peer: &Arc<Peer>,
+        in_flight: InFlight,
     ) -> Response<ReplyBody> {
         let (body, crc32) = match self.content {
             Content::Whole(bytes, share) => {
                 let crc32 = crc32fast::hash(&bytes);
-                (ReplyBody::Whole(Some(Piece::new(bytes, share, peer))), Some(crc32))
+                (ReplyBody::Whole(Some(Piece::new(bytes, share, Request::One(in_flight)))), Some(crc32))
             }
-            Content::Streamed(chunks) => (ReplyBody::Streamed(chunks, peer.clone()), None),
+            Content::Streamed(chunks) => (ReplyBody::Streamed(chunks, Arc::new(in_flight)), None),
         };
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
@@ -225,33 +228,56 @@ fn status(kind: ErrorKind) -> StatusCode {
 #[derive(Debug)]
 pub(crate) enum ReplyBody {
     Whole(Option<Piece>),
-    Streamed(Chunks, Arc<Peer>),
+    Streamed(Chunks, Arc<InFlight>),
 }
 
-/// Bytes that hold their share until the last of them is written: hyper keeps the piece, not the body,
-/// while a slow client reads.
+/// Bytes that hold their share, and their request's place, until the last of them is written: hyper keeps the
+/// piece, not the body, while a slow client reads.
 #[derive(Debug)]
 pub(crate) struct Piece {
     bytes: Bytes,
     share: Share,
-    /// The client that is to read it, if it holds a share.
-    reader: Option<Arc<Peer>>,
+    /// Its client is timed while it reads this.
+    is_timed: bool,
+    request: Request,
+}
+
+/// Of a whole answer, or of one of several pieces.
+#[derive(Debug)]
+enum Request {
+    One(InFlight),
+    Shared(Arc<InFlight>),
+}
+
+impl Request {
+    fn in_flight(&self) -> &InFlight {
+        match self {
+            Request::One(in_flight) => in_flight,
+            Request::Shared(in_flight) => in_flight,
+        }
+    }
 }
 
 impl Piece {
-    fn new(bytes: Bytes, share: Share, peer: &Arc<Peer>) -> Piece {
-        let reader = share.is_counted().then(|| peer.clone());
-        if let Some(reader) = &reader {
-            reader.await_from(Awaits::Reading, Instant::now());
+    fn new(bytes: Bytes, share: Share, request: Request) -> Piece {
+        let in_flight = request.in_flight();
+        // Over HTTP/2 a client can leave an answer of any size unread while its connection goes on.
+        let awaits = match (share.is_counted(), in_flight.is_stream()) {
+            (true, _) => Some(Awaits::Reading),
+            (false, true) => Some(Awaits::ReadingSmall),
+            (false, false) => None,
+        };
+        if let Some(awaits) = awaits {
+            in_flight.peer.await_from(awaits, Instant::now());
         }
-        Piece { bytes, share, reader }
+        Piece { bytes, share, is_timed: awaits.is_some(), request }
     }
 }
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        if let Some(reader) = &self.reader {
-            reader.await_from(Awaits::Request, Instant::now());
+        if self.is_timed {
+            self.request.in_flight().peer.await_from(Awaits::Request, Instant::now());
         }
         self.share = Share::default();
     }
@@ -290,6 +316,7 @@ impl Chunks {
 pub(crate) struct ChunkSender {
     sender: mpsc::Sender<(Bytes, Share)>,
     budget: Arc<Budget>,
+    address: Arc<Address>,
 }
 
 impl ChunkSender {
@@ -297,7 +324,7 @@ impl ChunkSender {
     /// sees.
     pub(crate) async fn send(&self, chunk: impl Into<Bytes>) -> Result<(), Busy> {
         let chunk = chunk.into();
-        let share = self.budget.take(chunk.len()).await?;
+        let share = self.budget.take(chunk.len(), &self.address).await?;
         // The receiver is dropped together with the future that sends, so it is always there.
         let _ = self.sender.send((chunk, share)).await;
         Ok(())
@@ -317,8 +344,9 @@ impl Body for ReplyBody {
                 let piece = piece.take().filter(|piece| piece.has_remaining());
                 Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
             }
-            ReplyBody::Streamed(chunks, peer) => {
-                let piece = |(bytes, share)| Frame::data(Piece::new(bytes, share, peer));
+            ReplyBody::Streamed(chunks, in_flight) => {
+                let request = || Request::Shared(in_flight.clone());
+                let piece = |(bytes, share)| Frame::data(Piece::new(bytes, share, request()));
                 chunks.poll_next(context).map(|chunk| chunk.map(|chunk| chunk.map(piece)))
             }
         }
@@ -350,5 +378,9 @@ impl Buf for Piece {
     }
     fn advance(&mut self, count: usize) {
         self.bytes.advance(count);
+        let in_flight = self.request.in_flight();
+        if in_flight.is_stream() {
+            in_flight.peer.credit(count);
+        }
     }
 }

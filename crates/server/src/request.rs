@@ -77,6 +77,8 @@ pub(crate) fn head_bytes(head: &Parts) -> usize {
 #[derive(Debug)]
 pub(crate) struct RequestBody {
     pub(crate) bytes: Bytes,
+    /// As it came, before it was unpacked: what a signature covers.
+    pub(crate) received: Bytes,
     /// What the bytes count against while they are needed.
     _share: Share,
 }
@@ -138,7 +140,7 @@ impl Receiver<'_> {
         self.peer.set_awaits(Awaits::Nothing);
         let (bytes, share) = received?;
         match Coding::of_request(headers).map_err(|_| Refusal::CannotUnpack)? {
-            None => Ok(RequestBody { bytes, _share: share }),
+            None => Ok(RequestBody { received: bytes.clone(), bytes, _share: share }),
             Some(coding) => self.unpack(coding, bytes, share).await,
         }
     }
@@ -187,7 +189,7 @@ impl Receiver<'_> {
                 return Err(Refusal::TooLarge { unread: true });
             }
             if !share.is_counted() && bytes.len() + piece.len() > UNCOUNTED_BYTES {
-                share = self.budget.take(share_bytes).await?;
+                share = self.budget.take(share_bytes, &self.peer.address).await?;
                 self.peer.await_from(Awaits::LargeBody, Instant::now());
                 let rest = body.size_hint().exact().map_or(0, |rest| rest as usize);
                 bytes.reserve_exact((piece.len() + rest).min(length_max - bytes.len()));
@@ -203,11 +205,12 @@ impl Receiver<'_> {
     /// On a thread of its own: a body that unpacks to 16 MiB takes tens of milliseconds.
     async fn unpack(self, coding: Coding, packed: Bytes, mut share: Share) -> Result<RequestBody, Refusal> {
         if !share.is_counted() {
-            share = self.budget.take(self.unpacked_bytes_max(packed.len())).await?;
+            share = self.budget.take(self.unpacked_bytes_max(packed.len()), &self.peer.address).await?;
         }
         let bytes_max = self.limits.body_bytes_max;
+        let received = packed.clone();
         match tokio::task::spawn_blocking(move || coding.inflate(&packed, bytes_max)).await {
-            Ok(Ok(plain)) => Ok(RequestBody { bytes: plain.into(), _share: share }),
+            Ok(Ok(plain)) => Ok(RequestBody { bytes: plain.into(), received, _share: share }),
             Ok(Err(InflateError::TooLarge)) => Err(Refusal::TooLarge { unread: false }),
             Ok(Err(InflateError::Broken)) | Err(_) => Err(Refusal::CannotUnpack),
         }

@@ -13,6 +13,9 @@ pub(crate) enum Handler {
     Health,
     Metrics,
     Checkpoint,
+    Capacity,
+    Faults,
+    Heat,
 }
 
 #[derive(Debug)]
@@ -35,6 +38,9 @@ const ROUTES: &[Route] = &[
     Route { method: Method::GET, path: Path::Exact("/"), handler: Handler::Health },
     Route { method: Method::GET, path: Path::Exact("/metrics"), handler: Handler::Metrics },
     Route { method: Method::POST, path: Path::Exact("/lodestone/checkpoint"), handler: Handler::Checkpoint },
+    Route { method: Method::POST, path: Path::Exact("/lodestone/capacity"), handler: Handler::Capacity },
+    Route { method: Method::POST, path: Path::Exact("/lodestone/faults"), handler: Handler::Faults },
+    Route { method: Method::POST, path: Path::Exact("/lodestone/heat"), handler: Handler::Heat },
 ];
 
 impl Handler {

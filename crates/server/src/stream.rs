@@ -4,6 +4,9 @@
 //! requests as part of the next head. Here a connection has one timer, which is moved only when it runs
 //! out. It tells rest and head apart and costs a request next to nothing. Bodies have their own timeout,
 //! and while a request is worked on nothing is expected of the client.
+//!
+//! Over HTTP/2 the bytes between requests may be anything (pings, windows), so there a connection rests until
+//! its next request is complete. Its first request has to come as soon as over HTTP/1.1.
 
 use crate::framing::Framing;
 use crate::limits::Limits;
@@ -20,6 +23,14 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// close a socket with unread bytes is to reset it, and a reset overtakes the answer that explains it.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// What the bytes of the stream are.
+enum Protocol {
+    /// Lines and bodies.
+    Http1(Framing),
+    /// Frames, which hyper checks alone.
+    Http2,
+}
 
 /// What the client is expected to send.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +51,7 @@ enum Closing {
 pub(crate) struct TimedStream<S> {
     inner: S,
     peer: Arc<Peer>,
-    framing: Framing,
+    protocol: Protocol,
     /// The peer's steps when they were last looked at.
     steps_seen: u64,
     expected: Expected,
@@ -57,11 +68,19 @@ pub(crate) struct TimedStream<S> {
 }
 
 impl<S: AsyncRead + Unpin> TimedStream<S> {
-    pub(crate) fn new(stream: S, peer: Arc<Peer>, limits: &Limits) -> TimedStream<S> {
+    pub(crate) fn http1(stream: S, peer: Arc<Peer>, limits: &Limits) -> TimedStream<S> {
+        TimedStream::new(stream, Protocol::Http1(Framing::new()), peer, limits)
+    }
+
+    pub(crate) fn http2(stream: S, peer: Arc<Peer>, limits: &Limits) -> TimedStream<S> {
+        TimedStream::new(stream, Protocol::Http2, peer, limits)
+    }
+
+    fn new(stream: S, protocol: Protocol, peer: Arc<Peer>, limits: &Limits) -> TimedStream<S> {
         let now = Instant::now();
         TimedStream {
             inner: stream,
-            framing: Framing::new(),
+            protocol,
             steps_seen: peer.steps(),
             peer,
             // A client that connects and sends nothing gets less time than one that was served.
@@ -80,7 +99,7 @@ impl<S: AsyncRead + Unpin> TimedStream<S> {
     /// Notes whether a request has been answered since; `true` if one is being answered now.
     fn is_answering(&mut self) -> bool {
         let steps = self.peer.steps();
-        let is_answering = steps % 2 == 1;
+        let is_answering = steps % 2 == 1 || self.peer.streams_open() > 0;
         if steps != self.steps_seen && !is_answering {
             self.steps_seen = steps;
             self.expected = Expected::Request(self.peer.kept_up());
@@ -187,14 +206,18 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if let Some(end) = self.framing.end_of_refused() {
+        if let Protocol::Http1(framing) = &mut self.protocol
+            && let Some(end) = framing.end_of_refused()
+        {
             let fitting = end.len().min(buffer.remaining());
             buffer.put_slice(&end[..fitting]);
             return Poll::Ready(Ok(()));
         }
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.inner).poll_read(context, buffer);
-        self.framing.check(&mut buffer.filled_mut()[before..]);
+        if let Protocol::Http1(framing) = &mut self.protocol {
+            framing.check(&mut buffer.filled_mut()[before..]);
+        }
         if self.is_answering() {
             if read.is_pending() {
                 self.keep_timer_running(context);
@@ -203,7 +226,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<S> {
         }
         match read {
             Poll::Ready(result) => {
-                if let Expected::Request(_) = self.expected {
+                if let (Expected::Request(_), Protocol::Http1(_)) = (self.expected, &self.protocol) {
                     let now = Instant::now();
                     self.expected = Expected::RestOfHead(now);
                     self.set_awaits(Awaits::Head, now);

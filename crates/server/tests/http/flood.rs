@@ -4,7 +4,8 @@ use std::time::Duration;
 
 #[tokio::test]
 async fn no_more_connections_are_served_than_there_are_slots() {
-    let server = Running::with(Limits { connections_max: 8, ..Limits::default() }).await;
+    let server =
+        Running::with(Limits { connections_max: 8, address_share_percent: 100, ..Limits::default() }).await;
     let mut wires: Vec<Wire> = Vec::new();
     for _ in 0..32 {
         let mut wire = server.connect().await;
@@ -33,4 +34,43 @@ async fn a_flood_of_silent_connections_passes() {
         silent.push(server.connect().await);
     }
     assert_eq!(server.ask(Post::new("{}")).await.status, 200);
+}
+
+#[tokio::test]
+async fn one_address_replaces_its_own_connections_when_it_has_too_many() {
+    let limits = Limits { connections_max: 4, address_share_percent: 50, ..Limits::default() };
+    let server = Running::with(limits).await;
+    let (mut first, mut second) = (server.connect().await, server.connect().await);
+    assert_eq!(first.ask(Post::new("{}")).await.status, 200);
+    second.send(Post::new("wait").bytes()).await;
+    server.held().await;
+    let mut third = server.connect().await;
+    assert_eq!(third.ask(Post::new("{}")).await.status, 200);
+    first.closed().await;
+
+    // Connections that are worked on are never replaced, so one more is refused.
+    third.send(Post::new("wait").bytes()).await;
+    server.held().await;
+    server.connect().await.closed().await;
+    server.release(2);
+    assert_eq!(second.answer().await.status, 200);
+    assert_eq!(third.answer().await.status, 200);
+}
+
+#[tokio::test]
+async fn requests_beyond_the_bound_are_asked_to_try_again() {
+    let limits = Limits { requests_max: 2, ..Limits::default() };
+    let server = Running::with(limits).await;
+    let mut first = server.connect().await;
+    first.send(Post::new("wait").bytes()).await;
+    server.held().await;
+    let refused = server.ask(Post::new("{}")).await;
+    assert_eq!((refused.status, refused.header("connection")), (503, Some("close")));
+    assert!(refused.text().contains("#ServiceUnavailable"), "{}", refused.text());
+    server.release(1);
+    assert_eq!(first.answer().await.status, 200);
+    // The bound is free again once the answer is written.
+    for _ in 0..100 {
+        assert_eq!(first.ask(Post::new("{}")).await.status, 200);
+    }
 }

@@ -135,6 +135,7 @@ async fn two_hundred_clients_that_do_not_read_keep_no_more_answers_than_fit() {
     let answer_bytes = 12 * MIB;
     let limits = Limits {
         answers_bytes_max: 2 * answer_bytes,
+        address_share_percent: 100,
         share_timeout: Duration::from_millis(200),
         ..Limits::default()
     };

@@ -3,9 +3,11 @@
 mod wire;
 
 mod answers;
+mod audit;
 mod compression;
 mod cors;
 mod database;
+mod encrypted;
 mod flood;
 mod health;
 mod host;

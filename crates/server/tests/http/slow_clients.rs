@@ -108,7 +108,7 @@ async fn a_client_that_does_not_read_its_answer_gives_its_memory_back() {
 
 /// All timeouts at their defaults, so that nothing but another's need ends a connection here.
 fn two_connections() -> Limits {
-    Limits { connections_max: 2, ..Limits::default() }
+    Limits { connections_max: 2, address_share_percent: 100, ..Limits::default() }
 }
 
 #[tokio::test]

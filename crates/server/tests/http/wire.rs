@@ -29,7 +29,7 @@ pub struct StandIn {
 }
 
 impl StandIn {
-    fn new() -> StandIn {
+    pub fn new() -> StandIn {
         StandIn {
             arrived: Semaphore::new(0),
             released: Semaphore::new(0),
@@ -291,6 +291,22 @@ impl Post {
             .map(|chunk| [format!("{:x}\r\n", chunk.len()).as_bytes(), chunk, b"\r\n"].concat());
         post.body = chunks.chain([b"0\r\n\r\n".to_vec()]).collect::<Vec<_>>().concat();
         post
+    }
+
+    pub fn method(&self) -> &str {
+        self.line.split(' ').next().unwrap()
+    }
+
+    pub fn path(&self) -> &str {
+        self.line.split(' ').nth(1).unwrap()
+    }
+
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    pub fn body(&self) -> &[u8] {
+        &self.body
     }
 
     pub fn head(&self) -> Vec<u8> {
