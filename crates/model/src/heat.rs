@@ -8,7 +8,7 @@
 mod forecast;
 pub mod key;
 pub(crate) mod key_load;
-mod svg;
+pub(crate) mod svg;
 
 use serde::Serialize;
 

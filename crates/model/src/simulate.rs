@@ -12,6 +12,8 @@
 
 mod flow;
 mod supply;
+mod svg;
+mod traffic;
 
 use std::collections::BTreeMap;
 
@@ -21,9 +23,13 @@ use serde::Serialize;
 use crate::Model;
 use crate::demand::{self, Resource};
 use crate::facts::ClassPrices;
+use crate::model::TableId;
 use crate::plan::Plan;
 use flow::{Flow, KeyName};
 use supply::Supply;
+
+pub use svg::svg;
+pub use traffic::{CURVES, CurveError, Traffic};
 
 const DAY_MINUTES: usize = 24 * 60;
 const HOUR_MINUTES: usize = 60;
@@ -39,38 +45,26 @@ pub enum Way {
     OnDemand,
     /// Everything provisioned, with auto scaling where the file does not fix the units.
     Provisioned,
+    /// Everything as AWS's console proposes it for a provisioned table, whatever the file says: 5 units to begin with, and
+    /// auto scaling between 1 and 10.
+    AwsDefault,
 }
 
-/// How long to play, and what the rates of the model are multiplied by.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Traffic {
-    minutes: usize,
-    /// From a minute on, until the next of them.
-    factors: BTreeMap<usize, f64>,
-}
+impl Way {
+    pub const ALL: [Way; 4] = [Way::Declared, Way::OnDemand, Way::Provisioned, Way::AwsDefault];
 
-impl Traffic {
-    /// So many days at the rates of the model.
-    pub fn days(days: usize) -> Traffic {
-        Traffic::minutes(days * DAY_MINUTES)
+    /// As `--compare` names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Declared => "declared",
+            Way::OnDemand => "on-demand",
+            Way::Provisioned => "provisioned",
+            Way::AwsDefault => "aws-default",
+        }
     }
 
-    /// So many minutes from midnight on, at the rates of the model.
-    pub fn minutes(minutes: usize) -> Traffic {
-        Traffic { minutes, factors: BTreeMap::new() }
-    }
-
-    /// With every rate multiplied for some minutes.
-    pub fn with_spike(mut self, from_minute: usize, minutes: usize, factor: f64) -> Traffic {
-        let after = self.factor(from_minute + minutes);
-        self.factors.retain(|minute, _| !(from_minute..from_minute + minutes).contains(minute));
-        self.factors.insert(from_minute, factor.max(0.0));
-        self.factors.insert(from_minute + minutes, after);
-        self
-    }
-
-    fn factor(&self, minute: usize) -> f64 {
-        self.factors.range(..=minute).next_back().map_or(1.0, |(_, factor)| *factor)
+    pub fn from_name(name: &str) -> Option<Way> {
+        Way::ALL.into_iter().find(|way| way.name() == name)
     }
 }
 
@@ -88,6 +82,9 @@ pub struct Simulation {
 pub struct PlaceRun {
     /// `app-main` or `app-main/GSI1`.
     pub name: String,
+    /// Which table it is or belongs to.
+    #[serde(skip)]
+    pub table: TableId,
     /// Its reads.
     pub read: Side,
     /// Its writes.
@@ -114,6 +111,34 @@ pub struct Minute {
     pub consumed: f64,
     /// What refused requests would have used.
     pub throttled: f64,
+    /// The requests that asked.
+    pub requests: f64,
+    /// The requests that were refused: in an index those that it refused itself, in a table also those that an index
+    /// refused.
+    pub refused: f64,
+}
+
+/// Some minutes together, for a picture: the units of a second in the busiest of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Column {
+    /// None on demand.
+    pub provisioned: Option<u64>,
+    pub consumed: f64,
+    pub throttled: f64,
+}
+
+impl Column {
+    /// The highest of what is drawn.
+    pub fn top(&self) -> f64 {
+        (self.consumed + self.throttled).max(self.provisioned.unwrap_or(0) as f64)
+    }
+}
+
+/// A minute as a picture names it: the time of day, with the day if it is a later one.
+pub fn clock(minute: usize) -> String {
+    let (day, hour, minute) =
+        (minute / DAY_MINUTES, minute % DAY_MINUTES / HOUR_MINUTES, minute % HOUR_MINUTES);
+    if day == 0 { format!("{hour:02}:{minute:02}") } else { format!("{day}d {hour:02}:{minute:02}") }
 }
 
 /// A key that the model names, or the busiest of those that it does not tell apart.
@@ -129,6 +154,12 @@ pub struct HotKey {
     pub peak: f64,
 }
 
+impl Minute {
+    fn asked(&self) -> f64 {
+        self.consumed + self.throttled
+    }
+}
+
 impl Side {
     /// All units used.
     pub fn consumed(&self) -> f64 {
@@ -138,6 +169,29 @@ impl Side {
     /// All units refused.
     pub fn throttled(&self) -> f64 {
         self.minutes.iter().map(|minute| minute.throttled).sum()
+    }
+
+    /// All requests that asked.
+    pub fn requests(&self) -> f64 {
+        self.minutes.iter().map(|minute| minute.requests).sum()
+    }
+
+    /// All requests that were refused.
+    pub fn refused(&self) -> f64 {
+        self.minutes.iter().map(|minute| minute.refused).sum()
+    }
+
+    /// All minutes in at most so many columns of the same width.
+    pub fn columns(&self, count_max: usize) -> Vec<Column> {
+        let width = self.minutes.len().div_ceil(count_max.max(1)).max(1);
+        let busiest = |minutes: &[Minute]| {
+            let busiest = minutes.iter().max_by(|one, other| one.asked().total_cmp(&other.asked()));
+            let Minute { consumed, throttled, .. } = busiest.copied().unwrap_or_default();
+            let provisioned = minutes.iter().map(|minute| minute.provisioned).max().flatten();
+            let of_second = |units: f64| units / MINUTE_SECONDS as f64;
+            Column { provisioned, consumed: of_second(consumed), throttled: of_second(throttled) }
+        };
+        self.minutes.chunks(width).map(busiest).collect()
     }
 
     /// The unit-hours that are paid for: each hour by its highest capacity. None on demand.
@@ -160,6 +214,14 @@ impl Side {
 }
 
 impl PlaceRun {
+    /// Its reads or its writes.
+    pub fn side(&self, access: Access) -> &Side {
+        match access {
+            Access::Read => &self.read,
+            Access::Write => &self.write,
+        }
+    }
+
     fn side_mut(&mut self, access: Access) -> &mut Side {
         match access {
             Access::Read => &mut self.read,
@@ -171,7 +233,7 @@ impl PlaceRun {
 /// Plays the patterns of a model. `plans` are those of its patterns, in order.
 pub fn simulate(model: &Model, plans: &[Plan], way: Way, traffic: &Traffic) -> Simulation {
     let mut player = Player::new(model, plans, way, traffic);
-    for minute in 0..traffic.minutes {
+    for minute in 0..traffic.length_minutes() {
         player.minute(minute, traffic.factor(minute));
     }
     player.simulation(way)
@@ -196,7 +258,7 @@ struct KeyTally {
 
 impl Player {
     fn new(model: &Model, plans: &[Plan], way: Way, traffic: &Traffic) -> Player {
-        let flow::Flows { flows, keys } = flow::flows(model, plans);
+        let flow::Flows { flows, keys } = flow::flows(model, plans, traffic.is_flat());
         let keys = keys.into_iter().map(|key| (key, KeyTally::default())).collect();
         let supplies = model
             .table_ids()
@@ -204,6 +266,7 @@ impl Player {
             .collect();
         let run = |place: Resource| PlaceRun {
             name: demand::name(model, place),
+            table: place.0,
             read: Side::default(),
             write: Side::default(),
             reasons: BTreeMap::new(),
@@ -239,12 +302,12 @@ impl Player {
         let (access, table) = (flow.access, flow.table);
         let Some(supply) = self.supplies.iter_mut().find(|supply| supply.table == table) else { return };
         for request in flow.second(minute, factor) {
-            let parts: Vec<capacity::Part> = request.iter().map(|part| part.part).collect();
+            let parts: Vec<capacity::Part> = request.parts.iter().map(|part| part.part).collect();
             let decision = supply.throughput.request(access, &parts, now_ms);
-            for part in &request {
+            for part in &request.parts {
                 let reasons = decision.reasons().iter().filter(|reason| reason.place == part.part.place);
                 let refused = reasons.map(|reason| reason.name()).next();
-                note(&mut self.runs, part, access, &decision, refused);
+                note(&mut self.runs, part, request.count, access, &decision, refused);
                 if let Some(key) = part.key {
                     self.keys[key].1.note(part.part.units, decision == Decision::Admitted);
                 }
@@ -296,20 +359,26 @@ impl KeyTally {
 fn note(
     runs: &mut BTreeMap<Resource, PlaceRun>,
     part: &flow::Part,
+    requests: f64,
     access: Access,
     decision: &Decision,
     refused: Option<String>,
 ) {
     let Some(run) = runs.get_mut(&part.place) else { return };
     let units = part.part.units;
-    let minute = run.side_mut(access).minutes.last_mut();
-    match (minute, refused) {
-        (Some(minute), None) if *decision == Decision::Admitted => minute.consumed += units,
-        (Some(minute), Some(reason)) => {
+    let Some(minute) = run.side_mut(access).minutes.last_mut() else { return };
+    minute.requests += requests;
+    let is_admitted = *decision == Decision::Admitted;
+    if !is_admitted && (part.place.1.is_none() || refused.is_some()) {
+        minute.refused += requests;
+    }
+    match refused {
+        None if is_admitted => minute.consumed += units,
+        None => {}
+        Some(reason) => {
             minute.throttled += units;
             *run.reasons.entry(reason).or_default() += units;
         }
-        _ => {}
     }
 }
 

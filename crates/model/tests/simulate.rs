@@ -186,3 +186,79 @@ fn every_example_can_be_played() {
         }
     }
 }
+
+fn adds(per_second: u32) -> String {
+    things("billing: on-demand", &format!("  Add: {{ create: Thing, rate: {per_second}/s }}"))
+}
+
+#[test]
+fn a_curve_of_a_file_says_how_many_requests_there_are() {
+    let model = read(&adds(10));
+    let plans: Vec<_> = model.patterns.iter().map(|pattern| plan(&model, pattern)).collect();
+    let consumed = |curve: &str| {
+        let traffic = Traffic::read(curve, &model).unwrap();
+        place(&simulate(&model, &plans, Way::Declared, &traffic), "things").write.consumed()
+    };
+    assert_eq!(consumed("time,rate\n00:00,2\n00:10,4\n"), 2.0 * 600.0 + 4.0 * 600.0, "requests each second");
+    assert_eq!(
+        consumed("time,factor\n0m,1\n10m,0.5\n"),
+        10.0 * 600.0 + 5.0 * 600.0,
+        "times the model's rate"
+    );
+    let dated = "# of last Friday\ntime,rate\n2026-11-13T09:00:00Z, 3\n2026-11-13T09:05:00Z, 1\n";
+    assert_eq!(consumed(dated), 3.0 * 300.0 + 300.0);
+}
+
+#[test]
+fn a_wrong_line_of_a_curve_is_named() {
+    let model = read(&adds(10));
+    for (curve, message) in [
+        ("", "line 1: the file is empty"),
+        ("when,much\n", "line 1: the first line is `time,rate` or `time,factor`"),
+        ("time,rate\nsoon,1\n", "line 2: soon is no time"),
+        ("time,rate\n00:00,-1\n", "line 2: -1 is no rate"),
+        ("time,rate\n00:05,1\n00:05,2\n", "line 3: times must rise"),
+        ("time,rate\n00:05,1\n00:01,2\n", "line 3: times must rise"),
+        ("time,rate\n00:05,1\n60d 00:00,2\n", "line 3: this is more than four weeks"),
+        ("time,rate\n", "line 1: there is no time"),
+    ] {
+        let error = Traffic::read(curve, &model).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{curve:?}: {error}");
+    }
+}
+
+#[test]
+fn every_named_curve_can_be_played() {
+    let text = adds(2);
+    for (name, _) in model::simulate::CURVES {
+        let traffic = Traffic::named(name).unwrap();
+        let simulation = play(&text, Way::Declared, &traffic);
+        let write = &place(&simulation, "things").write;
+        let (minutes, asked) = (traffic.length_minutes(), write.requests());
+        let expected: f64 = (0..minutes).map(|minute| 2.0 * 60.0 * traffic.factor(minute)).sum();
+        assert!((asked - expected).abs() <= minutes as f64 / 100.0 + 1.0, "{name}: {asked}, not {expected}");
+    }
+    assert!(Traffic::named("other").is_none());
+}
+
+/// Ten units of each second are all that AWS's console lets a table have.
+#[test]
+fn the_default_of_the_console_refuses_what_needs_more() {
+    let simulation = play(&adds(20), Way::AwsDefault, &Traffic::minutes(120));
+    let write = &place(&simulation, "things").write;
+    assert_eq!(write.minutes[0].provisioned, Some(5));
+    assert_eq!(write.minutes[119].provisioned, Some(10));
+    assert!((late(write, 30) - 10.0).abs() < 0.1, "{}", late(write, 30));
+    let refused = write.refused() / write.requests();
+    assert!((0.3..0.5).contains(&refused), "{refused}");
+}
+
+#[test]
+fn a_picture_has_a_panel_for_what_is_used() {
+    let simulation = play(&adds(20), Way::AwsDefault, &Traffic::minutes(60));
+    let picture = model::simulate::svg("a <title>", &[simulation]);
+    assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"));
+    assert!(picture.contains("a &lt;title&gt;") && picture.contains("things, write units/s, aws-default"));
+    assert!(!picture.contains("read units/s"), "nothing is read");
+    assert!(picture.contains("<polyline"), "what is provisioned");
+}

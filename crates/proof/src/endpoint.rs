@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use api::{Error, ErrorKind, Input, Operation, Request};
-use engine::{Caller, Engine, Environment, Options};
+use engine::{Caller, Enforcement, Engine, Environment, Options};
 use serde_json::Value;
 use store::memory::MemoryStore;
 
@@ -63,7 +63,7 @@ impl Environment for Still {
 impl Memory {
     pub async fn open() -> Result<Memory, Error> {
         // A proof is about what requests do and cost, not about how many a table can take per second.
-        let options = Options { throttling: false, ..Options::default() };
+        let options = Options { capacity: Enforcement::Off, ..Options::default() };
         let engine = Engine::open_with(Arc::new(MemoryStore::new()), Arc::<Still>::default(), options).await;
         let engine = engine.map_err(|_| Error::internal())?;
         Ok(Memory { engine, caller: Caller::new("000000000000", "us-east-1") })

@@ -109,6 +109,6 @@ fn shortened(text: &str) -> String {
     text.chars().take(CHARACTERS - 1).chain(['…']).collect()
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

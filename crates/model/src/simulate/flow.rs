@@ -64,6 +64,13 @@ pub struct KeyName {
     pub name: String,
 }
 
+/// A request, or several in one.
+pub struct Request {
+    pub parts: Vec<Part>,
+    /// How many requests it stands for.
+    pub count: f64,
+}
+
 /// One part of a request.
 pub struct Part {
     pub place: Resource,
@@ -72,8 +79,8 @@ pub struct Part {
     pub key: Option<usize>,
 }
 
-/// Of every pattern that has a rate and that the table serves.
-pub fn flows(model: &Model, plans: &[Plan]) -> Flows {
+/// Of every pattern that has a rate and that the table serves; with its average rate all day if it `is_flat`.
+pub fn flows(model: &Model, plans: &[Plan], is_flat: bool) -> Flows {
     let footprints = Footprints::new(model);
     let uses = demand::uses(model, plans, &footprints);
     let key_loads = key_loads(model, plans);
@@ -88,7 +95,7 @@ pub fn flows(model: &Model, plans: &[Plan]) -> Flows {
         let at = (one.pattern, one.kind, one.resource.0);
         match flows.iter_mut().find(|(known, _)| *known == at) {
             Some((_, flow)) => flow.parts.push(part),
-            None => flows.push((at, Flow::new(one, part))),
+            None => flows.push((at, Flow::new(one, part, is_flat))),
         }
     }
     Flows { flows: flows.into_iter().map(|(_, flow)| flow).collect(), keys: names }
@@ -132,11 +139,11 @@ fn keys(key_loads: &[KeyLoad], pattern: &str, one: &Usage, names: &mut Vec<KeyNa
 }
 
 impl Flow {
-    fn new(one: &Usage, part: FlowPart) -> Flow {
+    fn new(one: &Usage, part: FlowPart, is_flat: bool) -> Flow {
         Flow {
             table: one.resource.0,
             access: access(one.kind),
-            day: one.day,
+            day: if is_flat { Day::flat(one.day.average()) } else { one.day },
             parts: vec![part],
             due: 0.0,
             sent: 0,
@@ -150,7 +157,7 @@ impl Flow {
     }
 
     /// The requests of a second, some of them several in one.
-    pub fn second(&mut self, minute: usize, factor: f64) -> Vec<Vec<Part>> {
+    pub fn second(&mut self, minute: usize, factor: f64) -> Vec<Request> {
         self.due += self.day.at_minute(minute) * factor;
         let whole = self.due.floor();
         self.due -= whole;
@@ -163,11 +170,12 @@ impl Flow {
         (0..count as u64).map(|_| self.request(whole / count)).collect()
     }
 
-    fn request(&mut self, weight: f64) -> Vec<Part> {
+    fn request(&mut self, count: f64) -> Request {
         self.sent += 1;
         let number = self.sent;
         let parts = self.parts.iter().enumerate();
-        parts.map(|(position, part)| part.request(number, position as u64, weight)).collect()
+        let parts = parts.map(|(position, part)| part.request(number, position as u64, count)).collect();
+        Request { parts, count }
     }
 }
 

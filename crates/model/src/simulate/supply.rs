@@ -13,6 +13,10 @@ use crate::cost::scaling::policy;
 use crate::demand::{self, Kind, Resource};
 use crate::model::{Billing, Capacity, TableId};
 
+/// What AWS's console proposes for a provisioned table and its indexes.
+const AWS_DEFAULT_UNITS: u64 = 5;
+const AWS_DEFAULT_UNITS_MAX: u64 = 10;
+
 /// What one table has.
 pub struct Supply {
     pub table: TableId,
@@ -79,6 +83,7 @@ impl ResourceSupply {
             Way::Declared => table.billing.value == Billing::Provisioned,
             Way::Provisioned => true,
             Way::OnDemand => false,
+            Way::AwsDefault => return ResourceSupply::aws_default(table.stream.is_none()),
         };
         if !provisioned {
             return ResourceSupply::on_demand(declared);
@@ -96,6 +101,17 @@ impl ResourceSupply {
         let isolates_keys = table.stream.is_none();
         let settings = Settings { isolates_keys, ..Settings::new(capacity::Billing::Provisioned(rate)) };
         ResourceSupply { settings, scaled: [read.1, write.1], decreases: Decreases::default() }
+    }
+
+    /// What the console proposes.
+    fn aws_default(isolates_keys: bool) -> ResourceSupply {
+        let rate = Rate { read: AWS_DEFAULT_UNITS, write: AWS_DEFAULT_UNITS };
+        let scaled = || Some((Policy { max_units: AWS_DEFAULT_UNITS_MAX, ..policy(None) }, Scaler::new()));
+        ResourceSupply {
+            settings: Settings { isolates_keys, ..Settings::new(capacity::Billing::Provisioned(rate)) },
+            scaled: [scaled(), scaled()],
+            decreases: Decreases::default(),
+        }
     }
 
     /// A maximum alone is the one of on-demand; together with others it is auto scaling's.

@@ -131,7 +131,7 @@ impl Backoff {
     async fn wait(&mut self, progress: bool) -> Result<(), Error> {
         self.rounds = if progress { 0 } else { self.rounds + 1 };
         if self.rounds > ROUNDS_MAX {
-            return Err(Error::throughput_exceeded(Vec::new()));
+            return Err(Error::table_throughput_exceeded());
         }
         tokio::time::sleep(FIRST_PAUSE * 2u32.pow(self.rounds.min(9))).await;
         Ok(())
