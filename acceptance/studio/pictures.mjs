@@ -3,18 +3,82 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { loadExample, open, row, rows, serve } from "./studio.mjs";
+import { loadExample, open, row, rows, serve, withHistory } from "./studio.mjs";
 
 const folder = process.argv[2];
 mkdirSync(folder, { recursive: true });
 const server = await serve();
 const empty = await serve();
 await loadExample(server);
-await loadExample(server, "leaderboard");
+const leaderboard = await loadExample(server, "leaderboard");
+await server.post("file/hot", { text: leaderboard.replace("model: leaderboard", "model: hot").replace("shard(playerId, 4)", "shard(playerId, 1)") });
+// The order that is shipped in the picture of the table is open, whatever happens to others.
+const { Items: orders } = await server.call("Query", { TableName: "app-main", KeyConditionExpression: "PK = :p", ExpressionAttributeValues: { ":p": { S: "CUST#customer-0002" } } });
+const order = orders.find((item) => item.SK.S.endsWith("order-0007"));
+// Recovery counts in seconds: what happens next happens in a later one.
+const before = Math.ceil(Date.now() / 1000);
+while (Date.now() / 1000 < before + 1) await new Promise((done) => setTimeout(done, 50));
+await withHistory(server, "app-main");
+await server.call("PutItem", { TableName: "app-main", Item: order });
+// A server where an hour passes in three minutes, with clients that go on while pictures are taken: players, and a season
+// that gets hot.
+const busy = await serve("--in-memory", "--time-scale", "20");
+let isWorking = true;
+const working = await new Promise((warm, failed) => {
+  const all = work(() => warm({ all }));
+  all.catch(failed);
+});
+after(async () => {
+  isWorking = false;
+  await working.all;
+});
 
-export const screens = {
+async function work(warm) {
+  const text = leaderboard.replace("shard(playerId, 4)", "shard(playerId, 1)").replace("project: [handle, rating]", "project: all").replaceAll(/^  (pitr|stream):.*\n/gm, "");
+  await busy.post("model/apply", { text, samples: true });
+  await busy.post("file/leaderboard", { text });
+  await loadExample(busy);
+  // A request on a large item uses as many units as many requests on small ones.
+  const large = "x".repeat(380_000);
+  const standing = (season, shard) => ({ partitionId: { S: `PLAYER#large-${season}` }, rangeId: { S: `SEASON#${season}` }, gsiPartition: { S: `SEASON#${season}#${shard}` }, gsiSort: { S: "RATING#00001" }, text: { S: large }, rating: { N: "1" } });
+  for (const season of ["2026-Q1", "2026-Q2"]) await busy.call("PutItem", { TableName: "game", Item: standing(season, 0) });
+  const change = (season, at) => busy.call("UpdateItem", { TableName: "game", Key: { partitionId: { S: `PLAYER#large-${season}` }, rangeId: { S: `SEASON#${season}` } }, UpdateExpression: "SET rating = :r", ExpressionAttributeValues: { ":r": { N: String(at) } } });
+  const player = (at) => ({ partitionId: { S: `PLAYER#player-${at}` }, rangeId: { S: "PROFILE" }, handle: { S: `nighthawk-${at}` }, gsiPartition: { S: `HANDLE#nighthawk-${at}` }, gsiSort: { S: `PLAYER#player-${at}` }, text: { S: "x".repeat(100_000) } });
+  for (let at = 0; at < 30; at++) await busy.call("PutItem", { TableName: "game", Item: player(at) });
+  const touch = (at) => busy.call("UpdateItem", { TableName: "game", Key: { partitionId: { S: `PLAYER#player-${at}` }, rangeId: { S: "PROFILE" } }, UpdateExpression: "SET seen = :r", ExpressionAttributeValues: { ":r": { S: String(Math.random()) } } });
+  await busy.post("learn", { on: true });
+  const began = Date.now();
+  for (let second = 0; isWorking && second < 900; second++) {
+    if (second === 45) warm();
+    const rate = Math.min(1, 0.1 + second / 60);
+    const requests = [];
+    for (let at = 0; at < 90 * rate; at++) requests.push(change("2026-Q2", at));
+    for (let at = 0; at < 5; at++) requests.push(change("2026-Q1", at));
+    // Some players are there all the time, others come and go.
+    for (let at = 0; at < 30; at++) for (let times = 0; times < (at % 7 === 0 ? 4 : (second + at) % 5 === 0 ? 3 : 0); times++) requests.push(touch(at));
+    for (let at = 0; at < 20; at++) requests.push(busy.call("Query", { TableName: "game", KeyConditionExpression: "partitionId = :p", ExpressionAttributeValues: { ":p": { S: `PLAYER#player-${(second + at) % 30}` } } }));
+    requests.push(busy.call("GetItem", { TableName: "app-main", Key: { PK: { S: "CUST#customer-0002" }, SK: { S: "PROFILE" } } }));
+    await Promise.all(requests);
+    while (Date.now() < began + 1000 * (second + 1)) await new Promise((done) => setTimeout(done, 10));
+  }
+}
+
+const screens = {
+  measured: [
+    () => `${busy.home}table/game/heat?of=lookup&unit=write&last=15%20min`,
+    async (page) => {
+      await page.getByText("forecast from the model").waitFor();
+      await page.getByRole("link", { name: "SEASON#2026-Q2#0" }).waitFor();
+      await page.getByRole("slider", { name: "Heat, cursor" }).focus();
+      await page.keyboard.press("m");
+      await page.evaluate(() => document.activeElement.blur());
+    },
+  ],
+  capacity: [() => `${busy.home}table/game/capacity`, (page) => page.getByRole("region", { name: "Keys that AWS would have throttled" }).waitFor()],
+  metrics: [() => `${busy.home}metrics`, (page) => page.getByRole("row", { name: /^UpdateItem/ }).waitFor()],
+  learn: [() => `${busy.home}table/game/learn`, (page) => page.getByText("PLAYER#?").first().waitFor()],
   beginning: [() => empty.home, (page) => page.getByRole("button", { name: "order-management" }).waitFor()],
-  overview: [() => server.home, (page) => page.getByText("nothing found").first().waitFor()],
+  overview: [() => busy.home, (page) => page.getByText("nothing found").first().waitFor()],
   table: [
     () => `${server.home}table/app-main`,
     async (page) => {
@@ -32,13 +96,21 @@ export const screens = {
     },
   ],
   structure: [() => `${server.home}table/app-main/structure`, (page) => page.getByText("GSI1PK").first().waitFor()],
+  stream: [
+    () => `${server.home}table/app-main/stream`,
+    async (page) => {
+      await page.locator(".record", { hasText: "MODIFY" }).nth(2).click();
+      await page.getByText("up to date").waitFor();
+    },
+  ],
+  backups: [() => `${server.home}table/app-main/backups?time=${before}`, (page) => page.locator(".differences tbody tr").first().waitFor()],
   query: [
     () => `${server.home}query?table=app-main`,
     async (page) => {
       await page.getByLabel("PK, partition key").fill("CUST#customer-0002");
       await page.locator(".expr .chip", { hasText: /^Query$/ }).waitFor();
       await page.getByRole("button", { name: /^Run/ }).click();
-      await page.getByText("5 items").waitFor();
+      await page.getByText(/^\d+ items/).first().waitFor();
       await page.getByRole("tab", { name: "Code" }).click();
       await page.getByRole("button", { name: "Python", exact: true }).click();
     },
@@ -48,7 +120,7 @@ export const screens = {
     async (page) => {
       await page.getByText("becomes Query").waitFor();
       await page.getByRole("button", { name: /^Run/ }).click();
-      await page.getByText("5 items").waitFor();
+      await page.getByText(/^\d+ items/).first().waitFor();
     },
   ],
   model: [() => `${server.home}model/order-management`, (page) => page.getByText("7 of 7 proven").waitFor()],
@@ -66,6 +138,8 @@ export const screens = {
       await page.getByRole("heading", { name: "Proposed" }).waitFor();
     },
   ],
+  heat: [() => `${server.home}model/hot/heat`, (page) => page.getByText("228 %").first().waitFor()],
+  cost: [() => `${server.home}model/order-management/cost`, (page) => page.getByText("Ways to pay").waitFor()],
   migration: [() => `${server.home}model/order-management/migration`, (page) => page.getByText("Is what the model says.").waitFor()],
   commands: [
     () => server.home,
@@ -82,6 +156,7 @@ for (const theme of ["light", "dark"])
     test(`${name}, ${theme}`, async () => {
       const page = await open(address(), { theme, width: 1440, height: 900 });
       await ready(page);
+      // Fonts and transitions: a picture is looked at, nothing depends on it.
       await page.waitForTimeout(300);
       await page.screenshot({ path: join(folder, `${name}-${theme}.png`) });
       await page.context().close();

@@ -24,10 +24,17 @@ const FLAGS = [
 ];
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-// A server, ended with the test file.
+// A server on new data, ended and forgotten with the test file.
 export async function serve(...options) {
   const folder = mkdtempSync(join(tmpdir(), "lodestone-studio-"));
-  const data = ["--data", join(folder, "data"), "--models", join(folder, "models"), "--durability", "os"];
+  const server = await serveOn(folder, ...options);
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  return server;
+}
+
+// A server on what a folder holds, ended with the test file.
+export async function serveOn(folder, ...options) {
+  const data = options.includes("--in-memory") ? [] : ["--data", join(folder, "data"), "--models", join(folder, "models"), "--durability", "os"];
   const server = spawn(process.env.LODESTONE, ["serve", "--port", "0", ...data, ...options], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -35,7 +42,6 @@ export async function serve(...options) {
   after(async () => {
     server.kill("SIGTERM");
     await once(server, "exit");
-    rmSync(folder, { recursive: true, force: true });
   });
   const origin = line.match(/http:\/\/[\d.]+:\d+/)[0];
   const page = await (await fetch(`${origin}/studio/`)).text();
@@ -65,7 +71,7 @@ export async function open(address, { theme = "light", width = 1600, height = 10
   page.refusals = [];
   page.on("console", (message) => {
     const list = /Failed to load resource/.test(message.text()) ? page.refusals : page.complaints;
-    list.push(message.text());
+    list.push(`${message.text()} ${message.location().url}`);
   });
   page.on("pageerror", (error) => page.complaints.push(error.stack));
   // Generous, because a busy machine is slow; nothing waits for a time to pass.
@@ -103,6 +109,34 @@ export async function loadExample(server, name = "order-management") {
   await server.post(`file/${name}`, { text });
   return text;
 }
+
+// A backup of a table of the example, which has a stream and recovery, and changes since.
+export async function withHistory(server, TableName) {
+  await server.call("CreateBackup", { TableName, BackupName: "before-the-sale" });
+  const { Items } = await server.call("Scan", { TableName, Limit: 30 });
+  for (const [at, item] of Items.entries()) {
+    const { PK, SK, status } = item;
+    if (at % 5 === 4) await server.call("DeleteItem", { TableName, Key: { PK, SK } });
+    else if (!status) await server.call("PutItem", { TableName, Item: { ...item, note: { S: "checked" } } });
+    else
+      await server.call("UpdateItem", {
+        TableName,
+        Key: { PK, SK },
+        UpdateExpression: "SET #status = :new",
+        ExpressionAttributeNames: { "#status": "status" },
+        ExpressionAttributeValues: { ":new": { S: status.S === "SHIPPED" ? "DELIVERED" : "SHIPPED" } },
+      });
+  }
+}
+
+// A table without anything: no items, no stream, no recovery.
+export const plainTable = (server, TableName) =>
+  server.call("CreateTable", {
+    TableName,
+    KeySchema: [{ AttributeName: "id", KeyType: "HASH" }],
+    AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }],
+    BillingMode: "PAY_PER_REQUEST",
+  });
 
 export const rows = (page, grid = "#base") => page.locator(`${grid} .row`);
 export const inspector = (page) => page.getByRole("complementary", { name: "Item" });

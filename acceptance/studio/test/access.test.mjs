@@ -2,11 +2,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accessible, close, loadExample, open, rows, row, serve } from "../studio.mjs";
+import { accessible, close, loadExample, open, plainTable, rows, row, serve, withHistory } from "../studio.mjs";
 
 const server = await serve();
 const empty = await serve();
 await loadExample(server);
+await loadExample(server, "leaderboard");
+await withHistory(server, "app-main");
+await plainTable(server, "plain");
 
 const screens = {
   "an empty overview": [() => empty.home, (page) => page.getByRole("button", { name: "order-management" }).waitFor()],
@@ -17,12 +20,35 @@ const screens = {
     async (page) => {
       await (await row(page, "order-0006")).click();
       await page.getByRole("button", { name: /^status: / }).click();
-      await page.getByLabel("Value", { exact: true }).fill("SHIPPED");
+      // A status that no order has, whatever was done to it before: only a change can be written.
+      await page.getByLabel("Value", { exact: true }).fill("RETURNED");
       await page.keyboard.press("Enter");
       await page.getByRole("button", { name: /^Write for/ }).waitFor();
     },
   ],
   "a table's structure": [() => `${server.home}table/app-main/structure`, (page) => page.getByText("DescribeTable").first().waitFor()],
+  "a table without traffic": [() => `${server.home}table/plain/heat`, (page) => page.getByText("Nothing was asked yet").waitFor()],
+  "a table's heat": [
+    () => `${server.home}table/app-main/heat`,
+    async (page) => {
+      await page.getByText("forecast from the model").waitFor();
+      await page.getByRole("slider", { name: "Heat, cursor" }).focus();
+      await page.keyboard.press("ArrowDown");
+    },
+  ],
+  "a table's capacity": [() => `${server.home}table/app-main/capacity`, (page) => page.getByRole("figure", { name: "Table" }).waitFor()],
+  "what is learnt from traffic": [() => `${server.home}table/app-main/learn`, (page) => page.getByRole("button", { name: "Learn from traffic" }).waitFor()],
+  metrics: [() => `${server.home}metrics`, (page) => page.getByRole("row", { name: /^UpdateItem/ }).waitFor()],
+  "a stream that is off": [() => `${server.home}table/plain/stream`, (page) => page.getByText("The stream is off").waitFor()],
+  "a stream": [
+    () => `${server.home}table/app-main/stream`,
+    async (page) => {
+      await page.locator(".record").first().click();
+      await page.getByText("Before and after").waitFor();
+    },
+  ],
+  "recovery that is off": [() => `${server.home}table/plain/backups`, (page) => page.getByText("Recovery is off.").waitFor()],
+  "recovery and backups": [() => `${server.home}table/app-main/backups`, (page) => page.getByText("items then").waitFor()],
   "the query": [() => `${server.home}query?table=app-main`, (page) => page.getByText("so this is a Scan").waitFor()],
   PartiQL: [() => `${server.home}partiql?table=app-main`, (page) => page.getByText("To begin with").waitFor()],
   "a model": [() => `${server.home}model/order-management`, (page) => page.getByText("proven").first().waitFor()],
@@ -40,6 +66,8 @@ const screens = {
       await page.getByRole("heading", { name: "Proposed" }).waitFor();
     },
   ],
+  "a model's heat": [() => `${server.home}model/leaderboard/heat`, (page) => page.getByText("57 %").first().waitFor()],
+  "a model's cost": [() => `${server.home}model/leaderboard/cost`, (page) => page.getByText("Ways to pay").waitFor()],
   "a migration": [() => `${server.home}model/order-management/migration`, (page) => page.getByText("Is what the model says.").waitFor()],
 };
 

@@ -35,7 +35,7 @@ test("a rule is explained, a finding leads to its line, F8 to the next one", asy
   const page = await open(`${server.home}model/explained`);
   await page.getByRole("button", { name: "starter" }).click();
   await page.getByText("nothing found").waitFor();
-  await write(page, orders.replaceAll("customerId}", "email}").replace("rate: 1/s", "rate: 100000/s"));
+  await write(page, orders.replace("rate: 1/s", "rate: 100000/s"));
   const findings = page.getByRole("region", { name: "Findings" });
   await findings.getByRole("button", { name: /^R\d+$/ }).first().click();
   await page.getByRole("dialog").getByRole("heading").first().waitFor();
@@ -110,5 +110,49 @@ test("the way from one version to the next is planned and rehearsed", async () =
   const versions = page.getByRole("region", { name: "The saved file and the edited one" });
   await versions.getByRole("button", { name: "Rehearse it in memory" }).click();
   await versions.getByText("✓ every step and every way back works").waitFor();
+  await close(page);
+});
+
+test("a hot key is seen, sharded in the model, and its forecast falls", async () => {
+  const leaderboard = await loadExample(server, "leaderboard");
+  await server.post("file/hot", { text: leaderboard.replace("model: leaderboard", "model: hot").replace("shard(playerId, 4)", "shard(playerId, 1)") });
+  const page = await open(`${server.home}model/hot/heat`);
+  const busiest = page.getByRole("complementary", { name: "Busiest keys" });
+  await busiest.getByText("228 %").waitFor();
+  await busiest.getByText("throttled").waitFor();
+  await busiest.getByText("4 shards").waitFor();
+  await busiest.getByRole("link", { name: "Try in the model" }).click();
+  await page.locator(".cm-content").waitFor();
+  await write(page, leaderboard.replace("model: leaderboard", "model: hot"));
+  await page.getByRole("link", { name: "Heat", exact: true }).last().click();
+  await busiest.getByText("57 %").waitFor();
+  assert.equal(await busiest.getByText("throttled").count(), 0);
+  // The same by keyboard: a cell says its key, hour and units.
+  await page.getByRole("slider", { name: "Heat, cursor" }).focus();
+  await page.keyboard.press("ArrowRight");
+  assert.match(await page.getByRole("slider", { name: "Heat, cursor" }).getAttribute("aria-valuetext"), /SEASON#.* units each second/);
+  await close(page);
+});
+
+test("a price follows its sliders, opens to its arithmetic, and is kept as SVG and CSV", async () => {
+  const page = await open(`${server.home}model/order-management/cost`);
+  const ways = page.getByRole("region", { name: "Ways to pay" });
+  await ways.getByText("as the file declares").waitFor();
+  const declared = await ways.innerText();
+  await page.getByLabel(/^Requests/).focus();
+  for (let steps = 0; steps < 8; steps++) await page.keyboard.press("ArrowRight");
+  await page.waitForURL(/rate=10/);
+  await page.waitForFunction((before) => document.querySelector('[aria-label="Ways to pay"]').innerText !== before, declared);
+  await page.getByRole("region", { name: "Sums" }).getByRole("button").first().click();
+  await page.getByText(/ × .* = \$/).first().waitFor();
+  const chart = page.getByRole("figure", { name: /^A month/ });
+  for (const [label, kind] of [["SVG", /^<svg[^]*<\/svg>$/], ["CSV", /^x,/], ["JSON", /^\[/]]) {
+    const [download] = await Promise.all([page.waitForEvent("download"), chart.getByRole("button", { name: label }).click()]);
+    const stream = await download.createReadStream();
+    let text = "";
+    for await (const piece of stream) text += piece;
+    assert.match(text, kind);
+    assert.doesNotMatch(text, /var\(--/, "what is saved needs no style sheet");
+  }
   await close(page);
 });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { close, open, rows, serve } from "../studio.mjs";
 
 const ITEMS = 12_000;
-const server = await serve("--no-throttling");
+const server = await serve("--capacity", "off");
 await server.call("CreateTable", {
   TableName: "long",
   KeySchema: [{ AttributeName: "k", KeyType: "HASH" }, { AttributeName: "n", KeyType: "RANGE" }],

@@ -7,12 +7,12 @@ use bytes::Bytes;
 use engine::Caller;
 use http::request::Parts;
 use http::{HeaderName, Response, StatusCode};
-use model::Source;
+use model::{Source, format};
 use proof::apply;
 use serde_json::{Value, json};
 
 use crate::live::{self, Live};
-use crate::{Studio, builder, change, code, model_files, pattern, reply, workbench};
+use crate::{Studio, builder, change, code, item_json, metrics, model_files, pattern, reply, workbench};
 
 /// The account and Region of a request: `000000000000.us-east-1`.
 const AS: HeaderName = HeaderName::from_static("x-lodestone-as");
@@ -28,6 +28,8 @@ const EXAMPLES: [(&str, &str); 5] = [
     ("starter", model::STARTER),
 ];
 
+/// Items that are read to learn what a table holds.
+const SURVEYED_ITEMS_MAX: usize = 500;
 /// How much text one list of files holds.
 const LISTED_BYTES_MAX: usize = 8 << 20;
 
@@ -126,6 +128,16 @@ impl Studio {
             ("session", "") => Ok(self.session()),
             ("examples", "") => Ok(examples()),
             ("change", "") => self.change(head, &input).await,
+            ("difference", "") => self.difference(head, &input).await,
+            ("traffic", "") => self.traffic(head, &input),
+            ("metrics", "") => self.metrics(head, &input).await,
+            ("capacity", "") => self.capacity(head, &input).await,
+            ("learn", "") => {
+                self.traffic.learn(input["on"] == true);
+                Ok(json!({}))
+            }
+            ("progress", "") => self.progress(head).await,
+            ("survey", "") => self.survey(head, &input).await,
             ("run", "") => self.run(head, &input).await,
             ("request", "build") => self.build(head, &input).await,
             ("request", "code") => {
@@ -178,6 +190,81 @@ impl Studio {
         let model =
             input["model"].as_str().map(|text| workbench::read(&Source::new("model", text))).transpose()?;
         change::plan(&table, model.as_ref(), &input["changes"]).map_err(Fault::bad)
+    }
+
+    /// What a restore to a time would undo. The time is in seconds, as DynamoDB's are.
+    async fn difference(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
+        let live = self.live(head)?;
+        let time = input["time"].as_f64().ok_or_else(|| Fault::bad("`time` is in seconds."))?;
+        let table = input["table"].as_str().unwrap_or_default();
+        let _permit = self.permit().await?;
+        let found = self.engine.difference(&live.caller, table, (time.max(0.0) * 1e6).round() as u64).await?;
+        let document = |item: &Option<item::Item>| item.as_ref().map(item_json::document);
+        let examples = found.examples.iter();
+        let examples = examples.map(|one| json!({ "then": document(&one.then), "now": document(&one.now) }));
+        Ok(json!({
+            "added": found.added,
+            "removed": found.removed,
+            "changed": found.changed,
+            "itemsThen": found.items_then,
+            "complete": found.is_complete,
+            "examples": examples.collect::<Vec<_>>(),
+        }))
+    }
+
+    /// What clients did with a table lately.
+    fn traffic(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
+        let namespace = self.live(head)?.caller.namespace;
+        let now_ms = self.engine.usage().now().ms;
+        let mut found =
+            self.traffic.of_table(&namespace, input["table"].as_str().unwrap_or_default(), now_ms);
+        found["counts"] = json!(!self.engine.usage().is_off());
+        Ok(found)
+    }
+
+    /// The engine's metrics, of one table or of all.
+    async fn metrics(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
+        let namespace = self.live(head)?.caller.namespace;
+        let minutes = input["minutes"].as_u64().unwrap_or(60);
+        let mut found = metrics::read(&self.engine, &namespace, input["table"].as_str(), minutes).await?;
+        found["counts"] = json!(!self.engine.usage().is_off());
+        Ok(found)
+    }
+
+    /// How a table used its throughput in the last hour, and what was throttled or would have been, and why.
+    async fn capacity(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
+        let namespace = self.live(head)?.caller.namespace;
+        let table = input["table"].as_str().unwrap_or_default();
+        let failed = |_| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "The capacity can't be read.");
+        let report = self.engine.capacity_report(&namespace, table).await.map_err(failed)?;
+        let report =
+            report.ok_or_else(|| Fault::new(StatusCode::NOT_FOUND, format!("There is no table {table}.")))?;
+        Ok(json!(report))
+    }
+
+    /// How far the indexes are that are being filled.
+    async fn progress(&self, head: &Parts) -> Result<Value, Fault> {
+        let namespace = self.live(head)?.caller.namespace;
+        let failed = |_| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "The progress can't be read.");
+        let all = self.engine.index_progress().await.map_err(failed)?;
+        let own = all.iter().filter(|one| one.namespace == namespace);
+        let shown =
+            own.map(|one| json!({ "table": one.table, "index": one.index, "percentage": one.percentage }));
+        Ok(json!({ "indexes": shown.collect::<Vec<_>>() }))
+    }
+
+    /// A model of what a sample of a table's items shows.
+    async fn survey(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
+        let live = self.live(head)?;
+        let table = input["table"].as_str().unwrap_or_default();
+        let _permit = self.permit().await?;
+        let document = proof::survey(&live, table, SURVEYED_ITEMS_MAX, |_| ()).await?;
+        let document = document
+            .ok_or_else(|| Fault::new(StatusCode::NOT_FOUND, format!("There is no table {table}.")))?;
+        let contents =
+            format::format("table-contents").ok_or_else(|| Fault::bad("There is no such format."))?;
+        let import = format::import(contents, &document.to_string()).map_err(|error| Fault::bad(error.0))?;
+        Ok(json!({ "text": import.text, "notes": import.notes.0 }))
     }
 
     async fn run(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
@@ -288,11 +375,9 @@ fn examples() -> Value {
     json!({ "examples": examples.collect::<Vec<_>>() })
 }
 
-/// Settings of tables that the engine refuses because it does not serve them yet.
-const UNSERVED: [&str; 3] = ["stream:", "replicas:", "pitr:"];
-
+/// Without the setting of tables that the engine refuses because it does not serve it yet.
 fn servable(text: &str) -> String {
-    let is_served = |line: &&str| !UNSERVED.iter().any(|name| line.trim_start().starts_with(name));
+    let is_served = |line: &&str| !line.trim_start().starts_with("replicas:");
     text.split_inclusive('\n').filter(is_served).collect()
 }
 

@@ -1,8 +1,9 @@
 //! Which requests are refused.
 //!
 //! A page of another site must not reach the database through its user's browser:
-//! 1. `Host` is a loopback name, or the address the server was told to listen on: a name that an attacker's
-//!    DNS points at this machine is refused (421);
+//! 1. `Host` is a loopback name, or a name that the server was told: a name that an attacker's DNS points at
+//!    this machine is refused (421). Where other machines can reach it, it may also be an address: no DNS
+//!    can point at this machine without it;
 //! 2. `Origin` and `Sec-Fetch-Site`, where a browser sends them, say that our own page asks (403);
 //! 3. the door wants POST, JSON and a header of its own, so that a browser asks first (preflight), and the
 //!    studio never grants;
@@ -72,7 +73,7 @@ impl Refusal {
 pub fn admit(head: &Parts, options: &Options) -> Result<(), Refusal> {
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name = host_name(host);
-    if !is_loopback_name(name) && !options.hosts.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+    if !is_loopback_name(name) && !is_named(name, options) {
         return Err(Refusal::Misdirected);
     }
     let is_door = head.uri.path().strip_prefix(PATH).is_some_and(|rest| rest.starts_with("/api/"));
@@ -100,6 +101,11 @@ pub fn admit(head: &Parts, options: &Options) -> Result<(), Refusal> {
         Some(token) if !is_same(header.as_bytes(), token.as_bytes()) => Err(Refusal::WrongToken),
         _ => Ok(()),
     }
+}
+
+fn is_named(name: &str, options: &Options) -> bool {
+    let is_address = || options.token.is_some() && name.parse::<IpAddr>().is_ok();
+    options.hosts.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(name)) || is_address()
 }
 
 /// Browsers say where a request comes from. Other clients send neither header.

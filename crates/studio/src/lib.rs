@@ -11,6 +11,8 @@
 //!   workbench   model/…: what `lodestone model …` prints
 //!   legend      model/plan: tables, entities, key templates and the plan of each pattern
 //!   pattern     run: a pattern on the real table, what is expected beside what came
+//!   traffic     traffic, learn: what clients did lately
+//!   metrics     metrics: the engine's metrics over a range of time
 //!   model_files file/…: model files, in a folder or in memory
 //! ```
 //!
@@ -25,10 +27,12 @@ mod guard;
 mod item_json;
 mod legend;
 mod live;
+mod metrics;
 mod model_files;
 mod page;
 mod pattern;
 mod reply;
+mod traffic;
 mod workbench;
 
 use std::path::PathBuf;
@@ -67,12 +71,15 @@ pub struct Studio {
     options: Options,
     files: model_files::ModelFiles,
     work: Arc<Semaphore>,
+    traffic: Arc<traffic::Recorder>,
 }
 
 impl Studio {
     pub fn new(engine: Arc<Engine>, options: Options) -> Studio {
         let files = model_files::ModelFiles::new(options.models.clone());
-        Studio { engine, options, files, work: Arc::new(Semaphore::new(WORK_MAX)) }
+        let traffic = Arc::<traffic::Recorder>::default();
+        engine.usage().observe(traffic.clone());
+        Studio { engine, options, files, work: Arc::new(Semaphore::new(WORK_MAX)), traffic }
     }
 
     /// Whether a path is the studio's.

@@ -3,16 +3,17 @@
 
 use std::sync::Arc;
 
-use api::{Error, ErrorKind, Operation, Request};
+use api::{Error, ErrorKind, Operation, Request, streams};
 use engine::{Caller, Engine};
 use http::StatusCode;
 use proof::{Answer, Endpoint};
 use serde_json::Value;
 
 /// Operations that change nothing. Every operation that is not listed counts as a write.
-const READS: [&str; 25] = [
+const READS: [&str; 32] = [
     "BatchGetItem",
     "DescribeBackup",
+    "DescribeBulkOperation",
     "DescribeContinuousBackups",
     "DescribeContributorInsights",
     "DescribeEndpoints",
@@ -22,21 +23,28 @@ const READS: [&str; 25] = [
     "DescribeImport",
     "DescribeKinesisStreamingDestination",
     "DescribeLimits",
+    "DescribeStream",
     "DescribeTable",
     "DescribeTableReplicaAutoScaling",
     "DescribeTimeToLive",
     "GetItem",
+    "GetRecords",
     "GetResourcePolicy",
+    "GetShardIterator",
     "ListBackups",
+    "ListBulkOperations",
+    "ListContributorInsights",
     "ListExports",
     "ListGlobalTables",
     "ListImports",
+    "ListStreams",
     "ListTables",
     "ListTagsOfResource",
     "Query",
     "Scan",
     "TransactGetItems",
 ];
+
 pub struct Live {
     pub engine: Arc<Engine>,
     pub caller: Caller,
@@ -53,10 +61,16 @@ impl Endpoint for Live {
 }
 
 impl Live {
+    /// An operation of DynamoDB or of DynamoDB Streams: no name is in both.
     pub async fn call(&self, operation: &str, body: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut answer = Vec::new();
+        if let Some(operation) = streams::Operation::from_target_name(operation) {
+            let request = streams::Request::decode(operation, body)?;
+            self.engine.call_streams(&self.caller, request).await?.write_json(&mut answer);
+            return Ok(answer);
+        }
         let operation = Operation::from_target_name(operation).ok_or_else(Error::operation_not_served)?;
         let response = self.engine.call(&self.caller, Request::decode(operation, body)?).await?;
-        let mut answer = Vec::new();
         response.write_json(&mut answer);
         Ok(answer)
     }

@@ -2,10 +2,12 @@
 
 use http::StatusCode;
 use model::cost::{Settings, UnknownRegion, cost};
+use model::demand::{self, Kind};
 use model::design::{Indexes, Options, design};
 use model::facts::Facts;
 use model::heat::{forecasts, heat};
 use model::plan::{Plan, plan};
+use model::predict::typical::Footprints;
 use model::{Model, RuleId, Source, check, diagnostic, file, format, migrate};
 use serde_json::{Value, json};
 
@@ -16,16 +18,20 @@ const HEADROOM: f64 = 0.7;
 /// Write units each second that the jobs of a migration may use, unless the page says otherwise.
 const JOB_RATE: f64 = 500.0;
 
+/// No item has more.
+const ITEM_BYTES_MAX: u64 = 400 * 1024;
+
 /// Commands that are done within a request's time on any thread; the others keep a core busy.
 pub fn is_quick(command: &str) -> bool {
-    !matches!(command, "prove" | "design" | "diff")
+    !matches!(command, "prove" | "design" | "diff" | "curve")
 }
 
 pub fn run(command: &str, input: &Value) -> Result<Value, Fault> {
     match command {
         "check" => Ok(checked(&source(input)?)),
         "plan" => with_model(input, |source, model| Ok(legend::legend(source, model))),
-        "cost" => with_model(input, |_, model| costs(model, input)),
+        "cost" => with_model(input, |_, model| costs(&scaled(model, &input["scale"]), input)),
+        "curve" => with_model(input, |_, model| curve(model, input)),
         "heat" => with_model(input, |_, model| Ok(heats(model))),
         "code" => with_model(input, |_, model| Ok(code(model, input))),
         "prove" => with_model(input, |source, model| Ok(proof::prove(model).json(source))),
@@ -94,14 +100,68 @@ fn costs(model: &Model, input: &Value) -> Result<Value, Fault> {
     Ok(printed)
 }
 
+/// Points of a curve of prices.
+const CURVE_POINTS_MAX: usize = 50;
+
+/// The price of every way to pay, at each of the `factors` by which all rates are multiplied.
+fn curve(model: &Model, input: &Value) -> Result<Value, Fault> {
+    let factors = input["factors"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let points = factors.iter().take(CURVE_POINTS_MAX).map(|factor| {
+        let mut scale = json!({ "size": input["scale"]["size"], "count": input["scale"]["count"] });
+        scale["rate"] = factor.clone();
+        let priced = costs(&scaled(model, &scale), input)?;
+        let ways = priced["ways"].as_array().into_iter().flatten();
+        let ways =
+            ways.map(|way| json!({ "mode": way["mode"], "class": way["class"], "total": way["total"] }));
+        Ok(json!({ "factor": factor, "ways": ways.collect::<Vec<_>>() }))
+    });
+    Ok(json!({ "points": points.collect::<Result<Vec<_>, Fault>>()? }))
+}
+
+/// The model with its rates, the sizes of its items and their number multiplied.
+fn scaled(model: &Model, scale: &Value) -> Model {
+    let factor = |name: &str| scale[name].as_f64().unwrap_or(1.0).clamp(0.001, 1000.0);
+    let (rates, sizes, counts) = (factor("rate"), factor("size"), factor("count"));
+    let mut model = model.clone();
+    for rate in model.patterns.iter_mut().filter_map(|pattern| pattern.rate.as_mut()) {
+        rate.value.average *= rates;
+        rate.value.peak = rate.value.peak.map(|peak| peak * rates);
+    }
+    for entity in &mut model.entities {
+        if let Some(size) = &mut entity.size {
+            size.value.typical = multiplied(size.value.typical, sizes);
+            size.value.max = size.value.max.map(|most| multiplied(most, sizes));
+        }
+        // What is counted for each parent grows with the parents.
+        if let Some(count) = entity.count.as_mut().filter(|count| count.value.per.is_none()) {
+            count.value.typical *= counts;
+            count.value.max = count.value.max.map(|most| most * counts);
+        }
+    }
+    model
+}
+
+fn multiplied(bytes: u64, factor: f64) -> u64 {
+    ((bytes as f64 * factor) as u64).clamp(1, ITEM_BYTES_MAX)
+}
+
 fn unknown_region(UnknownRegion { region, known }: UnknownRegion) -> Fault {
     Fault::bad(format!("There are no prices for {region}; there are for {}.", known.join(", ")))
 }
 
 fn heats(model: &Model) -> Value {
     let limits = Facts::embedded().limits;
-    let heats = heat(model, &plans(model), &limits, HEADROOM);
-    json!({ "headroom": HEADROOM, "heat": heats, "forecasts": forecasts(model, &limits) })
+    let plans = plans(model);
+    let heats = heat(model, &plans, &limits, HEADROOM);
+    let uses = demand::uses(model, &plans, &Footprints::new(model));
+    let mut printed = json!({ "headroom": HEADROOM, "heat": heats, "forecasts": forecasts(model, &limits) });
+    // All keys together, so that the page knows what the busiest ones leave for the others.
+    for (heat, printed) in heats.iter().zip(printed["heat"].as_array_mut().into_iter().flatten()) {
+        let resource = (heat.table_id, heat.index_id);
+        let all = |kind: Kind| demand::demand(&uses, resource, kind);
+        printed["demand"] = json!({ "read": all(Kind::Read), "write": all(Kind::Write) });
+    }
+    printed
 }
 
 fn code(model: &Model, input: &Value) -> Value {

@@ -109,6 +109,12 @@ async fn beyond_this_machine_the_studio_answers_to_its_own_name_and_wants_its_to
         assert_eq!(check(&with(Some(token)), options()).await, StatusCode::UNAUTHORIZED, "{token}");
     }
     assert_eq!(check(&with(None), options()).await, StatusCode::FORBIDDEN);
+    // No DNS leads to an address, so a request to one was meant for this server. It needs the token all the same.
+    let addressed = [("host", Some("10.0.0.7:8000")), ("origin", Some("http://10.0.0.7:8000"))];
+    let with = |token| [addressed[0], addressed[1], ("x-lodestone-studio", token)];
+    assert_eq!(check(&with(Some("secret")), options()).await, StatusCode::OK);
+    assert_eq!(check(&with(Some("1")), options()).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(check(&with(Some("1")), Options::default()).await, StatusCode::MISDIRECTED_REQUEST);
 }
 
 #[tokio::test]

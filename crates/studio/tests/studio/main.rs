@@ -7,6 +7,7 @@ mod fixture;
 mod guard;
 mod model;
 mod model_files;
+mod operate;
 mod page;
 mod pattern;
 mod read_only;

@@ -77,3 +77,23 @@ async fn every_example_can_be_loaded() {
         assert!(report["samples"]["written"].as_u64().is_some_and(|written| written > 0), "{report}");
     }
 }
+
+#[tokio::test]
+async fn prices_follow_rates_sizes_and_counts() {
+    let desk = desk().await;
+    let text = desk.example("leaderboard").await;
+    let total = async |scale: serde_json::Value| {
+        let priced = desk.ask("model/cost", &json!({ "text": text, "scale": scale })).await;
+        priced["total"].as_f64().expect("a sum")
+    };
+    let declared = total(json!({})).await;
+    assert!((total(json!({ "rate": 1.0, "size": 1.0, "count": 1.0 })).await - declared).abs() < 1e-9);
+    for name in ["rate", "size", "count"] {
+        assert!(total(json!({ name: 10.0 })).await > declared, "{name}");
+    }
+    let curve = desk.ask("model/curve", &json!({ "text": text, "factors": [0.1, 1.0, 10.0] })).await;
+    let points = curve["points"].as_array().expect("points");
+    let on_demand = points.iter().map(|point| point["ways"][0]["total"].as_f64().expect("a sum"));
+    let on_demand: Vec<f64> = on_demand.collect();
+    assert!(on_demand.len() == 3 && on_demand.is_sorted(), "{on_demand:?}");
+}

@@ -4,13 +4,15 @@ import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { cutOff, spent } from "./door";
-import { count, short } from "./format";
+import { count, figure, short } from "./format";
 import * as Icons from "./icons";
 import { files } from "./legend";
-import { Dialog, Failure, Loading } from "./parts";
+import { Dialog, Failure, Lazy, Loading, Spark, useRepeat } from "./parts";
 import { follow, go, href, place } from "./place";
+import { pulse, readMetrics, unitsOf } from "./series";
 import { descriptions, indexesOf, letters, said, session, statusLine, tableNames, theme } from "./session";
 
+const PULSE_MINUTES = 30;
 export const helping = signal(false);
 export const commanding = signal(false);
 
@@ -23,6 +25,8 @@ function screen(parts: string[]): Screen {
       return { load: () => import("./table/screen"), name: "TableScreen", props: { name, tab, key: name } };
     case "query":
       return { load: () => import("./query"), name: "QueryScreen", props: {} };
+    case "metrics":
+      return { load: () => import("./metrics"), name: "MetricsScreen", props: {} };
     case "partiql":
       return { load: () => import("./partiql"), name: "PartiqlScreen", props: {} };
     case "model":
@@ -85,13 +89,6 @@ export function App() {
   );
 }
 
-function Lazy({ load, name }: { load: () => Promise<any>; name: string }) {
-  const [module, setModule] = useState<any>(null);
-  useEffect(() => void load().then(setModule), []);
-  const Component = module?.[name];
-  return Component ? <Component /> : null;
-}
-
 function Top() {
   const [region, account] = [session.value?.region ?? "us-east-1", session.value?.account ?? "000000000000"];
   const as = place.value.query.get("as")?.split(".");
@@ -104,18 +101,31 @@ function Top() {
       <button type="button" class="cmd" onClick={() => (commanding.value = true)}>
         <Icons.Search />Find a table, key, pattern or command<kbd>Ctrl K</kbd>
       </button>
-      <span class="num muted" style={{ fontSize: "12px", whiteSpace: "nowrap" }} title="What this page has read and written">
-        <b style={{ color: "var(--text)" }}>{count(Math.round(spent.value.read * 10) / 10)}</b> RCU <b style={{ color: "var(--text)" }}>{count(spent.value.write)}</b> WCU
-      </span>
+      <Pulse />
       <span class={`chip ${cutOff.value ? "bad" : "good"}`}>● {location.host}</span>
       {session.value && <span class={`chip${session.value.readOnly ? " warn" : ""}`}>{session.value.readOnly ? "read only" : "read and write"}</span>}
     </header>
   );
 }
 
+// What all clients use now.
+function Pulse() {
+  useRepeat(async (abort) => (pulse.value = await readMetrics(PULSE_MINUTES, undefined, abort)), 5000, []);
+  const all = pulse.value;
+  if (!all?.counts) return null;
+  const [read, write] = [unitsOf(all, "Read"), unitsOf(all, "Write")];
+  const now = (points: [number, number][]) => figure(points.at(-1)?.[1] ?? 0);
+  return (
+    <a class="pulse num" href={href("metrics")} title={`All clients, this minute. This page has used ${count(Math.round(spent.value.read * 10) / 10)} RCU and ${count(spent.value.write)} WCU.`}>
+      <Spark series={[["--blue", read], ["--north", write]]} />
+      <b>{now(read)}</b> RCU/s <b>{now(write)}</b> WCU/s
+    </a>
+  );
+}
+
 function Side() {
   const { parts } = place.value;
-  const here = (path: string) => (parts.join("/") === path || (path.startsWith("table/") && parts.slice(0, 2).join("/") === path && !onIndex()) ? "page" : undefined);
+  const here = (path: string) => (parts.join("/") === path || (path.startsWith("table/") && parts.slice(0, 2).join("/") === path && !parts[2] && !onIndex()) ? "page" : undefined);
   const onIndex = () => Boolean(place.value.query.get("on"));
   return (
     <nav class="side" aria-label="Studio">
@@ -149,13 +159,38 @@ function Side() {
               <Icons.Sheet /><span class="label">{file.name}</span>
             </a>
             {open &&
-              [["patterns", "Patterns", Icons.Tick], ["design", "Design", Icons.Compass]].map(([id, label, Icon]: any) => (
+              [["patterns", "Patterns", Icons.Tick], ["design", "Design", Icons.Compass], ["heat", "Heat", Icons.Heat], ["cost", "Cost", Icons.Money]].map(([id, label, Icon]: any) => (
                 <a key={id} class="sub" href={href(`model/${file.name}/${id}`)} aria-current={parts[2] === id ? "page" : undefined}><Icon /><span class="label">{label}</span></a>
               ))}
           </>
         );
       })}
+      {tableNames.value && tableNames.value.length > 0 && <Operate parts={parts} />}
     </nav>
+  );
+}
+
+// What is watched and kept, of the table that is open or was last.
+let lastTable = "";
+function Operate({ parts }: { parts: string[] }) {
+  if (parts[0] === "table" && parts[1]) lastTable = parts[1];
+  const names = tableNames.value!;
+  const table = names.includes(lastTable) ? lastTable : names[0];
+  const links = [
+    ["heat", "Heat", Icons.Heat],
+    ["capacity", "Capacity", Icons.Rising],
+    ["stream", "Stream", Icons.Waves],
+    ["backups", "Backups", Icons.Past],
+    ["learn", "Learn from traffic", Icons.Clock],
+  ] as const;
+  return (
+    <>
+      <h2>Operate</h2>
+      {links.map(([tab, label, Icon]) => (
+        <a key={tab} href={href(`table/${table}/${tab}`)} aria-current={parts[0] === "table" && parts[2] === tab ? "page" : undefined}><Icon /><span class="label">{label}</span>{names.length > 1 && tab === "heat" && <span class="n label">{table}</span>}</a>
+      ))}
+      <a href={href("metrics")} aria-current={parts[0] === "metrics" ? "page" : undefined}><Icons.Bars />Metrics</a>
+    </>
   );
 }
 
@@ -176,7 +211,7 @@ const KEYS = [
   ["Ctrl K", "commands, tables, keys, patterns"],
   ["/", "to the query"],
   ["Ctrl Enter", "run it"],
-  ["g then o, q, p", "overview, query, PartiQL"],
+  ["g then o, q, p, m", "overview, query, PartiQL, metrics"],
   ["↑ ↓ PageUp PageDown", "rows"],
   ["Home End", "the partition’s first and last row"],
   ["← →", "close and open a partition"],
@@ -188,6 +223,10 @@ const KEYS = [
   ["Ctrl S", "write what is marked and changed"],
   ["Ctrl Z", "undo, as a write to look at"],
   ["[ ]", "the pane before, the pane after"],
+  ["g then h, c, s, b, l", "heat, capacity, stream, backups, learn"],
+  ["Space", "pause a stream that is followed"],
+  ["← → with Shift, Ctrl", "the recovery slider: second, minute, hour"],
+  ["t", "a chart as a table"],
   ["Esc", "let go"],
 ];
 
@@ -218,7 +257,9 @@ function onKey(event: KeyboardEvent) {
   if (event.key === "?") return event.preventDefault(), void (helping.value = true);
   if (event.key === "g") return void (went = event.timeStamp);
   if (went && event.timeStamp - went < 1200) {
-    const to = { o: "", q: "query", p: "partiql" }[event.key];
+    const table = lastTable || tableNames.value?.[0] || "";
+    const tab = { h: "heat", c: "capacity", s: "stream", b: "backups", l: "learn" }[event.key];
+    const to = tab && table ? `table/${table}/${tab}` : { o: "", q: "query", p: "partiql", m: "metrics" }[event.key];
     went = 0;
     if (to !== undefined) event.preventDefault(), go(href(to));
   }

@@ -18,10 +18,11 @@ function commands(): Command[] {
   const tables = (tableNames.value ?? []).flatMap((name): Command[] => [
     { name, kind: "table", run: () => go(href(`table/${name}`)) },
     ...indexesOf(descriptions.value[name]).map((one) => ({ name: `${name} ${one.IndexName}`, kind: "index", run: () => go(href(`table/${name}`, { on: one.IndexName })) })),
-    { name: `${name} structure`, kind: "table", run: () => go(href(`table/${name}/structure`)) },
+    ...["structure", "traffic", "stream", "backups"].map((tab) => ({ name: `${name} ${tab}`, kind: "table", run: () => go(href(`table/${name}/${tab}`)) })),
   ]);
   const models = files.value.flatMap((file): Command[] => [
     { name: file.name, kind: "model", run: () => go(href(`model/${file.name}`)) },
+    ...["patterns", "design", "heat", "cost", "migration"].map((tab) => ({ name: `${file.name} ${tab}`, kind: "model", run: () => go(href(`model/${file.name}/${tab}`)) })),
     ...(file.legend?.patterns ?? []).map((one) => ({ name: `${one.id} ${one.description ?? ""}`, kind: "pattern", run: () => go(href(`table/${one.tables[0]}`, { pattern: one.id })) })),
   ]);
   const here: Command[] = [];
@@ -33,6 +34,7 @@ function commands(): Command[] {
     { name: "Overview", run: () => go(href("")) },
     { name: "Query", run: () => go(href("query")) },
     { name: "PartiQL", run: () => go(href("partiql")) },
+    { name: "Metrics", run: () => go(href("metrics")) },
     { name: "Keys", run: () => (helping.value = true) },
     { name: "Light theme", run: () => (theme.value = "light") },
     { name: "Dark theme", run: () => (theme.value = "dark") },

@@ -2,12 +2,11 @@
 
 import { autocompletion, closeBrackets, type CompletionSource } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { HighlightStyle, bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import { HighlightStyle, StreamLanguage, bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { EditorState, type Extension } from "@codemirror/state";
+import { Annotation, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
-import { sql } from "@codemirror/lang-sql";
 import { yaml } from "@codemirror/lang-yaml";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
@@ -21,6 +20,23 @@ const colours = HighlightStyle.define([
   { tag: [tags.number, tags.bool, tags.null], color: "var(--north)" },
   { tag: [tags.comment, tags.meta], color: "var(--muted)" },
 ]);
+
+// PartiQL's words, strings and numbers: that is all there is to tell apart.
+const WORDS = /^(select|from|where|and|or|not|in|between|is|missing|null|true|false|insert|into|value|update|set|remove|delete|returning|all|modified|old|new|exists|begins_with|contains|size|attribute_type|order|by|asc|desc)$/i;
+const partiql = StreamLanguage.define({
+  name: "partiql",
+  token(stream) {
+    if (stream.eatSpace()) return null;
+    if (stream.match(/^--.*/)) return "comment";
+    if (stream.match(/^'(?:[^']|'')*'?/)) return "string";
+    if (stream.match(/^"(?:[^"]|"")*"?/)) return "propertyName";
+    if (stream.match(/^-?\d[\d.]*(?:e[+-]?\d+)?/i) || stream.eat("?")) return "number";
+    const word = stream.match(/^\w+/) as RegExpMatchArray | null;
+    if (word) return WORDS.test(word[0]) ? "keyword" : null;
+    stream.next();
+    return null;
+  },
+});
 
 const looks = EditorView.theme({
   "&": { backgroundColor: "var(--panel)", color: "var(--text)", height: "100%", fontSize: "12px" },
@@ -36,8 +52,23 @@ const looks = EditorView.theme({
   ".cm-panels": { backgroundColor: "var(--panel)", color: "var(--text)" },
 });
 
+// A change that came from the page and not from somebody who types.
+const fromPage = Annotation.define<boolean>();
+
+// Chromium keeps the looks of a selection that is typed over in a style attribute, which the security policy blocks,
+// with a line in the console. So such text is put in place of the selection here. A bracket or quote goes round it.
+const typedOver = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const text = event.inputType === "insertText" ? event.data : null;
+    if (!text || /^["'`()[\]{}]$/.test(text) || view.composing || view.state.selection.main.empty || view.state.readOnly) return false;
+    event.preventDefault();
+    view.dispatch(view.state.replaceSelection(text), { userEvent: "input.type", scrollIntoView: true });
+    return true;
+  },
+});
+
 export interface EditorProps {
-  language: "sql" | "yaml";
+  language: "partiql" | "yaml";
   label: string;
   value: string;
   onChange(value: string): void;
@@ -56,6 +87,9 @@ export function Editor(props: EditorProps) {
   const view = useRef<EditorView | null>(null);
   const latest = useRef(props);
   latest.current = props;
+  // What was typed and has not come back as `value` yet. Whoever types is ahead of the page: a value that comes back
+  // late must not undo what was typed since.
+  const echoes = useRef<string[]>([]);
   useEffect(() => {
     const extensions: Extension[] = [
       EditorView.cspNonce.of(nonce),
@@ -70,7 +104,8 @@ export function Editor(props: EditorProps) {
       autocompletion(props.completions ? { override: [props.completions] } : {}),
       syntaxHighlighting(colours),
       looks,
-      props.language === "sql" ? sql() : [yaml(), lintGutter()],
+      typedOver,
+      props.language === "partiql" ? partiql : [yaml(), lintGutter()],
       keymap.of([
         { key: "Mod-Enter", run: () => (latest.current.onRun?.(), true) },
         { key: "Mod-s", run: () => (latest.current.onSave?.(), true), preventDefault: true },
@@ -84,7 +119,11 @@ export function Editor(props: EditorProps) {
       EditorView.contentAttributes.of({ "aria-label": props.label, tabindex: "0" }),
       EditorState.readOnly.of(Boolean(props.readOnly)),
       EditorView.updateListener.of((update) => {
-        if (update.docChanged) latest.current.onChange(update.state.doc.toString());
+        if (update.docChanged && !update.transactions.some((one) => one.annotation(fromPage))) {
+          const text = update.state.doc.toString();
+          echoes.current.push(text);
+          latest.current.onChange(text);
+        }
         if (update.selectionSet || update.docChanged) latest.current.onCursor?.(update.state.doc.lineAt(update.state.selection.main.head).number);
       }),
     ];
@@ -94,7 +133,10 @@ export function Editor(props: EditorProps) {
   }, [props.language, props.completions]);
   useEffect(() => {
     const editor = view.current!;
-    if (editor.state.doc.toString() !== props.value) editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: props.value } });
+    const echo = echoes.current.lastIndexOf(props.value);
+    if (echo >= 0) return void (echoes.current = echoes.current.slice(echo + 1));
+    echoes.current = [];
+    if (editor.state.doc.toString() !== props.value) editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: props.value }, annotations: fromPage.of(true) });
   }, [props.value]);
   useEffect(() => {
     const editor = view.current!;

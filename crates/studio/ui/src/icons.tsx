@@ -23,6 +23,13 @@ export const Ask = drawn("M2.500 4h11M4.500 8h7M6.500 12h3");
 export const Sheet = drawn("M4 2.5h6l2.5 2.5v8.5H4zM6 8h4M6 10.5h4");
 export const Tick = drawn("m2.5 8 3 3 8-7");
 export const Compass = drawn("M3 13 8 3l5 10M5 9.5h6");
+export const Heat = drawn("M2.500 2.500h4.500v4.500H2.500zM9 2.500h4.500v4.500H9zM2.500 9h4.500v4.500H2.500zM9 9h4.500v4.500H9z");
+export const Rising = drawn("M2 11.500 5.500 8l2.500 2 5.500-6");
+export const Money = drawn("M11 4.800C10.500 3.600 9.400 3.200 8 3.200c-1.700 0-3 .8-3 2.300 0 3.200 6.200 1.500 6.200 4.800 0 1.600-1.400 2.500-3.200 2.500-1.600 0-2.900-.6-3.300-2M8 1.500v13");
+export const Waves = drawn("M2 5.500c2-2 4-2 6 0s4 2 6 0M2 10.500c2-2 4-2 6 0s4 2 6 0");
+export const Past = drawn("M3 8a5 5 0 1 1 1.500 3.600M3 4.500V8h3.500");
+export const Bars = drawn("M2.500 13.500h11M4.500 11V7.500M8 11V3.500M11.500 11V6");
+export const Clock = drawn("M8 2.500a5.500 5.500 0 1 0 0 11 5.500 5.500 0 1 0 0-11M8 5v3.200l2 1.300");
 export const Search = () => (
   <Icon size={14}>
     <circle cx="7" cy="7" r="4.5" />

@@ -7,6 +7,9 @@ import { watchConnection } from "./door";
 import { loadFiles } from "./legend";
 import { loadSession, loadTables } from "./session";
 
+// Relative to the first page: the address changes and the icon stays where it is.
+for (const icon of document.querySelectorAll<HTMLLinkElement>('link[rel="icon"]')) icon.href = String(icon.href);
+
 render(<App />, document.getElementById("app")!);
 watchConnection();
 void Promise.allSettled([loadSession(), loadTables(), loadFiles()]);

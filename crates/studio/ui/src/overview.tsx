@@ -2,9 +2,10 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { type Example, examples, loadExample } from "./example";
-import { bytes, count, money } from "./format";
+import { bytes, count, figure, money, plural } from "./format";
 import { files, filesLoaded } from "./legend";
-import { Failure, Loading } from "./parts";
+import { Failure, Loading, Spark } from "./parts";
+import { pulse, sum, unitsOf } from "./series";
 import { go, href } from "./place";
 import { descriptions, indexesOf, isOnDemand, session, tableNames, tablesCut } from "./session";
 import { post } from "./door";
@@ -39,7 +40,7 @@ function Tables({ names }: { names: string[] }) {
       <h2>Tables <span class="num muted">{names.length}{tablesCut.value ? " and more" : ""}</span></h2>
       <table class="plain num">
         <thead>
-          <tr><th scope="col">Name</th><th scope="col" class="r">Items</th><th scope="col" class="r">Size</th><th scope="col">Throughput</th><th scope="col">Indexes</th><th scope="col">Model</th></tr>
+          <tr><th scope="col">Name</th><th scope="col" class="r">Items</th><th scope="col" class="r">Size</th><th scope="col">Throughput</th><th scope="col" class="r">RCU/s</th><th scope="col" class="r">WCU/s</th><th scope="col">Last half hour</th><th scope="col">Indexes</th><th scope="col">Model</th></tr>
         </thead>
         <tbody>{names.map((name) => <TableLine key={name} name={name} />)}</tbody>
       </table>
@@ -56,9 +57,23 @@ function TableLine({ name }: { name: string }) {
       <td class="r">{table ? count(table.ItemCount) : "…"}</td>
       <td class="r">{table ? bytes(table.TableSizeBytes) : "…"}</td>
       <td>{table ? (isOnDemand(table) ? "on demand" : `${table.ProvisionedThroughput?.ReadCapacityUnits} RCU, ${table.ProvisionedThroughput?.WriteCapacityUnits} WCU`) : ""}</td>
+      <Use name={name} />
       <td>{indexesOf(table).map((one) => one.IndexName).join(", ") || <span class="muted">none</span>}</td>
       <td>{model ? <a href={href(`model/${model.name}`)}>{model.name}</a> : <span class="muted">none</span>}</td>
     </tr>
+  );
+}
+
+function Use({ name }: { name: string }) {
+  const all = pulse.value;
+  if (!all?.counts) return <><td /><td /><td /></>;
+  const [read, write] = [unitsOf(all, "Read", name), unitsOf(all, "Write", name)];
+  return (
+    <>
+      <td class="r">{figure(read.at(-1)?.[1] ?? 0)}</td>
+      <td class="r">{figure(write.at(-1)?.[1] ?? 0)}</td>
+      <td><a href={href(`table/${name}/heat`)} aria-label={`Heat of ${name}`}><Spark width={96} series={[["--blue", read], ["--north", write]]} /></a></td>
+    </>
   );
 }
 
@@ -91,7 +106,7 @@ function ModelLine({ name, text, patterns }: { name: string; text: string; patte
     <tr>
       <th scope="row"><a href={href(`model/${name}`)}>{name}</a></th>
       <td>
-        {!found ? "…" : open("error") ? <span class="chip bad">{open("error")} errors</span> : open("warning") ? <span class="chip warn">{open("warning")} warnings</span> : <span class="chip good">✓ nothing found</span>}
+        {!found ? "…" : open("error") ? <span class="chip bad">{plural(open("error"), "error")}</span> : open("warning") ? <span class="chip warn">{plural(open("warning"), "warning")}</span> : <span class="chip good">✓ nothing found</span>}
       </td>
       <td class="r">{patterns ?? "–"}</td>
       <td class="r">{cost ? money(cost.total) : "–"}</td>
@@ -108,11 +123,22 @@ function Attention({ names }: { names: string[] }) {
       ...making.map((one) => [name, `index ${one.IndexName} is ${one.Backfilling ? "being filled" : one.IndexStatus}`]),
     ];
   });
+  const throttled = names.flatMap((name) => {
+    const own = pulse.value?.series.filter((one) => one.table === name) ?? [];
+    const refused = sum(own.filter((one) => /^(Read|Write)ThrottleEvents$/.test(one.metric)));
+    const shadow = sum(own.filter((one) => /^Shadow(Read|Write)ThrottleEvents$/.test(one.metric)));
+    const hot = sum(own.filter((one) => /KeyRangeThroughputThrottleEvents$/.test(one.metric)));
+    return [
+      ...(refused || shadow ? [[name, refused ? `${count(refused)} throttled` : `AWS would have throttled ${count(shadow)}`, "capacity"]] : []),
+      ...(hot ? [[name, "has a hot key", "heat"]] : []),
+    ];
+  });
   return (
     <section class="panel" aria-label="Now">
       <h2>Now</h2>
       <div class="stack" style={{ padding: "12px 14px" }}>
-        {wants.length === 0 && <p class="muted">Nothing wants attention.</p>}
+        {wants.length === 0 && throttled.length === 0 && <p class="muted">Nothing wants attention.</p>}
+        {throttled.map(([name, what, tab]) => <p key={name + what}><a href={href(`table/${name}/${tab}`)}>{name}</a> {what}</p>)}
         {wants.map(([name, what]) => <p key={name + what}><a href={href(`table/${name}`)}>{name}</a> {what}</p>)}
         <p class="muted">{session.value?.storage}</p>
       </div>

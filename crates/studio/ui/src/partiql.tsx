@@ -57,7 +57,7 @@ export function PartiqlScreen() {
         <button type="button" class="btn pri right" onClick={() => void run()}>Run <kbd>Ctrl ↵</kbd></button>
       </div>
       <section class="query" aria-label="Statement">
-        <Editor language="sql" label="PartiQL statement" value={source} onChange={setSource} onRun={() => void run()} height="130px" />
+        <Editor language="partiql" label="PartiQL statement" value={source} onChange={setSource} onRun={() => void run()} height="130px" />
         <div class="expr" role="status">
           {becomes.map((one, at) => <span key={at} class={`chip${one.scan ? " warn" : ""}`}>{becomes.length > 1 ? `${at + 1}: ` : ""}{one.text}</span>)}
           {filled.map((value, at) => (

@@ -1,7 +1,7 @@
 // Small things that many screens show.
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused } from "./door";
 import { Logo } from "./icons";
 import { say } from "./session";
@@ -111,4 +111,94 @@ export function save(name: string, type: string, text: string) {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+// A drawing that looks the same elsewhere: colours and fonts of the page become values.
+export function drawing(svg: SVGSVGElement): string {
+  const style = getComputedStyle(document.documentElement);
+  const value = (name: string) => style.getPropertyValue(name).trim().replaceAll('"', "'");
+  const whole = svg.outerHTML.replace(/var\((--[\w-]+)\)/g, (_, name) => value(name));
+  return whole.replace(/^<svg/, `<svg style="background:${value("--panel")}"`);
+}
+
+// A spreadsheet takes what begins like a formula for one.
+export function csvCell(text: string, isNumber = false): string {
+  const safe = /^[=+\-@\t\r]/.test(text) && !isNumber ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+export interface Rows {
+  head: string[];
+  rows: readonly (readonly (string | number | null)[])[];
+}
+
+// Buttons that save what is shown as SVG, CSV and JSON.
+export function Saving({ name, svg, rows, children }: { name: string; svg?: () => SVGSVGElement | null; rows(): Rows; children?: ComponentChildren }) {
+  const csv = () => {
+    const { head, rows: all } = rows();
+    const cell = (value: string | number | null) => csvCell(String(value ?? ""), typeof value === "number");
+    save(`${name}.csv`, "text/csv", [head, ...all].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n");
+  };
+  const json = () => {
+    const { head, rows: all } = rows();
+    const objects = all.map((line) => Object.fromEntries(head.map((title, at) => [title, line[at]])));
+    save(`${name}.json`, "application/json", `${JSON.stringify(objects, null, 2)}\n`);
+  };
+  return (
+    <span class="saving right" role="group" aria-label="Save">
+      {children}
+      {svg && <button type="button" class="btn small" onClick={() => { const found = svg(); if (found) save(`${name}.svg`, "image/svg+xml", drawing(found)); }}>SVG</button>}
+      <button type="button" class="btn small" onClick={csv}>CSV</button>
+      <button type="button" class="btn small" onClick={json}>JSON</button>
+    </span>
+  );
+}
+
+export function useWidth<T extends HTMLElement>(): [{ current: T | null }, number] {
+  const element = useRef<T>(null);
+  const [width, setWidth] = useState(600);
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => setWidth(entry.contentRect.width));
+    observer.observe(element.current!);
+    return () => observer.disconnect();
+  }, []);
+  return [element, width];
+}
+
+// Does something again and again while the page is looked at. The pause begins when it is done.
+export function useRepeat(act: (abort: AbortSignal) => Promise<unknown>, milliseconds: number, inputs: unknown[]) {
+  useEffect(() => {
+    const control = new AbortController();
+    let timer: ReturnType<typeof setTimeout>;
+    const turn = async () => {
+      if (document.visibilityState === "visible") await act(control.signal).catch(() => undefined);
+      if (!control.signal.aborted) timer = setTimeout(turn, milliseconds);
+    };
+    void turn();
+    return () => {
+      control.abort();
+      clearTimeout(timer);
+    };
+  }, inputs);
+}
+
+// A line so small that it needs no axis.
+export function Spark({ series, width = 72 }: { series: [colour: string, points: [number, number][]][]; width?: number }) {
+  const most = Math.max(1e-9, ...series.flatMap(([, points]) => points.map(([, value]) => value)));
+  const path = (points: [number, number][]) => points.map(([, value], at) => `${at ? "L" : "M"}${((at / Math.max(1, points.length - 1)) * (width - 2) + 1).toFixed(1)} ${(17 - (value / most) * 15).toFixed(1)}`).join("");
+  return (
+    <svg class="spark" width={width} height="18" viewBox={`0 0 ${width} 18`} aria-hidden="true">
+      {series.map(([colour, points]) => <path key={colour} d={path(points)} fill="none" stroke={`var(${colour})`} stroke-width="1.3" stroke-linejoin="round" />)}
+    </svg>
+  );
+}
+
+// A part of the page that is loaded when it is first shown.
+export function Lazy({ load, name, props }: { load: () => Promise<any>; name: string; props?: any }) {
+  const [module, setModule] = useState<any>(null);
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => void load().then(setModule, setError), []);
+  if (error) return <div class="page"><Failure error={error} again={() => location.reload()} /></div>;
+  const Component = module?.[name];
+  return Component ? <Component {...props} /> : null;
 }

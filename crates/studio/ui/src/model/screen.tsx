@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { post } from "../door";
 import { Editor } from "../editor";
 import { count, money } from "../format";
-import { Failure, Loading, Dialog } from "../parts";
+import { Dialog, Failure, Lazy, Loading } from "../parts";
 import { href, place } from "../place";
 import { session } from "../session";
 import { examples } from "../example";
@@ -20,6 +20,8 @@ const TABS = [
   ["", "File"],
   ["patterns", "Patterns"],
   ["design", "Design"],
+  ["heat", "Heat"],
+  ["cost", "Cost"],
   ["migration", "Migration"],
 ] as const;
 
@@ -45,7 +47,7 @@ export function ModelScreen({ name, tab, sub }: { name: string; tab: string; sub
           <a key={id} href={href(`model/${name}${id && `/${id}`}`)} aria-current={tab === id ? "page" : undefined}>{label}</a>
         ))}
       </nav>
-      {tab === "patterns" ? <Patterns state={state} chosen={sub} /> : tab === "design" ? <Design state={state} /> : tab === "migration" ? <Migration state={state} /> : <File state={state} />}
+      {tab === "patterns" ? <Patterns state={state} chosen={sub} /> : tab === "design" ? <Design state={state} /> : tab === "heat" ? <Lazy key="heat" load={() => import("./heat")} name="Heat" props={{ state }} /> : tab === "cost" ? <Lazy key="cost" load={() => import("./cost")} name="Cost" props={{ state }} /> : tab === "migration" ? <Migration state={state} /> : <File state={state} />}
       {state.theirs.value && <Conflict state={state} />}
     </>
   );

@@ -54,6 +54,9 @@ export class ModelState {
 
   async open() {
     try {
+      // Asked of the list: a request for a file that is not there would be an error in the console.
+      await loadFiles();
+      if (!files.value.some((one) => one.name === this.name)) return void (this.missing.value = true);
       const file = await post(`file/${this.name}`, {});
       batch(() => {
         this.text.value = this.saved.value = file.text;

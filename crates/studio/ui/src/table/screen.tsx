@@ -4,7 +4,7 @@ import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { spent } from "../door";
 import { bytes, count } from "../format";
-import { Failure, Loading, save } from "../parts";
+import { Failure, Lazy, Loading, csvCell, save, useWidth } from "../parts";
 import { adjust, href } from "../place";
 import { indexesOf, isOnDemand, letters, partitionNames, say, session, sortNames, statusLine } from "../session";
 import { type Attribute, type Item, plain, text } from "../value";
@@ -18,6 +18,15 @@ import { Strip } from "./strip";
 import { Structure } from "./structure";
 
 const EXPORT_MAX = 4000;
+const TABS = [
+  ["", "Items"],
+  ["structure", "Structure"],
+  ["heat", "Heat"],
+  ["capacity", "Capacity"],
+  ["stream", "Stream"],
+  ["backups", "Backups"],
+  ["learn", "Learn"],
+] as const;
 
 export function TableScreen({ name, tab }: { name: string; tab: string }) {
   const state = useMemo(() => new TableState(name), [name]);
@@ -48,16 +57,34 @@ export function TableScreen({ name, tab }: { name: string; tab: string }) {
         )}
       </div>
       <nav class="tabs" aria-label="Table">
-        <a href={href(`table/${name}`)} aria-current={tab === "" ? "page" : undefined}>Items</a>
-        <a href={href(`table/${name}/structure`)} aria-current={tab === "structure" ? "page" : undefined}>Structure</a>
+        {TABS.map(([id, label]) => (
+          <a key={id} href={href(`table/${name}${id && `/${id}`}`)} aria-current={tab === id ? "page" : undefined}>{label}</a>
+        ))}
       </nav>
-      {tab === "structure" ? <Structure state={state} /> : <Items state={state} />}
+      {tab === "" ? (
+        <Items state={state} />
+      ) : tab === "structure" ? (
+        <Structure state={state} />
+      ) : tab === "heat" ? (
+        <Lazy key="heat" load={() => import("./heat")} name="Heat" props={{ state }} />
+      ) : tab === "capacity" ? (
+        <Lazy key="capacity" load={() => import("./capacity")} name="Capacity" props={{ state }} />
+      ) : tab === "learn" ? (
+        <Lazy key="learn" load={() => import("./learn")} name="Learn" props={{ state }} />
+      ) : tab === "stream" ? (
+        <Lazy key="stream" load={() => import("./stream")} name="StreamTail" props={{ state }} />
+      ) : tab === "backups" ? (
+        <Lazy key="backups" load={() => import("./backups")} name="Backups" props={{ state }} />
+      ) : (
+        <div class="page"><p>There is no such page. <a href={href(`table/${name}`)}>The items of {name}</a></p></div>
+      )}
     </>
   );
 }
 
 function Items({ state }: { state: TableState }) {
   useKeys(state);
+  useEffect(() => void state.start(), [state]);
   return (
     <>
       <QueryBar state={state} />
@@ -96,17 +123,6 @@ function columnsFor(names: string[], rows: { item: Item }[], room: number): Colu
 function keyWidth(rows: ItemRow[], name: string): number {
   const longest = rows.slice(0, 200).reduce((most, row) => Math.max(most, text(row.item[name], 60).length), 12);
   return Math.min(300, longest * 7.3);
-}
-
-function useWidth<T extends HTMLElement>(): [{ current: T | null }, number] {
-  const element = useRef<T>(null);
-  const [width, setWidth] = useState(600);
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setWidth(entry.contentRect.width));
-    observer.observe(element.current!);
-    return () => observer.disconnect();
-  }, []);
-  return [element, width];
 }
 
 function Panes({ state }: { state: TableState }) {
@@ -247,7 +263,7 @@ function Empty({ state }: { state: TableState }) {
     <div class="empty">
       <p><b>No items yet.</b> Items appear here as they are written, each under its partition.</p>
       {model && !state.readOnly && (
-        <button class="btn pri" type="button" onClick={() => void loadExample(model.name, model.text).then(() => state.open())}>Load samples of {model.name}</button>
+        <button class="btn pri" type="button" onClick={() => void loadExample(model.name, model.text).then(() => state.reload())}>Load samples of {model.name}</button>
       )}
       <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws dynamodb put-item --endpoint-url ${location.origin} \\\n    --table-name ${table.TableName} --item '${JSON.stringify(key)}'`}</pre>
     </div>
@@ -474,12 +490,10 @@ function tableCommands(state: TableState) {
   ];
 }
 
-// A spreadsheet takes what begins like a formula for one.
 export function csv(items: Item[], names: string[]): string {
   const cell = (value: Attribute | undefined) => {
     const whole = value === undefined ? "" : typeof plain(value) === "object" ? JSON.stringify(plain(value)) : "N" in value ? value.N : String(plain(value));
-    const safe = /^[=+\-@\t\r]/.test(whole) && !(value && "N" in value) ? `'${whole}` : whole;
-    return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    return csvCell(whole, Boolean(value && "N" in value));
   };
   const lines = items.map((item) => names.map((name) => cell(Object.hasOwn(item, name) ? item[name] : undefined)).join(","));
   return [names.map((name) => cell({ S: name })).join(","), ...lines].join("\r\n") + "\r\n";

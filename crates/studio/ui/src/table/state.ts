@@ -198,6 +198,7 @@ export class TableState {
   readonly readRanges = signal<[number, number][]>([]);
   readonly anchor = { shift: 0 };
   private stops: (() => void)[] = [];
+  private started = false;
   // The question that the address holds.
   private address = "";
   private buildTurn = 0;
@@ -245,24 +246,36 @@ export class TableState {
   async open() {
     try {
       const table = await describe(this.name);
-      this.description.value = table;
       this.readPlace(table);
-      const names = place.peek().query.get("panes");
-      const wanted = names === null ? indexesOf(table).slice(0, 2).map((one) => one.IndexName) : names.split(",").filter(Boolean);
-      this.panes.value = indexesOf(table).filter((one) => wanted.includes(one.IndexName) && one.IndexStatus !== "CREATING").map((one) => new Pane(table, one));
-      await this.run(Number(place.peek().query.get("at") ?? 0));
-      const asked = place.peek().query.get("pattern");
-      this.pattern.value = this.model.value?.legend?.patterns.find((one) => one.id === asked && one.read) ?? null;
-      this.stops.push(effect(() => void this.showPanes()), effect(() => void this.replan()), effect(() => this.noteRanges()), effect(() => this.follow()));
+      this.description.value = table;
     } catch (error) {
       this.error.value = error;
     }
   }
 
+  // Reads items, when they are first looked at.
+  async start() {
+    const table = this.description.peek();
+    if (!table || this.started) return;
+    this.started = true;
+    const names = place.peek().query.get("panes");
+    const wanted = names === null ? indexesOf(table).slice(0, 2).map((one) => one.IndexName) : names.split(",").filter(Boolean);
+    this.panes.value = indexesOf(table).filter((one) => wanted.includes(one.IndexName) && one.IndexStatus !== "CREATING").map((one) => new Pane(table, one));
+    await this.run(Number(place.peek().query.get("at") ?? 0));
+    const asked = place.peek().query.get("pattern");
+    this.pattern.value = this.model.value?.legend?.patterns.find((one) => one.id === asked && one.read) ?? null;
+    this.stops.push(effect(() => void this.showPanes()), effect(() => void this.replan()), effect(() => this.noteRanges()), effect(() => this.follow()));
+  }
+
+  async reload() {
+    await this.open();
+    await this.run();
+  }
+
   // Somebody followed a link to another question about the same table.
   follow() {
     const table = this.description.peek();
-    if (!table || asked(place.value.query) === this.address) return;
+    if (place.value.parts[2] || !table || asked(place.value.query) === this.address) return;
     untracked(() => {
       this.readPlace(table);
       void this.run(Number(place.peek().query.get("at") ?? 0));

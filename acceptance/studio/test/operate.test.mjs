@@ -1,0 +1,248 @@
+// What somebody does who runs a table: follows its stream, restores it to an earlier time, backs it up, adds an index,
+// lets items expire.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accessible, close, loadExample, open, serve } from "../studio.mjs";
+
+const server = await serve();
+await loadExample(server);
+const TABLE = "app-main";
+// As a table is that somebody made by hand.
+await server.call("UpdateTable", { TableName: TABLE, StreamSpecification: { StreamEnabled: false } });
+await server.call("UpdateContinuousBackups", { TableName: TABLE, PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: false } });
+const order = async () => (await server.call("Scan", { TableName: TABLE })).Items.find((item) => item.SK.S.startsWith("ORDER#") && item.status.S === "OPEN");
+const ship = ({ PK, SK }) =>
+  server.call("UpdateItem", {
+    TableName: TABLE,
+    Key: { PK, SK },
+    UpdateExpression: "SET #status = :new",
+    ExpressionAttributeNames: { "#status": "status" },
+    ExpressionAttributeValues: { ":new": { S: "SHIPPED" } },
+  });
+
+test("a stream that is off teaches what it is for; turned on, changes appear in their lanes as they are made", async () => {
+  const page = await open(`${server.home}table/${TABLE}/stream`);
+  await page.getByText("The stream is off").waitFor();
+  await page.getByRole("button", { name: "Turn the stream on" }).click();
+  await page.getByText("No change yet.").waitFor();
+  assert.ok((await page.locator(".lanes .chip").count()) > 1, "a table has several shards");
+  const changed = await order();
+  await ship(changed);
+  const record = page.locator(".record", { hasText: changed.SK.S.slice(0, 20) }).first();
+  await record.getByText("MODIFY").waitFor();
+  assert.match(await record.innerText(), /status OPEN → SHIPPED/);
+  await record.click();
+  const panel = page.getByRole("complementary", { name: "Record" });
+  await panel.getByText("→ SHIPPED").waitFor();
+  await panel.getByRole("button", { name: "Read it: GetItem" }).click();
+  await panel.getByText("It is as this record left it.").waitFor();
+  await close(page);
+});
+
+test("with the keyboard alone: a stream is paused, stepped through and filtered", async () => {
+  const page = await open(`${server.home}table/${TABLE}/stream`);
+  const list = page.getByRole("listbox", { name: /^Records/ });
+  await list.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.getByRole("complementary", { name: "Record" }).getByText("→ SHIPPED").waitFor();
+  await page.keyboard.press("Space");
+  await page.getByText("paused", { exact: true }).waitFor();
+  const before = await page.locator(".record").count();
+  const { PK, SK } = await order();
+  await server.call("DeleteItem", { TableName: TABLE, Key: { PK, SK } });
+  await page.getByRole("button", { name: "Step" }).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((count) => document.querySelectorAll(".record").length === count + 1, before);
+  await page.getByRole("button", { name: "REMOVE", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((count) => document.querySelectorAll(".record").length === count, before);
+  assert.match(page.url(), /hide=REMOVE/);
+  await close(page);
+});
+
+test("a table is restored to the time before a mistake, and the difference is shown first", async () => {
+  const page = await open(`${server.home}table/${TABLE}/backups`);
+  await page.getByText("Recovery is off.").waitFor();
+  await page.getByRole("button", { name: "Turn recovery on" }).click();
+  await page.getByText("Nothing has changed since").waitFor();
+  const { ItemCount } = (await server.call("DescribeTable", { TableName: TABLE })).Table;
+  // The slider counts in seconds: the mistake is made in a later one.
+  const begun = Math.floor(Date.now() / 1000) + 1;
+  while (Date.now() / 1000 < begun + 1) await page.waitForTimeout(100);
+  const { Items } = await server.call("Scan", { TableName: TABLE });
+  const customer = Items.filter((item) => item.PK.S === "CUST#customer-0002");
+  for (const { PK, SK } of customer) await server.call("DeleteItem", { TableName: TABLE, Key: { PK, SK } });
+  const slider = page.getByRole("slider", { name: "Time to restore to" });
+  await slider.focus();
+  await page.keyboard.press("End");
+  const tallies = page.getByRole("status", { name: "What a restore would change" });
+  for (let steps = 0; steps < 60 && Number(await slider.getAttribute("aria-valuenow")) > begun; steps++) await page.keyboard.press("ArrowLeft");
+  await tallies.getByText(`− ${customer.length} since`).waitFor();
+  await tallies.getByText(`${ItemCount} items then`).waitFor();
+  await page.locator(".differences").getByText("CUST#customer-0002").first().waitFor();
+  await page.getByRole("button", { name: /^Restore to/ }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name of the new table").fill("before-the-mistake");
+  await page.keyboard.press("Enter");
+  await dialog.getByText("✓ restored").waitFor();
+  await dialog.getByText(`has ${ItemCount} items`).waitFor();
+  const { Count } = await server.call("Query", { TableName: "before-the-mistake", KeyConditionExpression: "PK = :pk", ExpressionAttributeValues: { ":pk": { S: "CUST#customer-0002" } } });
+  assert.equal(Count, customer.length);
+  await close(page);
+});
+
+test("a backup is made, restored under another name and deleted", async () => {
+  const page = await open(`${server.home}table/${TABLE}/backups`);
+  const list = page.getByRole("region", { name: "Backups" });
+  await list.getByLabel("Name of the backup").fill("before-the-sale");
+  await list.getByRole("button", { name: "Back up now" }).click();
+  await list.getByText("complete").waitFor();
+  await list.getByRole("button", { name: "Restore" }).click();
+  await page.getByRole("dialog").getByLabel("Name of the new table").fill("from-the-backup");
+  await page.getByRole("button", { name: "Make the table" }).click();
+  await page.getByRole("dialog").getByText("✓ restored").waitFor();
+  await page.keyboard.press("Escape");
+  await list.getByRole("button", { name: "Delete before-the-sale" }).click();
+  await page.getByRole("button", { name: "Delete the backup" }).click();
+  await list.getByText("complete").waitFor({ state: "detached" });
+  await close(page);
+});
+
+test("an export without a place to go says what to do", async () => {
+  const page = await open(`${server.home}table/${TABLE}/backups`);
+  const list = page.getByRole("region", { name: "Exports" });
+  await list.getByLabel("Bucket").fill("my-bucket");
+  await list.getByRole("button", { name: "Export" }).click();
+  await list.getByText(/--s3/).nth(1).waitFor();
+  await page.context().close();
+});
+
+test("an index is added and watched while it fills, then queried", async () => {
+  const page = await open(`${server.home}table/${TABLE}/structure`);
+  await page.getByRole("button", { name: "Add an index" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("byStatus");
+  await dialog.getByLabel("Partition key", { exact: true }).fill("status");
+  await dialog.getByLabel("Sort key", { exact: true }).fill("createdAt");
+  await accessible(page, "adding an index");
+  await dialog.getByRole("button", { name: "Make the index" }).click();
+  const line = page.getByRole("row", { name: /byStatus/ });
+  await line.getByText("ACTIVE").waitFor();
+  const { Count } = await server.call("Query", { TableName: TABLE, IndexName: "byStatus", KeyConditionExpression: "#s = :s", ExpressionAttributeNames: { "#s": "status" }, ExpressionAttributeValues: { ":s": { S: "SHIPPED" } } });
+  assert.ok(Count > 0);
+  await page.goto(`${server.home}table/${TABLE}?on=byStatus&pk=SHIPPED`);
+  await page.waitForFunction((count) => document.querySelectorAll("#base .row").length === count, Count);
+  await close(page);
+});
+
+test("time to live is turned on and off", async () => {
+  const page = await open(`${server.home}table/${TABLE}/structure`);
+  const panel = page.getByRole("region", { name: "Time to live" });
+  await panel.getByLabel("Attribute with the time").fill("expiresAt");
+  await panel.getByRole("button", { name: "Turn it on" }).click();
+  await panel.getByText("Items are deleted when the time in expiresAt is over.").waitFor();
+  const { TimeToLiveDescription } = await server.call("DescribeTimeToLive", { TableName: TABLE });
+  assert.equal(TimeToLiveDescription.AttributeName, "expiresAt");
+  await panel.getByRole("button", { name: "Turn it off" }).click();
+  await panel.getByLabel("Attribute with the time").waitFor();
+  await close(page);
+});
+
+// Requests that take units, and some that are refused.
+async function work(times) {
+  const hot = { PK: { S: "CUST#customer-0001" }, SK: { S: "PROFILE" } };
+  for (let at = 0; at < times; at++) {
+    await server.call("UpdateItem", { TableName: TABLE, Key: hot, UpdateExpression: "SET seen = :at", ExpressionAttributeValues: { ":at": { N: String(at) } } });
+    await server.call("GetItem", { TableName: TABLE, Key: hot });
+  }
+}
+
+test("heat is seen by range and by key, measured before forecast, by mouse and by keyboard", async () => {
+  await work(40);
+  const page = await open(`${server.home}table/${TABLE}/heat?unit=write`);
+  const busiest = page.getByRole("complementary", { name: "Busiest keys" });
+  await busiest.getByRole("link", { name: "CUST#customer-0001" }).waitFor();
+  await busiest.getByText(/ · forecast /).first().waitFor();
+  await page.getByText("measured, then forecast by model: order-management").waitFor();
+  await busiest.getByRole("heading", { name: /^Model and traffic/ }).waitFor();
+  const map = page.getByRole("slider", { name: "Heat, cursor" });
+  const said = () => map.getAttribute("aria-valuetext");
+  await map.focus();
+  await page.keyboard.press("ArrowDown");
+  assert.match(await said(), /Range 2 of 64.*: .* WCU\/s/);
+  await page.keyboard.press("ArrowRight");
+  assert.match(await said(), /: forecast .* WCU\/s/, "the forecast follows what was measured");
+  await page.getByRole("button", { name: "By key" }).click();
+  await page.waitForURL(/by=key/);
+  await map.focus();
+  await page.keyboard.press("m");
+  assert.match(await said(), /WCU\/s, .* of a partition/);
+  await page.keyboard.press("t");
+  await page.getByRole("region", { name: "Heat as a table" }).getByText("CUST#customer-0001").first().waitFor();
+  await page.getByRole("button", { name: "24 h" }).click();
+  await page.getByText("One column is a quarter of an hour").waitFor();
+  await close(page);
+});
+
+test("a table with too little throughput says what AWS would throttle, why, and what to do", async () => {
+  await server.call("CreateTable", { TableName: "narrow", KeySchema: [{ AttributeName: "id", KeyType: "HASH" }], AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }], BillingMode: "PROVISIONED", ProvisionedThroughput: { ReadCapacityUnits: 1, WriteCapacityUnits: 1 } });
+  // The burst is 300 units; more than that, at once, is too much.
+  const item = (at) => ({ PutRequest: { Item: { id: { S: `item-${at}` }, text: { S: "x".repeat(20_000) } } } });
+  const write = () => server.call("BatchWriteItem", { RequestItems: { narrow: Array.from({ length: 25 }, (_, at) => item(at)) } });
+  for (let batches = 0; batches < 3; batches++) await write();
+  const page = await open(`${server.home}table/narrow/capacity`);
+  const reasons = page.getByRole("region", { name: "Throttling and its reasons" });
+  await reasons.getByRole("row", { name: /^table, writes provisioned throughput 0 \d/ }).waitFor();
+  await reasons.getByText("Raise the throughput").waitFor();
+  await page.getByRole("region", { name: "Keys that AWS would have throttled" }).getByRole("link", { name: /^item-/ }).first().waitFor();
+  // Clients go on: a metric is listed some seconds after it had its first value.
+  const chip = page.getByRole("figure", { name: "Table" }).getByText(/AWS would have throttled/);
+  for (let rounds = 0; rounds < 30 && !(await chip.isVisible()); rounds++) {
+    await write();
+    await page.waitForResponse(/api\/metrics$/);
+  }
+  await chip.waitFor();
+  await page.getByRole("slider", { name: "Burst left, cursor" }).focus();
+  await page.keyboard.press("t");
+  await page.getByRole("region", { name: "Burst left as a table" }).getByText("0 s", { exact: true }).first().waitFor();
+  await close(page);
+  const overview = await open(server.home);
+  await overview.getByRole("region", { name: "Now" }).getByText(/AWS would have throttled/).waitFor();
+  await close(overview);
+});
+
+test("metrics show operations, tables and indexes over a range, all of them or one", async () => {
+  await work(5);
+  const page = await open(`${server.home}metrics`);
+  const operations = page.getByRole("region", { name: "Operations" });
+  await operations.getByRole("row", { name: /^UpdateItem \d/ }).waitFor();
+  await page.getByRole("region", { name: "Tables and indexes" }).getByRole("row", { name: new RegExp(`^${TABLE} GSI1`) }).waitFor();
+  await page.getByRole("figure", { name: "Requests" }).getByText("UpdateItem").waitFor();
+  await page.getByLabel("Table", { exact: true }).selectOption(TABLE);
+  await page.waitForURL(/table=app-main/);
+  await operations.getByRole("columnheader", { name: "p99 ≤" }).waitFor();
+  await page.getByRole("button", { name: "24 h" }).click();
+  await page.waitForURL(/last=24/);
+  await page.getByRole("figure", { name: "Write units" }).getByText(TABLE, { exact: false }).first().waitFor();
+  await close(page);
+});
+
+test("the shapes of requests are learnt, and the items become a model", async () => {
+  const page = await open(`${server.home}table/${TABLE}/learn`);
+  await page.getByRole("button", { name: "Learn from traffic" }).click();
+  await page.getByRole("button", { name: "Stop learning" }).waitFor();
+  await work(5);
+  const shapes = page.getByRole("region", { name: "Shapes of requests" });
+  await shapes.getByText("PK = CUST#? and SK = PROFILE").first().waitFor();
+  await page.getByRole("button", { name: "Stop learning" }).click();
+  await page.getByRole("button", { name: "Learn from traffic" }).waitFor();
+  const model = page.getByRole("region", { name: "A model of the items" });
+  await model.getByRole("button", { name: "Write a model of the items" }).click();
+  await model.getByLabel("The model").getByText("CUST#", { exact: false }).waitFor();
+  await model.getByLabel("Name of the model").fill("learnt");
+  await model.getByRole("button", { name: "Save and open it" }).click();
+  await page.waitForURL(/model\/learnt/);
+  await page.locator(".cm-content").getByText("CUST#", { exact: false }).first().waitFor();
+  await close(page);
+});

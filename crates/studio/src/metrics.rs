@@ -1,0 +1,61 @@
+//! `metrics`: the engine's metrics over a range of time, of all tables or of one.
+
+use capacity::metric::{Point, buckets};
+use engine::{Engine, Namespace};
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::door::Fault;
+
+/// What is kept of a metric: 15 days.
+const MINUTES_MAX: u64 = 15 * 24 * 60;
+/// A series has at most about so many points.
+const POINTS_MAX: u64 = 120;
+/// Tables that are shown together. With more of them, a page asks for one.
+const TABLES_MAX: usize = 64;
+/// The widths that points can have, in minutes.
+const PERIODS: [u64; 7] = [1, 5, 15, 30, 60, 180, 360];
+
+/// Every metric that had a value in the last `minutes`, with its points: time, count, sum, minimum, maximum.
+pub async fn read(
+    engine: &Engine,
+    namespace: &Namespace,
+    table: Option<&str>,
+    minutes: u64,
+) -> Result<Value, Fault> {
+    let unreadable = |_| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "The metrics can't be read.");
+    let minutes = minutes.clamp(1, MINUTES_MAX);
+    let period = PERIODS.into_iter().find(|period| minutes / period <= POINTS_MAX).unwrap_or(360) * 60;
+    let now = engine.usage().now().ms / 1000;
+    // The period that is not over yet is the last one.
+    let end = now - now % period + period;
+    let start = end.saturating_sub(minutes * 60).next_multiple_of(period);
+    let mut tables: Vec<String> = Vec::new();
+    let mut series = Vec::new();
+    for id in engine.metrics(namespace).await.map_err(unreadable)? {
+        let of = id.dimensions.table.clone().unwrap_or_default();
+        if table.is_some_and(|table| table != of) {
+            continue;
+        }
+        if !tables.contains(&of) {
+            if tables.len() == TABLES_MAX {
+                continue;
+            }
+            tables.push(of);
+        }
+        let points = engine.metric_points(namespace, &id, start, end).await.map_err(unreadable)?;
+        if points.is_empty() {
+            continue;
+        }
+        let point = |(time, cell): Point| json!([time, cell.count, cell.sum, cell.min, cell.max]);
+        let points = buckets(points, start, end, period).into_iter().map(point);
+        series.push(json!({
+            "metric": id.metric.name(),
+            "table": id.dimensions.table,
+            "index": id.dimensions.index,
+            "operation": id.dimensions.operation,
+            "points": points.collect::<Vec<_>>(),
+        }));
+    }
+    Ok(json!({ "now": now, "start": start, "end": end, "period": period, "series": series }))
+}

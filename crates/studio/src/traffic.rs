@@ -1,0 +1,449 @@
+//! What clients did with tables lately, for the screens *Heat* and *Learn*: units by second, heat by key range and
+//! minute, the busiest keys, operations with their latencies and, while somebody learns, the shapes of requests.
+//!
+//! The recorder is an [`Observer`] of the engine's usage. It must cost next to nothing on a busy server, so it records
+//! [`RECORDED_PER_SECOND`] reports a second one by one, and of more than that every n-th, which counts n times.
+//! What must be exact is in the engine's metrics. Everything that it keeps is bounded:
+//! [`PARTS_MAX`] tables and indexes, each with [`SECONDS`] seconds, one heat matrix (122 KB) and one sketch of keys
+//! (0.9 MB at most), and [`SHAPES_MAX`] shapes of each table. Of values only forms are kept: `CUST#?`.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use capacity::contributors::{Minute, Rolling};
+use capacity::heat::{Heat, RANGES, Square, range_of};
+use engine::{Access, Cause, Ending, Namespace, Observer, PartUsed, RequestDone};
+use item::ItemRef;
+use serde_json::{Value, json};
+
+/// Reports that are recorded one by one in a second: at some microseconds each, less than a hundredth of a core.
+const RECORDED_PER_SECOND: u32 = 500;
+/// Tables and indexes that are watched. Those that come later are not.
+const PARTS_MAX: usize = 64;
+/// Seconds that are kept one by one: a quarter of an hour.
+const SECONDS: usize = 900;
+/// Minutes of busiest keys.
+const KEY_MINUTES: usize = 15;
+const KEYS_SHOWN: usize = 20;
+/// Characters of a key's value.
+const TEXT_MAX: usize = 100;
+const SHAPES_MAX: usize = 512;
+/// Latencies are counted by powers of two: from 1 microsecond to 36 minutes.
+const LATENCIES: usize = 32;
+
+/// Remembers what is used.
+#[derive(Default)]
+pub struct Recorder {
+    parts: RwLock<HashMap<u64, Arc<Mutex<Part>>>>,
+    /// By name; a name can be there in several accounts and Regions.
+    tables: Mutex<HashMap<String, Vec<(Namespace, Requests)>>>,
+    is_learning: AtomicBool,
+    parts_sample: Sample,
+    requests_sample: Sample,
+}
+
+/// Which reports are recorded, and for how many each stands.
+#[derive(Default)]
+struct Sample {
+    second: AtomicU64,
+    /// Reports of this second.
+    seen: AtomicU32,
+    /// For how many each stood at the end of the second before.
+    weight: AtomicU32,
+}
+
+impl Sample {
+    /// How often a report counts; none if others stand for it. Threads that meet at the turn of a second may
+    /// count a report too many or too few.
+    fn weight(&self, now_ms: u64) -> Option<u32> {
+        let second = now_ms / 1000;
+        if self.second.swap(second, Ordering::Relaxed) != second {
+            let seen = self.seen.swap(0, Ordering::Relaxed);
+            self.weight.store(seen / RECORDED_PER_SECOND, Ordering::Relaxed);
+        }
+        let number = self.seen.fetch_add(1, Ordering::Relaxed);
+        let weight = self.weight.load(Ordering::Relaxed).max(1 + number / RECORDED_PER_SECOND);
+        number.is_multiple_of(weight).then_some(weight)
+    }
+}
+
+/// One table or index.
+struct Part {
+    namespace: Namespace,
+    table: String,
+    index: Option<String>,
+    seconds: VecDeque<Second>,
+    heat: Heat,
+    keys: Rolling,
+    minutes: VecDeque<Minute>,
+    shapes: HashMap<Shape, Seen>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Second {
+    second: u64,
+    read: f64,
+    write: f64,
+    /// By [`Cause::ALL`].
+    throttled: [u32; 4],
+    refused: u32,
+}
+
+/// The form of a request: its operation, and its key with `?` for what differs.
+#[derive(PartialEq, Eq, Hash)]
+struct Shape {
+    operation: &'static str,
+    key: String,
+}
+
+#[derive(Default)]
+struct Seen {
+    requests: u64,
+    units: f64,
+}
+
+/// The requests of one table, by operation.
+#[derive(Default)]
+struct Requests {
+    operations: BTreeMap<&'static str, Operation>,
+}
+
+struct Operation {
+    requests: u64,
+    errors: u64,
+    throttled: u64,
+    returned: u64,
+    latencies: [u64; LATENCIES],
+    worst_us: u64,
+}
+
+impl Default for Operation {
+    fn default() -> Operation {
+        Operation {
+            requests: 0,
+            errors: 0,
+            throttled: 0,
+            returned: 0,
+            latencies: [0; LATENCIES],
+            worst_us: 0,
+        }
+    }
+}
+
+impl Observer for Recorder {
+    fn part(&self, used: &PartUsed<'_>) {
+        let Some(weight) = self.parts_sample.weight(used.now_ms) else { return };
+        let Some(part) = self.find(used) else { return };
+        let mut part = lock(&part);
+        part.note(used, weight);
+        if self.is_learning.load(Ordering::Relaxed) {
+            part.learn(used, weight);
+        }
+    }
+
+    fn request(&self, done: &RequestDone<'_>) {
+        let Some(weight) = self.requests_sample.weight(done.now_ms) else { return };
+        let mut tables = lock(&self.tables);
+        if let Some(known) = tables.get_mut(done.table_name()) {
+            if let Some((_, requests)) = known.iter_mut().find(|(namespace, _)| namespace == done.namespace())
+            {
+                requests.note(done, weight);
+            } else if known.len() < PARTS_MAX {
+                let mut requests = Requests::default();
+                requests.note(done, weight);
+                known.push((done.namespace().clone(), requests));
+            }
+        } else if tables.len() < PARTS_MAX {
+            let mut requests = Requests::default();
+            requests.note(done, weight);
+            tables.insert(done.table_name().to_owned(), vec![(done.namespace().clone(), requests)]);
+        }
+    }
+}
+
+impl Recorder {
+    fn find(&self, used: &PartUsed<'_>) -> Option<Arc<Mutex<Part>>> {
+        let space = used.space();
+        let known = self.parts.read().unwrap_or_else(PoisonError::into_inner).get(&space).cloned();
+        if known.is_some() {
+            return known;
+        }
+        let mut parts = self.parts.write().unwrap_or_else(PoisonError::into_inner);
+        if parts.len() >= PARTS_MAX {
+            return None;
+        }
+        Some(parts.entry(space).or_insert_with(|| Arc::new(Mutex::new(Part::of(used)))).clone())
+    }
+
+    /// Starts or stops to keep the shapes of requests.
+    pub fn learn(&self, on: bool) {
+        self.is_learning.store(on, Ordering::Relaxed);
+    }
+
+    /// What happened with a table.
+    pub fn of_table(&self, namespace: &Namespace, table: &str, now_ms: u64) -> Value {
+        let parts: Vec<Arc<Mutex<Part>>> =
+            self.parts.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        let mut shown = Vec::new();
+        for part in &parts {
+            let part = lock(part);
+            if part.namespace == *namespace && part.table == table {
+                shown.push((part.index.clone(), part.json()));
+            }
+        }
+        shown.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let tables = lock(&self.tables);
+        let known = tables.get(table).map(Vec::as_slice).unwrap_or_default();
+        let own = known.iter().filter(|(owner, _)| owner == namespace);
+        let operations = own.flat_map(|(_, requests)| &requests.operations);
+        json!({
+            "now": now_ms as f64 / 1000.0,
+            "learning": self.is_learning.load(Ordering::Relaxed),
+            "parts": shown.into_iter().map(|(_, part)| part).collect::<Vec<_>>(),
+            "operations": operations.map(|(name, operation)| operation.json(name)).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Part {
+    fn of(used: &PartUsed<'_>) -> Part {
+        Part {
+            namespace: used.namespace().clone(),
+            table: used.table_name().to_owned(),
+            index: used.index_name().map(str::to_owned),
+            seconds: VecDeque::new(),
+            heat: Heat::new(),
+            keys: Rolling::default(),
+            minutes: VecDeque::new(),
+            shapes: HashMap::new(),
+        }
+    }
+
+    fn note(&mut self, used: &PartUsed<'_>, weight: u32) {
+        let units = used.units * f64::from(weight);
+        let second = self.second(used.now_ms / 1000);
+        match used.access {
+            Access::Read => second.read += units,
+            Access::Write => second.write += units,
+        }
+        second.refused += u32::from(used.is_refused) * weight;
+        if let Some(at) = used.limit.and_then(|limit| Cause::ALL.iter().position(|cause| *cause == limit)) {
+            second.throttled[at] += weight;
+        }
+        let Some(key_hash) = used.key_hash else { return };
+        match used.limit {
+            Some(_) => (0..weight).for_each(|_| self.heat.add_throttled(key_hash, used.now_ms)),
+            None => self.heat.add(key_hash, used.access, units, used.now_ms),
+        }
+        // Reads and writes of a key are counted apart: a partition sustains different numbers of them.
+        let counted_as = key_hash ^ u64::from(used.access == Access::Write);
+        let ended = self.keys.add(counted_as, units, used.now_ms, || name_of(used, key_hash));
+        self.minutes.extend(ended);
+        while self.minutes.len() > KEY_MINUTES {
+            self.minutes.pop_front();
+        }
+    }
+
+    fn second(&mut self, second: u64) -> &mut Second {
+        // A clock that goes back counts in the latest second.
+        if self.seconds.back().is_none_or(|last| last.second < second) {
+            self.seconds.push_back(Second { second, ..Second::default() });
+        }
+        if self.seconds.len() > SECONDS {
+            self.seconds.pop_front();
+        }
+        let last = self.seconds.len() - 1;
+        &mut self.seconds[last]
+    }
+
+    fn learn(&mut self, used: &PartUsed<'_>, weight: u32) {
+        let Some(operation) = used.operation else { return };
+        let key = used.key().map_or_else(|| "all keys".to_owned(), |key| form(key.as_ref()));
+        let shape = Shape { operation: operation.name(), key };
+        if self.shapes.len() >= SHAPES_MAX && !self.shapes.contains_key(&shape) {
+            return;
+        }
+        let seen = self.shapes.entry(shape).or_default();
+        seen.requests += u64::from(weight);
+        seen.units += used.units * f64::from(weight);
+    }
+
+    fn json(&self) -> Value {
+        let seconds = self
+            .seconds
+            .iter()
+            .map(|one| json!([one.second, one.read, one.write, one.throttled, one.refused]));
+        let columns = self.heat.columns().map(|column| {
+            // Most ranges of most minutes are idle.
+            let squares = column.squares.iter().enumerate().filter(|(_, square)| **square != Square::default());
+            let squares =
+                squares.map(|(range, square)| json!([range, square.read, square.write, square.throttled]));
+            json!({ "minute": column.minute, "minutes": column.minutes, "squares": squares.collect::<Vec<_>>() })
+        });
+        let mut shapes: Vec<(&Shape, &Seen)> = self.shapes.iter().collect();
+        shapes.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.requests));
+        let shapes = shapes.into_iter().map(|(shape, seen)| {
+            json!({ "operation": shape.operation, "key": shape.key, "requests": seen.requests, "units": seen.units })
+        });
+        json!({
+            "index": self.index,
+            "seconds": seconds.collect::<Vec<_>>(),
+            "ranges": RANGES,
+            "columns": columns.collect::<Vec<_>>(),
+            "keys": self.busiest(),
+            "shapes": shapes.collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Part {
+    /// The keys that used most in the minutes that are kept, each with its units by minute.
+    fn busiest(&self) -> Vec<Value> {
+        let open = self.keys.open_minute();
+        let mut keys: BTreeMap<u64, Busy> = BTreeMap::new();
+        for minute in self.minutes.iter().chain(std::iter::once(&open)) {
+            for one in &minute.contributors {
+                let Some((hash, is_write, key)) = read_name(&one.key) else { continue };
+                let busy = keys.entry(hash).or_insert_with(|| Busy { key, ..Busy::default() });
+                busy.minutes.entry(minute.minute).or_default()[usize::from(is_write)] += one.value;
+            }
+        }
+        let mut keys: Vec<(u64, Busy)> = keys.into_iter().collect();
+        keys.sort_by(|(_, one), (_, other)| other.load().total_cmp(&one.load()));
+        keys.truncate(KEYS_SHOWN);
+        let shown = keys.into_iter().map(|(hash, busy)| {
+            let minutes = busy.minutes.iter().map(|(minute, [read, write])| json!([minute, read, write]));
+            json!({ "key": busy.key, "range": range_of(hash), "minutes": minutes.collect::<Vec<_>>() })
+        });
+        shown.collect()
+    }
+}
+
+/// A key, and its read and write units by minute.
+#[derive(Default)]
+struct Busy {
+    key: Value,
+    minutes: BTreeMap<u64, [f64; 2]>,
+}
+
+impl Busy {
+    /// What it takes of a partition, which sustains three times as many reads as writes.
+    fn load(&self) -> f64 {
+        self.minutes.values().map(|[read, write]| read / 3.0 + write).sum()
+    }
+}
+
+impl Requests {
+    fn note(&mut self, done: &RequestDone<'_>, weight: u32) {
+        self.operations.entry(done.operation.name()).or_default().note(done, u64::from(weight));
+    }
+}
+
+impl Operation {
+    fn note(&mut self, done: &RequestDone<'_>, weight: u64) {
+        self.requests += weight;
+        self.returned += done.returned_items.unwrap_or(0) as u64 * weight;
+        match done.ending {
+            Ending::Served => {}
+            Ending::Throttled => self.throttled += weight,
+            _ => self.errors += weight,
+        }
+        let bucket = (64 - done.latency_us.leading_zeros() as usize).min(LATENCIES - 1);
+        self.latencies[bucket] += weight;
+        self.worst_us = self.worst_us.max(done.latency_us);
+    }
+
+    /// The latency that this share of the requests does not exceed, up to a factor of two.
+    fn latency_us(&self, share: f64) -> u64 {
+        let wanted = (self.requests as f64 * share).ceil() as u64;
+        let mut seen = 0;
+        for (bucket, count) in self.latencies.iter().enumerate() {
+            seen += count;
+            if seen >= wanted {
+                return (1_u64 << bucket).min(self.worst_us);
+            }
+        }
+        self.worst_us
+    }
+
+    fn json(&self, name: &str) -> Value {
+        json!({
+            "operation": name,
+            "requests": self.requests,
+            "errors": self.errors,
+            "throttled": self.throttled,
+            "returned": self.returned,
+            "p50": self.latency_us(0.5),
+            "p99": self.latency_us(0.99),
+            "worst": self.worst_us,
+        })
+    }
+}
+
+/// What a key is counted as: its hash, whether it is written, and the item of its key attributes. It is made for
+/// every new key of a minute, so it is bytes that are read when somebody looks.
+fn name_of(used: &PartUsed<'_>, key_hash: u64) -> Box<[u8]> {
+    let mut name = key_hash.to_be_bytes().to_vec();
+    name.push(u8::from(used.access == Access::Write));
+    name.extend(used.key().map(item::Item::into_stored).unwrap_or_default());
+    name.into()
+}
+
+/// The values of a key by their attributes: the page knows which of them is the partition key.
+fn read_name(name: &[u8]) -> Option<(u64, bool, Value)> {
+    let (hash, rest) = name.split_first_chunk()?;
+    let (is_write, key) = rest.split_first()?;
+    let shown = |(name, value): (&str, item::ValueRef<'_>)| {
+        (name.to_owned(), Value::String(text(value).chars().take(TEXT_MAX).collect()))
+    };
+    let key = item::Item::from_stored(bytes::Bytes::copy_from_slice(key)).ok()?;
+    Some((u64::from_be_bytes(*hash), *is_write == 1, key.as_ref().iter().map(shown).collect()))
+}
+
+/// `PK = CUST#? and SK = ORDER#?`: words in capitals stay, everything else is a `?`.
+fn form(key: ItemRef<'_>) -> String {
+    let part = |text: &str| {
+        let is_word = text.starts_with(|first: char| first.is_ascii_uppercase())
+            && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        if is_word { text.to_owned() } else { "?".to_owned() }
+    };
+    let one = |(name, value): (&str, item::ValueRef<'_>)| {
+        let parts: Vec<String> = text(value).split('#').take(8).map(part).collect();
+        format!("{name} = {}", parts.join("#"))
+    };
+    key.iter().map(one).collect::<Vec<_>>().join(" and ")
+}
+
+fn text(value: item::ValueRef<'_>) -> String {
+    match value.to_value() {
+        item::Value::S(text) => text,
+        item::Value::N(number) => number.to_string(),
+        _ => "binary".to_owned(),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_with_few_reports_is_recorded_whole_and_one_with_many_by_every_nth() {
+        let sample = Sample::default();
+        let recorded = |second: u64, reports: u32| -> (usize, u32) {
+            let weights: Vec<u32> = (0..reports).filter_map(|_| sample.weight(second * 1000)).collect();
+            (weights.len(), weights.iter().sum())
+        };
+        assert_eq!(recorded(1, 500), (500, 500));
+        let (count, total) = recorded(2, 50_000);
+        assert!(count < 4000, "the first busy second is found out while it lasts: {count}");
+        assert!((45_000..=55_000).contains(&total), "{total} stand for 50,000");
+        assert_eq!(recorded(3, 50_000), (500, 50_000));
+        assert_eq!(recorded(4, 100), (1, 100), "the second after a busy one is still sampled");
+        assert_eq!(recorded(5, 100), (100, 100));
+    }
+}

@@ -1,0 +1,126 @@
+//! Streams and recovery through the door.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use studio::Options;
+
+use crate::fixture::{desk, desk_with, order};
+
+#[tokio::test]
+async fn a_stream_is_read_as_any_client_reads_it() {
+    let desk = desk().await.with_orders().await;
+    let stream = json!({ "StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES" });
+    desk.ask("call/UpdateTable", &json!({ "TableName": "app", "StreamSpecification": stream })).await;
+    desk.ask("call/PutItem", &json!({ "TableName": "app", "Item": order(1, "SHIPPED") })).await;
+    let streams = desk.ask("call/ListStreams", &json!({ "TableName": "app" })).await;
+    let arn = &streams["Streams"][0]["StreamArn"];
+    let described = desk.ask("call/DescribeStream", &json!({ "StreamArn": arn })).await;
+    let mut records: Vec<Value> = Vec::new();
+    for shard in described["StreamDescription"]["Shards"].as_array().expect("shards") {
+        let from =
+            json!({ "StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON" });
+        let iterator = desk.ask("call/GetShardIterator", &from).await;
+        let page = desk.ask("call/GetRecords", &json!({ "ShardIterator": iterator["ShardIterator"] })).await;
+        records.extend(page["Records"].as_array().expect("records").clone());
+    }
+    assert_eq!(records.len(), 1, "{records:?}");
+    assert_eq!(records[0]["dynamodb"]["OldImage"]["status"]["S"], "OPEN");
+    assert_eq!(records[0]["dynamodb"]["NewImage"]["status"]["S"], "SHIPPED");
+}
+
+#[tokio::test]
+async fn a_read_only_studio_follows_streams() {
+    let desk = desk_with(Options { read_only: true, ..Options::default() }).await;
+    for operation in ["ListStreams", "DescribeStream", "GetShardIterator", "GetRecords"] {
+        let (status, answer) = desk.post(&format!("call/{operation}"), &json!({})).await;
+        assert_ne!(status, StatusCode::FORBIDDEN, "{operation}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_table_without_recovery_has_no_difference() {
+    let desk = desk().await.with_orders().await;
+    let (status, answer) = desk.post("difference", &json!({ "table": "app", "time": 1.0 })).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(
+        answer["__type"]
+            .as_str()
+            .is_some_and(|name| name.ends_with("PointInTimeRecoveryUnavailableException")),
+        "{answer}"
+    );
+}
+
+#[tokio::test]
+async fn traffic_is_counted_by_second_key_and_operation_and_shapes_only_while_somebody_learns() {
+    let desk = desk().await.with_orders().await;
+    let query = json!({
+        "TableName": "app", "IndexName": "byStatus", "KeyConditionExpression": "#s = :s",
+        "ExpressionAttributeNames": { "#s": "status" }, "ExpressionAttributeValues": { ":s": { "S": "OPEN" } },
+    });
+    desk.ask("call/Query", &query).await;
+    let found = desk.ask("traffic", &json!({ "table": "app" })).await;
+    let parts = found["parts"].as_array().expect("parts");
+    let names: Vec<&Value> = parts.iter().map(|part| &part["index"]).collect();
+    assert_eq!(names, [&Value::Null, &json!("byStatus"), &json!("open")]);
+    let writes: f64 =
+        parts[0]["seconds"].as_array().expect("seconds").iter().filter_map(|one| one[2].as_f64()).sum();
+    assert_eq!(writes, 3.0, "each item takes one unit of the table");
+    let puts =
+        found["operations"].as_array().expect("operations").iter().find(|one| one["operation"] == "PutItem");
+    assert_eq!(puts.expect("PutItem")["requests"], 3);
+    assert_eq!(parts[1]["shapes"], json!([]));
+
+    desk.ask("learn", &json!({ "on": true })).await;
+    desk.ask("call/Query", &query).await;
+    desk.ask("call/PutItem", &json!({ "TableName": "app", "Item": order(9, "OPEN") })).await;
+    let found = desk.ask("traffic", &json!({ "table": "app" })).await;
+    let shapes = found["parts"][0]["shapes"].as_array().expect("shapes");
+    assert!(shapes.iter().any(|one| one["operation"] == "PutItem" && one["requests"] == 1), "{shapes:?}");
+    let busiest = &found["parts"][0]["keys"][0];
+    assert_eq!(busiest["key"]["PK"], "CUST#a", "{busiest}");
+    assert!(busiest["range"].as_u64().is_some_and(|range| range < 64), "{busiest}");
+    assert_eq!(busiest["minutes"].as_array().map(Vec::len), Some(1), "time stands still: {busiest}");
+    // Forms are kept, values are not.
+    assert!(!found["parts"][0]["shapes"].to_string().contains("ORDER#9"), "{shapes:?}");
+}
+
+#[tokio::test]
+async fn metrics_have_what_was_consumed_and_how_long_each_operation_took() {
+    let desk = desk().await.with_orders().await;
+    let found = desk.ask("metrics", &json!({ "minutes": 60, "table": "app" })).await;
+    let series = found["series"].as_array().expect("series");
+    let of = |metric: &str, index: Value| {
+        let own = |one: &&Value| one["metric"] == metric && one["index"] == index;
+        series.iter().find(own).unwrap_or_else(|| panic!("{metric}: {series:?}"))
+    };
+    assert_eq!(of("ConsumedWriteCapacityUnits", Value::Null)["points"][0][2], 3.0);
+    assert_eq!(of("ConsumedWriteCapacityUnits", json!("byStatus"))["table"], "app");
+    let latency = of("SuccessfulRequestLatency", Value::Null);
+    assert_eq!((&latency["operation"], &latency["points"][0][1]), (&json!("PutItem"), &json!(3)));
+    assert_eq!(desk.ask("metrics", &json!({ "table": "other" })).await["series"], json!([]));
+    let week = desk.ask("metrics", &json!({ "minutes": 10_080 })).await;
+    assert_eq!(week["period"], 10_800, "a week has at most 120 points: {week}");
+}
+
+#[tokio::test]
+async fn capacity_is_reported_for_the_table_and_each_index() {
+    let desk = desk().await.with_orders().await;
+    let report = desk.ask("capacity", &json!({ "table": "app" })).await;
+    let names: Vec<&Value> =
+        report["resources"].as_array().expect("resources").iter().map(|one| &one["index"]).collect();
+    assert_eq!(names[0], &Value::Null);
+    assert!(names.contains(&&json!("byStatus")), "{names:?}");
+    assert_eq!(report["resources"][0]["write"]["consumed"], 3.0);
+    let (status, answer) = desk.post("capacity", &json!({ "table": "none" })).await;
+    assert_eq!((status, &answer["message"]), (StatusCode::NOT_FOUND, &json!("There is no table none.")));
+}
+
+#[tokio::test]
+async fn a_table_without_a_model_is_surveyed_and_becomes_one() {
+    let desk = desk().await.with_orders().await;
+    let found = desk.ask("survey", &json!({ "table": "app" })).await;
+    let text = found["text"].as_str().expect("a text");
+    let checked = desk.ask("model/check", &json!({ "text": text })).await;
+    assert_eq!(checked["readable"], true, "{text}\n{checked}");
+    assert!(text.contains("partition: PK"), "{text}");
+}
