@@ -75,6 +75,15 @@ fn about_folder(folder: &str, error: &io::Error) -> String {
 /// EMFILE, which has no kind of its own.
 const TOO_MANY_OPEN_FILES: i32 = 24;
 
+/// Why an address that other machines reach is not served, and how it can be.
+pub fn about_open_host(host: &str) -> String {
+    format!(
+        "--host {host} can be reached from other machines, and whoever reaches it could read and change every \
+         table. Say who may do that with --access FILE (lodestone access add makes one). If everybody on that \
+         network may, start with --open-to-anyone. Without --host, only this machine can connect."
+    )
+}
+
 /// Why an address can't be listened on, and what to use instead.
 pub fn about_listening(host: &str, port: u16, error: &io::Error) -> String {
     match error.kind() {
@@ -87,7 +96,7 @@ pub fn about_listening(host: &str, port: u16, error: &io::Error) -> String {
         ),
         ErrorKind::AddrNotAvailable => format!(
             "{host} is no address of this machine. Listen on one of its own with --host, or on all with \
-             --host 0.0.0.0."
+             --host 0.0.0.0 --open-to-anyone."
         ),
         _ => format!(
             "can't listen on {host}:{port}: {error}. --host takes an address of this machine, such as \

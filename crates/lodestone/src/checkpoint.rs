@@ -17,7 +17,7 @@ use server::{Administration, PageAnswer};
 use store::Store;
 use store_lsm::LsmStore;
 
-use crate::advice;
+use crate::{advice, capacity, fault, heat};
 
 const PATH: &str = "/lodestone/checkpoint";
 /// Files that can't be shared are copied, and that may take a while.
@@ -64,16 +64,20 @@ impl Checkpoint {
 }
 
 async fn ask_server(url: &str, to: &Path) -> Result<(), String> {
-    let address: Address = url.parse().map_err(|error: client::AddressError| error.to_string())?;
     let folder = to.to_str().ok_or("the name of the folder is no text")?;
-    let body = json!({"folder": folder}).to_string().into_bytes();
-    let (status, answer) = client::post(&address, PATH, body, TIMEOUT).await?;
+    administer(url, PATH, &json!({"folder": folder}), TIMEOUT).await.map(drop)
+}
+
+/// What a server on this machine answers to a request of its operator.
+pub async fn administer(url: &str, path: &str, body: &Value, timeout: Duration) -> Result<Value, String> {
+    let address: Address = url.parse().map_err(|error: client::AddressError| error.to_string())?;
+    let (status, answer) = client::post(&address, path, body.to_string().into_bytes(), timeout).await?;
     let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
     let message = answer["message"].as_str().or_else(|| answer["Message"].as_str());
     match (status, message) {
-        (200, _) => Ok(()),
+        (200, _) => Ok(answer),
         (_, Some(message)) => Err(message.to_owned()),
-        (404, None) => Err(format!("{address} takes no checkpoints; is a Lodestone of this version there?")),
+        (404, None) => Err(format!("{address} does not know {path}; is a Lodestone of this version there?")),
         (_, None) => Err(format!("{address} answers with status {status}")),
     }
 }
@@ -137,16 +141,30 @@ impl std::fmt::Debug for Checkpoints {
 
 impl Administration for Checkpoints {
     fn checkpoint(&self, body: Bytes) -> PageAnswer<'_> {
-        Box::pin(async move {
-            let (status, answer) = match self.take(&body).await {
-                Ok(answer) => (StatusCode::OK, answer),
-                Err(message) => (StatusCode::BAD_REQUEST, json!({"message": message})),
-            };
-            let mut response = Response::new(Bytes::from(answer.to_string()));
-            *response.status_mut() = status;
-            let json = http::HeaderValue::from_static("application/json");
-            response.headers_mut().insert(http::header::CONTENT_TYPE, json);
-            response
-        })
+        Box::pin(async move { response(self.take(&body).await) })
     }
+
+    fn capacity(&self, body: Bytes) -> PageAnswer<'_> {
+        Box::pin(async move { response(capacity::report(&self.database.engine(), &body).await) })
+    }
+
+    fn faults(&self, body: Bytes) -> PageAnswer<'_> {
+        Box::pin(async move { response(fault::answer(&self.database.engine(), &body)) })
+    }
+
+    fn heat(&self, body: Bytes) -> PageAnswer<'_> {
+        Box::pin(async move { response(heat::report(&self.database.engine(), &body).await) })
+    }
+}
+
+fn response(answer: Result<Value, String>) -> Response<Bytes> {
+    let (status, answer) = match answer {
+        Ok(answer) => (StatusCode::OK, answer),
+        Err(message) => (StatusCode::BAD_REQUEST, json!({"message": message})),
+    };
+    let mut response = Response::new(Bytes::from(answer.to_string()));
+    *response.status_mut() = status;
+    let json = http::HeaderValue::from_static("application/json");
+    response.headers_mut().insert(http::header::CONTENT_TYPE, json);
+    response
 }

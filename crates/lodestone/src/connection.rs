@@ -3,20 +3,18 @@
 //! Both answer the same typed requests. A folder is opened in this process, and closed when the command is done.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use api::{Error, Input, Service};
 use clap::Args;
 use client::Client;
-use engine::{Caller, Engine, TaskState};
+use engine::{Caller, Engine, Namespace, TaskState};
 use lodestone::{CACHE_BYTES, Database, Durability, OpenError, Options, Storage};
+use serde_json::Value;
 use store_lsm::OpenError as FolderError;
 
-use crate::endpoint::{EndpointArguments, REGION_DEFAULT, explained, variable};
+use crate::endpoint::{EndpointArguments, URL_DEFAULT, explained};
 use crate::{advice, places};
-
-/// Where `lodestone serve` listens by default.
-pub const URL_DEFAULT: &str = "http://127.0.0.1:8000";
-const ACCOUNT_DEFAULT: &str = "000000000000";
 
 #[derive(Args)]
 #[command(next_help_heading = "Which database")]
@@ -57,6 +55,27 @@ impl ConnectionArguments {
         })
     }
 
+    /// What the operator's request to a server is answered with, or what `local` answers if a folder is opened. The
+    /// body is made from the account and Region.
+    pub fn administer(
+        &self,
+        path: &str,
+        timeout: Duration,
+        body: impl FnOnce(&Namespace) -> Value,
+        local: impl AsyncFnOnce(&Engine, &[u8]) -> Result<Value, String>,
+    ) -> Result<Value, String> {
+        let body = body(&self.endpoint.namespace());
+        if self.data.is_some() {
+            return self.run(async |connection| match connection {
+                Connection::Local { database, .. } => {
+                    local(&database.engine(), body.to_string().as_bytes()).await
+                }
+                Connection::Remote(_) => Err("a folder is opened here".to_owned()),
+            });
+        }
+        self.endpoint.administer(path, timeout, &body)
+    }
+
     async fn open(&self) -> Result<Connection, String> {
         match &self.data {
             None => {
@@ -80,12 +99,9 @@ impl ConnectionArguments {
         Ok(Connection::Local { database, caller: self.caller() })
     }
 
-    /// The account and Region whose tables are meant. As at a server, an access key of 12 digits is an account.
     fn caller(&self) -> Caller {
-        let is_account = |key: &String| key.len() == 12 && key.bytes().all(|byte| byte.is_ascii_digit());
-        let account = variable(&["AWS_ACCESS_KEY_ID"]).filter(is_account);
-        let region = self.endpoint.region().unwrap_or_else(|| REGION_DEFAULT.to_owned());
-        Caller::new(account.unwrap_or_else(|| ACCOUNT_DEFAULT.to_owned()), region)
+        let Namespace { account, region } = self.endpoint.namespace();
+        Caller::new(account, region)
     }
 }
 

@@ -31,8 +31,8 @@ pub enum Storage<'a> {
     Folder { path: &'a Path, durability: Durability, cache_bytes: u64 },
     /// In a temporary copy of a folder, which itself stays as it is.
     Scratch { path: &'a Path },
-    /// In a PostgreSQL database.
-    Postgres { url: &'a str },
+    /// In a database that speaks PostgreSQL's protocol. What answers there is found out if it is not given.
+    Postgres { url: &'a str, engine: Option<store_postgres::Engine> },
 }
 
 /// Why a database could not be opened.
@@ -65,8 +65,9 @@ impl Storage<'_> {
             Storage::Scratch { path } => {
                 Arc::new(LsmStore::open_scratch(path, &store_lsm::Options::default())?)
             }
-            Storage::Postgres { url } => {
-                Arc::new(PostgresStore::open(url, store_postgres::Options::default()).await?)
+            Storage::Postgres { url, engine } => {
+                let options = store_postgres::Options { engine, ..store_postgres::Options::default() };
+                Arc::new(PostgresStore::open(url, options).await?)
             }
         };
         Ok(OpenStore { store, folder })

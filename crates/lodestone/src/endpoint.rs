@@ -1,7 +1,13 @@
 //! The address of a database and the credentials for it, as commands take them.
 
+use std::time::Duration;
+
 use clap::Args;
 use client::{Address, Client, Credentials, Environment, ProcessEnvironment};
+use engine::Namespace;
+use serde_json::Value;
+
+use crate::checkpoint::administer;
 
 #[derive(Args)]
 pub struct EndpointArguments {
@@ -24,9 +30,7 @@ pub struct EndpointArguments {
 impl EndpointArguments {
     /// A client of the endpoint. The default is for commands that need not be told where the database is.
     pub fn client(&self, default_url: Option<&str>) -> Result<Client, String> {
-        let url = self.endpoint_url.clone();
-        let url = url.or_else(|| variable(&["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"]));
-        let url = url.or_else(|| default_url.map(str::to_owned));
+        let url = self.url().or_else(|| default_url.map(str::to_owned));
         let url = url.ok_or("say where the database is: --endpoint-url http://localhost:8000")?;
         let address: Address = url.parse().map_err(|error: client::AddressError| error.to_string())?;
         let region = self.region().or_else(|| address.region().map(str::to_owned));
@@ -39,13 +43,38 @@ impl EndpointArguments {
         Client::new(address, region, credentials).map_err(|error| error.to_string())
     }
 
+    /// The address that the user names.
+    pub fn url(&self) -> Option<String> {
+        let url = self.endpoint_url.clone();
+        url.or_else(|| variable(&["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"]))
+    }
+
+    /// The account and Region whose tables are meant. As at a server, an access key of 12 digits is an account.
+    pub fn namespace(&self) -> Namespace {
+        let is_account = |key: &String| key.len() == 12 && key.bytes().all(|byte| byte.is_ascii_digit());
+        let account = variable(&["AWS_ACCESS_KEY_ID"]).filter(is_account);
+        let region = self.region().unwrap_or_else(|| REGION_DEFAULT.to_owned());
+        Namespace::new(account.unwrap_or_else(|| ACCOUNT_DEFAULT.to_owned()), region)
+    }
+
+    /// What the server answers to a request of its operator.
+    pub fn administer(&self, path: &str, timeout: Duration, body: &Value) -> Result<Value, String> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| format!("can't start the runtime: {error}"))?;
+        let url = self.url().unwrap_or_else(|| URL_DEFAULT.to_owned());
+        runtime.block_on(administer(&url, path, body, timeout))
+    }
+
     /// The Region that the user names.
-    pub fn region(&self) -> Option<String> {
+    fn region(&self) -> Option<String> {
         self.region.clone().or_else(|| variable(&["AWS_REGION", "AWS_DEFAULT_REGION"]))
     }
 }
 
-pub const REGION_DEFAULT: &str = "us-east-1";
+/// Where `lodestone serve` listens by default.
+pub const URL_DEFAULT: &str = "http://127.0.0.1:8000";
+const ACCOUNT_DEFAULT: &str = "000000000000";
+const REGION_DEFAULT: &str = "us-east-1";
 
 /// The value of the first of these environment variables that is set.
 pub fn variable(names: &[&str]) -> Option<String> {

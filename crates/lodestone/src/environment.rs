@@ -6,10 +6,14 @@ use engine::Environment;
 pub struct System;
 
 impl Environment for System {
-    #[expect(clippy::disallowed_methods, reason = "this is where real time comes in")]
     fn now_ms(&self) -> u64 {
+        self.now_us() / 1000
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is where real time comes in")]
+    fn now_us(&self) -> u64 {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        now.map_or(0, |now| now.as_millis() as u64)
+        now.map_or(0, |now| now.as_secs() * 1_000_000 + u64::from(now.subsec_micros()))
     }
 
     fn random(&self) -> u128 {

@@ -32,12 +32,13 @@ mod environment;
 
 pub use api;
 pub use database::{Database, OpenError, Storage};
-pub use engine::Options;
 pub use engine::Verification;
+pub use engine::{Enforcement, Options};
 #[doc(hidden)]
 pub use environment::System;
 pub use item;
 pub use store_lsm::{CACHE_BYTES, Durability};
+pub use store_postgres::Engine as PostgresEngine;
 
 /// The README's Rust example compiles.
 #[cfg(doctest)]

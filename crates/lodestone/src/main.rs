@@ -1,11 +1,21 @@
 //! The `lodestone` command.
 
+mod access;
+mod access_file;
 mod advice;
+mod audit;
+mod autoscaling_service;
 mod backup;
+mod bounds;
+mod capacity;
+mod certificate;
 mod checkpoint;
+mod cloudwatch_service;
 mod connection;
 mod endpoint;
 mod export;
+mod fault;
+mod heat;
 mod import;
 mod model;
 mod moment;
@@ -16,6 +26,7 @@ mod repair;
 mod restore;
 mod s3_url;
 mod serve;
+mod service_host;
 mod stream;
 mod studio_pages;
 mod trigger_service;
@@ -23,6 +34,7 @@ mod verify;
 mod wait;
 
 use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Parser, Subcommand};
 
@@ -41,14 +53,19 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Access(access::Access),
     Backup(backup::Backup),
+    Capacity(capacity::Capacity),
     Checkpoint(checkpoint::Checkpoint),
     Export(export::Export),
+    Fault(fault::Fault),
+    Heat(heat::Heat),
     Import(import::Import),
     Model(model::Model),
     Repair(repair::Repair),
     Restore(restore::Restore),
     Serve(serve::Serve),
+    Simulate(model::Simulate),
     Stream(stream::Stream),
     Verify(verify::Verify),
 }
@@ -56,14 +73,19 @@ enum Command {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
+        Command::Access(access) => return access.run(),
         Command::Backup(backup) => backup.run(),
+        Command::Capacity(capacity) => capacity.run(),
         Command::Checkpoint(checkpoint) => checkpoint.run(),
         Command::Export(export) => export.run(),
+        Command::Fault(fault) => fault.run(),
+        Command::Heat(heat) => heat.run(),
         Command::Import(import) => import.run(),
         Command::Model(model) => return model.run(),
         Command::Repair(repair) => repair.run(),
         Command::Restore(restore) => restore.run(),
         Command::Serve(serve) => serve.run(),
+        Command::Simulate(simulate) => return simulate.run(),
         Command::Stream(stream) => stream.run(),
         Command::Verify(verify) => verify.run(),
     };
@@ -74,6 +96,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The time of the system.
+fn environment_now() -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(engine::Environment::now_ms(&lodestone::System))
 }
 
 #[expect(clippy::print_stderr, reason = "a command speaks to its user on standard error")]

@@ -16,6 +16,7 @@ mod init;
 mod prices;
 mod prove;
 mod schema;
+mod simulate;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ use clap::{Args, Subcommand};
 use model::{Source, diagnostic, file};
 
 use crate::{output, progress};
+
+pub use simulate::Simulate;
 
 /// Model from access patterns, and prove it.
 #[derive(Args)]

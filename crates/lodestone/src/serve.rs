@@ -7,17 +7,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use lodestone::{Database, Durability, Options, Storage};
-use server::Server;
+use lodestone::{Database, Durability, Enforcement, Options, Storage};
+use server::{NeighbourService, Server};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::audit::AuditArguments;
+use crate::autoscaling_service::{self, AutoScalingService};
+use crate::bounds::BoundArguments;
+use crate::certificate::{Certificate, TlsArguments};
 use crate::checkpoint::{self, Checkpoints};
+use crate::cloudwatch_service::{self, CloudWatchService};
 use crate::studio_pages::{self, StudioArgument, StudioPages};
 use crate::trigger_service::{self, TriggerService};
-use crate::{advice, places};
+use crate::{access_file, advice, environment_now, fault, places};
 
 /// Serve DynamoDB on one port.
 ///
@@ -31,9 +36,11 @@ use crate::{advice, places};
 #[command(after_help = "Examples:
   lodestone serve                                 keep data in ./lodestone-data, listen on port 8000
   lodestone serve --in-memory --port 0            throw-away database on a free port
-  lodestone serve --data /srv/db --host 0.0.0.0   reachable from other machines and from containers
+  lodestone serve --host 0.0.0.0 --open-to-anyone reachable from other machines and from containers
+  lodestone serve --tls-self-signed               encrypted, with a certificate made for trying
   lodestone serve --cors https://app.example      let the scripts of a web page use it
   lodestone serve --postgres postgres://me@db/app keep data in PostgreSQL
+  lodestone serve --access access.yaml            verify signatures and enforce policies
 
 Then, in another terminal:
   export AWS_ENDPOINT_URL=http://127.0.0.1:8000 AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x
@@ -48,8 +55,15 @@ pub struct Serve {
     in_memory: bool,
 
     /// Keep the data in PostgreSQL, e.g. postgres://user@host/database
+    ///
+    /// A cluster is named by all its hosts: postgres://user@one,two,three/database?target_session_attrs=read-write.
+    /// TLS is asked for as usual: ?sslmode=verify-full&sslrootcert=/path/to/root.pem.
     #[arg(long, value_name = "URL", conflicts_with_all = ["in_memory", "data", "durability"], help_heading = STORAGE)]
     postgres: Option<String>,
+
+    /// What answers there: postgres, citus, yugabyte or cockroach [default: found out by asking]
+    #[arg(long, value_name = "ENGINE", requires = "postgres", help_heading = STORAGE)]
+    postgres_engine: Option<store_postgres::Engine>,
 
     /// What an acknowledged write survives: `fsync` power loss, `os` the end of this process
     #[arg(long, value_enum, default_value_t = DurabilityArgument::Fsync, help_heading = STORAGE)]
@@ -77,13 +91,26 @@ pub struct Serve {
     #[arg(long, value_name = "NAME=URL|COMMAND", value_parser = function, help_heading = TRIGGERS)]
     function: Vec<String>,
 
-    /// The address to listen on; 0.0.0.0 for all of this machine's
+    /// The address to listen on; 0.0.0.0 for all of this machine's, with --open-to-anyone
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", help_heading = NETWORK)]
     host: String,
+
+    /// Let every machine that can reach the port read and change every table
+    ///
+    /// Signatures are not verified, so whoever can connect has all rights. Without this flag, only this machine can
+    /// connect.
+    #[arg(long, help_heading = NETWORK)]
+    open_to_anyone: bool,
 
     /// The port to listen on; 0 picks a free one and prints it
     #[arg(long, default_value_t = 8000, help_heading = NETWORK)]
     port: u16,
+
+    /// Let in only those whom this file names, and do only what their policies allow; see `lodestone access --help`
+    ///
+    /// Every request must be signed with a key of the file. Without it, any credentials may do anything.
+    #[arg(long, value_name = "FILE", help_heading = NETWORK)]
+    access: Option<PathBuf>,
 
     /// A further name that clients call this machine by, e.g. host.docker.internal; `*` for any
     ///
@@ -98,13 +125,38 @@ pub struct Serve {
     #[arg(long, value_name = "ORIGIN", value_delimiter = ',', value_parser = origin, help_heading = NETWORK)]
     cors: Vec<String>,
 
+    #[command(flatten)]
+    tls: TlsArguments,
+
+    #[command(flatten)]
+    bounds: BoundArguments,
+
+    #[command(flatten)]
+    audit: AuditArguments,
+
     /// How long tables stay CREATING, UPDATING and DELETING, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0, help_heading = LIKE_AWS)]
     state_delay: u64,
 
-    /// Serve requests beyond what a table or index has provisioned, instead of refusing them
-    #[arg(long, help_heading = LIKE_AWS)]
-    no_throttling: bool,
+    /// Which limits of throughput hold
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = CapacityArgument::Shadow, help_heading = LIKE_AWS)]
+    capacity: CapacityArgument,
+
+    /// Run capacity, metrics, alarms and auto scaling so many times as fast: at 60, an hour passes in a minute
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000),
+          help_heading = LIKE_AWS)]
+    time_scale: u32,
+
+    /// Let reads of global indexes lag behind their tables by up to this time, such as 500ms or 2s, as they may at AWS
+    ///
+    /// A read misses what was written in about the last half of that time. Reads of tables and local indexes see
+    /// everything.
+    #[arg(long, value_name = "DURATION", value_parser = index_delay, help_heading = LIKE_AWS)]
+    index_delay: Option<Duration>,
+
+    /// A file with faults that requests meet from the start; see `lodestone fault --help`
+    #[arg(long, value_name = "FILE", help_heading = LIKE_AWS)]
+    faults: Option<PathBuf>,
 
     /// How long an expired item stays before it is deleted, in seconds; at AWS it may be days
     #[arg(long, value_name = "SECONDS", default_value_t = 0, help_heading = LIKE_AWS)]
@@ -130,6 +182,8 @@ pub struct Serve {
     models: PathBuf,
 }
 
+const INDEX_DELAY_MIN: Duration = Duration::from_millis(10);
+const INDEX_DELAY_MAX: Duration = Duration::from_secs(600);
 const STORAGE: &str = "Where the data is kept";
 const TRIGGERS: &str = "Functions that get the changes of tables";
 const NETWORK: &str = "Who can connect";
@@ -140,6 +194,29 @@ const LIKE_AWS: &str = "How much it behaves like AWS";
 enum DurabilityArgument {
     Fsync,
     Os,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum CapacityArgument {
+    /// Serve every request, and count what AWS would have throttled
+    Shadow,
+    /// Refuse what exceeds a table's own provisioned units or on-demand maximum
+    Declared,
+    /// Refuse all that AWS refuses: hot partitions, on-demand tables that grow too fast, quotas
+    Aws,
+    /// Count nothing, and refuse nothing
+    Off,
+}
+
+impl From<CapacityArgument> for Enforcement {
+    fn from(argument: CapacityArgument) -> Enforcement {
+        match argument {
+            CapacityArgument::Shadow => Enforcement::Shadow,
+            CapacityArgument::Declared => Enforcement::Declared,
+            CapacityArgument::Aws => Enforcement::Aws,
+            CapacityArgument::Off => Enforcement::Off,
+        }
+    }
 }
 
 impl Serve {
@@ -160,19 +237,43 @@ impl Serve {
         // The port first: that it is taken is found out before the folder is touched.
         let listener = self.listen().await?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
+        self.check_open_to(address)?;
+        let certificate = self.tls.open(self.certificate_names(address))?;
+        let auditing = self.audit.open()?;
+        let access = self.access.as_ref().map(|path| access_file::load(path)).transpose()?;
         let database = self.open(address).await?;
-        let triggers = trigger_service::open(database.engine(), self.trigger_options()).await?;
+        if let Some(file) = &self.faults {
+            fault::add_file(&database.engine(), file)?;
+        }
+        let services = Services::open(&database, self.trigger_options()).await?;
         let studio = self.studio(&database, address);
-        let studio_address = studio.as_ref().map(|studio| studio.address(address));
+        let url = format!("{}://{address}", self.scheme());
+        let studio_address = studio.as_ref().map(|studio| studio.address(&url));
         let checkpoints = Checkpoints::new(database.clone(), self.checkpoint_obstacle());
-        let server_options = self.server_options(studio, &triggers, checkpoints);
+        let verification = access.zip(self.access.clone()).map(|(loaded, path)| server::Verification {
+            authority: loaded.into_authority(path),
+            now: environment_now,
+        });
+        let server_options = server::Options {
+            tls: certificate.as_ref().map(|certificate| certificate.tls.clone()),
+            audit: auditing.as_ref().map(|auditing| auditing.audit.clone()),
+            verification,
+            ..self.server_options(studio, &services, checkpoints)
+        };
         let server = Server::on(listener, database.engine(), server_options);
         let server = server.map_err(|error| format!("can't listen on {address}: {error}"))?;
         // Before the ready line: a script that reads it may stop the process at once.
         let stop = stop_signal().map_err(|error| format!("can't listen for signals: {error}"))?;
-        announce(address, &self.storage_name(), studio_address.as_deref());
-        server.run(stop).await;
-        triggers.close().await;
+        let trust = certificate.as_ref().and_then(Certificate::how_to_trust);
+        announce(&url, &self.storage_name(), studio_address.as_deref(), trust.as_deref());
+        tokio::select! {
+            _ = server.run(stop) => {}
+            () = watch(certificate) => {}
+        }
+        if let Some(auditing) = auditing {
+            auditing.close().await;
+        }
+        services.close().await;
         database.close().await.map_err(|error| format!("can't close the database cleanly: {error}"))
     }
 
@@ -182,14 +283,39 @@ impl Serve {
         listener.map_err(|error| advice::about_listening(host, port, &error))
     }
 
+    /// Refuses to serve other machines unless somebody wants that.
+    fn check_open_to(&self, address: SocketAddr) -> Result<(), String> {
+        match address.ip().is_loopback() || self.access.is_some() || self.open_to_anyone {
+            true => Ok(()),
+            false => Err(advice::about_open_host(&self.host)),
+        }
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.tls.is_on() { "https" } else { "http" }
+    }
+
+    /// What clients may call this server.
+    fn certificate_names(&self, address: SocketAddr) -> Vec<String> {
+        let mut names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
+        if !address.ip().is_unspecified() {
+            names.push(address.ip().to_string());
+        }
+        let further = self.allow_host.iter().filter(|name| *name != "*");
+        names.extend(further.map(|name| name.trim_matches(['[', ']']).to_owned()).chain(own_host_name()));
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     fn server_options(
         &self,
         studio: Option<StudioPages>,
-        triggers: &Arc<TriggerService>,
+        services: &Services,
         checkpoints: Checkpoints,
     ) -> server::Options {
         let hosts = self.allow_host.iter().cloned().chain(own_host_name());
-        let mut limits = server::Limits::default();
+        let mut limits = self.bounds.limits();
         // The store's share of file descriptors is not for connections.
         limits.connections_max = limits.connections_max.min(store_lsm::connections_max());
         server::Options {
@@ -197,14 +323,15 @@ impl Serve {
             access: server::Access { hosts: hosts.collect(), origins: self.cors.clone() },
             request_id_seed: getrandom::u64().unwrap_or(1),
             pages: studio.map(|studio| Arc::new(studio) as Arc<dyn server::Pages>),
-            rest_services: vec![triggers.clone()],
+            neighbours: services.neighbours(),
             administration: Some(Arc::new(checkpoints)),
+            ..server::Options::default()
         }
     }
 
     async fn open(&self, address: SocketAddr) -> Result<Arc<Database>, String> {
         let storage = if let Some(url) = &self.postgres {
-            Storage::Postgres { url }
+            Storage::Postgres { url, engine: self.postgres_engine }
         } else if self.in_memory {
             Storage::Memory
         } else {
@@ -215,14 +342,16 @@ impl Serve {
             Storage::Folder { path: &self.data, durability, cache_bytes: self.cache << 20 }
         };
         let store = storage
-            .open(Some(format!("http://{}", endpoint(address))))
+            .open(Some(format!("{}://{}", self.scheme(), endpoint(address))))
             .await
             .map_err(|error| advice::about_opening(&error))?;
         let data = (!self.in_memory).then_some(self.data.as_path());
         let options = Options {
             state_delay: Duration::from_millis(self.state_delay),
             endpoint: Some(endpoint(address)),
-            throttling: !self.no_throttling,
+            capacity: self.capacity.into(),
+            time_scale: self.time_scale,
+            index_delay: self.index_delay.unwrap_or_default(),
             expiry_delay: Duration::from_secs(self.ttl_delay),
             stream_shards: self.stream_shards,
             change_log_bytes_max: self.change_log_max.map(|mib| mib << 20),
@@ -251,8 +380,12 @@ impl Serve {
         let mode = studio_pages::mode(self.studio, address)?;
         let options = studio::Options {
             read_only: mode == StudioArgument::ReadOnly,
-            token: (!address.ip().is_loopback()).then(studio_pages::token),
-            hosts: vec![self.host.clone(), address.ip().to_string()],
+            // Where requests must be signed, being on the same machine is not enough for the studio either.
+            token: (!address.ip().is_loopback() || self.access.is_some()).then(studio_pages::token),
+            hosts: [self.host.clone(), address.ip().to_string()]
+                .into_iter()
+                .chain(self.allow_host.clone())
+                .collect(),
             storage: self.storage_name(),
             models: (!self.in_memory).then(|| self.models.clone()),
         };
@@ -277,6 +410,40 @@ impl Serve {
     }
 }
 
+/// Renews the certificate while the server runs. Never ends.
+async fn watch(certificate: Option<Certificate>) {
+    match certificate {
+        Some(certificate) => certificate.watch().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The services beside DynamoDB on the same port.
+struct Services {
+    triggers: Arc<TriggerService>,
+    cloudwatch: Arc<CloudWatchService>,
+    scaling: Arc<AutoScalingService>,
+}
+
+impl Services {
+    async fn open(database: &Database, options: triggers::Options) -> Result<Services, String> {
+        let triggers = trigger_service::open(database.engine(), options).await?;
+        let cloudwatch = cloudwatch_service::open(database.engine()).await?;
+        let scaling = autoscaling_service::open(database.engine(), cloudwatch.0.clone()).await?;
+        Ok(Services { triggers, cloudwatch, scaling })
+    }
+
+    fn neighbours(&self) -> Vec<Arc<dyn NeighbourService>> {
+        vec![self.triggers.clone(), self.cloudwatch.clone(), self.scaling.clone()]
+    }
+
+    async fn close(&self) {
+        self.scaling.0.close().await;
+        self.cloudwatch.0.close().await;
+        self.triggers.close().await;
+    }
+}
+
 /// What this machine calls itself.
 fn own_host_name() -> Option<String> {
     let name = rustix::system::uname();
@@ -286,6 +453,15 @@ fn own_host_name() -> Option<String> {
 /// A function, checked; it is made when the server starts.
 fn function(text: &str) -> Result<String, triggers::FunctionError> {
     triggers::Function::parse(text).map(|_| text.to_owned())
+}
+
+/// How far indexes lag. The store keeps all that was overwritten in that time.
+fn index_delay(text: &str) -> Result<Duration, String> {
+    let delay = humantime::parse_duration(text).map_err(|_| "a time is like 500ms, 2s or 1m".to_owned())?;
+    match delay >= INDEX_DELAY_MIN && delay <= INDEX_DELAY_MAX {
+        true => Ok(delay),
+        false => Err("indexes lag by 10ms at least, and by 10m at most".to_owned()),
+    }
 }
 
 /// A host name as `Host` names it, without scheme and port.
@@ -323,10 +499,11 @@ fn endpoint(address: SocketAddr) -> String {
 
 /// Says that the server is ready, in one write: a program that waits for the first line may close its end of the
 /// pipe at once. The server runs on if there is nobody to read it.
-fn announce(address: SocketAddr, storage: &str, studio: Option<&str>) {
+fn announce(url: &str, storage: &str, studio: Option<&str>, trust: Option<&str>) {
     let mut text = format!(
-        "lodestone is ready at http://{address} ({storage}). Try: aws dynamodb list-tables --endpoint-url http://{address}\n"
+        "lodestone is ready at {url} ({storage}). Try: aws dynamodb list-tables --endpoint-url {url}\n"
     );
+    text.extend(trust);
     if let Some(studio) = studio {
         text.push_str(&format!("Its studio is at {studio}\n"));
     }

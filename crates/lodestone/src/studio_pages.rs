@@ -41,9 +41,9 @@ impl StudioPages {
     }
 
     /// What to open in a browser.
-    pub fn address(&self, address: SocketAddr) -> String {
+    pub fn address(&self, url: &str) -> String {
         let token = self.token.as_ref().map(|token| format!("#token={token}")).unwrap_or_default();
-        format!("http://{address}{}/{token}", studio::PATH)
+        format!("{url}{}/{token}", studio::PATH)
     }
 }
 

@@ -1,7 +1,6 @@
 //! Triggers, mounted on the server: what they need of the database, and Lambda's operations on the same port.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use api::Input;
 use api::streams::{
@@ -11,14 +10,17 @@ use api::streams::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use engine::{Caller, Engine};
-use http::Request;
-use server::{PageAnswer, RestService};
-use triggers::{Namespace, Options, Rows, RowsError, Sleep, Streams, Triggers};
+use http::request::Parts;
+use http::{Request, Response};
+use server::{NeighbourService, PageAnswer};
+use triggers::{Namespace, Options, Sleep, Streams, Triggers};
+
+use crate::service_host::{Clock, EngineRows, namespace};
 
 /// Starts the triggers of a database.
 pub async fn open(engine: Arc<Engine>, options: Options) -> Result<Arc<TriggerService>, String> {
-    let (streams, rows) = (Arc::new(OfEngine(engine.clone())), Arc::new(OfEngine(engine)));
-    let opened = Triggers::open(options, streams, rows, Arc::new(System)).await;
+    let (streams, rows) = (Arc::new(OfEngine(engine.clone())), Arc::new(EngineRows(engine)));
+    let opened = Triggers::open(options, streams, rows, Arc::new(Clock::System)).await;
     let triggers = opened.map_err(|error| format!("can't start the triggers: {error}"))?;
     Ok(Arc::new(TriggerService(triggers)))
 }
@@ -39,26 +41,63 @@ impl std::fmt::Debug for TriggerService {
     }
 }
 
-impl RestService for TriggerService {
+impl NeighbourService for TriggerService {
     fn service(&self) -> api::Service {
         api::Service::Lambda
     }
 
-    fn owns(&self, path: &str) -> bool {
-        Triggers::owns(path)
+    fn owns(&self, head: &Parts) -> bool {
+        Triggers::owns(head.uri.path())
+    }
+
+    fn refuse(&self, _head: &Parts, error: &api::Error) -> Response<Bytes> {
+        Triggers::refusal(error)
     }
 
     fn answer(&self, caller: Caller, request: Request<Bytes>) -> PageAnswer<'_> {
         Box::pin(async move {
-            let engine::Namespace { account, region } = &caller.namespace;
-            let namespace = Namespace { account: account.to_string(), region: region.to_string() };
+            let namespace = namespace(&caller);
             let (method, uri) = (request.method().as_str(), request.uri());
+            if let Err(error) = authorize(&caller, &request) {
+                return denied(&error);
+            }
             self.0.answer(&namespace, method, uri.path(), uri.query(), request.body()).await
         })
     }
 }
 
-/// The streams and rows of an engine.
+/// Refuses a request that policies do not allow. What is no request needs nothing: it is refused for that.
+fn authorize(caller: &Caller, request: &Request<Bytes>) -> Result<(), api::Error> {
+    use api::lambda::Request as Lambda;
+
+    let (method, uri) = (request.method().as_str(), request.uri());
+    let Ok(asked) = Lambda::decode(method, uri.path(), uri.query().unwrap_or_default(), request.body())
+    else {
+        return Ok(());
+    };
+    let engine::Namespace { account, region } = &caller.namespace;
+    let mapping = |uuid: &str| format!("arn:aws:lambda:{region}:{account}:event-source-mapping:{uuid}");
+    let (action, resource) = match &asked {
+        Lambda::CreateEventSourceMapping(_) => ("lambda:CreateEventSourceMapping", "*".to_owned()),
+        Lambda::ListEventSourceMappings(_) => ("lambda:ListEventSourceMappings", "*".to_owned()),
+        Lambda::GetEventSourceMapping { uuid } => ("lambda:GetEventSourceMapping", mapping(uuid)),
+        Lambda::UpdateEventSourceMapping(input) => ("lambda:UpdateEventSourceMapping", mapping(&input.uuid)),
+        Lambda::DeleteEventSourceMapping { uuid } => ("lambda:DeleteEventSourceMapping", mapping(uuid)),
+        Lambda::ListTags { resource } => ("lambda:ListTags", resource.clone()),
+        Lambda::TagResource { resource, .. } => ("lambda:TagResource", resource.clone()),
+        Lambda::UntagResource { resource, .. } => ("lambda:UntagResource", resource.clone()),
+    };
+    caller.authorize(action, &resource)
+}
+
+fn denied(error: &api::Error) -> http::Response<Bytes> {
+    let body = serde_json::json!({"Message": error.message}).to_string();
+    let response = http::Response::builder().status(403).header("content-type", "application/json");
+    let response = response.header("x-amzn-errortype", error.kind.name());
+    response.body(Bytes::from(body)).expect("status and headers are made of fixed parts")
+}
+
+/// The streams of an engine.
 struct OfEngine(Arc<Engine>);
 
 impl OfEngine {
@@ -100,43 +139,5 @@ impl Streams for OfEngine {
 
     fn changed(&self, stream_arn: &str) -> Sleep {
         self.0.stream_changed(stream_arn)
-    }
-}
-
-#[async_trait]
-impl Rows for OfEngine {
-    async fn get(&self, name: &str) -> Result<Option<Vec<u8>>, RowsError> {
-        let row = self.0.service_row(name).await.map_err(|error| RowsError(error.to_string()))?;
-        Ok(row.map(Vec::from))
-    }
-
-    async fn put(&self, name: &str, value: Vec<u8>) -> Result<(), RowsError> {
-        self.0.put_service_row(name, value.into()).await.map_err(|error| RowsError(error.to_string()))
-    }
-
-    async fn delete(&self, name: &str) -> Result<(), RowsError> {
-        self.0.delete_service_row(name).await.map_err(|error| RowsError(error.to_string()))
-    }
-
-    async fn list(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, RowsError> {
-        let rows = self.0.service_rows(prefix).await.map_err(|error| RowsError(error.to_string()))?;
-        Ok(rows.into_iter().map(|(name, value)| (name, value.into())).collect())
-    }
-}
-
-/// The system's time and random numbers, as the engine has them.
-struct System;
-
-impl triggers::Environment for System {
-    fn now_ms(&self) -> u64 {
-        engine::Environment::now_ms(&lodestone::System)
-    }
-
-    fn random(&self) -> u128 {
-        engine::Environment::random(&lodestone::System)
-    }
-
-    fn sleep(&self, time: Duration) -> Sleep {
-        Box::pin(tokio::time::sleep(time))
     }
 }

@@ -247,3 +247,41 @@ fn code_is_written_for_one_pattern_or_all_and_an_unknown_one_is_answered_with_th
     let complaint = String::from_utf8(unknown.stderr).expect("text");
     assert_eq!(complaint, "lodestone: there is no pattern `S9`; there are S1\n");
 }
+
+#[test]
+fn a_simulation_is_shown_as_charts_as_json_and_as_a_picture() {
+    let folder = TempDir::new().expect("a folder");
+    let model = CLEAN
+        .replace("name: settings, partition", "name: settings, billing: provisioned, read: 2, partition");
+    write(&folder, &model.replace("rate: 5/s", "rate: 40/s"));
+    std::fs::write(folder.path().join("curve.csv"), "time,rate\n00:00,2\n00:10,40\n")
+        .expect("the folder is ours");
+    let simulate = |arguments: &[&str]| {
+        let all = [&["simulate", "model.yaml", "--traffic", "curve.csv"], arguments].concat();
+        let output = lodestone(folder.path(), &all);
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).expect("text"),
+            String::from_utf8(output.stderr).expect("text"),
+        )
+    };
+    let (status, text, _) = simulate(&["--svg", "out.svg"]);
+    assert_eq!(status, Some(0));
+    assert!(text.contains("settings, read units/s") && text.contains("% throttled"), "{text}");
+    assert!(text.contains("TableReadProvisionedThroughputExceeded"), "{text}");
+    assert!(std::fs::read_to_string(folder.path().join("out.svg")).expect("a picture").starts_with("<svg"));
+
+    let (_, text, _) = simulate(&["--json", "--compare", "on-demand,declared"]);
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["minutes"], 20);
+    let read = |way: usize| json["ways"][way]["places"][0]["read"].clone();
+    assert_eq!((&json["ways"][0]["way"], &read(0)["refused"]), (&"on-demand".into(), &0.0.into()));
+    let (requests, refused) = (read(1)["requests"].as_f64(), read(1)["refused"].as_f64());
+    assert_eq!(requests, Some(600.0 * 42.0));
+    assert!(refused.is_some_and(|refused| refused > 10_000.0), "{refused:?}");
+
+    let output = lodestone(folder.path(), &["simulate", "model.yaml", "--traffic", "storm"]);
+    let told = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told.contains("there is no curve or file storm") && told.contains("spike"), "{told}");
+}

@@ -51,8 +51,51 @@ fn a_port_that_is_taken_is_named_with_a_way_out() {
 #[test]
 fn an_address_of_another_machine_is_named_with_a_way_out() {
     // 192.0.2.0/24 belongs to nobody (RFC 5737).
-    let message = refusal(&["--in-memory", "--port", "0", "--host", "192.0.2.1"]);
+    let message = refusal(&["--in-memory", "--port", "0", "--host", "192.0.2.1", "--open-to-anyone"]);
     check(&message, &["192.0.2.1", "--host 0.0.0.0"]);
+}
+
+#[test]
+fn other_machines_are_served_only_if_somebody_wants_that() {
+    let message = refusal(&["--in-memory", "--port", "0", "--host", "0.0.0.0"]);
+    check(&message, &["0.0.0.0", "read and change every table", "--open-to-anyone"]);
+    for host in ["localhost", "127.0.0.2"] {
+        Server::start(&["--host", host]);
+    }
+}
+
+#[test]
+fn a_certificate_that_cannot_be_used_says_what_is_wrong_with_it() {
+    let folder = TempDir::new().expect("a folder");
+    let (certificate, key) = (folder.path().join("server.pem"), folder.path().join("key.pem"));
+    let serve = || {
+        refusal(&["--in-memory", "--port", "0", "--tls-cert", path(&certificate), "--tls-key", path(&key)])
+    };
+    check(&refusal(&["--in-memory", "--tls-cert", "server.pem"]), &["--tls-key"]);
+    assert!(serve().contains("can't read") && serve().contains("server.pem"), "{}", serve());
+    std::fs::write(&certificate, "no certificate").expect("the folder is ours");
+    std::fs::write(&key, "no key").expect("the folder is ours");
+    check(&serve(), &["server.pem", "--tls-cert", "holds no certificate", "PEM"]);
+}
+
+#[test]
+fn an_audit_log_that_cannot_be_written_is_named() {
+    let message = refusal(&["--in-memory", "--port", "0", "--audit", "/nowhere/audit.jsonl"]);
+    assert!(message.contains("/nowhere/audit.jsonl") && message.contains("--audit"), "{message}");
+}
+
+#[test]
+fn what_was_done_is_in_the_audit_log() {
+    let folder = TempDir::new().expect("a folder");
+    let server = Server::start(&["--audit", path(folder.path())]);
+    assert_eq!(list_tables(&server, "Host: localhost\r\n").0, 200);
+    let log = folder.path().join("audit.jsonl");
+    // The line is written by another thread.
+    let written = (0..500).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        std::fs::read_to_string(&log).is_ok_and(|text| text.contains("\"operation\":\"ListTables\""))
+    });
+    assert!(written, "{:?}", std::fs::read_to_string(&log));
 }
 
 #[test]
@@ -92,6 +135,9 @@ fn the_help_groups_options_and_shows_what_to_type_next() {
     for part in [
         "Where the data is kept:",
         "Who can connect:",
+        "Encrypted connections:",
+        "How much clients may take:",
+        "Who did what:",
         "How much it behaves like AWS:",
         "aws dynamodb list-tables",
     ] {
@@ -140,7 +186,7 @@ fn the_flags_that_a_refusal_names_allow_what_was_refused() {
 
 #[test]
 fn a_server_for_other_machines_answers_to_any_name_but_not_to_any_page() {
-    let server = Server::start(&["--host", "0.0.0.0"]);
+    let server = Server::start(&["--host", "0.0.0.0", "--open-to-anyone"]);
     assert_eq!(list_tables(&server, "Host: dynamodb:8000\r\n").0, 200);
     assert_eq!(list_tables(&server, "Host: evil.example\r\nOrigin: http://evil.example\r\n").0, 403);
 }

@@ -30,7 +30,7 @@ impl Server {
         let mut line = String::new();
         let output = process.stdout.take().expect("its output is ours");
         BufReader::new(output).read_line(&mut line).expect("it says that it is ready");
-        let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("its address");
+        let url = line.split_whitespace().find(|word| word.starts_with("http")).expect("its address");
         Server { process, url: url.to_owned() }
     }
 

@@ -1,0 +1,84 @@
+//! What every service beside the engine gets from it: rows, time, chance and namespaces.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::Input;
+use async_trait::async_trait;
+use engine::{Caller, Engine};
+use host::{Environment, Namespace, Rows, RowsError, Sleep};
+
+/// Whose request it is.
+pub fn namespace(caller: &Caller) -> Namespace {
+    let engine::Namespace { account, region } = &caller.namespace;
+    Namespace { account: account.to_string(), region: region.to_string() }
+}
+
+/// The database itself as the sender of a request.
+pub fn caller(namespace: &Namespace) -> Caller {
+    Caller::new(namespace.account.as_str(), namespace.region.as_str())
+}
+
+/// Sends the engine a request of the database itself.
+pub async fn send<I>(engine: &Engine, namespace: &Namespace, input: I) -> Result<I::Output, api::Error>
+where
+    I: Input<Request = api::Request, Response = api::Response>,
+{
+    let response = engine.call(&caller(namespace), input.into_request()).await?;
+    I::output(response).ok_or_else(api::Error::internal)
+}
+
+/// Rows in the engine's store.
+pub struct EngineRows(pub Arc<Engine>);
+
+#[async_trait]
+impl Rows for EngineRows {
+    async fn get(&self, name: &str) -> Result<Option<Vec<u8>>, RowsError> {
+        let row = self.0.service_row(name).await.map_err(|error| RowsError(error.to_string()))?;
+        Ok(row.map(Vec::from))
+    }
+
+    async fn put(&self, name: &str, value: Vec<u8>) -> Result<(), RowsError> {
+        self.0.put_service_row(name, value.into()).await.map_err(|error| RowsError(error.to_string()))
+    }
+
+    async fn delete(&self, name: &str) -> Result<(), RowsError> {
+        self.0.delete_service_row(name).await.map_err(|error| RowsError(error.to_string()))
+    }
+
+    async fn list(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, RowsError> {
+        let rows = self.0.service_rows(prefix).await.map_err(|error| RowsError(error.to_string()))?;
+        Ok(rows.into_iter().map(|(name, value)| (name, value.into())).collect())
+    }
+}
+
+/// The time, and the system's random numbers.
+pub enum Clock {
+    /// Real time.
+    System,
+    /// The time that capacity goes by, which may run faster.
+    OfCapacity(Arc<Engine>),
+}
+
+impl Environment for Clock {
+    fn now_ms(&self) -> u64 {
+        match self {
+            Clock::System => engine::Environment::now_ms(&lodestone::System),
+            Clock::OfCapacity(engine) => engine.usage().now().ms,
+        }
+    }
+
+    fn random(&self) -> u128 {
+        engine::Environment::random(&lodestone::System)
+    }
+
+    fn sleep(&self, time: Duration) -> Sleep {
+        let scale = match self {
+            Clock::System => 1,
+            Clock::OfCapacity(engine) => engine.usage().time_scale(),
+        };
+        // Never without a pause, however fast the clock runs.
+        let time = time / u32::try_from(scale).unwrap_or(u32::MAX);
+        Box::pin(tokio::time::sleep(time.max(Duration::from_millis(1))))
+    }
+}
