@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 
 READY_WITHIN_SECONDS = 10
+# Sets the clock of a program when it is preloaded; `cargo xtask acceptance` installs it.
+FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "ACCEPTANCE",
     "AWS_SECRET_ACCESS_KEY": "secret",
@@ -42,7 +44,7 @@ class Lodestone:
         )
         self.ready_line = self.process.stdout.readline().strip()
         self.ready_after_seconds = time.perf_counter() - started
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", self.ready_line)
+        found = re.search(r"https?://127\.0\.0\.1:(\d+)", self.ready_line)
         assert found, f"no endpoint in the ready line: {self.ready_line!r}"
         self.port = int(found[1])
         self.endpoint = found[0]
@@ -52,8 +54,11 @@ class Lodestone:
         return {**os.environ, **CREDENTIALS, "AWS_ENDPOINT_URL": self.endpoint}
 
     def resident_bytes(self) -> int:
+        return self.memory_bytes("VmRSS")
+
+    def memory_bytes(self, field) -> int:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
+        return int(re.search(rf"{field}:\s+(\d+) kB", status)[1]) * 1024
 
     def end(self, how=signal.SIGTERM) -> int:
         self.process.send_signal(how)

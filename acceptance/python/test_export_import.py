@@ -1,14 +1,16 @@
-"""Exports and imports: a table as files in a bucket, and files as a new table."""
+"""Exports, imports and bulk puts: a table as files in a bucket, and files as a new table or as items of one."""
 
 import gzip
 import json
+import time
 from pathlib import Path
 
 import boto3
 import pytest
 from boto3.dynamodb.types import TypeDeserializer
+from botocore.exceptions import ClientError
 from conftest import connect
-from lodestone import Lodestone
+from lodestone import FAKETIME, Lodestone
 from schema import key_schema, units
 from wait import until
 
@@ -166,3 +168,116 @@ def test_a_bucket_that_is_not_there_fails_the_export(new_table, client):
 
     shown = until(failed)
     assert shown["FailureCode"] == "S3NoSuchBucket" and "nowhere" in shown["FailureMessage"]
+
+
+def test_an_incremental_export_has_what_a_period_changed(tmp_path, monkeypatch):
+    """A28: one line for each item that changed within the period, with its first old and its last new image."""
+    (tmp_path / BUCKET).mkdir()
+    monkeypatch.setenv("LD_PRELOAD", FAKETIME)
+    monkeypatch.setenv("FAKETIME_DONT_FAKE_MONOTONIC", "1")
+    monkeypatch.setenv("FAKETIME", "+0")
+    server = Lodestone(tmp_path / "data", "--s3", str(tmp_path))
+    began = int(time.time())
+
+    def at(hours):
+        """The server's clock is set ahead, and the table is there."""
+        monkeypatch.setenv("FAKETIME", f"+{hours * 3600}s")
+        server.restart()
+        return connect(server, boto3.resource).Table("Daily")
+
+    try:
+        resource = connect(server, boto3.resource)
+        table = resource.create_table(TableName="Daily", **key_schema(pk="S"))
+        table.meta.client.update_continuous_backups(
+            TableName="Daily", PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+        )
+        for name in ["kept", "changed", "deleted"]:
+            table.put_item(Item={"pk": name, "n": 1})
+        table = at(hours=2)
+        for n in [2, 3]:
+            table.put_item(Item={"pk": "changed", "n": n})
+        table.delete_item(Key={"pk": "deleted"})
+        table.put_item(Item={"pk": "new", "n": 1})
+        table.put_item(Item={"pk": "passing", "n": 1})
+        table.delete_item(Key={"pk": "passing"})
+        table = at(hours=4)
+        table.put_item(Item={"pk": "changed", "n": 4})
+        client = table.meta.client
+        begun = client.export_table_to_point_in_time(
+            TableArn=table.table_arn,
+            S3Bucket=BUCKET,
+            ExportType="INCREMENTAL_EXPORT",
+            IncrementalExportSpecification={"ExportFromTime": began + 3600, "ExportToTime": began + 3 * 3600},
+        )
+        arn = begun["ExportDescription"]["ExportArn"]
+
+        def ended():
+            shown = client.describe_export(ExportArn=arn)["ExportDescription"]
+            return shown if shown["ExportStatus"] != "IN_PROGRESS" else None
+
+        shown = until(ended)
+        assert (shown["ExportStatus"], shown["ItemCount"]) == ("COMPLETED", 3), shown
+        summary = json.loads((tmp_path / BUCKET / shown["ExportManifest"]).read_text())
+        assert (summary["exportType"], summary["outputView"]) == ("INCREMENTAL_EXPORT", "NEW_AND_OLD_IMAGES")
+        files = lines(tmp_path / BUCKET / summary["manifestFilesS3Key"])
+        found = [line for file in files for line in lines(tmp_path / BUCKET / file["dataFileS3Key"])]
+        images = {
+            line["Keys"]["pk"]["S"]: [line.get(name, {}).get("n", {}).get("N") for name in ["OldImage", "NewImage"]]
+            for line in found
+        }
+        assert images == {"changed": ["1", "3"], "deleted": ["1", None], "new": [None, "1"]}
+    finally:
+        server.end()
+
+
+def test_a_bulk_put_adds_items_to_a_table_and_reports_those_that_it_could_not(new_table, client, buckets):
+    """A28: items from files into a table that is there, each perhaps under a condition."""
+    table = new_table(pk="S")
+    table.put_item(Item={"pk": "taken", "n": 1})
+    new = {"ConditionExpression": "attribute_not_exists(pk)"}
+    records = [
+        {"Item": {"pk": {"S": "free"}, "n": {"N": "2"}}, **new},
+        {"Item": {"pk": {"S": "taken"}, "n": {"N": "3"}}, **new},
+        {"Item": {"n": {"N": "4"}}},
+    ]
+    (buckets / BUCKET / "bulk").mkdir()
+    (buckets / BUCKET / "bulk" / "1.json.gz").write_bytes(
+        gzip.compress("\n".join(json.dumps(record) for record in records).encode())
+    )
+    begun = client.start_bulk_put_items(
+        TableName=table.name,
+        InputS3Configuration={
+            "S3Bucket": BUCKET,
+            "S3KeyPrefix": "bulk/",
+            "InputFormat": "DYNAMODB_JSON",
+            "InputCompressionType": "GZIP",
+        },
+        OutputS3Configuration={
+            "S3Bucket": BUCKET,
+            "S3KeyPrefix": "bulk-report",
+            "OutputType": ["ERROR", "CONDITION_CHECK_FAILURE"],
+        },
+        MaxWriteRequestUnits=5000,
+    )["BulkOperationDescription"]
+    assert begun["BulkOperationStatus"] == "IN_PROGRESS"
+    arn = begun["BulkOperationArn"]
+    client.get_waiter("bulk_operation_completed").wait(
+        BulkOperationArn=arn, WaiterConfig={"Delay": 1, "MaxAttempts": 30}
+    )
+    shown = client.describe_bulk_operation(BulkOperationArn=arn)["BulkOperationDescription"]
+    assert (shown["BulkOperationStatus"], shown["ProcessedItemCount"], shown["FailedItemCount"]) == (
+        "COMPLETED_WITH_ERRORS",
+        3,
+        1,
+    )
+    found = table.scan(ConsistentRead=True)["Items"]
+    assert {item["pk"]: item["n"] for item in found} == {"free": 2, "taken": 1}
+    report = buckets / BUCKET / "bulk-report" / arn.rsplit("/", 1)[1]
+    manifest = json.loads((report / "manifest.json").read_text())
+    assert (manifest["failedItemCount"], manifest["conditionCheckFailureCount"]) == (1, 1)
+    [failure] = lines(next((report / "condition-check-failures").iterdir()))
+    assert failure["Item"]["n"] == {"N": "3"} and failure["ExistingItem"]["n"] == {"N": "1"}
+    listed = client.list_bulk_operations()["BulkOperationsSummaryList"]
+    assert listed[0]["BulkOperationArn"] == arn
+    with pytest.raises(ClientError, match="can't be cancelled"):
+        client.cancel_bulk_operation(BulkOperationArn=arn)

@@ -2,7 +2,11 @@
 
 import json
 import shlex
+import ssl
+import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import boto3
@@ -114,3 +118,58 @@ def test_a_record_that_a_function_cannot_handle_is_reported_and_left_behind(shop
     assert [line["total"] for line in shop.until_seen(1)] == ["2"]
     (report,) = until(lambda: list((tmp_path / "s3").rglob("failed*")))
     assert json.loads(report.read_text().splitlines()[0])["requestContext"]["condition"] == "RetryAttemptsExhausted"
+
+
+CERTIFICATE = """
+[req]
+distinguished_name = name
+x509_extensions = extensions
+prompt = no
+[name]
+CN = localhost
+[extensions]
+basicConstraints = CA:FALSE
+subjectAltName = DNS:localhost
+"""
+
+
+def test_a_function_behind_https_gets_records(tmp_path, monkeypatch):
+    """A16: the certificate must be trusted; a certificate of one's own is named by SSL_CERT_FILE."""
+    (tmp_path / "cnf").write_text(CERTIFICATE)
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    request = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-config", tmp_path / "cnf"]
+    subprocess.run([*request, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    seen = []
+
+    class Function(BaseHTTPRequestHandler):
+        def do_POST(self):
+            event = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            seen.extend(record["dynamodb"]["Keys"]["pk"]["S"] for record in event["Records"])
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), Function)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    listener.socket = context.wrap_socket(listener.socket, server_side=True)
+    threading.Thread(target=listener.serve_forever, daemon=True).start()
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    server = Lodestone(None, "--function", f"secure=https://localhost:{listener.server_port}")
+    try:
+        table = connect(server, boto3.resource).create_table(
+            TableName="Secure",
+            StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
+            **key_schema(pk="S"),
+        )
+        connect(server, boto3.client, "lambda").create_event_source_mapping(
+            EventSourceArn=table.latest_stream_arn, FunctionName="secure", StartingPosition="TRIM_HORIZON"
+        )
+        table.put_item(Item={"pk": "a"})
+        until(lambda: seen == ["a"])
+    finally:
+        server.end()
+        listener.shutdown()

@@ -147,7 +147,7 @@ def test_a_page_from_elsewhere_may_not_ask(connection, origin):
     assert (answer.status, answer.headers["Access-Control-Allow-Origin"]) == (403, None)
     answer, body = ask(connection, "DeleteTable", {"TableName": "Songs"}, Origin=origin)
     assert answer.status == 403
-    assert f"--cors {origin}" in json.loads(body)["message"]
+    assert f"--cors {origin}" in json.loads(body)["Message"]
 
 
 def test_a_name_that_is_not_ours_is_refused_with_the_flag_that_allows_it(server):
