@@ -149,6 +149,7 @@ fn colour(contender: Contender) -> &'static str {
         Contender::Bare => "#8c959f",
         Contender::Durable => "#0a5fb4",
         Contender::InMemory => "#54a0e6",
+        Contender::Uncounted => "#9a6700",
         Contender::Before => "#6e7781",
         Contender::Dynoxide => "#bc4c00",
         Contender::DynoxideOnDisk => "#e58a4e",

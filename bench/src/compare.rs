@@ -67,7 +67,7 @@ impl Options {
     pub fn contenders(&self) -> Vec<Contender> {
         let chosen = |contender: &Contender| match self.contender.as_slice() {
             _ if *contender == Contender::Before => self.before.is_some(),
-            [] => contender.is_ours(),
+            [] => contender.is_ours() && *contender != Contender::Uncounted,
             chosen => chosen.contains(contender),
         };
         let all = Contender::value_variants().iter().copied();

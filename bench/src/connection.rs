@@ -4,15 +4,14 @@
 use std::io::{Error, ErrorKind, Result};
 use std::net::SocketAddr;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// More headers than any reply has; a reply with more is refused.
 const HEADERS_MAX: usize = 32;
 
-pub struct Connection {
-    address: SocketAddr,
-    stream: TcpStream,
+pub struct Connection<S = TcpStream> {
+    stream: S,
     /// The reply being read; its storage is kept from one exchange to the next.
     buffer: Vec<u8>,
 }
@@ -35,12 +34,19 @@ impl Connection {
     pub async fn open(address: SocketAddr) -> Result<Connection> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Connection { address, stream, buffer: Vec::with_capacity(32 * 1024) })
+        Ok(Connection::over(stream))
     }
 
     /// A new connection to the same address.
     pub async fn again(&self) -> Result<Connection> {
-        Connection::open(self.address).await
+        Connection::open(self.stream.peer_addr()?).await
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// Over a stream that is open already.
+    pub fn over(stream: S) -> Connection<S> {
+        Connection { stream, buffer: Vec::with_capacity(32 * 1024) }
     }
 
     /// Sends a request and returns the status and the body of its reply.

@@ -17,6 +17,8 @@ pub enum Contender {
     Durable,
     /// Lodestone in memory
     InMemory,
+    /// Lodestone on disk, with --capacity off: nothing is counted
+    Uncounted,
     /// An earlier build of Lodestone on disk, given with --before
     Before,
     /// dynoxide in memory
@@ -36,6 +38,7 @@ impl Contender {
             Contender::Bare => "bare server",
             Contender::Durable => "durable",
             Contender::InMemory => "in memory",
+            Contender::Uncounted => "durable, uncounted",
             Contender::Before => "durable, before",
             Contender::Dynoxide => "dynoxide",
             Contender::DynoxideOnDisk => "dynoxide on disk",
@@ -47,7 +50,11 @@ impl Contender {
     /// The peer that it belongs to, if it is not ours.
     pub fn peer(self) -> Option<Peer> {
         match self {
-            Contender::Bare | Contender::Durable | Contender::InMemory | Contender::Before => None,
+            Contender::Bare
+            | Contender::Durable
+            | Contender::InMemory
+            | Contender::Uncounted
+            | Contender::Before => None,
             Contender::Dynoxide | Contender::DynoxideOnDisk => Some(Peer::Dynoxide),
             Contender::Dynalite => Some(Peer::Dynalite),
             Contender::DynamodbLocal => Some(Peer::DynamodbLocal),
@@ -88,6 +95,10 @@ impl Places {
             }
             Contender::Durable => serve(&self.lodestone, ["--data".into(), self.data.join("durable")]).await,
             Contender::InMemory => serve(&self.lodestone, ["--in-memory".into()]).await,
+            Contender::Uncounted => {
+                let data = self.data.join("uncounted");
+                serve(&self.lodestone, ["--data".into(), data, "--capacity".into(), "off".into()]).await
+            }
             Contender::Before => {
                 let before = self.before.as_ref().context("--before names the earlier build")?;
                 serve(before, ["--data".into(), self.data.join("before")]).await

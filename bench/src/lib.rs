@@ -8,6 +8,10 @@
 //! compare     all contenders, workload by workload -> report, goals, chart
 //! scale       tables of several sizes
 //! latency     how long clients wait, by a schedule that does not wait for the server
+//! change_log  what streams, recovery, triggers and time to live cost
+//! hostile     what a well-behaved client notices of hostile ones
+//! access      what verified signatures and policies cost
+//! agreement   what `lodestone simulate` says, compared with what a server does
 //!
 //! contender   what is measured, and how each is started; server is one of their processes
 //! peer        the contenders that are not ours
@@ -22,13 +26,17 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a report on the terminal is what it is for")]
 
+pub mod access;
+pub mod agreement;
 pub mod bare;
+pub mod change_log;
 pub mod chart;
 pub mod compare;
 pub mod connection;
 pub mod contender;
 pub mod data;
 pub mod goals;
+pub mod hostile;
 pub mod latency;
 pub mod load;
 pub mod measurement;
@@ -57,6 +65,10 @@ pub struct Arguments {
 pub enum Command {
     Scale(scale::Options),
     Latency(latency::Options),
+    Hostile(hostile::Options),
+    ChangeLog(change_log::Options),
+    Access(access::Options),
+    Agreement(agreement::Options),
     /// Serve recorded replies
     #[command(hide = true)]
     Bare {

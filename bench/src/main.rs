@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use bench::{Arguments, Command, bare, compare, latency, scale};
+use bench::{Arguments, Command, access, agreement, bare, change_log, compare, hostile, latency, scale};
 use clap::Parser;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
@@ -32,6 +32,10 @@ fn run(arguments: Arguments) -> Result<()> {
         None => measure(compare::run(&compare)),
         Some(Command::Scale(scale)) => measure(scale::run(&scale)),
         Some(Command::Latency(latency)) => measure(latency::run(&latency)),
+        Some(Command::Hostile(hostile)) => measure(hostile::run(&hostile)),
+        Some(Command::ChangeLog(change_log)) => measure(change_log::run(&change_log)),
+        Some(Command::Access(access)) => measure(access::run(&access)),
+        Some(Command::Agreement(agreement)) => measure(agreement::run(&agreement)),
         Some(Command::Bare { replies }) => Builder::new_multi_thread()
             .enable_all()
             .build()?

@@ -163,7 +163,7 @@ async fn ready(lines: &mut Lines<BufReader<ChildStdout>>) -> Result<SocketAddr> 
 
 /// The address in a line such as `… http://127.0.0.1:8000 …`.
 fn endpoint(line: &str) -> Option<SocketAddr> {
-    let (_, after) = line.split_once("http://")?;
+    let (_, after) = line.split_once("http://").or_else(|| line.split_once("https://"))?;
     let end = after.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == ':')).unwrap_or(after.len());
     after[..end].parse().ok()
 }
@@ -183,6 +183,7 @@ mod tests {
             assert_eq!(endpoint(line), expected.map(|text| text.parse().unwrap()), "{line}");
         };
         check("ready at http://127.0.0.1:8000", Some("127.0.0.1:8000"));
+        check("ready at https://127.0.0.1:8000 (in memory)", Some("127.0.0.1:8000"));
         check("at http://127.0.0.1:41234/, try: aws dynamodb …", Some("127.0.0.1:41234"));
         check("opening the data folder", None);
         check("http://", None);
