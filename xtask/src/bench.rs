@@ -25,8 +25,10 @@ pub fn run(parsed: &Arguments) -> Result<()> {
 /// Runs every measurement for a moment, to see that it works. The figures mean nothing.
 pub fn smoke() -> Result<()> {
     let folder = command::build_release()?;
-    for arguments in [&["--quick"][..], &["scale", "--quick"], &["latency", "--quick"]] {
-        run_with(folder.clone(), arguments.iter().map(OsString::from))?;
+    let measurements = ["scale", "latency", "hostile", "access", "change-log", "agreement"].map(Some);
+    for measurement in [None].into_iter().chain(measurements) {
+        let arguments = measurement.into_iter().chain(["--quick"]);
+        run_with(folder.clone(), arguments.map(OsString::from))?;
     }
     Ok(())
 }

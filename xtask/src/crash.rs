@@ -31,14 +31,14 @@ use tokio::task::JoinSet;
 
 use crate::command;
 
-mod ledger;
+pub mod ledger;
 mod shortage;
-mod writer;
+pub mod writer;
 
 use ledger::Ledger;
 use shortage::Shortage;
 
-const TABLE: &str = "Crash";
+pub const TABLE: &str = "Crash";
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -225,12 +225,12 @@ async fn reopen(launch: &Launch, ledger: &Mutex<Ledger>, totals: &mut Totals, fi
 }
 
 /// An item that only shows whether writes are taken.
-fn pulse() -> Value {
+pub fn pulse() -> Value {
     json!({"TableName": TABLE, "Item": {"group": {"S": "pulse"}, "number": {"N": "0"}}})
 }
 
 /// Every item by key, except those that are not in the ledger.
-async fn read_all(connection: &mut Connection) -> Result<BTreeMap<(String, u64), Value>> {
+pub async fn read_all(connection: &mut Connection) -> Result<BTreeMap<(String, u64), Value>> {
     let mut found = BTreeMap::new();
     let mut request = json!({"TableName": TABLE, "ConsistentRead": true});
     loop {
@@ -250,7 +250,7 @@ async fn read_all(connection: &mut Connection) -> Result<BTreeMap<(String, u64),
     }
 }
 
-async fn wait_until_active(connection: &mut Connection) -> Result<()> {
+pub async fn wait_until_active(connection: &mut Connection) -> Result<()> {
     for _ in 0..40 {
         let reply = call(connection, "DescribeTable", &json!({"TableName": TABLE})).await?;
         if reply["Table"]["TableStatus"] == "ACTIVE" {
@@ -261,14 +261,14 @@ async fn wait_until_active(connection: &mut Connection) -> Result<()> {
     bail!("the table did not become ACTIVE")
 }
 
-async fn call(connection: &mut Connection, operation: &str, body: &Value) -> Result<Value> {
+pub async fn call(connection: &mut Connection, operation: &str, body: &Value) -> Result<Value> {
     let (status, reply) =
         connection.exchange(&encode(operation, body)).await.context(operation.to_owned())?;
     ensure!(status == 200, "{operation}: {status} {}", String::from_utf8_lossy(reply));
     Ok(serde_json::from_slice(reply)?)
 }
 
-fn table() -> Value {
+pub fn table() -> Value {
     json!({
         "TableName": TABLE,
         "AttributeDefinitions": [

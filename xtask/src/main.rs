@@ -9,17 +9,23 @@ use clap::{Parser, Subcommand};
 
 mod acceptance;
 mod bench;
+mod cluster;
 mod codegen;
 mod command;
 mod crash;
 mod damage;
 mod deny;
 mod fuzz;
+mod policies;
+mod recovery;
+mod replay;
+mod round_trip;
 mod simulation;
 mod studio;
 mod test;
 mod tidy;
 mod tools;
+mod victim;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's chores")]
@@ -48,10 +54,20 @@ enum Chore {
     Studio(studio::Options),
     /// Kill the binary under load, again and again, and look for lost or invented writes
     Crash(crash::Options),
+    /// Kill the leader of a PostgreSQL cluster under load, again and again, and look for lost or invented writes
+    Cluster(cluster::Options),
+    /// Kill the binary while a table is restored, and compare every restored second with what was written
+    Recovery(recovery::Options),
+    /// Kill the binary and a reader of its stream, and look for records that are missing or come twice
+    Replay(replay::Options),
+    /// Export a large table while it changes, import it, and compare
+    RoundTrip(round_trip::Options),
     /// Damage the files of the embedded store in every way, and look for damage that goes unnoticed
     Damage(damage::Options),
     /// Run the embedded store on a simulated disk that crashes and fails
     Simulation(simulation::Options),
+    /// Let two evaluators of policies decide random requests, and compare
+    Policies(policies::Options),
     /// Feed the parsers with random input
     Fuzz(fuzz::Options),
     /// Measure the binary beside a bare server
@@ -77,8 +93,13 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Acceptance(options) => acceptance::run(&options, &mut command::Tally::default()),
         Chore::Studio(options) => studio::check(&options, &mut command::Tally::default()),
         Chore::Crash(options) => crash::run(&options),
+        Chore::Cluster(options) => cluster::run(&options),
+        Chore::Recovery(options) => recovery::run(&options),
+        Chore::Replay(options) => replay::run(&options),
+        Chore::RoundTrip(options) => round_trip::run(&options),
         Chore::Damage(options) => damage::run(&options),
         Chore::Simulation(options) => simulation::run(&options),
+        Chore::Policies(options) => policies::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Bench(arguments) => bench::run(&arguments),
     }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::command::{self, Tally, program, root, run, run_counting};
 use crate::tools;
 
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub struct Options {
     /// Test this binary instead of building one
     #[arg(long, value_name = "BINARY")]
@@ -15,6 +15,9 @@ pub struct Options {
     /// Only take the pictures of docs/studio, of every screen in both themes
     #[arg(long)]
     pictures: bool,
+    /// Only measure: a table of so many items is opened, scrolled and jumped through
+    #[arg(long, value_name = "ITEMS")]
+    figures: Option<u64>,
     /// The test files to run, e.g. `test/edit.test.mjs`; all by default
     tests: Vec<String>,
 }
@@ -32,6 +35,9 @@ pub fn check(options: &Options, tally: &mut Tally) -> Result<()> {
     node.current_dir(stories).env("LODESTONE", &binary);
     if options.pictures {
         return run(node.arg("pictures.mjs").arg(root().join("docs/studio")));
+    }
+    if let Some(items) = options.figures {
+        return run(node.arg("figures.mjs").arg(items.to_string()));
     }
     // One browser at a time: side by side they only slow each other down.
     node.args(["--test", "--test-reporter=spec", "--test-concurrency=1"]);

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check, cheapest first, up to the first failure.
 //!
-//! It installs what it needs, so that it runs on a fresh clone and in CI alike. The clients, the crash loop
-//! and the benchmark share one release build.
+//! It installs what it needs, so that it runs on a fresh clone and in CI alike. The clients, the studio's
+//! stories, the crash loop and the benchmark share one release build.
 
 use std::time::Instant;
 
@@ -9,7 +9,10 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use crate::command::{self, Tally, cargo, run_counting};
-use crate::{acceptance, bench, codegen, crash, damage, deny, fuzz, tidy, tools};
+use crate::{
+    acceptance, bench, cluster, codegen, crash, damage, deny, fuzz, recovery, replay, round_trip, studio,
+    tidy, tools,
+};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -26,7 +29,10 @@ enum Step {
     Deny,
     Rust,
     Acceptance,
+    Studio,
     Crash,
+    ChangeLog,
+    Cluster,
     Damage,
     Bench,
     Fuzz,
@@ -67,10 +73,13 @@ impl Step {
             Step::Deny => deny::run(),
             Step::Rust => rust(tally),
             Step::Acceptance => acceptance::run(&acceptance::Options::default(), tally),
+            Step::Studio => studio::check(&studio::Options::default(), tally),
             Step::Crash => crash::run_brief(),
+            Step::ChangeLog => change_log(),
+            Step::Cluster => cluster::run(&cluster::Options::brief()),
             Step::Damage => damage::run(&damage::Options::brief()),
             Step::Bench => bench::smoke(),
-            Step::Fuzz => fuzz::run(&fuzz::Options { seconds: 10, target: None }),
+            Step::Fuzz => fuzz::run_brief(),
         }
     }
 }
@@ -80,4 +89,11 @@ impl Step {
 fn rust(tally: &mut Tally) -> Result<()> {
     tools::postgres()?;
     run_counting(&mut cargo(["test", "--quiet", "--workspace", "--no-fail-fast"]), tally)
+}
+
+/// What reads the change log, while everything around it is killed.
+fn change_log() -> Result<()> {
+    recovery::run(&recovery::Options::brief())?;
+    replay::run(&replay::Options::brief())?;
+    round_trip::run(&round_trip::Options::brief())
 }

@@ -70,6 +70,20 @@ pub fn postgres() -> Result<()> {
     }
 }
 
+/// Patroni, and etcd for its elections.
+pub fn patroni() -> Result<()> {
+    let installed = ["/usr/bin/patroni", "/usr/bin/etcd"].iter().all(|program| Path::new(program).exists());
+    if installed { Ok(()) } else { debian(&["patroni", "etcd-server"]) }
+}
+
+/// Sets the clock of a program ahead when it is preloaded.
+pub const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
+
+/// Installs [`FAKETIME`].
+pub fn faketime() -> Result<()> {
+    if Path::new(FAKETIME).exists() { Ok(()) } else { debian(&["libfaketime"]) }
+}
+
 /// The browser that the studio is looked at with.
 pub fn chromium() -> Result<()> {
     if Path::new("/usr/bin/chromium").exists() { Ok(()) } else { debian(&["chromium"]) }

@@ -1,0 +1,145 @@
+//! `cargo xtask cluster --figures`: PutItem and GetItem of 64 clients beside pgbench's single statements, by turns on
+//! the same PostgreSQL server. Only the ratios mean something on a machine that does other work.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use ::bench::connection::Connection;
+use ::bench::request::encode;
+use ::bench::server::Server;
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::patroni::Single;
+use crate::crash::{TABLE, call, table, wait_until_active};
+
+const CLIENTS: u64 = 64;
+const ITEMS: u64 = 10_000;
+const VALUE_BYTES: usize = 400;
+/// Encoded before the measurement, which is not about the client.
+const REQUESTS_PER_CLIENT: u64 = 100;
+const TURN: Duration = Duration::from_secs(5);
+const TURNS: usize = 2;
+
+const PUT: &str = "\\set k random(1, 10000)
+INSERT INTO figures VALUES (:k, repeat('x', 400)) ON CONFLICT (k) DO UPDATE SET v = excluded.v;";
+const GET: &str = "\\set k random(1, 10000)
+SELECT v FROM figures WHERE k = :k;";
+
+pub async fn measure(binary: &Path, folder: &Path) -> Result<()> {
+    let postgres = Single::start(folder).await?;
+    let url = postgres.url();
+    let log = fs::File::create(folder.join("server.log"))?;
+    let serve =
+        ["serve", "--host", "127.0.0.1", "--port", "0", "--studio", "off", "--postgres", &url, "--backups"];
+    let backups = folder.join("backups");
+    let server =
+        Server::start(binary, serve.iter().map(Path::new).chain([backups.as_path()]), log.into()).await?;
+    prepare(&server, &url).await?;
+    for (name, script, request) in [("PutItem", PUT, put as Request), ("GetItem", GET, get as Request)] {
+        for _ in 0..TURNS {
+            let idle = postgres.cpu_time()?;
+            let statements = pgbench(&url, folder, script)?;
+            let begun = (postgres.cpu_time()?, server.cpu_time()?);
+            let requests = closed_loop(&server, name, request).await?;
+            let each = |time: Duration, rate: f64| time.as_secs_f64() * 1e6 / rate / TURN.as_secs_f64();
+            println!(
+                "figures: {name} {requests:.0}/s ({:.0} µs of PostgreSQL and {:.0} µs of Lodestone each), \
+                 pgbench's statement {statements:.0}/s ({:.0} µs of PostgreSQL): {:.2}",
+                each(postgres.cpu_time()? - begun.0, requests),
+                each(server.cpu_time()? - begun.1, requests),
+                each(begun.0 - idle, statements),
+                requests / statements
+            );
+        }
+    }
+    server.stop().await
+}
+
+/// The request of a client's turn, from a number that does not repeat soon.
+type Request = fn(u64) -> Value;
+
+fn key(number: u64) -> Value {
+    json!({"group": {"S": format!("item {}", number % ITEMS)}, "number": {"N": "1"}})
+}
+
+fn put(number: u64) -> Value {
+    let mut item = key(number);
+    item["value"] = json!({"S": "x".repeat(VALUE_BYTES)});
+    item["edition"] = json!({"N": number.to_string()});
+    json!({"TableName": TABLE, "Item": item})
+}
+
+fn get(number: u64) -> Value {
+    json!({"TableName": TABLE, "Key": key(number), "ConsistentRead": true})
+}
+
+/// Every item and every row of pgbench's table is there before the measurement.
+async fn prepare(server: &Server, url: &str) -> Result<()> {
+    let mut connection = Connection::open(server.address).await?;
+    call(&mut connection, "CreateTable", &table()).await?;
+    wait_until_active(&mut connection).await?;
+    for batch in (0..ITEMS).collect::<Vec<_>>().chunks(25) {
+        let puts: Vec<Value> =
+            batch.iter().map(|number| json!({"PutRequest": {"Item": put(*number)["Item"]}})).collect();
+        call(&mut connection, "BatchWriteItem", &json!({"RequestItems": {TABLE: puts}})).await?;
+    }
+    let rows = "CREATE TABLE figures (k integer PRIMARY KEY, v text);
+        INSERT INTO figures SELECT k, repeat('x', 400) FROM generate_series(1, 10000) AS k; ANALYZE figures";
+    let status = Command::new("psql").args(["--quiet", "--command", rows, url]).status()?;
+    ensure!(status.success(), "psql: {status}");
+    Ok(())
+}
+
+fn pgbench(url: &str, folder: &Path, script: &str) -> Result<f64> {
+    let file = folder.join("script.sql");
+    fs::write(&file, script)?;
+    let (clients, seconds) = (CLIENTS.to_string(), TURN.as_secs().to_string());
+    let output = Command::new("pgbench")
+        .args([
+            "--no-vacuum",
+            "--protocol=prepared",
+            "--jobs=2",
+            "--client",
+            &clients,
+            "--time",
+            &seconds,
+            "--file",
+        ])
+        .arg(&file)
+        .arg(url)
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let rate = text.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next());
+    let rate = rate.with_context(|| format!("pgbench: {}", String::from_utf8_lossy(&output.stderr)))?;
+    Ok(rate.parse()?)
+}
+
+/// Each client sends its next request when it has the reply to the last.
+async fn closed_loop(server: &Server, operation: &'static str, request: Request) -> Result<f64> {
+    let mut clients = JoinSet::new();
+    for client in 0..CLIENTS {
+        let mut connection = Connection::open(server.address).await?;
+        // Strides that are prime to the number of items spread the clients over all of them.
+        let bodies = (0..REQUESTS_PER_CLIENT).map(|count| request(client * 7919 + count * 997));
+        let requests: Vec<Vec<u8>> = bodies.map(|body| encode(operation, &body)).collect();
+        clients.spawn(async move {
+            let (started, mut count) = (Instant::now(), 0);
+            while started.elapsed() < TURN {
+                let next = &requests[count % requests.len()];
+                let (status, reply) = connection.exchange(next).await?;
+                ensure!(status == 200, "{operation}: {status} {}", String::from_utf8_lossy(reply));
+                count += 1;
+            }
+            Ok(count)
+        });
+    }
+    let mut total = 0;
+    while let Some(counted) = clients.join_next().await {
+        total += counted??;
+    }
+    Ok(total as f64 / TURN.as_secs_f64())
+}

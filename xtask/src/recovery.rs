@@ -1,0 +1,229 @@
+//! `cargo xtask recovery`: a random history, killed and restored to random seconds again and again.
+//!
+//! A round:
+//! 1. Start the binary, often with a clock that is some hours ahead of the last round's, so that records become too
+//!    old and are trimmed. Find out which writes in flight happened.
+//! 2. Writers put, update and delete items, alone and in transactions, and put items that expire soon. In the meantime
+//!    the table is restored to a random second, and the binary is killed at a random moment of the copy.
+//! 3. Start it again, wait for the restored table, and compare it and its indexes with the [`history`].
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ::bench::connection::Connection;
+use ::bench::server::Server;
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::victim::{Victim, call, scan, until_active};
+
+mod history;
+
+use history::History;
+
+const TABLE: &str = "History";
+const INDEXES: [&str; 2] = ["Global", "Local"];
+const WRITERS: usize = 4;
+/// Items that never change: they make the copy last.
+const STILL_ITEMS: usize = 1500;
+const DAY_US: u64 = 24 * 60 * 60 * 1_000_000;
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// How often the table is restored
+    #[arg(long, default_value_t = 50)]
+    rounds: u32,
+    /// Keep the data in this database of PostgreSQL, which must be empty
+    #[arg(long, value_name = "URL")]
+    postgres: Option<String>,
+    /// Repeats the load of an earlier run
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Test this binary instead of building one
+    #[arg(long, value_name = "BINARY")]
+    lodestone: Option<PathBuf>,
+}
+
+impl Options {
+    pub fn brief() -> Options {
+        Options { rounds: 3, postgres: None, seed: None, lodestone: None }
+    }
+}
+
+pub fn run(options: &Options) -> Result<()> {
+    let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
+    println!("recovery: {} restores, seed {seed}", options.rounds);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let serve = ["--stream-shards", "4"];
+        let mut victim = Victim::new(options.lodestone.as_ref(), options.postgres.as_deref(), &serve)?;
+        let outcome = rounds(options, &mut victim, seed).await;
+        if outcome.is_err() {
+            eprintln!("recovery: the data and the server's log stay in {}", victim.keep().display());
+        }
+        outcome
+    })
+}
+
+async fn rounds(options: &Options, victim: &mut Victim, seed: u64) -> Result<()> {
+    let progress = indicatif::ProgressBar::new(u64::from(options.rounds));
+    if !std::io::stderr().is_terminal() {
+        progress.set_draw_target(indicatif::ProgressDrawTarget::hidden());
+    }
+    let mut random = fastrand::Rng::with_seed(seed);
+    let history = Arc::new(Mutex::new(History::default()));
+    prepare(victim, &history).await?;
+    let mut kills = 0;
+    for round in 0..options.rounds {
+        let done = one_round(victim, &history, &mut random, round, &mut kills).await;
+        done.with_context(|| format!("round {round} of seed {seed}"))?;
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    let history = history.lock().unwrap_or_else(PoisonError::into_inner);
+    println!(
+        "recovery: {} restores after {} writes and {kills} kills equal the history, indexes included; no transaction split",
+        options.rounds,
+        history.writes()
+    );
+    Ok(())
+}
+
+/// Makes the table, with everything that a restore has to get right.
+async fn prepare(victim: &Victim, history: &Mutex<History>) -> Result<()> {
+    let server = victim.start().await?;
+    let mut connection = Connection::open(server.address).await?;
+    call(&mut connection, "CreateTable", &table()).await?;
+    until_active(&mut connection, TABLE).await?;
+    let expiry = json!({"AttributeName": "expires", "Enabled": true});
+    call(
+        &mut connection,
+        "UpdateTimeToLive",
+        &json!({"TableName": TABLE, "TimeToLiveSpecification": expiry}),
+    )
+    .await?;
+    let recovery = json!({"PointInTimeRecoveryEnabled": true, "RecoveryPeriodInDays": 1});
+    let request = json!({"TableName": TABLE, "PointInTimeRecoverySpecification": recovery});
+    call(&mut connection, "UpdateContinuousBackups", &request).await?;
+    for first in (0..STILL_ITEMS).step_by(25) {
+        let keys = first..(first + 25).min(STILL_ITEMS);
+        let items: Vec<Value> =
+            keys.map(|number| history::item(&format!("still/{number}"), 1, None)).collect();
+        let puts: Vec<Value> = items.iter().map(|item| json!({"PutRequest": {"Item": item}})).collect();
+        let batch = json!({"RequestItems": {TABLE: puts}});
+        let sent_us = victim.now_us();
+        call(&mut connection, "BatchWriteItem", &batch).await?;
+        let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
+        for item in &items {
+            history.note(history::name(item)?, Some(1), None, sent_us, victim.now_us());
+        }
+    }
+    history.lock().unwrap_or_else(PoisonError::into_inner).begin(victim.now_us());
+    server.kill().await
+}
+
+async fn one_round(
+    victim: &mut Victim,
+    history: &Arc<Mutex<History>>,
+    random: &mut fastrand::Rng,
+    round: u32,
+    kills: &mut u32,
+) -> Result<()> {
+    if random.bool() {
+        victim.ahead_s += random.u64(60..8 * 3600);
+    }
+    let mut server = victim.start().await?;
+    settle(&server, history, victim).await?;
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let connection = Connection::open(server.address).await?;
+        let (history, ahead_s) = (history.clone(), victim.ahead_s);
+        writers.spawn(history::write_until_cut(writer, random.u64(..), connection, history, ahead_s));
+    }
+    tokio::time::sleep(Duration::from_millis(random.u64(300..1500))).await;
+
+    let time_s = random_second(victim, history, random);
+    let target = format!("Restored-{round}");
+    let restore = json!({"SourceTableName": TABLE, "TargetTableName": target, "RestoreDateTime": time_s});
+    let mut connection = Connection::open(server.address).await?;
+    call(&mut connection, "RestoreTableToPointInTime", &restore).await?;
+    // A debug build copies for about a second, a release build for a tenth of that.
+    tokio::time::sleep(Duration::from_millis(random.u64(0..400))).await;
+    server.kill().await?;
+    *kills += 1;
+    while let Some(finished) = writers.join_next().await {
+        finished??;
+    }
+    server = victim.start().await?;
+    settle(&server, history, victim).await?;
+    let mut connection = Connection::open(server.address).await?;
+    until_active(&mut connection, &target).await?;
+    compare(&mut connection, &target, history, time_s * 1_000_000)
+        .await
+        .with_context(|| format!("restored to {time_s}, clock {} s ahead", victim.ahead_s))?;
+    call(&mut connection, "DeleteTable", &json!({"TableName": target})).await?;
+    server.kill().await?;
+    *kills += 1;
+    Ok(())
+}
+
+/// A whole second of the last day, most often one in which there were writes.
+fn random_second(victim: &Victim, history: &Mutex<History>, random: &mut fastrand::Rng) -> u64 {
+    let history = history.lock().unwrap_or_else(PoisonError::into_inner);
+    let now_us = victim.now_us();
+    // The window moves on while the request is on its way.
+    let earliest_us = history.begun_us().max((now_us + 60_000_000).saturating_sub(DAY_US));
+    let (first, last) = (earliest_us.div_ceil(1_000_000), now_us / 1_000_000);
+    let busy: Vec<u64> = history.seconds().filter(|second| (first..=last).contains(second)).collect();
+    match random.u8(0..4) {
+        0 => random.u64(first.min(last)..=last),
+        _ => random.choice(&busy).copied().unwrap_or(last),
+    }
+}
+
+/// Finds out which writes in flight at the kill have happened.
+async fn settle(server: &Server, history: &Mutex<History>, victim: &Victim) -> Result<()> {
+    let mut connection = Connection::open(server.address).await?;
+    let items = scan(&mut connection, TABLE, None).await?;
+    history.lock().unwrap_or_else(PoisonError::into_inner).settle(&items, victim.now_us())
+}
+
+async fn compare(
+    connection: &mut Connection,
+    table: &str,
+    history: &Mutex<History>,
+    time_us: u64,
+) -> Result<()> {
+    let items = scan(connection, table, None).await?;
+    for index in INDEXES {
+        let mut rows = scan(connection, table, Some(index)).await?;
+        let mut items = items.clone();
+        let by_name = |item: &Value| item["group"]["S"].to_string() + &item["name"]["S"].to_string();
+        items.sort_by_key(by_name);
+        rows.sort_by_key(by_name);
+        ensure!(rows == items, "the index {index} has {} rows, the table {} items", rows.len(), items.len());
+    }
+    history.lock().unwrap_or_else(PoisonError::into_inner).compare(&items, time_us)
+}
+
+fn table() -> Value {
+    let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
+    let text = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+    let number = |name: &str| json!({"AttributeName": name, "AttributeType": "N"});
+    let all = json!({"ProjectionType": "ALL"});
+    json!({
+        "TableName": TABLE,
+        "AttributeDefinitions": [text("group"), text("name"), text("color"), number("version")],
+        "KeySchema": [key("group", "HASH"), key("name", "RANGE")],
+        "GlobalSecondaryIndexes": [{
+            "IndexName": "Global", "KeySchema": [key("color", "HASH"), key("version", "RANGE")], "Projection": all,
+        }],
+        "LocalSecondaryIndexes": [{
+            "IndexName": "Local", "KeySchema": [key("group", "HASH"), key("version", "RANGE")], "Projection": all,
+        }],
+        "BillingMode": "PAY_PER_REQUEST",
+    })
+}
