@@ -32,6 +32,10 @@ def window(hours=1):
     return {"StartTime": now - datetime.timedelta(hours=hours), "EndTime": now + datetime.timedelta(minutes=2)}
 
 
+def without(request, name):
+    return {known: value for known, value in request.items() if known != name}
+
+
 def sum_of(cloudwatch, metric, **dimensions):
     """The sum of a metric over the last hour."""
     answer = cloudwatch.get_metric_statistics(
@@ -171,6 +175,32 @@ def test_metrics_are_listed_and_calculated_with(cloudwatch, table):
     assert (twice["Id"], sum(twice["Values"])) == ("twice", 8.0)
 
 
+def test_percentiles_of_latency_are_those_of_the_requests(cloudwatch, table):
+    for number in range(50):
+        table.put_item(Item={"pk": "a", "sk": str(number)})
+    latency = {
+        "Namespace": NAMESPACE,
+        "MetricName": "SuccessfulRequestLatency",
+        "Dimensions": [{"Name": "TableName", "Value": table.name}, {"Name": "Operation", "Value": "PutItem"}],
+    }
+    plain = cloudwatch.get_metric_statistics(
+        Period=3600, Statistics=["Minimum", "Maximum", "SampleCount"], **latency, **window()
+    )
+    extended = cloudwatch.get_metric_statistics(
+        Period=3600, ExtendedStatistics=["p0", "p50", "p99", "tc100"], **latency, **window()
+    )
+    assert len(plain["Datapoints"]) == len(extended["Datapoints"])
+    for figures, point in zip(plain["Datapoints"], extended["Datapoints"]):
+        found = point["ExtendedStatistics"]
+        assert figures["Minimum"] <= found["p0"] <= found["p50"] <= found["p99"] <= figures["Maximum"]
+        assert found["tc100"] == figures["SampleCount"]
+    answer = cloudwatch.get_metric_data(
+        MetricDataQueries=[{"Id": "slow", "MetricStat": {"Metric": latency, "Period": 3600, "Stat": "p99"}}], **window()
+    )
+    told = {point["ExtendedStatistics"]["p99"] for point in extended["Datapoints"]}
+    assert set(answer["MetricDataResults"][0]["Values"]) == told
+
+
 def test_wrong_requests_get_typed_errors(cloudwatch, table):
     good = {
         "Namespace": NAMESPACE,
@@ -185,11 +215,13 @@ def test_wrong_requests_get_typed_errors(cloudwatch, table):
     assert cloudwatch.get_metric_statistics(**{**good, "Dimensions": unknown})["Datapoints"] == []
     with pytest.raises(cloudwatch.exceptions.InvalidParameterValueException):
         cloudwatch.get_metric_statistics(**{**good, "Period": 61})
+    with pytest.raises(cloudwatch.exceptions.InvalidParameterValueException):
+        cloudwatch.get_metric_statistics(**{**without(good, "Statistics"), "ExtendedStatistics": ["p101"]})
     with pytest.raises(cloudwatch.exceptions.InvalidParameterCombinationException) as refused:
         cloudwatch.get_metric_statistics(**{**good, **window(hours=24 * 60)})
     assert "exceeds the limit of 1440" in str(refused.value)
     with pytest.raises(cloudwatch.exceptions.MissingRequiredParameterException):
-        cloudwatch.get_metric_statistics(**{name: value for name, value in good.items() if name != "Statistics"})
+        cloudwatch.get_metric_statistics(**without(good, "Statistics"))
     with pytest.raises(ClientError) as refused:
         cloudwatch.get_insight_rule_report(RuleName="no-such-rule", Period=60, **window())
     assert refused.value.response["Error"]["Code"] in ("ResourceNotFound", "ResourceNotFoundException")

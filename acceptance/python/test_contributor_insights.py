@@ -55,7 +55,15 @@ def test_the_hottest_key_comes_first_with_its_exact_value(client, cloudwatch, ne
     by_both = report(cloudwatch, rule(client, "SKC", TableName=table.name))
     assert by_both["KeyLabels"] == ["pk", "sk"]
     assert all(one["ApproximateAggregateValue"] == 3 for one in by_both["Contributors"])
-    assert report(cloudwatch, rule(client, "PKT", TableName=table.name))["Contributors"] == []
+    # On a quick machine these are more writes than AWS takes for one key in a second; no other key has many.
+    throttled = report(cloudwatch, rule(client, "PKT", TableName=table.name))["Contributors"]
+    assert [one["Keys"] for one in throttled] in ([], [[HOT]])
+    hottest = f'INSIGHT_RULE_METRIC("{rule(client, "PKC", TableName=table.name)}", "MaxContributorValue")'
+    answer = cloudwatch.get_metric_data(
+        MetricDataQueries=[{"Id": "key", "Expression": hottest, "Period": 60}], **window()
+    )
+    # A minute that had others alone adds one write of theirs.
+    assert 3 * 10_000 <= sum(answer["MetricDataResults"][0]["Values"]) <= 3 * 10_000 + 3
 
 
 def test_the_most_throttled_key_is_named(tmp_path):
@@ -84,6 +92,17 @@ def test_the_most_throttled_key_is_named(tmp_path):
         assert first["ApproximateAggregateValue"] >= 20
     finally:
         server.end()
+
+
+def test_where_nothing_is_refused_the_key_is_named_that_aws_would_throttle(client, cloudwatch):
+    """The default: everything is served, and what AWS would do is counted."""
+    client.create_table(TableName="WouldStarve", **key_schema(throughput=units(1, 1), pk="S"))
+    client.update_contributor_insights(TableName="WouldStarve", ContributorInsightsAction="ENABLE")
+    for number in range(600):
+        client.put_item(TableName="WouldStarve", Item={"pk": {"S": HOT if number % 2 else f"EVENT#{number}"}})
+    contributors = report(cloudwatch, rule(client, "PKT", TableName="WouldStarve"))["Contributors"]
+    assert contributors[0]["Keys"] == [HOT]
+    assert contributors[0]["ApproximateAggregateValue"] > 1
 
 
 def test_insights_are_listed_and_switched_off(client, cloudwatch, new_table):

@@ -3,58 +3,43 @@
 //! A model is simulated. Then the same traffic is sent to a server with `--capacity aws` that lets time pass faster, and
 //! what tables and indexes consumed and refused there is compared with the simulation.
 //!
-//! The model is made so that limits are met: saved units are used up and saved again, the table refuses reads, and an
-//! index refuses the writes of its table.
+//! Each [`scenario`] is made so that limits of another kind are met; [`traffic`] sends its requests.
+
+mod scenario;
+mod traffic;
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 
 use crate::connection::Connection;
 use crate::contender;
 use crate::place::Place;
 use crate::report::{self, number};
-use crate::request::encode;
 use crate::table;
+use scenario::{INDEX, Name, Scenario, TABLE};
+use traffic::Traffic;
 
 /// How far consumed units may differ.
 const UNITS_APART_MAX: f64 = 0.02;
 /// How far the numbers of refused requests may differ.
 const REFUSED_APART_MAX: f64 = 0.05;
-/// Requests that are later than this by the server's clock make the run worthless: the machine was too busy.
-const LATE_MAX: Duration = Duration::from_secs(20);
-const CONNECTIONS: usize = 16;
-/// Partition keys of the index.
-const KINDS: usize = 50;
-const TABLE: &str = "things";
-const INDEX: &str = "byKind";
-/// Units each second. The table's writes are within its units, and beyond those of the index.
-const TABLE_UNITS: (u64, u64) = (2, 8);
-const INDEX_UNITS: (u64, u64) = (1, 3);
-/// Requests each second, on the average.
-const ADDS: f64 = 3.0;
-const GETS: f64 = 5.0;
-/// So large that an item costs one write unit, and half a read unit.
-const ITEM_BYTES: usize = 900;
-/// What the rates are multiplied by in each part of the time: quiet, busy, as usual, quiet.
-const FACTORS: [f64; 5] = [0.5, 2.0, 1.0, 0.2, 1.5];
+/// How many times as fast a quick run is.
+const QUICK_TIME_SCALE: u32 = 120;
 
 /// Compare what `lodestone simulate` says with what a server does
 #[derive(clap::Args, Clone, Debug)]
 pub struct Options {
-    /// How many minutes of traffic there are, by the server's clock
-    #[arg(long, default_value_t = 40)]
-    pub minutes: usize,
-    /// How many times as fast as real time the server's clock runs
-    #[arg(long, default_value_t = 60)]
-    pub time_scale: u32,
-    /// Ten minutes in five seconds. Late requests and small differences are no failure
+    /// What is compared, one after the other [default: all]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub scenario: Vec<Name>,
+    /// How many times as fast as real time the server's clock runs [default: 60, and less where a second counts]
+    #[arg(long)]
+    pub time_scale: Option<u32>,
+    /// The first scenario alone, ten minutes of it in five seconds. Late requests and small differences are no failure
     #[arg(long)]
     pub quick: bool,
     #[command(flatten)]
@@ -69,219 +54,109 @@ struct Figures {
     index_write_units: f64,
     reads_refused: f64,
     writes_refused: f64,
+    /// What auto scaling provides at the end.
+    provisioned: f64,
 }
 
 pub async fn run(options: &Options) -> Result<()> {
-    let (minutes, time_scale) = if options.quick { (10, 120) } else { (options.minutes, options.time_scale) };
-    ensure!(
-        minutes >= FACTORS.len() && time_scale > 0,
-        "there must be a minute for each part of the traffic"
-    );
+    if options.quick {
+        let mut scenario = Scenario::named(Name::Provisioned);
+        scenario.parts.iter_mut().for_each(|(minutes, _)| *minutes /= 4);
+        return compare(options, &scenario, QUICK_TIME_SCALE).await.map(drop);
+    }
+    let all = || Name::value_variants().to_vec();
+    let names = if options.scenario.is_empty() { all() } else { options.scenario.clone() };
+    for name in names {
+        let scenario = Scenario::named(name);
+        let time_scale = options.time_scale.unwrap_or(scenario.time_scale).max(1);
+        let (simulated, sent) = compare(options, &scenario, time_scale).await?;
+        ensure!(
+            sent.latest * time_scale <= scenario.late_max,
+            "requests were late: the machine is too busy for this comparison; try a smaller --time-scale"
+        );
+        simulated.check(&sent.figures)?;
+    }
+    Ok(())
+}
+
+/// Plays a scenario twice, and prints what came of it.
+async fn compare(
+    options: &Options,
+    scenario: &Scenario,
+    time_scale: u32,
+) -> Result<(Figures, traffic::Sent)> {
     let lodestone = options.place.lodestone()?;
     let folder = options.place.scratch()?;
-    let simulated = simulate(&lodestone, folder.path(), minutes)?;
+    let simulation = simulate(&lodestone, folder.path(), scenario)?;
+    let simulated = simulated_figures(&simulation, scenario)?;
     let server = contender::serve(
         &lodestone,
         ["--in-memory", "--capacity", "aws", "--time-scale", &time_scale.to_string()].map(Into::into),
     )
     .await?;
     let mut connection = Connection::open(server.address).await?;
-    table::call(&mut connection, "CreateTable", &table_definition()).await?;
-    let sent = Traffic::new(minutes, time_scale).send(server.address).await?;
-    server.stop().await?;
-    println!("{}", report(&simulated, &sent.figures));
-    let late = sent.latest * time_scale;
-    println!(
-        "{} requests; the latest was {:.1} s late by the server's clock.",
-        sent.count,
-        late.as_secs_f64()
-    );
-    if options.quick {
-        return Ok(());
+    let mut created = scenario.table.clone();
+    if scenario.scaled.is_some() {
+        let first = &place(&simulation, TABLE)?["write"]["minutes"][0]["provisioned"];
+        created["ProvisionedThroughput"]["WriteCapacityUnits"] = first.clone();
     }
-    ensure!(late <= LATE_MAX, "requests were late: the machine is too busy for this comparison");
-    simulated.check(&sent.figures)
+    table::call(&mut connection, "CreateTable", &created).await?;
+    traffic::load(&mut connection, scenario.items).await?;
+    if let Some(bounds) = scenario.scaled {
+        traffic::scale(&mut connection, bounds).await?;
+    }
+    let mut sent = Traffic::new(scenario, time_scale).send(server.address).await?;
+    if scenario.scaled.is_some() {
+        sent.figures.provisioned = traffic::provisioned(&mut connection).await?;
+    }
+    server.stop().await?;
+    let title = scenario.name.to_possible_value().map(|value| value.get_name().to_owned());
+    println!("{}\n{}", title.unwrap_or_default(), report(&simulated, &sent.figures));
+    println!(
+        "{} requests in {} minutes, {time_scale} times as fast; the latest was {:.1} s late by the server's clock.\n",
+        sent.count,
+        scenario.minutes(),
+        (sent.latest * time_scale).as_secs_f64()
+    );
+    Ok((simulated, sent))
 }
 
-fn model() -> String {
-    let (read, write) = TABLE_UNITS;
-    let (index_read, index_write) = INDEX_UNITS;
-    format!(
-        "model: agreement\n\
-         table: {{ name: {TABLE}, partition: PK, billing: provisioned, read: {read}, write: {write} }}\n\
-         entities:\n  \
-           Thing:\n    \
-             key: {{ PK: \"THING#{{thingId}}\" }}\n    \
-             attributes: {{ kind: string }}\n    \
-             count: 1M\n    \
-             size: {ITEM_BYTES} B\n\
-         indexes:\n  \
-           {INDEX}: {{ partition: kind, project: all, read: {index_read}, write: {index_write} }}\n\
-         patterns:\n  \
-           Add: {{ create: Thing, rate: {ADDS}/s }}\n  \
-           Get: {{ get: Thing, by: thingId, rate: {GETS}/s }}\n"
-    )
-}
-
-fn table_definition() -> Value {
-    let units = |(read, write): (u64, u64)| json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write});
-    let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
-    json!({
-        "TableName": TABLE, "ProvisionedThroughput": units(TABLE_UNITS),
-        "KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}],
-        "AttributeDefinitions": [attribute("PK"), attribute("kind")],
-        "GlobalSecondaryIndexes": [{
-            "IndexName": INDEX, "KeySchema": [{"AttributeName": "kind", "KeyType": "HASH"}],
-            "Projection": {"ProjectionType": "ALL"}, "ProvisionedThroughput": units(INDEX_UNITS),
-        }],
-    })
-}
-
-/// What the rates are multiplied by in a minute.
-fn factor(minute: usize, minutes: usize) -> f64 {
-    FACTORS[minute * FACTORS.len() / minutes]
-}
-
-fn simulate(lodestone: &Path, folder: &Path, minutes: usize) -> Result<Figures> {
+/// What `lodestone simulate` prints of the first way to pay.
+fn simulate(lodestone: &Path, folder: &Path, scenario: &Scenario) -> Result<Value> {
     let (model_file, curve_file) = (folder.join("model.yaml"), folder.join("curve.csv"));
-    let line = |minute| format!("{minute}m,{}\n", factor(minute, minutes));
-    std::fs::write(&model_file, model())?;
-    std::fs::write(&curve_file, format!("time,factor\n{}", (0..minutes).map(line).collect::<String>()))?;
+    let line = |minute| format!("{minute}m,{}\n", scenario.factor(minute));
+    let lines: String = (0..scenario.minutes()).map(line).collect();
+    std::fs::write(&model_file, &scenario.model)?;
+    std::fs::write(&curve_file, format!("time,factor\n{lines}"))?;
     let mut command = Command::new(lodestone);
     command.arg("simulate").arg(&model_file).arg("--traffic").arg(&curve_file).arg("--json");
     let output = command.output().context("running lodestone simulate")?;
     ensure!(output.status.success(), "lodestone simulate: {}", String::from_utf8_lossy(&output.stderr));
-    let report: Value = serde_json::from_slice(&output.stdout)?;
-    let place = |name: &str| {
-        let places = report["ways"][0]["places"].as_array().into_iter().flatten();
-        places
-            .clone()
-            .find(|place| place["name"] == name)
-            .cloned()
-            .with_context(|| format!("{name} is missing"))
-    };
-    let (table, index) = (place(TABLE)?, place(&format!("{TABLE}/{INDEX}"))?);
-    let figure = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let mut report: Value = serde_json::from_slice(&output.stdout)?;
+    Ok(report["ways"][0].take())
+}
+
+/// A table or index of a simulation.
+fn place<'s>(simulation: &'s Value, name: &str) -> Result<&'s Value> {
+    let mut places = simulation["places"].as_array().into_iter().flatten();
+    places.find(|place| place["name"] == name).with_context(|| format!("{name} is missing"))
+}
+
+fn simulated_figures(simulation: &Value, scenario: &Scenario) -> Result<Figures> {
+    let table = place(simulation, TABLE)?;
+    let none = json!(null);
+    let index = place(simulation, &format!("{TABLE}/{INDEX}")).unwrap_or(&none);
+    let figure = |value: &Value| value.as_f64().unwrap_or(0.0);
+    let last = table["write"]["minutes"].as_array().and_then(|minutes| minutes.last());
+    let provisioned = last.map_or(0.0, |minute| figure(&minute["provisioned"]));
     Ok(Figures {
         read_units: figure(&table["read"]["consumed"]),
         write_units: figure(&table["write"]["consumed"]),
         index_write_units: figure(&index["write"]["consumed"]),
         reads_refused: figure(&table["read"]["refused"]),
         writes_refused: figure(&table["write"]["refused"]),
+        provisioned: if scenario.scaled.is_some() { provisioned } else { 0.0 },
     })
-}
-
-/// The requests, each with its time.
-struct Traffic {
-    due: Vec<(Duration, bool)>,
-}
-
-/// What became of them.
-#[derive(Debug, Default)]
-struct Sent {
-    count: usize,
-    /// What the answers say.
-    figures: Figures,
-    /// How late the latest was sent.
-    latest: Duration,
-}
-
-impl Traffic {
-    fn new(minutes: usize, time_scale: u32) -> Traffic {
-        let mut due = Vec::new();
-        for (is_write, per_second) in [(true, ADDS), (false, GETS)] {
-            let mut sum = 0.0;
-            for second in 0..minutes * 60 {
-                let rate = per_second * factor(second / 60, minutes);
-                let (before, after) = (sum, sum + rate);
-                // Evenly within the second.
-                for number in before.floor() as u64..after.floor() as u64 {
-                    let part = ((number + 1) as f64 - before) / rate;
-                    let time = Duration::from_secs_f64(second as f64 + part.clamp(0.0, 1.0));
-                    due.push((time / time_scale, is_write));
-                }
-                sum = after;
-            }
-        }
-        due.sort_unstable();
-        Traffic { due }
-    }
-
-    /// Sends each request when it is due, over a few connections.
-    async fn send(self, address: std::net::SocketAddr) -> Result<Sent> {
-        let (due, next, started) = (Arc::new(self.due), Arc::new(AtomicUsize::new(0)), Instant::now());
-        let mut connections = JoinSet::new();
-        for _ in 0..CONNECTIONS {
-            let (due, next) = (due.clone(), next.clone());
-            connections.spawn(async move {
-                let mut connection = Connection::open(address).await?;
-                let mut sent = Sent::default();
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((time, is_write)) = due.get(number) else { return Ok(sent) };
-                    tokio::time::sleep_until((started + *time).into()).await;
-                    sent.latest = sent.latest.max(started.elapsed().saturating_sub(*time));
-                    sent.note(&mut connection, number, *is_write).await?;
-                }
-            });
-        }
-        let mut all = Sent::default();
-        while let Some(sent) = connections.join_next().await {
-            let sent: Result<Sent> = sent?;
-            let sent = sent?;
-            all.count += sent.count;
-            all.figures.add(&sent.figures);
-            all.latest = all.latest.max(sent.latest);
-        }
-        Ok(all)
-    }
-}
-
-impl Sent {
-    async fn note(&mut self, connection: &mut Connection, number: usize, is_write: bool) -> Result<()> {
-        let key = format!("THING#{number}");
-        let request = match is_write {
-            true => {
-                let kind = format!("kind-{}", number % KINDS);
-                let filling = "v".repeat(ITEM_BYTES - "PK".len() - key.len() - "kind".len() - kind.len() - 1);
-                let item = json!({"PK": {"S": key}, "kind": {"S": kind}, "v": {"S": filling}});
-                let input = json!({"TableName": TABLE, "Item": item, "ReturnConsumedCapacity": "INDEXES"});
-                encode("PutItem", &input)
-            }
-            false => {
-                let key = json!({"PK": {"S": key}});
-                encode(
-                    "GetItem",
-                    &json!({"TableName": TABLE, "Key": key, "ReturnConsumedCapacity": "INDEXES"}),
-                )
-            }
-        };
-        let (status, body) = connection.exchange(&request).await?;
-        self.count += 1;
-        let figures = &mut self.figures;
-        match status {
-            200 => {
-                let answer: Value = serde_json::from_slice(body)?;
-                let consumed = &answer["ConsumedCapacity"];
-                let units = |part: &Value| part["CapacityUnits"].as_f64().unwrap_or(f64::NAN);
-                match is_write {
-                    true => {
-                        figures.write_units += units(&consumed["Table"]);
-                        figures.index_write_units += units(&consumed["GlobalSecondaryIndexes"][INDEX]);
-                    }
-                    false => figures.read_units += units(&consumed["Table"]),
-                }
-            }
-            400 if String::from_utf8_lossy(body).contains("ProvisionedThroughputExceeded") => {
-                match is_write {
-                    true => figures.writes_refused += 1.0,
-                    false => figures.reads_refused += 1.0,
-                }
-            }
-            _ => bail!("{status}: {}", String::from_utf8_lossy(body)),
-        }
-        Ok(())
-    }
 }
 
 impl Figures {
@@ -294,22 +169,23 @@ impl Figures {
     }
 
     /// Each figure with its name and how far two runs may differ in it.
-    fn each(&self) -> [(&'static str, f64, f64); 5] {
+    fn each(&self) -> [(&'static str, f64, f64); 6] {
         [
             ("read units of the table", self.read_units, UNITS_APART_MAX),
             ("write units of the table", self.write_units, UNITS_APART_MAX),
             ("write units of the index", self.index_write_units, UNITS_APART_MAX),
             ("reads refused", self.reads_refused, REFUSED_APART_MAX),
             ("writes refused", self.writes_refused, REFUSED_APART_MAX),
+            ("write units provisioned at the end", self.provisioned, 0.0),
         ]
     }
 
     fn check(&self, real: &Figures) -> Result<()> {
+        ensure!(
+            self.reads_refused + self.writes_refused > 0.0,
+            "the simulation refuses nothing, so the traffic is too weak to compare"
+        );
         for ((name, simulated, apart_max), (_, real, _)) in self.each().into_iter().zip(real.each()) {
-            ensure!(
-                simulated > 0.0,
-                "{name}: the simulation has none, so the traffic is too weak to compare"
-            );
             ensure!(
                 apart(simulated, real) <= apart_max,
                 "{name}: simulated {simulated}, really {real}; more than {} % apart",
@@ -327,6 +203,9 @@ fn apart(simulated: f64, real: f64) -> f64 {
 fn report(simulated: &Figures, real: &Figures) -> String {
     let mut table = report::table(&["figure", "simulated", "really", "apart"]);
     for ((name, simulated, _), (_, real, _)) in simulated.each().into_iter().zip(real.each()) {
+        if simulated == 0.0 && real == 0.0 {
+            continue;
+        }
         let apart = format!("{:.2} %", apart(simulated, real) * 100.0);
         table.add_row([name, &number(simulated), &number(real), &apart]);
     }
@@ -336,18 +215,25 @@ fn report(simulated: &Figures, real: &Figures) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
     fn the_traffic_has_the_requests_of_its_rates() {
-        let traffic = Traffic::new(10, 60);
-        let expected = |per_second: f64| per_second * 120.0 * FACTORS.iter().sum::<f64>();
-        let count =
-            |is_write: bool| traffic.due.iter().filter(|(_, write)| *write == is_write).count() as f64;
-        assert!((count(true) - expected(ADDS)).abs() <= 1.0, "{}", count(true));
-        assert!((count(false) - expected(GETS)).abs() <= 1.0, "{}", count(false));
-        assert!(traffic.due.last().is_some_and(|(time, _)| *time <= Duration::from_secs(10)));
-        assert!(traffic.due.is_sorted());
+        for name in Name::value_variants() {
+            let scenario = Scenario::named(*name);
+            let traffic = Traffic::new(&scenario, 60);
+            let weight: f64 =
+                scenario.parts.iter().map(|(minutes, factor)| *minutes as f64 * 60.0 * factor).sum();
+            for flow in &scenario.flows {
+                let count = traffic.due().iter().filter(|(_, kind)| *kind == flow.kind).count() as f64;
+                assert!((count - flow.per_second * weight).abs() <= 1.0, "{name:?}: {count}");
+            }
+            let end = Duration::from_secs(scenario.minutes() as u64);
+            assert!(traffic.due().last().is_some_and(|(time, _)| *time <= end));
+            assert!(traffic.due().is_sorted_by_key(|(time, _)| *time));
+        }
     }
 
     #[test]
@@ -358,9 +244,13 @@ mod tests {
             index_write_units: 50.0,
             reads_refused,
             writes_refused: 10.0,
+            provisioned: 0.0,
         };
         figures(100.0).check(&figures(96.0)).unwrap();
         let refused = figures(100.0).check(&figures(90.0)).unwrap_err().to_string();
         assert!(refused.starts_with("reads refused"), "{refused}");
+        let scaled = Figures { provisioned: 2.0, ..figures(100.0) };
+        let refused = scaled.check(&figures(100.0)).unwrap_err().to_string();
+        assert!(refused.starts_with("write units provisioned"), "{refused}");
     }
 }

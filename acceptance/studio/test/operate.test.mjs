@@ -2,6 +2,7 @@
 // lets items expire.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { accessible, close, loadExample, open, serve } from "../studio.mjs";
 
@@ -221,10 +222,28 @@ test("metrics show operations, tables and indexes over a range, all of them or o
   await page.getByRole("figure", { name: "Requests" }).getByText("UpdateItem").waitFor();
   await page.getByLabel("Table", { exact: true }).selectOption(TABLE);
   await page.waitForURL(/table=app-main/);
-  await operations.getByRole("columnheader", { name: "p99 ≤" }).waitFor();
+  await operations.getByRole("columnheader", { name: "p99" }).waitFor();
   await page.getByRole("button", { name: "24 h" }).click();
   await page.waitForURL(/last=24/);
   await page.getByRole("figure", { name: "Write units" }).getByText(TABLE, { exact: false }).first().waitFor();
+  await close(page);
+});
+
+test("faults that are on are shown wherever one is, and can be removed there", async () => {
+  const fault = (...options) => execFileSync(process.env.LODESTONE, ["fault", "add", "--endpoint", server.origin, ...options]);
+  fault("--table", TABLE, "--operation", "DeleteItem", "--error", "throttle", "--share", "50%");
+  fault("--table", "no-such-table", "--error", "slow", "--for", "10m");
+  const page = await open(`${server.home}metrics`);
+  const banner = page.getByRole("region", { name: "Faults that are on" });
+  await banner.getByText("2 faults are on.").waitFor();
+  await banner.getByText(`50 % of DeleteItem on ${TABLE}: throttle`).waitFor();
+  await banner.getByText(/all operations on no-such-table: slow, 1 s · met 0 times · ends in \d+ s/).waitFor();
+  await accessible(page, "faults that are on");
+  await banner.getByRole("button", { name: "Remove fault" }).first().click();
+  await banner.getByText("A fault is on.").waitFor();
+  await banner.getByRole("button", { name: "Remove fault" }).click();
+  await banner.waitFor({ state: "hidden" });
+  assert.deepEqual((await server.post("faults")).faults, []);
   await close(page);
 });
 

@@ -1,7 +1,7 @@
 //! Cells of metrics: adding up, keeping, and answering for longer periods.
 
 use capacity::Unreadable;
-use capacity::metric::{Cell, Cells, Metric, Recorder, buckets, kept_period_seconds};
+use capacity::metric::{Cell, Cells, Distribution, Metric, Ranks, buckets, kept_period_seconds};
 use proptest::prelude::*;
 
 fn cells(values: &[(Metric, f64)]) -> Cells {
@@ -14,24 +14,68 @@ fn cells(values: &[(Metric, f64)]) -> Cells {
 fn a_cell_has_the_four_statistics() {
     let cells = cells(&[1.5, 0.5, 4.0].map(|units| (Metric::ConsumedReadCapacityUnits, units)));
     let cell = cells.get(Metric::ConsumedReadCapacityUnits).unwrap();
-    assert_eq!(*cell, Cell { count: 3, sum: 6.0, min: 0.5, max: 4.0 });
+    assert_eq!(*cell, Cell { count: 3, sum: 6.0, min: 0.5, max: 4.0, distribution: None });
     assert_eq!(cell.average(), 2.0);
     assert_eq!(cells.get(Metric::ConsumedWriteCapacityUnits), None);
 }
 
+fn latencies(values: impl IntoIterator<Item = f64>) -> Cells {
+    let mut cells = Cells::new();
+    values.into_iter().for_each(|value| cells.add(Metric::SuccessfulRequestLatency, value));
+    cells
+}
+
+fn distribution(cells: &Cells) -> &Distribution {
+    let cell = cells.get(Metric::SuccessfulRequestLatency).unwrap();
+    cell.distribution.as_ref().unwrap()
+}
+
 #[test]
-fn the_first_value_of_a_minute_ends_the_one_before() {
-    let mut recorder = Recorder::default();
-    assert_eq!(recorder.add(Metric::UserErrors, 1.0, 60_000), None);
-    assert_eq!(recorder.add(Metric::UserErrors, 1.0, 119_999), None);
-    // A clock that goes back counts in the open minute.
-    assert_eq!(recorder.add(Metric::UserErrors, 1.0, 1_000), None);
-    let (minute, ended) = recorder.add(Metric::UserErrors, 1.0, 300_000).unwrap();
-    assert_eq!((minute, ended.get(Metric::UserErrors).unwrap().count), (1, 3));
-    assert_eq!(recorder.open_minute().0, 5);
-    assert!(recorder.end_minute(360_000).is_some());
-    // Nothing happened in between.
-    assert_eq!(recorder.end_minute(420_000), None);
+fn percentiles_are_those_of_the_sorted_values_within_two_percent() {
+    // From 10 microseconds to 10 seconds, each a little larger than the one before.
+    let values: Vec<f64> =
+        (0..10_000).map(|step| 0.01 * 10.0_f64.powf(f64::from(step) * 6.0 / 10_000.0)).collect();
+    let cells = latencies(values.iter().rev().copied());
+    let found = distribution(&cells);
+    for (percent, rank) in [(0.01, 1), (1.0, 100), (50.0, 5_000), (90.0, 9_000), (99.0, 9_900), (99.9, 9_990)]
+    {
+        let (told, exact) = (found.percentile(percent), values[rank - 1]);
+        assert!(told <= exact && told > exact * 0.984, "p{percent}: {told} for {exact}");
+    }
+}
+
+#[test]
+fn small_whole_numbers_are_told_exactly() {
+    let mut whole = Distribution::default();
+    (0..=128).for_each(|value| whole.add(f64::from(value)));
+    for value in 0..=128 {
+        assert_eq!(whole.at_rank(f64::from(value) + 1.0), f64::from(value));
+        assert_eq!(whole.rank(f64::from(value)), f64::from(value) + 1.0);
+    }
+    assert_eq!(whole.sum(Ranks { from: 1.0, to: 4.0 }), 1.0 + 2.0 + 3.0);
+}
+
+#[test]
+fn values_beyond_every_bucket_are_counted_in_the_outermost() {
+    let mut strange = Distribution::default();
+    for value in [f64::NAN, f64::NEG_INFINITY, -1.0, 0.0, f64::INFINITY, f64::MAX] {
+        strange.add(value);
+    }
+    assert_eq!(strange.count(), 6);
+    assert_eq!(strange.percentile(50.0), 0.0);
+    assert!(strange.percentile(100.0) > 1e12);
+}
+
+#[test]
+fn a_distribution_takes_few_bytes_and_never_many() {
+    // Two milliseconds, half as much and twice as much, as a busy minute has them.
+    let usual =
+        latencies((0..60_000).map(|request| 2.0 * 2.0_f64.powf(f64::from(request % 2_001) / 1_000.0 - 1.0)));
+    let bytes = usual.encode().len();
+    assert!(bytes < 450, "{bytes}");
+    let worst = latencies((0..3_300_000).map(|step| 2.0_f64.powf(f64::from(step) / 60_000.0 - 12.0)));
+    let bytes = worst.encode().len();
+    assert!(bytes < 13_000, "{bytes}");
 }
 
 #[test]
@@ -48,7 +92,8 @@ fn a_minute_of_a_busy_table_takes_few_bytes() {
         all.add(metric, 0.1);
         all.add(metric, f64::MAX);
     }
-    assert!(all.encode().len() <= 1 + 39 * Metric::all().count());
+    let distributions = 12 * Metric::all().filter(|metric| metric.has_percentiles()).count();
+    assert!(all.encode().len() <= 1 + 39 * Metric::all().count() + distributions);
 }
 
 #[test]
@@ -65,11 +110,23 @@ fn bytes_that_are_not_cells_are_an_error() {
     assert_eq!(decode(&[1, 24, 8, 1]), Unreadable::End);
     assert_eq!(decode(&[1, 24, 9, 1, 2]), Unreadable::End);
     assert_eq!(decode(&[&[1, 24, 8][..], &[0xff; 10]].concat()), Unreadable::Number);
+    // One and two milliseconds: a distribution follows.
+    let latency = latencies([1.0, 2.0]).encode();
+    let (figures, buckets) = latency.split_at(7);
+    assert_eq!(figures, [1, 17, 0, 2, 2, 4, 6]);
+    assert_eq!(buckets, [2, 129, 5, 1, 64, 1]);
+    let with = |buckets: &[u8]| Cells::decode(&[figures, buckets].concat());
+    assert_eq!(with(buckets), Ok(latencies([1.0, 2.0])));
+    assert_eq!(with(&[]), Err(Unreadable::End));
+    assert_eq!(with(&[0]), Err(Unreadable::Number), "no buckets");
+    assert_eq!(with(&[2, 129, 5, 1, 0, 1]), Err(Unreadable::Number), "a bucket twice");
+    assert_eq!(with(&[1, 129, 5, 3]), Err(Unreadable::Number), "more values than there were");
+    assert_eq!(with(&[2, 1, 1, 255, 127, 1]), Err(Unreadable::Number), "no such bucket");
 }
 
 #[test]
 fn periods_add_up_their_minutes() {
-    let points = (0..10).map(|minute| (minute * 60, Cell::new(minute as f64)));
+    let points = (0..10).map(|minute| (minute * 60, Cell::new(Metric::UserErrors, minute as f64)));
     let sums = |start, end, period| {
         let found = buckets(points.clone(), start, end, period);
         found.iter().map(|(time, cell)| (*time, cell.sum)).collect::<Vec<_>>()
@@ -115,6 +172,9 @@ proptest! {
             .iter()
             .map(|halves| (Metric::ConsumedWriteCapacityUnits, f64::from(*halves) / 2.0))
             .collect();
+        let latencies: Vec<(Metric, f64)> =
+            values.iter().map(|(_, value)| (Metric::SuccessfulRequestLatency, *value)).collect();
+        let values = [values, latencies].concat();
         let (left, right) = values.split_at(at.min(values.len()));
         let mut merged = cells(left);
         merged.merge(&cells(right));

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::{Duration, UNIX_EPOCH};
 
 use api::cloudwatch::{
-    AlarmHistoryItem, AlarmType, ComparisonOperator, HistoryItemType, MetricAlarm, PutMetricAlarmInput,
-    Request, StateValue, Tag,
+    AlarmHistoryItem, AlarmType, ComparisonOperator, ExtendedStatistic, HistoryItemType, MetricAlarm,
+    PutMetricAlarmInput, Request, StateValue, Tag,
 };
 use host::Namespace;
 use serde::{Deserialize, Serialize};
@@ -117,6 +117,24 @@ impl Alarm {
         period.map_or(60, |period| period.max(60) as u64)
     }
 
+    /// The name of the statistic of an alarm on one metric.
+    pub fn statistic_name(&self) -> Option<&str> {
+        let PutMetricAlarmInput { statistic, extended_statistic, .. } = &self.definition;
+        statistic.map(|statistic| statistic.as_str()).or(extended_statistic.as_deref())
+    }
+
+    /// How many values a period must have, if the alarm leaves out percentiles of fewer than mean something: so
+    /// many that about ten lie beyond the percentile.
+    pub fn values_min(&self) -> f64 {
+        let statistic = self.definition.extended_statistic.as_deref().and_then(ExtendedStatistic::named);
+        match (statistic, self.definition.evaluate_low_sample_count_percentile.as_deref()) {
+            (Some(ExtendedStatistic::Percentile(percent)), Some("ignore")) => {
+                10.0 / (percent.min(100.0 - percent) / 100.0)
+            }
+            _ => 0.0,
+        }
+    }
+
     fn evaluation_periods(&self) -> usize {
         self.definition.evaluation_periods.unwrap_or(1).max(1) as usize
     }
@@ -219,7 +237,7 @@ impl Alarm {
             "version": "1.0",
             "queryDate": humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(now_ms)).to_string(),
             "startDate": seen.first().map(|(time, _)| rfc3339(*time)),
-            "statistic": self.definition.statistic.map(|statistic| statistic.as_str()),
+            "statistic": self.statistic_name(),
             "period": self.period_seconds(),
             "recentDatapoints": values,
             "threshold": self.definition.threshold,
@@ -270,6 +288,8 @@ impl Alarm {
             namespace: definition.namespace,
             dimensions: is_on_metric.then(|| definition.dimensions.unwrap_or_default()),
             statistic: definition.statistic,
+            extended_statistic: definition.extended_statistic,
+            evaluate_low_sample_count_percentile: definition.evaluate_low_sample_count_percentile,
             period: definition.period,
             unit: definition.unit,
             metrics: definition.metrics,

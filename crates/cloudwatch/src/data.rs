@@ -8,22 +8,33 @@ use api::cloudwatch::{
 };
 use host::Namespace;
 
+use crate::insight::{self, RuleMetric};
 use crate::listing::page_start;
-use crate::math::{self, Series};
-use crate::outside::Metrics;
-use crate::series::{Asked, Window, statistic, value};
+use crate::math::{self, Expression, Series};
+use crate::outside::{Insights, Metrics};
+use crate::series::{Asked, Stat, Window};
 
 /// Points that all queries of a request may have together. Only some of them fit into one answer.
 const CALCULATED_POINTS_MAX: u64 = 5 * limits::DATA_POINTS_MAX as u64;
 
-pub async fn get(
-    metrics: &dyn Metrics,
-    namespace: &Namespace,
-    input: GetMetricDataInput,
-    now_seconds: u64,
-) -> Result<GetMetricDataOutput, Error> {
+/// The period of a rule's figures, unless their query has one.
+const RULE_PERIOD_SECONDS: i32 = 60;
+
+/// Where the figures of queries come from.
+#[derive(Clone, Copy)]
+pub struct Source<'s> {
+    pub metrics: &'s dyn Metrics,
+    pub insights: &'s dyn Insights,
+    pub namespace: &'s Namespace,
+    pub now_seconds: u64,
+}
+
+/// The figures of rules, by query, rule and figure.
+type RuleSeries = BTreeMap<(String, String, RuleMetric), Series>;
+
+pub async fn get(source: Source<'_>, input: GetMetricDataInput) -> Result<GetMetricDataOutput, Error> {
     let span = (input.start_time, input.end_time);
-    let series = calculate(metrics, namespace, &input.metric_data_queries, span, now_seconds).await?;
+    let series = source.calculate(&input.metric_data_queries, span).await?;
     let is_shown = |query: &&MetricDataQuery| query.return_data.unwrap_or(true);
     let mut results = Vec::new();
     for query in input.metric_data_queries.iter().filter(is_shown) {
@@ -37,31 +48,62 @@ pub async fn get(
     page(&results, max, input.next_token.as_deref())
 }
 
-/// The series of every query, by id.
-pub async fn calculate(
-    metrics: &dyn Metrics,
-    namespace: &Namespace,
-    queries: &[MetricDataQuery],
-    (start, end): (f64, f64),
-    now_seconds: u64,
-) -> Result<BTreeMap<String, Series>, Error> {
-    let window = |period: i32| Window::rounded(start, end, period, now_seconds);
-    let stats = || queries.iter().filter_map(|query| Some((query, query.metric_stat.as_ref()?)));
-    let points: u64 = stats().map(|(_, stat)| window(stat.period).periods()).sum();
-    if points > CALCULATED_POINTS_MAX {
-        return Err(Error::validation(Error::too_many_points(points, CALCULATED_POINTS_MAX).message));
+impl Source<'_> {
+    /// The series of every query, by id.
+    pub async fn calculate(
+        self,
+        queries: &[MetricDataQuery],
+        (start, end): (f64, f64),
+    ) -> Result<BTreeMap<String, Series>, Error> {
+        let window = |period: i32| Window::rounded(start, end, period, self.now_seconds);
+        let expressions = queries.iter().filter_map(|query| Some((query, query.expression.as_deref()?)));
+        let expressions = math::parse_all(expressions.map(|(query, text)| (query.id.as_str(), text)));
+        let expressions = expressions.map_err(Error::validation)?;
+        let stats = || queries.iter().filter_map(|query| Some((query, query.metric_stat.as_ref()?)));
+        let points: u64 = stats().map(|(_, stat)| window(stat.period).periods()).sum();
+        // Of a rule, every minute is read.
+        let rules: usize = expressions.iter().map(|(_, expression)| expression.rule_metrics().len()).sum();
+        let points =
+            points.saturating_add(window(RULE_PERIOD_SECONDS).periods().saturating_mul(rules as u64));
+        if points > CALCULATED_POINTS_MAX {
+            return Err(Error::validation(Error::too_many_points(points, CALCULATED_POINTS_MAX).message));
+        }
+        let mut known = BTreeMap::new();
+        for (query, stat) in stats() {
+            let window = window(stat.period);
+            let cells =
+                Asked::of_stat(stat).read(self.metrics, self.namespace, &window, self.now_seconds).await?;
+            known.insert(query.id.clone(), Series { points: Stat::named(&stat.stat).series(&cells), window });
+        }
+        let period = |id: &str| {
+            let query = queries.iter().find(|query| query.id == id);
+            query.and_then(|query| query.period).unwrap_or(RULE_PERIOD_SECONDS)
+        };
+        let rules = self.read_rules(&expressions, |id| window(period(id))).await?;
+        let of_rule = |id: &str, rule: &str, metric: RuleMetric| {
+            rules.get(&(id.to_owned(), rule.to_owned(), metric)).cloned()
+        };
+        math::calculate_all(expressions, known, &of_rule).map_err(Error::validation)
     }
-    let mut known = BTreeMap::new();
-    for (query, stat) in stats() {
-        let window = window(stat.period);
-        let cells = Asked::of_stat(stat).read(metrics, namespace, &window, now_seconds).await?;
-        let statistic = statistic(&stat.stat);
-        let points = cells.iter().map(|(time, cell)| (*time, value(cell, statistic))).collect();
-        known.insert(query.id.clone(), Series { points, window });
+
+    /// The figures of rules that expressions use. Like a metric, a rule that does not exist has no points.
+    async fn read_rules(
+        self,
+        expressions: &[(&str, Expression)],
+        window: impl Fn(&str) -> Window,
+    ) -> Result<RuleSeries, Error> {
+        let mut read = RuleSeries::new();
+        for (id, expression) in expressions {
+            for (rule, metric) in expression.rule_metrics() {
+                let window = window(id);
+                let (start, end) = (window.start_seconds / 60, window.end_seconds.div_ceil(60));
+                let minutes = self.insights.minutes(self.namespace, rule, start, end).await?;
+                let points = insight::series(&minutes.unwrap_or_default(), metric, &window);
+                read.insert(((*id).to_owned(), rule.to_owned(), metric), Series { points, window });
+            }
+        }
+        Ok(read)
     }
-    let expressions =
-        queries.iter().filter_map(|query| Some((query.id.as_str(), query.expression.as_deref()?)));
-    math::calculate_all(expressions.collect(), known).map_err(Error::validation)
 }
 
 /// As many points as an answer may have; the token says how many came before.

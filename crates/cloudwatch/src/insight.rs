@@ -1,4 +1,5 @@
-//! GetInsightRuleReport: the keys that were used or throttled most. Pure: the minutes come from outside.
+//! GetInsightRuleReport: the keys that were used or throttled most; and INSIGHT_RULE_METRIC, figures of a rule for metric
+//! math. Pure: the minutes come from outside.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +7,8 @@ use api::cloudwatch::{
     GetInsightRuleReportInput, GetInsightRuleReportOutput, InsightRuleContributor,
     InsightRuleContributorDatapoint, InsightRuleMetricDatapoint, limits,
 };
+
+use crate::series::Window;
 
 /// What a rule counted in some minutes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,20 +41,74 @@ struct Period<'m> {
     samples: usize,
 }
 
-pub fn report(input: &GetInsightRuleReportInput, rule: &RuleMinutes) -> GetInsightRuleReportOutput {
-    let start = input.start_time as u64;
-    let period_seconds = input.period as u64;
+/// A figure of a rule in a period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RuleMetric {
+    UniqueContributors,
+    MaxContributorValue,
+    SampleCount,
+    Sum,
+    Minimum,
+    Maximum,
+    Average,
+}
+
+impl RuleMetric {
+    pub fn named(name: &str) -> Option<RuleMetric> {
+        Some(match name {
+            "UniqueContributors" => RuleMetric::UniqueContributors,
+            "MaxContributorValue" => RuleMetric::MaxContributorValue,
+            "SampleCount" => RuleMetric::SampleCount,
+            "Sum" => RuleMetric::Sum,
+            "Minimum" => RuleMetric::Minimum,
+            "Maximum" => RuleMetric::Maximum,
+            "Average" => RuleMetric::Average,
+            _ => return None,
+        })
+    }
+}
+
+impl<'m> Period<'m> {
+    fn add(&mut self, minute: &'m Ranking) {
+        self.total += minute.total;
+        self.distinct = self.distinct.max(minute.distinct);
+        self.samples += minute.contributors.len();
+        for (key, value) in &minute.contributors {
+            *self.values.entry(key.as_slice()).or_default() += value;
+        }
+    }
+
+    fn value(&self, metric: RuleMetric) -> f64 {
+        let values = || self.values.values().copied();
+        match metric {
+            RuleMetric::UniqueContributors => self.distinct as f64,
+            RuleMetric::SampleCount => self.samples as f64,
+            RuleMetric::Sum => self.total,
+            RuleMetric::MaxContributorValue | RuleMetric::Maximum => values().fold(0.0, f64::max),
+            RuleMetric::Minimum => values().reduce(f64::min).unwrap_or(0.0),
+            RuleMetric::Average => values().sum::<f64>() / self.values.len().max(1) as f64,
+        }
+    }
+}
+
+/// The minutes of a rule, divided into periods from a start on.
+fn periods(rule: &RuleMinutes, start: u64, period_seconds: u64) -> BTreeMap<u64, Period<'_>> {
     let mut periods: BTreeMap<u64, Period<'_>> = BTreeMap::new();
     for minute in &rule.minutes {
         let time = (minute.minute * 60).max(start);
-        let period = periods.entry(time - (time - start) % period_seconds).or_default();
-        period.total += minute.total;
-        period.distinct = period.distinct.max(minute.distinct);
-        period.samples += minute.contributors.len();
-        for (key, value) in &minute.contributors {
-            *period.values.entry(key.as_slice()).or_default() += value;
-        }
+        periods.entry(time - (time - start) % period_seconds).or_default().add(minute);
     }
+    periods
+}
+
+/// A figure of a rule, period by period.
+pub fn series(rule: &RuleMinutes, metric: RuleMetric, window: &Window) -> BTreeMap<u64, f64> {
+    let periods = periods(rule, window.start_seconds, window.period_seconds);
+    periods.iter().map(|(time, period)| (*time, period.value(metric))).collect()
+}
+
+pub fn report(input: &GetInsightRuleReportInput, rule: &RuleMinutes) -> GetInsightRuleReportOutput {
+    let periods = periods(rule, input.start_time as u64, input.period as u64);
     let ranked = ranking(&periods, input.order_by.as_deref() == Some("Maximum"));
     let published: usize = ranked.len();
     let count = input.max_contributor_count.unwrap_or(limits::CONTRIBUTORS) as usize;
@@ -103,23 +160,17 @@ fn metric_datapoints(
         return Vec::new();
     }
     let datapoint = |(time, period): (&u64, &Period<'_>)| {
-        let value = |name: &str, value: f64| asked.iter().any(|asked| asked == name).then_some(value);
-        let (smallest, largest) = period
-            .values
-            .values()
-            .fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(*value), high.max(*value)));
-        let smallest = if smallest.is_finite() { smallest } else { 0.0 };
-        let sum: f64 = period.values.values().sum();
-        let count = period.values.len().max(1) as f64;
+        let is_asked = |metric| asked.iter().any(|asked| RuleMetric::named(asked) == Some(metric));
+        let value = |metric| is_asked(metric).then(|| period.value(metric));
         InsightRuleMetricDatapoint {
             timestamp: *time as f64,
-            unique_contributors: value("UniqueContributors", period.distinct as f64),
-            max_contributor_value: value("MaxContributorValue", largest),
-            sample_count: value("SampleCount", period.samples as f64),
-            sum: value("Sum", period.total),
-            minimum: value("Minimum", smallest),
-            maximum: value("Maximum", largest),
-            average: value("Average", sum / count),
+            unique_contributors: value(RuleMetric::UniqueContributors),
+            max_contributor_value: value(RuleMetric::MaxContributorValue),
+            sample_count: value(RuleMetric::SampleCount),
+            sum: value(RuleMetric::Sum),
+            minimum: value(RuleMetric::Minimum),
+            maximum: value(RuleMetric::Maximum),
+            average: value(RuleMetric::Average),
         }
     };
     periods.iter().map(datapoint).collect()

@@ -9,14 +9,14 @@
 //!   data          GetMetricData; `math` calculates its expressions
 //!   listing       ListMetrics
 //!   alarm         what an alarm watches, and what its points mean
-//!   insight       GetInsightRuleReport
+//!   insight       GetInsightRuleReport, and the figures of its rules for metric math
 //! ```
 //!
 //! `math`, `alarm` and `insight` are pure. What the crate needs from the database are [`Metrics`] and [`Insights`];
 //! alarms are kept in [`host::Rows`], and the time is that of [`host::Environment`].
 //!
-//! What is not here, on purpose: metrics of other namespaces (PutMetricData), percentiles, anomaly detection,
-//! composite alarms, dashboards, and actions: nothing outside the process is called when an alarm changes.
+//! What is not here, on purpose: metrics of other namespaces (PutMetricData), anomaly detection, composite
+//! alarms, dashboards, and actions: nothing outside the process is called when an alarm changes.
 
 mod alarm;
 mod data;

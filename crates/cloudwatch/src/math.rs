@@ -7,8 +7,10 @@ mod parse;
 
 use std::collections::BTreeMap;
 
+use crate::insight::RuleMetric;
 use crate::series::Window;
-use parse::{Expression, Operator};
+pub use parse::Expression;
+use parse::Operator;
 
 /// Points by time, and the window that they are of.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,75 +29,91 @@ enum Value {
     Word(String),
 }
 
+/// The expressions of queries, each with the Id of its query.
+pub fn parse_all<'q>(
+    expressions: impl IntoIterator<Item = (&'q str, &'q str)>,
+) -> Result<Vec<(&'q str, Expression)>, String> {
+    let parse = |(id, text)| Ok((id, parse::parse(text).map_err(|error| in_expression(id, &error))?));
+    expressions.into_iter().map(parse).collect()
+}
+
+/// What expressions are calculated from.
+struct Known<'k> {
+    /// The series of queries, by Id.
+    series: BTreeMap<String, Series>,
+    /// Which of them are metrics.
+    metrics: Vec<String>,
+    /// A figure of a rule of Contributor Insights, for the query with an Id.
+    rule_series: &'k dyn Fn(&str, &str, RuleMetric) -> Option<Series>,
+}
+
 /// Adds the results of expressions to the series that are known. An expression may use others, in any order.
 pub fn calculate_all(
-    mut expressions: Vec<(&str, &str)>,
-    mut known: BTreeMap<String, Series>,
+    mut parsed: Vec<(&str, Expression)>,
+    series: BTreeMap<String, Series>,
+    rule_series: &dyn Fn(&str, &str, RuleMetric) -> Option<Series>,
 ) -> Result<BTreeMap<String, Series>, String> {
-    let metrics: Vec<String> = known.keys().cloned().collect();
-    let mut parsed = Vec::new();
-    for (id, text) in expressions.drain(..) {
-        let expression = parse::parse(text).map_err(|error| in_expression(id, &error))?;
-        parsed.push((id, expression));
-    }
+    let metrics: Vec<String> = series.keys().cloned().collect();
+    let mut known = Known { series, metrics, rule_series };
     while !parsed.is_empty() {
         let count = parsed.len();
         let mut waiting = Vec::new();
         for (id, expression) in parsed {
-            let is_ready = expression.names().iter().all(|name| known.contains_key(*name));
+            let is_ready = expression.names().iter().all(|name| known.series.contains_key(*name));
             if !is_ready {
                 waiting.push((id, expression));
                 continue;
             }
-            let value =
-                calculate(&expression, &known, &metrics).map_err(|error| in_expression(id, &error))?;
+            let value = known.calculate(id, &expression).map_err(|error| in_expression(id, &error))?;
             match value {
-                Value::Series(series) => known.insert(id.to_owned(), series),
+                Value::Series(series) => known.series.insert(id.to_owned(), series),
                 _ => return Err(in_expression(id, "the result must be one time series")),
             };
         }
         if let (true, Some((id, expression))) = (waiting.len() == count, waiting.first()) {
             let names = expression.names();
-            let unknown = names.iter().find(|name| !known.contains_key(**name)).copied().unwrap_or_default();
+            let unknown =
+                names.iter().find(|name| !known.series.contains_key(**name)).copied().unwrap_or_default();
             return Err(in_expression(id, &format!("{unknown} is not the Id of another query")));
         }
         parsed = waiting;
     }
-    Ok(known)
+    Ok(known.series)
 }
 
 fn in_expression(id: &str, error: &str) -> String {
     format!("Error in expression '{id}': {error}")
 }
 
-fn calculate(
-    expression: &Expression,
-    known: &BTreeMap<String, Series>,
-    metrics: &[String],
-) -> Result<Value, String> {
-    Ok(match expression {
-        Expression::Number(number) => Value::Number(*number),
-        Expression::Name(name) => match known.get(name) {
-            Some(series) => Value::Series(series.clone()),
-            None => Value::Word(name.clone()),
-        },
-        Expression::List(elements) => {
-            let elements = elements.iter().map(|element| calculate(element, known, metrics)?.series());
-            Value::List(elements.collect::<Result<_, _>>()?)
-        }
-        Expression::Negated(operand) => calculate(operand, known, metrics)?.map(&|value| -value)?,
-        Expression::Binary(operator, left, right) => {
-            let (left, right) = (calculate(left, known, metrics)?, calculate(right, known, metrics)?);
-            combine(&left, &right, &|left, right| operator.apply(left, right))?
-        }
-        Expression::Call(name, _) if name == "METRICS" => {
-            Value::List(metrics.iter().filter_map(|id| known.get(id).cloned()).collect())
-        }
-        Expression::Call(name, arguments) => {
-            let arguments = arguments.iter().map(|argument| calculate(argument, known, metrics));
-            call(name, &arguments.collect::<Result<Vec<_>, _>>()?)?
-        }
-    })
+impl Known<'_> {
+    /// The value of the expression of a query, or of a part of it.
+    fn calculate(&self, id: &str, expression: &Expression) -> Result<Value, String> {
+        let part = |part| self.calculate(id, part);
+        Ok(match expression {
+            Expression::Number(number) => Value::Number(*number),
+            Expression::Name(name) => match self.series.get(name) {
+                Some(series) => Value::Series(series.clone()),
+                None => Value::Word(name.clone()),
+            },
+            Expression::List(elements) => {
+                let elements = elements.iter().map(|element| part(element)?.series());
+                Value::List(elements.collect::<Result<_, _>>()?)
+            }
+            Expression::Negated(operand) => part(operand)?.map(&|value| -value)?,
+            Expression::Binary(operator, left, right) => {
+                combine(&part(left)?, &part(right)?, &|left, right| operator.apply(left, right))?
+            }
+            Expression::Call(name, _) if name == "METRICS" => {
+                Value::List(self.metrics.iter().filter_map(|id| self.series.get(id).cloned()).collect())
+            }
+            Expression::Call(name, arguments) => {
+                call(name, &arguments.iter().map(part).collect::<Result<Vec<_>, _>>()?)?
+            }
+            Expression::RuleMetric(rule, metric) => (self.rule_series)(id, rule, *metric)
+                .map(Value::Series)
+                .ok_or_else(|| format!("the rule {rule} can't be read"))?,
+        })
+    }
 }
 
 impl Operator {

@@ -33,7 +33,7 @@ impl MemoryMetrics {
         let mut minutes = self.minutes.lock();
         let minutes = minutes.entry((namespace.clone(), metric, dimensions.clone())).or_default();
         let minute = now_ms / 60_000 * 60;
-        minutes.entry(minute).and_modify(|cell| cell.add(value)).or_insert_with(|| Cell::new(value));
+        minutes.entry(minute).and_modify(|cell| cell.add(value)).or_insert_with(|| Cell::new(metric, value));
     }
 
     /// Lets a table or index exist.
@@ -55,7 +55,7 @@ impl Metrics for MemoryMetrics {
         let minutes = self.minutes.lock();
         let minutes = minutes.get(&(namespace.clone(), metric, dimensions.clone()));
         let points = minutes.into_iter().flat_map(|minutes| minutes.range(start_seconds..end_seconds));
-        Ok(points.map(|(time, cell)| (*time, *cell)).collect())
+        Ok(points.map(|(time, cell)| (*time, cell.clone())).collect())
     }
 
     async fn list(

@@ -1,8 +1,12 @@
 //! From a metric and a statistic to points.
 
+use std::collections::BTreeMap;
+
 use api::Error;
-use api::cloudwatch::{Dimension, Metric as ApiMetric, MetricStat, StandardUnit, Statistic};
-use capacity::metric::{Cell, Metric, Point, buckets, kept_period_seconds};
+use api::cloudwatch::{
+    Dimension, ExtendedStatistic, Metric as ApiMetric, MetricStat, StandardUnit, Statistic, Trim, TrimEnd,
+};
+use capacity::metric::{Cell, Metric, Point, Ranks, buckets, kept_period_seconds};
 use host::Namespace;
 
 use crate::outside::{Dimensions, Metrics};
@@ -87,6 +91,39 @@ impl Window {
     }
 }
 
+/// A statistic that is asked for by its name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stat {
+    Plain(Statistic),
+    Extended(ExtendedStatistic),
+}
+
+impl Stat {
+    /// The statistic with this name. Requests with another one were refused before.
+    pub fn named(name: &str) -> Stat {
+        match name {
+            "SampleCount" => Stat::Plain(Statistic::SampleCount),
+            "Average" => Stat::Plain(Statistic::Average),
+            "Minimum" => Stat::Plain(Statistic::Minimum),
+            "Maximum" => Stat::Plain(Statistic::Maximum),
+            name => ExtendedStatistic::named(name).map_or(Stat::Plain(Statistic::Sum), Stat::Extended),
+        }
+    }
+
+    /// Its value in a cell. Without a distribution there are no percentiles.
+    pub fn of(self, cell: &Cell) -> Option<f64> {
+        match self {
+            Stat::Plain(statistic) => Some(value(cell, statistic)),
+            Stat::Extended(statistic) => extended_value(cell, statistic),
+        }
+    }
+
+    /// Its value in every cell that has one, by time.
+    pub fn series(self, points: &[Point]) -> BTreeMap<u64, f64> {
+        points.iter().filter_map(|(time, cell)| Some((*time, self.of(cell)?))).collect()
+    }
+}
+
 /// A statistic of a cell.
 pub fn value(cell: &Cell, statistic: Statistic) -> f64 {
     match statistic {
@@ -98,15 +135,38 @@ pub fn value(cell: &Cell, statistic: Statistic) -> f64 {
     }
 }
 
-/// The statistic with this name. Requests with another one were refused before.
-pub fn statistic(name: &str) -> Statistic {
-    match name {
-        "SampleCount" => Statistic::SampleCount,
-        "Average" => Statistic::Average,
-        "Minimum" => Statistic::Minimum,
-        "Maximum" => Statistic::Maximum,
-        _ => Statistic::Sum,
-    }
+/// A statistic of a cell's distribution. As in CloudWatch, a cell that is no more than a count, a sum, a minimum and a
+/// maximum has one if all of its values are the same.
+pub fn extended_value(cell: &Cell, statistic: ExtendedStatistic) -> Option<f64> {
+    let values = cell.values()?;
+    // Buckets are wider than the values in them.
+    let within = |value: f64| value.clamp(cell.min, cell.max);
+    let all = values.count() as f64;
+    let ranks = |trim: Trim| {
+        let rank = |end: TrimEnd| match end {
+            TrimEnd::Percent(percent) => all * percent / 100.0,
+            TrimEnd::Value(value) => values.rank(value),
+        };
+        let (from, to) = (rank(trim.low), rank(trim.high));
+        Ranks { from, to: to.max(from) }
+    };
+    let count = |ranks: Ranks| ranks.to - ranks.from;
+    Some(match statistic {
+        ExtendedStatistic::Percentile(percent) => return cell.percentile(percent),
+        ExtendedStatistic::TrimmedCount(trim) => count(ranks(trim)),
+        ExtendedStatistic::TrimmedSum(trim) => values.sum(ranks(trim)),
+        ExtendedStatistic::PercentileRank(trim) => count(ranks(trim)) / all * 100.0,
+        ExtendedStatistic::TrimmedMean(trim) => {
+            let ranks = ranks(trim);
+            let is_empty = count(ranks) <= 0.0;
+            within((!is_empty).then(|| values.sum(ranks) / count(ranks))?)
+        }
+        ExtendedStatistic::WinsorizedMean(trim) => {
+            let ranks = ranks(trim);
+            let ends = ranks.from * values.at_rank(ranks.from) + (all - ranks.to) * values.at_rank(ranks.to);
+            within((values.sum(ranks) + ends) / all)
+        }
+    })
 }
 
 /// A metric's unit as the API has it.

@@ -22,9 +22,10 @@ use host::{EachMinute, Environment, Namespace, Rows, RowsError};
 use parking_lot::Mutex;
 
 use crate::alarm::{Alarm, Periods, State, arn};
+use crate::data::Source;
 use crate::listing::page_start;
 use crate::outside::{Insights, Metrics};
-use crate::series::{Asked, Window, statistic, value};
+use crate::series::{Asked, Stat, Window};
 use crate::{data, insight, listing, statistics};
 
 const ALARM_PREFIX: &str = "cloudwatch/alarm/";
@@ -109,7 +110,7 @@ impl CloudWatch {
         namespace: &Namespace,
         input: GetMetricDataInput,
     ) -> Result<GetMetricDataOutput, Error> {
-        data::get(&*self.shared.metrics, namespace, input, self.shared.now_seconds()).await
+        data::get(self.shared.source(namespace, self.shared.now_seconds()), input).await
     }
 
     /// ListMetrics
@@ -351,6 +352,10 @@ impl Shared {
         self.environment.now_ms() / 1000
     }
 
+    fn source<'s>(&'s self, namespace: &'s Namespace, now_seconds: u64) -> Source<'s> {
+        Source { metrics: &*self.metrics, insights: &*self.insights, namespace, now_seconds }
+    }
+
     fn find(&self, namespace: &Namespace, name: &str) -> Option<Alarm> {
         self.alarms.lock().get(&(namespace.clone(), name.to_owned())).cloned()
     }
@@ -396,7 +401,7 @@ impl Shared {
 
     async fn evaluate_one(&self, mut alarm: Alarm) -> Result<(), Error> {
         let now_ms = self.environment.now_ms();
-        let periods = self.periods(&alarm, now_ms / 1000).await?;
+        let Some(periods) = self.periods(&alarm, now_ms / 1000).await? else { return Ok(()) };
         let state = alarm.judge(&periods, now_ms);
         if state.value() == alarm.state.value() {
             return Ok(());
@@ -405,7 +410,8 @@ impl Shared {
         self.store(alarm).await
     }
 
-    async fn periods(&self, alarm: &Alarm, now_seconds: u64) -> Result<Periods, Error> {
+    /// What an alarm sees; none if it has too few values for its percentile, and stays as it is.
+    async fn periods(&self, alarm: &Alarm, now_seconds: u64) -> Result<Option<Periods>, Error> {
         let (start, end) = alarm.span(now_seconds);
         let period = alarm.period_seconds();
         let values = match &alarm.definition.metrics {
@@ -413,14 +419,13 @@ impl Shared {
                 let shown = queries.iter().find(|query| query.return_data.unwrap_or(true));
                 let id = shown.map(|query| query.id.clone()).unwrap_or_default();
                 let span = (start as f64, end as f64);
-                let mut series =
-                    data::calculate(&*self.metrics, &alarm.namespace, queries, span, now_seconds).await?;
-                series.remove(&id).map(|series| series.points).unwrap_or_default()
+                let mut series = self.source(&alarm.namespace, now_seconds).calculate(queries, span).await?;
+                Some(series.remove(&id).map(|series| series.points).unwrap_or_default())
             }
             None => self.metric_values(alarm, (start, end, period), now_seconds).await?,
         };
         let times = (start..end).step_by(period as usize);
-        Ok(times.map(|time| (time, values.get(&time).copied())).collect())
+        Ok(values.map(|values| times.map(|time| (time, values.get(&time).copied())).collect()))
     }
 
     async fn metric_values(
@@ -428,22 +433,24 @@ impl Shared {
         alarm: &Alarm,
         (start_seconds, end_seconds, period_seconds): (u64, u64, u64),
         now_seconds: u64,
-    ) -> Result<BTreeMap<u64, f64>, Error> {
+    ) -> Result<Option<BTreeMap<u64, f64>>, Error> {
         let PutMetricAlarmInput { namespace, metric_name, dimensions, unit, .. } = &alarm.definition;
         let (space, name) = (namespace.as_deref(), metric_name.as_deref());
         let asked =
             Asked::new(space.unwrap_or_default(), name.unwrap_or_default(), dimensions.as_deref(), *unit);
         let window = Window { start_seconds, end_seconds, period_seconds };
         let cells = asked.read(&*self.metrics, &alarm.namespace, &window, now_seconds).await?;
-        let statistic = alarm.definition.statistic.unwrap_or_else(|| statistic(""));
-        let mut values: BTreeMap<u64, f64> =
-            cells.iter().map(|(time, cell)| (*time, value(cell, statistic))).collect();
+        if cells.last().is_some_and(|(_, cell)| (cell.count as f64) < alarm.values_min()) {
+            return Ok(None);
+        }
+        let statistic = Stat::named(alarm.statistic_name().unwrap_or_default());
+        let mut values = statistic.series(&cells);
         // DynamoDB reports that nothing was consumed, too: an idle table has zeros, and not gaps.
         let is_consumption = matches!(
             asked.metric,
             Some(Metric::ConsumedReadCapacityUnits | Metric::ConsumedWriteCapacityUnits)
         );
-        if is_consumption && statistic != Statistic::SampleCount {
+        if is_consumption && statistic != Stat::Plain(Statistic::SampleCount) {
             let created_ms = self.metrics.created_ms(&alarm.namespace, &asked.dimensions).await?;
             let since = created_ms.map_or(u64::MAX, |created_ms| created_ms / 1000);
             for time in (start_seconds..end_seconds).step_by(period_seconds as usize) {
@@ -452,7 +459,7 @@ impl Shared {
                 }
             }
         }
-        Ok(values)
+        Ok(Some(values))
     }
 }
 
@@ -480,6 +487,7 @@ fn is_for_metric(alarm: &Alarm, input: &DescribeAlarmsForMetricInput) -> bool {
         && sorted(&definition.dimensions) == sorted(&input.dimensions)
         && input.period.is_none_or(|period| definition.period == Some(period))
         && input.statistic.is_none_or(|statistic| definition.statistic == Some(statistic))
+        && (input.extended_statistic.is_none() || definition.extended_statistic == input.extended_statistic)
         && input.unit.is_none_or(|unit| definition.unit == Some(unit))
 }
 

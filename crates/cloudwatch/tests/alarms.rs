@@ -68,6 +68,45 @@ async fn missing_points_count_as_the_alarm_says() {
 }
 
 #[tokio::test]
+async fn an_alarm_on_a_percentile_goes_on_when_requests_are_slow() {
+    let world = World::new().await;
+    let slow = |name: &str, few: &str| {
+        let mut request = alarm(name);
+        request["MetricName"] = json!("SuccessfulRequestLatency");
+        request["Statistic"] = json!(null);
+        request["ExtendedStatistic"] = json!("p90");
+        request["EvaluateLowSampleCountPercentile"] = json!(few);
+        request["EvaluationPeriods"] = json!(1);
+        request
+    };
+    world.ok("PutMetricAlarm", slow("any", "evaluate")).await;
+    world.ok("PutMetricAlarm", slow("enough", "ignore")).await;
+    let described = world.ok("DescribeAlarms", json!({"AlarmNames": ["enough"]})).await;
+    assert_eq!(described["MetricAlarms"][0]["ExtendedStatistic"], "p90");
+    assert_eq!(described["MetricAlarms"][0]["EvaluateLowSampleCountPercentile"], "ignore");
+    let world = world.restart().await;
+    // Ten requests say little about the slowest tenth; a hundred do.
+    (0..10).for_each(|_| world.add(Metric::SuccessfulRequestLatency, 11.0, 0));
+    world.at(62);
+    world.cloudwatch.evaluate().await;
+    assert_eq!(state(&world, "any").await, "ALARM");
+    assert_eq!(state(&world, "enough").await, "INSUFFICIENT_DATA");
+    (0..100).for_each(|_| world.add(Metric::SuccessfulRequestLatency, 11.0, 60));
+    world.at(122);
+    world.cloudwatch.evaluate().await;
+    assert_eq!(state(&world, "enough").await, "ALARM");
+    (0..100).for_each(|request| world.add(Metric::SuccessfulRequestLatency, f64::from(request / 10), 120));
+    world.at(182);
+    world.cloudwatch.evaluate().await;
+    assert_eq!(state(&world, "enough").await, "OK");
+    let mut wrong = slow("wrong", "sometimes");
+    assert_eq!(world.refused("PutMetricAlarm", wrong.clone()).await.1, "ValidationException");
+    wrong = slow("wrong", "ignore");
+    wrong["ExtendedStatistic"] = json!("p200");
+    assert_eq!(world.refused("PutMetricAlarm", wrong).await.1, "InvalidParameterValueException");
+}
+
+#[tokio::test]
 async fn an_idle_table_consumes_zero_and_not_nothing() {
     let world = World::new().await;
     let mut request = alarm("idle");

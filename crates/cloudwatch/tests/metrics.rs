@@ -94,7 +94,9 @@ async fn wrong_periods_times_and_statistics_are_refused_in_cloudwatchs_words() {
     let value = "InvalidParameterValueException";
     assert_eq!(refused(json!({"Period": 90})).await.0, value);
     assert_eq!(refused(json!({"EndTime": START_SECONDS})).await.0, value);
-    assert_eq!(refused(json!({"Statistics": null, "ExtendedStatistics": ["p99"]})).await.0, value);
+    assert_eq!(refused(json!({"Statistics": null, "ExtendedStatistics": ["p101"]})).await.0, value);
+    let both = json!({"Statistics": ["Sum"], "ExtendedStatistics": ["p99"]});
+    assert_eq!(refused(both).await.0, "InvalidParameterCombinationException");
     assert_eq!(refused(json!({"Statistics": null})).await.0, "MissingRequiredParameterException");
     assert_eq!(
         refused(json!({"Namespace": null})).await,
@@ -104,6 +106,68 @@ async fn wrong_periods_times_and_statistics_are_refused_in_cloudwatchs_words() {
     let (name, message) = refused(json!({"EndTime": START_SECONDS + 86_400 * 60})).await;
     assert_eq!(name, "InvalidParameterCombinationException");
     assert!(message.starts_with("You have requested up to 86400 datapoints"), "{message}");
+}
+
+#[tokio::test]
+async fn percentiles_and_trimmed_statistics_are_those_of_the_requests() {
+    let world = World::new().await;
+    // 1 to 100 ms in two minutes, and one request that hung.
+    (1..=100_u32).for_each(|ms| world.add(Metric::SuccessfulRequestLatency, f64::from(ms), u64::from(ms)));
+    world.add(Metric::SuccessfulRequestLatency, 30_000.0, 100);
+    world.at(600);
+    let names = [
+        "p0",
+        "p50",
+        "p99",
+        "p100",
+        "tm50",
+        "tc50",
+        "TC(20:40)",
+        "TS(:3)",
+        "TM(10:12)",
+        "WM(:50)",
+        "PR(:50)",
+    ];
+    let asked = async |names: &[&str]| {
+        let request = with(
+            consumed(0, 600, 300),
+            json!({"MetricName": "SuccessfulRequestLatency", "Statistics": null, "ExtendedStatistics": names}),
+        );
+        let answer = world.ok("GetMetricStatistics", request).await;
+        assert_eq!(answer["Datapoints"][0]["Unit"], "Milliseconds");
+        assert_eq!(answer["Datapoints"][0]["Sum"], Value::Null);
+        answer["Datapoints"][0]["ExtendedStatistics"].clone()
+    };
+    let (first, second) = names.split_at(6);
+    assert_eq!(
+        asked(first).await,
+        json!({"p0": 1.0, "p50": 51.0, "p99": 100.0, "p100": 30000.0, "tm50": (1275.0 + 25.5) / 50.5, "tc50": 50.5})
+    );
+    let mean = (1..=50).sum::<i32>() as f64 + 51.0 * 50.0;
+    assert_eq!(
+        asked(second).await,
+        json!({
+            "TC(20:40)": 20.0, "TS(:3)": 6.0, "TM(10:12)": 11.5, "WM(:50)": mean / 101.0, "PR(:50)": 50.0 / 101.0 * 100.0,
+        })
+    );
+    let mut query = stat("slow", "SuccessfulRequestLatency", "p50", 60);
+    query["ReturnData"] = json!(true);
+    let answer = world.ok("GetMetricData", data(json!([query]))).await;
+    assert_eq!(answer["MetricDataResults"][0]["Values"], json!([30.0, 80.0]));
+}
+
+#[tokio::test]
+async fn a_metric_that_is_only_counted_has_percentiles_where_all_values_are_the_same() {
+    let world = World::new().await;
+    for (value, seconds) in [(2.5, 0), (2.5, 10), (1.0, 60), (2.0, 61)] {
+        world.add(Metric::ConsumedWriteCapacityUnits, value, seconds);
+    }
+    world.at(600);
+    let request =
+        with(consumed(0, 600, 60), json!({"Statistics": null, "ExtendedStatistics": ["p90", "tm90"]}));
+    let answer = world.ok("GetMetricStatistics", request).await;
+    assert_eq!(answer["Datapoints"].as_array().map(Vec::len), Some(1), "{answer}");
+    assert_eq!(answer["Datapoints"][0]["ExtendedStatistics"], json!({"p90": 2.5, "tm90": 2.5}));
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | PKC | read units and three times the write units | partition key |
 //! | SKC | the same | partition and sort key |
-//! | PKT | requests that were throttled | partition key |
+//! | PKT | requests that were throttled, or would have been on AWS | partition key |
 //! | SKT | the same | partition and sort key |
 //!
 //! As on AWS, a Query counts for its partition key alone, and neither a Scan nor PartiQL counts at all; a write
@@ -207,12 +207,13 @@ impl Contributors {
             Access::Read => consumed_throughput_units(part.units, 0.0),
             Access::Write => consumed_throughput_units(0.0, part.units),
         };
-        let value = if part.is_refused { 1.0 } else { units };
+        let throttled = if is_throttled(part) { 1.0 } else { 0.0 };
         let mut contributors = part.table.meter.contributors.lock();
         let countings = contributors.0.entry(Space(part.space())).or_default();
         for (rule, counting) in Rule::ALL.into_iter().zip(countings) {
             let Some(since_ms) = rule.since_ms(insights, keys) else { continue };
-            if rule.counts_throttled() != part.is_refused || (rule.is_by_sort_key() && !is_for_one_item) {
+            let value = if rule.counts_throttled() { throttled } else { units };
+            if value == 0.0 || (rule.is_by_sort_key() && !is_for_one_item) {
                 continue;
             }
             let Some(hash) = hash(rule.attributes(keys), image) else { continue };
@@ -246,13 +247,19 @@ impl Contributors {
     }
 }
 
-/// PartiQL and what the engine does by itself are not counted, and neither are writes that an index held up.
+/// PartiQL and what the engine does by itself are not counted.
 fn is_counted(part: &PartUsed<'_>) -> bool {
     use Operation::*;
-    let is_held_up = part.is_refused && part.index.is_some() && part.access == Access::Write;
     let is_partiql =
         matches!(part.operation, Some(ExecuteStatement | BatchExecuteStatement | ExecuteTransaction));
-    part.operation.is_some() && !is_partiql && !is_held_up && (part.is_refused || part.units > 0.0)
+    part.operation.is_some() && !is_partiql
+}
+
+/// Whether it was refused, or would have been on AWS: where nothing is refused, nobody could see otherwise which keys
+/// AWS would throttle. Writes that an index holds up are no throttled requests of a key.
+fn is_throttled(part: &PartUsed<'_>) -> bool {
+    let is_held_up = part.index.is_some() && part.access == Access::Write;
+    part.limit.is_some() && !is_held_up
 }
 
 /// A hash of some attributes; none if one is missing.

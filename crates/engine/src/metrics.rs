@@ -718,7 +718,8 @@ impl Engine {
         let table = id.dimensions.table.as_deref().unwrap_or("");
         let minutes = start_seconds.div_ceil(60)..end_seconds.div_ceil(60);
         let found = self.table_minutes(namespace, table, minutes).await?;
-        let point = |(minute, sets): (u64, Sets)| Some((minute * 60, *sets.get(&set)?.get(id.metric)?));
+        let point =
+            |(minute, sets): (u64, Sets)| Some((minute * 60, sets.get(&set)?.get(id.metric)?.clone()));
         Ok(found.into_iter().filter_map(point).collect())
     }
 

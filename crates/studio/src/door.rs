@@ -4,7 +4,7 @@
 //! only in its pages.
 
 use bytes::Bytes;
-use engine::Caller;
+use engine::{Caller, FaultKind, FaultRule, FaultStatus};
 use http::request::Parts;
 use http::{HeaderName, Response, StatusCode};
 use model::{Source, format};
@@ -136,6 +136,7 @@ impl Studio {
                 self.traffic.learn(input["on"] == true);
                 Ok(json!({}))
             }
+            ("faults", "") => self.faults(head, &input),
             ("progress", "") => self.progress(head).await,
             ("survey", "") => self.survey(head, &input).await,
             ("run", "") => self.run(head, &input).await,
@@ -215,11 +216,14 @@ impl Studio {
     /// What clients did with a table lately.
     fn traffic(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
         let namespace = self.live(head)?.caller.namespace;
-        let now_ms = self.engine.usage().now().ms;
-        let mut found =
-            self.traffic.of_table(&namespace, input["table"].as_str().unwrap_or_default(), now_ms);
-        found["counts"] = json!(!self.engine.usage().is_off());
-        Ok(found)
+        let table = input["table"].as_str().unwrap_or_default();
+        let heat = self.engine.heat(&namespace, table).map_or_else(Vec::new, |heat| heat.resources);
+        Ok(json!({
+            "now": self.engine.usage().now().ms as f64 / 1000.0,
+            "counts": !self.engine.usage().is_off(),
+            "learning": self.traffic.is_learning(),
+            "parts": self.traffic.of_table(&namespace, table, &heat),
+        }))
     }
 
     /// The engine's metrics, of one table or of all.
@@ -240,6 +244,27 @@ impl Studio {
         let report =
             report.ok_or_else(|| Fault::new(StatusCode::NOT_FOUND, format!("There is no table {table}.")))?;
         Ok(json!(report))
+    }
+
+    /// The faults that requests of the account and Region meet because somebody asked for it; one of them is removed
+    /// first, or all, if the page says so.
+    fn faults(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
+        let namespace = self.live(head)?.caller.namespace;
+        let own = || {
+            let mut faults = self.engine.injected_faults();
+            faults.retain(|fault| fault.rule.namespace == namespace);
+            faults
+        };
+        let is_asked = |fault: &FaultStatus| input["remove"] == "all" || input["remove"] == fault.id;
+        if !input["remove"].is_null() {
+            if self.options.read_only {
+                return Err(Fault::read_only("removing a fault"));
+            }
+            own().iter().filter(|fault| is_asked(fault)).for_each(|fault| {
+                self.engine.remove_fault(fault.id);
+            });
+        }
+        Ok(json!({ "faults": own().iter().map(shown_fault).collect::<Vec<_>>() }))
     }
 
     /// How far the indexes are that are being filled.
@@ -368,6 +393,21 @@ impl Studio {
         self.files.write(name, text, input["hash"].as_str())?;
         Ok(json!({ "name": name, "hash": model_files::hash(text) }))
     }
+}
+
+fn shown_fault(fault: &FaultStatus) -> Value {
+    let FaultRule { table, operation, key, kind, share, delay, .. } = &fault.rule;
+    json!({
+        "fault": fault.id,
+        "table": table,
+        "operation": operation.map(|operation| operation.name()),
+        "key": key.as_ref().map(item_json::document),
+        "error": kind.name(),
+        "share": share,
+        "delay": (*kind == FaultKind::Slow).then(|| delay.as_secs_f64()),
+        "remaining": fault.remaining.map(|remaining| remaining.as_secs_f64()),
+        "met": fault.met,
+    })
 }
 
 fn examples() -> Value {

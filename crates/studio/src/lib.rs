@@ -11,7 +11,7 @@
 //!   workbench   model/…: what `lodestone model …` prints
 //!   legend      model/plan: tables, entities, key templates and the plan of each pattern
 //!   pattern     run: a pattern on the real table, what is expected beside what came
-//!   traffic     traffic, learn: what clients did lately
+//!   traffic     traffic, learn: what clients asked of which keys lately
 //!   metrics     metrics: the engine's metrics over a range of time
 //!   model_files file/…: model files, in a folder or in memory
 //! ```

@@ -1,6 +1,8 @@
 //! `metrics`: the engine's metrics over a range of time, of all tables or of one.
 
-use capacity::metric::{Point, buckets};
+use std::collections::BTreeMap;
+
+use capacity::metric::{Cells, Metric, Point, buckets};
 use engine::{Engine, Namespace};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -16,7 +18,8 @@ const TABLES_MAX: usize = 64;
 /// The widths that points can have, in minutes.
 const PERIODS: [u64; 7] = [1, 5, 15, 30, 60, 180, 360];
 
-/// Every metric that had a value in the last `minutes`, with its points: time, count, sum, minimum, maximum.
+/// Every metric that had a value in the last `minutes`, with its points: time, count, sum, minimum, maximum. And
+/// the latencies of each operation, over the whole time and all tables that are shown.
 pub async fn read(
     engine: &Engine,
     namespace: &Namespace,
@@ -32,6 +35,7 @@ pub async fn read(
     let start = end.saturating_sub(minutes * 60).next_multiple_of(period);
     let mut tables: Vec<String> = Vec::new();
     let mut series = Vec::new();
+    let mut latencies: BTreeMap<String, Cells> = BTreeMap::new();
     for id in engine.metrics(namespace).await.map_err(unreadable)? {
         let of = id.dimensions.table.clone().unwrap_or_default();
         if table.is_some_and(|table| table != of) {
@@ -47,6 +51,10 @@ pub async fn read(
         if points.is_empty() {
             continue;
         }
+        if let (Metric::SuccessfulRequestLatency, Some(operation)) = (id.metric, &id.dimensions.operation) {
+            let all = latencies.entry(operation.clone()).or_default();
+            points.iter().for_each(|(_, cell)| all.merge_cell(id.metric, cell));
+        }
         let point = |(time, cell): Point| json!([time, cell.count, cell.sum, cell.min, cell.max]);
         let points = buckets(points, start, end, period).into_iter().map(point);
         series.push(json!({
@@ -57,5 +65,12 @@ pub async fn read(
             "points": points.collect::<Vec<_>>(),
         }));
     }
-    Ok(json!({ "now": now, "start": start, "end": end, "period": period, "series": series }))
+    let latency = |(operation, cells): (&String, &Cells)| {
+        let cell = cells.get(Metric::SuccessfulRequestLatency)?;
+        Some(json!({ "operation": operation, "p50": cell.percentile(50.0), "p99": cell.percentile(99.0) }))
+    };
+    let latencies: Vec<Value> = latencies.iter().filter_map(latency).collect();
+    Ok(
+        json!({ "now": now, "start": start, "end": end, "period": period, "series": series, "latencies": latencies }),
+    )
 }

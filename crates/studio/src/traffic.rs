@@ -1,19 +1,18 @@
-//! What clients did with tables lately, for the screens *Heat* and *Learn*: units by second, heat by key range and
-//! minute, the busiest keys, operations with their latencies and, while somebody learns, the shapes of requests.
+//! What clients asked of tables lately, key by key, for the screens *Heat* and *Learn*: the busiest keys and, while somebody
+//! learns, the shapes of requests. Heat by key range and all figures are the engine's.
 //!
 //! The recorder is an [`Observer`] of the engine's usage. It must cost next to nothing on a busy server, so it records
 //! [`RECORDED_PER_SECOND`] reports a second one by one, and of more than that every n-th, which counts n times.
-//! What must be exact is in the engine's metrics. Everything that it keeps is bounded:
-//! [`PARTS_MAX`] tables and indexes, each with [`SECONDS`] seconds, one heat matrix (122 KB) and one sketch of keys
-//! (0.9 MB at most), and [`SHAPES_MAX`] shapes of each table. Of values only forms are kept: `CUST#?`.
+//! Everything that it keeps is bounded: [`PARTS_MAX`] tables and indexes, each with one sketch of keys (0.9 MB at most)
+//! and [`SHAPES_MAX`] shapes. Of values only forms are kept: `CUST#?`.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use capacity::contributors::{Minute, Rolling};
-use capacity::heat::{Heat, RANGES, Square, range_of};
-use engine::{Access, Cause, Ending, Namespace, Observer, PartUsed, RequestDone};
+use capacity::heat::{RANGES, range_of};
+use engine::{Access, HeatColumn, Namespace, Observer, PartUsed, RequestDone, ResourceHeat};
 use item::ItemRef;
 use serde_json::{Value, json};
 
@@ -21,26 +20,19 @@ use serde_json::{Value, json};
 const RECORDED_PER_SECOND: u32 = 500;
 /// Tables and indexes that are watched. Those that come later are not.
 const PARTS_MAX: usize = 64;
-/// Seconds that are kept one by one: a quarter of an hour.
-const SECONDS: usize = 900;
 /// Minutes of busiest keys.
 const KEY_MINUTES: usize = 15;
 const KEYS_SHOWN: usize = 20;
 /// Characters of a key's value.
 const TEXT_MAX: usize = 100;
 const SHAPES_MAX: usize = 512;
-/// Latencies are counted by powers of two: from 1 microsecond to 36 minutes.
-const LATENCIES: usize = 32;
 
 /// Remembers what is used.
 #[derive(Default)]
 pub struct Recorder {
     parts: RwLock<HashMap<u64, Arc<Mutex<Part>>>>,
-    /// By name; a name can be there in several accounts and Regions.
-    tables: Mutex<HashMap<String, Vec<(Namespace, Requests)>>>,
     is_learning: AtomicBool,
-    parts_sample: Sample,
-    requests_sample: Sample,
+    sample: Sample,
 }
 
 /// Which reports are recorded, and for how many each stands.
@@ -73,21 +65,9 @@ struct Part {
     namespace: Namespace,
     table: String,
     index: Option<String>,
-    seconds: VecDeque<Second>,
-    heat: Heat,
     keys: Rolling,
     minutes: VecDeque<Minute>,
     shapes: HashMap<Shape, Seen>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Second {
-    second: u64,
-    read: f64,
-    write: f64,
-    /// By [`Cause::ALL`].
-    throttled: [u32; 4],
-    refused: u32,
 }
 
 /// The form of a request: its operation, and its key with `?` for what differs.
@@ -103,37 +83,9 @@ struct Seen {
     units: f64,
 }
 
-/// The requests of one table, by operation.
-#[derive(Default)]
-struct Requests {
-    operations: BTreeMap<&'static str, Operation>,
-}
-
-struct Operation {
-    requests: u64,
-    errors: u64,
-    throttled: u64,
-    returned: u64,
-    latencies: [u64; LATENCIES],
-    worst_us: u64,
-}
-
-impl Default for Operation {
-    fn default() -> Operation {
-        Operation {
-            requests: 0,
-            errors: 0,
-            throttled: 0,
-            returned: 0,
-            latencies: [0; LATENCIES],
-            worst_us: 0,
-        }
-    }
-}
-
 impl Observer for Recorder {
     fn part(&self, used: &PartUsed<'_>) {
-        let Some(weight) = self.parts_sample.weight(used.now_ms) else { return };
+        let Some(weight) = self.sample.weight(used.now_ms) else { return };
         let Some(part) = self.find(used) else { return };
         let mut part = lock(&part);
         part.note(used, weight);
@@ -142,24 +94,8 @@ impl Observer for Recorder {
         }
     }
 
-    fn request(&self, done: &RequestDone<'_>) {
-        let Some(weight) = self.requests_sample.weight(done.now_ms) else { return };
-        let mut tables = lock(&self.tables);
-        if let Some(known) = tables.get_mut(done.table_name()) {
-            if let Some((_, requests)) = known.iter_mut().find(|(namespace, _)| namespace == done.namespace())
-            {
-                requests.note(done, weight);
-            } else if known.len() < PARTS_MAX {
-                let mut requests = Requests::default();
-                requests.note(done, weight);
-                known.push((done.namespace().clone(), requests));
-            }
-        } else if tables.len() < PARTS_MAX {
-            let mut requests = Requests::default();
-            requests.note(done, weight);
-            tables.insert(done.table_name().to_owned(), vec![(done.namespace().clone(), requests)]);
-        }
-    }
+    /// The engine's metrics have them.
+    fn request(&self, _: &RequestDone<'_>) {}
 }
 
 impl Recorder {
@@ -181,29 +117,38 @@ impl Recorder {
         self.is_learning.store(on, Ordering::Relaxed);
     }
 
-    /// What happened with a table.
-    pub fn of_table(&self, namespace: &Namespace, table: &str, now_ms: u64) -> Value {
+    /// Whether shapes are kept.
+    pub fn is_learning(&self) -> bool {
+        self.is_learning.load(Ordering::Relaxed)
+    }
+
+    /// What happened with a table and its indexes, whose heat is given. Those that nobody asked are left out.
+    pub fn of_table(&self, namespace: &Namespace, table: &str, heat: &[ResourceHeat]) -> Vec<Value> {
         let parts: Vec<Arc<Mutex<Part>>> =
             self.parts.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
-        let mut shown = Vec::new();
-        for part in &parts {
-            let part = lock(part);
-            if part.namespace == *namespace && part.table == table {
-                shown.push((part.index.clone(), part.json()));
-            }
-        }
-        shown.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let tables = lock(&self.tables);
-        let known = tables.get(table).map(Vec::as_slice).unwrap_or_default();
-        let own = known.iter().filter(|(owner, _)| owner == namespace);
-        let operations = own.flat_map(|(_, requests)| &requests.operations);
-        json!({
-            "now": now_ms as f64 / 1000.0,
-            "learning": self.is_learning.load(Ordering::Relaxed),
-            "parts": shown.into_iter().map(|(_, part)| part).collect::<Vec<_>>(),
-            "operations": operations.map(|(name, operation)| operation.json(name)).collect::<Vec<_>>(),
-        })
+        let of_resource = |resource: &ResourceHeat| {
+            let part = parts.iter().map(|part| lock(part)).find(|part| {
+                part.namespace == *namespace && part.table == table && part.index == resource.index
+            });
+            (part.is_some() || !resource.columns.is_empty()).then(|| {
+                json!({
+                    "index": resource.index,
+                    "ranges": RANGES,
+                    "columns": resource.columns.iter().map(column).collect::<Vec<_>>(),
+                    "keys": part.as_ref().map_or_else(Vec::new, |part| part.busiest()),
+                    "shapes": part.as_ref().map_or_else(Vec::new, |part| part.shapes()),
+                })
+            })
+        };
+        heat.iter().filter_map(of_resource).collect()
     }
+}
+
+/// A column of the heat map. Most ranges of most minutes are idle, and left out.
+fn column(column: &HeatColumn) -> Value {
+    let squares = column.squares.iter().enumerate().filter(|(_, square)| **square != [0.0; 3]);
+    let squares = squares.map(|(range, [read, write, throttled])| json!([range, read, write, throttled]));
+    json!({ "minute": column.minute, "minutes": column.minutes, "squares": squares.collect::<Vec<_>>() })
 }
 
 impl Part {
@@ -212,8 +157,6 @@ impl Part {
             namespace: used.namespace().clone(),
             table: used.table_name().to_owned(),
             index: used.index_name().map(str::to_owned),
-            seconds: VecDeque::new(),
-            heat: Heat::new(),
             keys: Rolling::default(),
             minutes: VecDeque::new(),
             shapes: HashMap::new(),
@@ -221,21 +164,8 @@ impl Part {
     }
 
     fn note(&mut self, used: &PartUsed<'_>, weight: u32) {
-        let units = used.units * f64::from(weight);
-        let second = self.second(used.now_ms / 1000);
-        match used.access {
-            Access::Read => second.read += units,
-            Access::Write => second.write += units,
-        }
-        second.refused += u32::from(used.is_refused) * weight;
-        if let Some(at) = used.limit.and_then(|limit| Cause::ALL.iter().position(|cause| *cause == limit)) {
-            second.throttled[at] += weight;
-        }
         let Some(key_hash) = used.key_hash else { return };
-        match used.limit {
-            Some(_) => (0..weight).for_each(|_| self.heat.add_throttled(key_hash, used.now_ms)),
-            None => self.heat.add(key_hash, used.access, units, used.now_ms),
-        }
+        let units = used.units * f64::from(weight);
         // Reads and writes of a key are counted apart: a partition sustains different numbers of them.
         let counted_as = key_hash ^ u64::from(used.access == Access::Write);
         let ended = self.keys.add(counted_as, units, used.now_ms, || name_of(used, key_hash));
@@ -243,18 +173,6 @@ impl Part {
         while self.minutes.len() > KEY_MINUTES {
             self.minutes.pop_front();
         }
-    }
-
-    fn second(&mut self, second: u64) -> &mut Second {
-        // A clock that goes back counts in the latest second.
-        if self.seconds.back().is_none_or(|last| last.second < second) {
-            self.seconds.push_back(Second { second, ..Second::default() });
-        }
-        if self.seconds.len() > SECONDS {
-            self.seconds.pop_front();
-        }
-        let last = self.seconds.len() - 1;
-        &mut self.seconds[last]
     }
 
     fn learn(&mut self, used: &PartUsed<'_>, weight: u32) {
@@ -269,35 +187,16 @@ impl Part {
         seen.units += used.units * f64::from(weight);
     }
 
-    fn json(&self) -> Value {
-        let seconds = self
-            .seconds
-            .iter()
-            .map(|one| json!([one.second, one.read, one.write, one.throttled, one.refused]));
-        let columns = self.heat.columns().map(|column| {
-            // Most ranges of most minutes are idle.
-            let squares = column.squares.iter().enumerate().filter(|(_, square)| **square != Square::default());
-            let squares =
-                squares.map(|(range, square)| json!([range, square.read, square.write, square.throttled]));
-            json!({ "minute": column.minute, "minutes": column.minutes, "squares": squares.collect::<Vec<_>>() })
-        });
+    /// The forms of requests, the most frequent first.
+    fn shapes(&self) -> Vec<Value> {
         let mut shapes: Vec<(&Shape, &Seen)> = self.shapes.iter().collect();
         shapes.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.requests));
         let shapes = shapes.into_iter().map(|(shape, seen)| {
             json!({ "operation": shape.operation, "key": shape.key, "requests": seen.requests, "units": seen.units })
         });
-        json!({
-            "index": self.index,
-            "seconds": seconds.collect::<Vec<_>>(),
-            "ranges": RANGES,
-            "columns": columns.collect::<Vec<_>>(),
-            "keys": self.busiest(),
-            "shapes": shapes.collect::<Vec<_>>(),
-        })
+        shapes.collect()
     }
-}
 
-impl Part {
     /// The keys that used most in the minutes that are kept, each with its units by minute.
     fn busiest(&self) -> Vec<Value> {
         let open = self.keys.open_minute();
@@ -331,53 +230,6 @@ impl Busy {
     /// What it takes of a partition, which sustains three times as many reads as writes.
     fn load(&self) -> f64 {
         self.minutes.values().map(|[read, write]| read / 3.0 + write).sum()
-    }
-}
-
-impl Requests {
-    fn note(&mut self, done: &RequestDone<'_>, weight: u32) {
-        self.operations.entry(done.operation.name()).or_default().note(done, u64::from(weight));
-    }
-}
-
-impl Operation {
-    fn note(&mut self, done: &RequestDone<'_>, weight: u64) {
-        self.requests += weight;
-        self.returned += done.returned_items.unwrap_or(0) as u64 * weight;
-        match done.ending {
-            Ending::Served => {}
-            Ending::Throttled => self.throttled += weight,
-            _ => self.errors += weight,
-        }
-        let bucket = (64 - done.latency_us.leading_zeros() as usize).min(LATENCIES - 1);
-        self.latencies[bucket] += weight;
-        self.worst_us = self.worst_us.max(done.latency_us);
-    }
-
-    /// The latency that this share of the requests does not exceed, up to a factor of two.
-    fn latency_us(&self, share: f64) -> u64 {
-        let wanted = (self.requests as f64 * share).ceil() as u64;
-        let mut seen = 0;
-        for (bucket, count) in self.latencies.iter().enumerate() {
-            seen += count;
-            if seen >= wanted {
-                return (1_u64 << bucket).min(self.worst_us);
-            }
-        }
-        self.worst_us
-    }
-
-    fn json(&self, name: &str) -> Value {
-        json!({
-            "operation": name,
-            "requests": self.requests,
-            "errors": self.errors,
-            "throttled": self.throttled,
-            "returned": self.returned,
-            "p50": self.latency_us(0.5),
-            "p99": self.latency_us(0.99),
-            "worst": self.worst_us,
-        })
     }
 }
 

@@ -240,6 +240,15 @@ impl PutMetricAlarmInput {
             (None, Some(statistic)) => check_extended_statistic("ExtendedStatistic", statistic)?,
             (Some(_), None) => {}
         }
+        match self.evaluate_low_sample_count_percentile.as_deref() {
+            None | Some("evaluate" | "ignore") => {}
+            Some(other) => {
+                return Err(Error::validation(format!(
+                    "The value {other} is not supported for EvaluateLowSampleCountPercentile parameter. Valid values are \
+                     [evaluate, ignore]."
+                )));
+            }
+        }
         check_dimensions(self.dimensions.as_deref())?;
         let period = self.period.ok_or_else(|| Error::missing_parameter("Period"))?;
         check_period(period)?;
@@ -313,7 +322,7 @@ fn check_query(query: &MetricDataQuery) -> Result<(), Error> {
             check_dimensions(stat.metric.dimensions.as_deref()).map_err(as_validation)?;
             check_period(stat.period).map_err(as_validation)
         }
-        (None, Some(_)) => Ok(()),
+        (None, Some(_)) => query.period.map_or(Ok(()), check_period).map_err(as_validation),
         _ => Err(Error::validation(format!(
             "Exactly one of MetricStat and Expression must be specified for '{id}'."
         ))),
@@ -332,18 +341,13 @@ fn check_statistic(statistic: &str) -> Result<(), Error> {
     }
 }
 
-/// Minutes keep a count, a sum, a minimum and a maximum, but no percentiles.
 fn check_extended_statistic(parameter: &str, statistic: &str) -> Result<(), Error> {
-    let number = statistic.strip_prefix('p').and_then(|number| number.parse::<f64>().ok());
-    Err(match number.filter(|number| (0.0..=100.0).contains(number)) {
-        Some(_) => Error::invalid_value(format!(
-            "Lodestone keeps no percentiles: {statistic} is not available. Ask for Average, Minimum, Maximum, Sum or \
-             SampleCount."
-        )),
-        None => {
-            Error::invalid_value(format!("The value {statistic} for parameter {parameter} is not supported."))
-        }
-    })
+    match ExtendedStatistic::named(statistic) {
+        Some(_) => Ok(()),
+        None => Err(Error::invalid_value(format!(
+            "The value {statistic} for parameter {parameter} is not supported."
+        ))),
+    }
 }
 
 /// A name at most once.

@@ -1,14 +1,15 @@
 //! Cells as bytes, for keeping them.
 //!
 //! ```text
-//! format (1) | for each cell: metric (1) | form (1) | count (varint) | minimum | maximum | sum
+//! format (1) | for each cell: metric (1) | form (1) | count (varint) | minimum | maximum | sum | distribution
 //! ```
 //!
 //! The form says which values are halves and which take eight bytes. When all values of a cell are the same,
-//! only the minimum is there.
+//! only the minimum is there. Metrics without percentiles have no distribution.
 
 use super::Metric;
 use super::cell::{Cell, Cells};
+use super::distribution::Distribution;
 use crate::bytes::{Reader, Unreadable, halves, write_bytes, write_value, write_varint};
 
 const FORMAT: u8 = 1;
@@ -63,14 +64,14 @@ impl Cells {
             let number = reader.byte()?;
             let metric = Metric::from_number(number).filter(|metric| cells.get(*metric).is_none());
             let metric = metric.ok_or(Unreadable::Metric(number))?;
-            cells.merge_cell(metric, &decode_cell(&mut reader)?);
+            cells.merge_cell(metric, &decode_cell(&mut reader, metric)?);
         }
         Ok(cells)
     }
 }
 
 fn encode_cell(out: &mut Vec<u8>, metric: Metric, cell: &Cell) {
-    let uniform = cell.min == cell.max && cell.sum == cell.min * cell.count as f64;
+    let uniform = cell.is_uniform();
     let wide = |value: f64, bit: u8| if halves(value).is_none() { bit } else { 0 };
     let form = if uniform {
         IS_UNIFORM | wide(cell.min, MIN_IS_WIDE)
@@ -83,10 +84,13 @@ fn encode_cell(out: &mut Vec<u8>, metric: Metric, cell: &Cell) {
     if !uniform {
         write_value(out, cell.max);
         write_value(out, cell.sum);
+        if let Some(distribution) = &cell.distribution {
+            distribution.encode(out);
+        }
     }
 }
 
-fn decode_cell(reader: &mut Reader<'_>) -> Result<Cell, Unreadable> {
+fn decode_cell(reader: &mut Reader<'_>, metric: Metric) -> Result<Cell, Unreadable> {
     let form = reader.byte()?;
     if form > FORM_MAX {
         return Err(Unreadable::Form(form));
@@ -97,9 +101,11 @@ fn decode_cell(reader: &mut Reader<'_>) -> Result<Cell, Unreadable> {
     }
     let min = reader.value(form & MIN_IS_WIDE != 0)?;
     if form & IS_UNIFORM != 0 {
-        return Ok(Cell { count, sum: min * count as f64, min, max: min });
+        let distribution = metric.has_percentiles().then(|| Distribution::of(min, count));
+        return Ok(Cell { count, sum: min * count as f64, min, max: min, distribution });
     }
     let max = reader.value(form & MAX_IS_WIDE != 0)?;
     let sum = reader.value(form & SUM_IS_WIDE != 0)?;
-    Ok(Cell { count, sum, min, max })
+    let distribution = metric.has_percentiles().then(|| Distribution::decode(reader, count)).transpose()?;
+    Ok(Cell { count, sum, min, max, distribution })
 }

@@ -1,9 +1,12 @@
 //! The figures of one minute.
 
+use std::borrow::Cow;
+
 use super::Metric;
+use super::distribution::Distribution;
 
 /// The values of one metric in one minute, or in any longer time: cells add up.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// How many values there were: `SampleCount`.
     pub count: u64,
@@ -13,25 +16,58 @@ pub struct Cell {
     pub min: f64,
     /// `Maximum`.
     pub max: f64,
+    /// How the values are distributed, for metrics that have percentiles.
+    pub distribution: Option<Distribution>,
 }
 
 impl Cell {
-    /// A single value.
-    pub fn new(value: f64) -> Cell {
-        Cell { count: 1, sum: value, min: value, max: value }
+    /// A single value of a metric.
+    pub fn new(metric: Metric, value: f64) -> Cell {
+        let distribution = metric.has_percentiles().then(|| Distribution::of(value, 1));
+        Cell { count: 1, sum: value, min: value, max: value, distribution }
     }
 
     /// Adds a value.
     pub fn add(&mut self, value: f64) {
-        self.merge(&Cell::new(value));
+        self.add_figures(1, value, value, value);
+        if let Some(distribution) = &mut self.distribution {
+            distribution.add(value);
+        }
     }
 
-    /// Adds the values of another cell.
+    /// Adds the values of another cell of the same metric.
     pub fn merge(&mut self, other: &Cell) {
-        self.count += other.count;
-        self.sum += other.sum;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
+        self.add_figures(other.count, other.sum, other.min, other.max);
+        if let (Some(distribution), Some(other)) = (&mut self.distribution, &other.distribution) {
+            distribution.merge(other);
+        }
+    }
+
+    fn add_figures(&mut self, count: u64, sum: f64, min: f64, max: f64) {
+        self.count += count;
+        self.sum += sum;
+        self.min = self.min.min(min);
+        self.max = self.max.max(max);
+    }
+
+    /// How its values are distributed, as far as that is known: also if all of them are the same.
+    pub fn values(&self) -> Option<Cow<'_, Distribution>> {
+        match &self.distribution {
+            Some(distribution) => Some(Cow::Borrowed(distribution)),
+            None => (self.min == self.max).then(|| Cow::Owned(Distribution::of(self.min, self.count))),
+        }
+    }
+
+    /// The smallest value that so many percent of all values do not exceed.
+    pub fn percentile(&self, percent: f64) -> Option<f64> {
+        let value = self.values()?.percentile(percent);
+        // Buckets are wider than the values in them, and the largest value is known exactly.
+        Some(if percent >= 100.0 { self.max } else { value.clamp(self.min, self.max) })
+    }
+
+    /// Whether all values are the same, and nothing but their number and one of them need be kept.
+    pub(super) fn is_uniform(&self) -> bool {
+        self.min == self.max && self.sum == self.min * self.count as f64
     }
 
     /// `Average`.
@@ -54,18 +90,23 @@ impl Cells {
 
     /// Adds a value to a metric.
     pub fn add(&mut self, metric: Metric, value: f64) {
-        self.merge_cell(metric, &Cell::new(value));
+        match self.list.iter_mut().find(|(known, _)| *known == metric) {
+            Some((_, cell)) => cell.add(value),
+            None => self.insert(metric, Cell::new(metric, value)),
+        }
     }
 
     /// Adds a cell to a metric.
     pub fn merge_cell(&mut self, metric: Metric, cell: &Cell) {
         match self.list.iter_mut().find(|(known, _)| *known == metric) {
             Some((_, known)) => known.merge(cell),
-            None => {
-                let at = self.list.partition_point(|(known, _)| *known < metric);
-                self.list.insert(at, (metric, *cell));
-            }
+            None => self.insert(metric, cell.clone()),
         }
+    }
+
+    fn insert(&mut self, metric: Metric, cell: Cell) {
+        let at = self.list.partition_point(|(known, _)| *known < metric);
+        self.list.insert(at, (metric, cell));
     }
 
     /// Adds all cells of another set.
@@ -88,38 +129,5 @@ impl Cells {
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
-    }
-}
-
-/// The cells of the minute that is not over yet.
-#[derive(Clone, Debug, Default)]
-pub struct Recorder {
-    minute: u64,
-    cells: Cells,
-}
-
-impl Recorder {
-    /// Adds a value. The first value of a minute returns the cells of the minute before, if it has any.
-    pub fn add(&mut self, metric: Metric, value: f64, now_ms: u64) -> Option<(u64, Cells)> {
-        let ended = self.end_minute(now_ms);
-        self.cells.add(metric, value);
-        ended
-    }
-
-    /// Ends the minute if it is over: its number since the epoch, and its cells. A clock that goes back goes on
-    /// with the minute that is open.
-    pub fn end_minute(&mut self, now_ms: u64) -> Option<(u64, Cells)> {
-        let minute = now_ms / 60_000;
-        if minute <= self.minute {
-            return None;
-        }
-        let ended = std::mem::replace(&mut self.minute, minute);
-        let cells = std::mem::take(&mut self.cells);
-        (!cells.is_empty()).then_some((ended, cells))
-    }
-
-    /// The minute that is not over yet, and its cells.
-    pub fn open_minute(&self) -> (u64, &Cells) {
-        (self.minute, &self.cells)
     }
 }

@@ -1,5 +1,7 @@
 //! The syntax of metric math.
 
+use crate::insight::RuleMetric;
+
 /// Parentheses, calls and signs inside each other. A real expression has a few.
 const DEPTH_MAX: usize = 32;
 /// Operators of one expression: `a+b+c` is as deep as it is long.
@@ -15,6 +17,8 @@ pub enum Expression {
     Binary(Operator, Box<Expression>, Box<Expression>),
     /// The function's name in capitals.
     Call(String, Vec<Expression>),
+    /// `INSIGHT_RULE_METRIC("rule", "MaxContributorValue")`
+    RuleMetric(String, RuleMetric),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,13 +70,26 @@ impl Expression {
     /// The Ids that it uses.
     pub fn names(&self) -> Vec<&str> {
         match self {
-            Expression::Number(_) => Vec::new(),
+            Expression::Number(_) | Expression::RuleMetric(..) => Vec::new(),
             Expression::Name(name) if WORDS.contains(&name.as_str()) => Vec::new(),
             Expression::Name(name) => vec![name],
             Expression::Negated(operand) => operand.names(),
             Expression::Binary(_, left, right) => [left.names(), right.names()].concat(),
             Expression::List(parts) | Expression::Call(_, parts) => {
                 parts.iter().flat_map(Expression::names).collect()
+            }
+        }
+    }
+
+    /// The figures of rules that it uses.
+    pub fn rule_metrics(&self) -> Vec<(&str, RuleMetric)> {
+        match self {
+            Expression::Number(_) | Expression::Name(_) => Vec::new(),
+            Expression::RuleMetric(rule, metric) => vec![(rule, *metric)],
+            Expression::Negated(operand) => operand.rule_metrics(),
+            Expression::Binary(_, left, right) => [left.rule_metrics(), right.rule_metrics()].concat(),
+            Expression::List(parts) | Expression::Call(_, parts) => {
+                parts.iter().flat_map(Expression::rule_metrics).collect()
             }
         }
     }
@@ -150,7 +167,35 @@ impl Parser<'_> {
         if !self.is_next("(") {
             return Ok(Expression::Name(name));
         }
-        Ok(Expression::Call(name.to_ascii_uppercase(), self.elements(")")?))
+        match name.to_ascii_uppercase() {
+            function if function == "INSIGHT_RULE_METRIC" => self.rule_metric(),
+            function => Ok(Expression::Call(function, self.elements(")")?)),
+        }
+    }
+
+    /// `("rule", "metric")`
+    fn rule_metric(&mut self) -> Result<Expression, String> {
+        self.expect("(")?;
+        let rule = self.text()?;
+        self.expect(",")?;
+        let metric = self.text()?;
+        self.expect(")")?;
+        let known = RuleMetric::named(&metric);
+        known
+            .map(|metric| Expression::RuleMetric(rule, metric))
+            .ok_or_else(|| format!("{metric} is not a metric of rules"))
+    }
+
+    /// A text in quotation marks.
+    fn text(&mut self) -> Result<String, String> {
+        let quote = self.rest.chars().next().filter(|first| matches!(first, '"' | '\''));
+        let quote =
+            quote.ok_or_else(|| format!("a text in quotation marks is missing before '{}'", self.rest))?;
+        let (text, _) =
+            self.rest[1..].split_once(quote).ok_or_else(|| "a quotation mark is missing".to_owned())?;
+        let text = text.to_owned();
+        self.skip(text.len() + 2);
+        Ok(text)
     }
 
     /// What is between an opening sign, which is next, and the closing one.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use engine::{Enforcement, InsightMinute, Namespace};
+use engine::{Dimensions, Enforcement, InsightMinute, Metric, MetricId, Namespace};
 use serde_json::{Value, json};
 
 use crate::database::{Database, on_every_store};
@@ -171,9 +171,8 @@ async fn keys_are_shown_as_text_numbers_and_base64() {
     assert_eq!(rules[2].key_labels, ["p", "s"]);
 }
 
-#[tokio::test]
-async fn throttled_requests_are_counted_by_key_and_refusals_of_an_index_are_not() {
-    let database = Database::with_capacity(Enforcement::Declared).await;
+/// A table with 1 read unit and 100 write units, and an index with 1 write unit.
+async fn small_table(database: &Database) {
     let units = |read: u64, write: u64| json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write});
     let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
     let hash = |name: &str| json!([{"AttributeName": name, "KeyType": "HASH"}]);
@@ -190,28 +189,67 @@ async fn throttled_requests_are_counted_by_key_and_refusals_of_an_index_are_not(
             }),
         )
         .await;
-    let mode = json!({"ContributorInsightsMode": "THROTTLED_KEYS"});
-    switch(&database, "ENABLE", mode.clone()).await;
-    switch(&database, "ENABLE", json!({"IndexName": "byG", "ContributorInsightsMode": "THROTTLED_KEYS"}))
-        .await;
+}
+
+/// How many of 2,000 reads of one key are refused.
+async fn read_hot_key(database: &Database) -> f64 {
     let get = || database.call("GetItem", json!({"TableName": "Table", "Key": {"p": {"S": "hot"}}}));
     let mut refused = 0.0;
     for _ in 0..2_000 {
         refused += f64::from(u8::from(get().await.is_err()));
     }
+    refused
+}
+
+/// How many of 1,000 writes, each of which changes the index key, are refused.
+async fn move_item(database: &Database) -> f64 {
+    let mut refused = 0.0;
+    for number in 0..1_000 {
+        let group = if number % 2 == 0 { "group" } else { "other" };
+        let item = json!({"p": {"S": "a"}, "g": {"S": group}});
+        let put = database.call("PutItem", json!({"TableName": "Table", "Item": item})).await;
+        refused += f64::from(u8::from(put.is_err()));
+    }
+    refused
+}
+
+#[tokio::test]
+async fn throttled_requests_are_counted_by_key_and_refusals_of_an_index_are_not() {
+    let database = Database::with_capacity(Enforcement::Declared).await;
+    small_table(&database).await;
+    let mode = json!({"ContributorInsightsMode": "THROTTLED_KEYS"});
+    switch(&database, "ENABLE", mode.clone()).await;
+    switch(&database, "ENABLE", json!({"IndexName": "byG", "ContributorInsightsMode": "THROTTLED_KEYS"}))
+        .await;
+    let refused = read_hot_key(&database).await;
     assert!(refused > 100.0);
     assert_eq!(counted(&database, None, "PKT").await, sums(&[("hot", refused)]));
-    let item = json!({"p": {"S": "a"}, "g": {"S": "group"}});
-    let mut moved = item.clone();
-    moved["g"] = json!({"S": "other"});
-    let mut is_refused = false;
-    for number in 0..1_000 {
-        let item = if number % 2 == 0 { &item } else { &moved };
-        is_refused |= database.call("PutItem", json!({"TableName": "Table", "Item": item})).await.is_err();
-    }
-    assert!(is_refused);
+    assert!(move_item(&database).await > 0.0);
     assert_eq!(counted(&database, Some("byG"), "PKT").await, []);
     assert_eq!(counted(&database, None, "PKT").await, sums(&[("hot", refused)]));
+}
+
+/// The question that people have who look for hot keys before they go to AWS.
+#[tokio::test]
+async fn where_nothing_is_refused_the_throttled_keys_are_those_that_aws_would_throttle() {
+    let database = Database::with_capacity(Enforcement::Shadow).await;
+    small_table(&database).await;
+    switch(&database, "ENABLE", json!({})).await;
+    switch(&database, "ENABLE", json!({"IndexName": "byG"})).await;
+    assert_eq!(read_hot_key(&database).await, 0.0, "everything is served");
+    let id = MetricId {
+        metric: Metric::ShadowReadThrottleEvents,
+        dimensions: Dimensions { table: Some("Table".into()), ..Dimensions::default() },
+    };
+    let points = database.engine.metric_points(&namespace(), &id, 0, 1 << 40).await.unwrap();
+    let would_be_refused: f64 = points.iter().map(|(_, cell)| cell.sum).sum();
+    assert!(would_be_refused > 100.0);
+    assert_eq!(counted(&database, None, "PKT").await, sums(&[("hot", would_be_refused)]));
+    // A read that would be refused is served, so it is also a read of the key: 2,000 of half a unit.
+    assert_eq!(counted(&database, None, "PKC").await, sums(&[("hot", 1_000.0)]));
+    assert_eq!(move_item(&database).await, 0.0);
+    assert_eq!(counted(&database, Some("byG"), "PKT").await, [], "an index holds writes up, not a key");
+    assert_eq!(counted(&database, None, "PKT").await, sums(&[("hot", would_be_refused)]));
 }
 
 /// The draws are such that the n-th key is drawn 1/n as often as the first.

@@ -145,6 +145,26 @@ async fn consumed_units_are_exactly_those_of_the_answers_over_restarts() {
     }
 }
 
+#[tokio::test]
+async fn the_distribution_of_latencies_is_kept_over_a_restart() {
+    let mut database = Database::with_capacity(Enforcement::Shadow).await;
+    table(&database).await;
+    for run in 1..=2 {
+        for p in 0..50 {
+            database.put(key(p)).await;
+        }
+        database = database.restarted().await;
+        let id = MetricId { metric: Metric::SuccessfulRequestLatency, dimensions: of_operation("PutItem") };
+        let points = database.engine.metric_points(&namespace(), &id, 0, 1 << 40).await.unwrap();
+        let counts = points.iter().map(|(_, cell)| cell.distribution.as_ref().unwrap().count());
+        assert_eq!(counts.sum::<u64>(), 50 * run);
+        for (_, cell) in &points {
+            let median = cell.percentile(50.0).unwrap();
+            assert!(cell.min <= median && median <= cell.max, "{cell:?}");
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_crash_loses_the_last_seconds_and_counts_nothing_twice() {
     let database = Database::with_capacity(Enforcement::Shadow).await;

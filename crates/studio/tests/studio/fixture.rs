@@ -26,6 +26,7 @@ impl Environment for Still {
 
 pub struct Desk {
     studio: Studio,
+    pub engine: Arc<Engine>,
 }
 
 pub async fn desk() -> Desk {
@@ -34,7 +35,8 @@ pub async fn desk() -> Desk {
 
 pub async fn desk_with(options: Options) -> Desk {
     let engine = Engine::open(Arc::new(MemoryStore::new()), Arc::<Still>::default()).await;
-    Desk { studio: Studio::new(Arc::new(engine.expect("memory opens")), options) }
+    let engine = Arc::new(engine.expect("memory opens"));
+    Desk { studio: Studio::new(engine.clone(), options), engine }
 }
 
 /// What our own page sends.

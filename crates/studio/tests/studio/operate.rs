@@ -1,5 +1,8 @@
 //! Streams and recovery through the door.
 
+use std::time::Duration;
+
+use engine::{FaultKind, FaultRule, Namespace};
 use http::StatusCode;
 use serde_json::{Value, json};
 use studio::Options;
@@ -51,7 +54,7 @@ async fn a_table_without_recovery_has_no_difference() {
 }
 
 #[tokio::test]
-async fn traffic_is_counted_by_second_key_and_operation_and_shapes_only_while_somebody_learns() {
+async fn traffic_is_counted_by_range_and_key_and_shapes_only_while_somebody_learns() {
     let desk = desk().await.with_orders().await;
     let query = json!({
         "TableName": "app", "IndexName": "byStatus", "KeyConditionExpression": "#s = :s",
@@ -62,12 +65,11 @@ async fn traffic_is_counted_by_second_key_and_operation_and_shapes_only_while_so
     let parts = found["parts"].as_array().expect("parts");
     let names: Vec<&Value> = parts.iter().map(|part| &part["index"]).collect();
     assert_eq!(names, [&Value::Null, &json!("byStatus"), &json!("open")]);
-    let writes: f64 =
-        parts[0]["seconds"].as_array().expect("seconds").iter().filter_map(|one| one[2].as_f64()).sum();
+    let columns = parts[0]["columns"].as_array().expect("columns");
+    let squares = columns.iter().flat_map(|column| column["squares"].as_array().expect("squares"));
+    let writes: f64 = squares.filter_map(|square| square[2].as_f64()).sum();
     assert_eq!(writes, 3.0, "each item takes one unit of the table");
-    let puts =
-        found["operations"].as_array().expect("operations").iter().find(|one| one["operation"] == "PutItem");
-    assert_eq!(puts.expect("PutItem")["requests"], 3);
+    assert_eq!(parts[0]["ranges"], 64);
     assert_eq!(parts[1]["shapes"], json!([]));
 
     desk.ask("learn", &json!({ "on": true })).await;
@@ -97,9 +99,59 @@ async fn metrics_have_what_was_consumed_and_how_long_each_operation_took() {
     assert_eq!(of("ConsumedWriteCapacityUnits", json!("byStatus"))["table"], "app");
     let latency = of("SuccessfulRequestLatency", Value::Null);
     assert_eq!((&latency["operation"], &latency["points"][0][1]), (&json!("PutItem"), &json!(3)));
+    let put =
+        found["latencies"].as_array().expect("latencies").iter().find(|one| one["operation"] == "PutItem");
+    let put = put.expect("PutItem");
+    assert!(put["p50"].as_f64() <= put["p99"].as_f64() && put["p99"].is_number(), "{put}");
     assert_eq!(desk.ask("metrics", &json!({ "table": "other" })).await["series"], json!([]));
     let week = desk.ask("metrics", &json!({ "minutes": 10_080 })).await;
     assert_eq!(week["period"], 10_800, "a week has at most 120 points: {week}");
+}
+
+#[tokio::test]
+async fn faults_that_are_on_are_shown_and_can_be_removed() {
+    let desk = desk().await.with_orders().await;
+    assert_eq!(desk.ask("faults", &json!({})).await, json!({ "faults": [] }));
+    let rule = |table: Option<&str>, kind: FaultKind, region: &str| FaultRule {
+        namespace: Namespace::new("000000000000", region),
+        table: table.map(str::to_owned),
+        operation: None,
+        key: None,
+        kind,
+        share: 1.0,
+        delay: Duration::from_millis(1500),
+        ends_ms: None,
+    };
+    let inject = |rule, lasts| desk.engine.inject_fault(rule, lasts).expect("room for one more");
+    let throttled = inject(rule(Some("app"), FaultKind::Throttle, "us-east-1"), None);
+    let slow = inject(rule(None, FaultKind::Slow, "us-east-1"), Some(Duration::from_secs(60)));
+    let elsewhere = inject(rule(None, FaultKind::Internal, "eu-west-1"), None);
+    let key = json!({ "PK": { "S": "CUST#a" }, "SK": { "S": "ORDER#1" } });
+    let (status, _) = desk.post("call/GetItem", &json!({ "TableName": "app", "Key": key })).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "it is throttled");
+    let found = desk.ask("faults", &json!({})).await;
+    assert_eq!(
+        found["faults"],
+        json!([
+            { "fault": throttled, "table": "app", "operation": null, "key": null, "error": "throttle", "share": 1.0,
+              "delay": null, "remaining": null, "met": 1 },
+            { "fault": slow, "table": null, "operation": null, "key": null, "error": "slow", "share": 1.0,
+              "delay": 1.5, "remaining": 60.0, "met": 0 },
+        ])
+    );
+    let left = desk.ask("faults", &json!({ "remove": throttled })).await;
+    assert_eq!(left["faults"].as_array().map(Vec::len), Some(1));
+    desk.ask("faults", &json!({ "remove": elsewhere })).await;
+    assert_eq!(desk.ask("faults", &json!({ "remove": "all" })).await, json!({ "faults": [] }));
+    assert_eq!(desk.engine.injected_faults().len(), 1, "that of another Region is none of this page's");
+}
+
+#[tokio::test]
+async fn a_read_only_studio_shows_faults_and_removes_none() {
+    let desk = desk_with(Options { read_only: true, ..Options::default() }).await;
+    assert_eq!(desk.ask("faults", &json!({})).await, json!({ "faults": [] }));
+    let (status, _) = desk.post("faults", &json!({ "remove": "all" })).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
 }
 
 #[tokio::test]

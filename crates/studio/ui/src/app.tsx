@@ -3,8 +3,8 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { cutOff, spent } from "./door";
-import { count, figure, short } from "./format";
+import { cutOff, post, spent } from "./door";
+import { count, figure, percent, short } from "./format";
 import * as Icons from "./icons";
 import { files } from "./legend";
 import { Dialog, Failure, Lazy, Loading, Spark, useRepeat } from "./parts";
@@ -80,6 +80,7 @@ export function App() {
       <Side />
       <main>
         {cutOff.value && <div class="cutbanner" role="alert">The server does not answer. Asking again; nothing is lost.</div>}
+        <Faults />
         <Shown />
       </main>
       <Foot />
@@ -105,6 +106,42 @@ function Top() {
       <span class={`chip ${cutOff.value ? "bad" : "good"}`}>● {location.host}</span>
       {session.value && <span class={`chip${session.value.readOnly ? " warn" : ""}`}>{session.value.readOnly ? "read only" : "read and write"}</span>}
     </header>
+  );
+}
+
+interface InjectedFault {
+  fault: number;
+  table: string | null;
+  operation: string | null;
+  key: unknown;
+  error: string;
+  share: number;
+  // In seconds.
+  delay: number | null;
+  remaining: number | null;
+  met: number;
+}
+
+// Requests that fail because somebody asked for it: nobody should look for another reason.
+function Faults() {
+  const [faults, setFaults] = useState<InjectedFault[]>([]);
+  useRepeat(async (abort) => setFaults((await post("faults", {}, abort)).faults), 5000, []);
+  const remove = (which: number | "all") => void post("faults", { remove: which }).then((answer) => setFaults(answer.faults), () => undefined);
+  if (faults.length === 0) return null;
+  const what = (one: InjectedFault) => `${one.share < 1 ? `${percent(one.share)} of ` : ""}${one.operation ?? "all operations"} on ${one.table ?? "every table"}${one.key ? ` for ${JSON.stringify(one.key)}` : ""}: ${one.error}${one.delay ? `, ${figure(one.delay)} s` : ""}`;
+  return (
+    <section class="cutbanner" aria-label="Faults that are on">
+      <b>{faults.length === 1 ? "A fault is on." : `${count(faults.length)} faults are on.`}</b> Requests fail because somebody asked for it, with <code>lodestone fault</code>.
+      <ul class="faults num">
+        {faults.map((one) => (
+          <li key={one.fault}>
+            {what(one)} · met {count(one.met)} {one.met === 1 ? "time" : "times"}{one.remaining !== null && ` · ends in ${count(Math.ceil(one.remaining))} s`}
+            {!session.value?.readOnly && <button type="button" class="btn" aria-label={`Remove fault ${one.fault}`} onClick={() => remove(one.fault)}>Remove</button>}
+          </li>
+        ))}
+      </ul>
+      {faults.length > 1 && !session.value?.readOnly && <button type="button" class="btn" onClick={() => remove("all")}>Remove all</button>}
+    </section>
   );
 }
 

@@ -4,7 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { Chart, type Series, timeAxis } from "./chart";
-import { post, root } from "./door";
+import { root } from "./door";
 import { count, figure, milliseconds } from "./format";
 import { Failure, Loading, Saving, useRepeat } from "./parts";
 import { adjust, href, place } from "./place";
@@ -18,7 +18,6 @@ const colour = (at: number) => `--e${at % LINES_MAX}`;
 
 export function MetricsScreen() {
   const [metrics, setMetrics] = useState<Metrics | null>(null);
-  const [traffic, setTraffic] = useState<any>(null);
   const [error, setError] = useState<unknown>(null);
   const cursor = useSignal<number | null>(null);
   const query = place.value.query;
@@ -28,7 +27,6 @@ export function MetricsScreen() {
     async (abort) => {
       try {
         setMetrics(await readMetrics(LASTS[last], table, abort));
-        setTraffic(table ? await post("traffic", { table }, abort) : null);
         setError(null);
       } catch (failure) {
         if (!abort.aborted) setError(failure);
@@ -46,7 +44,7 @@ export function MetricsScreen() {
         <Choice label="Time" options={Object.keys(LASTS)} value={last} onChoose={(one) => adjust({ last: one })} />
         <a class="right" href={new URL("../metrics", root).href} target="_blank">all figures, for Prometheus</a>
       </div>
-      {error ? <div class="page"><Failure error={error} /></div> : !metrics ? <Loading what="Reading metrics" /> : !metrics.counts ? <NotCounted /> : metrics.series.length === 0 ? <Nothing /> : <Shown metrics={metrics} traffic={traffic} cursor={cursor} />}
+      {error ? <div class="page"><Failure error={error} /></div> : !metrics ? <Loading what="Reading metrics" /> : !metrics.counts ? <NotCounted /> : metrics.series.length === 0 ? <Nothing /> : <Shown metrics={metrics} cursor={cursor} />}
     </>
   );
 }
@@ -69,7 +67,7 @@ function lines(series: MetricSeries[], name: (one: MetricSeries) => string, poin
   return sorted.map(([name, all], at) => ({ name, colour: colour(at), points: points(all) }));
 }
 
-function Shown({ metrics, traffic, cursor }: { metrics: Metrics; traffic: any; cursor: any }) {
+function Shown({ metrics, cursor }: { metrics: Metrics; cursor: any }) {
   const of = (...names: string[]) => metrics.series.filter((one) => names.includes(one.metric));
   const latency = of("SuccessfulRequestLatency");
   const x = timeAxis(metrics.start, metrics.now);
@@ -104,35 +102,36 @@ function Shown({ metrics, traffic, cursor }: { metrics: Metrics; traffic: any; c
           {chart("Streams", lines(of("ReturnedRecordsCount"), (one) => `${one.table}, records`, sums), figure, "each second")}
           {chart("Expired items", lines(of("TimeToLiveDeletedItemCount"), place, sums), figure, "each second")}
         </div>
-        <Operations metrics={metrics} traffic={traffic} />
+        <Operations metrics={metrics} />
         <Consumed metrics={metrics} />
       </div>
     </div>
   );
 }
 
-function Operations({ metrics, traffic }: { metrics: Metrics; traffic: any }) {
+function Operations({ metrics }: { metrics: Metrics }) {
   const names = [...new Set(metrics.series.flatMap((one) => (one.operation ? [one.operation] : [])))].sort();
   const rows = names.map((name) => {
     const own = metrics.series.filter((one) => one.operation === name);
     const latency = own.filter((one) => one.metric === "SuccessfulRequestLatency");
     const served = sum(latency, 1);
     const worst = Math.max(0, ...latency.flatMap((one) => one.points.map((point) => point[4])));
-    const known = traffic?.operations.find((one: any) => one.operation === name);
-    return { name, served, average: served ? sum(latency) / served : 0, worst, throttled: sum(own.filter((one) => one.metric === "ThrottledRequests")), failed: sum(own.filter((one) => one.metric === "SystemErrors")), known };
+    const { p50, p99 } = metrics.latencies.find((one) => one.operation === name) ?? { p50: 0, p99: 0 };
+    return { name, served, average: served ? sum(latency) / served : 0, worst, throttled: sum(own.filter((one) => one.metric === "ThrottledRequests")), failed: sum(own.filter((one) => one.metric === "SystemErrors")), p50, p99 };
   });
   return (
     <section class="panel" aria-label="Operations">
-      <h2>Operations <Saving name="metrics-operations" rows={() => ({ head: ["operation", "served", "average ms", "worst ms", "throttled", "failures"], rows: rows.map((one) => [one.name, one.served, one.average, one.worst, one.throttled, one.failed]) })} /></h2>
+      <h2>Operations <Saving name="metrics-operations" rows={() => ({ head: ["operation", "served", "average ms", "p50 ms", "p99 ms", "worst ms", "throttled", "failures"], rows: rows.map((one) => [one.name, one.served, one.average, one.p50, one.p99, one.worst, one.throttled, one.failed]) })} /></h2>
       <table class="plain num">
-        <thead><tr><th scope="col">Operation</th><th scope="col" class="r">Served</th><th scope="col" class="r">Average</th>{traffic && <><th scope="col" class="r">p50 ≤</th><th scope="col" class="r">p99 ≤</th></>}<th scope="col" class="r">Worst</th><th scope="col" class="r">Throttled</th><th scope="col" class="r">Failures</th></tr></thead>
+        <thead><tr><th scope="col">Operation</th><th scope="col" class="r">Served</th><th scope="col" class="r">Average</th><th scope="col" class="r">p50</th><th scope="col" class="r">p99</th><th scope="col" class="r">Worst</th><th scope="col" class="r">Throttled</th><th scope="col" class="r">Failures</th></tr></thead>
         <tbody>
           {rows.map((one) => (
             <tr key={one.name}>
               <th scope="row">{one.name}</th>
               <td class="r">{count(one.served)}</td>
               <td class="r">{one.served ? milliseconds(one.average) : "–"}</td>
-              {traffic && <><td class="r">{one.known ? milliseconds(one.known.p50 / 1000) : "–"}</td><td class="r">{one.known ? milliseconds(one.known.p99 / 1000) : "–"}</td></>}
+              <td class="r">{one.served ? milliseconds(one.p50) : "–"}</td>
+              <td class="r">{one.served ? milliseconds(one.p99) : "–"}</td>
               <td class="r">{one.served ? milliseconds(one.worst) : "–"}</td>
               <td class="r">{one.throttled ? <span class="chip bad">{count(one.throttled)}</span> : 0}</td>
               <td class="r">{one.failed ? <span class="chip bad">{count(one.failed)}</span> : 0}</td>
@@ -140,7 +139,6 @@ function Operations({ metrics, traffic }: { metrics: Metrics; traffic: any }) {
           ))}
         </tbody>
       </table>
-      {!traffic && <p class="muted padded">Choose one table to see p50 and p99 as well, since the server started.</p>}
     </section>
   );
 }

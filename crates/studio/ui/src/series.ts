@@ -18,6 +18,8 @@ export interface Metrics {
   period: number;
   counts: boolean;
   series: MetricSeries[];
+  // Of each operation, in milliseconds.
+  latencies: { operation: string; p50: number; p99: number }[];
 }
 
 // How long is shown, in minutes.
