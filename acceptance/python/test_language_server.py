@@ -159,6 +159,12 @@ def test_a_name_leads_to_its_declaration_and_the_file_has_an_outline():
             lsp.DefinitionParams(**here(at(MODEL, "get: Customer", 7)))
         )
         assert found.range.start == at(MODEL, "Customer:")
+        used = await client.text_document_references_async(
+            lsp.ReferenceParams(
+                **here(at(MODEL, "Customer:")), context=lsp.ReferenceContext(include_declaration=False)
+            )
+        )
+        assert [place.range.start for place in used] == [at(MODEL, "Customer, by")]
         symbols = await client.text_document_document_symbol_async(
             lsp.DocumentSymbolParams(lsp.TextDocumentIdentifier(URI))
         )

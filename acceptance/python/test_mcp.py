@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from mcp import ClientSession, StdioServerParameters
+from mcp import Client, ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from lodestone import binary
@@ -27,9 +27,7 @@ async def call(session, tool, **arguments):
     done = await session.call_tool(tool, arguments)
     [content] = done.content
     assert content.text, tool
-    failed = getattr(done, "is_error", None) or getattr(done, "isError", None)
-    structured = getattr(done, "structured_content", None) or getattr(done, "structuredContent", None)
-    return structured, content.text, bool(failed)
+    return done.structured_content, content.text, done.is_error
 
 
 def test_every_tool_says_what_it_takes():
@@ -41,6 +39,15 @@ def test_every_tool_says_what_it_takes():
         assert all(tool.description for tool in tools)
 
     run(use)
+
+
+def test_a_client_of_a_newer_version_agrees_on_an_older_one():
+    async def use():
+        async with Client(StdioServerParameters(command=binary(), args=["mcp"])) as client:
+            page = await client.call_tool("model_explain", {"rule": "R14"})
+            assert page.content[0].text.startswith("# R14") and not page.is_error
+
+    asyncio.run(asyncio.wait_for(use(), WITHIN_SECONDS))
 
 
 def test_a_model_is_checked_planned_priced_and_proven():

@@ -14,7 +14,8 @@ use lsp_types::notification::{
     DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Notification as _, PublishDiagnostics,
 };
 use lsp_types::request::{
-    CodeActionRequest, Completion, DocumentSymbolRequest, GotoDefinition, HoverRequest, Request as _,
+    CodeActionRequest, Completion, DocumentSymbolRequest, GotoDefinition, HoverRequest, References,
+    Request as _,
 };
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CompletionOptions,
@@ -91,6 +92,7 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
             ..CompletionOptions::default()
         }),
         definition_provider: Some(OneOf::Left(true)),
+        references_provider: Some(OneOf::Left(true)),
         document_symbol_provider: Some(OneOf::Left(true)),
         code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
             code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
@@ -211,6 +213,7 @@ impl Session<'_> {
             HoverRequest::METHOD => self.about::<HoverRequest>(id, params, answer::hover),
             Completion::METHOD => self.about::<Completion>(id, params, answer::completions),
             GotoDefinition::METHOD => self.about::<GotoDefinition>(id, params, answer::definition),
+            References::METHOD => self.about::<References>(id, params, answer::references),
             DocumentSymbolRequest::METHOD => self.about::<DocumentSymbolRequest>(id, params, answer::symbols),
             CodeActionRequest::METHOD => self.about::<CodeActionRequest>(id, params, answer::actions),
             _ => Response::new_err(id, ErrorCode::MethodNotFound as i32, format!("{method} is not served")),

@@ -190,6 +190,28 @@ fn every_prefix_of_a_model_is_answered() {
 }
 
 #[test]
+fn every_slip_of_the_keyboard_is_answered() {
+    let places: Vec<usize> = MODEL.char_indices().map(|(byte, _)| byte).step_by(13).collect();
+    for (byte, typed) in
+        places.into_iter().flat_map(|byte| ["é😀", "{", "\"", "'", "\n", "#"].map(|typed| (byte, typed)))
+    {
+        let document = document(&format!("{}{typed}{}", &MODEL[..byte], &MODEL[byte..]));
+        let cursor = byte + typed.len();
+        let _ = (
+            document.completions(cursor),
+            document.hover(cursor),
+            document.definition(cursor),
+            document.symbols(),
+        );
+        for found in &document.diagnostics {
+            for fix in document.quick_fixes(found) {
+                let _ = apply(&document.source.text, &fix.edits);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_name_leads_to_its_declaration() {
     let line = |text: &str| {
         MODEL.lines().position(|line| line.contains(text)).map(|line| line + 1).expect("it is there")
@@ -213,6 +235,21 @@ fn a_name_leads_to_its_declaration() {
         (line("byStatus: { project"), "byStatus".into())
     );
     assert_eq!(declaration("order: createdAt desc", "order: createdAt de‸sc"), None);
+}
+
+#[test]
+fn a_name_leads_to_all_places_that_use_it() {
+    let lines = |old: &str, new: &str| -> Vec<usize> {
+        let (document, byte) = edited(old, new);
+        document.references(byte).iter().map(|span| document.source.position(span.start).0).collect()
+    };
+    let line = |text: &str| MODEL.lines().position(|line| line.contains(text)).expect("it is there") + 1;
+    let uses = ["  Customer:", "copy-of", "20 per", "A1:", "A4:"].map(line);
+    assert_eq!(lines("get: Customer", "get: Cust‸omer"), uses);
+    assert_eq!(lines("  Customer:", "  Cust‸omer:"), uses);
+    assert_eq!(lines("fan-out: 3", "index: by‸Status"), ["  byStatus: {", "project: keys", "A3:"].map(line));
+    assert_eq!(lines("status: [OPEN", "sta‸tus: [OPEN"), ["status: [OPEN", "SPK:", "A3:"].map(line));
+    assert_eq!(lines("model: shop", "model: sh‸op"), [0_usize; 0]);
 }
 
 #[test]

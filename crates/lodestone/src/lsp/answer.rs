@@ -5,8 +5,8 @@ use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionParams, CompletionResponse, CompletionTextEdit, Diagnostic,
     DiagnosticRelatedInformation, DiagnosticSeverity, DocumentSymbol, DocumentSymbolParams,
     DocumentSymbolResponse, GotoDefinitionParams, GotoDefinitionResponse, Hover, HoverContents, HoverParams,
-    Location, MarkupContent, MarkupKind, NumberOrString, SymbolKind, TextDocumentPositionParams, TextEdit,
-    Uri, WorkspaceEdit,
+    Location, MarkupContent, MarkupKind, NumberOrString, ReferenceParams, SymbolKind,
+    TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit,
 };
 use model::editor::{CompletionKind, Kind, QuickFix, Symbol};
 use model::{Level, Span, diagnostic};
@@ -33,6 +33,12 @@ impl About for CompletionParams {
 impl About for GotoDefinitionParams {
     fn uri(&self) -> &Uri {
         &self.text_document_position_params.text_document.uri
+    }
+}
+
+impl About for ReferenceParams {
+    fn uri(&self) -> &Uri {
+        &self.text_document_position.text_document.uri
     }
 }
 
@@ -135,6 +141,15 @@ pub fn definition(open: &Open, params: &GotoDefinitionParams) -> Option<GotoDefi
     let symbol = open.document.definition(open.byte(at))?;
     let location = Location::new(at.text_document.uri.clone(), open.range(symbol.name_span));
     Some(GotoDefinitionResponse::Scalar(location))
+}
+
+pub fn references(open: &Open, params: &ReferenceParams) -> Option<Vec<Location>> {
+    let at = &params.text_document_position;
+    let byte = open.byte(at);
+    let declared = open.document.definition(byte)?.name_span;
+    let spans = open.document.references(byte).into_iter();
+    let wanted = spans.filter(|span| params.context.include_declaration || *span != declared);
+    Some(wanted.map(|span| Location::new(at.text_document.uri.clone(), open.range(span))).collect())
 }
 
 pub fn symbols(open: &Open, _: &DocumentSymbolParams) -> Option<DocumentSymbolResponse> {

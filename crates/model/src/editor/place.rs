@@ -72,6 +72,17 @@ fn find<'n>(
     }
 }
 
+/// All scalars of a tree, names included.
+pub fn scalars(node: &Node) -> Vec<&Scalar> {
+    match &node.value {
+        NodeValue::Scalar(scalar) => vec![scalar],
+        NodeValue::List(elements) => elements.iter().flat_map(scalars).collect(),
+        NodeValue::Map(entries) => {
+            entries.iter().flat_map(|(name, node)| std::iter::once(name).chain(scalars(node))).collect()
+        }
+    }
+}
+
 /// The word at a position of a scalar, and its span. A scalar with escapes is one word.
 pub fn word_at(scalar: &Scalar, byte: usize) -> (&str, Span) {
     let text = scalar.part(0, scalar.text.len());
