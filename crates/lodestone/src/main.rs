@@ -17,6 +17,8 @@ mod export;
 mod fault;
 mod heat;
 mod import;
+mod lsp;
+mod mcp;
 mod model;
 mod moment;
 mod output;
@@ -61,6 +63,8 @@ enum Command {
     Fault(fault::Fault),
     Heat(heat::Heat),
     Import(import::Import),
+    Lsp(lsp::Lsp),
+    Mcp(mcp::Mcp),
     Model(model::Model),
     Repair(repair::Repair),
     Restore(restore::Restore),
@@ -81,6 +85,8 @@ fn main() -> ExitCode {
         Command::Fault(fault) => fault.run(),
         Command::Heat(heat) => heat.run(),
         Command::Import(import) => import.run(),
+        Command::Lsp(lsp) => lsp.run(),
+        Command::Mcp(mcp) => mcp.run(),
         Command::Model(model) => return model.run(),
         Command::Repair(repair) => repair.run(),
         Command::Restore(restore) => restore.run(),

@@ -56,7 +56,7 @@ mod r45_deletion_protection;
 mod r46_cached_strong_read;
 mod subject;
 
-use crate::diagnostic::{self, Level, RuleId};
+use crate::diagnostic::{self, Fix, Level, RuleId};
 use crate::model::{RuleLevel, RuleSetting};
 use crate::plan::{Plan, plan};
 use crate::{Diagnostic, Model};
@@ -183,7 +183,8 @@ fn allow(model: &Model, found: &mut Vec<Diagnostic>) {
         let exists = RULES.iter().any(|rule| rule.id == allowance.rule);
         if exists && !used {
             let message = format!("{} finds nothing here, so there is nothing to allow", allowance.rule);
-            unused.push(Diagnostic::warning(allowance.span, message).help("remove it"));
+            let fix = Fix::remove(allowance.span, format!("remove the allowance of {}", allowance.rule));
+            unused.push(Diagnostic::warning(allowance.span, message).help("remove it").fix(fix));
         }
     }
     found.extend(unused);

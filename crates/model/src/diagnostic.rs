@@ -1,5 +1,6 @@
 //! What is wrong with a model, where, why, and what to do about it; and how to print it.
 
+mod fix;
 mod json;
 mod sarif;
 mod text;
@@ -9,6 +10,7 @@ use std::str::FromStr;
 
 use crate::Span;
 
+pub use fix::{Change, Fix};
 pub use json::json;
 pub use sarif::sarif;
 pub use text::text;
@@ -65,6 +67,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Other places in the file that are involved.
     pub related: Vec<(Span, String)>,
+    /// Changes of the file that cure it, the best first.
+    pub fixes: Vec<Fix>,
     /// The reason why the file allows it. An allowed finding is listed but does not count.
     pub allowed: Option<String>,
 }
@@ -80,6 +84,7 @@ impl Diagnostic {
             why: None,
             help: None,
             related: Vec::new(),
+            fixes: Vec::new(),
             allowed: None,
         }
     }

@@ -20,7 +20,7 @@ mod rules;
 mod table;
 mod template;
 mod write;
-mod yaml;
+pub(crate) mod yaml;
 
 use crate::diagnostic;
 use crate::{Diagnostic, Model, Source, Span, Spanned};
@@ -39,7 +39,7 @@ pub struct Reading {
 }
 
 /// Longer than any model. A larger file is a mistake or an attack.
-const TEXT_BYTES_MAX: usize = 4 << 20;
+pub(crate) const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// Reads a model file.
 pub fn read(source: &Source) -> Reading {

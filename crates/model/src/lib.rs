@@ -14,6 +14,7 @@ pub mod cost;
 pub mod demand;
 pub mod design;
 pub mod diagnostic;
+pub mod editor;
 pub mod facts;
 pub mod file;
 pub mod format;

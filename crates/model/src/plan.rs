@@ -5,6 +5,7 @@
 //! fewest gaps is taken. A [`Gap`] is something wrong. A pattern without gaps is exactly one request
 //! (or a declared fan-out), selected and ordered by keys alone.
 
+mod condition;
 mod read;
 mod write;
 

@@ -143,21 +143,10 @@ fn entities<'m>(model: &'m Model, plan: &Plan) -> Vec<&'m str> {
 
 /// The key condition in the model's own words: `PK = CUST#{customerId}, SK begins_with ORDER#`.
 fn condition(model: &Model, read: &ReadPlan) -> Vec<Value> {
-    let table = model.table(read.table);
-    let key = match read.index {
-        Some(index) => Some(&table.index(index).key),
-        None => table.key.as_ref(),
-    };
-    let Some(key) = key else { return Vec::new() };
-    let partition = key
-        .partition
-        .iter()
-        .zip(&read.partition)
-        .map(|(key, template)| json!({ "attribute": key.name, "condition": format!("= {template}") }));
-    let sort = key.sort.iter().zip(&read.sort);
-    let sort =
-        sort.map(|(key, condition)| json!({ "attribute": key.name, "condition": condition.to_string() }));
-    partition.chain(sort).collect()
+    let conditions = read.key_condition(model).into_iter();
+    conditions
+        .map(|(attribute, condition)| json!({ "attribute": attribute, "condition": condition }))
+        .collect()
 }
 
 /// The values that the reader must give, and the order and limit.

@@ -66,6 +66,12 @@ pub struct Options {
     pub models: Option<PathBuf>,
 }
 
+/// A command of the workbench, as `check`: what `lodestone model …` prints as JSON, or a `message` that says why there
+/// is nothing to print.
+pub fn workbench(command: &str, input: &serde_json::Value) -> Result<serde_json::Value, serde_json::Value> {
+    workbench::run(command, input).map_err(|fault| fault.body)
+}
+
 pub struct Studio {
     engine: Arc<Engine>,
     options: Options,

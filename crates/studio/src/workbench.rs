@@ -38,6 +38,7 @@ pub fn run(command: &str, input: &Value) -> Result<Value, Fault> {
         "design" => designed(&source(input)?, input),
         "diff" => diff(input),
         "export" => with_model(input, |_, model| exported(model, input)),
+        "import" => imported(input),
         "explain" => explained(input),
         "schema" => Ok(model::schema::schema()),
         _ => Err(Fault::unknown_command(command)),
@@ -213,11 +214,26 @@ fn diff(input: &Value) -> Result<Value, Fault> {
     Ok(printed)
 }
 
-fn exported(model: &Model, input: &Value) -> Result<Value, Fault> {
-    let name = input["to"].as_str().unwrap_or_default();
+/// Another tool's file as a model. Its format is recognised unless `from` names it.
+fn imported(input: &Value) -> Result<Value, Fault> {
+    let Source { text, .. } = source(input)?;
+    let unknown = || Fault::bad("The format can't be recognised from the text: name it in `from`.");
+    let from = match input["from"].as_str() {
+        Some(name) => format_named(name)?,
+        None => format::detect(&text).ok_or_else(unknown)?,
+    };
+    let import = format::import(from, &text).map_err(|error| Fault::bad(error.0))?;
+    Ok(json!({ "format": from.name, "model": import.text, "notes": import.notes.0 }))
+}
+
+fn format_named(name: &str) -> Result<&'static format::Format, Fault> {
     let known = || format::FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
-    let to = format::format(name)
-        .ok_or_else(|| Fault::bad(format!("There is no format {name}; there are {}.", known())))?;
+    format::format(name)
+        .ok_or_else(|| Fault::bad(format!("There is no format {name}; there are {}.", known())))
+}
+
+fn exported(model: &Model, input: &Value) -> Result<Value, Fault> {
+    let to = format_named(input["to"].as_str().unwrap_or_default())?;
     let export = format::export(to, model).map_err(|error| Fault::bad(error.0))?;
     Ok(json!({ "format": to.name, "text": export.text, "notes": export.notes.0 }))
 }

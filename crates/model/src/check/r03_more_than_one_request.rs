@@ -2,7 +2,7 @@
 
 use super::{PlannedRead, Rule, Subject};
 use crate::Diagnostic;
-use crate::diagnostic::{Level, RuleId, listed};
+use crate::diagnostic::{Fix, Level, RuleId, listed};
 use crate::model::{AttributesRead, IndexKind, Projection};
 use crate::plan::Gap;
 use crate::predicate::Operator;
@@ -49,6 +49,7 @@ fn several(one: PlannedRead<'_>, requests: u64) -> Diagnostic {
             "`fan-out: {requests}` if that is meant; or a sparse index of just these, or one key for all of \
              them"
         ))
+        .fix(Fix::put(one.action.span, "fan-out", requests.to_string()))
 }
 
 fn not_projected(subject: &Subject<'_>, one: PlannedRead<'_>, attributes: &[String]) -> Option<Diagnostic> {
@@ -81,6 +82,7 @@ fn not_projected(subject: &Subject<'_>, one: PlannedRead<'_>, attributes: &[Stri
             .label("takes a second request, to the table")
             .why("a global index answers with what is projected into it and nothing else")
             .related(index.projection.span, "the projection")
-            .help(format!("`project: [{}]`, or read less", all.join(", "))),
+            .help(format!("`project: [{}]`, or read less", all.join(", ")))
+            .fix(Fix::put(index.span, "project", format!("[{}]", all.join(", ")))),
     )
 }

@@ -4,7 +4,7 @@ use item::Type;
 
 use super::{PlannedRead, Rule, Subject};
 use crate::Diagnostic;
-use crate::diagnostic::{Level, RuleId};
+use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::{ActionKind, Attribute, AttributeKind, Entity, Place};
 use crate::predicate::{Operator, Term};
 use crate::template::{Field, Form, Template};
@@ -54,7 +54,8 @@ fn in_field(subject: &Subject<'_>, place: Place<'_>, field: &Field) -> Option<Di
             diagnostic.help(format!("declare `{name}: timestamp`: ISO-8601 text sorts as time does"))
         }
         _ => diagnostic
-            .help(format!("write `{{{name}:0{digits}}}`, or give the index a sort key of type number")),
+            .help(format!("write `{{{name}:0{digits}}}`, or give the index a sort key of type number"))
+            .fix(Fix::replace(field.span, format!("{{{name}:0{digits}}}"))),
     })
 }
 

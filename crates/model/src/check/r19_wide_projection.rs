@@ -1,7 +1,7 @@
 //! R19: an index that holds more than is read from it.
 
 use super::{PlannedRead, Rule, Subject};
-use crate::diagnostic::{Level, RuleId, listed};
+use crate::diagnostic::{Fix, Level, RuleId, listed};
 use crate::model::{AttributesRead, Entity, EntityId, Index, IndexId, Projection, TableId};
 use crate::{Diagnostic, Spanned};
 
@@ -90,6 +90,7 @@ fn wider_than_read(
             .label(format!("no pattern reads {}", listed(&unread)))
             .why(WHY)
             .help(format!("`project: {project}`"))
+            .fix(Fix::put(index.span, "project", project))
     })
 }
 
@@ -114,7 +115,8 @@ fn unread(index: &Index, names: &[Spanned<String>], read: &[&str]) -> Option<Dia
         Diagnostic::warning(first.span, message)
             .label("projected, never read")
             .why(WHY)
-            .help(format!("`project: {project}`")),
+            .help(format!("`project: {project}`"))
+            .fix(Fix::put(index.span, "project", project)),
     )
 }
 

@@ -1,7 +1,7 @@
 //! R21: a strong read of a global index.
 
 use super::{Rule, Subject};
-use crate::diagnostic::{Level, RuleId, listed};
+use crate::diagnostic::{Fix, Level, RuleId, listed};
 use crate::model::{Index, IndexId, IndexKind, Model, Pattern, Table};
 use crate::plan::{Gap, Plan, ReadPlan};
 use crate::{Diagnostic, Span};
@@ -28,7 +28,8 @@ fn in_plan(subject: &Subject<'_>, pattern: &Pattern, plan: &Plan) -> Option<Diag
     let read = plan.reads().find(|read| read.gaps.contains(&Gap::StrongOnGlobalIndex))?;
     let index = subject.model.table(read.table).index(read.index?);
     let span = pattern.consistency.as_ref().map_or(pattern.id.span, |consistency| consistency.span);
-    Some(finding(pattern, index, span).help(way_out(subject.model, read)))
+    let found = finding(pattern, index, span).help(way_out(subject.model, read));
+    Some(found.fix(Fix::put(pattern.span, "consistency", "eventual")))
 }
 
 /// The request itself names the index and asks for consistency.

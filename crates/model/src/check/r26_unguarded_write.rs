@@ -2,7 +2,7 @@
 
 use super::{PlannedWrite, Rule, Subject};
 use crate::Diagnostic;
-use crate::diagnostic::{Level, RuleId};
+use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::{AttributeChange, Entity, Grouping, Write, WriteVerb};
 
 pub const RULE: Rule = Rule {
@@ -99,7 +99,8 @@ fn past_the_version(
             .label(format!("`{}` stays as it is", version.value))
             .related(version.span, format!("`{}` relies on it", locking.pattern.id.value))
             .why("a version protects only if every writer compares and raises it")
-            .help(format!("add `version: {}`", version.value)),
+            .help(format!("add `version: {}`", version.value))
+            .fix(Fix::put(writer.action.span, "version", &version.value)),
     )
 }
 

@@ -1,7 +1,7 @@
 //! R28: copies that no pattern keeps up to date, or that change too often to be worth it.
 
 use super::{Rule, Subject, figures};
-use crate::diagnostic::{Level, RuleId};
+use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::{
     Attribute, CopyOf, Entity, EntityId, Grouping, Pattern, StreamView, SyncOwner, Write, WriteVerb,
 };
@@ -99,7 +99,8 @@ fn without_stream(subject: &Subject<'_>, copy: &Copied<'_>) -> Option<Diagnostic
         Diagnostic::warning(sync.span, message)
             .label("follows a stream")
             .why("a function on the stream sees only what the stream's view holds")
-            .help(format!("add `stream: new-and-old` to table `{}`", table.name.value)),
+            .help(format!("add `stream: new-and-old` to table `{}`", table.name.value))
+            .fix(Fix::put(table.span, "stream", "new-and-old")),
     )
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Rule, Subject, figures};
 use crate::Diagnostic;
-use crate::diagnostic::{Level, RuleId};
+use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::{Action, Entity, Place, ReadVerb, Write, WriteVerb};
 use crate::plan::{Gap, ReadPlan};
 use crate::template::{Field, Form, Template};
@@ -148,6 +148,7 @@ fn forgotten(subject: &Subject<'_>, action: &Action, planned: &ReadPlan) -> Opti
             .label("one Query reads one shard")
             .related(field.span, "spread here")
             .why("each shard is a partition key of its own; the reader asks all of them and merges")
-            .help(format!("write `fan-out: allowed` if it does so{}", known.unwrap_or_default())),
+            .help(format!("write `fan-out: allowed` if it does so{}", known.unwrap_or_default()))
+            .fix(Fix::put(action.span, "fan-out", "allowed")),
     )
 }

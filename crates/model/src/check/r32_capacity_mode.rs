@@ -3,7 +3,7 @@
 use super::{Rule, Subject, figures};
 use crate::Diagnostic;
 use crate::demand::{self, Kind, Load, Usage};
-use crate::diagnostic::{Level, RuleId};
+use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::{Billing, Table, TableId};
 
 pub const RULE: Rule = Rule {
@@ -91,4 +91,5 @@ fn could_be_on_demand(subject: &Subject<'_>, table: &Table, load: Load, utilisat
         .label(format!("on-demand would cost about {share}% of capacity for the peak"))
         .why(format!("the peak is {times} times the average, and auto scaling follows in a minute or two"))
         .help("write `billing: on-demand`: it takes spikes up to twice the last peak at once")
+        .fix(Fix::put(table.span, "billing", "on-demand"))
 }

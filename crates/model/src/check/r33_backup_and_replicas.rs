@@ -2,7 +2,7 @@
 
 use super::{Rule, Subject};
 use crate::Diagnostic;
-use crate::diagnostic::{Level, RuleId};
+use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::{Model, StreamView, Table, TableId};
 
 pub const RULE: Rule = Rule {
@@ -41,7 +41,8 @@ fn unrecoverable(subject: &Subject<'_>, id: TableId, table: &Table) -> Option<Di
         )
         .label("no `pitr`")
         .why("a wrong write or delete is otherwise final; recovery goes back up to 35 days, to the second")
-        .help("add `pitr: true`, or `stage: development` to the model if the data does not matter"),
+        .help("add `pitr: true`, or `stage: development` to the model if the data does not matter")
+        .fix(Fix::put(table.span, "pitr", "true")),
     )
 }
 
@@ -66,6 +67,7 @@ fn without_stream(table: &Table) -> Option<Diagnostic> {
         Diagnostic::warning(span, format!("the replica in {} needs a stream of both images", replica.value))
             .label(label)
             .why("global tables replicate through a stream with new and old images")
-            .help("add `stream: new-and-old` to the table"),
+            .help("add `stream: new-and-old` to the table")
+            .fix(Fix::put(table.span, "stream", "new-and-old")),
     )
 }

@@ -3,7 +3,7 @@
 use api::limits::PAGE_BYTES_MAX;
 
 use super::{PlannedRead, Rule, Subject, figures};
-use crate::diagnostic::{Level, RuleId};
+use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::{EntityId, Model, Place, ReadVerb};
 use crate::plan::ReadOperation;
 use crate::predict::found::{identity, items_per_key};
@@ -102,6 +102,7 @@ fn unbounded(model: &Model, one: PlannedRead<'_>) -> Diagnostic {
     let message = format!("nothing bounds how many items `{}` finds", one.name());
     paging(
         Diagnostic::warning(one.action.span, message).label("no `limit`, no `returns`, not `paged`"),
+        one.action.span,
         &format!("`count: {{ typical: 20, max: 500, per: … }}` for `{entity}` if it is bounded"),
     )
 }
@@ -109,17 +110,22 @@ fn unbounded(model: &Model, one: PlannedRead<'_>) -> Diagnostic {
 fn over_a_page(one: PlannedRead<'_>, found: &ResultSize) -> Diagnostic {
     let message = format!("`{}` can find {}, and reads one page", one.name(), figures::bytes(found.bytes));
     let label = format!("up to {} items", figures::count(found.items));
-    paging(Diagnostic::warning(one.action.span, message).label(label), "narrower keys")
+    paging(Diagnostic::warning(one.action.span, message).label(label), one.action.span, "narrower keys")
 }
 
 fn cut_short(one: PlannedRead<'_>, span: Span, bytes: f64) -> Diagnostic {
     let message =
         format!("the limit of `{}` is {}, and a page ends at 1 MB", one.name(), figures::bytes(bytes));
-    paging(Diagnostic::warning(span, message).label("never reached in one page"), "a smaller limit")
+    paging(
+        Diagnostic::warning(span, message).label("never reached in one page"),
+        one.action.span,
+        "a smaller limit",
+    )
 }
 
-fn paging(diagnostic: Diagnostic, otherwise: &str) -> Diagnostic {
+fn paging(diagnostic: Diagnostic, action: Span, otherwise: &str) -> Diagnostic {
     diagnostic
         .why("a Query returns at most 1 MB and a LastEvaluatedKey; who does not follow it misses the rest in silence")
         .help(format!("write `limit: 20` for the first ones, `paged: true` if the reader follows it; or {otherwise}"))
+        .fix(Fix::put(action, "paged", "true"))
 }

@@ -1,7 +1,7 @@
 //! R38: questions that a key can't answer.
 
 use super::{PlannedRead, Rule, Subject};
-use crate::diagnostic::{Level, RuleId};
+use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::{Attribute, AttributesRead, Grouping, Pattern, Read, WriteVerb};
 use crate::plan::Gap;
 use crate::predicate::Operator;
@@ -80,5 +80,6 @@ fn unfed(model: &Model, pattern: &Pattern) -> Option<Diagnostic> {
             .label(format!("table `{}` has no stream", table.name.value))
             .why("another system knows only what a stream or an export brings it")
             .help("add `stream: new-and-old` to the table")
+            .fix(Fix::put(table.span, "stream", "new-and-old"))
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{Rule, Subject};
 use crate::Diagnostic;
-use crate::diagnostic::{Level, RuleId};
+use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::Table;
 
 pub const RULE: Rule = Rule {
@@ -29,4 +29,5 @@ fn finding(table: &Table) -> Diagnostic {
         .label("no `deletion-protection`")
         .why("a stack that is removed, or a script with the wrong name, takes the table with it")
         .help("add `deletion-protection: true`: it costs nothing, and must be taken off before a table can be deleted")
+        .fix(Fix::put(table.span, "deletion-protection", "true"))
 }

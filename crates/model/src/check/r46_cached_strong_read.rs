@@ -2,7 +2,7 @@
 
 use super::{Rule, Subject};
 use crate::Diagnostic;
-use crate::diagnostic::{Level, RuleId};
+use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::{Consistency, Grouping, Pattern};
 
 pub const RULE: Rule = Rule {
@@ -31,7 +31,11 @@ fn in_pattern(pattern: &Pattern) -> Option<Diagnostic> {
         .why("DAX passes strong reads and transactions through: only eventually consistent reads are answered by it")
         .help("write `consistency: eventual` if a cached answer will do, else leave out `cached`");
     Some(match strong {
-        Some(strong) => diagnostic.related(strong.span, "read strongly"),
+        Some(strong) => diagnostic.related(strong.span, "read strongly").fix(Fix::put(
+            pattern.span,
+            "consistency",
+            "eventual",
+        )),
         None => diagnostic,
     })
 }

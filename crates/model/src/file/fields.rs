@@ -1,8 +1,7 @@
 //! The fields of a mapping: each is taken by name; fields that are never taken are unknown.
 
-use super::reader::Reader;
+use super::reader::{Reader, meant};
 use super::yaml::{Node, Scalar};
-use crate::Diagnostic;
 use crate::diagnostic::listed;
 
 /// The fields of one mapping that have not been taken yet.
@@ -46,12 +45,9 @@ impl<'n> Fields<'n> {
     pub fn finish(self, reader: &mut Reader<'_>) {
         for ((key, _), _) in self.entries.iter().zip(&self.taken).filter(|(_, taken)| !**taken) {
             let message = format!("{} has no field `{}`", self.what, key.text);
-            let mut diagnostic = Diagnostic::error(key.span, message);
-            diagnostic.help = Some(match similar(&key.text, self.asked.iter().copied()) {
-                Some(name) => format!("did you mean `{name}`?"),
-                None => format!("its fields are {}", listed(&self.asked)),
-            });
-            reader.diagnostics.push(diagnostic);
+            let help = meant(&key.text, self.asked.iter().copied())
+                .unwrap_or_else(|| format!("its fields are {}", listed(&self.asked)).into());
+            reader.error_with_help(key.span, message, help);
         }
     }
 }

@@ -5,7 +5,7 @@ use super::Parsed;
 use super::fields::{Fields, similar};
 use super::yaml::{Node, NodeValue, Scalar};
 use super::{quantity, rules};
-use crate::diagnostic::listed;
+use crate::diagnostic::{Fix, listed};
 use crate::model::{Allowance, Curve, EntityId, Returns, Size, TableId};
 use crate::{Diagnostic, Source, Span, Spanned};
 
@@ -42,8 +42,11 @@ impl<'s> Reader<'s> {
         &mut self.diagnostics[position]
     }
 
-    pub fn error_with_help(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
-        self.error(span, message).help = Some(help.into());
+    pub fn error_with_help(&mut self, span: Span, message: impl Into<String>, help: impl Into<Advice>) {
+        let Advice { help, fix } = help.into();
+        let error = self.error(span, message);
+        error.help = Some(help);
+        error.fixes.extend(fix);
     }
 
     /// The fields of a mapping, or an error if it is not a mapping.
@@ -107,10 +110,8 @@ impl<'s> Reader<'s> {
             return Some(Spanned::new(*choice, scalar.span));
         }
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-        let help = match similar(&scalar.text, names.iter().copied()) {
-            Some(name) => format!("did you mean `{name}`?"),
-            None => format!("it can be {}", listed(&names)),
-        };
+        let help = meant(&scalar.text, names.iter().copied())
+            .unwrap_or_else(|| format!("it can be {}", listed(&names)).into());
         self.error_with_help(scalar.span, format!("`{}` is not known here", scalar.text), help);
         None
     }
@@ -231,11 +232,28 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// The advice for an unknown name: a similar one, or what to do otherwise.
-pub fn unknown_help<S: AsRef<str>>(name: &str, names: &[S], otherwise: &str) -> String {
-    match similar(name, names.iter().map(AsRef::as_ref)) {
-        Some(known) => format!("did you mean `{known}`?"),
-        None if names.is_empty() => otherwise.to_owned(),
-        None => format!("{otherwise}; there are {}", listed(names)),
+/// What to do about a problem: in words and, if it is simple, as a change of the file.
+pub struct Advice {
+    pub help: String,
+    pub fix: Option<Fix>,
+}
+
+impl<S: Into<String>> From<S> for Advice {
+    fn from(help: S) -> Advice {
+        Advice { help: help.into(), fix: None }
     }
+}
+
+/// The advice for an unknown name: a similar one, or what to do otherwise.
+pub fn unknown_help<S: AsRef<str>>(name: &str, names: &[S], otherwise: &str) -> Advice {
+    meant(name, names.iter().map(AsRef::as_ref)).unwrap_or_else(|| match names.is_empty() {
+        true => otherwise.into(),
+        false => format!("{otherwise}; there are {}", listed(names)).into(),
+    })
+}
+
+/// The advice to write the name that was probably meant.
+pub fn meant<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<Advice> {
+    let name = similar(written, names)?;
+    Some(Advice { help: format!("did you mean `{name}`?"), fix: Some(Fix::rename(written, name)) })
 }

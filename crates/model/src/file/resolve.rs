@@ -8,6 +8,7 @@ use super::entity::{RawEntity, RawEntry, RawKey};
 use super::index::RawIndex;
 use super::reader::{Reader, unknown_help};
 use super::table::RawTable;
+use crate::diagnostic::Fix;
 use crate::model::{
     Attribute, AttributeKind, Entity, EntityKey, Index, IndexEntry, IndexId, IndexKind, KeyAttribute,
     KeySchema, Projection, Table, TableId, Throughput,
@@ -453,7 +454,8 @@ fn slips(reader: &mut Reader<'_>, entities: &[Entity]) {
         if let Some(meant) = meant.filter(|_| alone) {
             let message = format!("`{}` is named nowhere else", attribute.name);
             let help = format!("did you mean `{}`? If not, declare it under `attributes`", meant.name);
-            reader.diagnostics.push(Diagnostic::warning(attribute.span, message).help(help));
+            let fix = Fix::rename(&attribute.name, &meant.name);
+            reader.diagnostics.push(Diagnostic::warning(attribute.span, message).help(help).fix(fix));
         }
     }
 }

@@ -1,0 +1,114 @@
+//! A tool's result in a few lines. Everything is in the structured result; this is what a person or an assistant reads
+//! first.
+
+use model::cost::dollars;
+use serde_json::Value;
+
+/// Lines of a list. Whoever needs more has the structured result.
+const LINES_MAX: usize = 40;
+
+pub fn summary(command: &str, result: &Value) -> String {
+    match command {
+        "init" | "import" => text(result, "model"),
+        "export" => text(result, "text"),
+        "explain" => text(result, "page"),
+        "check" => findings(result),
+        "plan" => plan(result),
+        "prove" => proof(result),
+        "cost" => format!("{} a month as declared", dollars(result["total"].as_f64().unwrap_or_default())),
+        "heat" => heat(result),
+        "design" => design(result),
+        "diff" => text(result, "text"),
+        "code" => text(result, "cli"),
+        _ => result.to_string(),
+    }
+}
+
+/// Why there is no result.
+pub fn problem(result: &Value) -> String {
+    let message = text(result, "message");
+    match result["findings"].as_array() {
+        Some(_) => format!("{message}\n{}", findings(result)),
+        None => message,
+    }
+}
+
+fn text(result: &Value, member: &str) -> String {
+    result[member].as_str().unwrap_or_default().to_owned()
+}
+
+fn list(result: &Value) -> impl Iterator<Item = &Value> {
+    result.as_array().into_iter().flatten()
+}
+
+fn lines(heading: String, lines: impl Iterator<Item = String>) -> String {
+    let lines: Vec<String> = lines.collect();
+    let more = lines.len().saturating_sub(LINES_MAX);
+    let shown = lines.into_iter().take(LINES_MAX);
+    let mut all: Vec<String> = std::iter::once(heading).chain(shown).collect();
+    if more > 0 {
+        all.push(format!("and {more} more"));
+    }
+    all.join("\n")
+}
+
+fn findings(result: &Value) -> String {
+    let open: Vec<&Value> = list(&result["findings"]).filter(|one| one["allowed"].is_null()).collect();
+    let count = |level: &str| open.iter().filter(|one| one["level"] == level).count();
+    let heading =
+        format!("{} errors, {} warnings, {} notes", count("error"), count("warning"), count("info"));
+    lines(
+        heading,
+        open.iter().map(|one| {
+            let rule = one["rule"].as_str().map(|rule| format!(" {rule}")).unwrap_or_default();
+            let help = one["help"].as_str().map(|help| format!(" Help: {help}.")).unwrap_or_default();
+            let (level, line) = (text(one, "level"), &one["at"]["line"]);
+            format!("{level}{rule} in line {line}: {}.{help}", text(one, "message"))
+        }),
+    )
+}
+
+fn plan(result: &Value) -> String {
+    let patterns = list(&result["patterns"]).map(|one| {
+        let gaps: Vec<&str> = list(&one["gaps"]).filter_map(Value::as_str).collect();
+        let gaps = if gaps.is_empty() { String::new() } else { format!("; missing: {}", gaps.join("; ")) };
+        let units = &one["units"];
+        format!(
+            "{}: {} on {}, {} read units, {} write units{gaps}",
+            text(one, "id"),
+            text(one, "operation"),
+            text(one, "source"),
+            units["read"],
+            units["write"],
+        )
+    });
+    lines(format!("the patterns of {}", text(result, "model")), patterns)
+}
+
+fn proof(result: &Value) -> String {
+    let patterns: Vec<&Value> = list(&result["patterns"]).collect();
+    let failed = patterns.iter().filter(|one| one["verdict"] == "not proven").map(|one| {
+        let reasons: Vec<String> = list(&one["findings"]).map(|finding| text(finding, "message")).collect();
+        format!("{} is not proven: {}", text(one, "pattern"), reasons.join("; "))
+    });
+    let proven = patterns.iter().filter(|one| one["verdict"] == "proven").count();
+    lines(format!("{proven} of {} patterns are proven", patterns.len()), failed)
+}
+
+fn heat(result: &Value) -> String {
+    let hottest = list(&result["heat"]).filter_map(|one| {
+        let key = one["keys"].get(0)?;
+        let place = one["index"]
+            .as_str()
+            .map_or(text(one, "table"), |index| format!("{} {index}", text(one, "table")));
+        let load = 100.0 * key["load"].as_f64().unwrap_or_default();
+        Some(format!("{place}: {} at {load:.0} % of what a partition sustains", text(key, "key")))
+    });
+    lines("the busiest key of each table and index".to_owned(), hottest)
+}
+
+fn design(result: &Value) -> String {
+    let total = result["total"].as_f64().unwrap_or_default();
+    let notes = list(&result["notes"]).filter_map(Value::as_str).map(|note| format!("# {note}"));
+    lines(format!("# {} a month\n{}", dollars(total), text(result, "model")), notes)
+}
