@@ -17,8 +17,8 @@ pub const LARGE_BYTES: usize = 102_000;
 pub const LARGE_ITEMS: usize = 800;
 /// What a bucket of five minutes does not notice.
 const LATE_MAX_SAVED: Duration = Duration::from_secs(20);
-/// What a bucket of one second notices: nothing is saved up in a partition, or on demand.
-const LATE_MAX_UNSAVED: Duration = Duration::from_secs(2);
+/// Nothing is saved up in a partition, or on demand: the units of a second without requests are lost.
+const LATE_MAX_UNSAVED: Duration = Duration::from_secs(5);
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

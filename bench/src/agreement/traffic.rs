@@ -70,6 +70,8 @@ impl Traffic {
         for _ in 0..CONNECTIONS {
             let (due, next, items) = (self.due.clone(), next.clone(), self.items);
             connections.spawn(async move {
+                // Not earlier: a server gives up connections on which nothing is asked.
+                tokio::time::sleep_until(started.into()).await;
                 let mut connection = Connection::open(address).await?;
                 let mut sent = Sent::default();
                 loop {
