@@ -149,6 +149,8 @@ fn values_are_completed_by_the_schema() {
     only_offers("sort: SK }", "sort: SK, billing: ‸ }", &["on-demand", "provisioned"]);
     only_offers("sort: SK }", "sort: SK, pitr: ‸ }", &["true", "false"]);
     offers("name: string, email", "name: ‸, email", &["string", "timestamp", "ulid"]);
+    let types = labels("name: string, email", "name: ‸, email");
+    assert!(!types.contains(&"email".to_owned()), "an attribute is no type: {types:?}");
     only_offers(
         "project: keys",
         "project: k‸",

@@ -19,7 +19,10 @@ pub fn referable<'s>(place: &Place<'_>, symbols: &'s [Symbol]) -> Vec<&'s Symbol
             let of_origin = origin.map(|entity| attributes_of(&[entity])).unwrap_or_default();
             all(Kind::Entity).into_iter().chain(of_origin).collect()
         }
-        ["entities", entity, "key" | "id" | "attributes", ..] => attributes_of(&[entity]),
+        ["entities", entity, "key" | "id", ..] | ["entities", entity, "attributes"] => {
+            attributes_of(&[entity])
+        }
+        ["entities", entity, "attributes", _] if place.is_name => attributes_of(&[entity]),
         ["entities", _, "indexes", _] if place.is_name => all(Kind::Index),
         ["entities", entity, "indexes", _, ..] => attributes_of(&[entity]),
         ["entities", _, "table"] => all(Kind::Table),
