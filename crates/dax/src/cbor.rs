@@ -231,6 +231,8 @@ pub struct Scan {
     /// How many values each open array or map still takes; none until a break.
     open: Vec<Option<u64>>,
     seen: usize,
+    /// Whether the end of the value is known. Its last bytes may still be missing.
+    is_ended: bool,
 }
 
 impl Scan {
@@ -238,12 +240,13 @@ impl Scan {
     pub fn next_value(&mut self) {
         self.open.clear();
         self.seen = 0;
+        self.is_ended = false;
     }
 
     /// Whether the value that starts where the last one ended is complete. If it isn't, to be called again with
     /// more bytes behind the same ones.
     pub fn value_is_complete(&mut self, bytes: &[u8]) -> Result<bool, Malformed> {
-        loop {
+        while !self.is_ended {
             let Some(rest) = bytes.get(self.at..) else { return Ok(false) };
             let Some((head, width)) = head(rest)? else { return Ok(false) };
             self.seen += 1;
@@ -271,10 +274,9 @@ impl Scan {
                 },
                 _ => self.ended(),
             }
-            if self.open.is_empty() {
-                return Ok(self.at <= bytes.len());
-            }
+            self.is_ended = self.open.is_empty();
         }
+        Ok(self.at <= bytes.len())
     }
 
     /// A value ended, and with it what waited for nothing more.
@@ -399,6 +401,17 @@ mod tests {
         assert_eq!(scan.value_is_complete(&bytes), Ok(true));
         assert_eq!(scan.at, bytes.len());
         assert_eq!(Reader(&bytes).skip(), Ok(&bytes[..]));
+    }
+
+    #[test]
+    fn a_text_that_comes_in_pieces_is_complete_with_its_last_byte() {
+        let mut writer = Writer::default();
+        writer.text("some words");
+        let mut scan = Scan::default();
+        for end in 0..writer.0.len() {
+            assert_eq!(scan.value_is_complete(&writer.0[..end]), Ok(false), "after {end} bytes");
+        }
+        assert_eq!(scan.value_is_complete(&writer.0), Ok(true));
     }
 
     #[test]

@@ -278,3 +278,6 @@ impl Incoming {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
