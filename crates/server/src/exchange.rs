@@ -21,7 +21,7 @@ use crate::limits::{Limits, Options};
 use crate::pages::{NeighbourService, PageAnswer, Pages};
 use crate::peer::{Awaits, InFlight, Peer, Peers, Wanted};
 use crate::reply::{Reply, ReplyBody};
-use crate::request::{self, Format, Receiver, RequestBody};
+use crate::request::{self, BodyStream, Format, Receiver, RequestBody};
 use crate::request_id::RequestIds;
 use crate::route::Handler;
 use crate::tls::Tls;
@@ -98,6 +98,7 @@ impl<B: Backend> Exchange<B> {
         let peer = &in_flight.peer;
         let request_id = self.request_ids.next();
         let (mut head, body) = request.into_parts();
+        let mut body = BodyStream::new(body);
         access::name_host(&mut head);
         let reply = if in_flight.is_too_many() {
             Reply::error(Format::DYNAMODB, &Error::service_unavailable()).closing()
@@ -108,7 +109,7 @@ impl<B: Backend> Exchange<B> {
                 Err(refusal) => refusal.reply(),
                 Ok(admitted) => {
                     let from = From { peer, request_id: &request_id };
-                    let reply = match catch_panic(self.admitted(&head, body, from)).await {
+                    let reply = match catch_panic(self.admitted(&head, &mut body, from)).await {
                         Ok(reply) => reply,
                         Err(panic) => panicked(&*panic, &request_id),
                     };
@@ -116,6 +117,7 @@ impl<B: Backend> Exchange<B> {
                 }
             }
         };
+        let reply = if body.is_unread() { reply.closing() } else { reply };
         answering.end();
         reply.into_response(&request_id, in_flight)
     }
@@ -125,7 +127,7 @@ impl<B: Backend> Exchange<B> {
             || request::head_bytes(head) > self.limits.head_bytes_max
     }
 
-    async fn admitted(&self, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
+    async fn admitted(&self, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
         if cors::is_preflight(&head.method, &head.headers) {
             return cors::preflight(&head.headers);
         }
@@ -175,7 +177,7 @@ impl<B: Backend> Exchange<B> {
     }
 
     /// Answers a path that no route has.
-    async fn elsewhere(&self, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
+    async fn elsewhere(&self, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
         if let Some(service) = self.neighbour(head) {
             return self.neighbour_call(service, head, body, from).await;
         }
@@ -194,7 +196,7 @@ impl<B: Backend> Exchange<B> {
         &self,
         service: &dyn NeighbourService,
         head: &Parts,
-        body: Incoming,
+        body: &mut BodyStream,
         from: From<'_>,
     ) -> Reply {
         let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
@@ -232,7 +234,7 @@ impl<B: Backend> Exchange<B> {
     }
 
     /// The bounds of bodies and answers hold for pages too; checks and headers are their own.
-    async fn page(&self, pages: &dyn Pages, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
+    async fn page(&self, pages: &dyn Pages, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
         let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
         let body = match receiver.receive(&head.headers, body).await {
             Ok(body) => body,
@@ -259,7 +261,7 @@ impl<B: Backend> Exchange<B> {
         &self,
         name: &str,
         head: &Parts,
-        body: Incoming,
+        body: &mut BodyStream,
         from: From<'_>,
         answer: impl for<'a> FnOnce(&'a dyn Administration, Bytes) -> PageAnswer<'a>,
     ) -> Reply {
@@ -283,7 +285,7 @@ impl<B: Backend> Exchange<B> {
     }
 
     /// Answers a request whose body is a form.
-    async fn form_call(&self, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
+    async fn form_call(&self, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
         let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
         let body = match receiver.receive(&head.headers, body).await {
             Ok(body) => body,
@@ -310,7 +312,7 @@ impl<B: Backend> Exchange<B> {
         auth::caller(self.verification.as_ref(), head, service, &body.received, peer)
     }
 
-    async fn json_call(&self, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
+    async fn json_call(&self, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
         let asked = Asked::of(&head.headers);
         // Most requests are DynamoDB's, and need not be looked at twice.
         if !matches!(asked, Asked::For(_))
