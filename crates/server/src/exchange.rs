@@ -294,11 +294,20 @@ impl<B: Backend> Exchange<B> {
         if !sts::is_get_caller_identity(&body.bytes) {
             return Reply::not_found();
         }
-        let request_id = self.request_ids.next();
-        Reply::page(match self.caller(head, sts::SIGNING_NAME, &body, from.peer) {
-            Ok(caller) => sts::answer(&caller, &request_id),
-            Err(error) => sts::error(&error, &request_id),
-        })
+        let asked = || (sts::SIGNING_NAME, "GetCallerIdentity".to_owned());
+        let mut record = match self.record(from, asked, &body.bytes) {
+            Ok(record) => record,
+            Err(error) => return Reply::error(Format::DYNAMODB, &error),
+        };
+        let response = match self.caller(head, sts::SIGNING_NAME, &body, from.peer) {
+            Ok(caller) => {
+                record.iter_mut().for_each(|record| record.note_caller(&caller));
+                sts::answer(&caller, from.request_id)
+            }
+            Err(error) => sts::error(&error, from.request_id),
+        };
+        end_by_status(record, &response);
+        Reply::page(response)
     }
 
     /// Who sends a request.

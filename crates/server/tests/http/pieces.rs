@@ -216,3 +216,115 @@ async fn nothing_is_read_behind_an_error() {
     check(&[&closing, &good], &[200]).await;
     check(&[b"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n", &good], &[404, 200]).await;
 }
+
+/// Parts of requests, good and bad, from which random ones are put together.
+const LINES: [&str; 8] = [
+    "POST / HTTP/1.1",
+    "POST / HTTP/1.1",
+    "POST / HTTP/1.1",
+    "GET / HTTP/1.1",
+    "POST / HTTP/1.0",
+    "POST /nowhere HTTP/1.1",
+    "OPTIONS / HTTP/1.1",
+    "POST http://localhost/ HTTP/1.1",
+];
+const FIELDS: [&str; 20] = [
+    "Content-Type: application/x-amz-json-1.0",
+    "Content-Type: application/x-amz-json-1.0",
+    "Content-Type: application/x-www-form-urlencoded",
+    "Content-Type: text/plain",
+    "X-Amz-Target: DynamoDB_20120810.GetItem",
+    "Authorization: AWS4-HMAC-SHA256 Credential=A/20261115/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0f",
+    "X-Amz-Date: 20261115T190203Z",
+    "Host: evil.example",
+    "Origin: https://evil.example",
+    "Origin: http://localhost",
+    "Access-Control-Request-Method: POST",
+    "Connection: close",
+    "Connection: keep-alive",
+    "Expect: 100-continue",
+    "Content-Length: 5",
+    "Transfer-Encoding: chunked",
+    "Transfer-Encoding: gzip, chunked",
+    "Upgrade: h2c",
+    "x: \u{7f}",
+    " folded",
+];
+const BODIES: [&str; 10] = [
+    "",
+    "{}",
+    "fail",
+    "Action=GetCallerIdentity",
+    "2\r\n{}\r\n0\r\n\r\n",
+    "1;a=b\r\n{\r\n1;\u{1}\r\n}\r\n0\r\nx: y\r\n\r\n",
+    "2;x\n{}\r\n0\r\n\r\n",
+    "2\r\n{}\r\n0\r\nx y\r\n\r\n",
+    "fffffffff\r\n{}",
+    "\r\n\r\n",
+];
+
+fn random_request(random: &mut fastrand::Rng) -> Vec<u8> {
+    let pick = |random: &mut fastrand::Rng, texts: &[&'static str]| texts[random.usize(..texts.len())];
+    let (line, body) = (pick(random, &LINES), pick(random, &BODIES));
+    let mut head = format!("{line}\r\nHost: localhost\r\n");
+    for _ in 0..random.usize(..5) {
+        head += pick(random, &FIELDS);
+        head += "\r\n";
+    }
+    if random.bool() {
+        head += &format!("Content-Length: {}\r\n", body.len());
+    } else if random.bool() {
+        head += "Transfer-Encoding: chunked\r\n";
+    }
+    (head + "\r\n" + body).into_bytes()
+}
+
+/// Some bytes are lost, doubled or become others.
+fn damage(random: &mut fastrand::Rng, bytes: &mut Vec<u8>) {
+    for _ in 0..random.usize(..4) {
+        let at = random.usize(..bytes.len());
+        match random.u8(..4) {
+            0 => {
+                bytes.remove(at);
+            }
+            1 => bytes.insert(at, *random.choice(b"\r\n\0 ;:\t0x").unwrap()),
+            2 => bytes[at] = random.u8(..),
+            _ => {
+                let end = (at + random.usize(..20)).min(bytes.len());
+                let doubled = bytes[at..end].to_vec();
+                bytes.splice(at..at, doubled);
+            }
+        }
+    }
+}
+
+/// A head that breaks off may be refused as soon as it can't become one, or not at all.
+fn is_same(one: &[u16], other: &[u16]) -> bool {
+    let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
+    match long.strip_prefix(short) {
+        Some([]) => true,
+        Some([refusal]) => matches!(refusal, 400 | 414 | 431),
+        _ => false,
+    }
+}
+
+/// The fuzz target `http` does the same, guided and for longer.
+#[tokio::test]
+async fn random_requests_get_the_same_answers_in_any_pieces() {
+    let rounds = std::env::var("PIECES_ROUNDS").map_or(300, |rounds| rounds.parse().unwrap());
+    let limits = Limits::default();
+    for seed in 0..rounds {
+        let random = &mut fastrand::Rng::with_seed(seed);
+        let mut bytes: Vec<u8> = (0..random.usize(1..4)).flat_map(|_| random_request(random)).collect();
+        if random.bool() {
+            damage(random, &mut bytes);
+        }
+        let whole = statuses(&limits, &bytes, bytes.len()).await;
+        let cut = statuses(&limits, &bytes, random.usize(1..16)).await;
+        assert!(
+            is_same(&whole, &cut),
+            "seed {seed}: {whole:?} in whole, {cut:?} in pieces: {:?}",
+            String::from_utf8_lossy(&bytes)
+        );
+    }
+}
