@@ -42,9 +42,6 @@ fn runtime() -> &'static Runtime {
     RUNTIME.get_or_init(|| Builder::new_current_thread().enable_all().build().expect("a runtime"))
 }
 
-/// How often a client looks for answers in vain before it goes away.
-const QUIET_LOOKS: usize = 32;
-
 /// What the server answers to bytes that come in pieces of this size.
 async fn answers(bytes: &[u8], piece: usize) -> Vec<u8> {
     let (client, stream) = duplex(64 * 1024);
@@ -58,9 +55,10 @@ async fn answers(bytes: &[u8], piece: usize) -> Vec<u8> {
             }
             tokio::task::yield_now().await;
         }
-        // A request whose client goes away at once is not answered, so the client stays until all is quiet.
+        // A request whose client goes away at once is not answered, so the client stays until all is quiet: for as many
+        // turns of the server as there are bytes, because it may take one for each chunk.
         let (mut length, mut quiet) = (0, 0);
-        while quiet < QUIET_LOOKS {
+        while quiet < bytes.len() + 32 {
             tokio::task::yield_now().await;
             let now = answered.borrow().len();
             quiet = if now == length { quiet + 1 } else { 0 };

@@ -25,7 +25,6 @@ pub struct Claim<'h> {
     signature: Signature<'h>,
     key: Arc<AccessKey>,
     directory: Arc<Directory>,
-    service: String,
 }
 
 impl Authority {
@@ -62,7 +61,7 @@ impl Authority {
             let message = "The security token included in the request is expired";
             return Err(fault(SignatureFault::ExpiredToken, message.to_owned()));
         }
-        Ok(Claim { head, signature, key, directory, service: service.to_owned() })
+        Ok(Claim { head, signature, key, directory })
     }
 }
 
@@ -87,7 +86,7 @@ impl Claim<'_> {
     pub fn verify(&self, payload: &[u8], secure_transport: bool) -> Result<Arc<Identity>, SignatureError> {
         let payload_hash = self.payload_hash(payload, secure_transport);
         let date = self.signature.basic_date()?;
-        let scope = self.signature.scope(&self.service, None)?;
+        let (scope, _) = self.signature.credential()?;
         let sent = decode_hex(&self.signature.signature);
         let (key, is_new) = self.key.signing_key(scope.day, scope.region, scope.service);
         let names = lower_case(&self.signature.signed_headers);
@@ -95,12 +94,12 @@ impl Claim<'_> {
 
         // A proxy may have changed Host; the client signed the name that it knows.
         let hosts = std::iter::once(None).chain(self.directory.hosts.iter().map(|host| Some(host.as_str())));
-        let mut request = Vec::with_capacity(512);
+        let mut request = Vec::with_capacity(1024);
         for host in hosts {
             request.clear();
-            canonical::write(self.head, &names, host, &payload_hash, &mut request);
+            canonical::write(self.head, &names, host, payload_hash.as_bytes(), &mut request);
             let text = string_to_sign(&date, &scope, &request);
-            if sent.is_some_and(|sent| hmac::verify(&key, text.as_bytes(), &sent).is_ok()) {
+            if sent.is_some_and(|sent| hmac::verify(&key, &text, &sent).is_ok()) {
                 if is_new {
                     self.key.keep(scope.day, scope.region, scope.service, key);
                 }
@@ -108,17 +107,33 @@ impl Claim<'_> {
             }
         }
         request.clear();
-        canonical::write(self.head, &names, None, &payload_hash, &mut request);
+        canonical::write(self.head, &names, None, payload_hash.as_bytes(), &mut request);
         Err(mismatch(&request, &string_to_sign(&date, &scope, &request)))
     }
 
-    fn payload_hash(&self, payload: &[u8], secure_transport: bool) -> String {
-        const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
-        let stated = self.head.headers.get("x-amz-content-sha256");
-        if secure_transport && stated.is_some_and(|stated| stated == UNSIGNED) {
-            return UNSIGNED.to_owned();
+    fn payload_hash(&self, payload: &[u8], secure_transport: bool) -> PayloadHash {
+        let stated = || self.head.headers.get("x-amz-content-sha256");
+        if secure_transport && stated().is_some_and(|stated| stated == UNSIGNED) {
+            return PayloadHash::Unsigned;
         }
-        hex(digest::digest(&digest::SHA256, payload).as_ref())
+        PayloadHash::Of(hash_hex(payload))
+    }
+}
+
+const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
+
+/// What the last line of a canonical request is.
+enum PayloadHash {
+    Unsigned,
+    Of(HashHex),
+}
+
+impl PayloadHash {
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            PayloadHash::Unsigned => UNSIGNED.as_bytes(),
+            PayloadHash::Of(digits) => digits,
+        }
     }
 }
 
@@ -138,14 +153,19 @@ fn in_signing_order(names: &str) -> Vec<&str> {
     names
 }
 
-fn string_to_sign(date: &str, scope: &Scope<'_>, request: &[u8]) -> String {
+fn string_to_sign(date: &str, scope: &Scope<'_>, request: &[u8]) -> Vec<u8> {
     let Scope { day, region, service, .. } = scope;
-    let hash = hex(digest::digest(&digest::SHA256, request).as_ref());
-    format!("{ALGORITHM}\n{date}\n{day}/{region}/{service}/aws4_request\n{hash}")
+    let mut text = Vec::with_capacity(192);
+    for part in [ALGORITHM, "\n", date, "\n", day, "/", region, "/", service, "/aws4_request\n"] {
+        text.extend_from_slice(part.as_bytes());
+    }
+    text.extend_from_slice(&hash_hex(request));
+    text
 }
 
-fn mismatch(request: &[u8], string_to_sign: &str) -> SignatureError {
-    let request = String::from_utf8_lossy(request);
+fn mismatch(request: &[u8], string_to_sign: &[u8]) -> SignatureError {
+    let (request, string_to_sign) =
+        (String::from_utf8_lossy(request), String::from_utf8_lossy(string_to_sign));
     let message = format!(
         "The request signature we calculated does not match the signature you provided. Check your AWS Secret \
          Access Key and signing method. Consult the service documentation for details.\n\nThe Canonical String \
@@ -155,12 +175,16 @@ fn mismatch(request: &[u8], string_to_sign: &str) -> SignatureError {
     fault(SignatureFault::Mismatch, message)
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// A SHA-256 hash as digits.
+type HashHex = [u8; 2 * digest::SHA256_OUTPUT_LEN];
+
+fn hash_hex(bytes: &[u8]) -> HashHex {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        text.push(DIGITS[usize::from(byte >> 4)] as char);
-        text.push(DIGITS[usize::from(byte & 15)] as char);
+    let hash = digest::digest(&digest::SHA256, bytes);
+    let mut text = [0; 2 * digest::SHA256_OUTPUT_LEN];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(hash.as_ref()) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
     }
     text
 }

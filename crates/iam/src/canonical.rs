@@ -1,11 +1,12 @@
 //! The canonical request: what a signature covers, in the one form that both sides make of it.
 
 use http::HeaderMap;
+use http::header::HOST;
 use http::request::Parts;
 
 /// Appends the canonical request. `signed_headers` are sorted and in lower case; `host` stands for the header if it is
 /// given.
-pub fn write(head: &Parts, signed_headers: &[&str], host: Option<&str>, payload: &str, out: &mut Vec<u8>) {
+pub fn write(head: &Parts, signed_headers: &[&str], host: Option<&str>, payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(head.method.as_str().as_bytes());
     out.push(b'\n');
     path(head.uri.path(), out);
@@ -18,7 +19,7 @@ pub fn write(head: &Parts, signed_headers: &[&str], host: Option<&str>, payload:
         match (*name, host) {
             ("host", Some(host)) => out.extend_from_slice(host.as_bytes()),
             // HTTP/2 has it in the URI.
-            ("host", None) if !head.headers.contains_key("host") => {
+            ("host", None) if !head.headers.contains_key(HOST) => {
                 let authority = head.uri.authority().map_or("", |authority| authority.as_str());
                 out.extend_from_slice(authority.as_bytes());
             }
@@ -34,7 +35,7 @@ pub fn write(head: &Parts, signed_headers: &[&str], host: Option<&str>, payload:
         out.extend_from_slice(name.as_bytes());
     }
     out.push(b'\n');
-    out.extend_from_slice(payload.as_bytes());
+    out.extend_from_slice(payload);
 }
 
 /// All values of a header: trimmed, with single blanks inside, joined by commas.
@@ -43,8 +44,12 @@ fn values(headers: &HeaderMap, name: &str, out: &mut Vec<u8>) {
         if index > 0 {
             out.push(b',');
         }
-        let mut words =
-            value.as_bytes().split(|byte| matches!(byte, b' ' | b'\t')).filter(|it| !it.is_empty());
+        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+        if !value.as_bytes().iter().any(is_blank) {
+            out.extend_from_slice(value.as_bytes());
+            continue;
+        }
+        let mut words = value.as_bytes().split(is_blank).filter(|it| !it.is_empty());
         if let Some(first) = words.next() {
             out.extend_from_slice(first);
         }

@@ -257,8 +257,8 @@ impl Comparison {
 
 /// Whether each of an ARN's six fields fits.
 pub fn arn_matches(fields: &[Pattern], arn: &str, resolve: &Resolve<'_>) -> bool {
-    let parts: Vec<&str> = arn.splitn(6, ':').collect();
-    parts.len() == 6 && fields.iter().zip(parts).all(|(field, part)| field.matches(part, resolve))
+    let mut parts = arn.splitn(6, ':');
+    fields.iter().all(|field| parts.next().is_some_and(|part| field.matches(part, resolve)))
 }
 
 fn number(text: &str) -> Option<f64> {

@@ -19,6 +19,7 @@ use http::request::Parts;
 use crate::{canonical, time};
 
 const AMAZON_DATE: HeaderName = HeaderName::from_static("x-amz-date");
+const SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
 /// What every signature is made with.
 pub const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const TERMINATOR: &str = "aws4_request";
@@ -28,11 +29,11 @@ const SKEW_MAX: Duration = Duration::from_secs(15 * 60);
 /// How long a presigned request may be valid: a week.
 const EXPIRES_MAX_S: u64 = 604_800;
 /// Headers that change what a request means: if they are there, they are signed.
-const SIGNED_IF_PRESENT: [(&str, &str); 4] = [
-    ("x-amz-date", "X-Amz-Date"),
-    ("x-amz-target", "X-Amz-Target"),
-    ("x-amz-security-token", "X-Amz-Security-Token"),
-    ("x-amz-content-sha256", "X-Amz-Content-Sha256"),
+const SIGNED_IF_PRESENT: [(HeaderName, &str); 4] = [
+    (AMAZON_DATE, "X-Amz-Date"),
+    (HeaderName::from_static("x-amz-target"), "X-Amz-Target"),
+    (SECURITY_TOKEN, "X-Amz-Security-Token"),
+    (HeaderName::from_static("x-amz-content-sha256"), "X-Amz-Content-Sha256"),
 ];
 
 /// Why a request is not known to be from whom it says.
@@ -77,6 +78,33 @@ pub struct Signature<'h> {
     presigned: Option<Presigned<'h>>,
 }
 
+/// The parts of an `Authorization` header, as far as they are there.
+#[derive(Debug)]
+struct HeaderParts<'h> {
+    algorithm: Cow<'h, str>,
+    credential: Option<Cow<'h, str>>,
+    signed_headers: Option<Cow<'h, str>>,
+    signature: Option<Cow<'h, str>>,
+}
+
+impl<'h> HeaderParts<'h> {
+    /// They are separated by spaces, commas or both.
+    fn read<'t>(text: &'t str, keep: impl Fn(&'t str) -> Cow<'h, str>) -> HeaderParts<'h> {
+        let mut words = text.split([' ', ',']).filter(|word| !word.is_empty());
+        let algorithm = keep(words.next().unwrap_or_default());
+        let (mut credential, mut signed_headers, mut signature) = (None, None, None);
+        for (name, value) in words.filter_map(|word| word.split_once('=')) {
+            match name {
+                "Credential" => credential = Some(keep(value)),
+                "SignedHeaders" => signed_headers = Some(keep(value)),
+                "Signature" => signature = Some(keep(value)),
+                _ => {}
+            }
+        }
+        HeaderParts { algorithm, credential, signed_headers, signature }
+    }
+}
+
 /// What a signature in the query string has more.
 #[derive(Debug)]
 struct Presigned<'h> {
@@ -113,29 +141,22 @@ impl<'h> Signature<'h> {
     }
 
     fn of_header(header: Cow<'h, str>, headers: &'h HeaderMap) -> Result<Signature<'h>, SignatureError> {
-        // The parts are separated by spaces, commas or both.
-        let mut words = header.split([' ', ',']).filter(|word| !word.is_empty());
-        let algorithm = words.next().unwrap_or_default();
-        let (mut credential, mut signed_headers, mut signature) = (None, None, None);
-        for (name, value) in words.filter_map(|word| word.split_once('=')) {
-            match name {
-                "Credential" => credential = Some(value),
-                "SignedHeaders" => signed_headers = Some(value),
-                "Signature" => signature = Some(value),
-                _ => {}
-            }
-        }
+        let HeaderParts { algorithm, credential, signed_headers, signature } = match &header {
+            Cow::Borrowed(text) => HeaderParts::read(text, Cow::Borrowed),
+            Cow::Owned(text) => HeaderParts::read(text, |part| Cow::Owned(part.to_owned())),
+        };
         let date = headers.get(AMAZON_DATE).or_else(|| headers.get(DATE));
+        let present = [
+            ("Credential", credential.is_some()),
+            ("Signature", signature.is_some()),
+            ("SignedHeaders", signed_headers.is_some()),
+        ];
         let (Some(credential), Some(signature), Some(signed_headers), Some(date)) =
             (credential, signature, signed_headers, date)
         else {
             let mut message = String::new();
-            for (name, present) in [
-                ("Credential", credential.is_some()),
-                ("Signature", signature.is_some()),
-                ("SignedHeaders", signed_headers.is_some()),
-            ] {
-                if !present {
+            for (name, is_present) in present {
+                if !is_present {
                     let _ = write!(message, "Authorization header requires '{name}' parameter. ");
                 }
             }
@@ -147,12 +168,12 @@ impl<'h> Signature<'h> {
             let _ = write!(message, "Authorization={header}");
             return Err(incomplete(message));
         };
-        let token = headers.get("x-amz-security-token");
+        let token = headers.get(SECURITY_TOKEN);
         Ok(Signature {
-            algorithm: algorithm.to_owned().into(),
-            credential: credential.to_owned().into(),
-            signed_headers: signed_headers.to_owned().into(),
-            signature: signature.to_owned().into(),
+            algorithm,
+            credential,
+            signed_headers,
+            signature,
             token: token.map(|token| String::from_utf8_lossy(token.as_bytes())),
             date: String::from_utf8_lossy(date.as_bytes()),
             presigned: None,
@@ -191,22 +212,13 @@ impl<'h> Signature<'h> {
         if self.algorithm != ALGORITHM {
             return Err(incomplete(format!("Unsupported AWS 'algorithm': '{}'.", self.algorithm)));
         }
-        let mut parts = self.credential.split('/');
-        let five = [(); 5].map(|()| parts.next());
-        let ([Some(key_id), Some(scope_day), Some(region), Some(scope_service), Some(terminator)], None) =
-            (five, parts.next())
-        else {
-            return Err(incomplete(format!(
-                "Credential must have exactly 5 slash-delimited elements, \
-                 e.g. keyid/date/region/service/term, got '{}'",
-                self.credential
-            )));
-        };
+        let (scope, terminator) = self.credential()?;
         let mut problems = String::new();
-        if !is_region(region) {
+        if !is_region(scope.region) {
+            let region = scope.region;
             let _ = write!(problems, "Credential should be scoped to a valid region, not '{region}'. ");
         }
-        if scope_service != service {
+        if scope.service != service {
             let _ = write!(problems, "Credential should be scoped to correct service: '{service}'. ");
         }
         if terminator != TERMINATOR {
@@ -215,18 +227,34 @@ impl<'h> Signature<'h> {
                 "Credential should be scoped with a valid terminator: '{TERMINATOR}', not '{terminator}'. "
             );
         }
-        if let Some(day) = day.filter(|day| *day != scope_day) {
+        if let Some(day) = day.filter(|day| *day != scope.day) {
             let _ = write!(
                 problems,
                 "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: \
-                 '{scope_day}' != '{day}', from '{}'. ",
-                self.date
+                 '{}' != '{day}', from '{}'. ",
+                scope.day, self.date
             );
         }
         if !problems.is_empty() {
             return Err(invalid(problems.trim_end()));
         }
-        Ok(Scope { key_id, day: scope_day, region, service: scope_service })
+        Ok(scope)
+    }
+
+    /// The credential's parts as they are, and the last of them.
+    pub(crate) fn credential(&self) -> Result<(Scope<'_>, &str), SignatureError> {
+        let mut parts = self.credential.split('/');
+        let five = [(); 5].map(|()| parts.next());
+        let ([Some(key_id), Some(day), Some(region), Some(service), Some(terminator)], None) =
+            (five, parts.next())
+        else {
+            return Err(incomplete(format!(
+                "Credential must have exactly 5 slash-delimited elements, \
+                 e.g. keyid/date/region/service/term, got '{}'",
+                self.credential
+            )));
+        };
+        Ok((Scope { key_id, day, region, service }, terminator))
     }
 
     /// Refuses a request with a header that changes its meaning and is not signed.
@@ -234,7 +262,7 @@ impl<'h> Signature<'h> {
         for (name, shown) in SIGNED_IF_PRESENT {
             // Clients of DAX send the token beside what they sign. It is compared with the key's own in any case.
             let may_be_unsigned = service == "dax" && name == "x-amz-security-token";
-            if headers.contains_key(name) && !self.is_signed(name) && !may_be_unsigned {
+            if headers.contains_key(&name) && !self.is_signed(name.as_str()) && !may_be_unsigned {
                 return Err(not_signed(shown));
             }
         }
@@ -242,7 +270,8 @@ impl<'h> Signature<'h> {
     }
 
     fn is_signed(&self, header: &str) -> bool {
-        self.signed_headers.split(';').any(|name| name.eq_ignore_ascii_case(header))
+        let mut names = self.signed_headers.as_bytes().split(|byte| *byte == b';');
+        names.any(|name| name.eq_ignore_ascii_case(header.as_bytes()))
     }
 
     /// The Region in the credential.
@@ -251,11 +280,12 @@ impl<'h> Signature<'h> {
     }
 
     /// The date as the string to sign has it.
-    pub(crate) fn basic_date(&self) -> Result<String, SignatureError> {
-        Ok(match self.time()? {
-            (_, Some(_)) => self.date.trim().to_owned(),
-            (time, None) => time::basic(time),
-        })
+    pub(crate) fn basic_date(&self) -> Result<Cow<'_, str>, SignatureError> {
+        let date = self.date.trim();
+        if time::is_basic(date) {
+            return Ok(date.into());
+        }
+        Ok(time::basic(self.time()?.0).into())
     }
 
     /// The date and its YYYYMMDD; no day if it is in HTTP's own form, `Sun, 06 Nov 1994 08:49:37 GMT`, which is not

@@ -5,9 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Reads `20261116T120000Z`, the form of signatures.
 pub fn parse_basic(text: &str) -> Option<SystemTime> {
     let bytes = text.as_bytes();
-    let is_digits = |from: usize, to: usize| bytes[from..to].iter().all(u8::is_ascii_digit);
-    let has_shape = bytes.len() == 16 && bytes[8] == b'T' && bytes[15] == b'Z';
-    if !has_shape || !is_digits(0, 8) || !is_digits(9, 15) {
+    if !is_basic(text) {
         return None;
     }
     let mut extended = *b"0000-00-00T00:00:00Z";
@@ -15,6 +13,13 @@ pub fn parse_basic(text: &str) -> Option<SystemTime> {
         extended[at..at + to - from].copy_from_slice(&bytes[from..to]);
     }
     humantime::parse_rfc3339(std::str::from_utf8(&extended).ok()?).ok()
+}
+
+/// Whether a text has the form that [`parse_basic`] reads. It need not be a time.
+pub fn is_basic(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_digits = |from: usize, to: usize| bytes[from..to].iter().all(u8::is_ascii_digit);
+    bytes.len() == 16 && bytes[8] == b'T' && bytes[15] == b'Z' && is_digits(0, 8) && is_digits(9, 15)
 }
 
 /// The inverse of [`parse_basic`].

@@ -4,21 +4,21 @@
 //! everything, however many connections it opens. The addresses of one IPv6 /64 network count as one, because
 //! a single machine usually owns all of them.
 
+use crate::budget::Room;
 use crate::limits::Limits;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use tokio::sync::Semaphore;
 
 #[derive(Debug)]
 pub(crate) struct Address {
     pub(crate) connections: AtomicUsize,
     requests: AtomicUsize,
     pub(crate) totals: Arc<Totals>,
-    /// One permit a byte of large bodies.
-    pub(crate) bodies: Arc<Semaphore>,
-    /// One permit a byte of large answers.
-    pub(crate) answers: Arc<Semaphore>,
+    /// For large bodies.
+    pub(crate) bodies: Room,
+    /// For large answers.
+    pub(crate) answers: Room,
 }
 
 /// What all addresses have together, and how often a bound was met since the server started.
@@ -54,15 +54,13 @@ impl Totals {
 
 impl Address {
     pub(crate) fn new(limits: &Limits, totals: Arc<Totals>) -> Address {
-        let semaphore = |bytes_max| {
-            Arc::new(Semaphore::new(limits.of_one_address(bytes_max).min(Semaphore::MAX_PERMITS)))
-        };
+        let room = |bytes_max| Room::new(limits.of_one_address(bytes_max));
         Address {
             connections: AtomicUsize::new(0),
             requests: AtomicUsize::new(0),
             totals,
-            bodies: semaphore(limits.bodies_bytes_max),
-            answers: semaphore(limits.answers_bytes_max),
+            bodies: room(limits.bodies_bytes_max),
+            answers: room(limits.answers_bytes_max),
         }
     }
 }

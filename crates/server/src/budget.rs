@@ -4,7 +4,9 @@
 //! and one that holds a share of the second waits for nothing but its client, so no two requests wait for
 //! each other. While a request waits, slow clients that hold what it needs are disconnected (`peer.rs`).
 //!
-//! A share counts twice: against what the client's address may take, then against what all may take.
+//! A share counts twice: against what the client's address may take, then against what all may take. Those that wait
+//! for either stand in line, and only the first in line has others disconnected: however many requests for large
+//! answers wait, the clients that do not read theirs are replaced at one pace.
 
 use crate::address::Address;
 use crate::limits::{Limits, UNCOUNTED_BYTES};
@@ -13,8 +15,8 @@ use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// The memory stayed taken for too long.
 #[derive(Debug)]
@@ -38,10 +40,25 @@ struct Permits {
     of_all: OwnedSemaphorePermit,
 }
 
+/// The memory of one address, or of all.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct Room {
     /// One permit a byte.
     free: Arc<Semaphore>,
+    /// Held by the request that gets the next free bytes.
+    first_in_line: Mutex<()>,
+}
+
+impl Room {
+    pub(crate) fn new(bytes: usize) -> Room {
+        let free = Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS)));
+        Room { free, first_in_line: Mutex::new(()) }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Budget {
+    room: Room,
     bytes_max: usize,
     /// What the largest share of one address is.
     address_bytes_max: usize,
@@ -54,7 +71,7 @@ impl Budget {
     pub(crate) fn new(bytes_max: usize, limits: &Limits, wanted: Wanted, peers: Arc<Peers>) -> Budget {
         let bytes_max = bytes_max.min(u32::MAX as usize).min(Semaphore::MAX_PERMITS);
         Budget {
-            free: Arc::new(Semaphore::new(bytes_max)),
+            room: Room::new(bytes_max),
             bytes_max,
             address_bytes_max: limits.of_one_address(bytes_max),
             wait_max: limits.share_timeout,
@@ -71,19 +88,20 @@ impl Budget {
         }
         let deadline = Instant::now() + self.wait_max;
         let permits = self.permits(bytes);
-        let of_address = self.wait(self.free_of(address), permits, deadline, Some(address)).await?;
-        let of_all = self.wait(&self.free, permits, deadline, None).await?;
+        let of_address = self.wait(self.room_of(address), permits, deadline, Some(address)).await?;
+        let of_all = self.wait(&self.room, permits, deadline, None).await?;
         Ok(Share(Some(Permits { of_address, of_all })))
     }
 
     async fn wait(
         &self,
-        free: &Arc<Semaphore>,
+        room: &Room,
         permits: u32,
         deadline: Instant,
         from: Option<&Arc<Address>>,
     ) -> Result<OwnedSemaphorePermit, Busy> {
-        let mut permit = pin!(free.clone().acquire_many_owned(permits));
+        let _first = timeout_at(deadline, room.first_in_line.lock()).await.map_err(|_| Busy)?;
+        let mut permit = pin!(room.free.clone().acquire_many_owned(permits));
         loop {
             match timeout(LOOK_INTERVAL.min(self.wait_max), permit.as_mut()).await {
                 Ok(permit) => return permit.map_err(|_| Busy),
@@ -98,10 +116,10 @@ impl Budget {
     }
 
     pub(crate) fn bytes_used(&self) -> usize {
-        self.bytes_max - self.free.available_permits()
+        self.bytes_max - self.room.free.available_permits()
     }
 
-    fn free_of<'a>(&self, address: &'a Address) -> &'a Arc<Semaphore> {
+    fn room_of<'a>(&self, address: &'a Address) -> &'a Room {
         match self.wanted {
             Wanted::AnswerMemory => &address.answers,
             Wanted::BodyMemory | Wanted::Connection => &address.bodies,
@@ -130,8 +148,8 @@ impl Share {
             permits.of_address.split(held - wanted);
         } else if wanted > held {
             let more = (wanted - held) as u32;
-            let take = |free: &Arc<Semaphore>| free.clone().try_acquire_many_owned(more).map_err(|_| Busy);
-            let (of_address, of_all) = (take(budget.free_of(address))?, take(&budget.free)?);
+            let take = |room: &Room| room.free.clone().try_acquire_many_owned(more).map_err(|_| Busy);
+            let (of_address, of_all) = (take(budget.room_of(address))?, take(&budget.room)?);
             match &mut self.0 {
                 Some(permits) => {
                     permits.of_address.merge(of_address);

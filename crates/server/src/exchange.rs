@@ -21,7 +21,7 @@ use crate::limits::{Limits, Options};
 use crate::pages::{Figures, NeighbourService, PageAnswer, Pages};
 use crate::peer::{Awaits, InFlight, Peer, Peers, Wanted};
 use crate::reply::{Reply, ReplyBody};
-use crate::request::{self, Format, Receiver, RequestBody};
+use crate::request::{self, BodyStream, Format, Receiver, RequestBody};
 use crate::request_id::RequestIds;
 use crate::route::Handler;
 use crate::tls::Tls;
@@ -100,6 +100,7 @@ impl<B: Backend> Exchange<B> {
         let peer = &in_flight.peer;
         let request_id = self.request_ids.next();
         let (mut head, body) = request.into_parts();
+        let mut body = BodyStream::new(body);
         access::name_host(&mut head);
         let reply = if in_flight.is_too_many() {
             Reply::error(Format::DYNAMODB, &Error::service_unavailable()).closing()
@@ -110,7 +111,7 @@ impl<B: Backend> Exchange<B> {
                 Err(refusal) => refusal.reply(),
                 Ok(admitted) => {
                     let from = From { peer, request_id: &request_id };
-                    let reply = match catch_panic(self.admitted(&head, body, from)).await {
+                    let reply = match catch_panic(self.admitted(&head, &mut body, from)).await {
                         Ok(reply) => reply,
                         Err(panic) => panicked(&*panic, &request_id),
                     };
@@ -118,6 +119,7 @@ impl<B: Backend> Exchange<B> {
                 }
             }
         };
+        let reply = if body.is_unread() { reply.closing() } else { reply };
         answering.end();
         reply.into_response(&request_id, in_flight)
     }
@@ -127,7 +129,7 @@ impl<B: Backend> Exchange<B> {
             || request::head_bytes(head) > self.limits.head_bytes_max
     }
 
-    async fn admitted(&self, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
+    async fn admitted(&self, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
         if cors::is_preflight(&head.method, &head.headers) {
             return cors::preflight(&head.headers);
         }
@@ -178,7 +180,7 @@ impl<B: Backend> Exchange<B> {
     }
 
     /// Answers a path that no route has.
-    async fn elsewhere(&self, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
+    async fn elsewhere(&self, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
         if let Some(service) = self.neighbour(head) {
             return self.neighbour_call(service, head, body, from).await;
         }
@@ -197,7 +199,7 @@ impl<B: Backend> Exchange<B> {
         &self,
         service: &dyn NeighbourService,
         head: &Parts,
-        body: Incoming,
+        body: &mut BodyStream,
         from: From<'_>,
     ) -> Reply {
         let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
@@ -235,7 +237,7 @@ impl<B: Backend> Exchange<B> {
     }
 
     /// The bounds of bodies and answers hold for pages too; checks and headers are their own.
-    async fn page(&self, pages: &dyn Pages, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
+    async fn page(&self, pages: &dyn Pages, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
         let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
         let body = match receiver.receive(&head.headers, body).await {
             Ok(body) => body,
@@ -262,7 +264,7 @@ impl<B: Backend> Exchange<B> {
         &self,
         name: &str,
         head: &Parts,
-        body: Incoming,
+        body: &mut BodyStream,
         from: From<'_>,
         answer: impl for<'a> FnOnce(&'a dyn Administration, Bytes) -> PageAnswer<'a>,
     ) -> Reply {
@@ -286,7 +288,7 @@ impl<B: Backend> Exchange<B> {
     }
 
     /// Answers a request whose body is a form.
-    async fn form_call(&self, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
+    async fn form_call(&self, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
         let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
         let body = match receiver.receive(&head.headers, body).await {
             Ok(body) => body,
@@ -295,11 +297,20 @@ impl<B: Backend> Exchange<B> {
         if !sts::is_get_caller_identity(&body.bytes) {
             return Reply::not_found();
         }
-        let request_id = self.request_ids.next();
-        Reply::page(match self.caller(head, sts::SIGNING_NAME, &body, from.peer) {
-            Ok(caller) => sts::answer(&caller, &request_id),
-            Err(error) => sts::error(&error, &request_id),
-        })
+        let asked = || (sts::SIGNING_NAME, "GetCallerIdentity".to_owned());
+        let mut record = match self.record(from, asked, &body.bytes) {
+            Ok(record) => record,
+            Err(error) => return Reply::error(Format::DYNAMODB, &error),
+        };
+        let response = match self.caller(head, sts::SIGNING_NAME, &body, from.peer) {
+            Ok(caller) => {
+                record.iter_mut().for_each(|record| record.note_caller(&caller));
+                sts::answer(&caller, from.request_id)
+            }
+            Err(error) => sts::error(&error, from.request_id),
+        };
+        end_by_status(record, &response);
+        Reply::page(response)
     }
 
     /// Who sends a request.
@@ -314,7 +325,7 @@ impl<B: Backend> Exchange<B> {
         auth::verified_caller(verification, head, service, &body.received, peer.ip, peer.is_secure)
     }
 
-    async fn json_call(&self, head: &Parts, body: Incoming, from: From<'_>) -> Reply {
+    async fn json_call(&self, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
         let asked = Asked::of(&head.headers);
         // Most requests are DynamoDB's, and need not be looked at twice.
         if !matches!(asked, Asked::For(_))

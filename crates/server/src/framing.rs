@@ -78,6 +78,15 @@ impl Framing {
         }
     }
 
+    /// A request has begun, and its last byte has not come.
+    pub(crate) fn is_within_request(&self) -> bool {
+        match self.part {
+            Part::Head => self.has_line || self.line_length > 0,
+            Part::Body(_) | Part::ChunkSize | Part::Chunk(_) | Part::Trailers => true,
+            Part::Refused | Part::Ended => false,
+        }
+    }
+
     /// What hyper is to read instead of what the client sends from now on, if a line was refused: the end of the head,
     /// and then nothing.
     pub(crate) fn end_of_refused(&mut self) -> Option<&'static [u8]> {

@@ -64,8 +64,8 @@ pub struct Limits {
     pub bodies_bytes_max: usize,
     /// All answers above 16 KiB together, from the start of their request until they are sent.
     pub answers_bytes_max: usize,
-    /// How much of an oversized body is read and thrown away before the 413, so that a client that
-    /// sends first and reads afterwards sees the answer and not a reset connection.
+    /// How long an oversized body may be to be read to its end before the 413, so that a client that sends first and
+    /// reads afterwards sees the answer and not a reset connection.
     pub discard_bytes_max: usize,
     /// From the first byte of a request head to its last.
     pub head_timeout: Duration,

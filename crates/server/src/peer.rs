@@ -24,6 +24,9 @@ use tokio::time::Instant;
 const GRACE_US: u64 = 1_000_000;
 /// Requests that a client may take back beyond those that it lets us answer.
 const CANCELLED_MAX: usize = 100;
+/// Of how many peers the one that is farthest behind makes way for a new connection. To look at all of them for every
+/// connection of a flood would be what the flood is for.
+const SAMPLE: usize = 64;
 /// How often a request or connection that waits looks for a client to disconnect.
 pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -83,6 +86,8 @@ pub(crate) struct Peer {
     /// Up to when the client has kept up.
     kept_up_us: AtomicU64,
     task: OnceLock<AbortHandle>,
+    /// Where it is among all peers.
+    place: AtomicUsize,
     /// The connection, if this is one of its requests.
     connection: Option<Arc<Peer>>,
     /// The requests at once of a connection that can have several.
@@ -112,6 +117,7 @@ impl Peer {
             awaits: AtomicU8::new(Awaits::Head as u8),
             kept_up_us: AtomicU64::new(0),
             task: OnceLock::new(),
+            place: AtomicUsize::new(0),
             connection: None,
             streams: Streams::default(),
         };
@@ -257,9 +263,47 @@ pub(crate) struct Peers {
 
 #[derive(Debug, Default)]
 struct All {
-    peers: HashMap<usize, Arc<Peer>>,
+    /// Each knows its place.
+    peers: Vec<Arc<Peer>>,
+    /// Where the next sample begins.
+    sampled: usize,
     addresses: HashMap<IpAddr, Arc<Address>>,
     connections: usize,
+}
+
+impl All {
+    fn insert(&mut self, peer: &Arc<Peer>) {
+        peer.place.store(self.peers.len(), Relaxed);
+        self.peers.push(peer.clone());
+    }
+
+    fn remove(&mut self, peer: &Peer) {
+        let place = peer.place.load(Relaxed);
+        self.peers.swap_remove(place);
+        if let Some(moved) = self.peers.get(place) {
+            moved.place.store(place, Relaxed);
+        }
+    }
+
+    /// The peer that is farthest behind, of all or of the first sample that has any.
+    fn farthest_behind(
+        &mut self,
+        sample: usize,
+        behind_since: impl Fn(&Arc<Peer>) -> Option<u64>,
+    ) -> Option<Arc<Peer>> {
+        let count = self.peers.len();
+        let sample = sample.clamp(1, count.max(1));
+        for _ in 0..count.div_ceil(sample) {
+            let from = self.sampled.checked_rem(count)?;
+            self.sampled = from + sample;
+            let peers = self.peers[from..].iter().chain(&self.peers[..from]).take(sample);
+            let behind = peers.filter_map(|peer| Some((behind_since(peer)?, peer)));
+            if let Some((_, peer)) = behind.min_by_key(|(since, _)| *since) {
+                return Some(peer.clone());
+            }
+        }
+        None
+    }
 }
 
 /// An address has as many connections as it may have, and all of them are worked on.
@@ -276,7 +320,7 @@ impl Peers {
         }
     }
 
-    /// A new connection. If its address has too many, the one of them that has rested longest makes way.
+    /// A new connection. If its address has too many, one of those that have rested longest makes way.
     pub(crate) fn enter(self: &Arc<Peers>, from: IpAddr, is_secure: bool) -> Result<Entry, TooMany> {
         let mut all = self.locked();
         let network = network(from);
@@ -284,7 +328,7 @@ impl Peers {
         let address = all.addresses.entry(network).or_insert_with(new).clone();
         let connections_max = self.limits.of_one_address(self.limits.connections_max);
         if address.connections.load(Relaxed) >= connections_max
-            && !self.disconnect_one(&all, Wanted::Connection, Some(&address))
+            && !self.disconnect_one(&mut all, Wanted::Connection, Some(&address))
         {
             self.totals.connections_refused.fetch_add(1, Relaxed);
             return Err(TooMany);
@@ -292,31 +336,33 @@ impl Peers {
         address.connections.fetch_add(1, Relaxed);
         all.connections += 1;
         let peer = Arc::new(Peer::new(self.epoch, from, address, is_secure));
-        all.peers.insert(key(&peer), peer.clone());
+        all.insert(&peer);
         Ok(Entry { peers: self.clone(), peer })
     }
 
     /// A new request of a connection that can have several at once.
     pub(crate) fn enter_stream(self: &Arc<Peers>, connection: &Arc<Peer>) -> Entry {
         let peer = Arc::new(Peer::stream_of(connection.clone()));
-        self.locked().peers.insert(key(&peer), peer.clone());
+        self.locked().insert(&peer);
         Entry { peers: self.clone(), peer }
     }
 
     /// Disconnects the client that is farthest behind, if there is one that has what is wanted. With an address,
     /// it is one from there.
     pub(crate) fn disconnect_slowest(&self, wanted: Wanted, from: Option<&Arc<Address>>) {
-        self.disconnect_one(&self.locked(), wanted, from);
+        self.disconnect_one(&mut self.locked(), wanted, from);
     }
 
-    fn disconnect_one(&self, all: &All, wanted: Wanted, from: Option<&Arc<Address>>) -> bool {
+    fn disconnect_one(&self, all: &mut All, wanted: Wanted, from: Option<&Arc<Address>>) -> bool {
         let now_us = us_since(self.epoch, Instant::now());
-        let peers =
-            all.peers.values().filter(|peer| from.is_none_or(|address| Arc::ptr_eq(address, &peer.address)));
         // Among the connections of one address the oldest makes way at once; between addresses it has its time.
         let grace_us = if wanted == Wanted::Connection && from.is_some() { 0 } else { GRACE_US };
-        let behind = peers.filter_map(|peer| Some((peer.behind_since(wanted, now_us, grace_us)?, peer)));
-        let Some((_, peer)) = behind.min_by_key(|(since, _)| *since) else { return false };
+        let sample = if wanted == Wanted::Connection { SAMPLE } else { usize::MAX };
+        let behind = all.farthest_behind(sample, |peer| {
+            let is_from_there = from.is_none_or(|address| Arc::ptr_eq(address, &peer.address));
+            is_from_there.then(|| peer.behind_since(wanted, now_us, grace_us)).flatten()
+        });
+        let Some(peer) = behind else { return false };
         tracing::debug!(?wanted, awaits = ?peer.awaits(), "a slow client is disconnected for others that wait");
         self.totals.slow_disconnected.fetch_add(1, Relaxed);
         peer.disconnect();
@@ -327,7 +373,7 @@ impl Peers {
     /// can leave one of them unread while its connection goes on.
     pub(crate) fn disconnect_unread(&self, timeout: Duration) {
         let now_us = us_since(self.epoch, Instant::now());
-        for peer in self.locked().peers.values().filter(|peer| peer.connection.is_some()) {
+        for peer in self.locked().peers.iter().filter(|peer| peer.connection.is_some()) {
             let waits_us = now_us.saturating_sub(peer.kept_up_us.load(Relaxed));
             let reads = matches!(peer.awaits(), Awaits::Reading | Awaits::ReadingSmall);
             if reads && u128::from(waits_us) > timeout.as_micros() {
@@ -389,10 +435,6 @@ fn us_since(epoch: Instant, now: Instant) -> u64 {
     now.saturating_duration_since(epoch).as_micros() as u64
 }
 
-fn key(peer: &Arc<Peer>) -> usize {
-    Arc::as_ptr(peer).addr()
-}
-
 /// A connection's place among all; it leaves when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Entry {
@@ -403,7 +445,7 @@ pub(crate) struct Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         let mut all = self.peers.locked();
-        all.peers.remove(&key(&self.peer));
+        all.remove(&self.peer);
         match &self.peer.connection {
             Some(connection) => {
                 connection.note_stream(self.peer.awaits() == Awaits::Nothing, false);
@@ -425,6 +467,44 @@ impl Drop for Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_flood_a_peer_of_the_sample_makes_way_and_all_are_sampled_in_turn() {
+        let limits = Limits { connections_max: 1000, ..Limits::default() };
+        let peers = Arc::new(Peers::new(&limits));
+        let address = IpAddr::from([10, 0, 0, 1]);
+        let entries: Vec<Entry> = (0..300).map(|_| peers.enter(address, false).unwrap()).collect();
+        for (number, entry) in entries.iter().enumerate() {
+            entry.peer.kept_up_us.store(1000 - number as u64, Relaxed);
+            entry.peer.set_awaits(Awaits::Request);
+        }
+        let looked = std::cell::Cell::new(0);
+        let since = |peer: &Arc<Peer>| {
+            looked.set(looked.get() + 1);
+            (peer.awaits() == Awaits::Request).then(|| peer.kept_up_us.load(Relaxed))
+        };
+        let mut all = peers.locked();
+        let mut chosen: Vec<u64> = Vec::new();
+        for _ in 0..5 {
+            let peer = all.farthest_behind(SAMPLE, since).unwrap();
+            chosen.push(peer.kept_up_us.load(Relaxed));
+        }
+        assert_eq!(looked.get(), 5 * SAMPLE);
+        // The last sample begins at the end and goes on at the beginning.
+        assert_eq!(chosen, [937, 873, 809, 745, 701]);
+        assert_eq!(all.farthest_behind(usize::MAX, since).unwrap().kept_up_us.load(Relaxed), 701);
+        for entry in &entries {
+            entry.peer.set_awaits(Awaits::Nothing);
+        }
+        assert!(all.farthest_behind(SAMPLE, since).is_none(), "all are looked at before none is found");
+        drop(all);
+
+        let mut entries = entries;
+        let last = entries.pop().unwrap();
+        drop(entries);
+        assert_eq!(last.peer.place.load(Relaxed), 0);
+        assert_eq!(peers.locked().peers.len(), 1);
+    }
 
     #[test]
     fn loopback_is_this_machine_however_it_is_written() {

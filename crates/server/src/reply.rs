@@ -146,6 +146,7 @@ impl Reply {
 
     /// The connection ends with this answer: the rest of an unread body would look like a request.
     pub(crate) fn closing(mut self) -> Reply {
+        self.extra.retain(|(name, _)| *name != CONNECTION);
         self.extra.push((CONNECTION, HeaderValue::from_static("close")));
         self
     }

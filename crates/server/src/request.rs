@@ -73,6 +73,58 @@ pub(crate) fn head_bytes(head: &Parts) -> usize {
     uri + fields
 }
 
+/// A request's body while it comes in.
+#[derive(Debug)]
+pub(crate) struct BodyStream {
+    incoming: Incoming,
+    /// All of it was read.
+    has_ended: bool,
+    bytes_read: usize,
+    /// It is too long to be read to its end.
+    is_given_up: bool,
+}
+
+impl BodyStream {
+    pub(crate) fn new(incoming: Incoming) -> BodyStream {
+        BodyStream { incoming, has_ended: false, bytes_read: 0, is_given_up: false }
+    }
+
+    /// Some of it was not read. Whether it has arrived yet does not matter: the same bytes must get the same
+    /// answers in whatever pieces they come.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.is_given_up || (!self.has_ended && !self.incoming.is_end_stream())
+    }
+
+    /// Absent for a chunked body, which may turn out as long as any.
+    fn bytes_left(&self) -> Option<usize> {
+        self.incoming.size_hint().exact().map(|length| usize::try_from(length).unwrap_or(usize::MAX))
+    }
+
+    /// The next piece of the body itself; trailers mean nothing here.
+    async fn next_piece(&mut self) -> Result<Option<Bytes>, hyper::Error> {
+        while let Some(frame) = self.incoming.frame().await {
+            if let Ok(piece) = frame?.into_data() {
+                self.bytes_read += piece.len();
+                return Ok(Some(piece));
+            }
+        }
+        self.has_ended = true;
+        Ok(None)
+    }
+
+    /// Reads on within bounds, without keeping anything.
+    async fn discard(&mut self, limits: &Limits) {
+        self.is_given_up = self.bytes_read > limits.discard_bytes_max;
+        let to_the_end = async {
+            while !self.is_given_up && matches!(self.next_piece().await, Ok(Some(_))) {
+                self.is_given_up = self.bytes_read > limits.discard_bytes_max;
+            }
+        };
+        // What did not come in time is unread.
+        let _ = timeout(limits.body_timeout, to_the_end).await;
+    }
+}
+
 /// A request's body as the client meant it.
 #[derive(Debug)]
 pub(crate) struct RequestBody {
@@ -86,10 +138,7 @@ pub(crate) struct RequestBody {
 /// Why there is no body.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    TooLarge {
-        /// Some of it is still on its way.
-        unread: bool,
-    },
+    TooLarge,
     /// An unknown coding or a broken stream. DynamoDB calls it its own fault.
     CannotUnpack,
     TimedOut,
@@ -101,8 +150,7 @@ pub(crate) enum Refusal {
 impl Refusal {
     pub(crate) fn reply(self, format: Format) -> Reply {
         match self {
-            Refusal::TooLarge { unread: true } => Reply::body_too_large(format).closing(),
-            Refusal::TooLarge { unread: false } => Reply::body_too_large(format),
+            Refusal::TooLarge => Reply::body_too_large(format),
             Refusal::CannotUnpack => Reply::error(format, &Error::internal()),
             Refusal::TimedOut => Reply::body_incomplete(StatusCode::REQUEST_TIMEOUT),
             Refusal::Broken => Reply::body_incomplete(StatusCode::BAD_REQUEST),
@@ -134,7 +182,11 @@ pub(crate) struct Receiver<'a> {
 
 impl Receiver<'_> {
     /// Reads a body to its end and unpacks it.
-    pub(crate) async fn receive(self, headers: &HeaderMap, body: Incoming) -> Result<RequestBody, Refusal> {
+    pub(crate) async fn receive(
+        self,
+        headers: &HeaderMap,
+        body: &mut BodyStream,
+    ) -> Result<RequestBody, Refusal> {
         self.peer.set_awaits(Awaits::Body);
         let received = self.receive_packed(headers, body).await;
         self.peer.set_awaits(Awaits::Nothing);
@@ -148,20 +200,23 @@ impl Receiver<'_> {
     async fn receive_packed(
         self,
         headers: &HeaderMap,
-        mut body: Incoming,
+        body: &mut BodyStream,
     ) -> Result<(Bytes, Share), Refusal> {
-        // Absent for a chunked body, which may turn out as long as any.
-        let announced = body.size_hint().exact().map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+        let announced = body.bytes_left();
         if announced.is_some_and(|length| length > self.limits.body_bytes_max) {
-            let unread = headers.contains_key(EXPECT) || !discard(body, self.limits).await;
-            return Err(Refusal::TooLarge { unread });
+            // A client that waits to be told to go on is told not to.
+            if !headers.contains_key(EXPECT) {
+                body.discard(self.limits).await;
+            }
+            return Err(Refusal::TooLarge);
         }
         let length_max = announced.unwrap_or(self.limits.body_bytes_max);
         let is_packed = !matches!(Coding::of_request(headers), Ok(None));
         let share_bytes = length_max + if is_packed { self.unpacked_bytes_max(length_max) } else { 0 };
-        match timeout(self.limits.body_timeout, self.gather(&mut body, length_max, share_bytes)).await {
-            Ok(Err(Refusal::TooLarge { .. })) => {
-                Err(Refusal::TooLarge { unread: !discard(body, self.limits).await })
+        match timeout(self.limits.body_timeout, self.gather(body, length_max, share_bytes)).await {
+            Ok(Err(Refusal::TooLarge)) => {
+                body.discard(self.limits).await;
+                Err(Refusal::TooLarge)
             }
             Ok(outcome) => outcome,
             Err(_) => Err(Refusal::TimedOut),
@@ -172,32 +227,32 @@ impl Receiver<'_> {
     /// little takes no memory from others.
     async fn gather(
         self,
-        body: &mut Incoming,
+        body: &mut BodyStream,
         length_max: usize,
         share_bytes: usize,
     ) -> Result<(Bytes, Share), Refusal> {
         let mut share = Share::default();
-        let Some(first) = next_piece(body).await? else { return Ok((Bytes::new(), share)) };
+        let Some(first) = body.next_piece().await? else { return Ok((Bytes::new(), share)) };
         // Mostly the whole body came with the head and is handed on without a copy.
-        if body.is_end_stream() && first.len() <= length_max.min(UNCOUNTED_BYTES) {
+        if !body.is_unread() && first.len() <= length_max.min(UNCOUNTED_BYTES) {
             return Ok((first, share));
         }
         let mut bytes = Vec::new();
         let mut next = Some(first);
         while let Some(piece) = next {
             if piece.len() > length_max - bytes.len() {
-                return Err(Refusal::TooLarge { unread: true });
+                return Err(Refusal::TooLarge);
             }
             if !share.is_counted() && bytes.len() + piece.len() > UNCOUNTED_BYTES {
                 share = self.budget.take(share_bytes, &self.peer.address).await?;
                 self.peer.await_from(Awaits::LargeBody, Instant::now());
-                let rest = body.size_hint().exact().map_or(0, |rest| rest as usize);
+                let rest = body.bytes_left().unwrap_or(0);
                 bytes.reserve_exact((piece.len() + rest).min(length_max - bytes.len()));
             }
             self.peer.credit(piece.len());
             bytes.extend_from_slice(&piece);
             drop(piece);
-            next = next_piece(body).await?;
+            next = body.next_piece().await?;
         }
         Ok((bytes.into(), share))
     }
@@ -211,7 +266,7 @@ impl Receiver<'_> {
         let received = packed.clone();
         match tokio::task::spawn_blocking(move || coding.inflate(&packed, bytes_max)).await {
             Ok(Ok(plain)) => Ok(RequestBody { bytes: plain.into(), received, _share: share }),
-            Ok(Err(InflateError::TooLarge)) => Err(Refusal::TooLarge { unread: false }),
+            Ok(Err(InflateError::TooLarge)) => Err(Refusal::TooLarge),
             Ok(Err(InflateError::Broken)) | Err(_) => Err(Refusal::CannotUnpack),
         }
     }
@@ -220,34 +275,4 @@ impl Receiver<'_> {
     fn unpacked_bytes_max(self, packed_bytes: usize) -> usize {
         packed_bytes.saturating_mul(EXPANSION_MAX).min(2 * self.limits.body_bytes_max)
     }
-}
-
-/// The next piece of the body itself; trailers mean nothing here.
-async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, hyper::Error> {
-    loop {
-        match body.frame().await {
-            None => return Ok(None),
-            Some(frame) => {
-                if let Ok(piece) = frame?.into_data() {
-                    return Ok(Some(piece));
-                }
-            }
-        }
-    }
-}
-
-/// Reads on without keeping anything; `true` if the body came to its end within bounds.
-async fn discard(mut body: Incoming, limits: &Limits) -> bool {
-    let to_the_end = async {
-        let mut discarded = 0;
-        while discarded <= limits.discard_bytes_max {
-            match next_piece(&mut body).await {
-                Ok(Some(piece)) => discarded += piece.len(),
-                Ok(None) => return true,
-                Err(_) => return false,
-            }
-        }
-        false
-    };
-    timeout(limits.body_timeout, to_the_end).await.unwrap_or(false)
 }

@@ -148,8 +148,16 @@ impl<S: AsyncRead + Unpin> TimedStream<S> {
         }
     }
 
-    /// Reads on while the client sends, until it stops, closes or is out of time. A client that sends
-    /// nothing when the connection closes is not waited for.
+    /// The client has begun a request and not sent all of it.
+    fn is_within_request(&self) -> bool {
+        match &self.protocol {
+            Protocol::Http1(framing) => framing.is_within_request(),
+            Protocol::Http2 => false,
+        }
+    }
+
+    /// Reads on while the client sends, until it stops, closes or is out of time. A client that has sent whole
+    /// requests, and sends nothing when the connection closes, is not waited for.
     fn poll_linger(&mut self, context: &mut Context<'_>, since: Instant, mut bytes: usize) -> Poll<()> {
         let mut discarded = [0; 4096];
         loop {
@@ -157,7 +165,7 @@ impl<S: AsyncRead + Unpin> TimedStream<S> {
             match Pin::new(&mut self.inner).poll_read(context, &mut buffer) {
                 Poll::Ready(Ok(())) if !buffer.filled().is_empty() => bytes += buffer.filled().len(),
                 Poll::Ready(_) => return Poll::Ready(()),
-                Poll::Pending if bytes == 0 => return Poll::Ready(()),
+                Poll::Pending if bytes == 0 && !self.is_within_request() => return Poll::Ready(()),
                 Poll::Pending => {
                     self.closing = Closing::Since(since, bytes);
                     self.read_timer.as_mut().reset(since + LINGER);

@@ -397,6 +397,61 @@ async fn every_operation_needs_its_actions_on_its_resources() {
     }
 }
 
+#[tokio::test]
+async fn every_operation_of_streams_needs_its_action_on_its_stream() {
+    let database = &Database::in_memory().await;
+    let schema = json!({
+        "TableName": "Table", "BillingMode": "PAY_PER_REQUEST",
+        "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "p", "AttributeType": "S"}],
+        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"},
+    });
+    database.ok("CreateTable", schema).await;
+    let described = database.ok("DescribeTable", json!({"TableName": "Table"})).await;
+    let stream = described["Table"]["LatestStreamArn"].as_str().expect("the table has a stream");
+    let described = database.streams("DescribeStream", json!({"StreamArn": stream})).await;
+    let shard = &described["StreamDescription"]["Shards"][0]["ShardId"];
+    let place = json!({"StreamArn": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"});
+    let iterator = database.streams("GetShardIterator", place.clone()).await["ShardIterator"].clone();
+
+    let asked = [
+        ("ListStreams", json!({}), "*"),
+        ("DescribeStream", json!({"StreamArn": stream}), stream),
+        ("GetShardIterator", place, stream),
+        ("GetRecords", json!({"ShardIterator": iterator}), stream),
+    ];
+    for operation in api::streams::Operation::ALL {
+        let name = operation.name();
+        assert!(asked.iter().any(|(asked, ..)| *asked == name), "{name} is missing from the matrix");
+    }
+    for (operation, input, resource) in asked {
+        let action = format!("dynamodb:{operation}");
+        let denial = async |statements: Value| {
+            let called = database.call_streams_as(&alice(statements), operation, input.clone()).await;
+            called.err().map(|failure| (failure.name, failure.message))
+        };
+        let denied = |why: &str| {
+            let message = format!(
+                "User: arn:aws:iam::{ACCOUNT}:user/alice is not authorized to perform: {action} on resource: {resource} {why}"
+            );
+            Some(("AccessDeniedException".to_owned(), message))
+        };
+        let none = denied(&format!("because no identity-based policy allows the {action} action"));
+        assert_eq!(denial(json!([])).await, none, "{operation}");
+        assert_eq!(denial(json!([allow(&action, &format!("{TABLE}2/stream/*"))])).await, none, "{operation}");
+        // The stream is not its table.
+        assert_eq!(denial(json!([allow(&action, TABLE)])).await, none, "{operation}");
+        let explicit = denied("with an explicit deny in an identity-based policy");
+        assert_eq!(denial(json!([allow("*", "*"), deny(&action, "*")])).await, explicit, "{operation}");
+        assert_eq!(denial(json!([allow(&action, resource)])).await, None, "{operation}");
+        let with_key = json!([{
+            "Effect": "Allow", "Action": "*", "Resource": "*",
+            "Condition": {"ForAnyValue:StringEquals": {"dynamodb:LeadingKeys": ["a"]}},
+        }]);
+        assert_eq!(denial(with_key).await, none, "{operation} names no key");
+    }
+}
+
 /// Whether alice may send a request under this one condition.
 async fn may(database: &Database, operation: &str, input: Value, condition: Value) -> bool {
     let caller = alice(json!([{"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": condition}]));

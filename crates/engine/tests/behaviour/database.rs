@@ -326,9 +326,19 @@ impl Database {
 
     /// Carries out one request to DynamoDB Streams.
     pub async fn call_streams(&self, operation: &str, input: Value) -> Result<Value, Failure> {
+        self.call_streams_as(&self.caller, operation, input).await
+    }
+
+    /// Carries out one request of this caller to DynamoDB Streams.
+    pub async fn call_streams_as(
+        &self,
+        caller: &Caller,
+        operation: &str,
+        input: Value,
+    ) -> Result<Value, Failure> {
         let operation = streams::Operation::from_target_name(operation).expect("a served operation");
         let answer = match streams::Request::decode(operation, input.to_string().as_bytes()) {
-            Ok(request) => self.engine.call_streams(&self.caller, request).await,
+            Ok(request) => self.engine.call_streams(caller, request).await,
             Err(error) => Err(error),
         };
         let mut json = Vec::new();

@@ -54,6 +54,32 @@ async fn every_request_is_a_line_that_says_who_did_what_to_which_table() {
 }
 
 #[tokio::test]
+async fn those_who_ask_who_they_are_are_recorded_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    let log = Arc::new(AuditLog::open(file(path.clone())).unwrap());
+    let server = start(Audit::new(log.clone())).await;
+    let asking = Post::new("Action=GetCallerIdentity&Version=2011-06-15")
+        .with("Content-Type", "application/x-www-form-urlencoded")
+        .without("X-Amz-Target");
+    let scope = "AKIDEXAMPLE/20261115/us-east-1/sts/aws4_request";
+    let authorization =
+        format!("AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host;x-amz-date, Signature=0f");
+    let answer = server.ask(asking.clone().with("Authorization", &authorization)).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let id = answer.header("x-amzn-RequestId").unwrap();
+    assert!(answer.text().contains(&format!("<RequestId>{id}</RequestId>")), "{}", answer.text());
+    assert_eq!(server.ask(asking.without("Authorization")).await.status, 403);
+    log.close();
+
+    let lines = lines(&path);
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert_eq!((&lines[0]["service"], &lines[0]["operation"]), (&"sts".into(), &"GetCallerIdentity".into()));
+    assert_eq!((&lines[0]["principal"], &lines[0]["outcome"]), (&"AKIDEXAMPLE".into(), &"ok".into()));
+    assert_eq!(lines[1]["outcome"], "403");
+}
+
+#[tokio::test]
 async fn bodies_are_recorded_if_somebody_asks_for_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");

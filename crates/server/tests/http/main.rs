@@ -14,6 +14,7 @@ mod host;
 mod keep_alive;
 mod limits;
 mod order;
+mod pieces;
 mod shutdown;
 mod signature;
 mod slow_clients;

@@ -328,7 +328,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn parse(bytes: &[u8]) -> Option<(Answer, usize)> {
+    pub fn parse(bytes: &[u8]) -> Option<(Answer, usize)> {
         let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
         let mut lines = std::str::from_utf8(&bytes[..end]).unwrap().split("\r\n");
         let status = lines.next()?.split(' ').nth(1)?.parse().unwrap();
