@@ -98,19 +98,16 @@ fn closing(line: &str) -> String {
     let mut open: Vec<char> = Vec::new();
     let mut before = ':';
     for character in line.chars() {
-        match (open.last(), character) {
-            (Some(quote @ ('"' | '\'')), _) => {
-                if *quote == character {
-                    open.pop();
-                }
-            }
-            // An apostrophe inside a word opens nothing.
-            (_, '"' | '\'') if matches!(before, ':' | ',' | '[' | '{' | '-') => open.push(character),
-            (_, '{') => open.push('}'),
-            (_, '[') => open.push(']'),
-            (Some(bracket), _) if *bracket == character => {
+        let in_quotes = matches!(open.last(), Some('"' | '\''));
+        match character {
+            _ if open.last() == Some(&character) => {
                 open.pop();
             }
+            _ if in_quotes => {}
+            // An apostrophe inside a word opens nothing.
+            '"' | '\'' if matches!(before, ':' | ',' | '[' | '{' | '-') => open.push(character),
+            '{' => open.push('}'),
+            '[' => open.push(']'),
             _ => {}
         }
         if !character.is_whitespace() {

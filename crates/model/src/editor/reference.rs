@@ -72,9 +72,7 @@ fn in_table<'s>(place: &Place<'_>, symbols: &'s [Symbol]) -> Vec<&'s Symbol> {
     let fields = ["partition", "sort", "project", "ttl"];
     match place.path.iter().any(|name| fields.contains(name)) {
         true => attributes(symbols, &[]),
-        false if place.is_name && place.path.iter().any(|name| *name == "indexes") => {
-            of_kind(symbols, Kind::Index)
-        }
+        false if place.is_name && place.path.contains(&"indexes") => of_kind(symbols, Kind::Index),
         false if place.is_name => of_kind(symbols, Kind::Table),
         false => Vec::new(),
     }
