@@ -8,6 +8,8 @@
 //!    with more protocols than JSON also a description of its shapes.
 //! 4. Format with rustfmt, then write, or compare when asked to check.
 //!
+//! It also writes `docs/operations.md`: which operations are served.
+//!
 //! The printed code holds no rule of its own: it calls `api::decode` and `api::encode`. To serve one more
 //! operation, add its name to [`SERVICES`].
 
@@ -18,6 +20,7 @@ mod facts;
 mod index;
 mod name;
 mod operation;
+mod operations;
 mod quirks;
 mod reach;
 mod schema;
@@ -166,6 +169,25 @@ pub fn run(check: bool) -> Result<(), Error> {
         let files = generate(service, &facts)?;
         let folder = api.join("src").join(service.module).join("generated");
         if check { compare(&folder, &files)? } else { write(&folder, &files)? }
+    }
+    run_documents(check)
+}
+
+/// Writes or checks the page of the docs that lists all operations.
+fn run_documents(check: bool) -> Result<(), Error> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent folder")?;
+    let facts = |service: &'static Service| {
+        let path = root.join("crates/api/facts").join(service.module).with_extension("json");
+        Facts::read(&path).map(|facts| (service, facts))
+    };
+    let page = operations::print(&SERVICES.iter().map(facts).collect::<Result<Vec<_>, _>>()?);
+    let path = root.join("docs/operations.md");
+    match check {
+        false => std::fs::write(&path, page)?,
+        true if std::fs::read_to_string(&path).ok().as_ref() != Some(&page) => {
+            return Err(format!("{} is not what `cargo xtask codegen` writes", path.display()).into());
+        }
+        true => {}
     }
     Ok(())
 }

@@ -15,6 +15,8 @@ pub enum Service {
     CloudWatch,
     /// Functions that read streams.
     Lambda,
+    /// The clusters of a cache in front of tables.
+    Dax,
 }
 
 /// How requests and answers are written on the wire.
@@ -34,12 +36,13 @@ pub enum Protocol {
 
 impl Service {
     /// Every service.
-    pub const ALL: [Service; 5] = [
+    pub const ALL: [Service; 6] = [
         Service::DynamoDb,
         Service::DynamoDbStreams,
         Service::ApplicationAutoScaling,
         Service::CloudWatch,
         Service::Lambda,
+        Service::Dax,
     ];
 
     /// The part of `X-Amz-Target` before the dot. A service without JSON 1.0 or 1.1 has none.
@@ -50,6 +53,7 @@ impl Service {
             Service::ApplicationAutoScaling => Some("AnyScaleFrontendService"),
             Service::CloudWatch => Some("GraniteServiceVersion20100801"),
             Service::Lambda => None,
+            Service::Dax => Some("AmazonDAXV3"),
         }
     }
 
@@ -65,6 +69,7 @@ impl Service {
             Service::ApplicationAutoScaling => "application-autoscaling",
             Service::CloudWatch => "monitoring",
             Service::Lambda => "lambda",
+            Service::Dax => "dax",
         }
     }
 
@@ -72,7 +77,7 @@ impl Service {
     pub fn protocols(self) -> &'static [Protocol] {
         match self {
             Service::DynamoDb | Service::DynamoDbStreams => &[Protocol::Json10],
-            Service::ApplicationAutoScaling => &[Protocol::Json11],
+            Service::ApplicationAutoScaling | Service::Dax => &[Protocol::Json11],
             Service::CloudWatch => &[Protocol::RpcV2Cbor, Protocol::Json10, Protocol::Query],
             Service::Lambda => &[Protocol::RestJson],
         }
@@ -96,7 +101,7 @@ impl Service {
         match self {
             Service::DynamoDb | Service::DynamoDbStreams => Some(dynamodb::NAMESPACE),
             Service::CloudWatch => Some(cloudwatch::NAMESPACE),
-            Service::ApplicationAutoScaling | Service::Lambda => None,
+            Service::ApplicationAutoScaling | Service::Lambda | Service::Dax => None,
         }
     }
 }

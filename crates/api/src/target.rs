@@ -19,7 +19,7 @@ impl Target {
         match service {
             Service::DynamoDb => dynamodb::Operation::from_target_name(name).map(Target::DynamoDb),
             Service::DynamoDbStreams => streams::Operation::from_target_name(name).map(Target::Streams),
-            Service::ApplicationAutoScaling | Service::CloudWatch | Service::Lambda => None,
+            Service::ApplicationAutoScaling | Service::CloudWatch | Service::Lambda | Service::Dax => None,
         }
     }
 

@@ -231,6 +231,8 @@ pub struct Scan {
     /// How many values each open array or map still takes; none until a break.
     open: Vec<Option<u64>>,
     seen: usize,
+    /// Whether the end of the value is known. Its last bytes may still be missing.
+    is_ended: bool,
 }
 
 impl Scan {
@@ -238,12 +240,13 @@ impl Scan {
     pub fn next_value(&mut self) {
         self.open.clear();
         self.seen = 0;
+        self.is_ended = false;
     }
 
     /// Whether the value that starts where the last one ended is complete. If it isn't, to be called again with
     /// more bytes behind the same ones.
     pub fn value_is_complete(&mut self, bytes: &[u8]) -> Result<bool, Malformed> {
-        loop {
+        while !self.is_ended {
             let Some(rest) = bytes.get(self.at..) else { return Ok(false) };
             let Some((head, width)) = head(rest)? else { return Ok(false) };
             self.seen += 1;
@@ -254,13 +257,15 @@ impl Scan {
                 Head::Bytes(length) | Head::Text(length) => length,
                 _ => 0,
             };
-            let end = usize::try_from(skipped).ok().and_then(|skipped| (self.at + width).checked_add(skipped));
+            let end =
+                usize::try_from(skipped).ok().and_then(|skipped| (self.at + width).checked_add(skipped));
             self.at = end.ok_or(Malformed("a length is too large"))?;
             match head {
                 Head::Array(Some(0)) | Head::Map(Some(0)) => self.ended(),
                 Head::Array(length) => self.open.push(length),
                 Head::Map(length) => {
-                    let doubled = length.map(|length| length.checked_mul(2).ok_or(Malformed("a map is too large")));
+                    let doubled =
+                        length.map(|length| length.checked_mul(2).ok_or(Malformed("a map is too large")));
                     self.open.push(doubled.transpose()?);
                 }
                 // One value follows, which belongs to the tag.
@@ -271,10 +276,9 @@ impl Scan {
                 },
                 _ => self.ended(),
             }
-            if self.open.is_empty() {
-                return Ok(self.at <= bytes.len());
-            }
+            self.is_ended = self.open.is_empty();
         }
+        Ok(self.at <= bytes.len())
     }
 
     /// A value ended, and with it what waited for nothing more.
@@ -402,6 +406,17 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_comes_in_pieces_is_complete_with_its_last_byte() {
+        let mut writer = Writer::default();
+        writer.text("some words");
+        let mut scan = Scan::default();
+        for end in 0..writer.0.len() {
+            assert_eq!(scan.value_is_complete(&writer.0[..end]), Ok(false), "after {end} bytes");
+        }
+        assert_eq!(scan.value_is_complete(&writer.0), Ok(true));
+    }
+
+    #[test]
     fn integers_are_read_as_they_were_written() {
         for value in [0, 1, 23, 24, 255, 256, 65_535, 65_536, i64::MAX, -1, -24, -25, -257, i64::MIN] {
             let mut writer = Writer::default();
@@ -412,7 +427,9 @@ mod tests {
 
     #[test]
     fn a_length_that_is_not_there_allocates_nothing() {
-        for bytes in [&[0x5B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF][..], &[0x9B, 0x7F, 0, 0, 0, 0, 0, 0, 0]] {
+        for bytes in
+            [&[0x5B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF][..], &[0x9B, 0x7F, 0, 0, 0, 0, 0, 0, 0]]
+        {
             assert!(Reader(bytes).bytes().is_err());
             assert!(Reader(bytes).elements(|reader| reader.int()).is_err());
             assert!(Reader(bytes).skip().is_err());

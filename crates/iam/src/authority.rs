@@ -49,7 +49,7 @@ impl Authority {
     ) -> Result<Claim<'h>, SignatureError> {
         let signature = Signature::read(head)?;
         let scope = signature.scope(service, Some(now))?;
-        signature.check_coverage(&head.headers)?;
+        signature.check_coverage(&head.headers, service)?;
         let directory = self.directory.read().clone();
         let key = directory.key(scope.key_id).filter(|key| key.is_active).ok_or_else(unknown_key)?.clone();
         if let Some(token) = &key.token {

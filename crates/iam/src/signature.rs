@@ -230,9 +230,11 @@ impl<'h> Signature<'h> {
     }
 
     /// Refuses a request with a header that changes its meaning and is not signed.
-    pub(crate) fn check_coverage(&self, headers: &HeaderMap) -> Result<(), SignatureError> {
+    pub(crate) fn check_coverage(&self, headers: &HeaderMap, service: &str) -> Result<(), SignatureError> {
         for (name, shown) in SIGNED_IF_PRESENT {
-            if headers.contains_key(name) && !self.is_signed(name) {
+            // Clients of DAX send the token beside what they sign. It is compared with the key's own in any case.
+            let may_be_unsigned = service == "dax" && name == "x-amz-security-token";
+            if headers.contains_key(name) && !self.is_signed(name) && !may_be_unsigned {
                 return Err(not_signed(shown));
             }
         }

@@ -12,6 +12,7 @@ mod certificate;
 mod checkpoint;
 mod cloudwatch_service;
 mod connection;
+mod dax_service;
 mod endpoint;
 mod export;
 mod fault;

@@ -20,6 +20,7 @@ use crate::bounds::BoundArguments;
 use crate::certificate::{Certificate, TlsArguments};
 use crate::checkpoint::{self, Checkpoints};
 use crate::cloudwatch_service::{self, CloudWatchService};
+use crate::dax_service::{Dax, DaxArguments, DaxClusters};
 use crate::studio_pages::{self, StudioArgument, StudioPages};
 use crate::trigger_service::{self, TriggerService};
 use crate::{access_file, advice, environment_now, fault, places};
@@ -134,6 +135,9 @@ pub struct Serve {
     #[command(flatten)]
     audit: AuditArguments,
 
+    #[command(flatten)]
+    dax: DaxArguments,
+
     /// How long tables stay CREATING, UPDATING and DELETING, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0, help_heading = LIKE_AWS)]
     state_delay: u64,
@@ -238,6 +242,7 @@ impl Serve {
         let listener = self.listen().await?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         self.check_open_to(address)?;
+        let dax_listener = self.dax.listen(&self.host).await?;
         let certificate = self.tls.open(self.certificate_names(address))?;
         let auditing = self.audit.open()?;
         let access = self.access.as_ref().map(|path| access_file::load(path)).transpose()?;
@@ -254,20 +259,34 @@ impl Serve {
             authority: loaded.into_authority(path),
             now: environment_now,
         });
-        let server_options = server::Options {
-            tls: certificate.as_ref().map(|certificate| certificate.tls.clone()),
+        let tls = certificate.as_ref().map(|certificate| certificate.tls.clone());
+        let dax = dax_listener
+            .map(|listener| self.dax.open(listener, database.engine(), verification.clone(), tls.clone()));
+        let dax = dax.transpose()?;
+        let cluster = dax.as_ref().map(|dax| dax.cluster);
+        let mut server_options = server::Options {
+            tls,
             audit: auditing.as_ref().map(|auditing| auditing.audit.clone()),
             verification,
             ..self.server_options(studio, &services, checkpoints)
         };
+        server_options.neighbours.push(Arc::new(DaxClusters { cluster, since: environment_now() }));
+        server_options.figures = dax.as_ref().map(|dax| dax.figures.clone() as Arc<dyn server::Figures>);
         let server = Server::on(listener, database.engine(), server_options);
         let server = server.map_err(|error| format!("can't listen on {address}: {error}"))?;
         // Before the ready line: a script that reads it may stop the process at once.
         let stop = stop_signal().map_err(|error| format!("can't listen for signals: {error}"))?;
         let trust = certificate.as_ref().and_then(Certificate::how_to_trust);
-        announce(&url, &self.storage_name(), studio_address.as_deref(), trust.as_deref());
+        let dax_address = cluster.map(|cluster| cluster.url());
+        announce(
+            &url,
+            &self.storage_name(),
+            studio_address.as_deref(),
+            dax_address.as_deref(),
+            trust.as_deref(),
+        );
         tokio::select! {
-            _ = server.run(stop) => {}
+            () = run(server, dax, stop) => {}
             () = watch(certificate) => {}
         }
         if let Some(auditing) = auditing {
@@ -410,6 +429,22 @@ impl Serve {
     }
 }
 
+/// Serves on both ports until the process is to stop.
+async fn run(server: Server<engine::Engine>, dax: Option<Dax>, stop: impl Future<Output = ()>) {
+    let (stopping, mut stopped) = tokio::sync::watch::channel(());
+    let http = server.run(async move {
+        stop.await;
+        drop(stopping);
+    });
+    let cache = async {
+        if let Some(dax) = dax {
+            // Ends with an error, because nothing is ever sent.
+            dax.server.run(async move { while stopped.changed().await.is_ok() {} }).await;
+        }
+    };
+    tokio::join!(http, cache);
+}
+
 /// Renews the certificate while the server runs. Never ends.
 async fn watch(certificate: Option<Certificate>) {
     match certificate {
@@ -499,13 +534,16 @@ fn endpoint(address: SocketAddr) -> String {
 
 /// Says that the server is ready, in one write: a program that waits for the first line may close its end of the
 /// pipe at once. The server runs on if there is nobody to read it.
-fn announce(url: &str, storage: &str, studio: Option<&str>, trust: Option<&str>) {
+fn announce(url: &str, storage: &str, studio: Option<&str>, dax: Option<&str>, trust: Option<&str>) {
     let mut text = format!(
         "lodestone is ready at {url} ({storage}). Try: aws dynamodb list-tables --endpoint-url {url}\n"
     );
     text.extend(trust);
     if let Some(studio) = studio {
         text.push_str(&format!("Its studio is at {studio}\n"));
+    }
+    if let Some(dax) = dax {
+        text.push_str(&format!("DAX is at {dax}\n"));
     }
     let mut output = std::io::stdout().lock();
     if let Err(error) = output.write_all(text.as_bytes()).and_then(|()| output.flush()) {

@@ -5,6 +5,7 @@
 //! signature proves as much as a new one. Then the access key chooses the account if it is an account id. The credential
 //! scope chooses the Region in either case.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -14,8 +15,6 @@ use hyper::header::USER_AGENT;
 use hyper::http::request::Parts;
 use iam::signature::{Signature, SignatureError, SignatureFault};
 use iam::{Authority, Circumstances};
-
-use crate::peer::Peer;
 
 /// The account of every access key that isn't an account id itself.
 const DEFAULT_ACCOUNT: &str = "000000000000";
@@ -29,23 +28,37 @@ pub struct Verification {
     pub now: fn() -> SystemTime,
 }
 
-/// The sender of a request to the service with this signing name. `payload` is the body as it was received.
-pub(crate) fn caller(
+/// The sender of a request to the service with this signing name, from this address. `payload` is the body as it was
+/// received.
+pub fn caller(
     verification: Option<&Verification>,
     head: &Parts,
     service: &str,
     payload: &[u8],
-    peer: &Peer,
+    source_ip: IpAddr,
+    is_secure: bool,
+) -> Result<Caller, Error> {
+    verified_caller(verification, head, service, payload, source_ip, is_secure).map_err(json_error)
+}
+
+/// As [`caller`], with the fault of the signature.
+pub(crate) fn verified_caller(
+    verification: Option<&Verification>,
+    head: &Parts,
+    service: &str,
+    payload: &[u8],
+    source_ip: IpAddr,
+    is_secure: bool,
 ) -> Result<Caller, SignatureError> {
     let Some(Verification { authority, now }) = verification else { return stated_caller(head, service) };
     let now = now();
     let claim = authority.claim(head, service, now)?;
-    let identity = claim.verify(payload, peer.is_secure)?;
+    let identity = claim.verify(payload, is_secure)?;
     let user_agent = head.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
     let circumstances = Circumstances {
         now,
-        source_ip: Some(peer.ip),
-        secure_transport: peer.is_secure,
+        source_ip: Some(source_ip),
+        secure_transport: is_secure,
         region: claim.region().to_owned(),
         user_agent: user_agent.map(str::to_owned),
     };

@@ -18,7 +18,7 @@ use crate::budget::{Budget, Busy, Share};
 use crate::dispatch::{Asked, Backend};
 use crate::health::Health;
 use crate::limits::{Limits, Options};
-use crate::pages::{NeighbourService, PageAnswer, Pages};
+use crate::pages::{Figures, NeighbourService, PageAnswer, Pages};
 use crate::peer::{Awaits, InFlight, Peer, Peers, Wanted};
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{self, Format, Receiver, RequestBody};
@@ -60,6 +60,7 @@ pub(crate) struct Exchange<B> {
     request_ids: RequestIds,
     pages: Option<Arc<dyn Pages>>,
     neighbours: Vec<Arc<dyn NeighbourService>>,
+    figures: Option<Arc<dyn Figures>>,
     administration: Option<Arc<dyn Administration>>,
     audit: Option<Audit>,
     verification: Option<Verification>,
@@ -80,6 +81,7 @@ impl<B: Backend> Exchange<B> {
             request_ids: RequestIds::new(options.request_id_seed),
             pages: options.pages,
             neighbours: options.neighbours,
+            figures: options.figures,
             administration: options.administration,
             tls: options.tls,
             audit: options.audit,
@@ -138,13 +140,14 @@ impl<B: Backend> Exchange<B> {
             Some(Handler::Metrics) => {
                 let (logs, totals) = (self.backend.change_log_sizes(), self.backend.metric_totals());
                 let faults = self.backend.injected_faults();
-                let bounds = figures::text(
+                let mut bounds = figures::text(
                     &self.peers,
                     &self.limits,
                     &self.bodies,
                     &self.answers,
                     self.audit.as_ref(),
                 );
+                bounds.extend(self.figures.as_ref().map(|figures| figures.prometheus()));
                 let indexes = self.backend.index_progress().await;
                 metrics::answer(indexes, logs, faults, totals, bounds, &self.answers, from.peer)
             }
@@ -307,7 +310,8 @@ impl<B: Backend> Exchange<B> {
         body: &RequestBody,
         peer: &Peer,
     ) -> Result<Caller, SignatureError> {
-        auth::caller(self.verification.as_ref(), head, service, &body.received, peer)
+        let verification = self.verification.as_ref();
+        auth::verified_caller(verification, head, service, &body.received, peer.ip, peer.is_secure)
     }
 
     async fn json_call(&self, head: &Parts, body: Incoming, from: From<'_>) -> Reply {

@@ -25,7 +25,7 @@ use crate::access::Access;
 use crate::administration::Administration;
 use crate::audit::Audit;
 use crate::auth::Verification;
-use crate::pages::{NeighbourService, Pages};
+use crate::pages::{Figures, NeighbourService, Pages};
 use crate::tls::Tls;
 use std::sync::Arc;
 use std::time::Duration;
@@ -125,6 +125,8 @@ pub struct Options {
     pub pages: Option<Arc<dyn Pages>>,
     /// Services that name their operations by method and path.
     pub neighbours: Vec<Arc<dyn NeighbourService>>,
+    /// Further figures for the operator.
+    pub figures: Option<Arc<dyn Figures>>,
     /// What answers the operator.
     pub administration: Option<Arc<dyn Administration>>,
     /// What verifies signatures. Without it, anyone may do anything.

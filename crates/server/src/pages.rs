@@ -23,6 +23,12 @@ pub trait Pages: Debug + Send + Sync + 'static {
     fn home(&self) -> &'static str;
 }
 
+/// Figures for `GET /metrics` of what runs beside the server.
+pub trait Figures: Debug + Send + Sync + 'static {
+    /// In Prometheus' text format.
+    fn prometheus(&self) -> String;
+}
+
 /// A service of AWS beside DynamoDB. Requests are signed, as for every service.
 pub trait NeighbourService: Debug + Send + Sync + 'static {
     /// Which service it is.

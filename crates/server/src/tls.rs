@@ -64,7 +64,8 @@ impl Tls {
         Ok(())
     }
 
-    pub(crate) fn acceptor(&self) -> TlsAcceptor {
+    /// What the next connection is encrypted with.
+    pub fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(self.config.read().unwrap_or_else(PoisonError::into_inner).clone())
     }
 }

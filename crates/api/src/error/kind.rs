@@ -108,6 +108,8 @@ error_kinds! {
     InvalidNextTokenException = Service "InvalidNextTokenException",
     InternalServiceException = Service "InternalServiceException",
     TooManyTags = Service "TooManyTagsException",
+    /// from DAX.
+    ClusterNotFound = Service "ClusterNotFoundFault",
 }
 
 impl ErrorKind {
