@@ -76,7 +76,8 @@ pub fn item(
     match projection {
         None => writer.nested(|writer| lists.write_item(item, schema, writer)),
         Some(projection) => {
-            let found = projection.paths().enumerate().filter_map(|(place, path)| Some((place, path.find(item)?)));
+            let found =
+                projection.paths().enumerate().filter_map(|(place, path)| Some((place, path.find(item)?)));
             writer.open_map();
             for (place, part) in found {
                 writer.int(place as i64);
@@ -105,7 +106,13 @@ impl<'w> Members<'w> {
         self.0
     }
 
-    pub fn item(&mut self, found: ItemRef<'_>, projection: Option<&Projection>, schema: &KeySchema, lists: &AttributeLists) {
+    pub fn item(
+        &mut self,
+        found: ItemRef<'_>,
+        projection: Option<&Projection>,
+        schema: &KeySchema,
+        lists: &AttributeLists,
+    ) {
         item(found, projection, schema, lists, self.member(ITEM));
     }
 
@@ -116,7 +123,12 @@ impl<'w> Members<'w> {
     }
 
     /// The whole item before or after a write.
-    pub fn whole_attributes(&mut self, attributes: Option<&Item>, schema: &KeySchema, lists: &AttributeLists) {
+    pub fn whole_attributes(
+        &mut self,
+        attributes: Option<&Item>,
+        schema: &KeySchema,
+        lists: &AttributeLists,
+    ) {
         if let Some(attributes) = attributes {
             self.member(ATTRIBUTES).nested(|writer| lists.write_item(attributes.as_ref(), schema, writer));
         }
@@ -254,7 +266,9 @@ pub fn transaction_capacities(capacities: &[ConsumedCapacity], writer: &mut Writ
             writer.int(5);
             units(table, writer);
         }
-        for (number, indexes) in [(6, &capacity.global_secondary_indexes), (7, &capacity.local_secondary_indexes)] {
+        for (number, indexes) in
+            [(6, &capacity.global_secondary_indexes), (7, &capacity.local_secondary_indexes)]
+        {
             let Some(indexes) = indexes else { continue };
             writer.int(number);
             writer.map(indexes.len());
@@ -288,7 +302,8 @@ pub fn table_metrics<'s>(
     schema: impl Fn(&str) -> Option<&'s KeySchema>,
     writer: &mut Writer,
 ) {
-    let known = tables.into_iter().flatten().filter_map(|(table, metrics)| Some((table, schema(table)?, metrics)));
+    let known =
+        tables.into_iter().flatten().filter_map(|(table, metrics)| Some((table, schema(table)?, metrics)));
     writer.open_map();
     for (table, schema, metrics) in known {
         writer.text(table);

@@ -90,7 +90,8 @@ impl AttributeLists {
 
     /// Appends an item without its key: the id of its names, then its values.
     pub fn write_item(&self, item: ItemRef<'_>, schema: &KeySchema, writer: &mut Writer) {
-        let names: Vec<&str> = item.iter().map(|(name, _)| name).filter(|name| !schema.contains(name)).collect();
+        let names: Vec<&str> =
+            item.iter().map(|(name, _)| name).filter(|name| !schema.contains(name)).collect();
         writer.int(self.remember(&names).into());
         for (_, value) in item.iter().filter(|(name, _)| !schema.contains(name)) {
             value::write(value, writer);

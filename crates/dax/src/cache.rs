@@ -199,7 +199,11 @@ impl Caches {
     pub fn page(&self, key: &PageKey) -> Option<Arc<Page>> {
         let now_ms = self.environment.now_ms();
         let kept = self.pages.get(key).filter(|kept| kept.until_ms.is_none_or(|until| now_ms < until));
-        if kept.is_some() { self.query_hits.count() } else { self.query_misses.count() }
+        if kept.is_some() {
+            self.query_hits.count()
+        } else {
+            self.query_misses.count()
+        }
         kept.map(|kept| kept.value)
     }
 

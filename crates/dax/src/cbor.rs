@@ -257,13 +257,15 @@ impl Scan {
                 Head::Bytes(length) | Head::Text(length) => length,
                 _ => 0,
             };
-            let end = usize::try_from(skipped).ok().and_then(|skipped| (self.at + width).checked_add(skipped));
+            let end =
+                usize::try_from(skipped).ok().and_then(|skipped| (self.at + width).checked_add(skipped));
             self.at = end.ok_or(Malformed("a length is too large"))?;
             match head {
                 Head::Array(Some(0)) | Head::Map(Some(0)) => self.ended(),
                 Head::Array(length) => self.open.push(length),
                 Head::Map(length) => {
-                    let doubled = length.map(|length| length.checked_mul(2).ok_or(Malformed("a map is too large")));
+                    let doubled =
+                        length.map(|length| length.checked_mul(2).ok_or(Malformed("a map is too large")));
                     self.open.push(doubled.transpose()?);
                 }
                 // One value follows, which belongs to the tag.
@@ -425,7 +427,9 @@ mod tests {
 
     #[test]
     fn a_length_that_is_not_there_allocates_nothing() {
-        for bytes in [&[0x5B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF][..], &[0x9B, 0x7F, 0, 0, 0, 0, 0, 0, 0]] {
+        for bytes in
+            [&[0x5B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF][..], &[0x9B, 0x7F, 0, 0, 0, 0, 0, 0, 0]]
+        {
             assert!(Reader(bytes).bytes().is_err());
             assert!(Reader(bytes).elements(|reader| reader.int()).is_err());
             assert!(Reader(bytes).skip().is_err());

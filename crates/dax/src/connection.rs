@@ -113,7 +113,9 @@ async fn next_request(
     if incoming.bytes.is_empty() {
         rests.store(true, Ordering::Relaxed);
         let first = incoming.more(stream, shared);
-        timeout(shared.limits.idle_timeout, first).await.map_err(|_| Ended::Timeout("the next request"))??;
+        timeout(shared.limits.idle_timeout, first)
+            .await
+            .map_err(|_| Ended::Timeout("the next request"))??;
         rests.store(false, Ordering::Relaxed);
     }
     let request = incoming.request(stream, shared);
@@ -127,8 +129,13 @@ async fn next_request(
         received => received?,
     };
     let request = Request::read(method, &arguments);
-    if let Ok(Request::AuthorizeConnection { access_key, signature, string_to_sign, session_token, user_agent }) =
-        request
+    if let Ok(Request::AuthorizeConnection {
+        access_key,
+        signature,
+        string_to_sign,
+        session_token,
+        user_agent,
+    }) = request
     {
         let claim = Claim {
             access_key: access_key.to_owned(),

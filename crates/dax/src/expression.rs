@@ -312,7 +312,9 @@ impl Printer<'_> {
         }
         let depth = depth + 1;
         match function {
-            Function::And | Function::Or => self.pair(reader, left, own, if own == Precedence::And { " AND " } else { " OR " }, depth)?,
+            Function::And | Function::Or => {
+                self.pair(reader, left, own, if own == Precedence::And { " AND " } else { " OR " }, depth)?
+            }
             Function::Not => {
                 self.text.push_str("NOT ");
                 self.part(reader, left, Precedence::Not, depth)?;

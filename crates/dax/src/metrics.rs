@@ -47,13 +47,33 @@ impl Metrics {
         };
         let counter = "counter";
         figure("item_cache_hits_total", counter, "Items that were in the item cache.", self.item_cache_hits);
-        figure("item_cache_misses_total", counter, "Items that were read from tables.", self.item_cache_misses);
-        figure("query_cache_hits_total", counter, "Queries and scans that were in the query cache.", self.query_cache_hits);
-        figure("query_cache_misses_total", counter, "Queries and scans that were read from tables.", self.query_cache_misses);
+        figure(
+            "item_cache_misses_total",
+            counter,
+            "Items that were read from tables.",
+            self.item_cache_misses,
+        );
+        figure(
+            "query_cache_hits_total",
+            counter,
+            "Queries and scans that were in the query cache.",
+            self.query_cache_hits,
+        );
+        figure(
+            "query_cache_misses_total",
+            counter,
+            "Queries and scans that were read from tables.",
+            self.query_cache_misses,
+        );
         figure("item_cache_bytes", "gauge", "What the item cache holds.", self.item_cache_bytes);
         figure("query_cache_bytes", "gauge", "What the query cache holds.", self.query_cache_bytes);
         figure("requests_total", counter, "Requests of clients of DAX.", self.requests);
-        figure("failed_requests_total", counter, "Requests that were answered with an error.", self.failed_requests);
+        figure(
+            "failed_requests_total",
+            counter,
+            "Requests that were answered with an error.",
+            self.failed_requests,
+        );
         figure("connections", "gauge", "Open connections of clients of DAX.", self.connections);
         text
     }

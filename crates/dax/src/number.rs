@@ -201,9 +201,8 @@ pub fn write_ordered(number: Number, out: &mut Vec<u8>) {
         }
     }
     let groups = significant.as_bytes().chunks(3).map(|group| {
-        let value = (0..3).fold(0, |value, place| {
-            value * 10 + group.get(place).map_or(0, |digit| u16::from(digit - b'0'))
-        });
+        let value = (0..3)
+            .fold(0, |value, place| value * 10 + group.get(place).map_or(0, |digit| u16::from(digit - b'0')));
         if is_negative { GROUP_MAX - value } else { value + GROUP_ADD }
     });
     let last_length = (significant.len() - 1) as u16 % 3;

@@ -85,7 +85,9 @@ impl Refusal {
                             None => writer.null(),
                         }
                         match &reason.item {
-                            Some(item) => writer.nested(|writer| lists.write_item(item.as_ref(), schema, writer)),
+                            Some(item) => {
+                                writer.nested(|writer| lists.write_item(item.as_ref(), schema, writer))
+                            }
                             None => writer.null(),
                         }
                     }

@@ -121,19 +121,61 @@ pub enum Request<'b> {
         user_agent: Option<&'b str>,
     },
     Endpoints,
-    DefineKeySchema { table: &'b str },
-    DefineAttributeListId { names: Vec<String> },
-    DefineAttributeList { id: i64 },
-    GetItem { table: &'b str, key: &'b [u8], options: Options<'b> },
-    PutItem { table: &'b str, key: &'b [u8], values: &'b [u8], options: Options<'b> },
-    UpdateItem { table: &'b str, key: &'b [u8], options: Options<'b> },
-    DeleteItem { table: &'b str, key: &'b [u8], options: Options<'b> },
-    Query { table: &'b str, key_condition: Option<&'b [u8]>, options: Options<'b> },
-    Scan { table: &'b str, options: Options<'b> },
-    BatchGetItem { tables: Vec<TableKeys<'b>>, options: Options<'b> },
-    BatchWriteItem { tables: Vec<TableWrites<'b>>, options: Options<'b> },
-    TransactGetItems { gets: Vec<TransactGet<'b>>, options: Options<'b> },
-    TransactWriteItems { writes: Vec<TransactWrite<'b>>, options: Options<'b> },
+    DefineKeySchema {
+        table: &'b str,
+    },
+    DefineAttributeListId {
+        names: Vec<String>,
+    },
+    DefineAttributeList {
+        id: i64,
+    },
+    GetItem {
+        table: &'b str,
+        key: &'b [u8],
+        options: Options<'b>,
+    },
+    PutItem {
+        table: &'b str,
+        key: &'b [u8],
+        values: &'b [u8],
+        options: Options<'b>,
+    },
+    UpdateItem {
+        table: &'b str,
+        key: &'b [u8],
+        options: Options<'b>,
+    },
+    DeleteItem {
+        table: &'b str,
+        key: &'b [u8],
+        options: Options<'b>,
+    },
+    Query {
+        table: &'b str,
+        key_condition: Option<&'b [u8]>,
+        options: Options<'b>,
+    },
+    Scan {
+        table: &'b str,
+        options: Options<'b>,
+    },
+    BatchGetItem {
+        tables: Vec<TableKeys<'b>>,
+        options: Options<'b>,
+    },
+    BatchWriteItem {
+        tables: Vec<TableWrites<'b>>,
+        options: Options<'b>,
+    },
+    TransactGetItems {
+        gets: Vec<TransactGet<'b>>,
+        options: Options<'b>,
+    },
+    TransactWriteItems {
+        writes: Vec<TransactWrite<'b>>,
+        options: Options<'b>,
+    },
     Methods,
     Services,
 }
@@ -251,9 +293,10 @@ impl<'b> Request<'b> {
             Method::BatchGetItem => {
                 Request::BatchGetItem { tables: tables(reader, table_keys)?, options: Options::read(reader)? }
             }
-            Method::BatchWriteItem => {
-                Request::BatchWriteItem { tables: tables(reader, table_writes)?, options: Options::read(reader)? }
-            }
+            Method::BatchWriteItem => Request::BatchWriteItem {
+                tables: tables(reader, table_writes)?,
+                options: Options::read(reader)?,
+            },
             Method::TransactGetItems => {
                 Request::TransactGetItems { gets: gets(reader)?, options: Options::read(reader)? }
             }

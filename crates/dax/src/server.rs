@@ -103,7 +103,8 @@ impl Server {
     fn make_room(&self) {
         let mut open = self.connections.0.lock();
         while open.len() >= self.shared.limits.connections_max.max(1) {
-            let longest = open.iter().min_by_key(|(_, open)| (!open.rests.load(Ordering::Relaxed), open.since));
+            let longest =
+                open.iter().min_by_key(|(_, open)| (!open.rests.load(Ordering::Relaxed), open.since));
             let Some(id) = longest.map(|(id, _)| *id) else { return };
             if let Some(task) = open.remove(&id).and_then(|open| open.task) {
                 task.abort();

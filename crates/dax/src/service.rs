@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use api::{
     BatchGetItemInput, BatchWriteItemInput, ConditionCheck, Delete, DeleteItemInput, DeleteRequest,
-    DescribeTableInput, Error, ErrorKind, Get, GetItemInput, Input, KeyType, KeysAndAttributes, Put, PutItemInput,
-    PutRequest, QueryInput, ReturnValue, ReturnValuesOnConditionCheckFailure, ScalarAttributeType, ScanInput,
-    TransactGetItem, TransactGetItemsInput, TransactWriteItem, TransactWriteItemsInput, Update, UpdateItemInput,
-    WriteRequest,
+    DescribeTableInput, Error, ErrorKind, Get, GetItemInput, Input, KeyType, KeysAndAttributes, Put,
+    PutItemInput, PutRequest, QueryInput, ReturnValue, ReturnValuesOnConditionCheckFailure,
+    ScalarAttributeType, ScanInput, TransactGetItem, TransactGetItemsInput, TransactWriteItem,
+    TransactWriteItemsInput, Update, UpdateItemInput, WriteRequest,
 };
 use bytes::Bytes;
 use expression::Projection;
@@ -30,7 +30,9 @@ use crate::key::KeySchema;
 use crate::metrics::Counter;
 use crate::outside::{Database, Session};
 use crate::refusal::Refusal;
-use crate::request::{Action, Method, Options, Request, SERVICE, TableKeys, TableWrites, TransactGet, TransactWrite};
+use crate::request::{
+    Action, Method, Options, Request, SERVICE, TableKeys, TableWrites, TransactGet, TransactWrite,
+};
 use crate::value;
 
 /// DynamoDB's limit of keys in one BatchGetItem. More are refused, also if some are in the cache.
@@ -99,7 +101,13 @@ impl Service {
     }
 
     /// Answers a request. `arguments` are the bytes that `request` was read from.
-    pub(crate) async fn answer(&self, peer: &Peer<'_>, method: Method, request: Request<'_>, arguments: &Bytes) -> Answer {
+    pub(crate) async fn answer(
+        &self,
+        peer: &Peer<'_>,
+        method: Method,
+        request: Request<'_>,
+        arguments: &Bytes,
+    ) -> Answer {
         self.requests.count();
         let answer = self.run(peer, method, request, arguments).await;
         if answer.is_err() {
@@ -139,8 +147,12 @@ impl Service {
                 self.scan(peer, table, &options, page_key).await
             }
             Request::BatchGetItem { tables, options } => self.batch_get_item(peer, &tables, &options).await,
-            Request::BatchWriteItem { tables, options } => self.batch_write_item(peer, &tables, &options).await,
-            Request::TransactGetItems { gets, options } => self.transact_get_items(peer, &gets, &options).await,
+            Request::BatchWriteItem { tables, options } => {
+                self.batch_write_item(peer, &tables, &options).await
+            }
+            Request::TransactGetItems { gets, options } => {
+                self.transact_get_items(peer, &gets, &options).await
+            }
             Request::TransactWriteItems { writes, options } => {
                 self.transact_write_items(peer, &writes, &options).await
             }
@@ -295,7 +307,9 @@ impl Service {
             ReturnValue::AllOld | ReturnValue::AllNew => {
                 members.whole_attributes(attributes, &schema, &self.lists);
             }
-            ReturnValue::UpdatedOld | ReturnValue::UpdatedNew => members.updated_attributes(attributes, &self.lists),
+            ReturnValue::UpdatedOld | ReturnValue::UpdatedNew => {
+                members.updated_attributes(attributes, &self.lists)
+            }
         }
         members.item_collection_metrics(output.item_collection_metrics.as_ref(), &schema);
         members.consumed_capacity(output.consumed_capacity.as_ref());
@@ -349,7 +363,8 @@ impl Service {
         let mut placeholders = Placeholders::default();
         let key_condition = key_condition.map(|tree| placeholders.condition(tree)).transpose()?;
         let filter = options.filter.map(|tree| placeholders.condition(tree)).transpose()?;
-        let projected = projection.as_ref().map(|projection| placeholders.attributes(projection.top_level_names()));
+        let projected =
+            projection.as_ref().map(|projection| placeholders.attributes(projection.top_level_names()));
         let input = QueryInput {
             table_name: table.to_owned(),
             index_name: options.index.map(str::to_owned),
@@ -395,7 +410,8 @@ impl Service {
         }
         let mut placeholders = Placeholders::default();
         let filter = options.filter.map(|tree| placeholders.condition(tree)).transpose()?;
-        let projected = projection.as_ref().map(|projection| placeholders.attributes(projection.top_level_names()));
+        let projected =
+            projection.as_ref().map(|projection| placeholders.attributes(projection.top_level_names()));
         let input = ScanInput {
             table_name: table.to_owned(),
             index_name: options.index.map(str::to_owned),
@@ -441,7 +457,12 @@ impl Service {
         writer
     }
 
-    async fn batch_get_item(&self, peer: &Peer<'_>, tables: &[TableKeys<'_>], options: &Options<'_>) -> Answer {
+    async fn batch_get_item(
+        &self,
+        peer: &Peer<'_>,
+        tables: &[TableKeys<'_>],
+        options: &Options<'_>,
+    ) -> Answer {
         peer.session.authorize("dax:BatchGetItem")?;
         let mut schemas = BTreeMap::new();
         let mut projections = BTreeMap::new();
@@ -526,7 +547,8 @@ impl Service {
         for (table, keys) in &unprocessed {
             writer.text(table);
             writer.array(keys.keys.len());
-            let bytes = |key: &Item| schemas.get(table.as_str()).and_then(|schema| schema.bytes_of(key.as_ref()));
+            let bytes =
+                |key: &Item| schemas.get(table.as_str()).and_then(|schema| schema.bytes_of(key.as_ref()));
             keys.keys.iter().for_each(|key| writer.bytes(&bytes(key).unwrap_or_default()));
         }
         let capacities = output.consumed_capacity.unwrap_or_default();
@@ -535,7 +557,12 @@ impl Service {
         Ok(writer)
     }
 
-    async fn batch_write_item(&self, peer: &Peer<'_>, tables: &[TableWrites<'_>], options: &Options<'_>) -> Answer {
+    async fn batch_write_item(
+        &self,
+        peer: &Peer<'_>,
+        tables: &[TableWrites<'_>],
+        options: &Options<'_>,
+    ) -> Answer {
         peer.session.authorize("dax:BatchWriteItem")?;
         let mut schemas = BTreeMap::new();
         let mut request_items: BTreeMap<String, Vec<WriteRequest>> = BTreeMap::new();
@@ -599,7 +626,9 @@ impl Service {
                 let key = key.and_then(|item| schema.bytes_of(item.as_ref()));
                 writer.bytes(&key.unwrap_or_default());
                 match put {
-                    Some(item) => writer.nested(|writer| self.lists.write_item(item.as_ref(), schema, writer)),
+                    Some(item) => {
+                        writer.nested(|writer| self.lists.write_item(item.as_ref(), schema, writer))
+                    }
                     None => writer.null(),
                 }
             }
@@ -612,7 +641,12 @@ impl Service {
         Ok(writer)
     }
 
-    async fn transact_get_items(&self, peer: &Peer<'_>, gets: &[TransactGet<'_>], options: &Options<'_>) -> Answer {
+    async fn transact_get_items(
+        &self,
+        peer: &Peer<'_>,
+        gets: &[TransactGet<'_>],
+        options: &Options<'_>,
+    ) -> Answer {
         peer.session.authorize("dax:GetItem")?;
         let mut schemas = Vec::new();
         let mut projections = Vec::new();
@@ -640,7 +674,9 @@ impl Service {
         writer.array(responses.len());
         for ((response, schema), projection) in responses.iter().zip(&schemas).zip(&projections) {
             match &response.item {
-                Some(item) => answer::item(item.as_ref(), projection.as_ref(), schema, &self.lists, &mut writer),
+                Some(item) => {
+                    answer::item(item.as_ref(), projection.as_ref(), schema, &self.lists, &mut writer)
+                }
                 None => writer.null(),
             }
         }
@@ -667,7 +703,9 @@ impl Service {
             let schema = self.schema(peer, asked.table).await?;
             let key = schema.read(asked.key)?;
             let item = match (asked.action, asked.values) {
-                (Action::Put, Some(values)) => Some(attribute_list::read_item(&self.lists, &key, values).await?),
+                (Action::Put, Some(values)) => {
+                    Some(attribute_list::read_item(&self.lists, &key, values).await?)
+                }
                 (Action::Put, None) => Some(key.clone()),
                 _ => None,
             };
@@ -720,7 +758,13 @@ impl Service {
     }
 
     /// The place of a page in the cache; none for a consistent read.
-    fn page_key(&self, peer: &Peer<'_>, method: Method, arguments: &Bytes, options: &Options<'_>) -> Option<PageKey> {
+    fn page_key(
+        &self,
+        peer: &Peer<'_>,
+        method: Method,
+        arguments: &Bytes,
+        options: &Options<'_>,
+    ) -> Option<PageKey> {
         let is_cached = !options.consistent_read.unwrap_or_default();
         is_cached.then(|| PageKey {
             namespace: peer.namespace.clone(),
@@ -734,7 +778,8 @@ impl Service {
     async fn schema(&self, peer: &Peer<'_>, table: &str) -> Result<Arc<KeySchema>, Error> {
         let place = (peer.namespace.clone(), table.to_owned());
         let now_ms = self.environment.now_ms();
-        if let Some((schema, until_ms)) = self.schemas.get(&place).filter(|(_, until_ms)| now_ms < *until_ms) {
+        if let Some((schema, until_ms)) = self.schemas.get(&place).filter(|(_, until_ms)| now_ms < *until_ms)
+        {
             let _ = until_ms;
             return Ok(schema);
         }

@@ -1,6 +1,8 @@
 //! Attribute values in CBOR, to and from canonical item bytes.
 
-use item::{ItemBuilder, ItemRef, ListBuilder, SetBuilder, Type, Value, ValueBuf, ValueError, ValueRef, View};
+use item::{
+    ItemBuilder, ItemRef, ListBuilder, SetBuilder, Type, Value, ValueBuf, ValueError, ValueRef, View,
+};
 
 use crate::cbor::{Head, Malformed, Reader, Writer};
 use crate::number::{self, Unfit};

@@ -142,14 +142,16 @@ const SERVICE: &str = "dax";
 impl Gate for SignatureGate {
     fn admit(&self, claim: &Claim) -> Result<Arc<dyn Session>, Error> {
         let head = signed_request(claim)?;
-        let caller = server::caller(self.0.as_ref(), &head, SERVICE, &[], claim.source_ip, claim.is_encrypted)?;
+        let caller =
+            server::caller(self.0.as_ref(), &head, SERVICE, &[], claim.source_ip, claim.is_encrypted)?;
         Ok(Arc::new(Client { namespace: namespace(&caller), caller }))
     }
 }
 
 /// The request that clients of DAX sign in place of theirs: nothing is ever sent to that host.
 fn signed_request(claim: &Claim) -> Result<Parts, Error> {
-    let incomplete = || Error::new(ErrorKind::IncompleteSignature, "The string to sign is not that of a request");
+    let incomplete =
+        || Error::new(ErrorKind::IncompleteSignature, "The string to sign is not that of a request");
     let mut lines = claim.string_to_sign.split('\n');
     let [Some(algorithm), Some(date), Some(scope)] = [(); 3].map(|()| lines.next()) else {
         return Err(incomplete());
@@ -252,7 +254,8 @@ impl DaxClusters {
             let message = format!("Cluster not found: {other}");
             return Err(Error::new(ErrorKind::ClusterNotFound, message));
         }
-        let clusters: Vec<Value> = self.cluster.iter().map(|cluster| self.description(cluster, &namespace)).collect();
+        let clusters: Vec<Value> =
+            self.cluster.iter().map(|cluster| self.description(cluster, &namespace)).collect();
         Ok(json!({ "Clusters": clusters }))
     }
 

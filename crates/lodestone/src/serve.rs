@@ -260,9 +260,8 @@ impl Serve {
             now: environment_now,
         });
         let tls = certificate.as_ref().map(|certificate| certificate.tls.clone());
-        let dax = dax_listener.map(|listener| {
-            self.dax.open(listener, database.engine(), verification.clone(), tls.clone())
-        });
+        let dax = dax_listener
+            .map(|listener| self.dax.open(listener, database.engine(), verification.clone(), tls.clone()));
         let dax = dax.transpose()?;
         let cluster = dax.as_ref().map(|dax| dax.cluster);
         let mut server_options = server::Options {
@@ -279,7 +278,13 @@ impl Serve {
         let stop = stop_signal().map_err(|error| format!("can't listen for signals: {error}"))?;
         let trust = certificate.as_ref().and_then(Certificate::how_to_trust);
         let dax_address = cluster.map(|cluster| cluster.url());
-        announce(&url, &self.storage_name(), studio_address.as_deref(), dax_address.as_deref(), trust.as_deref());
+        announce(
+            &url,
+            &self.storage_name(),
+            studio_address.as_deref(),
+            dax_address.as_deref(),
+            trust.as_deref(),
+        );
         tokio::select! {
             () = run(server, dax, stop) => {}
             () = watch(certificate) => {}

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::facts::Facts;
 use super::Service;
+use super::facts::Facts;
 
 const HEAD: &str = "\
 <!-- Written by `cargo xtask codegen`. Do not edit. -->
@@ -47,7 +47,11 @@ pub(super) fn print(services: &[(&Service, Facts)]) -> String {
         let _ = write!(page, "\n## {name}\n\n{served} of {} are served.\n\n", facts.operations.len());
         page.push_str("| operation | |\n|---|---|\n");
         for operation in facts.operations.keys() {
-            let _ = writeln!(page, "| {operation} | {} |", if is_served(operation) { "served" } else { "refused" });
+            let _ = writeln!(
+                page,
+                "| {operation} | {} |",
+                if is_served(operation) { "served" } else { "refused" }
+            );
         }
     }
     page + TAIL

@@ -248,7 +248,9 @@ fn check_answers(answers: &[u8]) {
     assert!(reader.skip().unwrap().ends_with(b"\xA1\x00\x63new\xFF"));
     success(reader); // query
     let page = reader.skip().unwrap();
-    assert!(page.windows(KEY.len()).any(|window| window == KEY) && page.windows(3).any(|window| window == b"new"));
+    assert!(
+        page.windows(KEY.len()).any(|window| window == KEY) && page.windows(3).any(|window| window == b"new")
+    );
     success(reader); // batch: responses and unprocessed keys, then capacities
     assert!(reader.skip().unwrap().windows(3).any(|window| window == b"new"));
     assert_eq!(reader.skip(), Ok(&[0x80][..]));
@@ -327,7 +329,9 @@ async fn a_request_that_promises_too_much_is_refused_before_it_is_there() {
 #[tokio::test]
 async fn who_is_not_known_is_asked_to_authorize() {
     let shared = shared().await;
-    for (key, expected) in [(None, "MissingAuthenticationTokenException"), (Some("stranger"), "UnrecognizedClient")] {
+    for (key, expected) in
+        [(None, "MissingAuthenticationTokenException"), (Some("stranger"), "UnrecognizedClient")]
+    {
         let mut writer = Writer::default();
         greeting(&mut writer);
         if let Some(key) = key {
