@@ -2,14 +2,18 @@
 //!
 //! The well-behaved client sends gets and puts at a fixed rate, and its latency counts from when a request was due.
 //! It is measured alone and under attack in turns, on one server, so that both meet the same machine, whatever else
-//! that does. The attackers run on a thread of their own. They share the machine with the server, so what they take
-//! from it by merely running is in the figures too.
+//! that does.
+//!
+//! Attackers are elsewhere in the world. Here they share the machine with the server, so they are kept to what reaches
+//! it from there: together they send what a line of a gigabit carries, and one that is turned away comes again some
+//! seconds later. They run on a thread of their own; what they take from the machine by merely running is in the
+//! figures too.
 
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -20,7 +24,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsConnector;
 
@@ -42,6 +46,12 @@ const ITEMS: u64 = 1000;
 const MEMORY_BYTES_MAX: u64 = (896 + 512) * 1024 * 1024;
 /// How much more than before an attack the process may keep a while after it.
 const KEPT_BYTES_MAX: u64 = 128 * 1024 * 1024;
+/// What all attackers send together: a gigabit a second.
+const LINE_BYTES_PER_SECOND: f64 = 125e6;
+/// When an attacker that was turned away comes again.
+const RETURN_AFTER: Duration = Duration::from_secs(5);
+/// How long an attack may take to be under way.
+const BEGIN_WITHIN: Duration = Duration::from_secs(15);
 /// How long memory may take to come back.
 const RETURN_WITHIN: Duration = Duration::from_secs(30);
 
@@ -69,7 +79,7 @@ pub struct Options {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Attack {
-    /// Connections that ask once and then rest
+    /// Connections that ask once and then rest, at a server that has room for them
     Idle,
     /// Connections that say nothing
     Silent,
@@ -83,7 +93,7 @@ pub enum Attack {
     Headers,
     /// Bodies of brackets in brackets
     Nesting,
-    /// Clients that ask for large answers and do not read them
+    /// Clients that ask for large answers and read a byte a second
     Unread,
     /// Requests over HTTP/2 that are taken back at once
     RapidReset,
@@ -96,8 +106,17 @@ impl Attack {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    fn is_encrypted(self) -> bool {
-        matches!(self, Attack::RapidReset | Attack::Streams)
+    fn setup(self) -> Setup {
+        match self {
+            Attack::Idle => Setup::Roomy,
+            Attack::RapidReset | Attack::Streams => Setup::Encrypted,
+            _ => Setup::Plain,
+        }
+    }
+
+    /// Its connections are meant to stay.
+    fn rests(self) -> bool {
+        matches!(self, Attack::Idle | Attack::Silent | Attack::Slow | Attack::Unread | Attack::Streams)
     }
 
     /// Connections that attack at once.
@@ -113,17 +132,64 @@ impl Attack {
     }
 }
 
+/// How the server is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Setup {
+    Plain,
+    /// With more connections than attack.
+    Roomy,
+    Encrypted,
+}
+
 /// Whom to ask and to attack.
 #[derive(Clone)]
 struct Target {
     address: SocketAddr,
     tls: Option<TlsConnector>,
+    line: Arc<Line>,
 }
+
+/// The way from all attackers to the server.
+#[derive(Default)]
+struct Line {
+    /// When the bytes that wait to be sent will be.
+    free_at: Mutex<Option<Instant>>,
+}
+
+impl Line {
+    /// Sends as fast as the line allows.
+    async fn send(&self, stream: &mut Box<dyn Stream>, bytes: &[u8]) -> std::io::Result<()> {
+        for piece in bytes.chunks(64 * 1024) {
+            tokio::time::sleep_until(self.turn(piece.len()).into()).await;
+            stream.write_all(piece).await?;
+        }
+        Ok(())
+    }
+
+    /// When so many bytes may go.
+    fn turn(&self, bytes: usize) -> Instant {
+        let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let turn = free_at.map_or(now, |free_at| free_at.max(now));
+        *free_at = Some(turn + Duration::from_secs_f64(bytes as f64 / LINE_BYTES_PER_SECOND));
+        turn
+    }
+}
+
+/// What a client that reads slowly lets the system keep for it: otherwise the whole answer would be on its side.
+const SMALL_BUFFER_BYTES: u32 = 4096;
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 impl Target {
+    /// A connection whose client has little room for answers.
+    async fn connect_small(&self) -> std::io::Result<Box<dyn Stream>> {
+        let socket = TcpSocket::new_v4()?;
+        socket.set_recv_buffer_size(SMALL_BUFFER_BYTES)?;
+        Ok(Box::new(socket.connect(self.address).await?))
+    }
+
     async fn connect(&self, protocol: &[u8]) -> std::io::Result<Box<dyn Stream>> {
         let stream = TcpStream::connect(self.address).await?;
         stream.set_nodelay(true)?;
@@ -160,11 +226,10 @@ pub async fn run(options: &Options) -> Result<()> {
     let attacks: Vec<Attack> =
         all.filter(|attack| options.only.is_empty() || options.only.contains(attack)).collect();
     let mut rows = Vec::new();
-    for is_encrypted in [false, true] {
-        let attacks: Vec<Attack> =
-            attacks.iter().copied().filter(|attack| attack.is_encrypted() == is_encrypted).collect();
+    for setup in [Setup::Roomy, Setup::Plain, Setup::Encrypted] {
+        let attacks: Vec<Attack> = attacks.iter().copied().filter(|attack| attack.setup() == setup).collect();
         if !attacks.is_empty() {
-            let (server, target) = start(&lodestone, folder.path(), is_encrypted).await?;
+            let (server, target) = start(&lodestone, folder.path(), setup, options).await?;
             prepare(&target).await?;
             for attack in attacks {
                 rows.push(measure(attack, &server, &target, options).await.with_context(|| attack.name())?);
@@ -187,18 +252,24 @@ pub async fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-async fn start(lodestone: &Path, folder: &Path, is_encrypted: bool) -> Result<(Server, Target)> {
+async fn start(lodestone: &Path, folder: &Path, setup: Setup, options: &Options) -> Result<(Server, Target)> {
     let mut arguments = vec!["serve".into(), "--port".into(), "0".into()];
-    let data = folder.join(if is_encrypted { "encrypted" } else { "plain" });
-    arguments.extend(["--data".into(), data.into_os_string()]);
+    arguments.extend(["--data".into(), folder.join(format!("{setup:?}")).into_os_string()]);
     let authority = folder.join("authority.pem");
-    if is_encrypted {
-        arguments.extend(["--tls-self-signed".into(), authority.clone().into_os_string()]);
+    match setup {
+        Setup::Plain => {}
+        // One address may take three quarters of them.
+        Setup::Roomy => {
+            arguments.extend(["--max-connections".into(), (2 * options.connections).to_string().into()])
+        }
+        Setup::Encrypted => {
+            arguments.extend(["--tls-self-signed".into(), authority.clone().into_os_string()])
+        }
     }
     let server = Server::start(lodestone, arguments, Stdio::inherit()).await?;
-    let tls = if is_encrypted { Some(connector(&authority)?) } else { None };
+    let tls = if setup == Setup::Encrypted { Some(connector(&authority)?) } else { None };
     let address = server.address;
-    Ok((server, Target { address, tls }))
+    Ok((server, Target { address, tls, line: Arc::default() }))
 }
 
 fn connector(authority: &Path) -> Result<TlsConnector> {
@@ -256,8 +327,7 @@ async fn measure(attack: Attack, server: &Server, target: &Target, options: &Opt
         row.alone.add(latencies)?;
         row.failures += failures;
         let assault = Assault::begin(attack, target, attack.attackers(options));
-        // It is under way when it is measured.
-        tokio::time::sleep(Duration::from_secs_f64(if options.quick { 0.1 } else { 2.0 })).await;
+        assault.is_under_way(attack.attackers(options) as u64, if options.quick { 0.1 } else { 2.0 }).await;
         let watching = async {
             loop {
                 row.most_bytes = row.most_bytes.max(server.resident_bytes().unwrap_or(0));
@@ -293,6 +363,15 @@ impl Assault {
             runtime.map(|runtime| runtime.block_on(assault(attack, target, attackers, counted, stopped)))
         });
         Assault { attempts, stop, thread }
+    }
+
+    /// Waits until every attacker has begun, and a while longer.
+    async fn is_under_way(&self, attackers: u64, seconds: f64) {
+        let deadline = Instant::now() + BEGIN_WITHIN;
+        while self.attempts.load(Relaxed) < attackers && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
     }
 
     /// How often it was tried.
@@ -362,9 +441,10 @@ async fn assault(
         let (target, attempts) = (target.clone(), attempts.clone());
         tasks.spawn(async move {
             loop {
-                // However the server ends it, an attacker comes again.
                 let _ = attempt(attack, number, &target, &attempts).await;
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                // However the server ends it, an attacker comes again.
+                let pause = if attack.rests() { RETURN_AFTER } else { Duration::from_millis(20) };
+                tokio::time::sleep(pause).await;
             }
         });
         // Some thousand connections a second.
@@ -377,11 +457,15 @@ async fn assault(
 }
 
 async fn attempt(attack: Attack, number: usize, target: &Target, attempts: &AtomicU64) -> Result<()> {
-    if attack.is_encrypted() {
+    if attack.setup() == Setup::Encrypted {
         return flood_http2(attack, target, attempts).await;
     }
-    let mut stream = target.connect(b"http/1.1").await?;
+    let mut stream = match attack {
+        Attack::Unread => target.connect_small().await?,
+        _ => target.connect(b"http/1.1").await?,
+    };
     attempts.fetch_add(1, Relaxed);
+    let line = &target.line;
     let head = |headers: &str| {
         format!(
             "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n{headers}\r\n"
@@ -414,11 +498,10 @@ async fn attempt(attack: Attack, number: usize, target: &Target, attempts: &Atom
                 if !announced {
                     stream.write_all(b"10000\r\n").await?;
                 }
-                stream.write_all(&chunk).await?;
+                line.send(&mut stream, &chunk).await?;
                 if !announced {
                     stream.write_all(b"\r\n").await?;
                 }
-                tokio::task::yield_now().await;
             }
         }
         Attack::Bombs => {
@@ -426,7 +509,7 @@ async fn attempt(attack: Attack, number: usize, target: &Target, attempts: &Atom
             let length = format!("Content-Encoding: gzip\r\nContent-Length: {}\r\n", bomb.len());
             for _ in 0..20 {
                 stream.write_all(head(&length).as_bytes()).await?;
-                stream.write_all(&bomb).await?;
+                line.send(&mut stream, &bomb).await?;
                 if stream.read(&mut [0; 4096]).await? == 0 {
                     break;
                 }
@@ -439,7 +522,7 @@ async fn attempt(attack: Attack, number: usize, target: &Target, attempts: &Atom
             } else {
                 format!("x-long: {}\r\n", "y".repeat(1_000_000))
             };
-            stream.write_all(head(&headers).as_bytes()).await?;
+            line.send(&mut stream, head(&headers).as_bytes()).await?;
             drain(&mut stream).await;
         }
         Attack::Nesting => {
@@ -449,7 +532,7 @@ async fn attempt(attack: Attack, number: usize, target: &Target, attempts: &Atom
             let request = request.replace("Content-Length: 2", &format!("Content-Length: {}", body.len()));
             let request = request.trim_end_matches("{}").to_owned() + &body;
             for _ in 0..20 {
-                stream.write_all(request.as_bytes()).await?;
+                line.send(&mut stream, request.as_bytes()).await?;
                 if stream.read(&mut [0; 4096]).await? == 0 {
                     break;
                 }
@@ -461,7 +544,10 @@ async fn attempt(attack: Attack, number: usize, target: &Target, attempts: &Atom
                 (0..LARGE_ITEMS).map(|number| json!({"p": {"S": number.to_string()}})).collect();
             let request = encode("BatchGetItem", &json!({"RequestItems": {LARGE: {"Keys": keys}}}));
             stream.write_all(&request).await?;
-            tokio::time::sleep(Duration::from_secs(3600)).await;
+            // Ends when the server closes.
+            while stream.read(&mut [0]).await? > 0 {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
         }
         Attack::RapidReset | Attack::Streams => unreachable!("these have a protocol of their own"),
     }
