@@ -54,6 +54,8 @@ mod r43_collection_size;
 mod r44_table_capacity;
 mod r45_deletion_protection;
 mod r46_cached_strong_read;
+mod r47_get_finds_several;
+mod r48_condition_on_another_key;
 mod subject;
 
 use crate::diagnostic::{self, Fix, Level, RuleId};
@@ -111,6 +113,8 @@ pub const RULES: &[&Rule] = &[
     &r44_table_capacity::RULE,
     &r45_deletion_protection::RULE,
     &r46_cached_strong_read::RULE,
+    &r47_get_finds_several::RULE,
+    &r48_condition_on_another_key::RULE,
 ];
 
 /// One rule: what it looks for, and the function that looks.

@@ -7,6 +7,7 @@ use item::Value;
 
 use crate::Model;
 use crate::model::{Entity, Read};
+use crate::plan::Filter;
 use crate::predicate::{Operand, Predicate, Term};
 use crate::request::Given;
 use crate::sample::SampleItem;
@@ -29,11 +30,26 @@ pub fn examined(model: &Model, read: &Read, data: &[SampleItem], given: &Given) 
         let Some(id) = item.entity.filter(|id| read.entities.iter().any(|wanted| wanted.value == *id)) else {
             return false;
         };
-        is_known(read, item, given) && holds(read.conditions.as_ref(), model.entity(id), item, given)
+        let entity = model.entity(id);
+        let has = |name: &str| item.get(name).is_some() || entity.attribute(name).is_none();
+        let has_all = read.by.iter().all(|name| has(name));
+        has_all && is_known(read, item, given) && holds(read.conditions.as_ref(), entity, item, given)
     };
     let mut found: Vec<usize> = (0..data.len()).filter(|position| is_wanted(&data[*position])).collect();
     found.sort_by(|one, other| order(read, &data[*one], &data[*other]));
     found
+}
+
+/// What the request reads: the same without the conditions that only a filter can check.
+pub fn met(model: &Model, read: &Read, filters: &[Filter], data: &[SampleItem], given: &Given) -> Vec<usize> {
+    let known = |name: &str| filters.iter().any(|one| matches!(one, Filter::Known(own) if own == name));
+    let filtered = |term: &Term| filters.iter().any(|one| matches!(one, Filter::Term(own) if own == term));
+    let mut keyed = read.clone();
+    keyed.by.retain(|name| !known(name));
+    if let Some(conditions) = &mut keyed.conditions {
+        conditions.terms.retain(|term| !filtered(term));
+    }
+    examined(model, &keyed, data, given)
 }
 
 /// Whether the item has the known values, for those attributes that it has.

@@ -141,12 +141,16 @@ pub enum Gap {
     Sparse { when: Predicate },
     /// The key condition finds items of these entities too.
     Mixed { entities: Vec<EntityId> },
+    /// A `get` that can find this many items, by what the file declares.
+    Several { items: f64 },
     /// This many requests, and the pattern does not declare them.
     FanOutUndeclared { requests: u64 },
     /// The writer does not know the whole key of the item.
     KeyUnknown { attributes: Vec<String> },
     /// An update can't change a key attribute of the table.
     KeyChanges { attributes: Vec<String> },
+    /// `not exists` of an attribute that is not in the key: it says nothing about other items.
+    NotUnique { attribute: String },
     /// The writer changes part of an index key and does not know the rest of it.
     IndexKeyUnknown { index: IndexId, attributes: Vec<String> },
 }
@@ -269,6 +273,12 @@ impl Gap {
                 let names: Vec<String> =
                     entities.iter().map(|id| model.entity(*id).name.value.clone()).collect();
                 format!("the key condition also finds {}", list(&names))
+            }
+            Gap::Several { items } => format!("it can find {} items, not one", items.ceil()),
+            Gap::NotUnique { attribute } => {
+                format!(
+                    "`not exists {attribute}` does not make `{attribute}` unique: it looks at one key only"
+                )
             }
             Gap::FanOutUndeclared { requests } => format!("it takes {requests} requests"),
             Gap::KeyUnknown { attributes } => format!("the writer does not know {}", list(attributes)),

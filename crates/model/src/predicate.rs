@@ -152,6 +152,17 @@ impl Predicate {
 }
 
 impl Term {
+    /// `exists attribute`.
+    pub fn exists(attribute: &str, span: Span) -> Term {
+        let attribute = Spanned::new(attribute.to_owned(), span);
+        Term { attribute, operator: Operator::Exists, operands: Vec::new(), span }
+    }
+
+    /// Whether an item for which it holds has the attribute: a comparison with what is not there never holds.
+    pub fn implies_existence(&self) -> bool {
+        self.operator != Operator::NotExists
+    }
+
     fn holds(&self, value: Option<Value>) -> bool {
         let Some(value) = value else { return self.operator == Operator::NotExists };
         let compare = |position: usize| {

@@ -6,7 +6,7 @@
 //! complete; an attribute that is part of another entity's key (`groupId` of a membership) takes its values
 //! from there. Items get the size that the file declares. Literal rows of the file are taken as they are.
 
-mod value;
+pub mod value;
 pub mod variant;
 
 use std::collections::BTreeMap;
@@ -20,6 +20,9 @@ use crate::template::Template;
 
 /// The attribute that fills an item up to its declared size.
 pub const FILLER: &str = "_filler";
+
+/// How many combinations of partners are tried for one item.
+const PARTNERS_MAX: usize = 64;
 
 /// How much data.
 #[derive(Clone, Copy, Debug)]
@@ -180,10 +183,28 @@ impl Maker<'_> {
         }
         for (parent, children) in self.families(id) {
             for child in 0..children {
-                let given = self.inherited(id, parent, child);
-                self.item(id, parent, child, given, None);
+                self.child(id, parent, child);
             }
         }
+    }
+
+    /// The next item of a family. Where part of its key names items of other entities, they are chosen so that no
+    /// earlier item has the same key; if there are no such partners left, there is no item.
+    fn child(&mut self, id: EntityId, parent: Option<usize>, child: usize) {
+        for shift in 0..PARTNERS_MAX {
+            let (given, chosen) = self.inherited(id, parent, child, shift);
+            let item = self.made(id, parent, child, given, None);
+            if chosen == 0 || !self.is_taken(&item) {
+                self.items.push(item);
+                return;
+            }
+        }
+    }
+
+    fn is_taken(&self, item: &SampleItem) -> bool {
+        let key = key_of(self.model, item.table, &item.values);
+        let same = |one: &&SampleItem| one.entity == item.entity;
+        self.items.iter().filter(same).any(|one| key_of(self.model, one.table, &one.values) == key)
     }
 
     /// For each parent item, how many children it gets; without parents, the roots.
@@ -214,8 +235,15 @@ impl Maker<'_> {
         most.unwrap_or(usize::MAX)
     }
 
-    /// Attributes that the parent determines, and those that name items of other entities.
-    fn inherited(&self, id: EntityId, parent: Option<usize>, child: usize) -> BTreeMap<String, Value> {
+    /// Attributes that the parent determines, and those that name items of other entities; and how many of the
+    /// latter are in the key, so that other partners give another key.
+    fn inherited(
+        &self,
+        id: EntityId,
+        parent: Option<usize>,
+        child: usize,
+        shift: usize,
+    ) -> (BTreeMap<String, Value>, usize) {
         let entity = self.model.entity(id);
         let mut given = BTreeMap::new();
         if let Some(parent) = parent.map(|position| &self.items[position]) {
@@ -224,45 +252,60 @@ impl Maker<'_> {
                 given.extend(parent.values.get(*name).map(|value| ((*name).to_owned(), value.clone())));
             }
         }
+        // `shift` counts through all combinations of partners, as an odometer does.
+        let (mut rest, mut in_key) = (shift, 0);
+        let key = key_attributes(entity);
         for (name, attribute) in &entity.attributes {
-            if !given.contains_key(name) {
-                let value = self.borrowed(id, attribute, parent, child);
-                given.extend(value.map(|value| (name.clone(), value)));
+            if given.contains_key(name) {
+                continue;
+            }
+            let of_key = key.contains(&name.as_str());
+            let offset = if of_key { rest } else { 0 };
+            let Some((value, partners)) = self.borrowed(id, attribute, parent, child, offset) else {
+                continue;
+            };
+            given.insert(name.clone(), value);
+            if of_key && partners > 0 {
+                in_key += 1;
+                rest /= partners;
             }
         }
-        given
+        (given, in_key)
     }
 
-    /// A copy of the parent's attribute, or the value of an earlier entity's key.
+    /// A copy of the parent's attribute, or the value of an earlier entity's key; and among how many it was chosen,
+    /// zero if there was no choice.
     fn borrowed(
         &self,
         id: EntityId,
         attribute: &Attribute,
         parent: Option<usize>,
         child: usize,
-    ) -> Option<Value> {
+        offset: usize,
+    ) -> Option<(Value, usize)> {
         if let (Some(copy), Some(parent)) = (&attribute.copy_of, parent) {
             let parent = &self.items[parent];
             if parent.entity == Some(copy.entity) {
-                return parent.get(&copy.attribute);
+                return Some((parent.get(&copy.attribute)?, 0));
             }
         }
         let owner = owner(self.model, &attribute.name).filter(|owner| *owner != id)?;
         let pool: Vec<&SampleItem> = self.items.iter().filter(|item| item.entity == Some(owner)).collect();
         let order = self.items.iter().filter(|item| item.entity == Some(id)).count();
         // Children of one parent get different partners; items without a parent take them in turn.
-        let position = if parent.is_some() { child } else { order };
-        pool.get(position % pool.len().max(1))?.get(&attribute.name)
+        let position = offset + if parent.is_some() { child } else { order };
+        let chosen = pool.get(position % pool.len().max(1))?;
+        Some((chosen.get(&attribute.name)?, pool.len()))
     }
 
-    fn item(
-        &mut self,
+    fn made(
+        &self,
         id: EntityId,
         parent: Option<usize>,
         child: usize,
         given: BTreeMap<String, Value>,
         name: Option<String>,
-    ) {
+    ) -> SampleItem {
         let entity = self.model.entity(id);
         let order = self.items.iter().filter(|item| item.entity == Some(id)).count();
         let mut values = given;
@@ -277,14 +320,15 @@ impl Maker<'_> {
         }
         values.extend(keys(self.model, entity, &values, order));
         fill(entity, &mut values);
-        self.items.push(SampleItem { table: entity.table, entity: Some(id), name, values, parent });
+        SampleItem { table: entity.table, entity: Some(id), name, values, parent }
     }
 
     /// A row of an entity gives some attributes; the others are generated.
     fn row_of_entity(&mut self, id: EntityId, row: &SampleRow) {
         let given = row.values.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect();
         let name = row.name.as_ref().map(|name| name.value.clone());
-        self.item(id, None, 0, given, name);
+        let item = self.made(id, None, 0, given, name);
+        self.items.push(item);
     }
 
     fn rows(&mut self, table: TableId) {

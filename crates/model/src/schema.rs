@@ -159,6 +159,7 @@ fn attribute() -> Value {
             ("values", one_of("All its values", &[values.clone(), shares])),
             ("value", json!({ "description": "The one value it always has" })),
             ("optional", boolean("Whether items can be without it")),
+            ("present", percent("The share of items that have it, if it is optional")),
             ("min", number("The smallest value")),
             ("max", number("The largest value")),
             ("size", sizes("How large a value is")),

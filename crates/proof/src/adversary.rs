@@ -12,12 +12,22 @@ use model::template::{Bucket, Field, Form, Part, Template, plain_text};
 /// Items that a query finds together with the first of its kind.
 const COMPANIONS: usize = 3;
 
+/// The number of the variant that has expired.
+const EXPIRED: usize = 800;
+/// The first day of 2025, a year before the first generated item.
+const EXPIRED_SECONDS: u64 = 1_735_689_600;
+/// So many digits are enough for numbers without a declared maximum, as R14 has it.
+const PLENTY_DIGITS: usize = 10;
+/// Longer than any key may be.
+const KEY_BYTES_TRIED: usize = 4_096;
+
 /// Items to try every pattern on besides the ordinary ones. None overwrites another.
 pub fn items(model: &Model, data: &[SampleItem]) -> Vec<SampleItem> {
     let mut added: Vec<SampleItem> = Vec::new();
     for id in model.entity_ids() {
         let Some(first) = data.iter().find(|item| item.entity == Some(id)) else { continue };
-        for item in numbers(model, id, first).into_iter().chain(texts(model, id, first)) {
+        let expired = expired(model, id, first);
+        for item in numbers(model, id, first).into_iter().chain(texts(model, id, first)).chain(expired) {
             add(model, data, &mut added, item);
         }
     }
@@ -81,9 +91,12 @@ fn numbers(model: &Model, id: EntityId, first: &SampleItem) -> Vec<SampleItem> {
         });
         let widest = digits.map_or(f64::INFINITY, |digits| 10f64.powi(digits.min(15) as i32) - 1.0);
         let largest = attribute.max.unwrap_or(widest);
-        let candidates = [9.0, largest.min(1000.0), largest].into_iter().filter(|value| value.is_finite());
-        let fitting =
-            candidates.filter(|value| *value <= largest && attribute.min.is_none_or(|min| *value >= min));
+        // Nothing says that a number without `max` has no more digits than its field.
+        let narrow = digits.is_some_and(|digits| digits < PLENTY_DIGITS);
+        let wider = if attribute.max.is_none() && narrow { widest + 1.0 } else { largest };
+        let least = attribute.min.unwrap_or(0.0);
+        let candidates = [9.0, largest.min(1000.0), largest, wider, least, least + 1.0].into_iter();
+        let fitting = candidates.filter(|value| value.is_finite() && *value <= wider && *value >= least);
         for (number, value) in fitting.enumerate() {
             items.extend(sibling(
                 model,
@@ -93,6 +106,42 @@ fn numbers(model: &Model, id: EntityId, first: &SampleItem) -> Vec<SampleItem> {
                 Value::from(value as i64),
                 900 + number,
             ));
+        }
+    }
+    items
+}
+
+/// An item whose time has come, and that is still there.
+fn expired(model: &Model, id: EntityId, first: &SampleItem) -> Option<SampleItem> {
+    let ttl = &model.table_of(model.entity(id)).ttl.as_ref()?.value;
+    first.values.get(ttl)?;
+    let other = variant_but(model, first, EXPIRED, &[ttl.as_str()])?;
+    Some(with(model, &other, [(ttl.clone(), Value::from(EXPIRED_SECONDS))], EXPIRED))
+}
+
+/// Whether the item's time was over before the first generated item was written.
+pub fn is_expired(model: &Model, item: &SampleItem) -> bool {
+    let ttl = model.table(item.table).ttl.as_ref().and_then(|ttl| item.get(ttl));
+    ttl == Some(Value::from(EXPIRED_SECONDS))
+}
+
+/// One item of each entity with the longest keys that the file declares.
+pub fn longest(model: &Model, data: &[SampleItem]) -> Vec<SampleItem> {
+    let mut items = Vec::new();
+    for id in model.entity_ids() {
+        let entity = model.entity(id);
+        let Some(first) = data.iter().find(|item| item.entity == Some(id)) else { continue };
+        let in_key = |name: &str| templates(entity).any(|template| template.uses(name));
+        let sized = entity.attributes.values().filter(|one| one.is_text() && in_key(&one.name));
+        let long = sized.filter_map(|one| {
+            let text = plain_text(&first.get(&one.name)?);
+            let missing = usize::try_from(one.size?.most()).ok()?.saturating_sub(text.len());
+            (missing > 0)
+                .then(|| (one.name.clone(), Value::S(text + &"x".repeat(missing.min(KEY_BYTES_TRIED)))))
+        });
+        let long: Vec<(String, Value)> = long.collect();
+        if !long.is_empty() {
+            items.push(with(model, first, long, 0));
         }
     }
     items
@@ -143,26 +192,38 @@ pub fn twins(model: &Model, id: EntityId, data: &[SampleItem]) -> Option<(Sample
     let entity = model.entity(id);
     let first = data.iter().find(|item| item.entity == Some(id))?;
     let distinct = || same_bucket(model, entity, first).or_else(|| same_time(model, entity, first));
-    let second = same_parent(model, entity, first)
-        .or_else(|| if is_counter(model, id) { None } else { distinct() })?;
+    let second =
+        few_keys(model, entity, first).or_else(|| if is_counter(model, id) { None } else { distinct() })?;
     let key = |item: &SampleItem| -> Values { key_of(model, item.table, &item.values) };
     (key(first) == key(&second)).then(|| (first.clone(), second))
 }
 
-/// A key that names only the parent, although there are several children: two of them.
-fn same_parent(model: &Model, entity: &Entity, first: &SampleItem) -> Option<SampleItem> {
+/// Fewer keys than items, by what the file declares: two items with one key. Of several children of one parent, the
+/// parent's part of the key tells nothing.
+fn few_keys(model: &Model, entity: &Entity, first: &SampleItem) -> Option<SampleItem> {
     let count = entity.count.as_ref().filter(|count| count.most() > 1.0)?;
-    let parent = model.entity(count.per?);
-    let of_parent: Vec<&str> = parent.key_templates().flat_map(Template::attributes).collect();
+    let parent = count.per.map(|parent| model.entity(parent));
+    let of_parent: Vec<&str> =
+        parent.into_iter().flat_map(Entity::key_templates).flat_map(Template::attributes).collect();
     let own = entity.key_templates().flat_map(Template::fields);
-    let tells_more = |field: &Field| field.attribute().is_none_or(|name| !of_parent.contains(&name));
-    if own.into_iter().any(tells_more) {
+    let own = own.filter(|field| field.attribute().is_none_or(|name| !of_parent.contains(&name)));
+    let keys: Option<f64> = own.map(|field| values_of(entity, field)).product();
+    if keys? >= count.most() {
         return None;
     }
     let in_key = |name: &str| entity.key_templates().any(|template| template.uses(name));
     let other = entity.attributes.keys().find(|name| !in_key(name) && first.values.contains_key(*name));
     let change = other.map(|name| (name.clone(), another(entity, name, first.values.get(name))));
     Some(with(model, first, change, 0))
+}
+
+/// How many values a field can have, if the file says so.
+fn values_of(entity: &Entity, field: &Field) -> Option<f64> {
+    match &field.form {
+        Form::Random { count } => Some(*count as f64),
+        Form::Bucket { .. } => None,
+        _ => entity.attribute(field.attribute()?)?.cardinality(),
+    }
 }
 
 /// Whether writers add to the item, so that one item counts many events.

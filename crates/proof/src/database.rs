@@ -23,6 +23,8 @@ const PAUSES_MS: [u64; 5] = [50, 200, 500, 1000, 2000];
 pub struct Database {
     endpoint: Arc<dyn Endpoint>,
     held: Mutex<BTreeMap<ItemAddress, Held>>,
+    /// Tables that the endpoint refused to make, with its reason.
+    refused: Vec<(TableId, String)>,
 }
 
 /// An item's address: its table and, as text, its key.
@@ -37,7 +39,7 @@ struct Held {
 impl Database {
     /// Uses the endpoint's tables, which exist and are empty.
     pub fn on(endpoint: Arc<dyn Endpoint>) -> Database {
-        Database { endpoint, held: Mutex::default() }
+        Database { endpoint, held: Mutex::default(), refused: Vec::new() }
     }
 
     /// In memory, with the model's tables.
@@ -47,6 +49,23 @@ impl Database {
             database.call(table).await?;
         }
         Ok(database)
+    }
+
+    /// The same, without the tables that are refused.
+    pub async fn open_partly(model: &Model) -> Result<Database, Error> {
+        let mut database = Database::on(Arc::new(Memory::open().await?));
+        for id in model.table_ids() {
+            let Some(table) = create_table(model.table(id)) else { continue };
+            if let Err(error) = database.call(table).await {
+                database.refused.push((id, error.message));
+            }
+        }
+        Ok(database)
+    }
+
+    /// Why there is no such table, if there is none.
+    pub fn refusal(&self, table: TableId) -> Option<&str> {
+        self.refused.iter().find(|(refused, _)| *refused == table).map(|(_, reason)| reason.as_str())
     }
 
     pub async fn with(model: &Model, items: &[SampleItem]) -> Result<Database, Error> {
@@ -75,9 +94,17 @@ impl Database {
     }
 
     pub async fn put(&self, model: &Model, item: &SampleItem) -> Result<(), Error> {
+        let is_new = !self.known().contains_key(&address(model, item.table, &item.values).0);
         self.note(model, item.table, &item.values, None);
         let table_name = model.table(item.table).name.value.clone();
-        self.call(PutItemInput { table_name, item: item.item(), ..PutItemInput::default() }).await?;
+        let put = PutItemInput { table_name, item: item.item(), ..PutItemInput::default() };
+        if let Err(error) = self.call(put).await {
+            // There is nothing to delete, and a key that is refused here is refused there, too.
+            if is_new && error.kind == api::ErrorKind::Validation {
+                self.known().remove(&address(model, item.table, &item.values).0);
+            }
+            return Err(error);
+        }
         self.note(model, item.table, &item.values, Some(item.values.clone()));
         Ok(())
     }

@@ -52,6 +52,10 @@ pub enum Fault {
         predicted: f64,
         consumed: f64,
     },
+    /// Items that have expired and not yet been removed come back.
+    Expired {
+        items: Vec<String>,
+    },
     /// Two items with the same primary key: the second overwrites the first.
     Collision {
         key: String,
@@ -95,6 +99,7 @@ impl Fault {
             Fault::Pages { .. } => "pages",
             Fault::Examined { .. } => "filter-selects",
             Fault::Capacity { .. } => "capacity",
+            Fault::Expired { .. } => "expired-items",
             Fault::Collision { .. } => "key-collision",
             Fault::IndexRows { .. } => "index-rows",
             Fault::Membership { .. } => "index-membership",
@@ -153,6 +158,11 @@ impl fmt::Display for Fault {
             Fault::Capacity { part, predicted, consumed } => {
                 write!(formatter, "consumes {consumed} units of {part}, predicted were {predicted}")
             }
+            Fault::Expired { items } => write!(
+                formatter,
+                "has expired and still comes back, for up to two days: {}",
+                items.join(", ")
+            ),
             Fault::Collision { key } => {
                 write!(formatter, "two items have the key {key}: the second overwrites the first")
             }

@@ -1,11 +1,13 @@
 //! The proof of a model: data, then pattern by pattern.
 
 use api::limits;
-use model::Model;
+use model::check::check;
+use model::diagnostic::Level;
 use model::model::{EntityId, Grouping, Pattern};
-use model::plan::{Plan, ReadPlan, plan};
+use model::plan::{ActionPlan, Gap, Plan, ReadPlan, plan};
 use model::request::{Given, PlannedRead, Unsendable, given, group, write_case};
 use model::sample::{Sample, SampleItem, Scale, key_of, rows, sample};
+use model::{Diagnostic, Model};
 
 use crate::certificate::{Certificate, Finding, PartCapacity, PatternProof, Verdict};
 use crate::database::Database;
@@ -22,6 +24,10 @@ const SHOWN_MAX: usize = 4;
 const TRANSACTION_ITEMS_MAX: u64 = api::limits::TRANSACTION_ACTIONS_MAX as u64;
 /// The most requests sent for one read pattern: a wide fan-out is tried less often.
 const REQUESTS_MAX: usize = 1_000;
+/// The rules about conditions that only a filter checks.
+const FILTER_RULES: [u8; 3] = [2, 13, 16];
+/// The rule about items that have expired.
+const TTL_RULE: u8 = 27;
 /// A lower limit with which reads that have one are tried too.
 const LOWER_LIMIT: u64 = 2;
 
@@ -29,7 +35,7 @@ const LOWER_LIMIT: u64 = 2;
 pub fn prove(model: &Model) -> Certificate {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let proof = async {
-        let database = Database::open(model).await.map_err(Fault::from);
+        let database = Database::open_partly(model).await.map_err(Fault::from);
         certify(model, database.as_ref().map_err(Fault::clone), |_| ()).await
     };
     runtime.expect("a runtime without threads needs nothing").block_on(proof)
@@ -43,23 +49,53 @@ pub async fn prove_on(model: &Model, database: &Database, turn: impl Fn(&str)) -
 async fn certify(model: &Model, database: Result<&Database, Fault>, turn: impl Fn(&str)) -> Certificate {
     let mut findings = Vec::new();
     let data = self::data(model, &mut findings);
+    let mut refusals: Vec<Refusal> = too_large(model).collect();
     let (database, data) = match database {
-        Ok(database) => (Some(database), load(model, database, data, &mut findings).await),
+        Ok(database) => (Some(database), load(model, database, data, &mut refusals).await),
         Err(fault) => {
             findings.push(Finding::of(fault));
             (None, Vec::new())
         }
     };
     findings.extend(expectation::collisions(model));
-    let prover = Prover { model, database, beside: None, data };
+    let unused = refusals.iter().filter(|one| one.entity.is_none_or(|id| !is_used(model, id)));
+    findings.extend(unused.map(|one| one.finding.clone()));
+    let prover = Prover { model, database, beside: None, data, refusals, concerns: concerns(model) };
     let patterns = prover.patterns(turn).await;
     Certificate { model: model.name.value.clone(), items: prover.data.len(), findings, patterns }
+}
+
+/// An item that the database refuses: the patterns that need such items fail, and no others.
+struct Refusal {
+    entity: Option<EntityId>,
+    finding: Finding,
+}
+
+fn is_used(model: &Model, id: EntityId) -> bool {
+    model.patterns.iter().any(|pattern| touches(pattern, id))
+}
+
+fn touches(pattern: &Pattern, id: EntityId) -> bool {
+    let read = pattern.reads().any(|(_, read)| read.entities.iter().any(|one| one.value == id));
+    read || pattern.writes().any(|(_, write)| write.entity.value == id)
+}
+
+/// What the rules find and the file does not allow.
+fn concerns(model: &Model) -> Vec<Diagnostic> {
+    check(model).into_iter().filter(|one| one.allowed.is_none()).collect()
 }
 
 /// The same on existing data, which is not changed.
 pub async fn certify_on(model: &Model, database: &Database, data: Vec<SampleItem>) -> Certificate {
     let beside = Database::open(model).await.ok();
-    let prover = Prover { model, database: Some(database), beside, data };
+    let prover = Prover {
+        model,
+        database: Some(database),
+        beside,
+        data,
+        refusals: Vec::new(),
+        concerns: concerns(model),
+    };
     let patterns = prover.patterns(|_| ()).await;
     let items = prover.data.len();
     Certificate { model: model.name.value.clone(), items, findings: Vec::new(), patterns }
@@ -73,7 +109,14 @@ pub async fn try_reads<'m>(
     patterns: impl Iterator<Item = &'m Pattern>,
 ) -> Vec<PatternProof> {
     let beside = Database::open(model).await.ok();
-    let prover = Prover { model, database: Some(database), beside, data };
+    let prover = Prover {
+        model,
+        database: Some(database),
+        beside,
+        data,
+        refusals: Vec::new(),
+        concerns: concerns(model),
+    };
     let mut proofs = Vec::new();
     for pattern in patterns {
         let plan = plan(model, pattern);
@@ -94,16 +137,16 @@ fn data(model: &Model, findings: &mut Vec<Finding>) -> Vec<SampleItem> {
         findings.extend(twins.map(|(one, other)| collision(model, &[one, other])));
     }
     data.extend(adversary::items(model, &data));
-    findings.extend(too_large(model));
     data
 }
 
 /// Generated items are never larger than DynamoDB allows; the file may declare larger ones.
-fn too_large(model: &Model) -> impl Iterator<Item = Finding> {
-    let declared = model.entities.iter().filter_map(|entity| Some((entity, entity.size.as_ref()?.typical)));
-    declared.filter(|(_, bytes)| *bytes > limits::ITEM_BYTES_MAX as u64).map(|(entity, bytes)| {
-        let name = &entity.name.value;
-        Finding::of(Fault::Refused(format!("an item takes 400 KB at most, `{name}` has {bytes} bytes")))
+fn too_large(model: &Model) -> impl Iterator<Item = Refusal> {
+    let declared = model.entity_ids().filter_map(|id| Some((id, model.entity(id).size.as_ref()?.most())));
+    declared.filter(|(_, bytes)| *bytes > limits::ITEM_BYTES_MAX as u64).map(|(id, bytes)| {
+        let name = &model.entity(id).name.value;
+        let fault = Fault::Refused(format!("an item takes 400 KB at most, `{name}` has {bytes} bytes"));
+        Refusal { entity: Some(id), finding: Finding::of(fault) }
     })
 }
 
@@ -134,20 +177,32 @@ pub fn collision(model: &Model, pair: &[SampleItem]) -> Finding {
     Finding { data: shown(model, pair), ..Finding::of(Fault::Collision { key }) }
 }
 
-/// Puts the data into the database and returns what it accepts: the later of two items with the same key.
+/// Puts the data into the database and returns what it accepts: the later of two items with the same key. Items with
+/// the longest keys are tried too, and not kept.
 async fn load(
     model: &Model,
     database: &Database,
     data: Vec<SampleItem>,
-    findings: &mut Vec<Finding>,
+    refusals: &mut Vec<Refusal>,
 ) -> Vec<SampleItem> {
     let mut loaded: Vec<SampleItem> = Vec::new();
-    for item in data {
+    let longest = adversary::longest(model, &data);
+    let kept = data.len();
+    for (position, item) in data.into_iter().chain(longest).enumerate() {
+        if database.refusal(item.table).is_some() {
+            continue;
+        }
         if let Err(error) = database.put(model, &item).await {
             let fault = Fault::Refused(error.message);
-            if !findings.iter().any(|finding| finding.fault == fault) {
-                findings.push(Finding { data: shown(model, &[item]), ..Finding::of(fault) });
+            let known = |one: &Refusal| one.entity == item.entity && one.finding.fault == fault;
+            if !refusals.iter().any(known) {
+                let finding =
+                    Finding { data: shown(model, std::slice::from_ref(&item)), ..Finding::of(fault) };
+                refusals.push(Refusal { entity: item.entity, finding });
             }
+            continue;
+        }
+        if position >= kept {
             continue;
         }
         let key = key_of(model, item.table, &item.values);
@@ -175,6 +230,9 @@ struct Prover<'m> {
     /// Where other data is tried; `None` if the database itself may hold it for a while.
     beside: Option<Database>,
     data: Vec<SampleItem>,
+    refusals: Vec<Refusal>,
+    /// Findings of the rules that the file does not allow.
+    concerns: Vec<Diagnostic>,
 }
 
 /// An experiment, and its own data if it needs any.
@@ -201,14 +259,21 @@ impl Prover<'_> {
             proof.verdict = Verdict::Elsewhere;
             return proof;
         }
-        let gaps = plan.gaps().map(|gap| Finding::of(Fault::Gap(gap.describe(self.model))));
-        proof.findings.extend(gaps);
+        let gaps = plan.gaps().filter(|gap| !self.is_meant(pattern, gap));
+        proof.findings.extend(gaps.map(|gap| Finding::of(Fault::Gap(gap.describe(self.model)))));
+        let refused = self.refusals.iter().filter(|one| one.entity.is_some_and(|id| touches(pattern, id)));
+        proof.findings.extend(refused.map(|one| one.finding.clone()));
+        if let Some(reason) = self.database.and_then(|database| no_table(database, &plan)) {
+            proof.findings.push(Finding::of(Fault::Refused(reason.to_owned())));
+            return proof;
+        }
         if let Some(database) = self.database {
             self.try_out(pattern, &plan, database, &mut proof).await;
             let paged = proof.findings.iter().any(|finding| matches!(finding.fault, Fault::Pages { .. }));
             if !paged {
                 proof.findings.extend(page::findings(self.model, pattern, &plan, &self.data).await);
             }
+            proof.findings.extend(self.expired(pattern, &plan, database).await);
             let laboratory = self.beside.as_ref().unwrap_or(database);
             proof.findings.extend(expectation::findings(self.model, laboratory, pattern, &plan).await);
             proof.findings.extend(literal::findings(self.model, pattern, &plan, &self.data).await);
@@ -216,6 +281,51 @@ impl Prover<'_> {
         let failed = !proof.findings.is_empty() || proof.tries == 0;
         proof.verdict = if failed { Verdict::NotProven } else { Verdict::Proven };
         proof
+    }
+
+    /// Whether the rule has a finding in the pattern that the file does not allow.
+    fn is_concerned(&self, pattern: &Pattern, rules: &[u8]) -> bool {
+        let mut concerns = self.concerns.iter().filter(|one| pattern.span.contains(one.span));
+        concerns
+            .any(|one| one.level >= Level::Warning && one.rule.is_some_and(|rule| rules.contains(&rule.0)))
+    }
+
+    /// A filter that the file declares, or allows with a reason, is part of what the pattern means.
+    fn is_meant(&self, pattern: &Pattern, gap: &Gap) -> bool {
+        let Gap::SelectsByFilter { attributes } = gap else { return false };
+        let declared = |name: &String| {
+            let filters = pattern.reads().flat_map(|(_, read)| &read.filter);
+            filters.flat_map(|filter| &filter.terms).any(|term| term.attribute.value == *name)
+        };
+        let allowed = self
+            .model
+            .allowances
+            .iter()
+            .any(|one| FILTER_RULES.contains(&one.rule.0) && one.scope.contains(pattern.span));
+        (attributes.iter().all(declared) || allowed) && !self.is_concerned(pattern, &FILTER_RULES)
+    }
+
+    /// Whether items that a filter drops are expected: because they are meant, or because they have expired.
+    fn filters(&self, pattern: &Pattern, plan: &ReadPlan) -> bool {
+        let selects = |gap: &&Gap| matches!(gap, Gap::SelectsByFilter { .. });
+        plan.gaps.iter().filter(selects).all(|gap| self.is_meant(pattern, gap))
+    }
+
+    /// An item that has expired and comes back, if readers are warned of it.
+    async fn expired(&self, pattern: &Pattern, plan: &Plan, database: &Database) -> Option<Finding> {
+        let (_, read) = pattern.reads().next().filter(|_| self.is_concerned(pattern, &[TTL_RULE]))?;
+        let read = PlannedRead::new(self.model, read, plan.reads().next()?);
+        let wanted = |item: &&SampleItem| {
+            item.entity.is_some_and(|id| read.plan.entities.contains(&id))
+                && adversary::is_expired(self.model, item)
+        };
+        let item = self.data.iter().find(wanted)?;
+        let given = given::tries(self.model, read.read, std::slice::from_ref(item)).into_iter().next()?;
+        let key = key_of(self.model, item.table, &item.values);
+        let found = crate::read::fetch(read, database, &given).await.ok()?;
+        found.iter().find(|one| key_of(self.model, item.table, one) == key)?;
+        let fault = Fault::Expired { items: vec![name_of(self.model, item.table, &item.values)] };
+        Some(Finding { fault, given, data: shown(self.model, std::slice::from_ref(item)), more: 0 })
     }
 
     fn blank(&self, pattern: &Pattern, plan: &Plan) -> PatternProof {
@@ -319,7 +429,8 @@ impl Prover<'_> {
                 let Some(plan) = plan.reads().next().filter(|plan| self.is_keyed(plan)) else {
                     return Err(Fault::NoData("key".to_owned()));
                 };
-                let read = PlannedRead::new(self.model, read, plan);
+                let filters = self.filters(pattern, plan);
+                let read = PlannedRead { filters, ..PlannedRead::new(self.model, read, plan) };
                 // Also with a lower limit, which cuts off even the little data there is here.
                 let lower = read.limit.filter(|limit| *limit > LOWER_LIMIT);
                 let lower = lower.map(|_| PlannedRead { limit: Some(LOWER_LIMIT), ..read });
@@ -353,6 +464,15 @@ impl Prover<'_> {
     fn is_keyed(&self, plan: &ReadPlan) -> bool {
         plan.entities.iter().all(|id| self.model.entity(*id).key.is_some())
     }
+}
+
+/// Why a table of the pattern could not be made.
+fn no_table<'d>(database: &'d Database, plan: &Plan) -> Option<&'d str> {
+    let tables = plan.steps.iter().map(|step| match &step.kind {
+        ActionPlan::Read(read) => read.table,
+        ActionPlan::Write(write) => write.table,
+    });
+    tables.into_iter().find_map(|table| database.refusal(table))
 }
 
 /// DynamoDB's message would name a member of its JSON; this one names the part of the model.

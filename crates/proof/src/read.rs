@@ -8,7 +8,7 @@ use item::Item;
 use model::diagnostic::counted;
 use model::meaning;
 use model::model::{AttributesRead, IndexKind, Projection};
-use model::plan::ReadOperation;
+use model::plan::{ReadOperation, ReadPlan};
 use model::predict::item::{Values, row, size_bytes};
 use model::predict::{self, Units};
 use model::request::{Given, PlannedRead};
@@ -28,6 +28,8 @@ const PAGES_MAX: u64 = 100;
 #[derive(Default)]
 struct Answer {
     items: Vec<Item>,
+    /// What was read before a filter, if there is one.
+    met: Option<Vec<Item>>,
     pages: u64,
     examined: u64,
     returned: u64,
@@ -57,6 +59,7 @@ async fn answers(read: PlannedRead<'_>, database: &Database, given: &Given) -> R
                 let returned = u64::from(output.item.is_some());
                 answers.push(Answer {
                     items: output.item.into_iter().collect(),
+                    met: None,
                     pages: 1,
                     examined: returned,
                     returned,
@@ -65,14 +68,19 @@ async fn answers(read: PlannedRead<'_>, database: &Database, given: &Given) -> R
             }
         }
         ReadOperation::Query => {
+            let more = pages_on(read);
             for input in read.queries(given)? {
-                answers.push(query(database, input.measured()).await?);
+                answers.push(query(database, input.measured(), more).await?);
+            }
+            if !read.plan.filter.is_empty() {
+                meet(read, database, given, &mut answers).await?;
             }
         }
         ReadOperation::Scan => {
             let output = database.call(read.scan(given)?.measured()).await?;
             answers.push(Answer {
                 items: output.items.unwrap_or_default(),
+                met: None,
                 pages: 1,
                 examined: output.scanned_count.unwrap_or(0) as u64,
                 returned: output.count.unwrap_or(0) as u64,
@@ -83,19 +91,45 @@ async fn answers(read: PlannedRead<'_>, database: &Database, given: &Given) -> R
     Ok(answers)
 }
 
+/// Whether the reader asks for further pages until it has as many items as its limit: a filter drops some of each.
+fn pages_on(read: PlannedRead<'_>) -> bool {
+    read.filters && read.read.paged.as_ref().is_some_and(|paged| paged.value)
+}
+
+/// Reads what each request read before its filter dropped anything.
+async fn meet(
+    read: PlannedRead<'_>,
+    database: &Database,
+    given: &Given,
+    answers: &mut [Answer],
+) -> Result<(), Fault> {
+    let keyed = ReadPlan { filter: Vec::new(), ..read.plan.clone() };
+    let queries = PlannedRead { plan: &keyed, ..read }.queries(given)?;
+    for (input, answer) in queries.into_iter().zip(answers) {
+        if answer.examined == 0 {
+            answer.met = Some(Vec::new());
+            continue;
+        }
+        let limit = Some(i32::try_from(answer.examined).unwrap_or(i32::MAX));
+        let input = QueryInput { limit, select: None, ..input };
+        answer.met = Some(pages(database, input, false).await?.items);
+    }
+    Ok(())
+}
+
 /// A Query. If it only counts, the counted items are read too.
-async fn query(database: &Database, input: QueryInput) -> Result<Answer, Fault> {
+async fn query(database: &Database, input: QueryInput, more: bool) -> Result<Answer, Fault> {
     let counts = input.select.is_some();
-    let answer = pages(database, input.clone()).await?;
+    let answer = pages(database, input.clone(), more).await?;
     if !counts {
         return Ok(answer);
     }
-    let listed = pages(database, QueryInput { select: None, ..input }).await?;
+    let listed = pages(database, QueryInput { select: None, ..input }, more).await?;
     Ok(Answer { items: listed.items, ..answer })
 }
 
-/// A Query to its end, or to its limit.
-async fn pages(database: &Database, mut input: QueryInput) -> Result<Answer, Fault> {
+/// A Query to its end, or to its limit: of items read, or with `more`, of items returned.
+async fn pages(database: &Database, mut input: QueryInput, more: bool) -> Result<Answer, Fault> {
     let mut answer = Answer::default();
     while answer.pages < PAGES_MAX {
         let output = database.call(input.clone()).await?;
@@ -104,7 +138,8 @@ async fn pages(database: &Database, mut input: QueryInput) -> Result<Answer, Fau
         answer.returned += output.count.unwrap_or(0) as u64;
         answer.items.extend(output.items.unwrap_or_default());
         answer.consumed.extend(output.consumed_capacity);
-        let enough = input.limit.is_some_and(|limit| answer.examined >= limit as u64);
+        let counted = if more { answer.returned } else { answer.examined };
+        let enough = input.limit.is_some_and(|limit| counted >= limit as u64);
         input.exclusive_start_key = output.last_evaluated_key;
         if enough || input.exclusive_start_key.is_none() {
             break;
@@ -126,10 +161,15 @@ fn judge(read: PlannedRead<'_>, data: &[SampleItem], given: &Given, answers: &[A
         trial.consumed.add_consumed(read.model, consumed);
     }
     let found: Vec<Vec<FoundItem>> = answers.iter().map(|answer| locate(read, data, &answer.items)).collect();
+    let met: Vec<Vec<FoundItem>> = answers
+        .iter()
+        .map(|answer| locate(read, data, answer.met.as_ref().unwrap_or(&answer.items)))
+        .collect();
     trial.faults = item_faults(read, data, given, &found);
     trial.faults.extend(shape_faults(read, answers, &trial));
+    trial.faults.extend(met_fault(read, data, given, &met));
     if trial.faults.is_empty() {
-        trial.predicted = predicted(read, data, &found);
+        trial.predicted = predicted(read, data, &met);
         trial.faults = Bill::faults(read.model, &trial.predicted, &trial.consumed);
     }
     trial
@@ -169,6 +209,24 @@ fn item_faults(
     faults.extend(missing_fault(read, data, &wanted, found));
     faults.extend(found.iter().flatten().find_map(|found| attribute_fault(read, data, found)));
     faults
+}
+
+/// Below the filter, the keys alone must find what the pattern asks for.
+fn met_fault(
+    read: PlannedRead<'_>,
+    data: &[SampleItem],
+    given: &Given,
+    met: &[Vec<FoundItem>],
+) -> Option<Fault> {
+    if read.plan.filter.is_empty() {
+        return None;
+    }
+    let expected = meaning::met(read.model, read.read, &read.plan.filter, data, given);
+    let is_expected = |found: &&FoundItem| found.position.is_some_and(|one| expected.contains(&one));
+    let strays = met.iter().flatten().filter(|found| !is_expected(found));
+    let items: Vec<String> =
+        strays.map(|found| name_of(read.model, read.plan.table, &found.values)).collect();
+    (!items.is_empty()).then_some(Fault::Unwanted { items })
 }
 
 fn limit(read: PlannedRead<'_>) -> usize {
@@ -272,7 +330,7 @@ fn shape_faults(read: PlannedRead<'_>, answers: &[Answer], trial: &Trial) -> Vec
     if let Some(answer) = answers.iter().find(|answer| answer.pages > 1 && !paged) {
         faults.push(Fault::Pages { expected: 1, read: answer.pages });
     }
-    if trial.examined != trial.returned {
+    if trial.examined != trial.returned && !read.filters {
         faults.push(Fault::Examined { examined: trial.examined, returned: trial.returned });
     }
     faults
@@ -302,7 +360,13 @@ fn predicted_request(read: PlannedRead<'_>, items: &[&Values]) -> Units {
         Some(index) => row(table, index, item).map_or(0, |row| size_bytes(&row)),
         None => size_bytes(item),
     });
-    let mut units = Units::of(read.plan.index, predict::query(bytes, read.limit, mode(read)).units);
+    let bytes: Vec<usize> = bytes.collect();
+    // A filter can make the reader ask for several pages of `limit` items.
+    let page = if pages_on(read) { limit(read) } else { usize::MAX };
+    let parts = bytes.chunks(page.clamp(1, bytes.len().max(1)));
+    let of_part = |part: &[usize]| predict::query(part.iter().copied(), read.limit, mode(read)).units;
+    let used = if bytes.is_empty() { of_part(&[]) } else { parts.map(of_part).sum() };
+    let mut units = Units::of(read.plan.index, used);
     if asks_for_more(read) {
         let fetched = items.iter().map(|item| read_units(size_bytes(item), mode(read)));
         units += Units::of_table(fetched.sum());

@@ -16,7 +16,7 @@ entities:
     indexes:
       GSI1: { GSI1PK: 'CUST#{customerId}#{status}', GSI1SK: '{createdAt}#{orderId}' }
       GSI2: { when: status = OPEN, GSI2PK: 'OPEN#{shard(orderId, 3)}', GSI2SK: '{createdAt}#{orderId}' }
-  Line: { key: { PK: 'ORDER#{orderId}', SK: 'ITEM#{line:03}' }, attributes: { line: number }, count: 3 per Order, size: 200 B }
+  Line: { key: { PK: 'ORDER#{orderId}', SK: 'ITEM#{line:03}' }, attributes: { line: { type: number, max: 999 } }, count: 3 per Order, size: 200 B }
 indexes: { GSI1: { project: all }, GSI2: { project: keys }, byVersion: { type: local, sort: { version: number }, project: [total] } }
 patterns:
   P: ";

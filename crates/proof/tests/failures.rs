@@ -163,7 +163,7 @@ entities:
     indexes:
       GSI1: {{ GSI1PK: 'CUST#{{customerId}}#{{status}}', GSI1SK: '{{createdAt}}#{{orderId}}' }}
       GSI2: {{ when: status = OPEN, GSI2PK: 'OPEN#{{shard(orderId, 3)}}', GSI2SK: '{{createdAt}}#{{orderId}}' }}
-  Line: {{ key: {{ PK: 'ORDER#{{orderId}}', SK: 'ITEM#{{line:03}}' }}, attributes: {{ line: number }}, count: 3 per Order, size: 200 B }}
+  Line: {{ key: {{ PK: 'ORDER#{{orderId}}', SK: 'ITEM#{{line:03}}' }}, attributes: {{ line: {{ type: number, max: 999 }} }}, count: 3 per Order, size: 200 B }}
 indexes: {{ GSI1: {{ project: [total] }}, GSI2: {{ project: keys }}, byTotal: {{ type: local, sort: {{ total: number }}, project: keys }} }}
 patterns:
   P: {pattern}
@@ -265,4 +265,181 @@ samples:
     finding(&newest("first, second"), "order");
     finding(&newest("second, first, profile"), "missing-items");
     finding(&newest("second"), "unwanted-items");
+}
+
+fn customers(attribute: &str, count: &str, pattern: &str) -> String {
+    format!(
+        "
+model: customers
+table: {{ name: app, partition: PK, sort: SK }}
+entities:
+  Customer:
+    key: {{ PK: 'CUST#{{customerId}}', SK: PROFILE }}
+    attributes: {{ email: {attribute}, name: string }}
+    count: {count}
+    size: 500 B
+    indexes: {{ byEmail: {{ emailPK: '{{email}}', emailSK: '{{customerId}}' }} }}
+indexes: {{ byEmail: {{ project: [name] }} }}
+patterns:
+  P: {pattern}
+"
+    )
+}
+
+#[test]
+fn a_get_by_what_the_file_says_is_not_unique_is_not_one_item() {
+    let by_email = "{ get: Customer, by: email, read: [name] }";
+    proven(&customers("string", "1M", by_email));
+    proven(&customers("{ distinct: 1M }", "1M", by_email));
+    let finding = finding(&customers("{ distinct: 1000 }", "1M", by_email), "plan");
+    assert_eq!(finding.fault.to_string(), "it can find 1000 items, not one");
+}
+
+#[test]
+fn a_condition_on_another_key_is_no_uniqueness() {
+    proven(&customers("string", "1M", "{ create: Customer }"));
+    let finding = finding(&customers("string", "1M", "{ create: Customer, if: not exists email }"), "plan");
+    assert!(finding.fault.to_string().contains("does not make `email` unique"), "{}", finding.fault);
+}
+
+#[test]
+fn fewer_keys_than_items_collide() {
+    let text = customers("{ distinct: 1000 }", "1M", "{ get: Customer, by: email }");
+    proven(&text.replace("CUST#{customerId}", "CUST#{email}").replace("1000", "1M"));
+    let finding = finding(&text.replace("CUST#{customerId}", "CUST#{email}"), "key-collision");
+    assert_eq!(finding.data.len(), 2);
+}
+
+#[test]
+fn an_index_of_keys_serves_no_pattern_that_does_not_say_what_it_reads() {
+    let keys = |read: &str| {
+        customers("string", "1K", &format!("{{ get: Customer, by: email{read} }}"))
+            .replace("project: [name]", "project: keys")
+    };
+    proven(&keys(", read: keys"));
+    let finding = finding(&keys(""), "plan");
+    assert_eq!(finding.fault.to_string(), "the index does not hold `name`");
+}
+
+#[test]
+fn padding_that_nothing_bounds_is_too_short_one_day() {
+    let top = "{ query: Player, by: season, order: rating desc, limit: 10 }";
+    let unbounded = |rating: &str| players(rating, top).replace(", max: 5000", "");
+    finding(&unbounded("{rating:04}"), "order");
+    finding(&unbounded("{desc(rating, 4)}"), "missing-items");
+    proven(&unbounded("{rating:010}"));
+    let negative = players("{rating:04}", top).replace("min: 0", "min: -500");
+    finding(&negative, "order");
+}
+
+fn tickets(escalated: &str, index: &str, pattern: &str) -> String {
+    format!(
+        "
+model: tickets
+table: {{ name: tickets, partition: PK, sort: SK }}
+entities:
+  Ticket:
+    key: {{ PK: 'TICKET#{{ticketId}}', SK: TICKET }}
+    attributes: {{ escalatedTo: {{ {escalated} }}, openedAt: timestamp, queue: [SALES, TECH] }}
+    count: 1M
+    size: 1 KB
+    indexes: {{ escalated: {{ {index} }} }}
+patterns:
+  P: {pattern}
+"
+    )
+}
+
+#[test]
+fn an_index_is_sparse_by_an_optional_attribute() {
+    let declared = "when: exists escalatedTo, ePK: '{queue}', eSK: '{openedAt}#{ticketId}'";
+    let by_queue = "{ query: Ticket, by: queue, where: exists escalatedTo, order: openedAt, limit: 20 }";
+    proven(&tickets("present: 5%", declared, by_queue));
+    let by_person = "ePK: '{escalatedTo}', eSK: '{openedAt}#{ticketId}'";
+    proven(&tickets("present: 5%", by_person, "{ query: Ticket, by: escalatedTo, limit: 20 }"));
+    let everyone = "{ query: Ticket, by: queue, limit: 20 }";
+    let finding = finding(&tickets("optional: true", declared, everyone), "plan");
+    assert_eq!(finding.fault.to_string(), "the index holds only items with exists escalatedTo");
+}
+
+#[test]
+fn updates_enter_and_leave_an_index_by_an_optional_attribute() {
+    let declared = "when: exists escalatedTo, ePK: '{queue}', eSK: '{openedAt}#{ticketId}'";
+    let enters = "{ update: Ticket, by: ticketId, set: [escalatedTo], knows: [queue, openedAt] }";
+    proven(&tickets("present: 5%", declared, enters));
+    let leaves = "{ update: Ticket, by: ticketId, remove: [escalatedTo], knows: [queue, openedAt] }";
+    proven(&tickets("present: 5%", declared, leaves));
+}
+
+#[test]
+fn a_filter_that_the_file_allows_is_proven_as_declared() {
+    let allowed = "filter: note = x, allow: { R2: few orders have notes }";
+    let text = orders(&format!("{{ query: Order, by: customerId, paged: true, {allowed} }}"));
+    let certificate = prove(&read(&text));
+    assert!(certificate.is_proven(), "{}", shown(&certificate));
+    let proof = &certificate.patterns[0];
+    assert!(proof.examined > proof.returned, "{} of {}", proof.returned, proof.examined);
+}
+
+#[test]
+fn entities_between_two_parents_get_keys_of_their_own() {
+    let text = "
+model: reviews
+table: { name: app, partition: PK, sort: SK }
+entities:
+  User: { key: { PK: 'USER#{userId}', SK: USER }, count: 1K }
+  Product: { key: { PK: 'PRODUCT#{productId}', SK: PRODUCT }, count: 1K }
+  Visit: { key: { PK: 'USER#{userId}', SK: 'VISIT#{visitId}' }, count: 5 per User }
+  Review:
+    key: { PK: 'PRODUCT#{productId}', SK: 'REVIEW#{userId}' }
+    attributes: { stars: number, visitId: string }
+    count: 3 per Visit
+patterns:
+  P: { query: Review, by: productId, limit: 20 }
+";
+    proven(text);
+}
+
+#[test]
+fn an_item_that_is_refused_fails_only_the_patterns_that_need_it() {
+    let text = "
+model: two
+tables:
+  good: { partition: PK }
+  bad: { partition: PK }
+entities:
+  Good: { table: good, key: { PK: 'G#{goodId}' }, count: 10 }
+  Bad: { table: bad, key: { PK: 'B#{badId}' }, attributes: { badId: { size: { typical: 20 B, max: 3 KB } } }, count: 10 }
+patterns:
+  G: { get: Good, by: goodId }
+  B: { get: Bad, by: badId }
+";
+    let certificate = prove(&read(text));
+    let verdicts: Vec<Verdict> = certificate.patterns.iter().map(|pattern| pattern.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Proven, Verdict::NotProven], "{}", shown(&certificate));
+    let reason = certificate.patterns[1].findings[0].fault.to_string();
+    assert!(reason.contains("2048 bytes"), "the database's own reason: {reason}");
+}
+
+#[test]
+fn items_that_have_expired_come_back_unless_they_are_filtered() {
+    let sessions = |filter: &str| {
+        format!(
+            "
+model: sessions
+table: {{ name: sessions, partition: PK, sort: SK, ttl: expiresAt }}
+entities:
+  User: {{ key: {{ PK: 'USER#{{userId}}', SK: USER }}, count: 1K }}
+  Session:
+    key: {{ PK: 'USER#{{userId}}', SK: 'SESSION#{{sessionId}}' }}
+    attributes: {{ expiresAt: epoch }}
+    count: 3 per User
+    expires: 1 h
+patterns:
+  P: {{ query: Session, by: userId{filter} }}
+"
+        )
+    };
+    proven(&sessions(", filter: expiresAt > :now"));
+    finding(&sessions(""), "expired-items");
 }

@@ -404,7 +404,7 @@ fn shown_fault(fault: &FaultStatus) -> Value {
         "key": key.as_ref().map(item_json::document),
         "error": kind.name(),
         "share": share,
-        "delay": (*kind == FaultKind::Slow).then(|| delay.as_secs_f64()),
+        "delay": (*kind == FaultKind::Slow).then_some(delay.as_secs_f64()),
         "remaining": fault.remaining.map(|remaining| remaining.as_secs_f64()),
         "met": fault.met,
     })

@@ -18,6 +18,9 @@ pub const RULE: Rule = Rule {
     check,
 };
 
+/// So many digits are enough for numbers without a declared maximum.
+const PLENTY: usize = 10;
+
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let places = subject.model.places().into_iter().filter(|place| is_written(*place));
     let keys =
@@ -39,10 +42,17 @@ fn in_template(subject: &Subject<'_>, place: Place<'_>, template: &Template) -> 
 }
 
 fn in_field(subject: &Subject<'_>, place: Place<'_>, field: &Field) -> Option<Diagnostic> {
-    let Form::Attribute(name) = &field.form else { return None };
+    let (name, width) = match &field.form {
+        Form::Attribute(name) => (name, field.width),
+        Form::Descending { attribute, digits } => (attribute, Some(*digits)),
+        _ => return None,
+    };
     let attribute = place.entity.attribute(name)?;
-    let flaw = flaw(attribute, field)?;
+    let flaw = flaw(attribute, width)?;
     let ordered = is_ordered_by(subject, place, name);
+    if matches!(flaw, Flaw::Unbounded(_)) && !ordered {
+        return None;
+    }
     let level = if ordered { Level::Error } else { Level::Warning };
     let digits = digits(attribute);
     let diagnostic = Diagnostic::new(level, field.span, flaw.message(name))
@@ -53,6 +63,14 @@ fn in_field(subject: &Subject<'_>, place: Place<'_>, field: &Field) -> Option<Di
         Flaw::Time => {
             diagnostic.help(format!("declare `{name}: timestamp`: ISO-8601 text sorts as time does"))
         }
+        Flaw::Unbounded(width) => {
+            let most = "9".repeat(width.min(15));
+            diagnostic
+                .help(format!("declare it: `{name}: {{ type: number, max: {most} }}`, or pad it to more"))
+        }
+        Flaw::TooNarrow(_) if matches!(field.form, Form::Descending { .. }) => {
+            diagnostic.help(format!("write `{{desc({name}, {digits})}}`"))
+        }
         _ => diagnostic
             .help(format!("write `{{{name}:0{digits}}}`, or give the index a sort key of type number"))
             .fix(Fix::replace(field.span, format!("{{{name}:0{digits}}}"))),
@@ -62,6 +80,8 @@ fn in_field(subject: &Subject<'_>, place: Place<'_>, field: &Field) -> Option<Di
 enum Flaw {
     Unpadded,
     TooNarrow(usize),
+    /// Padded, and the file does not say how large it gets.
+    Unbounded(usize),
     Negative,
     Time,
 }
@@ -71,6 +91,9 @@ impl Flaw {
         match self {
             Flaw::Unpadded => format!("the number `{name}` is not padded with zeros"),
             Flaw::TooNarrow(width) => format!("`{name}` can be longer than {width} digits"),
+            Flaw::Unbounded(width) => {
+                format!("`{name}` is padded to {width} digits, and nothing says that they are enough")
+            }
             Flaw::Negative => format!("`{name}` can be negative, and negative text sorts backwards"),
             Flaw::Time => format!("the time `{name}` is not written as ISO-8601"),
         }
@@ -79,19 +102,23 @@ impl Flaw {
     fn label(&self, attribute: &Attribute) -> String {
         match (self, attribute.max) {
             (Flaw::TooNarrow(_), Some(max)) => format!("up to {max}"),
+            (Flaw::Unbounded(_), _) => "no `max` is declared".to_owned(),
             (Flaw::Negative, _) => format!("from {}", attribute.min.unwrap_or_default()),
             _ => "sorts as text".to_owned(),
         }
     }
 }
 
-fn flaw(attribute: &Attribute, field: &Field) -> Option<Flaw> {
+fn flaw(attribute: &Attribute, width: Option<usize>) -> Option<Flaw> {
     match attribute.kind {
-        AttributeKind::Epoch | AttributeKind::EpochMillis if field.width.is_none() => Some(Flaw::Time),
+        AttributeKind::Epoch | AttributeKind::EpochMillis if width.is_none() => Some(Flaw::Time),
         AttributeKind::Number if attribute.min.is_some_and(|min| min < 0.0) => Some(Flaw::Negative),
-        AttributeKind::Number => match field.width {
-            Some(width) => (digits_of(attribute)? > width).then_some(Flaw::TooNarrow(width)),
-            None => (!one_digit(attribute)).then_some(Flaw::Unpadded),
+        AttributeKind::Number => match (width, digits_of(attribute)) {
+            (Some(width), Some(digits)) => (digits > width).then_some(Flaw::TooNarrow(width)),
+            (Some(width), None) => {
+                (width < PLENTY && !one_digit(attribute)).then_some(Flaw::Unbounded(width))
+            }
+            (None, _) => (!one_digit(attribute)).then_some(Flaw::Unpadded),
         },
         _ => None,
     }
@@ -108,7 +135,7 @@ fn digits_of(attribute: &Attribute) -> Option<usize> {
 
 /// How many digits to propose: those that the file declares, or plenty.
 fn digits(attribute: &Attribute) -> usize {
-    digits_of(attribute).unwrap_or(10).max(2)
+    digits_of(attribute).unwrap_or(PLENTY).max(2)
 }
 
 /// Whether a pattern ranges over or sorts by the attribute in this place: then the result is wrong, not

@@ -54,8 +54,9 @@ fn most(capacity: &Spanned<Capacity>) -> Option<f64> {
 
 /// Whether every item of the table is in the index.
 fn takes_every_write(model: &Model, table: TableId, index: IndexId) -> bool {
-    let whole = |entry: &crate::model::IndexEntry| entry.when.is_none();
-    model.entities_of(table).all(|(_, entity)| entity.entry(index).is_some_and(whole))
+    model
+        .entities_of(table)
+        .all(|(_, entity)| entity.entry(index).is_some_and(|entry| entity.membership(entry).is_none()))
 }
 
 fn finding(

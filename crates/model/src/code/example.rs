@@ -192,7 +192,7 @@ fn manner(planned: PlannedRead<'_>, requests: usize) -> ReadLoop {
 
 /// The keys of the items that the pattern means, in the requested order, then in that of the sort key.
 fn found(planned: PlannedRead<'_>, data: &[SampleItem], given: &Given) -> Vec<Values> {
-    let PlannedRead { model, read, plan, limit } = planned;
+    let PlannedRead { model, read, plan, limit, .. } = planned;
     let mut wanted: Vec<&SampleItem> =
         meaning::wanted(model, read, data, given).into_iter().map(|position| &data[position]).collect();
     let sort: Vec<&str> =

@@ -5,7 +5,7 @@ use crate::Model;
 use crate::demand::{self, Resource};
 use crate::facts::{Facts, Limits};
 use crate::model::{Entity, EntityId, IndexEntry, IndexKind};
-use crate::predict::typical::{Footprints, share};
+use crate::predict::typical::{Footprints, member_share};
 
 /// The items of one entity in the table or one index.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ fn in_index(
     bytes: f64,
 ) -> Stored {
     let local = model.table(entity.table).index(entry.index).kind == IndexKind::Local;
-    let members = entry.when.as_ref().map_or(1.0, |when| share(model, id, when));
+    let members = member_share(model, id, entry);
     Stored {
         resource: (entity.table, Some(entry.index).filter(|_| !local)),
         what: format!("{} in {}", entity.name.value, demand::name(model, (entity.table, Some(entry.index)))),

@@ -7,6 +7,7 @@ use crate::demand::{self, Kind, Portion};
 use crate::facts::{ClassPrices, Facts};
 use crate::model::{Action, EntityId, IndexEntry, Pattern};
 use crate::plan::{ActionPlan, Plan};
+use crate::predicate::Operator;
 use crate::predict::typical::Footprints;
 
 /// The assumed rate of a pattern without one: low, but not zero, so that it counts.
@@ -109,13 +110,16 @@ pub fn rate(pattern: &Pattern) -> f64 {
 
 /// The share of items that a sparse index holds.
 pub fn share(model: &Model, id: EntityId, entry: &IndexEntry) -> f64 {
-    let terms = entry.when.iter().flat_map(|when| &when.terms);
+    let when = model.entity(id).membership(entry);
+    let terms = when.iter().flat_map(|when| &when.terms);
     let shares = terms.map(|term| {
-        let value = term.operands.first().and_then(|operand| operand.literal());
-        let attribute = model.entity(id).attribute(&term.attribute.value);
-        value.and_then(|value| attribute?.share_of(value)).unwrap_or(SHARE_UNKNOWN)
+        let attribute = model.entity(id).attribute(&term.attribute.value)?;
+        match term.operator {
+            Operator::Exists => attribute.present,
+            _ => attribute.share_of(term.operands.first()?.literal()?),
+        }
     });
-    shares.product()
+    shares.map(|share| share.unwrap_or(SHARE_UNKNOWN)).product()
 }
 
 /// Relative prices without any Region: a write costs as much as five reads.

@@ -64,6 +64,9 @@ fn details(reader: &mut Reader<'_>, node: &Node, attribute: &mut Attribute) {
     attribute.constant = fields.take("value").and_then(|node| literal::value(reader, node, stored));
     attribute.optional =
         fields.take("optional").and_then(|node| reader.boolean(node)).is_some_and(|optional| optional.value);
+    let present = fields.take("present").and_then(|node| reader.parse(node, quantity::percent));
+    attribute.present = present.map(|present| present.value);
+    attribute.optional |= attribute.present.is_some();
     attribute.min =
         fields.take("min").and_then(|node| reader.parse(node, quantity::number)).map(|min| min.value);
     attribute.max =

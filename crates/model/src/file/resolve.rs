@@ -13,7 +13,7 @@ use crate::model::{
     Attribute, AttributeKind, Entity, EntityKey, Index, IndexEntry, IndexId, IndexKind, KeyAttribute,
     KeySchema, Projection, Table, TableId, Throughput,
 };
-use crate::predicate::{Operator, Predicate, Term};
+use crate::predicate::{Predicate, Term};
 use crate::template::{Field, Form, Template};
 use crate::{Diagnostic, Span, Spanned};
 
@@ -344,12 +344,7 @@ fn sparse(index: &Index, attributes: &IndexMap<String, Attribute>) -> Option<Pre
         .key
         .attributes()
         .filter_map(optional)
-        .map(|attribute| Term {
-            attribute: Spanned::new(attribute.name.clone(), attribute.span),
-            operator: Operator::Exists,
-            operands: Vec::new(),
-            span: attribute.span,
-        })
+        .map(|attribute| Term::exists(&attribute.name, attribute.span))
         .collect();
     (!terms.is_empty()).then_some(Predicate { terms, span: index.span })
 }

@@ -9,7 +9,7 @@ use crate::cost::{Line, Prices};
 use crate::model::{ActionKind, Billing, EntityId, Grouping, IndexEntry, Model, Pattern, Table};
 use crate::plan::plan;
 use crate::predict::TRANSACTION_FACTOR;
-use crate::predict::typical::{self, Assumption, Footprints, share};
+use crate::predict::typical::{self, Assumption, Footprints, member_share};
 
 /// The share of a partition that a job may use; the rest is for the application.
 const SHARE_OF_PARTITION: f64 = 0.5;
@@ -101,7 +101,7 @@ impl Estimator<'_> {
 
     /// How many items of an entity are in an index.
     fn members(&self, id: EntityId, entry: &IndexEntry) -> Option<f64> {
-        let part = entry.when.as_ref().map_or(1.0, |when| share(self.both(), id, when));
+        let part = member_share(self.both(), id, entry);
         Some(self.both().items(id)? * part)
     }
 
@@ -115,15 +115,14 @@ impl Estimator<'_> {
             job.attributes.iter().any(|one| keys.names(&one.attribute))
         };
         let entries: Vec<&IndexEntry> = entity.entries.iter().filter(gains).collect();
-        let part = |entry: &IndexEntry| entry.when.as_ref().map_or(1.0, |when| share(target, id, when));
-        let touched = entries.iter().map(|entry| part(entry)).fold(0.0, f64::max);
+        let touched = entries.iter().map(|entry| member_share(target, id, entry)).fold(0.0, f64::max);
         let items = self.both().items(id).map(|items| items * touched);
         let bytes = self.footprints.of(id).item_bytes;
         let paced_units = write_units(Some(bytes), Some(bytes));
         let (mut units, mut rate, mut slowed) = (paced_units, self.rate, None);
         for entry in entries {
             let row = write_units(None, Some(self.footprints.of(id).bytes(Some(entry.index))));
-            units += row * part(entry) / touched.max(f64::MIN_POSITIVE);
+            units += row * member_share(target, id, entry) / touched.max(f64::MIN_POSITIVE);
             let most = self.prices.facts.limits.partition_write_units * SHARE_OF_PARTITION;
             let bearable = most * entry.partition_keys(entity) / row * paced_units;
             if bearable < rate {
@@ -164,7 +163,7 @@ impl Estimator<'_> {
     fn rows(&self, id: EntityId) -> f64 {
         let footprint = self.footprints.of(id);
         let of = |entry: &IndexEntry| {
-            let part = entry.when.as_ref().map_or(1.0, |when| share(self.both(), id, when));
+            let part = member_share(self.both(), id, entry);
             write_units(None, Some(footprint.bytes(Some(entry.index)))) * part
         };
         self.both().entity(id).entries.iter().map(of).sum()

@@ -7,7 +7,7 @@ use item::{Number, Type, Value};
 
 use super::quantity::{Count, Growth, Size, Skew};
 use super::{EntityId, IndexId, TableId};
-use crate::predicate::Predicate;
+use crate::predicate::{Predicate, Term};
 use crate::template::{Field, Template};
 use crate::{Span, Spanned};
 
@@ -76,6 +76,8 @@ pub struct Attribute {
     pub constant: Option<Value>,
     /// Whether items can lack it.
     pub optional: bool,
+    /// The share of items that have it, if it is optional and declared.
+    pub present: Option<f64>,
     pub min: Option<f64>,
     pub max: Option<f64>,
     /// Bytes of a value.
@@ -156,6 +158,21 @@ impl Entity {
         }
     }
 
+    /// What must hold for an item to be in the index: the entry's `when`, and that the item has the optional
+    /// attributes of which the index's key is made. `None` if every item is in it.
+    pub fn membership(&self, entry: &IndexEntry) -> Option<Predicate> {
+        let mut terms = entry.when.as_ref().map(|when| when.terms.clone()).unwrap_or_default();
+        for name in entry.templates().flat_map(Template::attributes) {
+            let optional = self.attribute(name).filter(|attribute| attribute.optional);
+            let implied = terms.iter().any(|term| term.attribute.value == name && term.implies_existence());
+            if let Some(attribute) = optional.filter(|_| !implied) {
+                terms.push(Term::exists(name, attribute.span));
+            }
+        }
+        let span = entry.when.as_ref().map_or(entry.span, |when| when.span);
+        (!terms.is_empty()).then_some(Predicate { terms, span })
+    }
+
     /// The key templates of the table: partition, then sort.
     pub fn key_templates(&self) -> impl Iterator<Item = &Template> {
         self.key.iter().flat_map(|key| std::iter::once(&key.partition).chain(&key.sort))
@@ -196,6 +213,7 @@ impl Attribute {
             shares: Vec::new(),
             constant: None,
             optional: false,
+            present: None,
             min: None,
             max: None,
             size: None,

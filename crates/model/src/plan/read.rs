@@ -7,7 +7,11 @@ use crate::model::{
     ReadVerb, Table, TableId,
 };
 use crate::predicate::{Operator, Predicate, Term};
+use crate::predict::found::examined_at_most;
 use crate::template::{Field, Form, Part, Template, may_begin_with, may_equal};
+
+/// Counts and shares are products of floating-point numbers.
+const SEVERAL_TOLERANCE: f64 = 1e-6;
 
 pub fn plan(model: &Model, pattern: &Pattern, read: &Read) -> ReadPlan {
     let entities: Vec<EntityId> = read.entities.iter().map(|id| id.value).collect();
@@ -38,7 +42,8 @@ struct Asked<'m> {
 struct Keys<'m> {
     partition: Vec<&'m Template>,
     sort: Vec<&'m Template>,
-    when: Option<&'m Predicate>,
+    /// Which items are there, if not all.
+    when: Option<Predicate>,
 }
 
 /// How far the keys of one entity serve the read.
@@ -117,7 +122,7 @@ impl<'m> Asked<'m> {
             Some(index) => entity.entry(index).map(|entry| Keys {
                 partition: entry.partition.iter().collect(),
                 sort: entry.sort.iter().collect(),
-                when: entry.when.as_ref(),
+                when: entity.membership(entry),
             }),
         }
     }
@@ -192,6 +197,8 @@ impl<'m> Asked<'m> {
         gaps.extend(index.and_then(|index| self.projection_gap(index)));
         gaps.extend(self.mixed_gap(index, keys, sort));
         gaps.extend(self.fan_out_gap(fan_out));
+        let one_key = index.is_none() && services.iter().all(|service| service.complete);
+        gaps.extend(self.several_gap().filter(|_| !one_key));
         gaps
     }
 
@@ -216,12 +223,13 @@ impl<'m> Asked<'m> {
 
     /// Attributes that are read but neither projected nor part of a key.
     fn projection_gap(&self, index: IndexId) -> Option<Gap> {
-        let projected = match &self.table().index(index).projection.value {
+        let (projected, silent) = match &self.table().index(index).projection.value {
             Projection::All => return None,
-            Projection::Keys => &[][..],
-            Projection::Include(names) => names,
+            Projection::Keys => (&[][..], Some(&AttributesRead::All)),
+            Projection::Include(names) => (names.as_slice(), None),
         };
-        let read = &self.read.attributes.as_ref()?.value;
+        // A pattern that does not say what it reads takes what the index lists, but keys alone are too little.
+        let read = self.read.attributes.as_ref().map(|read| &read.value).or(silent)?;
         let mut attributes: Vec<String> = Vec::new();
         for id in &self.entities {
             let entity = self.model.entity(*id);
@@ -264,6 +272,17 @@ impl<'m> Asked<'m> {
         (!entities.is_empty()).then_some(Gap::Mixed { entities })
     }
 
+    /// A `get` finds one item. The file may declare that several have the same known values.
+    fn several_gap(&self) -> Option<Gap> {
+        let first_only = self.read.limit.as_ref().is_some_and(|limit| limit.value == 1);
+        if self.read.verb != ReadVerb::Get || first_only {
+            return None;
+        }
+        let found = self.entities.iter().filter_map(|id| examined_at_most(self.model, self.read, *id));
+        let items = found.fold(0.0, f64::max);
+        (items > 1.0 + SEVERAL_TOLERANCE).then_some(Gap::Several { items })
+    }
+
     fn fan_out_gap(&self, requests: u64) -> Option<Gap> {
         let allowed = match self.pattern.fan_out.as_ref().map(|fan_out| fan_out.value) {
             Some(FanOut::Allowed) => u64::MAX,
@@ -293,7 +312,7 @@ impl<'m> Asked<'m> {
         service.fan_out = service.fan_out.saturating_mul(walk.fan_out);
         self.serve_filter(keys, &walk, entity, &mut service);
         self.serve_order(&walk, entity, &mut service);
-        service.sparse = keys.when.filter(|when| !self.implies(when)).cloned();
+        service.sparse = keys.when.clone().filter(|when| !self.implies(when));
         service.sort = walk.conditions;
         service
     }
@@ -379,15 +398,22 @@ impl<'m> Asked<'m> {
         let in_partition = |name: &str| {
             keys.partition.iter().flat_map(|template| template.attributes()).any(|one| one == name)
         };
-        let by_membership =
-            |name: &str| keys.when.is_some_and(|when| when.equality(name).is_some() && self.implies(when));
+        let member = keys.when.as_ref().filter(|when| self.implies(when));
+        let by_membership = |name: &str| member.is_some_and(|when| when.equality(name).is_some());
+        let same = |term: &Term| {
+            member.iter().flat_map(|when| &when.terms).any(|one| {
+                let equal = one.operator == term.operator && one.operands == term.operands;
+                let exists = term.operator == Operator::Exists && one.implies_existence();
+                one.attribute.value == term.attribute.value && (equal || exists)
+            })
+        };
         let served = |name: &str| in_partition(name) || walk.served.contains(&name) || by_membership(name);
         let own = |name: &str| entity.attribute(name).is_some();
         let known = self.read.by.iter().map(|name| &name.value).filter(|name| own(name) && !served(name));
         service.filter.extend(known.map(|name| Filter::Known(name.clone())));
         let terms = self.read.conditions.iter().flat_map(|where_| &where_.terms);
-        let terms =
-            terms.filter(|term| own(&term.attribute) && !(served(&term.attribute) && key_serves(term)));
+        let left = |term: &&Term| !same(term) && !(served(&term.attribute) && key_serves(term));
+        let terms = terms.filter(|term| own(&term.attribute)).filter(left);
         service.filter.extend(terms.cloned().map(Filter::Term));
         let explicit = self.read.filter.iter().flat_map(|filter| &filter.terms);
         service.filter.extend(explicit.cloned().map(Filter::Term));
@@ -422,7 +448,12 @@ impl<'m> Asked<'m> {
             let asked = self.read.conditions.as_ref().and_then(|where_| where_.equality(&term.attribute));
             match term.operator {
                 Operator::Equal => asked.is_some() && asked == term.operands.first(),
-                Operator::Exists => asked.is_some() || self.read.knows(&term.attribute),
+                Operator::Exists => {
+                    let terms = self.read.conditions.iter().flat_map(|where_| &where_.terms);
+                    let named = |one: &Term| one.attribute.value == term.attribute.value;
+                    self.read.knows(&term.attribute)
+                        || terms.into_iter().any(|one| named(one) && one.implies_existence())
+                }
                 Operator::In => asked.is_some_and(|asked| term.operands.contains(asked)),
                 _ => self.read.conditions.iter().flat_map(|where_| &where_.terms).any(|one| {
                     one.attribute.value == term.attribute.value
@@ -502,6 +533,7 @@ fn wrongness(gaps: &[Gap]) -> usize {
         Gap::OrderUnserved { .. } => 40,
         Gap::NotProjected { .. } => 30,
         Gap::Mixed { .. } => 20,
+        Gap::Several { .. } => 25,
         Gap::FanOutUndeclared { .. } => 10,
         _ => 0,
     };

@@ -5,7 +5,7 @@ use crate::Model;
 use crate::model::{
     AttributeChange, Entity, EntityKey, IndexEntry, IndexId, Projection, Table, Write, WriteVerb,
 };
-use crate::predicate::{Operand, Operator, Term};
+use crate::predicate::{Operand, Operator, Predicate, Term};
 use crate::template::Template;
 
 /// Whether the item is in the index.
@@ -52,13 +52,15 @@ pub fn plan(model: &Model, write: &Write) -> WritePlan {
         WriteVerb::Check => WriteOperation::ConditionCheck,
     };
     let effects = entity.entries.iter().map(|entry| effect(table, entity, write, entry)).collect();
-    WritePlan { operation, table: entity.table, entity: id, effects, gaps: gaps(entity, write) }
+    WritePlan { operation, table: entity.table, entity: id, effects, gaps: gaps(table, entity, write) }
 }
 
-fn gaps(entity: &Entity, write: &Write) -> Vec<Gap> {
+fn gaps(table: &Table, entity: &Entity, write: &Write) -> Vec<Gap> {
     let Some(key) = &entity.key else { return vec![Gap::NoKeys] };
     if matches!(write.verb, WriteVerb::Create | WriteVerb::Put) {
-        return Vec::new();
+        let lacking = optional_in_key(entity, key);
+        let lacking = (!lacking.is_empty()).then_some(Gap::KeyUnknown { attributes: lacking });
+        return lacking.into_iter().chain(uniqueness_gap(table, entity, write)).collect();
     }
     let mut gaps = Vec::new();
     let unknown = unknown(write, key.templates());
@@ -74,6 +76,32 @@ fn gaps(entity: &Entity, write: &Write) -> Vec<Gap> {
     }
     gaps.extend(entity.entries.iter().filter_map(|entry| index_gap(write, entry)));
     gaps
+}
+
+/// Attributes of the key that an item may lack: without them it has no key.
+fn optional_in_key(entity: &Entity, key: &EntityKey) -> Vec<String> {
+    let names = key.templates().flat_map(Template::attributes);
+    let optional = names.filter(|name| entity.attribute(name).is_some_and(|attribute| attribute.optional));
+    optional.map(str::to_owned).collect()
+}
+
+/// A condition sees only the item with the same key. A new item has no attributes before, so `not exists email`
+/// holds whatever other items have.
+fn uniqueness_gap(table: &Table, entity: &Entity, write: &Write) -> Option<Gap> {
+    let in_key = |name: &str| {
+        entity.key_templates().any(|template| template.uses(name))
+            || table.key.as_ref().is_some_and(|key| key.names(name))
+    };
+    // A put may look for an optional attribute of the item that it replaces, as a lock does.
+    let of_the_item = |name: &str| {
+        let optional = entity.attribute(name).is_some_and(|attribute| attribute.optional);
+        name.is_empty() || (write.verb == WriteVerb::Put && optional)
+    };
+    let terms = write.condition.iter().flat_map(|condition| &condition.terms);
+    let mut absent =
+        terms.filter(|term| term.operator == Operator::NotExists).map(|term| &term.attribute.value);
+    let attribute = absent.find(|name| !in_key(name) && !of_the_item(name))?;
+    Some(Gap::NotUnique { attribute: attribute.clone() })
 }
 
 /// A writer that changes part of a composed index key must know the rest of it. The database maintains index keys
@@ -109,14 +137,16 @@ pub fn changed(write: &Write) -> impl Iterator<Item = &str> {
 }
 
 fn effect(table: &Table, entity: &Entity, write: &Write, entry: &IndexEntry) -> IndexEffect {
+    let when = entity.membership(entry);
+    let member = |side| member(write, when.as_ref(), side);
     let (before, after) = match write.verb {
         WriteVerb::Check => (Membership::Out, Membership::Out),
-        WriteVerb::Create => (Membership::Out, member(write, entry, after_value)),
-        WriteVerb::Put => (Membership::Perhaps, member(write, entry, after_value)),
-        WriteVerb::Delete => (member(write, entry, before_value), Membership::Out),
-        WriteVerb::Update => (member(write, entry, before_value), member(write, entry, after_value)),
+        WriteVerb::Create => (Membership::Out, member(Side::After)),
+        WriteVerb::Put => (Membership::Perhaps, member(Side::After)),
+        WriteVerb::Delete => (member(Side::Before), Membership::Out),
+        WriteVerb::Update => (member(Side::Before), member(Side::After)),
     };
-    let (before, after) = unchanged(write, entry, before, after);
+    let (before, after) = unchanged(write, when.as_ref(), before, after);
     let whole_item = matches!(write.verb, WriteVerb::Create | WriteVerb::Put | WriteVerb::Delete);
     let key_changes = changed(write).any(|name| entry.templates().any(|template| template.uses(name)));
     let projected_changes =
@@ -127,12 +157,12 @@ fn effect(table: &Table, entity: &Entity, write: &Write, entry: &IndexEntry) -> 
 /// If nothing that membership depends on changes, membership stays the same.
 fn unchanged(
     write: &Write,
-    entry: &IndexEntry,
+    when: Option<&Predicate>,
     before: Membership,
     after: Membership,
 ) -> (Membership, Membership) {
     let depends =
-        |name: &str| entry.when.iter().flat_map(|when| &when.terms).any(|term| term.attribute.value == name);
+        |name: &str| when.iter().flat_map(|when| &when.terms).any(|term| term.attribute.value == name);
     let moves = changed(write).any(depends);
     match (write.verb, before, after) {
         (WriteVerb::Update, Membership::Perhaps, _) if !moves => (before, before),
@@ -152,22 +182,56 @@ fn projects(table: &Table, entity: &Entity, index: IndexId, name: &str) -> bool 
     }
 }
 
+/// Before or after the write.
+#[derive(Clone, Copy)]
+enum Side {
+    Before,
+    After,
+}
+
 /// Decides by the value of each attribute in `when`, as far as the write determines it.
-fn member<'w>(
-    write: &'w Write,
-    entry: &IndexEntry,
-    value: impl Fn(&'w Write, &str) -> Option<&'w Operand>,
-) -> Membership {
-    let Some(when) = &entry.when else { return Membership::In };
+fn member(write: &Write, when: Option<&Predicate>, side: Side) -> Membership {
+    let Some(when) = when else { return Membership::In };
     let mut all = Membership::In;
     for term in &when.terms {
-        match value(write, &term.attribute).and_then(|operand| holds(term, operand)) {
+        match term_holds(write, term, side) {
             Some(true) => {}
             Some(false) => return Membership::Out,
             None => all = Membership::Perhaps,
         }
     }
     all
+}
+
+fn term_holds(write: &Write, term: &Term, side: Side) -> Option<bool> {
+    let value = match side {
+        Side::Before => before_value(write, &term.attribute),
+        Side::After => after_value(write, &term.attribute),
+    };
+    let by_value = || value.and_then(|operand| holds(term, operand));
+    match exists(write, &term.attribute, side) {
+        Some(false) => Some(term.operator == Operator::NotExists),
+        Some(true) if term.operator == Operator::Exists => Some(true),
+        Some(true) if term.operator == Operator::NotExists => Some(false),
+        _ => by_value(),
+    }
+}
+
+/// Whether the item has the attribute, if the write determines it: by its condition, or by what it sets and removes.
+fn exists(write: &Write, attribute: &str, side: Side) -> Option<bool> {
+    let set = write.set.iter().chain(&write.add).any(|change| change.attribute.value == attribute);
+    let removed = write.remove.iter().any(|name| name.value == attribute);
+    let replaces = matches!(write.verb, WriteVerb::Create | WriteVerb::Put);
+    match side {
+        Side::After if set => Some(true),
+        Side::After if removed => Some(false),
+        Side::After if replaces => None,
+        Side::Before | Side::After => {
+            let terms = write.condition.iter().flat_map(|condition| &condition.terms);
+            let named = terms.filter(|term| term.attribute.value == attribute);
+            named.map(Term::implies_existence).next()
+        }
+    }
 }
 
 fn holds(term: &Term, operand: &Operand) -> Option<bool> {

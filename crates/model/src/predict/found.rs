@@ -23,7 +23,17 @@ pub fn examined(model: &Model, read: &Read, entity: EntityId, filtered: &[&str])
         false => model.items(entity)?,
     };
     let others = known.iter().filter(|(name, _)| !of_one_parent(name));
-    Some(others.fold(found, |found, (name, literal)| found * share(model, entity, name, *literal, found)))
+    let found =
+        others.fold(found, |found, (name, literal)| found * share(model, entity, name, *literal, found));
+    Some(found * having(model.entity(entity), read, filtered))
+}
+
+/// The share of items that have the optional attributes which the read asks for with `exists`.
+fn having(entity: &Entity, read: &Read, filtered: &[&str]) -> f64 {
+    let terms = read.conditions.iter().flat_map(|conditions| &conditions.terms);
+    let exists = terms.filter(|term| term.operator == Operator::Exists);
+    let names = exists.map(|term| term.attribute.value.as_str()).filter(|name| !filtered.contains(name));
+    names.filter_map(|name| entity.attribute(name)?.present).product()
 }
 
 /// The same with the largest counts that the file declares.

@@ -251,7 +251,9 @@ impl Forecast<'_> {
     }
 
     fn effect(&self, write: &Write, plan: &WritePlan, effect: &IndexEffect, bytes: usize) -> f64 {
-        let when = self.model.entity(plan.entity).entry(effect.index).and_then(|entry| entry.when.as_ref());
+        let entity = self.model.entity(plan.entity);
+        let when = entity.entry(effect.index).and_then(|entry| entity.membership(entry));
+        let when = when.as_ref();
         let share = when.map_or(1.0, |when| share(self.model, plan.entity, when));
         let depends =
             |name: &str| when.is_some_and(|when| when.terms.iter().any(|term| term.attribute.value == name));
@@ -283,6 +285,11 @@ fn has_own_key(model: &Model, entity: EntityId, index: IndexId) -> bool {
     templates.any(|template| template.attributes().any(|name| !fixed(name)))
 }
 
+/// The share of an entity's items that are in an index.
+pub fn member_share(model: &Model, id: EntityId, entry: &IndexEntry) -> f64 {
+    model.entity(id).membership(entry).map_or(1.0, |when| share(model, id, &when))
+}
+
 /// The share of items that match a predicate; all of them if nothing is declared.
 pub fn share(model: &Model, entity: EntityId, when: &Predicate) -> f64 {
     when.terms.iter().map(|term| share_of_term(model, entity, term)).product()
@@ -293,6 +300,11 @@ fn share_of_term(model: &Model, entity: EntityId, term: &Term) -> f64 {
     let of = |operand: &Operand| attribute.and_then(|attribute| attribute.share_of(operand.literal()?));
     let all: Option<f64> = term.operands.iter().map(of).sum();
     match (term.operator, all) {
+        // Without a declared share, every item counts as having it.
+        (Operator::Exists, _) => attribute.and_then(|attribute| attribute.present).unwrap_or(1.0),
+        (Operator::NotExists, _) => {
+            attribute.and_then(|attribute| attribute.present).map_or(1.0, |one| 1.0 - one)
+        }
         (Operator::Equal | Operator::In, Some(share)) => share,
         (Operator::NotEqual, Some(share)) => 1.0 - share,
         _ => 1.0,

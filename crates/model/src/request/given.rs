@@ -8,7 +8,7 @@ use crate::predicate::{Operand, Operator, Term};
 use crate::sample::SampleItem;
 use crate::template::plain_text;
 use crate::{Model, meaning};
-use item::{Number, Placeholder, Type, Value};
+use item::{Placeholder, Value};
 
 /// How often one pattern is tried; more would show nothing new.
 const TRIES_MAX: usize = 40;
@@ -101,7 +101,7 @@ pub fn tries(model: &Model, read: &Read, data: &[SampleItem]) -> Vec<Given> {
     let mut tries: Vec<Given> = Vec::new();
     let wanted = data.iter().filter(|item| read.entities.iter().any(|id| Some(id.value) == item.entity));
     for item in wanted {
-        let given = of_item(model, read, item, data);
+        let given = of_item(read, item, data);
         tries.extend(given.filter(|given| !tries.contains(given)));
         if tries.len() == TRIES_MAX {
             break;
@@ -112,8 +112,7 @@ pub fn tries(model: &Model, read: &Read, data: &[SampleItem]) -> Vec<Given> {
 }
 
 /// What a reader who looks for this item knows.
-fn of_item(model: &Model, read: &Read, item: &SampleItem, data: &[SampleItem]) -> Option<Given> {
-    let entity = model.entity(item.entity?);
+fn of_item(read: &Read, item: &SampleItem, data: &[SampleItem]) -> Option<Given> {
     let mut given = Given::default();
     for name in &read.by {
         given.set(name, item.get(name)?);
@@ -130,8 +129,9 @@ fn of_item(model: &Model, read: &Read, item: &SampleItem, data: &[SampleItem]) -
     for term in ranged.filter(|term| matches!(term.operator, Operator::In) || term.operator.is_range()) {
         span(read, term, item, data, &mut given);
     }
+    // What a filter compares with lies in the middle, too: some items pass, others do not.
     for term in read.filter.iter().flat_map(|filter| &filter.terms) {
-        pass(entity, term, &mut given);
+        span(read, term, item, data, &mut given);
     }
     Some(given)
 }
@@ -161,24 +161,6 @@ fn span(read: &Read, term: &Term, item: &SampleItem, data: &[SampleItem], given:
 /// More than half of a text.
 fn beginning(text: &str) -> String {
     text.chars().take(text.chars().count().div_ceil(2).max(1)).collect()
-}
-
-/// Sets the parameter of an allowed filter so that every item passes.
-fn pass(entity: &Entity, term: &Term, given: &mut Given) {
-    let numeric =
-        entity.attribute(&term.attribute).is_some_and(|attribute| attribute.kind.stored() == Type::N);
-    let low = matches!(term.operator, Operator::Greater | Operator::GreaterOrEqual | Operator::NotEqual);
-    let value = match (numeric, low) {
-        (true, true) => Value::N(Number::from(0u64)),
-        (true, false) => Value::N(Number::from(u64::MAX)),
-        (false, true) => Value::from("!"),
-        (false, false) => Value::from("~"),
-    };
-    for operand in &term.operands {
-        if let Operand::Parameter(name) = operand {
-            given.set_parameter(name, value.clone());
-        }
-    }
 }
 
 /// The same question about an item that does not exist.

@@ -23,11 +23,13 @@ pub struct PlannedRead<'m> {
     pub plan: &'m ReadPlan,
     /// The most items that each request asks for.
     pub limit: Option<u64>,
+    /// Whether the file means the filter: items that it drops are expected.
+    pub filters: bool,
 }
 
 impl<'m> PlannedRead<'m> {
     pub fn new(model: &'m Model, read: &'m Read, plan: &'m ReadPlan) -> PlannedRead<'m> {
-        PlannedRead { model, read, plan, limit: read.limit.as_ref().map(|limit| limit.value) }
+        PlannedRead { model, read, plan, limit: read.limit.as_ref().map(|limit| limit.value), filters: false }
     }
 
     pub fn table(&self) -> &'m Table {

@@ -9,7 +9,7 @@ use crate::Model;
 use crate::model::{Attribute, AttributeKind, Entity};
 
 /// 2026-01-01, the time of the first item.
-const START_SECONDS: u64 = 1_767_225_600;
+pub const START_SECONDS: u64 = 1_767_225_600;
 /// The time between two items: no divisor of an hour or a day, so that all digits change.
 const STEP_SECONDS: u64 = 5_431;
 /// The lifetime for TTL attributes if the entity declares none.

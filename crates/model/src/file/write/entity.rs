@@ -70,8 +70,10 @@ impl Writer<'_> {
         }
         let stored = Some(attribute.kind.stored());
         map.put_some("value", attribute.constant.as_ref().map(|one| value::value(one, stored)));
-        if attribute.optional {
-            map.put("optional", text("true"));
+        match attribute.present {
+            Some(present) => map.put("present", text(&quantity::percent(present))),
+            None if attribute.optional => map.put("optional", text("true")),
+            None => {}
         }
         map.put_some("min", attribute.min.map(text_number));
         map.put_some("max", attribute.max.map(text_number));
