@@ -230,10 +230,21 @@ impl Database {
         Database::open(Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new()))), options, None).await
     }
 
+    /// One with these settings.
+    pub async fn with_options(options: Options) -> Database {
+        Database::open(Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new()))), options, None).await
+    }
+
     /// The same data opened again after the database was closed.
     pub async fn restarted(&self) -> Database {
         self.engine.close().await.unwrap();
         self.reopened().await
+    }
+
+    /// Like [`Database::restarted`], with these settings.
+    pub async fn restarted_with(&self, options: Options) -> Database {
+        self.engine.close().await.unwrap();
+        Database::opened(self.store.clone(), self.environment.clone(), options, None).await
     }
 
     /// Like [`Database::restarted`], with the buckets of [`Database::with_buckets`].
@@ -326,9 +337,19 @@ impl Database {
 
     /// Carries out one request to DynamoDB Streams.
     pub async fn call_streams(&self, operation: &str, input: Value) -> Result<Value, Failure> {
+        self.call_streams_as(&self.caller, operation, input).await
+    }
+
+    /// Carries out one request of this caller to DynamoDB Streams.
+    pub async fn call_streams_as(
+        &self,
+        caller: &Caller,
+        operation: &str,
+        input: Value,
+    ) -> Result<Value, Failure> {
         let operation = streams::Operation::from_target_name(operation).expect("a served operation");
         let answer = match streams::Request::decode(operation, input.to_string().as_bytes()) {
-            Ok(request) => self.engine.call_streams(&self.caller, request).await,
+            Ok(request) => self.engine.call_streams(caller, request).await,
             Err(error) => Err(error),
         };
         let mut json = Vec::new();
