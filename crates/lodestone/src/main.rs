@@ -22,6 +22,7 @@ mod moment;
 mod output;
 mod places;
 mod progress;
+mod region;
 mod repair;
 mod restore;
 mod s3_url;
@@ -62,6 +63,7 @@ enum Command {
     Heat(heat::Heat),
     Import(import::Import),
     Model(model::Model),
+    Region(region::Region),
     Repair(repair::Repair),
     Restore(restore::Restore),
     Serve(serve::Serve),
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         Command::Heat(heat) => heat.run(),
         Command::Import(import) => import.run(),
         Command::Model(model) => return model.run(),
+        Command::Region(region) => region.run(),
         Command::Repair(repair) => repair.run(),
         Command::Restore(restore) => restore.run(),
         Command::Serve(serve) => serve.run(),
