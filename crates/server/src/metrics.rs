@@ -169,6 +169,7 @@ fn labels(total: &MetricTotal) -> String {
             "TableName" => "table",
             "GlobalSecondaryIndexName" => "index",
             "StreamLabel" => "stream",
+            "ReceivingRegion" => "receiving_region",
             _ => "operation",
         };
         labels.push_str(&format!(",{name}=\"{}\"", label(value)));
