@@ -12,6 +12,7 @@ mod bench;
 mod cluster;
 mod codegen;
 mod command;
+mod convergence;
 mod crash;
 mod damage;
 mod deny;
@@ -58,6 +59,8 @@ enum Chore {
     Cluster(cluster::Options),
     /// Kill the binary while a table is restored, and compare every restored second with what was written
     Recovery(recovery::Options),
+    /// Write at random in three Regions of a global table, and compare them with what last-writer-wins says
+    Convergence(convergence::Options),
     /// Kill the binary and a reader of its stream, and look for records that are missing or come twice
     Replay(replay::Options),
     /// Export a large table while it changes, import it, and compare
@@ -95,6 +98,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Crash(options) => crash::run(&options),
         Chore::Cluster(options) => cluster::run(&options),
         Chore::Recovery(options) => recovery::run(&options),
+        Chore::Convergence(options) => convergence::run(&options),
         Chore::Replay(options) => replay::run(&options),
         Chore::RoundTrip(options) => round_trip::run(&options),
         Chore::Damage(options) => damage::run(&options),

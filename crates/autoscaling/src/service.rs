@@ -192,6 +192,16 @@ impl AutoScaling {
         self.shared.find(&id).map_or_else(|| target::arn(namespace, "*"), |target| target.arn())
     }
 
+    /// Whether a policy scales the writes of a table, or of one of its global indexes.
+    pub fn scales_writes(&self, namespace: &Namespace, table: &str, index: Option<&str>) -> bool {
+        let is_meant = |target: &Target| {
+            let Resource { table: name, index: of_index, access } = &target.resource;
+            name == table && of_index.as_deref() == index && *access == Access::Write
+        };
+        let targets = self.shared.of_namespace(namespace);
+        targets.iter().any(|target| is_meant(target) && !target.policies.is_empty())
+    }
+
     /// DeregisterScalableTarget: its policies, their alarms and its scheduled actions go with it.
     pub async fn deregister(
         &self,

@@ -142,7 +142,10 @@ impl Job for Sweep {
 
     async fn run(&self) -> Result<(), StoreError> {
         for table in self.core.catalog.all() {
-            if let Some(expiry) = table.expiry.as_ref().filter(|_| table.has_items()) {
+            // Of a global table, one member deletes for all.
+            let own = table.membership.as_ref();
+            let deletes = table.has_items() && own.is_none_or(|own| own.expires_in(&table.namespace.region));
+            if let Some(expiry) = table.expiry.as_ref().filter(|_| deletes) {
                 let sweeps = (0..BUCKETS).map(|number| self.sweep(&table, expiry.space(), bucket(number)));
                 let mut sweeps = stream::iter(sweeps).buffer_unordered(SWEEPS_AT_ONCE);
                 while let Some(swept) = sweeps.next().await {

@@ -43,6 +43,7 @@ mod past;
 mod places;
 mod read;
 mod records;
+mod replication;
 mod restore;
 mod service_rows;
 mod shadow;
@@ -82,6 +83,7 @@ pub use insights::{InsightMinute, InsightRule};
 pub use metrics::{Dimensions, MetricId, MetricTotal, has_dimensions};
 pub use namespace::Namespace;
 pub use options::Options;
+pub use replication::{PairStatus, WriteScaling};
 pub use shadow::{CapacityReport, ShadowKey};
 pub use usage::{Ending, Now, Observer, PartUsed, RequestDone, Usage};
 pub use verify::Verification;
@@ -99,6 +101,7 @@ use import::ImportRecord;
 use index_delay::{IndexDelay, TakeSnapshots};
 use injected_fault::InjectedFaults;
 use metrics::KeepMetrics;
+use replication::Replication;
 use shared::Core;
 use sizes::CountAll;
 use table::IndexState;
@@ -152,6 +155,7 @@ impl Engine {
             options,
             transactions: Transactions::default(),
             usage,
+            replication: Replication::default(),
         };
         core.start_clock().await?;
         let engine = Engine {
@@ -173,7 +177,9 @@ impl Engine {
         for table in self.catalog.all() {
             if table.restore.is_some() {
                 self.start_restore(&table);
-            } else if table.import.is_none() {
+            } else if table.import.is_none()
+                && table.membership.as_ref().is_none_or(|own| own.joins_from.is_none())
+            {
                 self.state_change(&table).finish().await?;
             }
         }
@@ -192,6 +198,7 @@ impl Engine {
             }
         }
         self.resume_transfers().await?;
+        self.resume_replication().await?;
         self.background.start(Sweep { core: self.core.clone() });
         if !self.usage.is_off() {
             self.background.start(KeepMetrics { core: self.core.clone() });
@@ -384,6 +391,14 @@ impl Engine {
             Request::ListContributorInsights(input) => {
                 list_contributor_insights::run(self, caller, *input).await?.into()
             }
+            Request::CreateGlobalTable(input) => first_global_tables::create(&input)?.into(),
+            Request::DescribeGlobalTable(input) => first_global_tables::describe(&input)?.into(),
+            Request::DescribeGlobalTableSettings(input) => {
+                first_global_tables::describe_settings(&input)?.into()
+            }
+            Request::ListGlobalTables(input) => first_global_tables::list(&input)?.into(),
+            Request::UpdateGlobalTable(input) => first_global_tables::update(&input)?.into(),
+            Request::UpdateGlobalTableSettings(input) => first_global_tables::update_settings(&input)?.into(),
             Request::DescribeLimits(input) => describe_limits::run(*input).await?.into(),
             Request::DescribeEndpoints(input) => describe_endpoints::run(self, caller, *input).await?.into(),
             Request::PutItem(input) => put_item::run(self, caller, *input).await?.into(),

@@ -57,6 +57,8 @@ pub struct Dimensions {
     pub operation: Option<String>,
     /// `StreamLabel`.
     pub stream_label: Option<String>,
+    /// `ReceivingRegion`.
+    pub receiving_region: Option<String>,
 }
 
 impl Dimensions {
@@ -67,6 +69,7 @@ impl Dimensions {
             ("GlobalSecondaryIndexName", &self.index),
             ("Operation", &self.operation),
             ("StreamLabel", &self.stream_label),
+            ("ReceivingRegion", &self.receiving_region),
         ];
         members.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
     }
@@ -80,6 +83,7 @@ impl Dimensions {
                 "GlobalSecondaryIndexName" => &mut dimensions.index,
                 "Operation" => &mut dimensions.operation,
                 "StreamLabel" => &mut dimensions.stream_label,
+                "ReceivingRegion" => &mut dimensions.receiving_region,
                 _ => return None,
             };
             if member.replace(value.to_owned()).is_some() {
@@ -91,6 +95,10 @@ impl Dimensions {
 
     /// The set of cells that has these dimensions; none if no metric has them.
     fn set(&self) -> Option<String> {
+        if let Some(region) = &self.receiving_region {
+            let is_alone = self.index.is_none() && self.operation.is_none() && self.stream_label.is_none();
+            return (self.table.is_some() && is_alone).then(|| format!("{REPLICA}{region}"));
+        }
         match (&self.table, &self.index, &self.operation, &self.stream_label) {
             (_, None, None, None) => Some(String::new()),
             (Some(_), Some(index), None, None) => Some(format!("{INDEX}{index}")),
@@ -104,24 +112,27 @@ impl Dimensions {
 
     /// The dimensions of a set of a table; an account has no name.
     fn of_set(table: &str, set: &str) -> Dimensions {
-        let (mut index, mut operation, mut stream_label) = (None, None, None);
+        let (mut index, mut operation, mut stream_label, mut receiving_region) = (None, None, None, None);
         if let Some(name) = set.strip_prefix(INDEX) {
             index = Some(name.to_owned());
         } else if let Some(name) = set.strip_prefix(OPERATION) {
             operation = Some(name.to_owned());
         } else if let Some(label) = set.strip_prefix(STREAM) {
             (operation, stream_label) = (Some("GetRecords".to_owned()), Some(label.to_owned()));
+        } else if let Some(region) = set.strip_prefix(REPLICA) {
+            receiving_region = Some(region.to_owned());
         }
         let table = (!table.is_empty()).then(|| table.to_owned());
-        Dimensions { table, index, operation, stream_label }
+        Dimensions { table, index, operation, stream_label, receiving_region }
     }
 }
 
 /// How sets of cells are named in what is stored: `` for the table, `i:` and an index, `o:` and an operation,
-/// `s:` and the label of a stream.
+/// `s:` and the label of a stream, `r:` and a Region that changes are sent to.
 pub const INDEX: &str = "i:";
 const OPERATION: &str = "o:";
 const STREAM: &str = "s:";
+const REPLICA: &str = "r:";
 
 /// A metric with its dimensions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -137,6 +148,7 @@ enum Set<'a> {
     Index(&'a str),
     Operation(Operation),
     Stream(&'a str),
+    Replica(&'a str),
 }
 
 impl Set<'_> {
@@ -146,6 +158,7 @@ impl Set<'_> {
             Set::Index(index) => format!("{INDEX}{index}"),
             Set::Operation(operation) => format!("{OPERATION}{}", operation.name()),
             Set::Stream(label) => format!("{STREAM}{label}"),
+            Set::Replica(region) => format!("{REPLICA}{region}"),
         }
     }
 
@@ -155,6 +168,7 @@ impl Set<'_> {
             Set::Index(index) => name.strip_prefix(INDEX) == Some(index),
             Set::Operation(operation) => name.strip_prefix(OPERATION) == Some(operation.name()),
             Set::Stream(label) => name.strip_prefix(STREAM) == Some(label),
+            Set::Replica(region) => name.strip_prefix(REPLICA) == Some(region),
         }
     }
 }
@@ -380,6 +394,11 @@ impl Figures {
             cells.add(Metric::ReturnedRecordsCount, records as f64);
             cells.add(Metric::ReturnedBytes, bytes as f64);
         });
+    }
+
+    /// Notes how long a change took to another Region.
+    pub fn add_latency(&self, region: &str, latency_ms: f64, now_ms: u64) {
+        self.add(now_ms, |sets| sets.cells(Set::Replica(region)).add(Metric::ReplicationLatency, latency_ms));
     }
 
     /// Notes what a table declares.
@@ -807,7 +826,11 @@ fn is_counted(metric: Metric) -> bool {
 
 /// Whether a metric can have these dimensions.
 pub fn has_dimensions(metric: Metric, dimensions: &Dimensions) -> bool {
-    let Dimensions { table, index, operation, stream_label } = dimensions;
+    let Dimensions { table, index, operation, stream_label, receiving_region } = dimensions;
+    if receiving_region.is_some() || metric.scope() == Scope::Replica {
+        let is_alone = index.is_none() && operation.is_none() && stream_label.is_none();
+        return metric.scope() == Scope::Replica && table.is_some() && receiving_region.is_some() && is_alone;
+    }
     let given = (table.is_some(), index.is_some(), operation.is_some(), stream_label.is_some());
     match metric.scope() {
         Scope::Resource => matches!(given, (true, _, false, false)),

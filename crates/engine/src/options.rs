@@ -1,5 +1,6 @@
 //! Settings of a database that its clients cannot change.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,11 @@ pub struct Options {
     pub change_log_bytes_max: Option<u64>,
     /// How long an expired item stays before it is deleted.
     pub expiry_delay: Duration,
+    /// How long a change stays in its Region before it is sent to the other members of a global table.
+    pub replication_delay: Duration,
+    /// By how much the clocks of Regions differ from that of the process, in milliseconds: to see that global tables
+    /// come to the same result nevertheless.
+    pub region_clocks: BTreeMap<String, i64>,
     /// Where backups are kept.
     pub backups: Option<Bucket>,
     /// The buckets that exports are written to and imports are read from.
@@ -47,8 +53,17 @@ impl Default for Options {
             stream_shards: 4,
             change_log_bytes_max: None,
             expiry_delay: Duration::ZERO,
+            replication_delay: Duration::ZERO,
+            region_clocks: BTreeMap::new(),
             backups: None,
             s3: None,
         }
+    }
+}
+
+impl Options {
+    /// By how much the clock of a Region differs, in microseconds.
+    pub(crate) fn clock_offset_us(&self, region: &str) -> i64 {
+        self.region_clocks.get(region).map_or(0, |offset_ms| offset_ms.saturating_mul(1000))
     }
 }

@@ -9,6 +9,7 @@ use crate::background::Background;
 use crate::catalog::{Catalog, LiveTable};
 use crate::change::ChangeClock;
 use crate::index_delay::IndexDelay;
+use crate::replication::Replication;
 use crate::table::Table;
 use crate::transaction::Transactions;
 use crate::usage::Usage;
@@ -25,6 +26,7 @@ pub struct Core {
     pub(crate) options: Options,
     pub(crate) transactions: Transactions,
     pub(crate) usage: Arc<Usage>,
+    pub(crate) replication: Replication,
     /// None if indexes don't lag.
     pub(crate) index_delay: Option<IndexDelay>,
 }

@@ -3,7 +3,7 @@
 //! | space | rows |
 //! |---|---|
 //! | 0 | the catalog: one row for each table, in the partition of its namespace |
-//! | 1 | `next`: the number of the next unused space; `drop:N`: space N is to be cleared; `progress:N`: how far the back-fill of the index in space N has come; `size:N`: the size of space N, only while the database is closed; `learned:N`: what the table or index in space N learned from its traffic; `drop-log:N`: the records of log N are to be removed |
+//! | 1 | `next`: the number of the next unused space; `drop:N`: space N is to be cleared; `progress:N`: how far the back-fill of the index in space N has come; `size:N`: the size of space N, only while the database is closed; `learned:N`: what the table or index in space N learned from its traffic; `drop-log:N`: the records of log N are to be removed; `sent:N:R:L`: how far log L of the table in space N was sent to Region R |
 //! | 2–4 | client request tokens, one space for each generation |
 //! | 5 | the engine itself: `format`, the version of all of this; `barrier`, written to wait for earlier commits; `clock`, how far the faster clock of capacity has come |
 //! | 6 | streams that take no more records |
@@ -104,6 +104,11 @@ pub fn drop_log_key(log: Log) -> Key {
 /// The log that a row of [`drop_log_key`] names.
 pub fn log_dropped_by(sort: &[u8]) -> Option<Result<Log, StoreError>> {
     sort.strip_prefix(b"drop-log:").map(|number| decode_number(number).map(Log))
+}
+
+/// The row that says how far a log of a table was sent to another Region.
+pub fn sent_key(table: Space, region: &str, log: Log) -> Key {
+    key(SPACES, &format!("sent:{}:{region}:{}", table.0, log.0))
 }
 
 /// The row of a stream that takes no more records.

@@ -63,6 +63,12 @@ impl StateChange {
             {
                 Ok(())
             }
+            // The job that takes the table out of its global table drops it.
+            TableState::Deleting
+                if self.table.membership.as_ref().is_some_and(|own| !own.replicas.is_empty()) =>
+            {
+                Ok(())
+            }
             TableState::Deleting => self.drop_table().await,
         }
     }

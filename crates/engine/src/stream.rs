@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use store::{Log, LogPosition};
 
 use crate::change::{Change, Shard};
+use crate::shared::Core;
 use crate::table::{KeySchema, Table};
 use crate::write::Origin;
 use crate::{Caller, Engine, Namespace, Sleep};
@@ -212,14 +213,6 @@ impl Engine {
         current.or_else(past).ok_or_else(not_found)
     }
 
-    /// The creation time of a new stream: no other stream of a table with this name has it.
-    pub(crate) fn new_stream_ms(&self, namespace: &Namespace, table: &str) -> u64 {
-        let past = self.catalog.past_streams();
-        let own = past.iter().filter(|stream| stream.namespace == *namespace && stream.table == table);
-        let last = own.map(|stream| stream.stream.created_ms + 1).max();
-        self.environment.now_ms().max(last.unwrap_or(0))
-    }
-
     /// Waits for the writes that are under way in the stream's table.
     pub(crate) async fn wait_for_writes_of(&self, stream: &StreamView) {
         if let Some(table) = self.catalog.find(&stream.namespace, &stream.table) {
@@ -231,6 +224,16 @@ impl Engine {
     pub(crate) fn stream_horizon(&self) -> LogPosition {
         let now_us = self.clock.now_us(&*self.environment);
         LogPosition::new(now_us.saturating_sub(RECORD_LIFETIME.as_micros() as u64), 0)
+    }
+}
+
+impl Core {
+    /// The creation time of a new stream: no other stream of a table with this name has it.
+    pub(crate) fn new_stream_ms(&self, namespace: &Namespace, table: &str) -> u64 {
+        let past = self.catalog.past_streams();
+        let own = past.iter().filter(|stream| stream.namespace == *namespace && stream.table == table);
+        let last = own.map(|stream| stream.stream.created_ms + 1).max();
+        self.environment.now_ms().max(last.unwrap_or(0))
     }
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use store::{Position, Space, StoreError};
 
 use crate::change::ChangeLog;
+use crate::replication::Membership;
 use crate::stream::{self, Stream};
 use crate::{Namespace, space};
 
@@ -71,6 +72,9 @@ pub struct Table {
     /// Contributor Insights of the table itself; `None` until they are first switched on.
     #[serde(default)]
     pub insights: Option<Insights>,
+    /// Its place in a global table, if other Regions have it, too.
+    #[serde(default)]
+    pub membership: Option<Membership>,
 }
 
 /// Contributor Insights of a table or global index.
@@ -415,6 +419,7 @@ impl Table {
             policy_removal: None,
             encryption: new.encryption,
             insights: None,
+            membership: None,
         }
     }
 
@@ -494,11 +499,13 @@ impl Table {
         }
     }
 
-    /// All its spaces: its own, those of its indexes, that of its item collections, that of expiry times.
+    /// All its spaces: its own, those of its indexes, that of its item collections, that of expiry times, that of
+    /// versions.
     pub fn spaces(&self) -> impl Iterator<Item = Space> {
         let indexes = self.indexes.iter().map(Index::space);
         let expiry = self.expiry.as_ref().map(Expiry::space);
-        std::iter::once(self.space()).chain(indexes).chain(self.collections()).chain(expiry)
+        let versions = self.membership.as_ref().map(Membership::versions);
+        std::iter::once(self.space()).chain(indexes).chain(self.collections()).chain(expiry).chain(versions)
     }
 
     /// The number after the greatest of its spaces and logs.
@@ -509,7 +516,9 @@ impl Table {
 
     /// Whether anything reads its changes.
     fn needs_log(&self) -> bool {
-        self.stream.is_some() || self.recovery.is_some() || !self.copies.is_empty()
+        // A member that is being copied has nothing of its own to record.
+        let sends = self.membership.as_ref().is_some_and(|own| own.joins_from.is_none());
+        self.stream.is_some() || self.recovery.is_some() || !self.copies.is_empty() || sends
     }
 
     /// Starts or stops to record changes, by whether anything reads them. Numbers from `unused` on are free

@@ -1,6 +1,6 @@
 //! Application Auto Scaling, mounted on the server: the tables that it scales, and its operations on the same port.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use api::autoscaling::{Operation, Request as Asked};
 use api::cloudwatch::{Datapoint, GetMetricStatisticsInput, PutMetricAlarmInput};
@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use autoscaling::{AutoScaling, Tables};
 use bytes::Bytes;
 use cloudwatch::CloudWatch;
-use engine::{Caller, Engine};
+use engine::{Caller, Engine, WriteScaling};
 use host::Namespace;
 use http::request::Parts;
 use http::{Request, Response};
@@ -24,11 +24,24 @@ pub async fn open(
     cloudwatch: Arc<CloudWatch>,
 ) -> Result<Arc<AutoScalingService>, String> {
     let (tables, rows) = (Arc::new(OfEngine(engine.clone())), Arc::new(EngineRows(engine.clone())));
-    let clock = Arc::new(Clock::OfCapacity(engine));
+    let clock = Arc::new(Clock::OfCapacity(engine.clone()));
     let opened = AutoScaling::open(tables, Arc::new(Watched(cloudwatch)), rows, clock).await;
     let scaling = opened.map_err(|error| format!("can't open the scalable targets: {error}"))?;
     scaling.start();
-    Ok(Arc::new(AutoScalingService(scaling)))
+    let service = Arc::new(AutoScalingService(scaling));
+    engine.set_write_scaling(Arc::new(ScaledWrites(Arc::downgrade(&service))));
+    Ok(service)
+}
+
+/// What the engine asks of auto scaling. The service has the engine, so the engine has it weakly.
+struct ScaledWrites(Weak<AutoScalingService>);
+
+impl WriteScaling for ScaledWrites {
+    fn scales_writes(&self, namespace: &engine::Namespace, table: &str, index: Option<&str>) -> bool {
+        let engine::Namespace { account, region } = namespace;
+        let namespace = Namespace { account: account.to_string(), region: region.to_string() };
+        self.0.upgrade().is_some_and(|service| service.0.scales_writes(&namespace, table, index))
+    }
 }
 
 /// Application Auto Scaling's operations.

@@ -17,7 +17,7 @@ use server::{Administration, PageAnswer};
 use store::Store;
 use store_lsm::LsmStore;
 
-use crate::{advice, capacity, fault, heat};
+use crate::{advice, capacity, fault, heat, region};
 
 const PATH: &str = "/lodestone/checkpoint";
 /// Files that can't be shared are copied, and that may take a while.
@@ -154,6 +154,10 @@ impl Administration for Checkpoints {
 
     fn heat(&self, body: Bytes) -> PageAnswer<'_> {
         Box::pin(async move { response(heat::report(&self.database.engine(), &body).await) })
+    }
+
+    fn regions(&self, body: Bytes) -> PageAnswer<'_> {
+        Box::pin(async move { response(region::answer(&self.database.engine(), &body).await) })
     }
 }
 

@@ -25,6 +25,7 @@ mod moment;
 mod output;
 mod places;
 mod progress;
+mod region;
 mod repair;
 mod restore;
 mod s3_url;
@@ -67,6 +68,7 @@ enum Command {
     Lsp(lsp::Lsp),
     Mcp(mcp::Mcp),
     Model(model::Model),
+    Region(region::Region),
     Repair(repair::Repair),
     Restore(restore::Restore),
     Serve(serve::Serve),
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
         Command::Lsp(lsp) => lsp.run(),
         Command::Mcp(mcp) => mcp.run(),
         Command::Model(model) => return model.run(),
+        Command::Region(region) => region.run(),
         Command::Repair(repair) => repair.run(),
         Command::Restore(restore) => restore.run(),
         Command::Serve(serve) => serve.run(),

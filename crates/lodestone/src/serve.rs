@@ -23,7 +23,7 @@ use crate::cloudwatch_service::{self, CloudWatchService};
 use crate::dax_service::{Dax, DaxArguments, DaxClusters};
 use crate::studio_pages::{self, StudioArgument, StudioPages};
 use crate::trigger_service::{self, TriggerService};
-use crate::{access_file, advice, environment_now, fault, places};
+use crate::{access_file, advice, environment_now, fault, places, region};
 
 /// Serve DynamoDB on one port.
 ///
@@ -158,6 +158,15 @@ pub struct Serve {
     #[arg(long, value_name = "DURATION", value_parser = index_delay, help_heading = LIKE_AWS)]
     index_delay: Option<Duration>,
 
+    /// How long a change waits before it is sent to the other Regions of a global table, such as 800ms or 2s
+    #[arg(long, value_name = "DURATION", value_parser = replication_delay, help_heading = LIKE_AWS)]
+    replication_delay: Option<Duration>,
+
+    /// Start with the link between these two Regions cut, e.g. us-east-1,eu-west-1; see `lodestone region --help`. May be
+    /// given several times
+    #[arg(long, value_name = "A,B", value_parser = region_pair, help_heading = LIKE_AWS)]
+    partition_regions: Vec<(String, String)>,
+
     /// A file with faults that requests meet from the start; see `lodestone fault --help`
     #[arg(long, value_name = "FILE", help_heading = LIKE_AWS)]
     faults: Option<PathBuf>,
@@ -188,6 +197,7 @@ pub struct Serve {
 
 const INDEX_DELAY_MIN: Duration = Duration::from_millis(10);
 const INDEX_DELAY_MAX: Duration = Duration::from_secs(600);
+const REPLICATION_DELAY_MAX: Duration = Duration::from_secs(600);
 const STORAGE: &str = "Where the data is kept";
 const TRIGGERS: &str = "Functions that get the changes of tables";
 const NETWORK: &str = "Who can connect";
@@ -249,6 +259,9 @@ impl Serve {
         let database = self.open(address).await?;
         if let Some(file) = &self.faults {
             fault::add_file(&database.engine(), file)?;
+        }
+        for (one, other) in &self.partition_regions {
+            database.engine().cut_regions(one, other);
         }
         let services = Services::open(&database, self.trigger_options()).await?;
         let studio = self.studio(&database, address);
@@ -372,6 +385,7 @@ impl Serve {
             time_scale: self.time_scale,
             index_delay: self.index_delay.unwrap_or_default(),
             expiry_delay: Duration::from_secs(self.ttl_delay),
+            replication_delay: self.replication_delay.unwrap_or_default(),
             stream_shards: self.stream_shards,
             change_log_bytes_max: self.change_log_max.map(|mib| mib << 20),
             backups: Some(places::backups(self.backups.as_deref(), data).await?),
@@ -488,6 +502,21 @@ fn own_host_name() -> Option<String> {
 /// A function, checked; it is made when the server starts.
 fn function(text: &str) -> Result<String, triggers::FunctionError> {
     triggers::Function::parse(text).map(|_| text.to_owned())
+}
+
+/// How long changes stay in their Region.
+fn replication_delay(text: &str) -> Result<Duration, String> {
+    let delay = humantime::parse_duration(text).map_err(|_| "a time is like 500ms, 2s or 1m".to_owned())?;
+    match delay <= REPLICATION_DELAY_MAX {
+        true => Ok(delay),
+        false => Err("at most 10m".to_owned()),
+    }
+}
+
+/// Two Regions, with a comma between them.
+fn region_pair(text: &str) -> Result<(String, String), String> {
+    let (one, other) = text.split_once(',').unwrap_or((text, ""));
+    region::check(one, other).map(|()| (one.to_owned(), other.to_owned()))
 }
 
 /// How far indexes lag. The store keeps all that was overwritten in that time.

@@ -157,6 +157,12 @@ fn bodies(operation: &str) -> Vec<Value> {
         })],
         "GetResourcePolicy" => vec![json!({"ResourceArn": arn})],
         "DeleteResourcePolicy" => vec![json!({"ResourceArn": arn, "ExpectedRevisionId": "1"})],
+        "CreateGlobalTable" => vec![json!({"GlobalTableName": "app-main", "ReplicationGroup": [{"RegionName": "us-east-1"}]})],
+        "DescribeGlobalTable" => vec![json!({"GlobalTableName": "app-main"})],
+        "DescribeGlobalTableSettings" => vec![json!({"GlobalTableName": "app-main"})],
+        "ListGlobalTables" => vec![json!({"Limit": 5})],
+        "UpdateGlobalTable" => vec![json!({"GlobalTableName": "app-main", "ReplicaUpdates": [{"Create": {"RegionName": "us-east-1"}}]})],
+        "UpdateGlobalTableSettings" => vec![json!({"GlobalTableName": "app-main", "GlobalTableBillingMode": "PAY_PER_REQUEST"})],
         "DescribeLimits" | "DescribeEndpoints" => vec![json!({})],
         "PutItem" => vec![
             json!({

@@ -22,6 +22,9 @@ pub trait Administration: Debug + Send + Sync + 'static {
 
     /// Which key ranges of a table were used when; the JSON body says which table.
     fn heat(&self, body: Bytes) -> PageAnswer<'_>;
+
+    /// Cuts, heals or lists the links between Regions; the JSON body says which.
+    fn regions(&self, body: Bytes) -> PageAnswer<'_>;
 }
 
 /// For requests from another machine, and for scripts of pages.

@@ -5,7 +5,7 @@
 
 use crate::answer_size::AnswerSize;
 use api::{Error, Request, Service, Target, streams};
-use engine::{Caller, ChangeLogSize, Engine, FaultStatus, Health, IndexProgress, MetricTotal};
+use engine::{Caller, ChangeLogSize, Engine, FaultStatus, Health, IndexProgress, MetricTotal, PairStatus};
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
 
@@ -96,6 +96,11 @@ pub trait Backend: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// How far changes are on their way to other Regions, for the operator.
+    fn replication_status(&self) -> impl Future<Output = Result<Vec<PairStatus>, String>> + Send {
+        std::future::ready(Ok(Vec::new()))
+    }
+
     /// The indexes that are being made, for the operator.
     fn index_progress(&self) -> impl Future<Output = Result<Vec<IndexProgress>, String>> + Send {
         std::future::ready(Ok(Vec::new()))
@@ -150,6 +155,10 @@ impl Backend for Engine {
 
     fn metric_totals(&self) -> Vec<MetricTotal> {
         Engine::metric_totals(self)
+    }
+
+    async fn replication_status(&self) -> Result<Vec<PairStatus>, String> {
+        Engine::replication_status(self).await.map_err(|error| error.to_string())
     }
 
     async fn index_progress(&self) -> Result<Vec<IndexProgress>, String> {

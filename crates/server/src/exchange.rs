@@ -150,8 +150,11 @@ impl<B: Backend> Exchange<B> {
                     self.audit.as_ref(),
                 );
                 bounds.extend(self.figures.as_ref().map(|figures| figures.prometheus()));
-                let indexes = self.backend.index_progress().await;
-                metrics::answer(indexes, logs, faults, totals, bounds, &self.answers, from.peer)
+                let progress = match self.backend.index_progress().await {
+                    Ok(indexes) => self.backend.replication_status().await.map(|pairs| (indexes, pairs)),
+                    Err(reason) => Err(reason),
+                };
+                metrics::answer(progress, logs, faults, totals, bounds, &self.answers, from.peer)
             }
             Some(Handler::Checkpoint) => {
                 self.administer("Checkpoint", head, body, from, |administration, body| {
@@ -174,6 +177,12 @@ impl<B: Backend> Exchange<B> {
             Some(Handler::Heat) => {
                 self.administer("Heat", head, body, from, |administration, body| administration.heat(body))
                     .await
+            }
+            Some(Handler::Regions) => {
+                self.administer("Regions", head, body, from, |administration, body| {
+                    administration.regions(body)
+                })
+                .await
             }
             None => self.elsewhere(head, body, from).await,
         }

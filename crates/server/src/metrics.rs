@@ -3,7 +3,7 @@
 use crate::budget::{Budget, Busy};
 use crate::peer::Peer;
 use crate::reply::{ChunkSender, Reply};
-use engine::{ChangeLogSize, FaultStatus, IndexProgress, MetricTotal, Namespace, Unit};
+use engine::{ChangeLogSize, FaultStatus, IndexProgress, MetricTotal, Namespace, PairStatus, Unit};
 use hyper::StatusCode;
 use hyper::header::HeaderValue;
 use std::sync::Arc;
@@ -11,11 +11,12 @@ use std::sync::Arc;
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 const INDEX_PROGRESS: &str = "lodestone_online_index_percentage_progress";
 const CHANGE_LOG_BYTES: &str = "lodestone_change_log_bytes";
+const PENDING_CHANGES: &str = "lodestone_pending_replication_count";
 const FAULTS_MET: &str = "lodestone_injected_faults_met_total";
 
 /// Figures that can't be read are an error: an empty list would say that all is well.
 pub(crate) fn answer(
-    indexes: Result<Vec<IndexProgress>, String>,
+    progress: Result<(Vec<IndexProgress>, Vec<PairStatus>), String>,
     logs: Vec<ChangeLogSize>,
     faults: Vec<FaultStatus>,
     totals: Vec<MetricTotal>,
@@ -23,19 +24,20 @@ pub(crate) fn answer(
     budget: &Arc<Budget>,
     peer: &Peer,
 ) -> Reply {
-    match indexes {
-        Ok(indexes) => Reply::streamed(CONTENT_TYPE, budget, peer, |chunks| {
-            send(indexes, logs, faults, totals, bounds, chunks)
+    match progress {
+        Ok((indexes, pairs)) => Reply::streamed(CONTENT_TYPE, budget, peer, |chunks| {
+            send(indexes, pairs, logs, faults, totals, bounds, chunks)
         }),
         Err(reason) => Reply::text(
             StatusCode::INTERNAL_SERVER_ERROR,
-            format!("the progress of indexes can't be read: {reason}\n"),
+            format!("the progress of indexes and replicas can't be read: {reason}\n"),
         ),
     }
 }
 
 async fn send(
     indexes: Vec<IndexProgress>,
+    pairs: Vec<PairStatus>,
     logs: Vec<ChangeLogSize>,
     faults: Vec<FaultStatus>,
     totals: Vec<MetricTotal>,
@@ -50,6 +52,12 @@ async fn send(
     chunks.send(heading(CHANGE_LOG_BYTES, "How much room the change records of a table take.")).await?;
     for log in &logs {
         chunks.send(log_line(log)).await?;
+    }
+    if !pairs.is_empty() {
+        chunks.send(heading(PENDING_CHANGES, "Changes that another Region does not have yet.")).await?;
+    }
+    for pair in &pairs {
+        chunks.send(pair_line(pair)).await?;
     }
     if !faults.is_empty() {
         chunks.send(faults_heading()).await?;
@@ -88,6 +96,16 @@ fn fault_line(fault: &FaultStatus) -> String {
         rule.kind.name(),
         rule.share,
         fault.met
+    )
+}
+
+fn pair_line(pair: &PairStatus) -> String {
+    let PairStatus { namespace, table, receiving_region, pending, .. } = pair;
+    let (account, region, receiving) =
+        (label(&namespace.account), label(&namespace.region), label(receiving_region));
+    format!(
+        "{PENDING_CHANGES}{{account=\"{account}\",region=\"{region}\",table=\"{table}\",\
+         receiving_region=\"{receiving}\"}} {pending}\n"
     )
 }
 
@@ -151,6 +169,7 @@ fn labels(total: &MetricTotal) -> String {
             "TableName" => "table",
             "GlobalSecondaryIndexName" => "index",
             "StreamLabel" => "stream",
+            "ReceivingRegion" => "receiving_region",
             _ => "operation",
         };
         labels.push_str(&format!(",{name}=\"{}\"", label(value)));

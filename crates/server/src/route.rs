@@ -16,6 +16,7 @@ pub(crate) enum Handler {
     Capacity,
     Faults,
     Heat,
+    Regions,
 }
 
 #[derive(Debug)]
@@ -41,6 +42,7 @@ const ROUTES: &[Route] = &[
     Route { method: Method::POST, path: Path::Exact("/lodestone/capacity"), handler: Handler::Capacity },
     Route { method: Method::POST, path: Path::Exact("/lodestone/faults"), handler: Handler::Faults },
     Route { method: Method::POST, path: Path::Exact("/lodestone/heat"), handler: Handler::Heat },
+    Route { method: Method::POST, path: Path::Exact("/lodestone/regions"), handler: Handler::Regions },
 ];
 
 impl Handler {

@@ -65,6 +65,7 @@ error_kinds! {
     ResourceNotFound = Service "ResourceNotFoundException",
     ResourceInUse = Service "ResourceInUseException",
     TableNotFound = Service "TableNotFoundException",
+    GlobalTableNotFound = Service "GlobalTableNotFoundException",
     TableAlreadyExists = Service "TableAlreadyExistsException",
     TableInUse = Service "TableInUseException",
     ContinuousBackupsUnavailable = Service "ContinuousBackupsUnavailableException",

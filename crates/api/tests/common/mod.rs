@@ -148,6 +148,21 @@ pub const BODIES: &[(&str, &str)] = &[
         "DeleteResourcePolicy",
         r#"{"ResourceArn": "arn:aws:dynamodb:us-east-1:123456789012:table/app-main", "ExpectedRevisionId": "1"}"#,
     ),
+    (
+        "CreateGlobalTable",
+        r#"{"GlobalTableName": "app-main", "ReplicationGroup": [{"RegionName": "us-east-1"}]}"#,
+    ),
+    ("DescribeGlobalTable", r#"{"GlobalTableName": "app-main"}"#),
+    ("DescribeGlobalTableSettings", r#"{"GlobalTableName": "app-main"}"#),
+    ("ListGlobalTables", r#"{"Limit": 5}"#),
+    (
+        "UpdateGlobalTable",
+        r#"{"GlobalTableName": "app-main", "ReplicaUpdates": [{"Create": {"RegionName": "us-east-1"}}]}"#,
+    ),
+    (
+        "UpdateGlobalTableSettings",
+        r#"{"GlobalTableName": "app-main", "GlobalTableBillingMode": "PAY_PER_REQUEST"}"#,
+    ),
     ("DescribeLimits", "{}"),
     ("DescribeEndpoints", "{}"),
     (

@@ -34,7 +34,10 @@ impl Companion for Changes {
                 continue;
             }
             let (old, new) = (outcome.old.as_ref(), outcome.new.as_ref());
-            let record = Change::encode(plan.origin, &plan.table.namespace.region, old, new);
+            let region =
+                outcome.version.as_ref().map_or(&*plan.table.namespace.region, |version| &*version.region);
+            let version_us = outcome.version.as_ref().map(|version| version.time_us);
+            let record = Change::encode(plan.origin, region, version_us, old, new);
             draft.writes.appends.push((log, record));
         }
         Ok(())

@@ -10,6 +10,7 @@ use store::{Log, LogPosition, Space, StoreError};
 use crate::background::Job;
 use crate::catalog::LiveTable;
 use crate::change::Shard;
+use crate::replication;
 use crate::shared::Core;
 use crate::table::Table;
 
@@ -43,7 +44,7 @@ impl Job for Trimming {
         }
         self.core.catalog.forget_past_streams(now_us.saturating_sub(micros(RECORD_LIFETIME))).await?;
         let tables = self.core.catalog.all();
-        for (log, keep_from_us) in self.needed_from(now_us) {
+        for (log, keep_from_us) in self.needed_from(now_us).await? {
             let table = tables.iter().find(|table| table.log.logs().any(|own| own == log));
             let through = LogPosition::through(keep_from_us.saturating_sub(1));
             self.core.trim(table.map(|table| &**table), log, through).await?;
@@ -69,7 +70,7 @@ impl Trimming {
     }
 
     /// For each log the time from which on something reads it.
-    fn needed_from(&self, now_us: u64) -> HashMap<Log, u64> {
+    async fn needed_from(&self, now_us: u64) -> Result<HashMap<Log, u64>, StoreError> {
         let mut needed: HashMap<Log, u64> = HashMap::new();
         let mut need = |log: Log, from_us: u64| {
             needed.entry(log).and_modify(|known| *known = from_us.min(*known)).or_insert(from_us);
@@ -80,13 +81,14 @@ impl Trimming {
                 table.recovery.as_ref().map(|recovery| now_us.saturating_sub(micros(DAY * recovery.days)));
             let copies = table.copies.iter().map(|copy| copy.from_us);
             let stream = table.stream.as_ref().map(|_| stream_from_us);
-            let from_us = copies.chain(recovery).chain(stream).min().unwrap_or(now_us);
+            let replicas = replication::needed_from_us(&self.core, &table).await?;
+            let from_us = copies.chain(recovery).chain(stream).chain(replicas).min().unwrap_or(now_us);
             table.log.logs().for_each(|log| need(log, from_us));
         }
         for stream in self.core.catalog.past_streams() {
             stream.shards.iter().map(Shard::log).for_each(|log| need(log, stream_from_us));
         }
-        needed
+        Ok(needed)
     }
 }
 

@@ -3,8 +3,8 @@
 
 use api::{DeleteTableInput, DeleteTableOutput, Error};
 
-use super::create_backup;
 use super::description::deleted;
+use super::{create_backup, replica_updates};
 use crate::table::{IndexState, Table, TableState};
 use crate::{Caller, Engine};
 use store::Space;
@@ -21,11 +21,16 @@ pub async fn run(
     let table = match table.state {
         TableState::Deleting => table,
         _ => {
+            let now_ms = engine.environment.now_ms();
+            let delete = move |table: &mut Table, _: Space| delete(table, now_ms);
             let table = engine.change_table(&table, delete).await?.ok_or_else(not_found)?;
             if table.recovery.is_some() && engine.options.backups.is_some() {
                 create_backup::of_deleted_table(engine, &table).await?;
             }
-            engine.leave_state(&table).await;
+            match &table.membership {
+                Some(_) => engine.start_leave(table.namespace.clone(), &table.name).await,
+                None => engine.leave_state(&table).await,
+            }
             table
         }
     };
@@ -33,7 +38,7 @@ pub async fn run(
 }
 
 /// Makes the table DELETING, or says why it cannot be deleted.
-fn delete(table: &mut Table, _: Space) -> Result<(), Error> {
+fn delete(table: &mut Table, now_ms: u64) -> Result<(), Error> {
     if table.deletion_protection {
         return Err(Error::deletion_protected());
     }
@@ -42,6 +47,10 @@ fn delete(table: &mut Table, _: Space) -> Result<(), Error> {
     }
     if !table.copies.is_empty() {
         return Err(Error::table_being_copied(&table.name));
+    }
+    if table.membership.is_some() {
+        replica_updates::check_not_source(table, now_ms)?;
+        replica_updates::check_settled(table)?;
     }
     table.state = TableState::Deleting;
     Ok(())

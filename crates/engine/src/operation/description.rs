@@ -2,14 +2,17 @@
 
 use api::{
     AttributeDefinition, BillingMode as Mode, BillingModeSummary, GlobalSecondaryIndexDescription,
-    GlobalSecondaryIndexWarmThroughputDescription, IndexStatus, KeySchemaElement, KeyType,
-    LocalSecondaryIndexDescription, OnDemandThroughput, ProjectionType, ProvisionedThroughputDescription,
+    GlobalSecondaryIndexWarmThroughputDescription, GlobalTableSettingsReplicationMode, IndexStatus,
+    KeySchemaElement, KeyType, LocalSecondaryIndexDescription, OnDemandThroughput,
+    OnDemandThroughputOverride, ProjectionType, ProvisionedThroughputDescription,
+    ProvisionedThroughputOverride, ReplicaDescription, ReplicaGlobalSecondaryIndexDescription, ReplicaStatus,
     RestoreSummary, SSEDescription, SSEStatus, SSEType, ScalarAttributeType, StreamSpecification, TableClass,
     TableClassSummary, TableDescription, TableStatus, TableWarmThroughputDescription,
 };
 use item::Type;
 
 use crate::catalog::LiveTable;
+use crate::replication::{IndexOverride, Membership, Replica, ReplicaState};
 use crate::table::{
     Billing, BillingMode, Encryption, Index, IndexState, KeyAttribute, KeySchema, OnDemandMax, Projection,
     Restore, Scope, Table, TableState, WarmThroughput,
@@ -42,6 +45,7 @@ pub fn current(table: &LiveTable, now_ms: u64) -> TableDescription {
 /// began, which may already be over. `now_ms` is a time by the clock of capacity.
 pub fn description(table: &LiveTable, status: TableStatus, now_ms: u64) -> TableDescription {
     let size = table.sizes.shown(table.space());
+    let membership = table.membership.as_ref().filter(|own| !own.replicas.is_empty());
     TableDescription {
         attribute_definitions: Some(table.definitions.iter().map(definition).collect()),
         table_name: Some(table.name.clone()),
@@ -64,6 +68,10 @@ pub fn description(table: &LiveTable, status: TableStatus, now_ms: u64) -> Table
         latest_stream_label: table.last_stream_ms.map(stream::iso_8601_ms),
         latest_stream_arn: table.last_stream_ms.map(|ms| table.stream_arn(ms)),
         restore_summary: table.restore.as_ref().map(restore_summary),
+        global_table_version: membership.map(|_| "2019.11.21".to_owned()),
+        global_table_settings_replication_mode: membership
+            .map(|_| GlobalTableSettingsReplicationMode::EnabledWithOverrides),
+        replicas: membership.map(|own| own.replicas.iter().map(|it| replica(own, it)).collect()),
         item_count: Some(size.items),
         table_size_bytes: Some(size.bytes),
         local_secondary_indexes: listed(table, Scope::Local, local_index),
@@ -71,6 +79,41 @@ pub fn description(table: &LiveTable, status: TableStatus, now_ms: u64) -> Table
             global_index(table, index, status, now_ms)
         }),
         ..TableDescription::default()
+    }
+}
+
+/// Another member of a global table. What it has like the group is not shown.
+fn replica(own: &Membership, replica: &Replica) -> ReplicaDescription {
+    let overrides = own.overrides.get(&replica.region).cloned().unwrap_or_default();
+    let throughput = |read_units: Option<u64>| {
+        read_units.map(|units| ProvisionedThroughputOverride { read_capacity_units: Some(units as i64) })
+    };
+    let maximum = |max: Option<i64>| {
+        max.map(|units| OnDemandThroughputOverride { max_read_request_units: Some(units) })
+    };
+    let index = |(name, own): (&String, &IndexOverride)| ReplicaGlobalSecondaryIndexDescription {
+        index_name: Some(name.clone()),
+        provisioned_throughput_override: throughput(own.read_units),
+        on_demand_throughput_override: maximum(own.max_read_units),
+        ..ReplicaGlobalSecondaryIndexDescription::default()
+    };
+    let indexes: Vec<ReplicaGlobalSecondaryIndexDescription> = overrides.indexes.iter().map(index).collect();
+    ReplicaDescription {
+        region_name: Some(replica.region.clone()),
+        replica_status: Some(match replica.state {
+            ReplicaState::Creating => ReplicaStatus::Creating,
+            ReplicaState::Active => ReplicaStatus::Active,
+            ReplicaState::Deleting => ReplicaStatus::Deleting,
+        }),
+        kms_master_key_id: overrides.kms_key,
+        provisioned_throughput_override: throughput(overrides.read_units),
+        on_demand_throughput_override: maximum(overrides.max_read_units),
+        global_secondary_indexes: (!indexes.is_empty()).then_some(indexes),
+        replica_table_class_summary: overrides.infrequent_access.map(|rarely| TableClassSummary {
+            table_class: Some(class(rarely)),
+            last_update_date_time: None,
+        }),
+        ..ReplicaDescription::default()
     }
 }
 
@@ -234,12 +277,13 @@ fn kms_arn(table: &Table, resource: &str) -> String {
 fn table_class(table: &Table) -> Option<TableClassSummary> {
     let class = table.class.as_ref()?;
     Some(TableClassSummary {
-        table_class: Some(match class.infrequent_access {
-            true => TableClass::StandardInfrequentAccess,
-            false => TableClass::Standard,
-        }),
+        table_class: Some(self::class(class.infrequent_access)),
         last_update_date_time: class.changed_ms.map(seconds),
     })
+}
+
+fn class(infrequent_access: bool) -> TableClass {
+    if infrequent_access { TableClass::StandardInfrequentAccess } else { TableClass::Standard }
 }
 
 /// A time as clients see it.

@@ -42,6 +42,8 @@ impl From<Refusal> for Error {
             Refusal::CollectionTooLarge => Error::collection_too_large(),
             Refusal::Throttled(throttled) => throttled.into(),
             Refusal::TransactionConflict => Error::transaction_conflict(),
+            // Only changes of other Regions are refused for this, and no client waits for those.
+            Refusal::Outdated => Error::internal(),
         }
     }
 }

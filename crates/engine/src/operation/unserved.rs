@@ -1,7 +1,7 @@
 //! What CreateTable and UpdateTable may ask for and Lodestone does not serve yet. It is refused, so that nobody
 //! relies on it. To serve something, remove its line here.
 
-use api::{CreateTableInput, Error, UpdateTableInput};
+use api::{CreateTableInput, Error, MultiRegionConsistency, UpdateTableInput};
 
 /// Refuses a CreateTable request that needs what is not served.
 pub fn check_create_table(input: &CreateTableInput) -> Result<(), Error> {
@@ -13,11 +13,17 @@ pub fn check_create_table(input: &CreateTableInput) -> Result<(), Error> {
 
 /// Refuses an UpdateTable request that needs what is not served.
 pub fn check_update_table(input: &UpdateTableInput) -> Result<(), Error> {
+    refuse(&[("VectorIndexUpdates", input.vector_index_updates.is_some())])
+}
+
+/// Refuses a change of replicas that needs what is not served.
+pub fn check_replica_updates(input: &UpdateTableInput) -> Result<(), Error> {
+    let is_strong = input.multi_region_consistency == Some(MultiRegionConsistency::Strong);
+    let disassociates = input.replica_updates.iter().flatten().any(|update| update.disassociate.is_some());
     refuse(&[
-        ("ReplicaUpdates", input.replica_updates.is_some()),
+        ("MultiRegionConsistency STRONG", is_strong),
         ("GlobalTableWitnessUpdates", input.global_table_witness_updates.is_some()),
-        ("MultiRegionConsistency", input.multi_region_consistency.is_some()),
-        ("VectorIndexUpdates", input.vector_index_updates.is_some()),
+        ("Disassociate of a replica", disassociates),
     ])
 }
 

@@ -10,9 +10,9 @@ use capacity::{Decreases, Enforcement, Switches};
 
 use super::description::description;
 use super::stream_specification::{self, Moment};
-use super::{schema, unserved};
+use super::{replica_updates, schema, unserved};
 use crate::table::{Billing, BillingMode, Index, IndexState, KeyAttribute, Table, TableState, Throughput};
-use crate::{Caller, Engine, fault};
+use crate::{Caller, Engine, fault, replication};
 use store::Space;
 
 pub async fn run(
@@ -24,6 +24,9 @@ pub async fn run(
     let not_found = Error::resource_not_found_table(&input.table_name);
     let Some(table) = engine.find(caller, &input.table_name)? else { return Err(not_found) };
     unserved::check_update_table(&input)?;
+    if input.replica_updates.is_some() {
+        return replica_updates::run(engine, &table, &input).await;
+    }
     let state = engine.passing_state(TableState::Updating);
     let now = Now {
         ms: engine.environment.now_ms(),
@@ -33,10 +36,16 @@ pub async fn run(
     let begun = input.global_secondary_index_updates.iter().flatten().find_map(begun).map(str::to_owned);
     let shards = engine.options.stream_shards;
     let created_ms = engine.new_stream_ms(&table.namespace, &table.name);
+    let is_shared = changes_shared_settings(&input);
     let switches_stream = input.stream_specification.is_some();
     let change = move |table: &Table, space: Space, now_us: u64| {
         table.check_active()?;
+        check_member(table, &input)?;
         let mut table = changed(table, &input, space, now)?;
+        if changes_shared_settings(&input) {
+            let has_new_throughput = input.provisioned_throughput.is_some() || input.billing_mode.is_some();
+            replication::note_change(&mut table, has_new_throughput, now.ms * 1000);
+        }
         if let Some(specification) = &input.stream_specification {
             let unused = Space(table.numbers_end().max(space.0));
             let moment = Moment { created_ms, now_us, shards, unused };
@@ -56,10 +65,34 @@ pub async fn run(
     if let Some(index) = begun.and_then(|name| table.index(&name)) {
         engine.start_index_change(&table, index);
     }
+    if is_shared {
+        engine.align_others(&table).await.map_err(fault::of_store)?;
+    }
     engine.leave_state(&table).await;
     Ok(UpdateTableOutput {
         table_description: Some(description(&table, TableStatus::Updating, engine.usage.now().ms)),
     })
+}
+
+/// Refuses what a member of a global table can't do.
+fn check_member(table: &Table, input: &UpdateTableInput) -> Result<(), Error> {
+    if table.membership.is_none() {
+        return Ok(());
+    }
+    if input.stream_specification.as_ref().is_some_and(|specification| !specification.stream_enabled) {
+        return Err(Error::invalid_parameter("Disabling Stream is not allowed for a Global Table replica."));
+    }
+    replica_updates::check_settled(table)
+}
+
+/// Whether all members of a global table get what is changed.
+fn changes_shared_settings(input: &UpdateTableInput) -> bool {
+    input.billing_mode.is_some()
+        || input.provisioned_throughput.is_some()
+        || input.on_demand_throughput.is_some()
+        || input.global_secondary_index_updates.is_some()
+        || input.sse_specification.is_some()
+        || input.table_class.is_some()
 }
 
 /// When a change is made.

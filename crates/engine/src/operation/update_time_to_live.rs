@@ -6,7 +6,7 @@ use api::{Error, TimeToLiveSpecification, UpdateTimeToLiveInput, UpdateTimeToLiv
 
 use crate::clearing::Clearing;
 use crate::table::{Expiry, Table};
-use crate::{Caller, Engine};
+use crate::{Caller, Engine, fault, replication};
 use store::Space;
 
 /// A request waits so long for the items that are there already, so that a small table is ENABLED at once. A large
@@ -21,11 +21,13 @@ pub async fn run(
     input.check()?;
     let not_found = Error::resource_not_found_table(&input.table_name);
     let Some(table) = engine.find(caller, &input.table_name)? else { return Err(not_found) };
+    let now_us = engine.clock.now_us(&*engine.environment);
     let specification = input.time_to_live_specification.clone();
     let update = move |table: &mut Table, unused: Space| {
         let TimeToLiveSpecification { enabled, attribute_name } = &input.time_to_live_specification;
         table.time_to_live = changed(table.time_to_live.as_deref(), *enabled, attribute_name)?;
         table.expiry = table.time_to_live.is_some().then(|| Expiry::new(unused));
+        replication::note_change(table, false, now_us);
         Ok(())
     };
     let before = table;
@@ -36,6 +38,7 @@ pub async fn run(
             () = engine.environment.sleep(FILL_WAIT) => {}
         }
     }
+    engine.align_others(&table).await.map_err(fault::of_store)?;
     if let Some(expiry) = before.expiry {
         engine.background.start(Clearing::of_part(engine.catalog.clone(), before.clone(), expiry.space()));
     }

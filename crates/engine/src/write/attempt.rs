@@ -49,7 +49,7 @@ pub async fn attempt(
     let _gates = enter(engine, plans).await?;
     let plans = &*plans;
     let now_us = || engine.clock.now_us(&*engine.environment);
-    let companions = companion::of(plans, token, engine.options.item_collection_bytes_max, now_us);
+    let companions = companion::of(plans, token, &engine.options, now_us);
     let keys = keys(plans, &companions);
     debug_assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len(), "keys are distinct");
     let reservation = engine.reserve(least_charges(plans, factor));

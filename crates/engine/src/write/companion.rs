@@ -9,10 +9,12 @@ use store::{Key, StoreError};
 
 use super::decide::Draft;
 use super::plan::Plan;
+use crate::Options;
 use crate::change::Changes;
 use crate::collection::Collections;
 use crate::expiry::ExpiryTimes;
 use crate::idempotency::{Earlier, Token};
+use crate::replication::Versions;
 
 /// Further rows and records of a commit.
 pub trait Companion: Send + Sync {
@@ -39,13 +41,15 @@ pub enum Stop {
 pub fn of<'a>(
     plans: &[Plan],
     token: Option<&'a Token>,
-    collection_bytes_max: u64,
-    now_us: impl FnOnce() -> u64,
+    options: &Options,
+    now_us: impl Fn() -> u64,
 ) -> Vec<Box<dyn Companion + 'a>> {
     let token = token.map(|token| Box::new(token) as Box<dyn Companion + 'a>);
-    let collections = Collections::of(plans, collection_bytes_max);
+    let collections = Collections::of(plans, options.item_collection_bytes_max);
     let collections = collections.map(|collections| Box::new(collections) as Box<dyn Companion + 'a>);
     let expiry = ExpiryTimes::of(plans).map(|expiry| Box::new(expiry) as Box<dyn Companion + 'a>);
+    let versions = Versions::of(plans, options, &now_us);
+    let versions = versions.map(|versions| Box::new(versions) as Box<dyn Companion + 'a>);
     let changes = Changes::of(plans, now_us).map(|changes| Box::new(changes) as Box<dyn Companion + 'a>);
-    token.into_iter().chain(collections).chain(expiry).chain(changes).collect()
+    token.into_iter().chain(collections).chain(expiry).chain(versions).chain(changes).collect()
 }

@@ -42,6 +42,8 @@ pub enum Refusal {
     Throttled(Throttled),
     /// A transaction is under way on the item.
     TransactionConflict,
+    /// A change of another Region is not later than what is here.
+    Outdated,
 }
 
 /// What a commit is to consist of, as far as it is decided.
@@ -178,6 +180,10 @@ fn check_new_item(plan: &Plan, outcome: &Outcome) -> Result<(), Refusal> {
             Some(_) => Refusal::UpdatedItemTooLarge,
             None => Refusal::ItemTooLarge,
         });
+    }
+    // What another Region has accepted is kept, also if an index here can't hold it.
+    if plan.version.is_some() {
+        return Ok(());
     }
     index::check(&plan.table, updated_from.map(Item::as_ref), new.as_ref()).map_err(Refusal::IndexKey)
 }

@@ -5,6 +5,7 @@ use store::{Partition, Space};
 
 use super::plan::Plan;
 use crate::admission::Target;
+use crate::replication::Version;
 use crate::sizes::Size;
 use crate::table::Table;
 use crate::units::Units;
@@ -23,6 +24,8 @@ pub struct Outcome {
     pub indexes: Vec<IndexOutcome>,
     /// The size of the item's collection afterwards, in a table that has collections.
     pub collection_bytes: Option<u64>,
+    /// The version of the item now, in a table of a global table.
+    pub version: Option<Version>,
 }
 
 /// What a plan did in one index.

@@ -7,6 +7,7 @@ use item::{Item, ItemRef};
 use store::Key;
 
 use crate::catalog::LiveTable;
+use crate::replication::Version;
 
 /// A change of one item, decided but not yet done.
 pub struct Plan {
@@ -15,6 +16,8 @@ pub struct Plan {
     pub key: Key,
     pub change: Change,
     pub origin: Origin,
+    /// The version of a change that was made in another Region. It is made here unless a later one was.
+    pub version: Option<Version>,
     /// What must be true of the item for the change to happen.
     pub condition: Option<Condition>,
     /// Whether an item that fails the condition is shown to the client.
@@ -90,12 +93,12 @@ impl Origin {
     }
 
     /// Whether the write uses the table's throughput and is refused if none is left. Expiry, restore and
-    /// import are free at DynamoDB, and bulk puts are billed by bytes; a replica's write was admitted in the Region that it comes from, and
-    /// can't be refused any more.
+    /// import are free at DynamoDB, and bulk puts are billed by bytes. A replica's write is paid for in each Region;
+    /// one that is refused is tried again.
     pub fn uses_throughput(self) -> bool {
         match self {
-            Origin::Client => true,
-            Origin::Expiry | Origin::Restore | Origin::Import | Origin::Replica | Origin::BulkPut => false,
+            Origin::Client | Origin::Replica => true,
+            Origin::Expiry | Origin::Restore | Origin::Import | Origin::BulkPut => false,
         }
     }
 
@@ -122,7 +125,8 @@ impl Plan {
     /// A change that a client asks for, without a condition.
     pub fn of_client(table: Arc<LiveTable>, key: Key, change: Change) -> Plan {
         assert_eq!(key.space, table.space(), "the key of a plan belongs to its table");
-        Plan { table, key, change, origin: Origin::Client, condition: None, show_failed_item: false }
+        let (origin, version, condition) = (Origin::Client, None, None);
+        Plan { table, key, change, origin, version, condition, show_failed_item: false }
     }
 
     /// The same plan under a condition.
@@ -136,7 +140,7 @@ impl Plan {
             Change::Put(item) | Change::Insert(item) => Some(item.as_ref()),
             Change::Delete { key_attributes }
             | Change::Update { key_attributes, .. }
-            | Change::Check { key_attributes } => Some(key_attributes.as_ref()),
+            | Change::Check { key_attributes } => Some(key_attributes.as_ref()).filter(|key| !key.is_empty()),
             Change::Expire { .. } => None,
         }
     }

@@ -83,6 +83,10 @@ fn text(bytes: usize) -> Value {
     Value::S("v".repeat(bytes))
 }
 
+fn small_collections() -> Options {
+    Options { item_collection_bytes_max: 1000, ..Options::default() }
+}
+
 fn put(engine: &Engine, origin: Origin, item: Item) -> Plan {
     put_into(engine, "Table", origin, item)
 }
@@ -117,9 +121,9 @@ async fn no_origin_may_write_a_wrong_index_key() {
 }
 
 #[tokio::test]
-async fn only_clients_use_throughput() {
+async fn only_clients_and_replicas_use_throughput() {
     let engine = database().await;
-    for origin in ORIGINS.into_iter().filter(|origin| *origin != Origin::Client) {
+    for origin in ORIGINS.into_iter().filter(|origin| !matches!(origin, Origin::Client | Origin::Replica)) {
         for number in 0..5 {
             let mut plan = put(&engine, origin, item(&format!("{number}"), [("v", text(102_000))]));
             apply(&engine, &mut plan).await.unwrap();
@@ -130,8 +134,10 @@ async fn only_clients_use_throughput() {
         let mut plan = put(&engine, Origin::Client, item(&format!("{number}"), [("v", text(102_000))]));
         apply(&engine, &mut plan).await.unwrap();
     }
-    let refused = apply(&engine, &mut put(&engine, Origin::Client, item("a", []))).await;
-    assert!(matches!(refused, Err(WriteError::Refused(Refusal::Throttled(_)))), "{refused:?}");
+    for origin in [Origin::Client, Origin::Replica] {
+        let refused = apply(&engine, &mut put(&engine, origin, item("a", []))).await;
+        assert!(matches!(refused, Err(WriteError::Refused(Refusal::Throttled(_)))), "{refused:?}");
+    }
 }
 
 #[tokio::test]
@@ -166,7 +172,8 @@ async fn only_clients_are_refused_while_a_transaction_is_under_way() {
 async fn a_decision_made_again_is_the_same() {
     let engine = database().await;
     let plans: Vec<Plan> = ["a", "b"].map(|p| put(&engine, Origin::Client, item(p, [("g", text(3))]))).into();
-    let companions = companion::of(&plans, None, 1000, || 0);
+    let options = small_collections();
+    let companions = companion::of(&plans, None, &options, || 0);
     let reservation = engine.reserve([(&*plans[0].table, Target::of_key(&plans[0].key), 1.0)]);
     let question =
         Question { plans: &plans, companions: &companions, headroom: reservation.headroom(), factor: 1.0 };
@@ -183,7 +190,7 @@ async fn only_tables_with_local_indexes_have_collections() {
     let engine = database().await;
     for (table, companions) in [("Table", 1), ("Plain", 0)] {
         let plan = put_into(&engine, table, Origin::Client, item("a", []));
-        assert_eq!(companion::of(&[plan], None, 1000, || 0).len(), companions, "{table}");
+        assert_eq!(companion::of(&[plan], None, &small_collections(), || 0).len(), companions, "{table}");
     }
 }
 
@@ -205,7 +212,8 @@ async fn one_refusal_leaves_nothing_to_write() {
 async fn a_companion_that_cannot_be_read_fails_the_write() {
     let engine = database().await;
     let mut plan = put(&engine, Origin::Client, item("a", []));
-    let companions = companion::of(std::slice::from_ref(&plan), None, 1000, || 0);
+    let options = small_collections();
+    let companions = companion::of(std::slice::from_ref(&plan), None, &options, || 0);
     let size = companions[0].keys()[0].clone();
     drop(companions);
     let damage = || WriteSet { puts: vec![(size.clone(), "?".into())], ..WriteSet::default() };

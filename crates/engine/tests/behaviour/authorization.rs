@@ -114,6 +114,28 @@ fn everything() -> Vec<Asked> {
         any("ListExports", json!({}), &["dynamodb:ListExports"]),
         any("ListImports", json!({}), &["dynamodb:ListImports"]),
         any("ListBulkOperations", json!({}), &["dynamodb:ListBulkOperations"]),
+        any(
+            "CreateGlobalTable",
+            json!({"GlobalTableName": "app-main", "ReplicationGroup": [{"RegionName": "us-east-1"}]}),
+            &["dynamodb:CreateGlobalTable"],
+        ),
+        any("DescribeGlobalTable", json!({"GlobalTableName": "app-main"}), &["dynamodb:DescribeGlobalTable"]),
+        any(
+            "DescribeGlobalTableSettings",
+            json!({"GlobalTableName": "app-main"}),
+            &["dynamodb:DescribeGlobalTableSettings"],
+        ),
+        any("ListGlobalTables", json!({"Limit": 5}), &["dynamodb:ListGlobalTables"]),
+        any(
+            "UpdateGlobalTable",
+            json!({"GlobalTableName": "app-main", "ReplicaUpdates": [{"Create": {"RegionName": "us-east-1"}}]}),
+            &["dynamodb:UpdateGlobalTable"],
+        ),
+        any(
+            "UpdateGlobalTableSettings",
+            json!({"GlobalTableName": "app-main", "GlobalTableBillingMode": "PAY_PER_REQUEST"}),
+            &["dynamodb:UpdateGlobalTableSettings"],
+        ),
         arn("ListExports", "TableArn", TABLE, &["dynamodb:ListExports"]),
         arn("ListImports", "TableArn", TABLE, &["dynamodb:ListImports"]),
         on("CreateTable", schema, &["dynamodb:CreateTable"]),

@@ -230,10 +230,21 @@ impl Database {
         Database::open(Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new()))), options, None).await
     }
 
+    /// One with these settings.
+    pub async fn with_options(options: Options) -> Database {
+        Database::open(Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new()))), options, None).await
+    }
+
     /// The same data opened again after the database was closed.
     pub async fn restarted(&self) -> Database {
         self.engine.close().await.unwrap();
         self.reopened().await
+    }
+
+    /// Like [`Database::restarted`], with these settings.
+    pub async fn restarted_with(&self, options: Options) -> Database {
+        self.engine.close().await.unwrap();
+        Database::opened(self.store.clone(), self.environment.clone(), options, None).await
     }
 
     /// Like [`Database::restarted`], with the buckets of [`Database::with_buckets`].

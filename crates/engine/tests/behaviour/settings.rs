@@ -126,8 +126,12 @@ on_every_store! {
         let source = json!({"GlobalTableSourceArn": "arn:aws:dynamodb:eu-west-1:123456789012:table/Table"});
         assert_eq!(with_settings(database, source, json!({})).await.unwrap_err(), message("GlobalTableSourceArn"));
         with_settings(database, json!({}), json!({})).await.unwrap();
-        let replica = json!({"ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
-        database.refused("UpdateTable", with_name(replica), "ValidationException", &message("ReplicaUpdates")).await;
+        let strong = json!({
+            "ReplicaUpdates": [{"Create": {"RegionName": "us-east-2"}}, {"Create": {"RegionName": "us-west-2"}}],
+            "MultiRegionConsistency": "STRONG",
+        });
+        let message = message("MultiRegionConsistency STRONG");
+        database.refused("UpdateTable", with_name(strong), "ValidationException", &message).await;
         assert_eq!(described(database).await["TableStatus"], "ACTIVE");
     }
 

@@ -34,13 +34,15 @@ mod update_item;
 mod update_table;
 
 use crate::dynamodb::{
-    CancelBulkOperationInput, CreateBackupInput, DeleteBackupInput, DescribeBackupInput,
-    DescribeBulkOperationInput, DescribeContinuousBackupsInput, DescribeContributorInsightsInput,
-    DescribeEndpointsRequest, DescribeExportInput, DescribeImportInput, DescribeLimitsInput,
+    CancelBulkOperationInput, CreateBackupInput, CreateGlobalTableInput, DeleteBackupInput,
+    DescribeBackupInput, DescribeBulkOperationInput, DescribeContinuousBackupsInput,
+    DescribeContributorInsightsInput, DescribeEndpointsRequest, DescribeExportInput,
+    DescribeGlobalTableInput, DescribeGlobalTableSettingsInput, DescribeImportInput, DescribeLimitsInput,
     DescribeTimeToLiveInput, ExportTableToPointInTimeInput, ImportTableInput, ListBackupsInput,
-    ListBulkOperationsInput, ListContributorInsightsInput, ListExportsInput, ListImportsInput,
-    ListTablesInput, RestoreTableFromBackupInput, RestoreTableToPointInTimeInput,
-    UpdateContinuousBackupsInput, UpdateContributorInsightsInput, UpdateTimeToLiveInput,
+    ListBulkOperationsInput, ListContributorInsightsInput, ListExportsInput, ListGlobalTablesInput,
+    ListImportsInput, ListTablesInput, RestoreTableFromBackupInput, RestoreTableToPointInTimeInput,
+    UpdateContinuousBackupsInput, UpdateContributorInsightsInput, UpdateGlobalTableInput,
+    UpdateGlobalTableSettingsInput, UpdateTimeToLiveInput,
 };
 use crate::violation::{Constraint, Refuse, Violation, Violations};
 use crate::{Error, TableName};
@@ -64,8 +66,14 @@ macro_rules! constraints_only {
 constraints_only! {
     CancelBulkOperationInput,
     CreateBackupInput,
+    CreateGlobalTableInput,
     DeleteBackupInput,
     DescribeBackupInput,
+    DescribeGlobalTableInput,
+    DescribeGlobalTableSettingsInput,
+    ListGlobalTablesInput,
+    UpdateGlobalTableInput,
+    UpdateGlobalTableSettingsInput,
     DescribeBulkOperationInput,
     DescribeContinuousBackupsInput,
     DescribeContributorInsightsInput,

@@ -8,7 +8,7 @@ use super::{Refuse, refuse_table_request};
 use crate::violation::Violations;
 use crate::{
     AttributeDefinition, BillingMode, CreateGlobalSecondaryIndexAction, Error, GlobalSecondaryIndexUpdate,
-    UpdateTableInput,
+    MultiRegionConsistency, UpdateReplicationGroupMemberAction, UpdateTableInput,
 };
 
 impl Refuse for UpdateTableInput {
@@ -29,6 +29,7 @@ impl UpdateTableInput {
         if let Some(BillingMode::PayPerRequest) = self.billing_mode {
             check_billing(BillingMode::PayPerRequest, self.provisioned_throughput.as_ref())?;
         }
+        self.check_replica_updates()?;
         check_encryption(self.sse_specification.as_ref())?;
         let definitions = self.attribute_definitions.as_deref().unwrap_or_default();
         check_definitions(definitions)?;
@@ -40,15 +41,13 @@ impl UpdateTableInput {
         if heavy.count() > 1 { Err(Error::one_index_change_at_a_time()) } else { Ok(()) }
     }
 
-    /// An empty list of changes does not count, and neither do attribute definitions.
+    /// An empty list of changes does not count, and neither do attribute definitions or what only goes with replicas.
     fn changes_something(&self) -> bool {
         !self.index_updates().is_empty()
             || self.billing_mode.is_some()
             || self.deletion_protection_enabled.is_some()
             || self.disassociation_protection_enabled.is_some()
             || self.global_table_settings_replication_mode.is_some()
-            || self.global_table_witness_updates.is_some()
-            || self.multi_region_consistency.is_some()
             || self.on_demand_throughput.is_some()
             || self.provisioned_throughput.is_some()
             || self.replica_updates.is_some()
@@ -57,6 +56,41 @@ impl UpdateTableInput {
             || self.table_class.is_some()
             || self.vector_index_updates.as_ref().is_some_and(|updates| !updates.is_empty())
             || self.warm_throughput.is_some()
+    }
+
+    /// Each entry has one action, members are added and removed one by one, and nothing else is changed with them.
+    fn check_replica_updates(&self) -> Result<(), Error> {
+        let Some(updates) = &self.replica_updates else { return Ok(()) };
+        let mut moved = BTreeSet::new();
+        for update in updates {
+            let actions = [
+                update.create.is_some(),
+                update.update.is_some(),
+                update.delete.is_some(),
+                update.disassociate.is_some(),
+            ];
+            match actions.into_iter().filter(|given| *given).count() {
+                0 => return Err(Error::replica_action_missing()),
+                1 => {}
+                _ => return Err(Error::replica_actions_mixed()),
+            }
+            if update.update.as_ref().is_some_and(changes_nothing) {
+                return Err(Error::replica_action_missing());
+            }
+            moved.extend(update.create.iter().map(|create| (true, create.region_name.as_str())));
+            moved.extend(update.delete.iter().map(|delete| (false, delete.region_name.as_str())));
+        }
+        let is_strong = self.multi_region_consistency == Some(MultiRegionConsistency::Strong);
+        if moved.len() > 1 && !is_strong {
+            return Err(Error::replica_actions_too_many());
+        }
+        let without = UpdateTableInput {
+            replica_updates: None,
+            multi_region_consistency: None,
+            global_table_witness_updates: None,
+            ..self.clone()
+        };
+        if without.changes_something() { Err(Error::replica_update_not_alone()) } else { Ok(()) }
     }
 
     fn index_updates(&self) -> &[GlobalSecondaryIndexUpdate] {
@@ -116,6 +150,12 @@ impl UpdateTableInput {
             None => Ok(()),
         }
     }
+}
+
+/// Whether an update of a replica has a Region and nothing else.
+fn changes_nothing(update: &UpdateReplicationGroupMemberAction) -> bool {
+    let region_name = update.region_name.clone();
+    *update == UpdateReplicationGroupMemberAction { region_name, ..Default::default() }
 }
 
 fn index_name(update: &GlobalSecondaryIndexUpdate) -> Option<&str> {

@@ -5,6 +5,7 @@ mod backup;
 mod index;
 mod item;
 mod page;
+mod replica;
 mod resource;
 mod statement;
 mod table;

@@ -87,6 +87,155 @@ pub(crate) fn read_attribute_value_update(
     Ok(shape)
 }
 
+pub(crate) fn read_auto_scaling_policy_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<AutoScalingPolicyDescription> {
+    const MEMBERS: &[&str] = &["PolicyName", "TargetTrackingScalingPolicyConfiguration"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.AutoScalingPolicyDescription", MEMBERS)?;
+    let mut shape = AutoScalingPolicyDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.policy_name = Some(read_auto_scaling_policy_name(reader, &at)?),
+            _ => {
+                shape.target_tracking_scaling_policy_configuration = Some(
+                    read_auto_scaling_target_tracking_scaling_policy_configuration_description(reader, &at)?,
+                )
+            }
+        }
+    }
+    Ok(shape)
+}
+
+fn read_auto_scaling_policy_description_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<AutoScalingPolicyDescription>> {
+    list(reader, at, 0..=usize::MAX, read_auto_scaling_policy_description)
+}
+
+fn read_auto_scaling_policy_name(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 1..=256, Some(&pattern::PRINTABLE))
+}
+
+pub(crate) fn read_auto_scaling_policy_update(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<AutoScalingPolicyUpdate> {
+    const MEMBERS: &[&str] = &["PolicyName", "TargetTrackingScalingPolicyConfiguration"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.AutoScalingPolicyUpdate", MEMBERS)?;
+    let mut shape = AutoScalingPolicyUpdate::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.policy_name = Some(read_auto_scaling_policy_name(reader, &at)?),
+            _ => {
+                shape.target_tracking_scaling_policy_configuration =
+                    read_auto_scaling_target_tracking_scaling_policy_configuration_update(reader, &at)?
+            }
+        }
+    }
+    members.require(reader, at, &[1]);
+    Ok(shape)
+}
+
+fn read_auto_scaling_role_arn(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 1..=1600, Some(&pattern::XML_TEXT))
+}
+
+pub(crate) fn read_auto_scaling_settings_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<AutoScalingSettingsDescription> {
+    const MEMBERS: &[&str] =
+        &["AutoScalingDisabled", "AutoScalingRoleArn", "MaximumUnits", "MinimumUnits", "ScalingPolicies"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.AutoScalingSettingsDescription", MEMBERS)?;
+    let mut shape = AutoScalingSettingsDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.auto_scaling_disabled = Some(boolean(reader, &at)?),
+            1 => shape.auto_scaling_role_arn = Some(string(reader, &at)?),
+            2 => shape.maximum_units = Some(read_positive_long_object(reader, &at)?),
+            3 => shape.minimum_units = Some(read_positive_long_object(reader, &at)?),
+            _ => shape.scaling_policies = Some(read_auto_scaling_policy_description_list(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_auto_scaling_settings_update(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<AutoScalingSettingsUpdate> {
+    const MEMBERS: &[&str] =
+        &["AutoScalingDisabled", "AutoScalingRoleArn", "MaximumUnits", "MinimumUnits", "ScalingPolicyUpdate"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.AutoScalingSettingsUpdate", MEMBERS)?;
+    let mut shape = AutoScalingSettingsUpdate::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.auto_scaling_disabled = Some(boolean(reader, &at)?),
+            1 => shape.auto_scaling_role_arn = Some(read_auto_scaling_role_arn(reader, &at)?),
+            2 => shape.maximum_units = Some(read_positive_long_object(reader, &at)?),
+            3 => shape.minimum_units = Some(read_positive_long_object(reader, &at)?),
+            _ => shape.scaling_policy_update = Some(read_auto_scaling_policy_update(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_auto_scaling_target_tracking_scaling_policy_configuration_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<AutoScalingTargetTrackingScalingPolicyConfigurationDescription> {
+    const MEMBERS: &[&str] = &["DisableScaleIn", "ScaleInCooldown", "ScaleOutCooldown", "TargetValue"];
+    let mut members = reader.structure(
+        "com.amazonaws.dynamodb.v20120810.AutoScalingTargetTrackingScalingPolicyConfigurationDescription",
+        MEMBERS,
+    )?;
+    let mut shape = AutoScalingTargetTrackingScalingPolicyConfigurationDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.disable_scale_in = Some(boolean(reader, &at)?),
+            1 => shape.scale_in_cooldown = Some(integer(reader, &at)?),
+            2 => shape.scale_out_cooldown = Some(integer(reader, &at)?),
+            _ => shape.target_value = double(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[3]);
+    Ok(shape)
+}
+
+pub(crate) fn read_auto_scaling_target_tracking_scaling_policy_configuration_update(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<AutoScalingTargetTrackingScalingPolicyConfigurationUpdate> {
+    const MEMBERS: &[&str] = &["DisableScaleIn", "ScaleInCooldown", "ScaleOutCooldown", "TargetValue"];
+    let mut members = reader.structure(
+        "com.amazonaws.dynamodb.v20120810.AutoScalingTargetTrackingScalingPolicyConfigurationUpdate",
+        MEMBERS,
+    )?;
+    let mut shape = AutoScalingTargetTrackingScalingPolicyConfigurationUpdate::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.disable_scale_in = Some(boolean(reader, &at)?),
+            1 => shape.scale_in_cooldown = Some(integer(reader, &at)?),
+            2 => shape.scale_out_cooldown = Some(integer(reader, &at)?),
+            _ => shape.target_value = double(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[3]);
+    Ok(shape)
+}
+
 fn read_backup_arn(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
     text(reader, at, 37..=1024, None)
 }
@@ -832,6 +981,39 @@ pub(crate) fn read_create_global_secondary_index_action(
     Ok(shape)
 }
 
+pub(crate) fn read_create_global_table_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<CreateGlobalTableInput> {
+    const MEMBERS: &[&str] = &["GlobalTableName", "ReplicationGroup"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.CreateGlobalTableInput", MEMBERS)?;
+    let mut shape = CreateGlobalTableInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.global_table_name = read_table_name(reader, &at)?,
+            _ => shape.replication_group = read_replica_list(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[0, 1]);
+    Ok(shape)
+}
+
+pub(crate) fn read_create_global_table_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<CreateGlobalTableOutput> {
+    const MEMBERS: &[&str] = &["GlobalTableDescription"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.CreateGlobalTableOutput", MEMBERS)?;
+    let mut shape = CreateGlobalTableOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.global_table_description = Some(read_global_table_description(reader, &at)?);
+    }
+    Ok(shape)
+}
+
 pub(crate) fn read_create_global_table_witness_group_member_action(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -840,6 +1022,21 @@ pub(crate) fn read_create_global_table_witness_group_member_action(
     let mut members = reader
         .structure("com.amazonaws.dynamodb.v20120810.CreateGlobalTableWitnessGroupMemberAction", MEMBERS)?;
     let mut shape = CreateGlobalTableWitnessGroupMemberAction::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.region_name = string(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_create_replica_action(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<CreateReplicaAction> {
+    const MEMBERS: &[&str] = &["RegionName"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.CreateReplicaAction", MEMBERS)?;
+    let mut shape = CreateReplicaAction::default();
     while let Some(index) = members.next(reader)? {
         let at = at.member(MEMBERS, index);
         shape.region_name = string(reader, &at)?;
@@ -1127,6 +1324,21 @@ pub(crate) fn read_delete_item_output(reader: &mut Reader<'_>, at: &Path<'_>) ->
             _ => shape.item_collection_metrics = Some(read_item_collection_metrics(reader, &at)?),
         }
     }
+    Ok(shape)
+}
+
+pub(crate) fn read_delete_replica_action(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DeleteReplicaAction> {
+    const MEMBERS: &[&str] = &["RegionName"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.DeleteReplicaAction", MEMBERS)?;
+    let mut shape = DeleteReplicaAction::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.region_name = string(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
     Ok(shape)
 }
 
@@ -1428,6 +1640,71 @@ pub(crate) fn read_describe_export_output(
     while let Some(index) = members.next(reader)? {
         let at = at.member(MEMBERS, index);
         shape.export_description = Some(read_export_description(reader, &at)?);
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_describe_global_table_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeGlobalTableInput> {
+    const MEMBERS: &[&str] = &["GlobalTableName"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.DescribeGlobalTableInput", MEMBERS)?;
+    let mut shape = DescribeGlobalTableInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.global_table_name = read_table_name(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_describe_global_table_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeGlobalTableOutput> {
+    const MEMBERS: &[&str] = &["GlobalTableDescription"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.DescribeGlobalTableOutput", MEMBERS)?;
+    let mut shape = DescribeGlobalTableOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.global_table_description = Some(read_global_table_description(reader, &at)?);
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_describe_global_table_settings_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeGlobalTableSettingsInput> {
+    const MEMBERS: &[&str] = &["GlobalTableName"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.DescribeGlobalTableSettingsInput", MEMBERS)?;
+    let mut shape = DescribeGlobalTableSettingsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.global_table_name = read_table_name(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_describe_global_table_settings_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeGlobalTableSettingsOutput> {
+    const MEMBERS: &[&str] = &["GlobalTableName", "ReplicaSettings"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.DescribeGlobalTableSettingsOutput", MEMBERS)?;
+    let mut shape = DescribeGlobalTableSettingsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.global_table_name = Some(read_table_name(reader, &at)?),
+            _ => shape.replica_settings = Some(read_replica_settings_description_list(reader, &at)?),
+        }
     }
     Ok(shape)
 }
@@ -2179,6 +2456,78 @@ fn read_global_secondary_indexes(
     list(reader, at, 0..=usize::MAX, read_global_secondary_index_info)
 }
 
+pub(crate) fn read_global_table(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<GlobalTable> {
+    const MEMBERS: &[&str] = &["GlobalTableName", "ReplicationGroup"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.GlobalTable", MEMBERS)?;
+    let mut shape = GlobalTable::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.global_table_name = Some(read_table_name(reader, &at)?),
+            _ => shape.replication_group = Some(read_replica_list(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_global_table_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<GlobalTableDescription> {
+    const MEMBERS: &[&str] =
+        &["CreationDateTime", "GlobalTableArn", "GlobalTableName", "GlobalTableStatus", "ReplicationGroup"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.GlobalTableDescription", MEMBERS)?;
+    let mut shape = GlobalTableDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.creation_date_time = Some(double(reader, &at)?),
+            1 => shape.global_table_arn = Some(string(reader, &at)?),
+            2 => shape.global_table_name = Some(read_table_name(reader, &at)?),
+            3 => shape.global_table_status = Some(enumeration(reader, &at)?),
+            _ => shape.replication_group = Some(read_replica_description_list(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_global_table_global_secondary_index_settings_update(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<GlobalTableGlobalSecondaryIndexSettingsUpdate> {
+    const MEMBERS: &[&str] =
+        &["IndexName", "ProvisionedWriteCapacityAutoScalingSettingsUpdate", "ProvisionedWriteCapacityUnits"];
+    let mut members = reader.structure(
+        "com.amazonaws.dynamodb.v20120810.GlobalTableGlobalSecondaryIndexSettingsUpdate",
+        MEMBERS,
+    )?;
+    let mut shape = GlobalTableGlobalSecondaryIndexSettingsUpdate::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.index_name = read_index_name(reader, &at)?,
+            1 => {
+                shape.provisioned_write_capacity_auto_scaling_settings_update =
+                    Some(read_auto_scaling_settings_update(reader, &at)?)
+            }
+            _ => shape.provisioned_write_capacity_units = Some(read_positive_long_object(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+fn read_global_table_global_secondary_index_settings_update_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<GlobalTableGlobalSecondaryIndexSettingsUpdate>> {
+    list(reader, at, 1..=20, read_global_table_global_secondary_index_settings_update)
+}
+
+fn read_global_table_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<GlobalTable>> {
+    list(reader, at, 0..=usize::MAX, read_global_table)
+}
+
 pub(crate) fn read_global_table_witness_description(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -2687,6 +3036,41 @@ pub(crate) fn read_list_exports_output(reader: &mut Reader<'_>, at: &Path<'_>) -
         match index {
             0 => shape.export_summaries = Some(read_export_summaries(reader, &at)?),
             _ => shape.next_token = Some(string(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_list_global_tables_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ListGlobalTablesInput> {
+    const MEMBERS: &[&str] = &["ExclusiveStartGlobalTableName", "Limit", "RegionName"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ListGlobalTablesInput", MEMBERS)?;
+    let mut shape = ListGlobalTablesInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.exclusive_start_global_table_name = Some(read_table_name(reader, &at)?),
+            1 => shape.limit = Some(read_positive_integer_object(reader, &at)?),
+            _ => shape.region_name = Some(string(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_list_global_tables_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ListGlobalTablesOutput> {
+    const MEMBERS: &[&str] = &["GlobalTables", "LastEvaluatedGlobalTableName"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ListGlobalTablesOutput", MEMBERS)?;
+    let mut shape = ListGlobalTablesOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.global_tables = Some(read_global_table_list(reader, &at)?),
+            _ => shape.last_evaluated_global_table_name = Some(read_table_name(reader, &at)?),
         }
     }
     Ok(shape)
@@ -3321,6 +3705,17 @@ fn read_recovery_period_in_days(reader: &mut Reader<'_>, at: &Path<'_>) -> Decod
     integer_within(reader, at, 1..=35)
 }
 
+pub(crate) fn read_replica(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Replica> {
+    const MEMBERS: &[&str] = &["RegionName"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.Replica", MEMBERS)?;
+    let mut shape = Replica::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.region_name = Some(string(reader, &at)?);
+    }
+    Ok(shape)
+}
+
 pub(crate) fn read_replica_description(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -3435,6 +3830,198 @@ fn read_replica_global_secondary_index_list(
     at: &Path<'_>,
 ) -> Decoded<Vec<ReplicaGlobalSecondaryIndex>> {
     list(reader, at, 1..=usize::MAX, read_replica_global_secondary_index)
+}
+
+pub(crate) fn read_replica_global_secondary_index_settings_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ReplicaGlobalSecondaryIndexSettingsDescription> {
+    const MEMBERS: &[&str] = &[
+        "IndexName",
+        "IndexStatus",
+        "ProvisionedReadCapacityAutoScalingSettings",
+        "ProvisionedReadCapacityUnits",
+        "ProvisionedWriteCapacityAutoScalingSettings",
+        "ProvisionedWriteCapacityUnits",
+    ];
+    let mut members = reader.structure(
+        "com.amazonaws.dynamodb.v20120810.ReplicaGlobalSecondaryIndexSettingsDescription",
+        MEMBERS,
+    )?;
+    let mut shape = ReplicaGlobalSecondaryIndexSettingsDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.index_name = read_index_name(reader, &at)?,
+            1 => shape.index_status = Some(enumeration(reader, &at)?),
+            2 => {
+                shape.provisioned_read_capacity_auto_scaling_settings =
+                    Some(read_auto_scaling_settings_description(reader, &at)?)
+            }
+            3 => shape.provisioned_read_capacity_units = Some(read_positive_long_object(reader, &at)?),
+            4 => {
+                shape.provisioned_write_capacity_auto_scaling_settings =
+                    Some(read_auto_scaling_settings_description(reader, &at)?)
+            }
+            _ => shape.provisioned_write_capacity_units = Some(read_positive_long_object(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+fn read_replica_global_secondary_index_settings_description_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<ReplicaGlobalSecondaryIndexSettingsDescription>> {
+    list(reader, at, 0..=usize::MAX, read_replica_global_secondary_index_settings_description)
+}
+
+pub(crate) fn read_replica_global_secondary_index_settings_update(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ReplicaGlobalSecondaryIndexSettingsUpdate> {
+    const MEMBERS: &[&str] =
+        &["IndexName", "ProvisionedReadCapacityAutoScalingSettingsUpdate", "ProvisionedReadCapacityUnits"];
+    let mut members = reader
+        .structure("com.amazonaws.dynamodb.v20120810.ReplicaGlobalSecondaryIndexSettingsUpdate", MEMBERS)?;
+    let mut shape = ReplicaGlobalSecondaryIndexSettingsUpdate::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.index_name = read_index_name(reader, &at)?,
+            1 => {
+                shape.provisioned_read_capacity_auto_scaling_settings_update =
+                    Some(read_auto_scaling_settings_update(reader, &at)?)
+            }
+            _ => shape.provisioned_read_capacity_units = Some(read_positive_long_object(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+fn read_replica_global_secondary_index_settings_update_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<ReplicaGlobalSecondaryIndexSettingsUpdate>> {
+    list(reader, at, 1..=20, read_replica_global_secondary_index_settings_update)
+}
+
+fn read_replica_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<Replica>> {
+    list(reader, at, 0..=usize::MAX, read_replica)
+}
+
+pub(crate) fn read_replica_settings_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ReplicaSettingsDescription> {
+    const MEMBERS: &[&str] = &[
+        "RegionName",
+        "ReplicaBillingModeSummary",
+        "ReplicaGlobalSecondaryIndexSettings",
+        "ReplicaProvisionedReadCapacityAutoScalingSettings",
+        "ReplicaProvisionedReadCapacityUnits",
+        "ReplicaProvisionedWriteCapacityAutoScalingSettings",
+        "ReplicaProvisionedWriteCapacityUnits",
+        "ReplicaStatus",
+        "ReplicaTableClassSummary",
+    ];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.ReplicaSettingsDescription", MEMBERS)?;
+    let mut shape = ReplicaSettingsDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.region_name = string(reader, &at)?,
+            1 => shape.replica_billing_mode_summary = Some(read_billing_mode_summary(reader, &at)?),
+            2 => {
+                shape.replica_global_secondary_index_settings =
+                    Some(read_replica_global_secondary_index_settings_description_list(reader, &at)?)
+            }
+            3 => {
+                shape.replica_provisioned_read_capacity_auto_scaling_settings =
+                    Some(read_auto_scaling_settings_description(reader, &at)?)
+            }
+            4 => shape.replica_provisioned_read_capacity_units = Some(long(reader, &at)?),
+            5 => {
+                shape.replica_provisioned_write_capacity_auto_scaling_settings =
+                    Some(read_auto_scaling_settings_description(reader, &at)?)
+            }
+            6 => shape.replica_provisioned_write_capacity_units = Some(long(reader, &at)?),
+            7 => shape.replica_status = Some(enumeration(reader, &at)?),
+            _ => shape.replica_table_class_summary = Some(read_table_class_summary(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+fn read_replica_settings_description_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<ReplicaSettingsDescription>> {
+    list(reader, at, 0..=usize::MAX, read_replica_settings_description)
+}
+
+pub(crate) fn read_replica_settings_update(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ReplicaSettingsUpdate> {
+    const MEMBERS: &[&str] = &[
+        "RegionName",
+        "ReplicaGlobalSecondaryIndexSettingsUpdate",
+        "ReplicaProvisionedReadCapacityAutoScalingSettingsUpdate",
+        "ReplicaProvisionedReadCapacityUnits",
+        "ReplicaTableClass",
+    ];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ReplicaSettingsUpdate", MEMBERS)?;
+    let mut shape = ReplicaSettingsUpdate::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.region_name = string(reader, &at)?,
+            1 => {
+                shape.replica_global_secondary_index_settings_update =
+                    Some(read_replica_global_secondary_index_settings_update_list(reader, &at)?)
+            }
+            2 => {
+                shape.replica_provisioned_read_capacity_auto_scaling_settings_update =
+                    Some(read_auto_scaling_settings_update(reader, &at)?)
+            }
+            3 => {
+                shape.replica_provisioned_read_capacity_units = Some(read_positive_long_object(reader, &at)?)
+            }
+            _ => shape.replica_table_class = Some(enumeration(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+fn read_replica_settings_update_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<ReplicaSettingsUpdate>> {
+    list(reader, at, 1..=50, read_replica_settings_update)
+}
+
+pub(crate) fn read_replica_update(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<ReplicaUpdate> {
+    const MEMBERS: &[&str] = &["Create", "Delete"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.ReplicaUpdate", MEMBERS)?;
+    let mut shape = ReplicaUpdate::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.create = Some(read_create_replica_action(reader, &at)?),
+            _ => shape.delete = Some(read_delete_replica_action(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+fn read_replica_update_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<ReplicaUpdate>> {
+    list(reader, at, 0..=usize::MAX, read_replica_update)
 }
 
 pub(crate) fn read_replication_group_update(
@@ -4408,6 +4995,96 @@ pub(crate) fn read_update_global_secondary_index_action(
         }
     }
     members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_update_global_table_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateGlobalTableInput> {
+    const MEMBERS: &[&str] = &["GlobalTableName", "ReplicaUpdates"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.UpdateGlobalTableInput", MEMBERS)?;
+    let mut shape = UpdateGlobalTableInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.global_table_name = read_table_name(reader, &at)?,
+            _ => shape.replica_updates = read_replica_update_list(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[0, 1]);
+    Ok(shape)
+}
+
+pub(crate) fn read_update_global_table_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateGlobalTableOutput> {
+    const MEMBERS: &[&str] = &["GlobalTableDescription"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.UpdateGlobalTableOutput", MEMBERS)?;
+    let mut shape = UpdateGlobalTableOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.global_table_description = Some(read_global_table_description(reader, &at)?);
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_update_global_table_settings_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateGlobalTableSettingsInput> {
+    const MEMBERS: &[&str] = &[
+        "GlobalTableBillingMode",
+        "GlobalTableGlobalSecondaryIndexSettingsUpdate",
+        "GlobalTableName",
+        "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate",
+        "GlobalTableProvisionedWriteCapacityUnits",
+        "ReplicaSettingsUpdate",
+    ];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.UpdateGlobalTableSettingsInput", MEMBERS)?;
+    let mut shape = UpdateGlobalTableSettingsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.global_table_billing_mode = Some(enumeration(reader, &at)?),
+            1 => {
+                shape.global_table_global_secondary_index_settings_update =
+                    Some(read_global_table_global_secondary_index_settings_update_list(reader, &at)?)
+            }
+            2 => shape.global_table_name = read_table_name(reader, &at)?,
+            3 => {
+                shape.global_table_provisioned_write_capacity_auto_scaling_settings_update =
+                    Some(read_auto_scaling_settings_update(reader, &at)?)
+            }
+            4 => {
+                shape.global_table_provisioned_write_capacity_units =
+                    Some(read_positive_long_object(reader, &at)?)
+            }
+            _ => shape.replica_settings_update = Some(read_replica_settings_update_list(reader, &at)?),
+        }
+    }
+    members.require(reader, at, &[2]);
+    Ok(shape)
+}
+
+pub(crate) fn read_update_global_table_settings_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateGlobalTableSettingsOutput> {
+    const MEMBERS: &[&str] = &["GlobalTableName", "ReplicaSettings"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.UpdateGlobalTableSettingsOutput", MEMBERS)?;
+    let mut shape = UpdateGlobalTableSettingsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.global_table_name = Some(read_table_name(reader, &at)?),
+            _ => shape.replica_settings = Some(read_replica_settings_description_list(reader, &at)?),
+        }
+    }
     Ok(shape)
 }
 

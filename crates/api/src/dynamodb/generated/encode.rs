@@ -31,6 +31,76 @@ impl Encode for AttributeValueUpdate {
     }
 }
 
+impl Encode for AutoScalingPolicyDescription {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("PolicyName", &self.policy_name);
+        object.member(
+            "TargetTrackingScalingPolicyConfiguration",
+            &self.target_tracking_scaling_policy_configuration,
+        );
+        object.end();
+    }
+}
+
+impl Encode for AutoScalingPolicyUpdate {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("PolicyName", &self.policy_name);
+        object.member(
+            "TargetTrackingScalingPolicyConfiguration",
+            &self.target_tracking_scaling_policy_configuration,
+        );
+        object.end();
+    }
+}
+
+impl Encode for AutoScalingSettingsDescription {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("AutoScalingDisabled", &self.auto_scaling_disabled);
+        object.member("AutoScalingRoleArn", &self.auto_scaling_role_arn);
+        object.member("MaximumUnits", &self.maximum_units);
+        object.member("MinimumUnits", &self.minimum_units);
+        object.member("ScalingPolicies", &self.scaling_policies);
+        object.end();
+    }
+}
+
+impl Encode for AutoScalingSettingsUpdate {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("AutoScalingDisabled", &self.auto_scaling_disabled);
+        object.member("AutoScalingRoleArn", &self.auto_scaling_role_arn);
+        object.member("MaximumUnits", &self.maximum_units);
+        object.member("MinimumUnits", &self.minimum_units);
+        object.member("ScalingPolicyUpdate", &self.scaling_policy_update);
+        object.end();
+    }
+}
+
+impl Encode for AutoScalingTargetTrackingScalingPolicyConfigurationDescription {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("DisableScaleIn", &self.disable_scale_in);
+        object.member("ScaleInCooldown", &self.scale_in_cooldown);
+        object.member("ScaleOutCooldown", &self.scale_out_cooldown);
+        object.member("TargetValue", &self.target_value);
+        object.end();
+    }
+}
+
+impl Encode for AutoScalingTargetTrackingScalingPolicyConfigurationUpdate {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("DisableScaleIn", &self.disable_scale_in);
+        object.member("ScaleInCooldown", &self.scale_in_cooldown);
+        object.member("ScaleOutCooldown", &self.scale_out_cooldown);
+        object.member("TargetValue", &self.target_value);
+        object.end();
+    }
+}
+
 impl Encode for BackupDescription {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -359,7 +429,32 @@ impl Encode for CreateGlobalSecondaryIndexAction {
     }
 }
 
+impl Encode for CreateGlobalTableInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalTableName", &self.global_table_name);
+        object.member("ReplicationGroup", &self.replication_group);
+        object.end();
+    }
+}
+
+impl Encode for CreateGlobalTableOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalTableDescription", &self.global_table_description);
+        object.end();
+    }
+}
+
 impl Encode for CreateGlobalTableWitnessGroupMemberAction {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("RegionName", &self.region_name);
+        object.end();
+    }
+}
+
+impl Encode for CreateReplicaAction {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
         object.member("RegionName", &self.region_name);
@@ -504,6 +599,14 @@ impl Encode for DeleteItemOutput {
         object.member("Attributes", &self.attributes);
         object.member("ConsumedCapacity", &self.consumed_capacity);
         object.member("ItemCollectionMetrics", &self.item_collection_metrics);
+        object.end();
+    }
+}
+
+impl Encode for DeleteReplicaAction {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("RegionName", &self.region_name);
         object.end();
     }
 }
@@ -663,6 +766,39 @@ impl Encode for DescribeExportOutput {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
         object.member("ExportDescription", &self.export_description);
+        object.end();
+    }
+}
+
+impl Encode for DescribeGlobalTableInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalTableName", &self.global_table_name);
+        object.end();
+    }
+}
+
+impl Encode for DescribeGlobalTableOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalTableDescription", &self.global_table_description);
+        object.end();
+    }
+}
+
+impl Encode for DescribeGlobalTableSettingsInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalTableName", &self.global_table_name);
+        object.end();
+    }
+}
+
+impl Encode for DescribeGlobalTableSettingsOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalTableName", &self.global_table_name);
+        object.member("ReplicaSettings", &self.replica_settings);
         object.end();
     }
 }
@@ -1007,6 +1143,40 @@ impl Encode for GlobalSecondaryIndexWarmThroughputDescription {
     }
 }
 
+impl Encode for GlobalTable {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalTableName", &self.global_table_name);
+        object.member("ReplicationGroup", &self.replication_group);
+        object.end();
+    }
+}
+
+impl Encode for GlobalTableDescription {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("CreationDateTime", &self.creation_date_time.map(Timestamp));
+        object.member("GlobalTableArn", &self.global_table_arn);
+        object.member("GlobalTableName", &self.global_table_name);
+        object.member("GlobalTableStatus", &self.global_table_status);
+        object.member("ReplicationGroup", &self.replication_group);
+        object.end();
+    }
+}
+
+impl Encode for GlobalTableGlobalSecondaryIndexSettingsUpdate {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("IndexName", &self.index_name);
+        object.member(
+            "ProvisionedWriteCapacityAutoScalingSettingsUpdate",
+            &self.provisioned_write_capacity_auto_scaling_settings_update,
+        );
+        object.member("ProvisionedWriteCapacityUnits", &self.provisioned_write_capacity_units);
+        object.end();
+    }
+}
+
 impl Encode for GlobalTableWitnessDescription {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -1229,6 +1399,25 @@ impl Encode for ListExportsOutput {
         let mut object = Object::new(out);
         object.member("ExportSummaries", &self.export_summaries);
         object.member("NextToken", &self.next_token);
+        object.end();
+    }
+}
+
+impl Encode for ListGlobalTablesInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ExclusiveStartGlobalTableName", &self.exclusive_start_global_table_name);
+        object.member("Limit", &self.limit);
+        object.member("RegionName", &self.region_name);
+        object.end();
+    }
+}
+
+impl Encode for ListGlobalTablesOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalTables", &self.global_tables);
+        object.member("LastEvaluatedGlobalTableName", &self.last_evaluated_global_table_name);
         object.end();
     }
 }
@@ -1523,6 +1712,14 @@ impl Encode for QueryOutput {
     }
 }
 
+impl Encode for Replica {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("RegionName", &self.region_name);
+        object.end();
+    }
+}
+
 impl Encode for ReplicaDescription {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -1560,6 +1757,87 @@ impl Encode for ReplicaGlobalSecondaryIndexDescription {
         object.member("OnDemandThroughputOverride", &self.on_demand_throughput_override);
         object.member("ProvisionedThroughputOverride", &self.provisioned_throughput_override);
         object.member("WarmThroughput", &self.warm_throughput);
+        object.end();
+    }
+}
+
+impl Encode for ReplicaGlobalSecondaryIndexSettingsDescription {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("IndexName", &self.index_name);
+        object.member("IndexStatus", &self.index_status);
+        object.member(
+            "ProvisionedReadCapacityAutoScalingSettings",
+            &self.provisioned_read_capacity_auto_scaling_settings,
+        );
+        object.member("ProvisionedReadCapacityUnits", &self.provisioned_read_capacity_units);
+        object.member(
+            "ProvisionedWriteCapacityAutoScalingSettings",
+            &self.provisioned_write_capacity_auto_scaling_settings,
+        );
+        object.member("ProvisionedWriteCapacityUnits", &self.provisioned_write_capacity_units);
+        object.end();
+    }
+}
+
+impl Encode for ReplicaGlobalSecondaryIndexSettingsUpdate {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("IndexName", &self.index_name);
+        object.member(
+            "ProvisionedReadCapacityAutoScalingSettingsUpdate",
+            &self.provisioned_read_capacity_auto_scaling_settings_update,
+        );
+        object.member("ProvisionedReadCapacityUnits", &self.provisioned_read_capacity_units);
+        object.end();
+    }
+}
+
+impl Encode for ReplicaSettingsDescription {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("RegionName", &self.region_name);
+        object.member("ReplicaBillingModeSummary", &self.replica_billing_mode_summary);
+        object.member("ReplicaGlobalSecondaryIndexSettings", &self.replica_global_secondary_index_settings);
+        object.member(
+            "ReplicaProvisionedReadCapacityAutoScalingSettings",
+            &self.replica_provisioned_read_capacity_auto_scaling_settings,
+        );
+        object.member("ReplicaProvisionedReadCapacityUnits", &self.replica_provisioned_read_capacity_units);
+        object.member(
+            "ReplicaProvisionedWriteCapacityAutoScalingSettings",
+            &self.replica_provisioned_write_capacity_auto_scaling_settings,
+        );
+        object.member("ReplicaProvisionedWriteCapacityUnits", &self.replica_provisioned_write_capacity_units);
+        object.member("ReplicaStatus", &self.replica_status);
+        object.member("ReplicaTableClassSummary", &self.replica_table_class_summary);
+        object.end();
+    }
+}
+
+impl Encode for ReplicaSettingsUpdate {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("RegionName", &self.region_name);
+        object.member(
+            "ReplicaGlobalSecondaryIndexSettingsUpdate",
+            &self.replica_global_secondary_index_settings_update,
+        );
+        object.member(
+            "ReplicaProvisionedReadCapacityAutoScalingSettingsUpdate",
+            &self.replica_provisioned_read_capacity_auto_scaling_settings_update,
+        );
+        object.member("ReplicaProvisionedReadCapacityUnits", &self.replica_provisioned_read_capacity_units);
+        object.member("ReplicaTableClass", &self.replica_table_class);
+        object.end();
+    }
+}
+
+impl Encode for ReplicaUpdate {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("Create", &self.create);
+        object.member("Delete", &self.delete);
         object.end();
     }
 }
@@ -2007,6 +2285,54 @@ impl Encode for UpdateGlobalSecondaryIndexAction {
         object.member("OnDemandThroughput", &self.on_demand_throughput);
         object.member("ProvisionedThroughput", &self.provisioned_throughput);
         object.member("WarmThroughput", &self.warm_throughput);
+        object.end();
+    }
+}
+
+impl Encode for UpdateGlobalTableInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalTableName", &self.global_table_name);
+        object.member("ReplicaUpdates", &self.replica_updates);
+        object.end();
+    }
+}
+
+impl Encode for UpdateGlobalTableOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalTableDescription", &self.global_table_description);
+        object.end();
+    }
+}
+
+impl Encode for UpdateGlobalTableSettingsInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalTableBillingMode", &self.global_table_billing_mode);
+        object.member(
+            "GlobalTableGlobalSecondaryIndexSettingsUpdate",
+            &self.global_table_global_secondary_index_settings_update,
+        );
+        object.member("GlobalTableName", &self.global_table_name);
+        object.member(
+            "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate",
+            &self.global_table_provisioned_write_capacity_auto_scaling_settings_update,
+        );
+        object.member(
+            "GlobalTableProvisionedWriteCapacityUnits",
+            &self.global_table_provisioned_write_capacity_units,
+        );
+        object.member("ReplicaSettingsUpdate", &self.replica_settings_update);
+        object.end();
+    }
+}
+
+impl Encode for UpdateGlobalTableSettingsOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalTableName", &self.global_table_name);
+        object.member("ReplicaSettings", &self.replica_settings);
         object.end();
     }
 }

@@ -195,11 +195,21 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by CreateTable, DeleteTable, DescribeTable and others.
+    /// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
     GlobalTableSettingsReplicationMode {
         Enabled = "ENABLED",
         Disabled = "DISABLED",
         EnabledWithOverrides = "ENABLED_WITH_OVERRIDES",
+    }
+}
+
+enumeration! {
+    /// Used by CreateGlobalTable, DescribeGlobalTable and UpdateGlobalTable.
+    GlobalTableStatus {
+        Creating = "CREATING",
+        Active = "ACTIVE",
+        Deleting = "DELETING",
+        Updating = "UPDATING",
     }
 }
 
@@ -215,7 +225,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by CreateTable, DeleteTable, DescribeTable and others.
+    /// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
     IndexStatus {
         Creating = "CREATING",
         Updating = "UPDATING",
@@ -284,7 +294,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by CreateTable, DeleteTable, DescribeTable and others.
+    /// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
     ReplicaStatus {
         Creating = "CREATING",
         CreationFailed = "CREATION_FAILED",
@@ -400,7 +410,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by CreateTable, DeleteTable, DescribeTable and others.
+    /// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
     TableClass {
         Standard = "STANDARD",
         StandardInfrequentAccess = "STANDARD_INFREQUENT_ACCESS",
@@ -408,7 +418,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Used by CreateTable, DeleteTable, DescribeTable and others.
+    /// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
     TableStatus {
         Creating = "CREATING",
         Updating = "UPDATING",

@@ -45,6 +45,12 @@ pub enum Operation {
     UpdateContributorInsights,
     DescribeContributorInsights,
     ListContributorInsights,
+    CreateGlobalTable,
+    DescribeGlobalTable,
+    DescribeGlobalTableSettings,
+    ListGlobalTables,
+    UpdateGlobalTable,
+    UpdateGlobalTableSettings,
     DescribeLimits,
     DescribeEndpoints,
     PutItem,
@@ -99,6 +105,12 @@ impl Operation {
         Operation::UpdateContributorInsights,
         Operation::DescribeContributorInsights,
         Operation::ListContributorInsights,
+        Operation::CreateGlobalTable,
+        Operation::DescribeGlobalTable,
+        Operation::DescribeGlobalTableSettings,
+        Operation::ListGlobalTables,
+        Operation::UpdateGlobalTable,
+        Operation::UpdateGlobalTableSettings,
         Operation::DescribeLimits,
         Operation::DescribeEndpoints,
         Operation::PutItem,
@@ -153,6 +165,12 @@ impl Operation {
             Operation::UpdateContributorInsights => "UpdateContributorInsights",
             Operation::DescribeContributorInsights => "DescribeContributorInsights",
             Operation::ListContributorInsights => "ListContributorInsights",
+            Operation::CreateGlobalTable => "CreateGlobalTable",
+            Operation::DescribeGlobalTable => "DescribeGlobalTable",
+            Operation::DescribeGlobalTableSettings => "DescribeGlobalTableSettings",
+            Operation::ListGlobalTables => "ListGlobalTables",
+            Operation::UpdateGlobalTable => "UpdateGlobalTable",
+            Operation::UpdateGlobalTableSettings => "UpdateGlobalTableSettings",
             Operation::DescribeLimits => "DescribeLimits",
             Operation::DescribeEndpoints => "DescribeEndpoints",
             Operation::PutItem => "PutItem",
@@ -208,6 +226,12 @@ impl Operation {
             "UpdateContributorInsights" => Operation::UpdateContributorInsights,
             "DescribeContributorInsights" => Operation::DescribeContributorInsights,
             "ListContributorInsights" => Operation::ListContributorInsights,
+            "CreateGlobalTable" => Operation::CreateGlobalTable,
+            "DescribeGlobalTable" => Operation::DescribeGlobalTable,
+            "DescribeGlobalTableSettings" => Operation::DescribeGlobalTableSettings,
+            "ListGlobalTables" => Operation::ListGlobalTables,
+            "UpdateGlobalTable" => Operation::UpdateGlobalTable,
+            "UpdateGlobalTableSettings" => Operation::UpdateGlobalTableSettings,
             "DescribeLimits" => Operation::DescribeLimits,
             "DescribeEndpoints" => Operation::DescribeEndpoints,
             "PutItem" => Operation::PutItem,
@@ -265,6 +289,12 @@ pub enum Request {
     UpdateContributorInsights(Box<UpdateContributorInsightsInput>),
     DescribeContributorInsights(Box<DescribeContributorInsightsInput>),
     ListContributorInsights(Box<ListContributorInsightsInput>),
+    CreateGlobalTable(Box<CreateGlobalTableInput>),
+    DescribeGlobalTable(Box<DescribeGlobalTableInput>),
+    DescribeGlobalTableSettings(Box<DescribeGlobalTableSettingsInput>),
+    ListGlobalTables(Box<ListGlobalTablesInput>),
+    UpdateGlobalTable(Box<UpdateGlobalTableInput>),
+    UpdateGlobalTableSettings(Box<UpdateGlobalTableSettingsInput>),
     DescribeLimits(Box<DescribeLimitsInput>),
     DescribeEndpoints(Box<DescribeEndpointsRequest>),
     PutItem(Box<PutItemInput>),
@@ -320,6 +350,12 @@ impl Request {
             Request::UpdateContributorInsights(_) => Operation::UpdateContributorInsights,
             Request::DescribeContributorInsights(_) => Operation::DescribeContributorInsights,
             Request::ListContributorInsights(_) => Operation::ListContributorInsights,
+            Request::CreateGlobalTable(_) => Operation::CreateGlobalTable,
+            Request::DescribeGlobalTable(_) => Operation::DescribeGlobalTable,
+            Request::DescribeGlobalTableSettings(_) => Operation::DescribeGlobalTableSettings,
+            Request::ListGlobalTables(_) => Operation::ListGlobalTables,
+            Request::UpdateGlobalTable(_) => Operation::UpdateGlobalTable,
+            Request::UpdateGlobalTableSettings(_) => Operation::UpdateGlobalTableSettings,
             Request::DescribeLimits(_) => Operation::DescribeLimits,
             Request::DescribeEndpoints(_) => Operation::DescribeEndpoints,
             Request::PutItem(_) => Operation::PutItem,
@@ -454,6 +490,26 @@ impl Request {
                 body,
                 read::read_list_contributor_insights_input,
             )?)),
+            Operation::CreateGlobalTable => {
+                Request::CreateGlobalTable(Box::new(decode(body, read::read_create_global_table_input)?))
+            }
+            Operation::DescribeGlobalTable => {
+                Request::DescribeGlobalTable(Box::new(decode(body, read::read_describe_global_table_input)?))
+            }
+            Operation::DescribeGlobalTableSettings => Request::DescribeGlobalTableSettings(Box::new(decode(
+                body,
+                read::read_describe_global_table_settings_input,
+            )?)),
+            Operation::ListGlobalTables => {
+                Request::ListGlobalTables(Box::new(decode(body, read::read_list_global_tables_input)?))
+            }
+            Operation::UpdateGlobalTable => {
+                Request::UpdateGlobalTable(Box::new(decode(body, read::read_update_global_table_input)?))
+            }
+            Operation::UpdateGlobalTableSettings => Request::UpdateGlobalTableSettings(Box::new(decode(
+                body,
+                read::read_update_global_table_settings_input,
+            )?)),
             Operation::DescribeLimits => {
                 Request::DescribeLimits(Box::new(decode(body, read::read_describe_limits_input)?))
             }
@@ -532,6 +588,12 @@ impl Request {
             Request::UpdateContributorInsights(input) => input.check(),
             Request::DescribeContributorInsights(input) => input.check(),
             Request::ListContributorInsights(input) => input.check(),
+            Request::CreateGlobalTable(input) => input.check(),
+            Request::DescribeGlobalTable(input) => input.check(),
+            Request::DescribeGlobalTableSettings(input) => input.check(),
+            Request::ListGlobalTables(input) => input.check(),
+            Request::UpdateGlobalTable(input) => input.check(),
+            Request::UpdateGlobalTableSettings(input) => input.check(),
             Request::DescribeLimits(input) => input.check(),
             Request::DescribeEndpoints(input) => input.check(),
             Request::PutItem(input) => input.check(),
@@ -587,6 +649,12 @@ impl Request {
             Request::UpdateContributorInsights(input) => input.encode(out),
             Request::DescribeContributorInsights(input) => input.encode(out),
             Request::ListContributorInsights(input) => input.encode(out),
+            Request::CreateGlobalTable(input) => input.encode(out),
+            Request::DescribeGlobalTable(input) => input.encode(out),
+            Request::DescribeGlobalTableSettings(input) => input.encode(out),
+            Request::ListGlobalTables(input) => input.encode(out),
+            Request::UpdateGlobalTable(input) => input.encode(out),
+            Request::UpdateGlobalTableSettings(input) => input.encode(out),
             Request::DescribeLimits(input) => input.encode(out),
             Request::DescribeEndpoints(input) => input.encode(out),
             Request::PutItem(input) => input.encode(out),
@@ -643,6 +711,12 @@ pub enum Response {
     UpdateContributorInsights(Box<UpdateContributorInsightsOutput>),
     DescribeContributorInsights(Box<DescribeContributorInsightsOutput>),
     ListContributorInsights(Box<ListContributorInsightsOutput>),
+    CreateGlobalTable(Box<CreateGlobalTableOutput>),
+    DescribeGlobalTable(Box<DescribeGlobalTableOutput>),
+    DescribeGlobalTableSettings(Box<DescribeGlobalTableSettingsOutput>),
+    ListGlobalTables(Box<ListGlobalTablesOutput>),
+    UpdateGlobalTable(Box<UpdateGlobalTableOutput>),
+    UpdateGlobalTableSettings(Box<UpdateGlobalTableSettingsOutput>),
     DescribeLimits(Box<DescribeLimitsOutput>),
     DescribeEndpoints(Box<DescribeEndpointsResponse>),
     PutItem(Box<PutItemOutput>),
@@ -698,6 +772,12 @@ impl Response {
             Response::UpdateContributorInsights(output) => output.encode(out),
             Response::DescribeContributorInsights(output) => output.encode(out),
             Response::ListContributorInsights(output) => output.encode(out),
+            Response::CreateGlobalTable(output) => output.encode(out),
+            Response::DescribeGlobalTable(output) => output.encode(out),
+            Response::DescribeGlobalTableSettings(output) => output.encode(out),
+            Response::ListGlobalTables(output) => output.encode(out),
+            Response::UpdateGlobalTable(output) => output.encode(out),
+            Response::UpdateGlobalTableSettings(output) => output.encode(out),
             Response::DescribeLimits(output) => output.encode(out),
             Response::DescribeEndpoints(output) => output.encode(out),
             Response::PutItem(output) => output.encode(out),
@@ -1518,6 +1598,150 @@ impl Input for ListContributorInsightsInput {
     }
     fn read_output(body: &[u8]) -> Result<ListContributorInsightsOutput, Error> {
         answer(body, read::read_list_contributor_insights_output)
+    }
+}
+
+impl From<CreateGlobalTableOutput> for Response {
+    fn from(output: CreateGlobalTableOutput) -> Response {
+        Response::CreateGlobalTable(Box::new(output))
+    }
+}
+
+impl Input for CreateGlobalTableInput {
+    type Output = CreateGlobalTableOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::CreateGlobalTable(Box::new(self))
+    }
+    fn output(response: Response) -> Option<CreateGlobalTableOutput> {
+        match response {
+            Response::CreateGlobalTable(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<CreateGlobalTableOutput, Error> {
+        answer(body, read::read_create_global_table_output)
+    }
+}
+
+impl From<DescribeGlobalTableOutput> for Response {
+    fn from(output: DescribeGlobalTableOutput) -> Response {
+        Response::DescribeGlobalTable(Box::new(output))
+    }
+}
+
+impl Input for DescribeGlobalTableInput {
+    type Output = DescribeGlobalTableOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::DescribeGlobalTable(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DescribeGlobalTableOutput> {
+        match response {
+            Response::DescribeGlobalTable(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<DescribeGlobalTableOutput, Error> {
+        answer(body, read::read_describe_global_table_output)
+    }
+}
+
+impl From<DescribeGlobalTableSettingsOutput> for Response {
+    fn from(output: DescribeGlobalTableSettingsOutput) -> Response {
+        Response::DescribeGlobalTableSettings(Box::new(output))
+    }
+}
+
+impl Input for DescribeGlobalTableSettingsInput {
+    type Output = DescribeGlobalTableSettingsOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::DescribeGlobalTableSettings(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DescribeGlobalTableSettingsOutput> {
+        match response {
+            Response::DescribeGlobalTableSettings(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<DescribeGlobalTableSettingsOutput, Error> {
+        answer(body, read::read_describe_global_table_settings_output)
+    }
+}
+
+impl From<ListGlobalTablesOutput> for Response {
+    fn from(output: ListGlobalTablesOutput) -> Response {
+        Response::ListGlobalTables(Box::new(output))
+    }
+}
+
+impl Input for ListGlobalTablesInput {
+    type Output = ListGlobalTablesOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::ListGlobalTables(Box::new(self))
+    }
+    fn output(response: Response) -> Option<ListGlobalTablesOutput> {
+        match response {
+            Response::ListGlobalTables(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<ListGlobalTablesOutput, Error> {
+        answer(body, read::read_list_global_tables_output)
+    }
+}
+
+impl From<UpdateGlobalTableOutput> for Response {
+    fn from(output: UpdateGlobalTableOutput) -> Response {
+        Response::UpdateGlobalTable(Box::new(output))
+    }
+}
+
+impl Input for UpdateGlobalTableInput {
+    type Output = UpdateGlobalTableOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::UpdateGlobalTable(Box::new(self))
+    }
+    fn output(response: Response) -> Option<UpdateGlobalTableOutput> {
+        match response {
+            Response::UpdateGlobalTable(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<UpdateGlobalTableOutput, Error> {
+        answer(body, read::read_update_global_table_output)
+    }
+}
+
+impl From<UpdateGlobalTableSettingsOutput> for Response {
+    fn from(output: UpdateGlobalTableSettingsOutput) -> Response {
+        Response::UpdateGlobalTableSettings(Box::new(output))
+    }
+}
+
+impl Input for UpdateGlobalTableSettingsInput {
+    type Output = UpdateGlobalTableSettingsOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::UpdateGlobalTableSettings(Box::new(self))
+    }
+    fn output(response: Response) -> Option<UpdateGlobalTableSettingsOutput> {
+        match response {
+            Response::UpdateGlobalTableSettings(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<UpdateGlobalTableSettingsOutput, Error> {
+        answer(body, read::read_update_global_table_settings_output)
     }
 }
 

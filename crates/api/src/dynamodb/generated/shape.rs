@@ -30,6 +30,60 @@ pub struct AttributeValueUpdate {
     pub value: Option<ValueBuf>,
 }
 
+/// Used by DescribeGlobalTableSettings and UpdateGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AutoScalingPolicyDescription {
+    pub policy_name: Option<String>,
+    pub target_tracking_scaling_policy_configuration:
+        Option<AutoScalingTargetTrackingScalingPolicyConfigurationDescription>,
+}
+
+/// Used by UpdateGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AutoScalingPolicyUpdate {
+    pub policy_name: Option<String>,
+    pub target_tracking_scaling_policy_configuration:
+        AutoScalingTargetTrackingScalingPolicyConfigurationUpdate,
+}
+
+/// Used by DescribeGlobalTableSettings and UpdateGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AutoScalingSettingsDescription {
+    pub auto_scaling_disabled: Option<bool>,
+    pub auto_scaling_role_arn: Option<String>,
+    pub maximum_units: Option<i64>,
+    pub minimum_units: Option<i64>,
+    pub scaling_policies: Option<Vec<AutoScalingPolicyDescription>>,
+}
+
+/// Used by UpdateGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AutoScalingSettingsUpdate {
+    pub auto_scaling_disabled: Option<bool>,
+    pub auto_scaling_role_arn: Option<String>,
+    pub maximum_units: Option<i64>,
+    pub minimum_units: Option<i64>,
+    pub scaling_policy_update: Option<AutoScalingPolicyUpdate>,
+}
+
+/// Used by DescribeGlobalTableSettings and UpdateGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AutoScalingTargetTrackingScalingPolicyConfigurationDescription {
+    pub disable_scale_in: Option<bool>,
+    pub scale_in_cooldown: Option<i32>,
+    pub scale_out_cooldown: Option<i32>,
+    pub target_value: f64,
+}
+
+/// Used by UpdateGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AutoScalingTargetTrackingScalingPolicyConfigurationUpdate {
+    pub disable_scale_in: Option<bool>,
+    pub scale_in_cooldown: Option<i32>,
+    pub scale_out_cooldown: Option<i32>,
+    pub target_value: f64,
+}
+
 /// Used by DeleteBackup and DescribeBackup.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BackupDescription {
@@ -144,7 +198,7 @@ pub struct BatchWriteItemOutput {
     pub unprocessed_items: Option<BTreeMap<String, Vec<WriteRequest>>>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by CreateTable, DeleteTable, DescribeGlobalTableSettings and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BillingModeSummary {
     pub billing_mode: Option<BillingMode>,
@@ -304,9 +358,28 @@ pub struct CreateGlobalSecondaryIndexAction {
     pub warm_throughput: Option<WarmThroughput>,
 }
 
+/// The input of CreateGlobalTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CreateGlobalTableInput {
+    pub global_table_name: String,
+    pub replication_group: Vec<Replica>,
+}
+
+/// The output of CreateGlobalTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CreateGlobalTableOutput {
+    pub global_table_description: Option<GlobalTableDescription>,
+}
+
 /// Used by UpdateTable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CreateGlobalTableWitnessGroupMemberAction {
+    pub region_name: String,
+}
+
+/// Used by UpdateGlobalTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CreateReplicaAction {
     pub region_name: String,
 }
 
@@ -430,6 +503,12 @@ pub struct DeleteItemOutput {
     pub item_collection_metrics: Option<ItemCollectionMetrics>,
 }
 
+/// Used by UpdateGlobalTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeleteReplicaAction {
+    pub region_name: String,
+}
+
 /// Used by UpdateTable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeleteReplicationGroupMemberAction {
@@ -548,6 +627,31 @@ pub struct DescribeExportInput {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeExportOutput {
     pub export_description: Option<ExportDescription>,
+}
+
+/// The input of DescribeGlobalTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeGlobalTableInput {
+    pub global_table_name: String,
+}
+
+/// The output of DescribeGlobalTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeGlobalTableOutput {
+    pub global_table_description: Option<GlobalTableDescription>,
+}
+
+/// The input of DescribeGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeGlobalTableSettingsInput {
+    pub global_table_name: String,
+}
+
+/// The output of DescribeGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeGlobalTableSettingsOutput {
+    pub global_table_name: Option<String>,
+    pub replica_settings: Option<Vec<ReplicaSettingsDescription>>,
 }
 
 /// The input of DescribeImport.
@@ -831,12 +935,37 @@ pub struct GlobalSecondaryIndexUpdate {
     pub update: Option<UpdateGlobalSecondaryIndexAction>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GlobalSecondaryIndexWarmThroughputDescription {
     pub read_units_per_second: Option<i64>,
     pub status: Option<IndexStatus>,
     pub write_units_per_second: Option<i64>,
+}
+
+/// Used by ListGlobalTables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GlobalTable {
+    pub global_table_name: Option<String>,
+    pub replication_group: Option<Vec<Replica>>,
+}
+
+/// Used by CreateGlobalTable, DescribeGlobalTable and UpdateGlobalTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GlobalTableDescription {
+    pub creation_date_time: Option<f64>,
+    pub global_table_arn: Option<String>,
+    pub global_table_name: Option<String>,
+    pub global_table_status: Option<GlobalTableStatus>,
+    pub replication_group: Option<Vec<ReplicaDescription>>,
+}
+
+/// Used by UpdateGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GlobalTableGlobalSecondaryIndexSettingsUpdate {
+    pub index_name: String,
+    pub provisioned_write_capacity_auto_scaling_settings_update: Option<AutoScalingSettingsUpdate>,
+    pub provisioned_write_capacity_units: Option<i64>,
 }
 
 /// Used by CreateTable, DeleteTable, DescribeTable and others.
@@ -1023,6 +1152,21 @@ pub struct ListExportsOutput {
     pub next_token: Option<String>,
 }
 
+/// The input of ListGlobalTables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListGlobalTablesInput {
+    pub exclusive_start_global_table_name: Option<String>,
+    pub limit: Option<i32>,
+    pub region_name: Option<String>,
+}
+
+/// The output of ListGlobalTables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListGlobalTablesOutput {
+    pub global_tables: Option<Vec<GlobalTable>>,
+    pub last_evaluated_global_table_name: Option<String>,
+}
+
 /// The input of ListImports.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListImportsInput {
@@ -1100,7 +1244,7 @@ pub struct OnDemandThroughput {
     pub max_write_request_units: Option<i64>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OnDemandThroughputOverride {
     pub max_read_request_units: Option<i64>,
@@ -1165,7 +1309,7 @@ pub struct ProvisionedThroughputDescription {
     pub write_capacity_units: Option<i64>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProvisionedThroughputOverride {
     pub read_capacity_units: Option<i64>,
@@ -1265,7 +1409,13 @@ pub struct QueryOutput {
     pub scanned_count: Option<i32>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by CreateGlobalTable and ListGlobalTables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Replica {
+    pub region_name: Option<String>,
+}
+
+/// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplicaDescription {
     pub global_secondary_indexes: Option<Vec<ReplicaGlobalSecondaryIndexDescription>>,
@@ -1291,13 +1441,64 @@ pub struct ReplicaGlobalSecondaryIndex {
     pub provisioned_throughput_override: Option<ProvisionedThroughputOverride>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplicaGlobalSecondaryIndexDescription {
     pub index_name: Option<String>,
     pub on_demand_throughput_override: Option<OnDemandThroughputOverride>,
     pub provisioned_throughput_override: Option<ProvisionedThroughputOverride>,
     pub warm_throughput: Option<GlobalSecondaryIndexWarmThroughputDescription>,
+}
+
+/// Used by DescribeGlobalTableSettings and UpdateGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaGlobalSecondaryIndexSettingsDescription {
+    pub index_name: String,
+    pub index_status: Option<IndexStatus>,
+    pub provisioned_read_capacity_auto_scaling_settings: Option<AutoScalingSettingsDescription>,
+    pub provisioned_read_capacity_units: Option<i64>,
+    pub provisioned_write_capacity_auto_scaling_settings: Option<AutoScalingSettingsDescription>,
+    pub provisioned_write_capacity_units: Option<i64>,
+}
+
+/// Used by UpdateGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaGlobalSecondaryIndexSettingsUpdate {
+    pub index_name: String,
+    pub provisioned_read_capacity_auto_scaling_settings_update: Option<AutoScalingSettingsUpdate>,
+    pub provisioned_read_capacity_units: Option<i64>,
+}
+
+/// Used by DescribeGlobalTableSettings and UpdateGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaSettingsDescription {
+    pub region_name: String,
+    pub replica_billing_mode_summary: Option<BillingModeSummary>,
+    pub replica_global_secondary_index_settings: Option<Vec<ReplicaGlobalSecondaryIndexSettingsDescription>>,
+    pub replica_provisioned_read_capacity_auto_scaling_settings: Option<AutoScalingSettingsDescription>,
+    pub replica_provisioned_read_capacity_units: Option<i64>,
+    pub replica_provisioned_write_capacity_auto_scaling_settings: Option<AutoScalingSettingsDescription>,
+    pub replica_provisioned_write_capacity_units: Option<i64>,
+    pub replica_status: Option<ReplicaStatus>,
+    pub replica_table_class_summary: Option<TableClassSummary>,
+}
+
+/// Used by UpdateGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaSettingsUpdate {
+    pub region_name: String,
+    pub replica_global_secondary_index_settings_update:
+        Option<Vec<ReplicaGlobalSecondaryIndexSettingsUpdate>>,
+    pub replica_provisioned_read_capacity_auto_scaling_settings_update: Option<AutoScalingSettingsUpdate>,
+    pub replica_provisioned_read_capacity_units: Option<i64>,
+    pub replica_table_class: Option<TableClass>,
+}
+
+/// Used by UpdateGlobalTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaUpdate {
+    pub create: Option<CreateReplicaAction>,
+    pub delete: Option<DeleteReplicaAction>,
 }
 
 /// Used by UpdateTable.
@@ -1477,7 +1678,7 @@ pub struct StreamSpecification {
     pub stream_view_type: Option<StreamViewType>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableClassSummary {
     pub last_update_date_time: Option<f64>,
@@ -1533,7 +1734,7 @@ pub struct TableDescription {
     pub warm_throughput: Option<TableWarmThroughputDescription>,
 }
 
-/// Used by CreateTable, DeleteTable, DescribeTable and others.
+/// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableWarmThroughputDescription {
     pub read_units_per_second: Option<i64>,
@@ -1677,6 +1878,39 @@ pub struct UpdateGlobalSecondaryIndexAction {
     pub on_demand_throughput: Option<OnDemandThroughput>,
     pub provisioned_throughput: Option<ProvisionedThroughput>,
     pub warm_throughput: Option<WarmThroughput>,
+}
+
+/// The input of UpdateGlobalTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateGlobalTableInput {
+    pub global_table_name: String,
+    pub replica_updates: Vec<ReplicaUpdate>,
+}
+
+/// The output of UpdateGlobalTable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateGlobalTableOutput {
+    pub global_table_description: Option<GlobalTableDescription>,
+}
+
+/// The input of UpdateGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateGlobalTableSettingsInput {
+    pub global_table_billing_mode: Option<BillingMode>,
+    pub global_table_global_secondary_index_settings_update:
+        Option<Vec<GlobalTableGlobalSecondaryIndexSettingsUpdate>>,
+    pub global_table_name: String,
+    pub global_table_provisioned_write_capacity_auto_scaling_settings_update:
+        Option<AutoScalingSettingsUpdate>,
+    pub global_table_provisioned_write_capacity_units: Option<i64>,
+    pub replica_settings_update: Option<Vec<ReplicaSettingsUpdate>>,
+}
+
+/// The output of UpdateGlobalTableSettings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateGlobalTableSettingsOutput {
+    pub global_table_name: Option<String>,
+    pub replica_settings: Option<Vec<ReplicaSettingsDescription>>,
 }
 
 /// The input of UpdateItem.

@@ -94,6 +94,12 @@ pub fn of_request<'r>(request: &'r Request, namespace: &Namespace) -> Vec<Access
         Request::ListTables(_) => one("dynamodb:ListTables", Resource::Any),
         Request::DescribeLimits(_) => one("dynamodb:DescribeLimits", Resource::Any),
         Request::DescribeEndpoints(_) => one("dynamodb:DescribeEndpoints", Resource::Any),
+        Request::CreateGlobalTable(_) => one("dynamodb:CreateGlobalTable", Resource::Any),
+        Request::DescribeGlobalTable(_) => one("dynamodb:DescribeGlobalTable", Resource::Any),
+        Request::DescribeGlobalTableSettings(_) => one("dynamodb:DescribeGlobalTableSettings", Resource::Any),
+        Request::ListGlobalTables(_) => one("dynamodb:ListGlobalTables", Resource::Any),
+        Request::UpdateGlobalTable(_) => one("dynamodb:UpdateGlobalTable", Resource::Any),
+        Request::UpdateGlobalTableSettings(_) => one("dynamodb:UpdateGlobalTableSettings", Resource::Any),
         Request::ListBackups(_) => one("dynamodb:ListBackups", Resource::Any),
         Request::ListContributorInsights(_) => one("dynamodb:ListContributorInsights", Resource::Any),
         Request::DescribeContributorInsights(input) => one(

@@ -1,0 +1,205 @@
+"""Global tables: a table of several Regions behind one endpoint, as the AWS CLI and boto3 make and use it."""
+
+import json
+import subprocess
+import urllib.request
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from conftest import connect
+from lodestone import CREDENTIALS, Lodestone, binary
+from wait import until
+
+HOME, AWAY = "us-east-1", "eu-west-1"
+
+
+@pytest.fixture(scope="module", params=["memory", "folder"])
+def server(request, tmp_path_factory):
+    running = Lodestone(tmp_path_factory.mktemp("data") if request.param == "folder" else None)
+    yield running
+    running.end()
+
+
+def in_region(server, region, service="dynamodb"):
+    return boto3.client(
+        service,
+        endpoint_url=server.endpoint,
+        region_name=region,
+        aws_access_key_id=CREDENTIALS["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
+        config=Config(retries={"total_max_attempts": 1}),
+    )
+
+
+@pytest.fixture(scope="module")
+def client(server):
+    return connect(server, boto3.client)
+
+
+@pytest.fixture(scope="module")
+def away(server):
+    return in_region(server, AWAY)
+
+
+def aws(server, *arguments):
+    done = subprocess.run(
+        ["aws", "dynamodb", *arguments], env=server.environment(), capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout) if done.stdout.strip() else {}
+
+
+def region(server, *arguments):
+    done = subprocess.run(
+        [binary(), "region", *arguments], env=server.environment(), capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def create(client, name):
+    client.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "PK", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "PK", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
+def replicas(client, name):
+    table = client.describe_table(TableName=name)["Table"]
+    return [(replica["RegionName"], replica["ReplicaStatus"]) for replica in table.get("Replicas", [])]
+
+
+@pytest.fixture
+def everywhere(client, away):
+    """A table of both Regions, gone after the test."""
+    name = "Everywhere"
+    create(client, name)
+    client.update_table(TableName=name, ReplicaUpdates=[{"Create": {"RegionName": AWAY}}])
+    until(lambda: replicas(client, name) == [(AWAY, "ACTIVE")])
+    yield name
+    if replicas(client, name):
+        client.update_table(TableName=name, ReplicaUpdates=[{"Delete": {"RegionName": AWAY}}])
+        until(lambda: not replicas(client, name))
+    client.delete_table(TableName=name)
+
+
+def put(client, name, key, value):
+    client.put_item(TableName=name, Item={"PK": {"S": key}, "v": {"S": value}})
+
+
+def value(client, name, key):
+    item = client.get_item(TableName=name, Key={"PK": {"S": key}}, ConsistentRead=True).get("Item")
+    return item and item["v"]["S"]
+
+
+def test_the_cli_switches_a_stream_on_and_makes_a_replica(server, client, away):
+    """A13 and A14, one straight after the other."""
+    create(client, "AppTable")
+    put(client, "AppTable", "before", "1")
+    switched = aws(
+        server, "update-table", "--table-name", "AppTable",
+        "--stream-specification", "StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES",
+    )
+    assert switched["TableDescription"]["LatestStreamArn"]
+    made = aws(
+        server, "update-table", "--table-name", "AppTable",
+        "--replica-updates", json.dumps([{"Create": {"RegionName": AWAY}}]),
+    )
+    assert made["TableDescription"]["TableStatus"] == "UPDATING"
+    assert made["TableDescription"]["Replicas"] == []
+    until(lambda: replicas(client, "AppTable") == [(AWAY, "ACTIVE")])
+    assert replicas(away, "AppTable") == [(HOME, "ACTIVE")]
+    assert value(away, "AppTable", "before") == "1"
+    put(client, "AppTable", "after", "2")
+    until(lambda: value(away, "AppTable", "after") == "2", within_seconds=5)
+    with pytest.raises(ClientError, match="already has an enabled stream"):
+        client.update_table(
+            TableName="AppTable",
+            StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+        )
+    aws(
+        server, "update-table", "--table-name", "AppTable",
+        "--replica-updates", json.dumps([{"Delete": {"RegionName": AWAY}}]),
+    )
+    until(lambda: not replicas(client, "AppTable"))
+    client.delete_table(TableName="AppTable")
+
+
+def test_both_regions_take_writes_and_the_later_one_wins(server, client, away, everywhere):
+    """B27: a Region is cut off and both go on; healed, they are equal."""
+    put(client, everywhere, "a", "1")
+    until(lambda: value(away, everywhere, "a") == "1")
+    region(server, "cut", HOME, AWAY)
+    put(client, everywhere, "a", "home")
+    put(away, everywhere, "a", "away")
+    put(away, everywhere, "b", "only here")
+    assert (value(client, everywhere, "a"), value(away, everywhere, "a")) == ("home", "away")
+    listed = json.loads(region(server, "list", "--json"))
+    assert listed["cut"] == [[AWAY, HOME]]
+    pending = {(pair["from"], pair["to"]): pair["pending"] for pair in listed["replicas"]}
+    assert pending == {(HOME, AWAY): 1, (AWAY, HOME): 2}
+    metrics = urllib.request.urlopen(f"{server.endpoint}/metrics", timeout=10).read().decode()
+    assert "lodestone_pending_replication_count{" in metrics
+    region(server, "heal", HOME, AWAY)
+    until(lambda: value(client, everywhere, "b") == "only here")
+    until(lambda: value(client, everywhere, "a") == "away")
+    assert value(away, everywhere, "a") == "away"
+
+
+def test_regions_without_replication_are_separate(client, away):
+    for each in (client, away):
+        create(each, "Separate")
+    put(client, "Separate", "a", "1")
+    assert value(away, "Separate", "a") is None
+    with pytest.raises(ClientError, match="already existed as tables"):
+        client.update_table(TableName="Separate", ReplicaUpdates=[{"Create": {"RegionName": AWAY}}])
+    for each in (client, away):
+        each.delete_table(TableName="Separate")
+
+
+def test_a_replica_is_refused_where_there_can_be_none(client, everywhere):
+    for updates, message in [
+        ([{"Create": {"RegionName": AWAY}}], "already existed as tables"),
+        ([{"Create": {"RegionName": HOME}}], "Cannot add or delete the local region"),
+        ([{"Create": {"RegionName": "us-fake-1"}}], "Region us-fake-1 is not supported"),
+        ([{"Delete": {"RegionName": "us-west-2"}}], "not part of the global table"),
+    ]:
+        with pytest.raises(ClientError, match=message):
+            client.update_table(TableName=everywhere, ReplicaUpdates=updates)
+
+
+def test_a_provisioned_table_needs_scaled_writes(server, client, away):
+    client.create_table(
+        TableName="Scaled",
+        KeySchema=[{"AttributeName": "PK", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "PK", "AttributeType": "S"}],
+        ProvisionedThroughput={"ReadCapacityUnits": 5, "WriteCapacityUnits": 5},
+    )
+    add = [{"Create": {"RegionName": AWAY}}]
+    with pytest.raises(ClientError, match="Table write capacity should either be Pay-Per-Request or AutoScaled."):
+        client.update_table(TableName="Scaled", ReplicaUpdates=add)
+    scaling = connect(server, boto3.client, "application-autoscaling")
+    target = {
+        "ServiceNamespace": "dynamodb",
+        "ResourceId": "table/Scaled",
+        "ScalableDimension": "dynamodb:table:WriteCapacityUnits",
+    }
+    scaling.register_scalable_target(**target, MinCapacity=5, MaxCapacity=50)
+    scaling.put_scaling_policy(
+        **target,
+        PolicyName="writes",
+        PolicyType="TargetTrackingScaling",
+        TargetTrackingScalingPolicyConfiguration={
+            "TargetValue": 70.0,
+            "PredefinedMetricSpecification": {"PredefinedMetricType": "DynamoDBWriteCapacityUtilization"},
+        },
+    )
+    client.update_table(TableName="Scaled", ReplicaUpdates=add)
+    until(lambda: replicas(client, "Scaled") == [(AWAY, "ACTIVE")])
+    away.delete_table(TableName="Scaled")
+    until(lambda: not replicas(client, "Scaled"))
+    client.delete_table(TableName="Scaled")

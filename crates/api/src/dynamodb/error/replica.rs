@@ -1,0 +1,109 @@
+//! Global tables.
+
+use crate::{Error, ErrorKind};
+
+impl Error {
+    /// An entry of ReplicaUpdates without an action, or an update without anything to change.
+    pub fn replica_action_missing() -> Error {
+        Error::validation("There are no actions specified in the Replica Update Action of the request.")
+    }
+
+    /// An entry of ReplicaUpdates with two kinds of actions.
+    pub fn replica_actions_mixed() -> Error {
+        Error::validation("Update table operation with more than one type of replica actions not allowed.")
+    }
+
+    /// Two members that are to be added or removed at once.
+    pub fn replica_actions_too_many() -> Error {
+        Error::validation(
+            "Update table operation with more than one create or delete replica actions not allowed.",
+        )
+    }
+
+    /// Another change beside that of replicas.
+    pub fn replica_update_not_alone() -> Error {
+        Error::invalid_parameter("Replica modification must be the only operation in the request")
+    }
+
+    /// A new member in a Region that has the table, or one of its name.
+    pub fn replica_exists(table: &str) -> Error {
+        Error::validation(format!(
+            "Failed to create a the new replica of table with name: ‘{table}’ because one or more replicas \
+             already existed as tables."
+        ))
+    }
+
+    /// A change of a Region that is no member.
+    pub fn replica_unknown(region: &str) -> Error {
+        Error::validation(format!(
+            "Update global table operation failed because one or more replicas were not part of the global table. \
+             Please retry the request without these replicas: [{region}]."
+        ))
+    }
+
+    /// A change of the Region that is asked.
+    pub fn replica_is_local() -> Error {
+        Error::validation(
+            "Cannot add or delete the local region through ReplicaUpdates. Use CreateTable, DeleteTable, or \
+             UpdateTable as required.",
+        )
+    }
+
+    /// A name that is no Region's.
+    pub fn replica_region_unsupported(region: &str, supported: &[&str]) -> Error {
+        Error::validation(format!(
+            "Region {region} is not supported. The latest version of global tables are only supported in the \
+             following regions: [{}]",
+            supported.join(", ")
+        ))
+    }
+
+    /// A provisioned table, or an index of one, whose writes are not scaled.
+    pub fn replica_not_scaled(is_index: bool) -> Error {
+        let what = if is_index { "GSI" } else { "Table" };
+        Error::validation(format!("{what} write capacity should either be Pay-Per-Request or AutoScaled."))
+    }
+
+    /// A change of a global table while another one is under way.
+    pub fn global_table_in_use() -> Error {
+        Error::new(ErrorKind::ResourceInUse, "The resource which you are attempting to change is in use.")
+    }
+
+    /// A change of replicas that is asked of one that is not complete.
+    pub fn replica_being_added(table: &str, region: &str) -> Error {
+        Error::validation(format!(
+            "Create/Update/Delete of replica is not allowed while the replica is being added to table with name: \
+             {table} in region {region}"
+        ))
+    }
+
+    /// The removal of a member that others were copied from lately.
+    pub fn replica_was_source() -> Error {
+        Error::validation(
+            "Replica cannot be deleted because it has acted as a source region for new replica(s) being added to \
+             the table in the last 24 hours.",
+        )
+    }
+
+    /// The removal of a member with deletion protection.
+    pub fn replica_protected(table: &str, region: &str) -> Error {
+        Error::validation(format!(
+            "Cannot delete table {table} in region {region} because it has deletion protection enabled. Disable \
+             deletion protection first."
+        ))
+    }
+
+    /// Global tables of the first version, which AWS no longer makes.
+    pub fn global_table_version_unsupported() -> Error {
+        Error::invalid_parameter(
+            "DynamoDB global tables version 2017.11.29 is not supported. We recommend using DynamoDB global tables \
+             version 2019.11.21, instead of version 2017.11.29 (Legacy).",
+        )
+    }
+
+    /// A global table of the first version, which there are none of.
+    pub fn global_table_not_found(name: &str) -> Error {
+        let message = format!("Global table not found: Global table with name: '{name}' does not exist.");
+        Error::new(ErrorKind::GlobalTableNotFound, message)
+    }
+}

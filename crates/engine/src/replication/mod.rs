@@ -1,0 +1,158 @@
+//! Global tables: a table that several Regions have, each of which takes writes.
+//!
+//! | question | file |
+//! |---|---|
+//! | what does a member know of the others? | `membership.rs` |
+//! | which of two writes to an item wins? | `version.rs`: the later one, by time and then Region |
+//! | how do changes get to another Region? | `send.rs`: a reader of the log here, writes with the origin *replica* there |
+//! | how far has it come? | `position.rs` |
+//! | how does a Region join, and leave? | `join.rs`, `leave.rs` |
+//! | which settings do all members share? | `settings.rs` |
+//! | when is a deletion forgotten? | `tombstone.rs` |
+//! | which Regions can reach each other? | `link.rs` |
+//!
+//! What always holds:
+//! - Every member sends its own changes to every other member, and never those that it got from one.
+//! - A change is applied if its version is greater than that of the item that is there, and leaves no trace
+//!   otherwise. So it does not matter how often or in which order changes arrive.
+//! - A write to an item has a greater version than the item that it saw, whatever the clock says.
+
+mod join;
+mod leave;
+mod link;
+mod membership;
+mod position;
+mod send;
+mod settings;
+mod tombstone;
+mod version;
+
+pub use join::Join;
+pub use leave::Leave;
+pub use link::Links;
+pub use membership::{IndexOverride, Membership, Overrides, Replica, ReplicaState, Sourced};
+pub use position::needed_from_us;
+pub use send::{PairStatus, Pairs, Sender};
+pub use settings::{align, note_change};
+pub use tombstone::ForgetTombstones;
+pub use version::{Version, Versions};
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use store::StoreError;
+use tokio::sync::Notify;
+
+use crate::catalog::LiveTable;
+use crate::table::Table;
+use crate::{Engine, Namespace};
+
+/// Whether a provisioned table's writes are scaled, which a replica needs. Application Auto Scaling answers it; the
+/// engine knows no more of that service.
+pub trait WriteScaling: Send + Sync {
+    /// Whether a policy scales the writes of the table, or of one of its global indexes.
+    fn scales_writes(&self, namespace: &Namespace, table: &str, index: Option<&str>) -> bool;
+}
+
+/// What the jobs of global tables share.
+#[derive(Default)]
+pub struct Replication {
+    pub links: Links,
+    pub pairs: Pairs,
+    /// Notified when a member, a link or a position has changed.
+    pub changed: Notify,
+    pub write_scaling: OnceLock<Arc<dyn WriteScaling>>,
+}
+
+/// The table of this name in another Region of the same account.
+pub fn in_region(table: &Table, region: &str) -> Namespace {
+    Namespace::new(table.namespace.account.clone(), region)
+}
+
+/// How long a request waits for its replica, so that a small table is ACTIVE at once.
+const WAIT: Duration = Duration::from_millis(500);
+
+impl Engine {
+    /// Says who knows whether writes are scaled. Without it, no provisioned table gets a replica.
+    pub fn set_write_scaling(&self, scaling: Arc<dyn WriteScaling>) {
+        // The first one stays.
+        let _ = self.replication.write_scaling.set(scaling);
+    }
+
+    /// Cuts the link between two Regions: changes wait on both sides until it is healed.
+    pub fn cut_regions(&self, one: &str, other: &str) {
+        self.replication.links.cut(one, other);
+        self.replication.changed.notify_waiters();
+    }
+
+    /// Heals the link between two Regions. False if it was not cut.
+    pub fn heal_regions(&self, one: &str, other: &str) -> bool {
+        let was_cut = self.replication.links.heal(one, other);
+        self.replication.changed.notify_waiters();
+        was_cut
+    }
+
+    /// The pairs of Regions between which the link is cut.
+    pub fn cut_links(&self) -> Vec<(String, String)> {
+        self.replication.links.all()
+    }
+
+    /// How far each Region's changes have come, for each global table.
+    pub async fn replication_status(&self) -> Result<Vec<PairStatus>, StoreError> {
+        send::status(&self.core).await
+    }
+
+    /// Goes on with what was under way when the database was last open.
+    pub(crate) async fn resume_replication(&self) -> Result<(), StoreError> {
+        for table in self.catalog.all() {
+            let Some(membership) = &table.membership else { continue };
+            for replica in &membership.replicas {
+                self.background.start(Sender::new(self.core.clone(), table.clone(), replica));
+                match replica.state {
+                    ReplicaState::Creating if membership.joins_from.is_none() => {
+                        if self.is_source_of(&table, &replica.region) {
+                            self.background.start(Join::new(self.core.clone(), &table, &replica.region));
+                        }
+                    }
+                    ReplicaState::Deleting => {
+                        let namespace = in_region(&table, &replica.region);
+                        self.background.start(Leave::new(self.core.clone(), namespace, table.name.clone()));
+                    }
+                    ReplicaState::Creating | ReplicaState::Active => {}
+                }
+            }
+            if table.state == crate::table::TableState::Deleting {
+                let (namespace, name) = (table.namespace.clone(), table.name.clone());
+                self.background.start(Leave::new(self.core.clone(), namespace, name));
+            }
+        }
+        self.background.start(ForgetTombstones::new(self.core.clone()));
+        self.align_members().await
+    }
+
+    fn is_source_of(&self, table: &Table, region: &str) -> bool {
+        table
+            .membership
+            .as_ref()
+            .is_some_and(|own| own.sourced.iter().any(|sourced| sourced.region == region))
+    }
+
+    /// Makes a replica in the background. Waits a moment, so that a small one is ready.
+    pub(crate) async fn start_join(&self, source: &Arc<LiveTable>, region: &str) {
+        let join = self.background.start(Join::new(self.core.clone(), source, region));
+        self.wait_a_moment(join.outcome()).await;
+    }
+
+    /// Takes a member out of its global table in the background, and drops its table.
+    pub(crate) async fn start_leave(&self, namespace: Namespace, name: &str) {
+        let leave = self.background.start(Leave::new(self.core.clone(), namespace, name.to_owned()));
+        self.wait_a_moment(leave.outcome()).await;
+    }
+
+    async fn wait_a_moment<T>(&self, work: impl Future<Output = T>) {
+        tokio::select! {
+            _ = work => {}
+            () = self.environment.sleep(WAIT) => {}
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! How far a member's changes were sent to another: a position in each of its logs.
+//!
+//! The positions are rows, stored now and then: what is sent twice after a restart changes nothing. The log is
+//! trimmed behind them.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use store::{Consistency, Key, Log, LogPosition, StoreError, WriteSet};
+
+use super::membership::Replica;
+use crate::catalog::LiveTable;
+use crate::shared::Core;
+use crate::space;
+use crate::table::Table;
+
+/// A position in each log. One that is missing is at the beginning.
+pub type Positions = HashMap<Log, LogPosition>;
+
+/// Where sending begins in a log that has no position yet.
+pub fn start(replica: &Replica) -> LogPosition {
+    LogPosition::through(replica.since_us)
+}
+
+/// The stored positions.
+pub async fn read(core: &Core, source: &Table, region: &str) -> Result<Positions, StoreError> {
+    let logs: Vec<Log> = source.log.logs().collect();
+    let keys: Vec<Key> = logs.iter().map(|log| space::sent_key(source.space(), region, *log)).collect();
+    let rows = core.store.get(&keys, Consistency::Latest).await?;
+    let positions = logs.into_iter().zip(rows).filter_map(|(log, row)| Some((log, row?)));
+    positions.map(|(log, row)| Ok((log, LogPosition(space::decode_number(&row)?)))).collect()
+}
+
+/// Stores positions.
+pub async fn write(
+    core: &Core,
+    source: &Table,
+    region: &str,
+    positions: &Positions,
+) -> Result<(), StoreError> {
+    let rows = positions.iter();
+    let rows = rows.map(|(log, position)| {
+        (space::sent_key(source.space(), region, *log), space::encode_number(position.0))
+    });
+    let rows: Vec<(Key, Bytes)> = rows.collect();
+    let keys: Vec<Key> = rows.iter().map(|(key, _)| key.clone()).collect();
+    core.store.update(&keys, &mut |_| WriteSet { puts: rows.clone(), ..WriteSet::default() }).await
+}
+
+/// Forgets positions.
+pub async fn forget(core: &Core, source: &Table, region: &str) -> Result<(), StoreError> {
+    let keys: Vec<Key> = source.log.logs().map(|log| space::sent_key(source.space(), region, log)).collect();
+    core.store.update(&keys, &mut |_| WriteSet { deletes: keys.clone(), ..WriteSet::default() }).await
+}
+
+/// The time from which on other members need a table's log; none if they have all of it.
+pub async fn needed_from_us(core: &Core, table: &LiveTable) -> Result<Option<u64>, StoreError> {
+    let Some(membership) = &table.membership else { return Ok(None) };
+    let mut needed: Option<u64> = None;
+    for replica in &membership.replicas {
+        let positions = read(core, table, &replica.region).await?;
+        for log in table.log.logs() {
+            let sent = positions.get(&log).copied().unwrap_or(start(replica));
+            if sent >= core.store.log_end(log).await? {
+                continue;
+            }
+            needed = Some(needed.unwrap_or(u64::MAX).min(sent.time_us()));
+        }
+    }
+    Ok(needed)
+}

@@ -1,0 +1,171 @@
+//! `lodestone region`: cuts and heals the links between Regions of a running server, to rehearse what an application does
+//! when a Region of a global table lags or can't be reached.
+//!
+//! A server answers at `POST /lodestone/regions`, which only programs on its machine may ask, with
+//! `{"cut": ["A", "B"]}`, `{"heal": ["A", "B"]}` or `{"list": {}}`.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use engine::{Engine, PairStatus};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::endpoint::EndpointArguments;
+use crate::output;
+
+const PATH: &str = "/lodestone/regions";
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Cut and heal the links between the Regions of global tables.
+///
+/// While a link is cut, both Regions go on by themselves: their changes wait and are sent when the link is healed. Links are
+/// whole again when the server ends, unless it is started with --partition-regions. The server must run on this machine.
+#[derive(Args)]
+#[command(arg_required_else_help = true)]
+pub struct Region {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Cut(Link),
+    Heal(Link),
+    List(List),
+}
+
+/// Cut or heal the link between two Regions.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lodestone region cut us-east-1 eu-west-1
+  lodestone region heal us-east-1 eu-west-1")]
+struct Link {
+    /// A Region, such as us-east-1
+    one: String,
+
+    /// The other one
+    other: String,
+
+    #[command(flatten)]
+    endpoint: EndpointArguments,
+}
+
+/// List the Regions of global tables, how many changes wait on their way between them, and which links are cut.
+#[derive(Args)]
+struct List {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    endpoint: EndpointArguments,
+}
+
+impl Region {
+    pub fn run(self) -> Result<(), String> {
+        match self.command {
+            Command::Cut(link) => {
+                link.ask("cut")?;
+                let (one, other) = (&link.one, &link.other);
+                output::print(&format!("{one} and {other} are cut off from each other.\n"));
+            }
+            Command::Heal(link) => {
+                link.ask("heal")?;
+                output::print(&format!("{} and {} reach each other.\n", link.one, link.other));
+            }
+            Command::List(list) => list.run()?,
+        }
+        Ok(())
+    }
+}
+
+impl Link {
+    fn ask(&self, what: &str) -> Result<Value, String> {
+        self.endpoint.administer(PATH, TIMEOUT, &json!({what: [self.one, self.other]}))
+    }
+}
+
+impl List {
+    fn run(self) -> Result<(), String> {
+        let answer = self.endpoint.administer(PATH, TIMEOUT, &json!({"list": {}}))?;
+        if self.json {
+            output::print_json(&answer);
+            return Ok(());
+        }
+        let cut = answer["cut"].as_array().cloned().unwrap_or_default();
+        for link in &cut {
+            let name = |at: usize| link[at].as_str().unwrap_or_default().to_owned();
+            output::print(&format!("{} and {} are cut off from each other.\n", name(0), name(1)));
+        }
+        let pairs = answer["replicas"].as_array().cloned().unwrap_or_default();
+        if pairs.is_empty() {
+            output::print("There are no global tables.\n");
+            return Ok(());
+        }
+        output::print_table(&["table", "from", "to", "pending", "lag", "link"], pairs.iter().map(row));
+        Ok(())
+    }
+}
+
+fn row(pair: &Value) -> Vec<String> {
+    let text = |name: &str| pair[name].as_str().unwrap_or_default().to_owned();
+    let link = if pair["cut"] == true { "cut" } else { "whole" };
+    let lag = format!("{} ms", pair["lag_ms"]);
+    vec![text("table"), text("from"), text("to"), pair["pending"].to_string(), lag, link.to_owned()]
+}
+
+/// What the operator asks a server.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+enum Question {
+    Cut([String; 2]),
+    Heal([String; 2]),
+    List {},
+}
+
+/// Answers the operator's question.
+pub async fn answer(engine: &Engine, body: &[u8]) -> Result<Value, String> {
+    let question = serde_json::from_slice(body).map_err(|error| {
+        format!(
+            r#"{error}. Say what to do: {{"cut": ["A", "B"]}}, {{"heal": ["A", "B"]}} or {{"list": {{}}}}"#
+        )
+    })?;
+    match question {
+        Question::Cut([one, other]) => {
+            check(&one, &other)?;
+            engine.cut_regions(&one, &other);
+            Ok(json!({}))
+        }
+        Question::Heal([one, other]) => match engine.heal_regions(&one, &other) {
+            true => Ok(json!({})),
+            false => Err(format!("{one} and {other} are not cut off from each other")),
+        },
+        Question::List {} => {
+            let status = engine.replication_status().await.map_err(|error| error.to_string())?;
+            let replicas: Vec<Value> = status.iter().map(shown).collect();
+            Ok(json!({"cut": engine.cut_links(), "replicas": replicas}))
+        }
+    }
+}
+
+/// Two Regions whose link can be cut.
+pub fn check(one: &str, other: &str) -> Result<(), String> {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.len() <= 64
+            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
+    };
+    match is_name(one) && is_name(other) && one != other {
+        true => Ok(()),
+        false => Err("name two Regions, such as us-east-1 and eu-west-1".to_owned()),
+    }
+}
+
+fn shown(pair: &PairStatus) -> Value {
+    json!({
+        "account": &*pair.namespace.account, "table": pair.table, "from": &*pair.namespace.region,
+        "to": pair.receiving_region, "pending": pair.pending, "lag_ms": pair.lag.as_millis() as u64,
+        "cut": pair.is_cut,
+    })
+}

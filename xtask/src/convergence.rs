@@ -1,0 +1,27 @@
+//! `cargo xtask convergence`: three Regions of a global table, with cut links, delays and restarts, in simulated time.
+
+use anyhow::Result;
+
+use crate::command::{self, cargo};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// How many seeds
+    #[arg(long, default_value_t = 1000)]
+    seeds: u64,
+}
+
+pub fn run(options: &Options) -> Result<()> {
+    let mut convergence = cargo([
+        "test",
+        "--quiet",
+        "--release",
+        "--package",
+        "engine",
+        "--test",
+        "behaviour",
+        "three_regions_come_to_what_last_writer_wins_says",
+    ]);
+    convergence.env("CONVERGENCE_SEEDS", options.seeds.to_string());
+    command::run(&mut convergence)
+}
