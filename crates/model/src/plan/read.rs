@@ -412,7 +412,7 @@ impl<'m> Asked<'m> {
         let known = self.read.by.iter().map(|name| &name.value).filter(|name| own(name) && !served(name));
         service.filter.extend(known.map(|name| Filter::Known(name.clone())));
         let terms = self.read.conditions.iter().flat_map(|where_| &where_.terms);
-        let left = |term: &&Term| !same(term) && !(served(&term.attribute) && key_serves(term));
+        let left = |term: &&Term| !(same(term) || served(&term.attribute) && key_serves(term));
         let terms = terms.filter(|term| own(&term.attribute)).filter(left);
         service.filter.extend(terms.cloned().map(Filter::Term));
         let explicit = self.read.filter.iter().flat_map(|filter| &filter.terms);
