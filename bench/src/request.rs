@@ -18,9 +18,14 @@ pub fn encode(operation: &str, body: &serde_json::Value) -> Vec<u8> {
     encode_as("bench", operation, &body.to_string())
 }
 
-/// Like [`encode`], for a service with another name in signatures and another prefix in `X-Amz-Target`.
-pub fn encode_for(scope: &str, service: &str, operation: &str, body: &serde_json::Value) -> Vec<u8> {
-    let request = encode_target("bench", &format!("{service}.{operation}"), &body.to_string());
+/// Like [`encode`], for a service of another prefix in `X-Amz-Target`.
+pub fn encode_for(service: &str, operation: &str, body: &serde_json::Value) -> Vec<u8> {
+    encode_target("bench", &format!("{service}.{operation}"), &body.to_string())
+}
+
+/// Like [`encode_for`], for a service that has a name of its own in signatures, too.
+pub fn encode_scoped(scope: &str, service: &str, operation: &str, body: &serde_json::Value) -> Vec<u8> {
+    let request = encode_for(service, operation, body);
     let request = String::from_utf8_lossy(&request);
     request.replacen("/dynamodb/aws4_request", &format!("/{scope}/aws4_request"), 1).into_bytes()
 }

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::Figures;
 use super::scenario::{INDEX, KINDS, Kind, LARGE_BYTES, SMALL_BYTES, Scenario, TABLE};
 use crate::connection::Connection;
-use crate::request::{encode, encode_for};
+use crate::request::{encode, encode_scoped};
 use crate::table;
 
 const CONNECTIONS: usize = 16;
@@ -121,12 +121,14 @@ async fn next_minute(connection: &mut Connection, time_scale: u32) -> Result<Ins
         "AlarmName": "clock", "Namespace": "AWS/DynamoDB", "MetricName": "UserErrors", "Statistic": "Sum", "Period": 60,
         "EvaluationPeriods": 1, "Threshold": 0, "ComparisonOperator": "GreaterThanThreshold",
     });
-    let (before, put) =
-        (Instant::now(), encode_for("monitoring", "GraniteServiceVersion20100801", "PutMetricAlarm", &alarm));
+    let (before, put) = (
+        Instant::now(),
+        encode_scoped("monitoring", "GraniteServiceVersion20100801", "PutMetricAlarm", &alarm),
+    );
     let (status, body) = connection.exchange(&put).await?;
     ensure!(status == 200, "PutMetricAlarm: {status} {}", String::from_utf8_lossy(body));
     let created = before + before.elapsed() / 2;
-    let describe = encode_for("monitoring", "GraniteServiceVersion20100801", "DescribeAlarms", &json!({}));
+    let describe = encode_scoped("monitoring", "GraniteServiceVersion20100801", "DescribeAlarms", &json!({}));
     let (_, body) = connection.exchange(&describe).await?;
     let described: Value = serde_json::from_slice(body)?;
     let seconds = described["MetricAlarms"][0]["AlarmConfigurationUpdatedTimestamp"].as_f64();
@@ -244,7 +246,7 @@ pub async fn scale(connection: &mut Connection, (min, max): (u64, u64)) -> Resul
         ),
     ] {
         let (status, body) = connection
-            .exchange(&encode_for("application-autoscaling", "AnyScaleFrontendService", operation, &input))
+            .exchange(&encode_scoped("application-autoscaling", "AnyScaleFrontendService", operation, &input))
             .await?;
         ensure!(status == 200, "{operation}: {status} {}", String::from_utf8_lossy(body));
     }
