@@ -166,11 +166,12 @@ impl Caches {
 
     /// Looks for an item.
     pub fn item(&self, key: &ItemKey) -> Found {
-        if let Some(kept) = self.items.get(key) {
-            if kept.until_ms.is_none_or(|until| self.environment.now_ms() < until) {
-                self.item_hits.count();
-                return Found::Hit(kept.value);
-            }
+        let now_ms = self.environment.now_ms();
+        if let Some(kept) =
+            self.items.get(key).filter(|kept| kept.until_ms.is_none_or(|until| now_ms < until))
+        {
+            self.item_hits.count();
+            return Found::Hit(kept.value);
         }
         self.item_misses.count();
         let stripe = self.stripes[self.stripe(key)].lock();

@@ -15,7 +15,7 @@ pub enum Refusal {
     /// The database or the cache refuses it.
     Error(Error),
     /// The same, for a transaction: the key schemas of its items, in order.
-    Transaction(Error, Vec<Arc<KeySchema>>),
+    Transaction(Box<(Error, Vec<Arc<KeySchema>>)>),
     /// The client has to say who it is, or what it said is not true.
     Authentication(Error),
     /// What was sent can't be understood, so neither can what follows. The connection ends with this answer.
@@ -74,7 +74,8 @@ impl Refusal {
                 let error = Error::validation(malformed.to_string());
                 write(&error, codes(error.kind), request_id, writer, |_| {});
             }
-            Refusal::Transaction(error, schemas) => {
+            Refusal::Transaction(cancelled) => {
+                let (error, schemas) = &**cancelled;
                 let reasons = &error.cancellation_reasons;
                 write(error, codes(error.kind), request_id, writer, |writer| {
                     writer.array(3 * reasons.len());

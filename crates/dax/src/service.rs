@@ -666,7 +666,7 @@ impl Service {
         };
         let output = match self.send(peer.namespace, input).await {
             Ok(output) => output,
-            Err(error) => return Err(Refusal::Transaction(error, schemas)),
+            Err(error) => return Err(Refusal::Transaction(Box::new((error, schemas)))),
         };
         let mut writer = answer::success();
         writer.array(2);
@@ -729,7 +729,7 @@ impl Service {
                 if is_certain(error.kind) {
                     writing.into_iter().for_each(|(writing, ..)| writing.refused());
                 }
-                return Err(Refusal::Transaction(error, schemas));
+                return Err(Refusal::Transaction(Box::new((error, schemas))));
             }
         };
         // A request with a token that was used before wrote nothing now, and what it wrote then may be changed since.
@@ -778,9 +778,7 @@ impl Service {
     async fn schema(&self, peer: &Peer<'_>, table: &str) -> Result<Arc<KeySchema>, Error> {
         let place = (peer.namespace.clone(), table.to_owned());
         let now_ms = self.environment.now_ms();
-        if let Some((schema, until_ms)) = self.schemas.get(&place).filter(|(_, until_ms)| now_ms < *until_ms)
-        {
-            let _ = until_ms;
+        if let Some((schema, _)) = self.schemas.get(&place).filter(|(_, until_ms)| now_ms < *until_ms) {
             return Ok(schema);
         }
         let input = DescribeTableInput { table_name: table.to_owned() };
