@@ -24,7 +24,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsConnector;
 
@@ -93,7 +93,7 @@ pub enum Attack {
     Headers,
     /// Bodies of brackets in brackets
     Nesting,
-    /// Clients that ask for large answers and read a byte a second
+    /// Clients that ask for large answers and do not read them
     Unread,
     /// Requests over HTTP/2 that are taken back at once
     RapidReset,
@@ -176,20 +176,10 @@ impl Line {
     }
 }
 
-/// What a client that reads slowly lets the system keep for it: otherwise the whole answer would be on its side.
-const SMALL_BUFFER_BYTES: u32 = 4096;
-
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 impl Target {
-    /// A connection whose client has little room for answers.
-    async fn connect_small(&self) -> std::io::Result<Box<dyn Stream>> {
-        let socket = TcpSocket::new_v4()?;
-        socket.set_recv_buffer_size(SMALL_BUFFER_BYTES)?;
-        Ok(Box::new(socket.connect(self.address).await?))
-    }
-
     async fn connect(&self, protocol: &[u8]) -> std::io::Result<Box<dyn Stream>> {
         let stream = TcpStream::connect(self.address).await?;
         stream.set_nodelay(true)?;
@@ -460,10 +450,7 @@ async fn attempt(attack: Attack, number: usize, target: &Target, attempts: &Atom
     if attack.setup() == Setup::Encrypted {
         return flood_http2(attack, target, attempts).await;
     }
-    let mut stream = match attack {
-        Attack::Unread => target.connect_small().await?,
-        _ => target.connect(b"http/1.1").await?,
-    };
+    let mut stream = target.connect(b"http/1.1").await?;
     attempts.fetch_add(1, Relaxed);
     let line = &target.line;
     let head = |headers: &str| {
@@ -544,10 +531,7 @@ async fn attempt(attack: Attack, number: usize, target: &Target, attempts: &Atom
                 (0..LARGE_ITEMS).map(|number| json!({"p": {"S": number.to_string()}})).collect();
             let request = encode("BatchGetItem", &json!({"RequestItems": {LARGE: {"Keys": keys}}}));
             stream.write_all(&request).await?;
-            // Ends when the server closes.
-            while stream.read(&mut [0]).await? > 0 {
-                tokio::time::sleep(Duration::from_secs(1)).await;
-            }
+            tokio::time::sleep(Duration::from_secs(3600)).await;
         }
         Attack::RapidReset | Attack::Streams => unreachable!("these have a protocol of their own"),
     }
