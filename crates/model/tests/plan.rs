@@ -109,15 +109,18 @@ fn an_index_gives_neither_strong_reads_nor_what_it_does_not_hold() {
 
 #[test]
 fn a_sharded_index_takes_a_request_for_each_shard() {
-    check("{ query: Order, where: status = OPEN, fan-out: allowed }", "Query GSI2 ×3");
-    check("{ query: Order, where: status = OPEN, fan-out: 2 }", "Query GSI2 ×3; it takes 3 requests");
-    check("{ query: Order, where: status = OPEN }", "Query GSI2 ×3; it takes 3 requests");
+    check("{ query: Order, where: status = OPEN, read: keys, fan-out: allowed }", "Query GSI2 ×3");
+    check(
+        "{ query: Order, where: status = OPEN, read: keys, fan-out: 2 }",
+        "Query GSI2 ×3; it takes 3 requests",
+    );
+    check("{ query: Order, where: status = OPEN, read: keys }", "Query GSI2 ×3; it takes 3 requests");
 }
 
 #[test]
 fn a_sparse_index_serves_only_its_own() {
     check(
-        "{ query: Order, where: status = SHIPPED, fan-out: allowed, index: GSI2 }",
+        "{ query: Order, where: status = SHIPPED, read: keys, fan-out: allowed, index: GSI2 }",
         "Query GSI2 ×3; the index holds only items with status = OPEN; `status` can only be filtered after \
          reading",
     );

@@ -95,7 +95,8 @@ fn numbers(model: &Model, id: EntityId, first: &SampleItem) -> Vec<SampleItem> {
         let narrow = digits.is_some_and(|digits| digits < PLENTY_DIGITS);
         let wider = if attribute.max.is_none() && narrow { widest + 1.0 } else { largest };
         let least = attribute.min.unwrap_or(0.0);
-        let candidates = [9.0, largest.min(1000.0), largest, wider, least, least + 1.0].into_iter();
+        let negative = [least, least + 1.0].into_iter().filter(|value| *value < 0.0);
+        let candidates = [9.0, largest.min(1000.0), largest, wider].into_iter().chain(negative);
         let fitting = candidates.filter(|value| value.is_finite() && *value <= wider && *value >= least);
         for (number, value) in fitting.enumerate() {
             items.extend(sibling(

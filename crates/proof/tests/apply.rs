@@ -232,7 +232,7 @@ fn a_proof_waits_for_indexes_that_lag_behind_and_leaves_nothing() {
         let lagging = std::sync::Arc::new(Lagging { database, behind: Mutex::new(false) });
         let model = read(&ORDERS.replace(
             "  P1: { get: Order, by: [customerId, orderId] }",
-            "  P1: { query: Order, by: status }\n  P2: { create: Order }",
+            "  P1: { query: Order, by: status, read: keys }\n  P2: { create: Order }",
         ));
         let certificate = prove_beside(&model, lagging.clone(), "1234", |_| ()).await.expect("a proof");
         assert!(certificate.is_proven(), "{}{}", certificate.summary(), certificate.failures());

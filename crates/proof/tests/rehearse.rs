@@ -78,7 +78,7 @@ fn with_open_index(text: &str) -> String {
         "      GSI2: { when: status = OPEN, GSI2PK: \"OPEN#{shard(orderId, 3)}\", GSI2SK: \"{createdAt}#{orderId}\" }\nindexes:\n  GSI2: { project: keys }\n  GSI1:",
     );
     let text = text.replace("set: [total]", "set: [status, total]");
-    text + "  A5: { query: Order, where: status = OPEN, order: createdAt, fan-out: allowed, rate: 1/s }\n"
+    text + "  A5: { query: Order, where: status = OPEN, order: createdAt, read: keys, fan-out: allowed, rate: 1/s }\n"
 }
 
 fn with_status_in_index_key() -> String {
