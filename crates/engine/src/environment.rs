@@ -25,3 +25,10 @@ pub trait Environment: Send + Sync {
         Box::pin(tokio::time::sleep(time))
     }
 }
+
+/// A version 4 UUID from 128 random bits.
+pub fn uuid(random: u128) -> String {
+    let bits = (random & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
+    let hex = format!("{bits:032x}");
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}

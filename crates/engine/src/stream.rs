@@ -8,7 +8,7 @@ use api::streams::{OperationType, Record, SequenceNumberRange, StreamArn, Stream
 use api::{Error, StreamViewType};
 use item::Item;
 use serde::{Deserialize, Serialize};
-use store::{Log, LogPosition};
+use store::{Log, LogPosition, Space};
 
 use crate::change::{Change, Shard};
 use crate::shared::Core;
@@ -31,6 +31,30 @@ impl Stream {
     /// The time of its creation, as clients see it.
     pub fn label(&self) -> String {
         iso_8601_ms(self.created_ms)
+    }
+}
+
+/// The time and the numbers that a change of streams goes by.
+pub struct Moment {
+    /// When the stream is switched on, as its label says.
+    pub created_ms: u64,
+    pub now_us: u64,
+    /// How many shards a new stream has.
+    pub shards: u16,
+    /// Numbers from here on are free for new logs.
+    pub unused: Space,
+}
+
+impl Table {
+    /// Gives a table without a stream one. Its shards are its own, also if changes were recorded before.
+    pub fn switch_stream_on(&mut self, view: StreamViewType, moment: &Moment) {
+        let from_us = moment.now_us + 1;
+        if self.log.is_open() {
+            self.log.roll(moment.now_us);
+        }
+        self.last_stream_ms = Some(moment.created_ms);
+        self.stream = Some(Stream { created_ms: moment.created_ms, from_us, view });
+        self.settle_log(moment.shards, moment.unused, from_us);
     }
 }
 

@@ -6,6 +6,7 @@ use super::description::description;
 use super::stream_specification::{self, Moment};
 use super::{policy, schema, unserved};
 use crate::catalog::CreateError;
+pub use crate::environment::uuid;
 use crate::table::{
     Billing, BillingMode, NewTable, OnDemandMax, ResourcePolicy, Table, TableState, WarmThroughput,
 };
@@ -33,7 +34,7 @@ pub async fn run(
         let mut table = Table::new(namespace.clone(), new.clone(), space, id.clone(), now);
         if let Some(view) = view {
             let moment = Moment { created_ms, now_us, shards, unused: Space(table.numbers_end()) };
-            stream_specification::switch_on(&mut table, view, &moment);
+            table.switch_stream_on(view, &moment);
         }
         table
     };
@@ -87,11 +88,4 @@ pub fn new_table(input: &CreateTableInput, now: u64) -> Result<NewTable, Error> 
         policy: document.map(|document| ResourcePolicy { document, revision: now.to_string() }),
         encryption: input.sse_specification.as_ref().and_then(schema::encryption),
     })
-}
-
-/// A version 4 UUID from 128 random bits.
-pub fn uuid(random: u128) -> String {
-    let bits = (random & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
-    let hex = format!("{bits:032x}");
-    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }

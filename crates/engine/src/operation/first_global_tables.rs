@@ -8,16 +8,19 @@ use api::{
     UpdateGlobalTableSettingsOutput,
 };
 
+/// CreateGlobalTable.
 pub fn create(input: &CreateGlobalTableInput) -> Result<CreateGlobalTableOutput, Error> {
     input.check()?;
     Err(Error::global_table_version_unsupported())
 }
 
+/// DescribeGlobalTable.
 pub fn describe(input: &DescribeGlobalTableInput) -> Result<DescribeGlobalTableOutput, Error> {
     input.check()?;
     Err(Error::global_table_not_found(&input.global_table_name))
 }
 
+/// DescribeGlobalTableSettings.
 pub fn describe_settings(
     input: &DescribeGlobalTableSettingsInput,
 ) -> Result<DescribeGlobalTableSettingsOutput, Error> {
@@ -25,16 +28,19 @@ pub fn describe_settings(
     Err(Error::global_table_not_found(&input.global_table_name))
 }
 
+/// ListGlobalTables.
 pub fn list(input: &ListGlobalTablesInput) -> Result<ListGlobalTablesOutput, Error> {
     input.check()?;
     Ok(ListGlobalTablesOutput { global_tables: Some(Vec::new()), last_evaluated_global_table_name: None })
 }
 
+/// UpdateGlobalTable.
 pub fn update(input: &UpdateGlobalTableInput) -> Result<UpdateGlobalTableOutput, Error> {
     input.check()?;
     Err(Error::global_table_not_found(&input.global_table_name))
 }
 
+/// UpdateGlobalTableSettings.
 pub fn update_settings(
     input: &UpdateGlobalTableSettingsInput,
 ) -> Result<UpdateGlobalTableSettingsOutput, Error> {

@@ -73,6 +73,6 @@ mod restored;
 mod schema;
 mod shard_iterator;
 mod statement;
-pub mod stream_specification;
+mod stream_specification;
 mod table_difference;
 mod unserved;

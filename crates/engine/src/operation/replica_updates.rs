@@ -11,7 +11,7 @@ use api::{
 use store::Space;
 
 use super::description::description;
-use super::stream_specification::{self, Moment};
+use super::stream_specification::Moment;
 use super::unserved;
 use crate::catalog::LiveTable;
 use crate::replication::{
@@ -147,7 +147,7 @@ async fn create(
         let unused = Space(table.numbers_end().max(unused.0));
         if table.stream.is_none() {
             let moment = Moment { created_ms, now_us, shards, unused };
-            stream_specification::switch_on(&mut table, StreamViewType::NewAndOldImages, &moment);
+            table.switch_stream_on(StreamViewType::NewAndOldImages, &moment);
         }
         table.settle_log(shards, unused, now_us + 1);
         table.state = state;

@@ -1,21 +1,9 @@
 //! Switching the stream of a table on and off, in CreateTable and UpdateTable.
 
 use api::{Error, StreamSpecification, StreamViewType};
-use store::Space;
 
-use crate::stream::Stream;
+pub use crate::stream::Moment;
 use crate::table::Table;
-
-/// The time and the numbers that a change of streams goes by.
-pub struct Moment {
-    /// When the stream is switched on, as its label says.
-    pub created_ms: u64,
-    pub now_us: u64,
-    /// How many shards a new stream has.
-    pub shards: u16,
-    /// Numbers from here on are free for new logs.
-    pub unused: Space,
-}
 
 /// The view type of a table that is created; none if it has no stream.
 pub fn of_new_table(specification: Option<&StreamSpecification>) -> Result<Option<StreamViewType>, Error> {
@@ -38,7 +26,7 @@ pub fn update(table: &mut Table, specification: &StreamSpecification, moment: &M
     match (specification.stream_enabled, &table.stream) {
         (true, Some(_)) => Err(Error::stream_already_enabled(&table.name)),
         (true, None) => {
-            switch_on(table, wanted_view(specification.stream_view_type)?, moment);
+            table.switch_stream_on(wanted_view(specification.stream_view_type)?, moment);
             Ok(())
         }
         (false, None) => Err(Error::stream_already_disabled(&table.name)),
@@ -47,17 +35,6 @@ pub fn update(table: &mut Table, specification: &StreamSpecification, moment: &M
             Ok(())
         }
     }
-}
-
-/// Gives a table without a stream one. Its shards are its own, also if changes were recorded before.
-pub fn switch_on(table: &mut Table, view: StreamViewType, moment: &Moment) {
-    let from_us = moment.now_us + 1;
-    if table.log.is_open() {
-        table.log.roll(moment.now_us);
-    }
-    table.last_stream_ms = Some(moment.created_ms);
-    table.stream = Some(Stream { created_ms: moment.created_ms, from_us, view });
-    table.settle_log(moment.shards, moment.unused, from_us);
 }
 
 fn switch_off(table: &mut Table, moment: &Moment) {

@@ -24,9 +24,9 @@ use super::{in_region, position, settings};
 use crate::Namespace;
 use crate::background::Job;
 use crate::catalog::{CreateError, LiveTable};
-use crate::operation::create_table::uuid;
-use crate::operation::stream_specification::{self, Moment};
+use crate::environment::uuid;
 use crate::shared::Core;
+use crate::stream::Moment;
 use crate::table::{Expiry, IndexState, NewIndex, NewTable, Table, TableState};
 use crate::walk::Walk;
 use crate::write::{Change, Origin, Plan};
@@ -212,11 +212,7 @@ impl Join {
             table.state = TableState::Active;
             let unused = Space(unused.0.max(table.numbers_end()));
             if let Some(view) = view.filter(|_| table.stream.is_none()) {
-                stream_specification::switch_on(
-                    &mut table,
-                    view,
-                    &Moment { created_ms, now_us, shards, unused },
-                );
+                table.switch_stream_on(view, &Moment { created_ms, now_us, shards, unused });
             }
             table.settle_log(shards, unused, now_us + 1);
             Ok::<_, ()>(table)

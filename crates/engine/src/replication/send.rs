@@ -81,8 +81,8 @@ pub struct Sender {
     region: String,
     /// Tells the pair apart from a later one of the same Regions.
     since_us: u64,
-    /// When positions were last stored.
-    stored_ms: Mutex<u64>,
+    /// When positions were last stored, and which.
+    stored: Mutex<(u64, Positions)>,
 }
 
 /// Both tables of a pair, as they are now.
@@ -97,7 +97,7 @@ impl Sender {
     /// From a table to another member.
     pub fn new(core: Arc<Core>, source: Arc<LiveTable>, replica: &Replica) -> Sender {
         let (region, since_us) = (replica.region.clone(), replica.since_us);
-        Sender { core, source, region, since_us, stored_ms: Mutex::new(0) }
+        Sender { core, source, region, since_us, stored: Mutex::default() }
     }
 
     /// None when the pair is no more.
@@ -216,14 +216,14 @@ impl Sender {
     /// Stores how far it is, at most once in a while.
     async fn store_positions(&self, source: &LiveTable) -> Result<(), StoreError> {
         let now_ms = self.core.environment.now_ms();
-        if now_ms.saturating_sub(*self.stored_ms.lock()) < STORE_INTERVAL_MS {
+        let (stored_ms, stored) = self.stored.lock().clone();
+        if now_ms.saturating_sub(stored_ms) < STORE_INTERVAL_MS {
             return Ok(());
         }
-        let Some(positions) = self.core.replication.pairs.get(source.space(), &self.region) else {
-            return Ok(());
-        };
+        let known = self.core.replication.pairs.get(source.space(), &self.region);
+        let Some(positions) = known.filter(|positions| *positions != stored) else { return Ok(()) };
         position::write(&self.core, source, &self.region, &positions).await?;
-        *self.stored_ms.lock() = now_ms;
+        *self.stored.lock() = (now_ms, positions);
         Ok(())
     }
 }
