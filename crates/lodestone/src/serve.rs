@@ -266,15 +266,23 @@ impl Serve {
         let stop = stop_signal().map_err(|error| format!("can't listen for signals: {error}"))?;
         let trust = certificate.as_ref().and_then(Certificate::how_to_trust);
         announce(&url, &self.storage_name(), studio_address.as_deref(), trust.as_deref());
-        tokio::select! {
-            _ = server.run(stop) => {}
-            () = watch(certificate) => {}
-        }
+        let engine = database.engine();
+        let is_expelled = tokio::select! {
+            _ = server.run(stop) => false,
+            () = watch(certificate) => false,
+            () = engine.expelled() => true,
+        };
         if let Some(auditing) = auditing {
             auditing.close().await;
         }
         services.close().await;
-        database.close().await.map_err(|error| format!("can't close the database cleanly: {error}"))
+        database.close().await.map_err(|error| format!("can't close the database cleanly: {error}"))?;
+        match is_expelled {
+            false => Ok(()),
+            true => {
+                Err("the other servers on the database have expelled this one; start it again".to_owned())
+            }
+        }
     }
 
     async fn listen(&self) -> Result<tokio::net::TcpListener, String> {
