@@ -4,6 +4,7 @@
 //!   of the store it is tried again, a bounded number of times with a pause between; for as long as there is
 //!   no room on the disk, it waits. A job may also repeat at an interval. To add one, write its file and start it in `Engine::resume` or where a request
 //!   asks for it.
+//! - If several servers share the store, a job runs on one of them at a time, under a lease (`members.rs`).
 //! - [`Background::carry_through`] runs a step of a request to its end even if the request is dropped.
 //!
 //! What always holds:
@@ -29,6 +30,7 @@ use tokio::sync::{Notify, Semaphore, SemaphorePermit, oneshot, watch};
 use tokio::task::AbortHandle;
 
 use crate::Environment;
+use crate::members::{Members, RunningLease};
 
 /// Long jobs that work at the same time. A PostgreSQL store has 16 connections: half of them stay free for
 /// requests.
@@ -64,6 +66,11 @@ pub trait Job: Send + Sync + 'static {
     /// A short job does not wait for its turn.
     fn is_short(&self) -> bool {
         false
+    }
+
+    /// The name under which one server at a time runs it; none if every server runs its own.
+    fn lease(&self) -> Option<String> {
+        Some(format!("{}/{}", self.name(), self.subject()))
     }
 
     /// Works until there is nothing left to do. After an error that may pass it is called again, and
@@ -115,6 +122,8 @@ pub struct Background(Arc<Shared>);
 
 struct Shared {
     environment: Arc<dyn Environment>,
+    /// The servers that share the store, if it is shared.
+    members: Option<Arc<Members>>,
     tasks: Mutex<Tasks>,
     /// True from the beginning of `close` on.
     closing: watch::Sender<bool>,
@@ -156,9 +165,10 @@ enum AtClose {
 
 impl Background {
     /// No tasks yet.
-    pub fn new(environment: Arc<dyn Environment>) -> Background {
+    pub fn new(environment: Arc<dyn Environment>, members: Option<Arc<Members>>) -> Background {
         Background(Arc::new(Shared {
             environment,
+            members,
             tasks: Mutex::default(),
             closing: watch::Sender::new(false),
             ended: Notify::new(),
@@ -297,17 +307,17 @@ impl Shared {
         self.sleep(job.delay()).await;
         loop {
             let outcome = self.run_with_retries(id, job).await;
-            let Some(interval) = job.interval() else { return outcome };
+            let Some(interval) = job.interval() else {
+                self.release(job).await;
+                return outcome;
+            };
             self.sleep(interval).await;
         }
     }
 
     async fn run_with_retries(&self, id: u64, job: &impl Job) -> Result<(), StoreError> {
         for tries in 1.. {
-            let turn = self.turn(job).await;
-            self.show(id, TaskState::Working, tries);
-            let outcome = job.run().await;
-            drop(turn);
+            let outcome = self.run_under_lease(id, job, tries).await;
             self.show(id, TaskState::Waiting, tries);
             match outcome {
                 Ok(()) => break,
@@ -330,6 +340,46 @@ impl Shared {
         self.show(id, TaskState::Waiting, 0);
         self.tasks.lock().forget(job.name(), &job.subject());
         Ok(())
+    }
+
+    async fn run_under_lease(&self, id: u64, job: &impl Job, tries: u32) -> Result<(), StoreError> {
+        let name = job.lease();
+        let _lease = match (&self.members, &name) {
+            (Some(members), Some(name)) => match self.lease(members, name, job).await? {
+                Some(lease) => Some(lease),
+                // Another server sees to it.
+                None => return Ok(()),
+            },
+            _ => None,
+        };
+        let _turn = self.turn(job).await;
+        self.show(id, TaskState::Working, tries);
+        job.run().await
+    }
+
+    /// The lease of a job. A job that repeats leaves this run to the server that has it; any other waits, because
+    /// what it was started for may be newer than what runs.
+    async fn lease<'a>(
+        &self,
+        members: &'a Members,
+        name: &'a str,
+        job: &impl Job,
+    ) -> Result<Option<RunningLease<'a>>, StoreError> {
+        loop {
+            let lease = members.take(name).await?;
+            if lease.is_some() || job.interval().is_some() {
+                return Ok(lease);
+            }
+            members.lease_may_be_free(RETRY_PAUSE).await;
+        }
+    }
+
+    async fn release(&self, job: &impl Job) {
+        if let (Some(members), Some(name)) = (&self.members, job.lease())
+            && let Err(error) = members.release(&name).await
+        {
+            tracing::warn!(%error, job = job.name(), "its lease was not given back");
+        }
     }
 
     async fn turn(&self, job: &impl Job) -> Option<SemaphorePermit<'_>> {
@@ -435,7 +485,7 @@ mod tests {
     }
 
     fn background() -> Background {
-        Background::new(Arc::new(Still))
+        Background::new(Arc::new(Still), None)
     }
 
     /// Fails this many times, then succeeds.

@@ -91,7 +91,8 @@ impl Job for BackUp {
         if !is_complete {
             let overlay = self.core.catalog.scratch_space().await?;
             let copied = self.copy(&source, overlay).await;
-            if copied.is_err() {
+            // An expelled server leaves the files alone: they may be those of its successor.
+            if copied.as_ref().is_err_and(|error| !matches!(error, StoreError::Fenced(_))) {
                 remove_files(&self.core, arn).await;
             }
             let cleared = self.core.catalog.clear(overlay).await;

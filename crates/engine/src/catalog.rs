@@ -5,6 +5,10 @@
 //! committed first and shown in memory afterwards. The rows of a dropped table are cleared in the
 //! background; its spaces stay on record until that is done, so that a restart can go on with it.
 //!
+//! If several servers share the store, a change also raises the version of the catalog, and it is acknowledged when
+//! the others have it (`members.rs`). Each of them follows: it reads the tables again, and waits for the writes that
+//! go by what was replaced.
+//!
 //! What always holds:
 //! - The spaces of a table are distinct, and no other table has them, now or later.
 //! - A table that replaces another in memory has the same name, id and space.
@@ -16,23 +20,28 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
 use capacity::Learned;
-use parking_lot::RwLock;
-use store::{Consistency, Direction, Key, Log, LogPosition, Range, Space, Store, StoreError, WriteSet};
+use parking_lot::{Mutex, RwLock};
+use store::{
+    Consistency, Direction, Key, Log, LogPosition, Member, Range, Space, Store, StoreError, WriteSet,
+};
 use tokio::sync::Notify;
 
 use crate::admission::Meter;
 use crate::background::Background;
-use crate::change::Shard;
+use crate::change::{ChangeClock, Shard};
+use crate::members::{Members, Version};
 use crate::metrics::delete_rows;
 use crate::sizes::{Size, Sizes, Tally};
 use crate::stream::PastStream;
 use crate::table::Table;
 use crate::usage::Usage;
-use crate::{Namespace, insights, space};
+use crate::{Namespace, insights, sizes, space};
 
 /// Sizes that one commit stores or removes. A table has at most 26 (its own, 5 of local and 20 of global
 /// indexes), so a hundred tables need 3 commits.
 const SIZES_PER_COMMIT: usize = 1000;
+/// Tries of a cut while tables change: each change takes longer than a cut.
+const CUTS_MAX: u32 = 100;
 
 type Tables = HashMap<Namespace, BTreeMap<String, Arc<LiveTable>>>;
 
@@ -44,8 +53,17 @@ pub struct Catalog {
     tables: RwLock<Tables>,
     /// The streams that take no more records, until their records are forgotten.
     past_streams: RwLock<Vec<Arc<PastStream>>>,
-    /// Held by every change.
+    /// Held by every change, until it is shown.
     changing: tokio::sync::Mutex<()>,
+    clock: Arc<ChangeClock>,
+    /// Held while what other servers did is taken up.
+    following: tokio::sync::Mutex<()>,
+    /// The servers that share the store, if it is shared.
+    members: Option<Arc<Members>>,
+    /// The version up to which the changes of all servers are shown.
+    shown: AtomicU64,
+    /// Tables that were replaced or removed, and by which writes may still go. Only if the store is shared.
+    replaced: Mutex<Vec<Arc<LiveTable>>>,
 }
 
 /// A table in memory.
@@ -120,10 +138,22 @@ impl Catalog {
         store: Arc<dyn Store>,
         background: Background,
         usage: Arc<Usage>,
-    ) -> Result<(Catalog, Vec<Space>), StoreError> {
+        clock: Arc<ChangeClock>,
+        members: Option<Arc<Members>>,
+    ) -> Result<Catalog, StoreError> {
         let mut tables = Tables::new();
-        let sizes = take_sizes(&*store).await?;
-        let tally = |space| sizes.get(&space).map_or_else(Tally::uncertain, |size| Tally::certain(*size));
+        // Before the tables are read, so that they are at least as new.
+        let shown = match &members {
+            Some(members) => members.version().await?.number,
+            None => 0,
+        };
+        let sizes = take_sizes(&*store, members.is_some()).await?;
+        let unknown = || match members.is_some() {
+            // A size that is shared is counted if its row is missing.
+            true => Tally::certain(Size::default()),
+            false => Tally::uncertain(),
+        };
+        let tally = |space| sizes.get(&space).map_or_else(unknown, |size| Tally::certain(*size));
         let learned = read_learned(&*store).await?;
         let mut known = HashSet::new();
         for (_, row) in rows(&*store, space::TABLES).await? {
@@ -136,17 +166,168 @@ impl Catalog {
             live.meter.resume(&live, |space| learned.get(&space).cloned());
             tables.entry(live.namespace.clone()).or_default().insert(live.name.clone(), live);
         }
-        let rows = rows(&*store, space::SPACES).await?;
-        let dropped = rows.iter().filter_map(|(sort, _)| space::dropped_by(sort));
-        let dropped = dropped.collect::<Result<Vec<Space>, _>>()?;
-        if let Some(space) = dropped.iter().find(|space| known.contains(space)) {
-            return Err(StoreError::Corrupt(format!("space {} is dropped and still has a table", space.0)));
+        let catalog = Catalog {
+            past_streams: RwLock::new(read_past_streams(&*store).await?),
+            store,
+            background,
+            usage,
+            tables: RwLock::new(tables),
+            changing: tokio::sync::Mutex::new(()),
+            following: tokio::sync::Mutex::new(()),
+            clock,
+            members,
+            shown: AtomicU64::new(shown),
+            replaced: Mutex::default(),
+        };
+        match &catalog.members {
+            Some(members) => members.say_seen(shown).await?,
+            // In a cluster, a table may have been dropped since it was read.
+            None => {
+                let dropped = catalog.dropped_spaces().await?;
+                if let Some(space) = dropped.iter().find(|space| known.contains(space)) {
+                    let text = format!("space {} is dropped and still has a table", space.0);
+                    return Err(StoreError::Corrupt(text));
+                }
+            }
         }
-        let past_streams = self::rows(&*store, space::PAST_STREAMS).await?;
-        let past_streams = past_streams.iter().map(|(_, row)| decode_past_stream(row).map(Arc::new));
-        let past_streams = RwLock::new(past_streams.collect::<Result<_, _>>()?);
-        let (tables, changing) = (RwLock::new(tables), tokio::sync::Mutex::new(()));
-        Ok((Catalog { store, background, usage, tables, past_streams, changing }, dropped))
+        Ok(catalog)
+    }
+
+    /// The dropped spaces that are to be cleared.
+    pub async fn dropped_spaces(&self) -> Result<Vec<Space>, StoreError> {
+        let mut dropped = Vec::new();
+        for (sort, row) in rows(&*self.store, space::SPACES).await? {
+            let Some(space) = space::dropped_by(&sort) else { continue };
+            // A space that a server uses for a job is cleared by that server.
+            if let (Some(members), false) = (&self.members, row.is_empty())
+                && members.contains(Member(space::decode_number(&row)?)).await?
+            {
+                continue;
+            }
+            dropped.push(space?);
+        }
+        Ok(dropped)
+    }
+
+    /// Shows what other servers have stored. Returns the version up to which it is shown.
+    async fn reload(&self, members: &Members) -> Result<Version, StoreError> {
+        let _changing = self.changing.lock().await;
+        let version = members.version().await?;
+        if version.number <= self.shown.load(Ordering::Acquire) {
+            return Ok(version);
+        }
+        let mut stored: HashSet<(Namespace, String)> = HashSet::new();
+        for (_, row) in rows(&*self.store, space::TABLES).await? {
+            let table = decode_table(&row)?;
+            let current = self.find(&table.namespace, &table.name);
+            stored.insert((table.namespace.clone(), table.name.clone()));
+            if current.is_none_or(|current| encode(&current.table) != row) {
+                self.clock.pass(table.log.last_time_us());
+                self.show(self.following(table));
+            }
+        }
+        for table in self.all() {
+            if !stored.contains(&(table.namespace.clone(), table.name.clone())) {
+                self.hide(&table.namespace, &table.name);
+            }
+        }
+        *self.past_streams.write() = read_past_streams(&*self.store).await?;
+        self.shown.store(version.number, Ordering::Release);
+        Ok(version)
+    }
+
+    /// Takes up what other servers have stored: shows it, waits for the writes that go by what it replaced, stops
+    /// those to a table that is frozen, and says so.
+    pub async fn follow(&self) -> Result<(), StoreError> {
+        let Some(members) = &self.members else { return Ok(()) };
+        // One after the other: an older version must not be taken up behind a newer one.
+        let _following = self.following.lock().await;
+        let version = self.reload(members).await?;
+        self.wait_for_replaced(members).await?;
+        let frozen = members.follow_freeze(version, self).await?;
+        members.cluster().settle().await?;
+        if let Some(table) = frozen {
+            sizes::share(&*self.store, std::slice::from_ref(&table)).await?;
+            table.sizes.forget_growth();
+        }
+        members.say_seen(version.number).await
+    }
+
+    /// Waits for the writes that go by tables that are shown no more.
+    async fn wait_for_replaced(&self, members: &Members) -> Result<(), StoreError> {
+        let replaced = self.replaced.lock().clone();
+        // The gate of a table that another server has frozen is held here: it has no writes under way.
+        let frozen = members.frozen_here().await;
+        for table in replaced.iter().filter(|table| Some(table.space()) != frozen) {
+            table.wait_for_writes().await;
+        }
+        members.cluster().settle().await?;
+        self.replaced.lock().retain(|table| !replaced.iter().any(|done| Arc::ptr_eq(done, table)));
+        Ok(())
+    }
+
+    /// Waits for the writes that are under way to the table, if there is one, and on all servers for those that go
+    /// by an older state of the catalog than the one that is shown here.
+    pub async fn wait_for_writes(&self, table: Option<&LiveTable>) -> Result<(), StoreError> {
+        if let Some(table) = table {
+            table.wait_for_writes().await;
+        }
+        let Some(members) = &self.members else { return Ok(()) };
+        let version = self.reload(members).await?;
+        self.wait_for_replaced(members).await?;
+        members.pass(version.number).await
+    }
+
+    /// A time that divides the changes of a table on all servers.
+    pub async fn cut(&self, members: &Members, table: &Table, now_us: u64) -> Result<u64, StoreError> {
+        for _ in 0..CUTS_MAX {
+            let version = self.reload(members).await?;
+            let table = self.find(&table.namespace, &table.name).filter(|found| found.id == table.id);
+            let Some(table) = table else { return Ok(now_us) };
+            let time_us = now_us.max(self.last_change_us(&table).await?);
+            let logs: Vec<Log> = table.log.logs().collect();
+            members.cluster().raise_logs(&logs, time_us).await?;
+            self.clock.pass(time_us);
+            // A table that has changed may have another log, which was not raised.
+            if members.version().await?.number == version.number {
+                return Ok(time_us);
+            }
+        }
+        Err(StoreError::Unavailable("tables change all the time".to_owned()))
+    }
+
+    /// The keys of a change, and that of the version if other servers follow.
+    fn with_version(&self, mut keys: Vec<Key>) -> Vec<Key> {
+        keys.extend(self.members.as_ref().map(|_| space::version_key()));
+        keys
+    }
+
+    /// Raises the version in the commit of a change, if other servers follow. `rows` are those of
+    /// [`Catalog::with_version`].
+    fn raise_version(
+        &self,
+        rows: &[Option<Bytes>],
+        writes: &mut WriteSet,
+    ) -> Result<Option<u64>, StoreError> {
+        if self.members.is_none() || writes.is_empty() {
+            return Ok(None);
+        }
+        let version = Version::decode(rows.last().expect("the version comes last"))?.next();
+        writes.puts.push((space::version_key(), version.encode()));
+        Ok(Some(version.number))
+    }
+
+    /// Waits until the other servers have a change. `changing` was held since before its commit.
+    async fn pass(
+        &self,
+        raised: Option<u64>,
+        changing: tokio::sync::MutexGuard<'_, ()>,
+    ) -> Result<(), StoreError> {
+        let (Some(members), Some(number)) = (&self.members, raised) else { return Ok(()) };
+        // If others changed something in between, following finds it.
+        let _ = self.shown.compare_exchange(number - 1, number, Ordering::AcqRel, Ordering::Acquire);
+        drop(changing);
+        members.pass(number).await
     }
 
     /// The table of this name.
@@ -195,6 +376,7 @@ impl Catalog {
 
     /// Forgets the streams that were closed before this time.
     pub async fn forget_past_streams(&self, time_us: u64) -> Result<(), StoreError> {
+        // Other servers need not hear of it: what they still list has no records.
         let _changing = self.changing.lock().await;
         let old = |stream: &&Arc<PastStream>| stream.closed_us < time_us;
         let forgotten: Vec<Arc<PastStream>> = self.past_streams().iter().filter(old).cloned().collect();
@@ -252,31 +434,40 @@ impl Catalog {
     ) -> Result<Arc<LiveTable>, CreateError> {
         let (catalog, key) = (self.clone(), space::table_key(namespace, name));
         let create = async move {
-            let _changing = catalog.changing.lock().await;
-            let keys = [key, space::next_key()];
+            let changing = catalog.changing.lock().await;
+            let keys = catalog.with_version(vec![key, space::next_key()]);
             let mut made = None;
             let mut decide = |rows: &[Option<Bytes>]| {
                 made = None;
                 if rows[0].is_some() {
                     return WriteSet::default();
                 }
-                let table = next_space(&rows[1]).map(&make);
-                let writes = table.as_ref().map_or_else(
-                    |_| WriteSet::default(),
-                    |table| WriteSet {
-                        puts: vec![
-                            (keys[0].clone(), encode_table(table)),
-                            (keys[1].clone(), space::encode_number(table.numbers_end())),
-                        ],
-                        ..WriteSet::default()
-                    },
-                );
-                made = Some(table);
+                let create = || {
+                    let table = make(next_space(&rows[1])?);
+                    let mut puts = vec![
+                        (keys[0].clone(), encode_table(&table)),
+                        (keys[1].clone(), space::encode_number(table.numbers_end())),
+                    ];
+                    if catalog.members.is_some() {
+                        puts.extend(table.spaces().map(|space| (space::size_key(space), sizes::empty_row())));
+                    }
+                    let mut writes = WriteSet { puts, ..WriteSet::default() };
+                    let raised = catalog.raise_version(rows, &mut writes)?;
+                    Ok::<_, StoreError>((table, raised, writes))
+                };
+                let (created, writes) = match create() {
+                    Ok((table, raised, writes)) => (Ok((table, raised)), writes),
+                    Err(error) => (Err(error), WriteSet::default()),
+                };
+                made = Some(created);
                 writes
             };
             catalog.store.update(&keys, &mut decide).await.map_err(CreateError::Store)?;
-            let table = made.ok_or(CreateError::Exists)?.map_err(CreateError::Store)?;
-            Ok(catalog.show(live(table, None, &catalog.usage, |_| Tally::certain(Size::default()))))
+            let (table, raised) = made.ok_or(CreateError::Exists)?.map_err(CreateError::Store)?;
+            let live = live(table, None, &catalog.usage, |_| Tally::certain(Size::default()));
+            let shown = catalog.show(live);
+            catalog.pass(raised, changing).await.map_err(CreateError::Store)?;
+            Ok(shown)
         };
         self.background
             .carry_through("creation of a table", name, create)
@@ -294,19 +485,25 @@ impl Catalog {
     ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
         let (catalog, namespace, table) = (self.clone(), namespace.clone(), name.to_owned());
         let replace = async move {
-            let _changing = catalog.changing.lock().await;
-            let keys = [space::table_key(&namespace, &table), space::next_key()];
+            let changing = catalog.changing.lock().await;
+            let keys = catalog.with_version(vec![space::table_key(&namespace, &table), space::next_key()]);
             let mut decided = None;
             let mut decide = |rows: &[Option<Bytes>]| {
-                let (decision, writes) = match decide_replacement(&keys, rows, &change) {
-                    Ok((replacement, writes)) => (Ok(replacement), writes),
+                let replace = || {
+                    let (replacement, mut writes) = decide_replacement(&keys, rows, &change)?;
+                    let raised = catalog.raise_version(rows, &mut writes)?;
+                    Ok::<_, StoreError>((replacement, raised, writes))
+                };
+                let (decision, writes) = match replace() {
+                    Ok((replacement, raised, writes)) => (Ok((replacement, raised)), writes),
                     Err(error) => (Err(error), WriteSet::default()),
                 };
                 decided = Some(decision);
                 writes
             };
             catalog.store.update(&keys, &mut decide).await?;
-            Ok(match decided.expect("the store has called decide")? {
+            let (replacement, raised) = decided.expect("the store has called decide")?;
+            let replaced = match replacement {
                 Replacement::Gone => {
                     catalog.hide(&namespace, &table);
                     None
@@ -317,7 +514,9 @@ impl Catalog {
                     catalog.past_streams.write().extend(past_stream.map(Arc::new));
                     Some(Ok(catalog.show(catalog.following(table))))
                 }
-            })
+            };
+            catalog.pass(raised, changing).await?;
+            Ok(replaced)
         };
         self.background.carry_through("change of a table", name, replace).await?
     }
@@ -332,13 +531,14 @@ impl Catalog {
     ) -> Result<Option<Arc<LiveTable>>, StoreError> {
         let (catalog, namespace, table) = (self.clone(), namespace.clone(), name.to_owned());
         let remove = async move {
-            let _changing = catalog.changing.lock().await;
-            let key = space::table_key(&namespace, &table);
+            let changing = catalog.changing.lock().await;
+            let keys = catalog.with_version(vec![space::table_key(&namespace, &table)]);
+            let key = &keys[0];
             let mut decided = None;
             let mut decide = |rows: &[Option<Bytes>]| {
                 let stored = rows[0].as_deref().map(decode_table).transpose();
                 let expected = stored.map(|table| table.map(|table| is_expected(&table).then_some(table)));
-                let writes = match &expected {
+                let mut writes = match &expected {
                     Ok(Some(Some(table))) => {
                         let mut puts: Vec<(Key, Bytes)> =
                             table.spaces().map(|space| (space::drop_key(space), Bytes::new())).collect();
@@ -351,11 +551,16 @@ impl Catalog {
                     }
                     _ => WriteSet::default(),
                 };
-                decided = Some(expected);
+                let raised = catalog.raise_version(rows, &mut writes);
+                if raised.is_err() {
+                    writes = WriteSet::default();
+                }
+                decided = Some(expected.and_then(|expected| Ok((expected, raised?))));
                 writes
             };
-            catalog.store.update(std::slice::from_ref(&key), &mut decide).await?;
-            Ok(match decided.expect("the store has called decide")? {
+            catalog.store.update(&keys, &mut decide).await?;
+            let (expected, raised) = decided.expect("the store has called decide")?;
+            let removed = match expected {
                 Some(Some(dropped)) => {
                     catalog.past_streams.write().extend(stream_of_removed(&dropped, now_us).map(Arc::new));
                     let dropped = catalog.following(dropped);
@@ -365,16 +570,20 @@ impl Catalog {
                 Some(None) => None,
                 // An earlier try was committed without an answer.
                 None => catalog.hide(&namespace, &table),
-            })
+            };
+            catalog.pass(raised, changing).await?;
+            Ok(removed)
         };
         self.background.carry_through("removal of a table", name, remove).await?
     }
 
     /// A new, empty space for a job's own rows. The catalog notes at once that it is to be cleared, so a
-    /// restart clears it; a job that ends clears it itself.
+    /// restart clears it, or another server when this one is gone; a job that ends clears it itself.
     pub async fn scratch_space(&self) -> Result<Space, StoreError> {
         let _changing = self.changing.lock().await;
         let key = space::next_key();
+        let user =
+            self.members.as_ref().map_or_else(Bytes::new, |members| space::encode_number(members.own().0));
         let mut taken = None;
         let mut decide = |rows: &[Option<Bytes>]| {
             let next = next_space(&rows[0]);
@@ -382,7 +591,7 @@ impl Catalog {
                 Ok(next) => WriteSet {
                     puts: vec![
                         (key.clone(), space::encode_number(next.0 + 1)),
-                        (space::drop_key(*next), Bytes::new()),
+                        (space::drop_key(*next), user.clone()),
                     ],
                     ..WriteSet::default()
                 },
@@ -401,7 +610,7 @@ impl Catalog {
         assert!(!self.all().iter().any(in_use), "space {} is in use and must not be cleared", space.0);
         self.store.clear(space).await?;
         delete_rows(&*self.store, &insights::all_rows(space)).await?;
-        let keys = [space::drop_key(space), space::learned_key(space)];
+        let keys = [space::drop_key(space), space::learned_key(space), space::size_key(space)];
         self.store.update(&keys, &mut |_| WriteSet { deletes: keys.to_vec(), ..WriteSet::default() }).await
     }
 
@@ -426,7 +635,10 @@ impl Catalog {
         }
         let tally = |space| {
             let current = current.as_ref().and_then(|current| current.sizes.get(space));
-            current.cloned().unwrap_or_else(Tally::uncertain)
+            current.cloned().unwrap_or_else(|| match self.members.is_some() {
+                true => Tally::certain(Size::default()),
+                false => Tally::uncertain(),
+            })
         };
         live(table, current.as_deref(), &self.usage, tally)
     }
@@ -435,21 +647,28 @@ impl Catalog {
         let mut tables = self.tables.write();
         let tables = tables.entry(live.namespace.clone()).or_default();
         if let Some(replaced) = tables.insert(live.name.clone(), live.clone()) {
-            replaced.retire();
+            self.retire(replaced);
         }
         live
     }
 
     fn hide(&self, namespace: &Namespace, name: &str) -> Option<Arc<LiveTable>> {
         let hidden = self.tables.write().get_mut(namespace)?.remove(name)?;
-        hidden.retire();
+        self.retire(hidden.clone());
         Some(hidden)
+    }
+
+    fn retire(&self, table: Arc<LiveTable>) {
+        table.retire();
+        if self.members.is_some() {
+            self.replaced.lock().push(table);
+        }
     }
 }
 
 /// What becomes of a table, given its stored row and that of the next unused space.
 fn decide_replacement<E>(
-    keys: &[Key; 2],
+    keys: &[Key],
     rows: &[Option<Bytes>],
     change: &impl Fn(&Table, Space) -> Result<Table, E>,
 ) -> Result<(Replacement<E>, WriteSet), StoreError> {
@@ -519,8 +738,8 @@ fn live(
 }
 
 /// The sizes that were stored when the database was closed. They are removed, because the next write makes
-/// them wrong.
-async fn take_sizes(store: &dyn Store) -> Result<HashMap<Space, Size>, StoreError> {
+/// them wrong; those of a store that others share are kept up to date.
+async fn take_sizes(store: &dyn Store, is_shared: bool) -> Result<HashMap<Space, Size>, StoreError> {
     let mut sizes = HashMap::new();
     for (sort, row) in rows(store, space::SPACES).await? {
         if let Some(space) = space::sized_by(&sort) {
@@ -528,6 +747,9 @@ async fn take_sizes(store: &dyn Store) -> Result<HashMap<Space, Size>, StoreErro
                 .map_err(|error| StoreError::Corrupt(format!("a size in the catalog: {error}")))?;
             sizes.insert(space?, size);
         }
+    }
+    if is_shared {
+        return Ok(sizes);
     }
     let keys: Vec<Key> = sizes.keys().map(|space| space::size_key(*space)).collect();
     for keys in keys.chunks(SIZES_PER_COMMIT) {
@@ -572,6 +794,11 @@ fn decode_table(row: &[u8]) -> Result<Table, StoreError> {
         None => Ok(table),
         Some(fault) => Err(corrupt(format!("{}: {fault}", table.full_name()))),
     }
+}
+
+async fn read_past_streams(store: &dyn Store) -> Result<Vec<Arc<PastStream>>, StoreError> {
+    let rows = rows(store, space::PAST_STREAMS).await?;
+    rows.iter().map(|(_, row)| decode_past_stream(row).map(Arc::new)).collect()
 }
 
 fn decode_past_stream(row: &[u8]) -> Result<PastStream, StoreError> {

@@ -15,6 +15,7 @@ pub struct Clearing {
     catalog: Arc<Catalog>,
     /// The table that the spaces belonged to; unknown after a restart, when no write can be under way.
     dropped: Option<Arc<LiveTable>>,
+    /// At least one.
     spaces: Vec<Space>,
 }
 
@@ -30,9 +31,9 @@ impl Clearing {
         Clearing { catalog, dropped: Some(table), spaces: vec![space] }
     }
 
-    /// Clears spaces that no write can reach any more.
-    pub fn of_spaces(catalog: Arc<Catalog>, spaces: Vec<Space>) -> Clearing {
-        Clearing { catalog, dropped: None, spaces }
+    /// Clears a space that belonged to an unknown table.
+    pub fn of_space(catalog: Arc<Catalog>, space: Space) -> Clearing {
+        Clearing { catalog, dropped: None, spaces: vec![space] }
     }
 }
 
@@ -44,14 +45,17 @@ impl Job for Clearing {
     fn subject(&self) -> String {
         match &self.dropped {
             Some(table) => table.full_name(),
-            None => format!("{} spaces", self.spaces.len()),
+            None => format!("space {}", self.spaces[0].0),
         }
     }
 
+    /// Of the spaces: a table of the same name may be dropped again in the meantime.
+    fn lease(&self) -> Option<String> {
+        Some(format!("{}/{}", self.name(), self.spaces[0].0))
+    }
+
     async fn run(&self) -> Result<(), StoreError> {
-        if let Some(table) = &self.dropped {
-            table.wait_for_writes().await;
-        }
+        self.catalog.wait_for_writes(self.dropped.as_deref()).await?;
         for space in &self.spaces {
             self.catalog.clear(*space).await?;
         }

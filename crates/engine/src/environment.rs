@@ -2,7 +2,8 @@
 //! can be replayed from its seed.
 
 use std::pin::Pin;
-use std::time::Duration;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 /// Ends when the time is over.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -15,6 +16,12 @@ pub trait Environment: Send + Sync {
     /// Microseconds since 1970, for short times that are measured.
     fn now_us(&self) -> u64 {
         self.now_ms() * 1000
+    }
+
+    /// The time since some moment of this process. It never goes back, whatever the system's clock does.
+    fn uptime(&self) -> Duration {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        START.elapsed()
     }
 
     /// The next random number.

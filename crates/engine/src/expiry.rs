@@ -26,7 +26,7 @@ use crate::table::Table;
 use crate::write::companion::{Companion, Stop};
 use crate::write::decide::Draft;
 use crate::write::{self, Change, Failure, Origin, Outcome, Plan, WriteError};
-use crate::{Engine, Namespace, filling, space, walk};
+use crate::{Namespace, filling, space, walk};
 
 /// Items whose time is longer ago than five years are kept: it is more likely to be a mistake.
 const AGE_MAX_S: u64 = 5 * 365 * 24 * 60 * 60;
@@ -242,7 +242,7 @@ impl Job for Fill {
 
     async fn run(&self) -> Result<(), StoreError> {
         let store = &*self.core.store;
-        if filling::fill(store, &*self.core.environment, self).await? {
+        if filling::fill(store, &self.core.catalog, &*self.core.environment, self).await? {
             self.finish().await?;
             walk::forget_progress(store, &space::progress_key(self.space)).await?;
         }
@@ -282,12 +282,12 @@ impl Fill {
     }
 }
 
-impl Engine {
+impl Core {
     /// Fills the index of expiry times in the background, if it is not filled.
-    pub(crate) fn start_expiry_fill(&self, table: &Table) -> Option<Task<Result<(), StoreError>>> {
+    pub(crate) fn start_expiry_fill(self: &Arc<Core>, table: &Table) -> Option<Task<Result<(), StoreError>>> {
         let expiry = table.expiry.as_ref().filter(|expiry| !expiry.is_filled)?;
         Some(self.background.start(Fill {
-            core: self.core.clone(),
+            core: self.clone(),
             namespace: table.namespace.clone(),
             table: table.name.clone(),
             space: expiry.space(),

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use item::{Item, ItemRef};
 use store::{Key, KeyRef, Position, Space, Store, StoreError, WriteSet};
 
-use crate::catalog::LiveTable;
+use crate::catalog::{Catalog, LiveTable};
 use crate::table::Table;
 use crate::walk::{self, Walk};
 use crate::{Environment, space};
@@ -55,11 +55,12 @@ pub struct Row {
 /// stored that the rows are there.
 pub async fn fill(
     store: &dyn Store,
+    catalog: &Catalog,
     environment: &dyn Environment,
     fill: &impl Fill,
 ) -> Result<bool, StoreError> {
     let Some(table) = fill.table() else { return Ok(false) };
-    table.wait_for_writes().await;
+    catalog.wait_for_writes(Some(&table)).await?;
     let progress = space::progress_key(fill.space());
     let position = walk::read_progress(store, &progress).await?;
     let mut walk = Walk::after(position, table.space(), BATCH_ITEMS);

@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use api::Operation;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use store::{Key, Partition, Position, Space, Store, StoreError};
+use store::{Key, Partition, Position, Space, Store, StoreError, WriteSet};
 
 use crate::background::{Background, Job, Task};
-use crate::space::CLIENT_TOKENS;
+use crate::space::{CLIENT_TOKENS, decode_number, encode_number, tokens_cleared_key};
 use crate::write::Outcome;
 use crate::write::companion::{Companion, Stop};
 use crate::write::decide::Draft;
@@ -147,7 +147,7 @@ impl Clearing {
             tracing::error!(%error, "the clearing of old client request tokens broke off");
         }
         let store = store.clone();
-        *last = Some(background.start(ClearGeneration { store, space: space(generation + 1) }));
+        *last = Some(background.start(ClearGeneration { store, generation: generation + 1 }));
         self.generation.store(generation, Ordering::Release);
     }
 }
@@ -155,7 +155,7 @@ impl Clearing {
 /// Clears the tokens of one generation.
 struct ClearGeneration {
     store: Arc<dyn Store>,
-    space: Space,
+    generation: u64,
 }
 
 impl Job for ClearGeneration {
@@ -164,10 +164,30 @@ impl Job for ClearGeneration {
     }
 
     fn subject(&self) -> String {
-        format!("space {}", self.space.0)
+        format!("space {}", space(self.generation).0)
     }
 
     async fn run(&self) -> Result<(), StoreError> {
-        self.store.clear(self.space).await
+        if self.store.cluster().is_some() && !self.is_first().await? {
+            return Ok(());
+        }
+        self.store.clear(space(self.generation)).await
+    }
+}
+
+impl ClearGeneration {
+    /// Notes that this generation is cleared; false if another server did so. A server that comes late must not
+    /// clear what others have begun to use.
+    async fn is_first(&self) -> Result<bool, StoreError> {
+        let key = tokens_cleared_key();
+        let mut is_first = Ok(false);
+        let mut decide = |rows: &[Option<Bytes>]| {
+            let last = rows[0].as_deref().map(decode_number).transpose();
+            is_first = last.map(|last| last.is_none_or(|last| last < self.generation));
+            let puts = matches!(is_first, Ok(true)).then(|| (key.clone(), encode_number(self.generation)));
+            WriteSet { puts: puts.into_iter().collect(), ..WriteSet::default() }
+        };
+        self.store.update(std::slice::from_ref(&key), &mut decide).await?;
+        is_first
     }
 }

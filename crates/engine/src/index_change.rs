@@ -17,12 +17,14 @@ use store::{Partition, Position, Space, Store, StoreError};
 use crate::background::Job;
 use crate::catalog::{Catalog, LiveTable};
 use crate::filling::{self, Fill, Row};
+use crate::shared::Core;
 use crate::table::{Index, IndexState, Table};
 use crate::usage::Usage;
-use crate::{Engine, Environment, Namespace, index, sizes, space, walk};
+use crate::{Engine, Environment, Namespace, index, space, walk};
 
 /// Finishes the creation or the dropping of an index.
 pub struct IndexChange {
+    core: Arc<Core>,
     store: Arc<dyn Store>,
     catalog: Arc<Catalog>,
     environment: Arc<dyn Environment>,
@@ -44,7 +46,7 @@ impl Job for IndexChange {
 
     async fn run(&self) -> Result<(), StoreError> {
         let Some((table, index)) = self.current() else { return Ok(()) };
-        table.wait_for_writes().await;
+        self.catalog.wait_for_writes(Some(&table)).await?;
         match index.state {
             IndexState::Creating => self.back_fill(&index).await,
             IndexState::Deleting => self.drop_index(&index).await,
@@ -62,12 +64,12 @@ impl IndexChange {
 
     async fn back_fill(&self, index: &Index) -> Result<(), StoreError> {
         let (store, fill) = (&*self.store, BackFill { change: self, space: index.space() });
-        if !filling::fill(store, &*self.environment, &fill).await? {
+        if !filling::fill(store, &self.catalog, &*self.environment, &fill).await? {
             return Ok(());
         }
         if let Some((table, _)) = self.current() {
             self.note_progress(&table, index, 100.0);
-            sizes::recount(store, &*self.environment, &table, index.space()).await?;
+            self.core.recount(&table, index.space()).await?;
         }
         self.activate(index).await?;
         walk::forget_progress(store, &space::progress_key(index.space())).await
@@ -196,10 +198,13 @@ impl Engine {
         }
         Ok(progress)
     }
+}
 
+impl Core {
     /// Finishes the creation or the dropping of an index in the background.
-    pub(crate) fn start_index_change(&self, table: &Table, index: &Index) {
+    pub(crate) fn start_index_change(self: &Arc<Core>, table: &Table, index: &Index) {
         self.background.start(IndexChange {
+            core: self.clone(),
             store: self.store.clone(),
             catalog: self.catalog.clone(),
             environment: self.environment.clone(),

@@ -79,6 +79,11 @@ impl Job for TakeSnapshots {
         true
     }
 
+    /// Each server has its own.
+    fn lease(&self) -> Option<String> {
+        None
+    }
+
     async fn run(&self) -> Result<(), StoreError> {
         let Some(delay) = &self.core.index_delay else { return Ok(()) };
         let time_ms = self.core.environment.now_ms();

@@ -23,6 +23,7 @@ mod expressions;
 mod failures;
 mod fault;
 mod filling;
+mod following;
 mod format;
 mod heat;
 mod idempotency;
@@ -35,6 +36,7 @@ mod insights;
 mod key;
 mod legacy;
 mod loading;
+mod members;
 mod metrics;
 mod namespace;
 mod operation;
@@ -66,7 +68,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{Error, Request, Response, TableName};
-use store::{Space, Store, StoreError};
+use store::{Store, StoreError};
 
 pub use background::{Health, TaskState, TaskStatus};
 pub use caller::{Caller, Principal, Verified};
@@ -97,21 +99,22 @@ use clearing::Clearing;
 use expiry::Sweep;
 use export::{ExportRecord, ExportTable};
 use expressions::Expressions;
+use following::{Beat, Follow};
 use import::ImportRecord;
 use index_delay::{IndexDelay, TakeSnapshots};
 use injected_fault::InjectedFaults;
+use members::Members;
 use metrics::KeepMetrics;
-use replication::Replication;
+use replication::{ForgetTombstones, Replication};
 use shared::Core;
-use sizes::CountAll;
-use table::IndexState;
+use sizes::{CountAll, ShareSizes};
+use table::{IndexState, TableState};
 use transaction::Transactions;
 
 /// A database on a store.
 pub struct Engine {
     core: Arc<Core>,
     token_clearing: idempotency::Clearing,
-    expressions: Expressions,
     faults: InjectedFaults,
 }
 
@@ -140,96 +143,86 @@ impl Engine {
         options: Options,
     ) -> Result<Engine, StoreError> {
         format::check(&*store).await?;
-        let background = Background::new(environment.clone());
+        let members = Members::join(&store, &environment, &options).await?;
+        let background = Background::new(environment.clone(), members.clone());
         let reached_us = metrics::read_clock(&*store, options.time_scale).await?;
         let usage = Usage::new(environment.clone(), options.capacity, options.time_scale, reached_us);
         let usage = Arc::new(usage);
-        let (catalog, dropped) = Catalog::load(store.clone(), background.clone(), usage.clone()).await?;
+        let clock = Arc::default();
+        let (tasks, uses) = (background.clone(), usage.clone());
+        let catalog = Catalog::load(store.clone(), tasks, uses, Arc::clone(&clock), members.clone()).await?;
         let core = Core {
             store,
             catalog: Arc::new(catalog),
             environment,
-            clock: Arc::default(),
+            clock,
             background,
             index_delay: (!options.index_delay.is_zero()).then(|| IndexDelay::new(options.index_delay)),
             options,
             transactions: Transactions::default(),
             usage,
             replication: Replication::default(),
+            members,
+            expressions: Expressions::default(),
         };
         core.start_clock().await?;
         let engine = Engine {
             core: Arc::new(core),
             token_clearing: idempotency::Clearing::default(),
-            expressions: Expressions::default(),
             faults: InjectedFaults::default(),
         };
-        engine.resume(dropped).await?;
+        engine.start_jobs().await?;
         Ok(engine)
     }
 
-    /// Goes on with what was interrupted when the database was last open, and starts the jobs that run for
-    /// as long as it is open.
-    async fn resume(&self, dropped: Vec<Space>) -> Result<(), StoreError> {
-        if !dropped.is_empty() {
-            self.background.start(Clearing::of_spaces(self.catalog.clone(), dropped));
+    /// Starts the jobs that run for as long as the database is open, and goes on with what was interrupted when it
+    /// was last open.
+    async fn start_jobs(&self) -> Result<(), StoreError> {
+        let core = &self.core;
+        if let Some(members) = &self.members {
+            self.background.start(Beat { core: core.clone(), members: members.clone() });
+            self.background.start(Follow { core: core.clone(), members: members.clone() });
         }
-        for table in self.catalog.all() {
-            if table.restore.is_some() {
-                self.start_restore(&table);
-            } else if table.import.is_none()
-                && table.membership.as_ref().is_none_or(|own| own.joins_from.is_none())
-            {
-                self.state_change(&table).finish().await?;
-            }
-        }
-        let tables = self.catalog.all();
-        for table in &tables {
-            for index in table.indexes.iter().filter(|index| index.state != IndexState::Active) {
-                self.start_index_change(table, index);
-            }
-        }
-        for table in &tables {
-            self.start_expiry_fill(table);
-        }
-        for backup in records::all::<Backup>(&*self.store).await? {
-            if !backup.is_available {
-                self.background.start(BackUp { core: self.core.clone(), backup });
-            }
-        }
-        self.resume_transfers().await?;
-        self.resume_replication().await?;
-        self.background.start(Sweep { core: self.core.clone() });
+        core.resume_interrupted().await?;
+        self.background.start(Sweep { core: core.clone() });
         if !self.usage.is_off() {
-            self.background.start(KeepMetrics { core: self.core.clone() });
+            self.background.start(KeepMetrics { core: core.clone() });
         }
         if self.index_delay.is_some() {
-            self.background.start(TakeSnapshots { core: self.core.clone() });
+            self.background.start(TakeSnapshots { core: core.clone() });
         }
-        self.background.start(CountLogs { core: self.core.clone() });
-        self.background.start(Trimming { core: self.core.clone() });
-        let (store, environment) = (self.store.clone(), self.environment.clone());
-        self.background.start(CountAll { store, environment, tables });
+        self.background.start(CountLogs { core: core.clone() });
+        self.background.start(Trimming { core: core.clone() });
+        self.background.start(ForgetTombstones::new(core.clone()));
+        if self.members.is_some() {
+            self.background.start(ShareSizes { core: core.clone() });
+        }
+        self.background.start(CountAll { core: core.clone() });
         Ok(())
     }
 
-    /// Goes on with the exports, imports and bulk puts that were under way.
-    async fn resume_transfers(&self) -> Result<(), StoreError> {
-        for record in ExportRecord::under_way(&*self.store).await? {
-            let request = record.request().map_err(|error| record.unreadable(error))?;
-            let filter = request.filter_specification.as_ref();
-            let filter = operation::export_table_to_point_in_time::filter(self, filter);
-            let filter = filter.map_err(|error| record.unreadable(error))?;
-            self.background.start(ExportTable { core: self.core.clone(), record, request, filter });
+    /// Takes up at once what other servers on the same store did to tables. What they have acknowledged is known
+    /// without it; what their jobs did is known a moment later.
+    pub async fn follow(&self) -> Result<(), StoreError> {
+        self.catalog.follow().await
+    }
+
+    /// Takes the lease of a service beside the engine, which one server at a time runs. Once taken, it is this
+    /// server's until it leaves or is expelled.
+    pub async fn take_lease(&self, name: &str) -> Result<bool, StoreError> {
+        match &self.members {
+            Some(members) => Ok(members.take(name).await?.is_some()),
+            None => Ok(true),
         }
-        for record in ImportRecord::under_way(&*self.store).await? {
-            self.start_import(record.clone()).map_err(|error| record.unreadable(error))?;
+    }
+
+    /// Ends when other servers on the same store have expelled this one, which they do when it is silent for long:
+    /// it writes nothing any more. The database must be opened again, on a store that is opened again.
+    pub async fn expelled(&self) {
+        match &self.members {
+            Some(members) => members.expelled().await,
+            None => std::future::pending().await,
         }
-        for record in BulkPutRecord::under_way(&*self.store).await? {
-            let job = PutItems::of(self.core.clone(), record.clone());
-            self.background.start(job.map_err(|error| record.unreadable(error))?);
-        }
-        Ok(())
     }
 
     /// Ends background work and makes everything durable. Later calls fail.
@@ -240,7 +233,12 @@ impl Engine {
         // closed, so that the stored sizes are those of the stored items.
         tables.sort_by_key(|table| table.space());
         let mut gates = Vec::with_capacity(tables.len());
-        for table in &tables {
+        // The gate of a frozen table is held already, until this server has left.
+        let frozen = match &self.members {
+            Some(members) => members.frozen_here().await,
+            None => None,
+        };
+        for table in tables.iter().filter(|table| Some(table.space()) != frozen) {
             gates.push(table.gate.write().await);
         }
         if self.health() == Health::Healthy
@@ -249,12 +247,22 @@ impl Engine {
             tracing::warn!(%error, "the metrics of the last seconds were not stored");
         }
         if self.health() == Health::Healthy
+            && self.members.is_none()
             && let Err(error) = self.catalog.keep_sizes(&tables).await
         {
             tracing::warn!(%error, "the sizes of tables were not stored; the next start counts the items");
         }
         if let Some(delay) = &self.index_delay {
             delay.close();
+        }
+        if let Some(members) = &self.members
+            && let Err(error) = async {
+                sizes::share(&*self.store, &tables).await?;
+                members.leave().await
+            }
+            .await
+        {
+            tracing::warn!(%error, "the other servers will expel this one, because it could not leave");
         }
         self.store.close().await
     }
@@ -287,6 +295,7 @@ impl Engine {
     ) -> Result<api::streams::Response, Error> {
         use api::streams::Request;
         use operation::*;
+        self.check_member()?;
         self.authorize_streams(caller, &request)?;
         Ok(match request {
             Request::ListStreams(input) => list_streams::run(self, caller, *input).await?.into(),
@@ -298,6 +307,7 @@ impl Engine {
 
     /// Carries out one request.
     pub async fn call(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
+        self.check_member()?;
         let result = self.authorized(caller, request).await;
         if let Err(error) = &result
             && metrics::is_user_error(error.kind)
@@ -307,6 +317,11 @@ impl Engine {
             self.usage.metrics.user_error(&caller.namespace, self.usage.now().ms);
         }
         result
+    }
+
+    /// Refuses requests, also reads, when this server may not know what others did to tables.
+    fn check_member(&self) -> Result<(), Error> {
+        self.members.as_ref().map_or(Ok(()), |members| members.check_current()).map_err(fault::of_store)
     }
 
     async fn authorized(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
@@ -440,6 +455,63 @@ impl Engine {
             caller.namespace.check_account(home)?;
         }
         Ok(self.catalog.find(&Namespace::new(home.account, home.region), name))
+    }
+}
+
+impl Core {
+    /// Goes on with what was interrupted: when the database was last open, or on a server that is gone.
+    pub(crate) async fn resume_interrupted(self: &Arc<Core>) -> Result<(), StoreError> {
+        for space in self.catalog.dropped_spaces().await? {
+            self.background.start(Clearing::of_space(self.catalog.clone(), space));
+        }
+        for table in self.catalog.all() {
+            let is_joining = table.membership.as_ref().is_some_and(|own| own.joins_from.is_some());
+            if table.restore.is_some() {
+                self.start_restore(&table);
+            } else if table.import.is_some() || is_joining {
+                // The job that fills it makes it ACTIVE.
+            } else if self.members.is_some() && table.state != TableState::Active {
+                // Another server may be about to do it when the delay is over.
+                self.background.start(self.state_change(&table));
+            } else {
+                self.state_change(&table).finish().await?;
+            }
+        }
+        let tables = self.catalog.all();
+        for table in &tables {
+            for index in table.indexes.iter().filter(|index| index.state != IndexState::Active) {
+                self.start_index_change(table, index);
+            }
+        }
+        for table in &tables {
+            self.start_expiry_fill(table);
+        }
+        for backup in records::all::<Backup>(&*self.store).await? {
+            if !backup.is_available {
+                self.background.start(BackUp { core: self.clone(), backup });
+            }
+        }
+        self.resume_transfers().await?;
+        self.resume_replication().await
+    }
+
+    /// Goes on with the exports, imports and bulk puts that were under way.
+    async fn resume_transfers(self: &Arc<Core>) -> Result<(), StoreError> {
+        for record in ExportRecord::under_way(&*self.store).await? {
+            let request = record.request().map_err(|error| record.unreadable(error))?;
+            let filter = request.filter_specification.as_ref();
+            let filter = operation::export_table_to_point_in_time::filter(self, filter);
+            let filter = filter.map_err(|error| record.unreadable(error))?;
+            self.background.start(ExportTable { core: self.clone(), record, request, filter });
+        }
+        for record in ImportRecord::under_way(&*self.store).await? {
+            self.start_import(record.clone()).map_err(|error| record.unreadable(error))?;
+        }
+        for record in BulkPutRecord::under_way(&*self.store).await? {
+            let job = PutItems::of(self.clone(), record.clone());
+            self.background.start(job.map_err(|error| record.unreadable(error))?);
+        }
+        Ok(())
     }
 }
 

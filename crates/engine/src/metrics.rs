@@ -469,6 +469,11 @@ impl Job for KeepMetrics {
         true
     }
 
+    /// Each server stores what it counted.
+    fn lease(&self) -> Option<String> {
+        None
+    }
+
     async fn run(&self) -> Result<(), StoreError> {
         let core = &*self.core;
         let now_ms = core.usage.now().ms;

@@ -39,6 +39,10 @@ pub struct Options {
     pub backups: Option<Bucket>,
     /// The buckets that exports are written to and imports are read from.
     pub s3: Option<Arc<Buckets>>,
+    /// How often a server looks for what other servers on the same store did to tables.
+    pub member_poll: Duration,
+    /// After how long without a sign of life a server is expelled by the others.
+    pub member_silence: Duration,
 }
 
 impl Default for Options {
@@ -57,6 +61,8 @@ impl Default for Options {
             region_clocks: BTreeMap::new(),
             backups: None,
             s3: None,
+            member_poll: Duration::from_millis(50),
+            member_silence: Duration::from_secs(15),
         }
     }
 }

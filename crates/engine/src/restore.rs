@@ -17,7 +17,7 @@ use crate::shared::Core;
 use crate::table::{Restore, Table, TableState};
 use crate::walk;
 use crate::write::{self, Change, Failure, Origin, Plan, WriteError};
-use crate::{Engine, Namespace, failures, places, records, space};
+use crate::{Namespace, failures, places, records, space};
 
 /// Items that one commit writes: few, so that it is never too large for a store.
 const COMMIT_ITEMS: usize = 25;
@@ -175,11 +175,11 @@ fn damaged(error: ExportError) -> StoreError {
     }
 }
 
-impl Engine {
+impl Core {
     /// Copies the items of a table that is being restored, in the background.
-    pub(crate) fn start_restore(&self, target: &Arc<LiveTable>) {
+    pub(crate) fn start_restore(self: &Arc<Core>, target: &Arc<LiveTable>) {
         let backup_arn = target.restore.as_ref().and_then(|restore| restore.source_backup_arn.clone());
-        let (core, target) = (self.core.clone(), target.clone());
+        let (core, target) = (self.clone(), target.clone());
         match backup_arn {
             Some(backup_arn) => drop(self.background.start(RestoreBackup { core, target, backup_arn })),
             None => drop(RestoreTable::of(core, target).map(|restore| self.background.start(restore))),

@@ -8,7 +8,9 @@ use store::{Space, Store, StoreError, WriteSet};
 use crate::background::Background;
 use crate::catalog::{Catalog, LiveTable};
 use crate::change::ChangeClock;
+use crate::expressions::Expressions;
 use crate::index_delay::IndexDelay;
+use crate::members::Members;
 use crate::replication::Replication;
 use crate::table::Table;
 use crate::transaction::Transactions;
@@ -27,6 +29,9 @@ pub struct Core {
     pub(crate) transactions: Transactions,
     pub(crate) usage: Arc<Usage>,
     pub(crate) replication: Replication,
+    /// The servers that share the store, if it is shared.
+    pub(crate) members: Option<Arc<Members>>,
+    pub(crate) expressions: Expressions,
     /// None if indexes don't lag.
     pub(crate) index_delay: Option<IndexDelay>,
 }
@@ -49,6 +54,9 @@ impl Core {
     /// A time that divides the changes of a table: all records up to it can be read, and all later ones have
     /// a greater time.
     pub(crate) async fn cut(&self, table: &LiveTable) -> Result<u64, StoreError> {
+        if let Some(members) = &self.members {
+            return self.catalog.cut(members, table, self.clock.now_us(&*self.environment)).await;
+        }
         let time_us = self.clock.now_us(&*self.environment).max(self.catalog.last_change_us(table).await?);
         self.clock.pass(time_us);
         table.wait_for_writes().await;
@@ -73,6 +81,9 @@ impl Core {
         table: &LiveTable,
         change: impl Fn(&Table, Space, u64) -> Result<Table, E> + Send + Sync + 'static,
     ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
+        if let Some(members) = &self.members {
+            return self.change_between_writes_of_all(members, table, change).await;
+        }
         let _between_writes = table.gate.clone().write_owned().await;
         self.settle().await?;
         let mut time_us = self.clock.now_us(&*self.environment);
@@ -82,5 +93,26 @@ impl Core {
         self.clock.pass(time_us);
         let change = move |table: &Table, unused| change(table, unused, time_us);
         self.catalog.replace(&table.namespace, &table.name, change).await
+    }
+    /// The same while the table is frozen on all servers.
+    async fn change_between_writes_of_all<E: Send + 'static>(
+        &self,
+        members: &Arc<Members>,
+        table: &LiveTable,
+        change: impl Fn(&Table, Space, u64) -> Result<Table, E> + Send + Sync + 'static,
+    ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
+        let (members, catalog) = (members.clone(), self.catalog.clone());
+        let (clock, environment) = (self.clock.clone(), self.environment.clone());
+        let Some(table) = self.catalog.successor(table) else { return Ok(None) };
+        let (definition, name) = (table.table.clone(), table.name.clone());
+        let change_frozen = async move {
+            let changed = async {
+                let time_us = catalog.cut(&members, &definition, clock.now_us(&*environment)).await?;
+                let change = move |table: &Table, unused| change(table, unused, time_us);
+                catalog.replace(&definition.namespace, &definition.name, change).await
+            };
+            members.while_frozen(&table, changed).await
+        };
+        self.background.carry_through("change between writes", &name, change_frozen).await?
     }
 }

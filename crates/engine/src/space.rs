@@ -3,7 +3,7 @@
 //! | space | rows |
 //! |---|---|
 //! | 0 | the catalog: one row for each table, in the partition of its namespace |
-//! | 1 | `next`: the number of the next unused space; `drop:N`: space N is to be cleared; `progress:N`: how far the back-fill of the index in space N has come; `size:N`: the size of space N, only while the database is closed; `learned:N`: what the table or index in space N learned from its traffic; `drop-log:N`: the records of log N are to be removed; `sent:N:R:L`: how far log L of the table in space N was sent to Region R |
+//! | 1 | `next`: the number of the next unused space; `drop:N`: space N is to be cleared, unless the row names a server: then by that one, while it is a member; `progress:N`: how far the back-fill of the index in space N has come; `size:N`: the size of space N, only while the database is closed; `learned:N`: what the table or index in space N learned from its traffic; `drop-log:N`: the records of log N are to be removed; `sent:N:R:L`: how far log L of the table in space N was sent to Region R |
 //! | 2–4 | client request tokens, one space for each generation |
 //! | 5 | the engine itself: `format`, the version of all of this; `barrier`, written to wait for earlier commits; `clock`, how far the faster clock of capacity has come |
 //! | 6 | streams that take no more records |
@@ -12,12 +12,13 @@
 //! | 9 | metrics: one row for each minute of a table, in the partition of its name |
 //! | 10 | which metrics each table has, in the partition of its namespace |
 //! | 11 | Contributor Insights: one row for each rule and minute, in the partition of its table or index |
-//! | 12–15 | unused |
+//! | 12 | the servers that share the store: `version`, that of the catalog; `member:N`, what server N says of itself; `lease:NAME`, the number of the server that runs a job; `tokens-cleared`, the generation of tokens that was cleared last |
+//! | 13–15 | unused |
 //! | 16… | tables, their indexes, their item collections; numbers are never used again |
 
 use bytes::Bytes;
 use std::ops::Bound;
-use store::{Key, Log, Partition, Position, Range, Space, StoreError};
+use store::{Key, Log, Member, Partition, Position, Range, Space, StoreError};
 
 use crate::Namespace;
 use crate::stream::PastStream;
@@ -42,6 +43,8 @@ pub const METRICS: Space = Space(9);
 pub const METRIC_NAMES: Space = Space(10);
 /// The minutes of Contributor Insights.
 pub const CONTRIBUTORS: Space = Space(11);
+/// The servers that share the store.
+pub const CLUSTER: Space = Space(12);
 /// The first space of a table.
 pub const FIRST_OF_TABLES: Space = Space(16);
 
@@ -58,6 +61,31 @@ pub fn barrier_key() -> Key {
 /// The row that says how far the clock of capacity has come, where it runs faster than time.
 pub fn clock_key() -> Key {
     key(ENGINE, "clock")
+}
+
+/// The row that holds the version of the catalog, if several servers share the store.
+pub fn version_key() -> Key {
+    key(CLUSTER, "version")
+}
+
+/// The row of a server that shares the store.
+pub fn member_key(member: Member) -> Key {
+    key(CLUSTER, &format!("member:{}", member.0))
+}
+
+/// The server that a row of [`member_key`] names.
+pub fn member_of(sort: &[u8]) -> Option<Result<Member, StoreError>> {
+    sort.strip_prefix(b"member:").map(|number| decode_number(number).map(Member))
+}
+
+/// The row that says which server runs a job.
+pub fn lease_key(name: &str) -> Key {
+    key(CLUSTER, &format!("lease:{name}"))
+}
+
+/// The row that says which generation of client request tokens was cleared last.
+pub fn tokens_cleared_key() -> Key {
+    key(CLUSTER, "tokens-cleared")
 }
 
 /// The row of a table in the catalog.

@@ -46,6 +46,12 @@ impl Job for StateChange {
         true
     }
 
+    /// A table may be in several states within the delay, each with a job of its own. What they do is decided by
+    /// the stored row, so two servers may do it.
+    fn lease(&self) -> Option<String> {
+        None
+    }
+
     async fn run(&self) -> Result<(), StoreError> {
         self.finish().await
     }
@@ -92,7 +98,7 @@ impl StateChange {
         let id = self.table.id.clone();
         let is_expected = move |table: &Table| table.id == id && table.state == TableState::Deleting;
         // The last records of a stream can be read for another day: those of writes under way, too.
-        self.table.wait_for_writes().await;
+        self.catalog.wait_for_writes(Some(&self.table)).await?;
         let now_us =
             self.clock.now_us(&*self.environment).max(self.catalog.last_change_us(&self.table).await?);
         let dropped =

@@ -16,6 +16,9 @@ use crate::table::{KeySchema, Table};
 use crate::write::Origin;
 use crate::{Caller, Engine, Namespace, Sleep};
 
+/// How long a reader may be unaware of a change that another server recorded.
+const ELSEWHERE_PAUSE: std::time::Duration = std::time::Duration::from_millis(250);
+
 /// The stream of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stream {
@@ -215,6 +218,13 @@ impl Engine {
         let table = named
             .and_then(|(home, name)| self.catalog.find(&Namespace::new(home.account, home.region), name));
         match table {
+            Some(table) if self.members.is_some() => {
+                let (changed, elsewhere) =
+                    (table.changed.clone().notified_owned(), self.environment.sleep(ELSEWHERE_PAUSE));
+                Box::pin(
+                    async move { drop(futures_util::future::select(Box::pin(changed), elsewhere).await) },
+                )
+            }
             Some(table) => Box::pin(table.changed.clone().notified_owned()),
             None => Box::pin(std::future::pending()),
         }

@@ -298,15 +298,23 @@ impl Serve {
             dax_address.as_deref(),
             trust.as_deref(),
         );
-        tokio::select! {
-            () = run(server, dax, stop) => {}
-            () = watch(certificate) => {}
-        }
+        let engine = database.engine();
+        let is_expelled = tokio::select! {
+            () = run(server, dax, stop) => false,
+            () = watch(certificate) => false,
+            () = engine.expelled() => true,
+        };
         if let Some(auditing) = auditing {
             auditing.close().await;
         }
         services.close().await;
-        database.close().await.map_err(|error| format!("can't close the database cleanly: {error}"))
+        database.close().await.map_err(|error| format!("can't close the database cleanly: {error}"))?;
+        match is_expelled {
+            false => Ok(()),
+            true => {
+                Err("the other servers on the database have expelled this one; start it again".to_owned())
+            }
+        }
     }
 
     async fn listen(&self) -> Result<tokio::net::TcpListener, String> {

@@ -24,8 +24,14 @@ pub enum Engine {
 
 /// The tables that are distributed. A key begins with the shard, or holds it, so that an engine can keep
 /// the rows of one shard on one node; see `schema`.
-const SHARDED: [&str; 5] =
-    ["lodestone_row", "lodestone_lock", "lodestone_log", "lodestone_record", "lodestone_commit"];
+const SHARDED: [&str; 6] = [
+    "lodestone_row",
+    "lodestone_lock",
+    "lodestone_log",
+    "lodestone_record",
+    "lodestone_commit",
+    "lodestone_member",
+];
 
 impl Engine {
     /// All engines, in the order in which help texts name them.

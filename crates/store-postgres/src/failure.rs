@@ -21,6 +21,8 @@ pub(crate) enum Failure {
     Unreadable(String),
     /// The write is larger than the database allows.
     Unstorable(String),
+    /// This server is no longer a member of the cluster. Nothing was committed.
+    Fenced(String),
     /// The store was closed.
     Closed,
 }
@@ -42,7 +44,7 @@ impl Failure {
         match self {
             // A leader that became a standby refuses writes; the next connection looks for the new leader.
             Failure::Refused(error) => *error.code() != SqlState::READ_ONLY_SQL_TRANSACTION,
-            Failure::Unreadable(_) | Failure::Unstorable(_) => true,
+            Failure::Unreadable(_) | Failure::Unstorable(_) | Failure::Fenced(_) => true,
             Failure::Lost(_) | Failure::CommitLost(_) | Failure::NotCommitted(_) | Failure::Closed => false,
         }
     }
@@ -88,6 +90,7 @@ impl From<Failure> for StoreError {
             }
             Failure::CommitLost(reason) => StoreError::Ambiguous(reason),
             Failure::Unreadable(reason) => StoreError::Corrupt(reason),
+            Failure::Fenced(reason) => StoreError::Fenced(reason),
             Failure::Closed => StoreError::closed(),
         }
     }

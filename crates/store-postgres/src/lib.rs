@@ -2,7 +2,8 @@
 //! Several servers may share one database: all state is in the database.
 //!
 //! The tables (`schema`): rows keyed by (space, partition, sort), a fixed set of lock rows, log records
-//! keyed by (log, position), one counter row for each log, and the marks of commits. Each key also has the
+//! keyed by (log, position), one counter row for each log, the marks of commits, and the servers that have
+//! joined (`member`). Each key also has the
 //! partition's *shard*, by which a distributed engine places rows (`shard`).
 //!
 //! Every statement of a call is on one key, or on a range of keys. What belongs together is pipelined: an
@@ -48,6 +49,7 @@ mod failure;
 mod gather;
 mod key_columns;
 mod log;
+mod member;
 mod pipeline;
 mod read;
 mod schema;
@@ -68,13 +70,15 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use store::{
-    Consistency, Decide, Direction, Key, Log, LogPosition, Range, Read, Space, Store, StoreError, Visit,
+    Cluster, Consistency, Decide, Direction, Key, Log, LogPosition, Member, Range, Read, Space, Store,
+    StoreError, Visit,
 };
 
 use address::Address;
 use connection::Connections;
 pub use engine::Engine;
 use gather::Gather;
+use member::Tickets;
 use read::Lookup;
 use session::Session;
 use stripe::Latches;
@@ -140,6 +144,9 @@ struct Shared {
     /// A pool of its own, so that long reads never delay short calls.
     snapshots: Connections,
     latches: Latches,
+    /// Whose updates these are, once the server has joined.
+    member: Mutex<Option<Member>>,
+    tickets: Arc<Tickets>,
     updates: Arc<Gather<Update>>,
     lookups: Arc<Gather<Lookup>>,
     idle_sessions: Mutex<Vec<Session>>,
@@ -165,6 +172,8 @@ impl PostgresStore {
             calls,
             snapshots,
             latches: Latches::new(),
+            member: Mutex::default(),
+            tickets: Arc::default(),
             updates: Arc::new(Gather::new(
                 options.transactions.min(options.connections),
                 options.stripes_per_transaction,
@@ -240,6 +249,10 @@ impl Store for PostgresStore {
 
     async fn trim_log(&self, log: Log, through: LogPosition) -> Result<(), StoreError> {
         self.shared.trim_records(log, through).await
+    }
+
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        Some(self)
     }
 
     /// Every answered commit is durable already, so only the pools are closed.

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::{session, shard, stripe};
 
 /// To be raised when an older program must no longer use the tables.
-const FORMAT: i32 = 2;
+const FORMAT: i32 = 3;
 
 /// Three are enough unless a server that won the race was interrupted: one finds nothing, one loses the
 /// race, one finds the winner's tables.
@@ -36,12 +36,14 @@ fn tables(engine: Engine) -> String {
          CREATE TABLE lodestone_commit (
              shard smallint NOT NULL, session bigint NOT NULL, serial bigint NOT NULL,
              is_closed boolean NOT NULL, at timestamptz NOT NULL, {});
+         CREATE TABLE lodestone_member (shard smallint NOT NULL, member bigint NOT NULL, {});
          {}",
         key(&["space", "partition", "sort", "shard"]),
         key(&["shard", "stripe"]),
         key(&["shard", "log"]),
         key(&["shard", "log", "position"]),
         key(&["shard", "session"]),
+        key(&["shard", "member"]),
         engine.distribute(),
     )
 }

@@ -1,6 +1,7 @@
 //! Transactions of updates that are ready together.
 //!
-//! 1. BEGIN, lock all stripes in ascending order, read all rows: one round trip.
+//! 1. BEGIN, hold this server's row among the members, lock all stripes in ascending order, read all rows: one
+//!    round trip.
 //! 2. Every caller decides.
 //! 3. Put, delete, leave the mark of the session, COMMIT: one round trip. If a statement fails, the server
 //!    fails the later ones and turns COMMIT into a rollback. Updates that append to logs take one round
@@ -30,7 +31,7 @@ use crate::key_columns::{log_number, position, position_number};
 use crate::pipeline::{Parameter, Pipeline, key_parameters, value_of};
 use crate::session::{Mark, Session};
 use crate::update::Update;
-use crate::{SORT_LENGTH_MAX, Shared, read, shard, stripe};
+use crate::{SORT_LENGTH_MAX, Shared, member, read, shard, stripe};
 
 const PUT: &str = "
     INSERT INTO lodestone_row (shard, space, partition, sort, value) VALUES ($1, $2, $3, $4, $5)
@@ -230,6 +231,10 @@ impl Transaction<'_> {
         stripes.dedup();
         let mut pipeline = Pipeline::new(self.connection);
         pipeline.command(BEGIN_UPDATE);
+        let member = *self.shared.member.lock();
+        if let Some(member) = member {
+            member::hold(&mut pipeline, &statements.hold_member, member);
+        }
         for stripe in &stripes {
             stripe.lock(&mut pipeline, &statements.lock);
         }
@@ -237,6 +242,9 @@ impl Transaction<'_> {
             pipeline.of_key(&statements.get, key);
         }
         let mut answers = pipeline.send().await?.into_iter().skip(1);
+        if let Some(member) = member {
+            member::check_held(member, answers.next())?;
+        }
         stripe::check_locked(answers.by_ref().take(stripes.len()))?;
         batch
             .iter()
@@ -360,6 +368,7 @@ fn log_parameters(log: Log) -> [Parameter<'static>; 2] {
 /// The statements of a transaction, prepared beforehand: pipelined statements keep their order only if
 /// none of them has to be prepared first.
 struct Statements {
+    hold_member: Statement,
     lock: Statement,
     get: Statement,
     put: Statement,
@@ -373,6 +382,7 @@ struct Statements {
 impl Statements {
     async fn prepare(connection: &Lease) -> Result<Statements, Failure> {
         Ok(Statements {
+            hold_member: connection.prepare_cached(member::HOLD).await?,
             lock: connection.prepare_cached(stripe::LOCK).await?,
             get: connection.prepare_cached(read::GET).await?,
             put: connection.prepare_cached(PUT).await?,

@@ -10,6 +10,7 @@ use store::{Decide, Key, StoreError, WriteSet};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::Shared;
+use crate::member::Ticket;
 use crate::stripe::{self, Stripe};
 
 /// An update on its way to a transaction.
@@ -18,6 +19,8 @@ pub(crate) struct Update {
     /// Ascending.
     pub(crate) stripes: Vec<Stripe>,
     caller: mpsc::UnboundedSender<Step>,
+    /// Goes back when the update has ended, also if its caller is gone.
+    _ticket: Ticket,
 }
 
 /// What a runner tells the caller of an update.
@@ -57,7 +60,8 @@ impl Shared {
         })?;
         let (caller, mut steps) = mpsc::unbounded_channel();
         let weight = stripes.len();
-        self.submit(Update { keys: keys.to_vec(), stripes, caller }, weight);
+        let update = Update { keys: keys.to_vec(), stripes, caller, _ticket: self.tickets.take() };
+        self.submit(update, weight);
         while let Some(step) = steps.recv().await {
             match step {
                 Step::Decide { rows, decision } => {

@@ -21,6 +21,10 @@ pub enum StoreError {
     /// The commit was sent but its outcome is not known.
     #[error("the outcome of a commit is unknown: {0}")]
     Ambiguous(String),
+    /// This process is no longer a member of the cluster that shares the store. Nothing of the write was
+    /// written, and nothing is written until it has joined anew.
+    #[error("this server was removed from the cluster: {0}")]
+    Fenced(String),
     /// A newer program wrote the data, in a format that this one does not know.
     #[error("{0}")]
     Format(String),
@@ -31,7 +35,10 @@ impl StoreError {
     pub fn is_transient(&self) -> bool {
         match self {
             StoreError::Unavailable(_) | StoreError::Full(_) | StoreError::Ambiguous(_) => true,
-            StoreError::Poisoned(_) | StoreError::Corrupt(_) | StoreError::Format(_) => false,
+            StoreError::Poisoned(_)
+            | StoreError::Corrupt(_)
+            | StoreError::Fenced(_)
+            | StoreError::Format(_) => false,
         }
     }
 

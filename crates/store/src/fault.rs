@@ -16,8 +16,8 @@ use parking_lot::Mutex;
 
 use crate::chance::Chance;
 use crate::{
-    Consistency, Decide, Direction, Key, Log, LogPosition, Range, Read, Space, Store, StoreError, Visit,
-    WriteSet,
+    Cluster, Consistency, Decide, Direction, Key, Log, LogPosition, Range, Read, Space, Store, StoreError,
+    Visit, WriteSet,
 };
 
 /// What happens to one changing call.
@@ -211,6 +211,10 @@ impl Store for FaultStore {
     fn health(&self) -> Result<(), StoreError> {
         self.check_poison()?;
         self.store.health()
+    }
+
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        self.store.cluster()
     }
 
     async fn close(&self) -> Result<(), StoreError> {

@@ -17,6 +17,7 @@
 //!   records that lie at or below its [`Read::log_end`].
 
 mod chance;
+mod cluster;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 
+pub use cluster::{Cluster, Member};
 pub use error::StoreError;
 pub use key::{Key, KeyRef, Partition, Position, Range, Space};
 
@@ -154,8 +156,8 @@ pub trait Read: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(LogPosition, Bytes)>, StoreError>;
 
-    /// The position of the last record that was appended to the log, trimmed or not; 0 if there never
-    /// was one. On a snapshot, this is the position that the snapshot's rows cover.
+    /// The position of the last record that was appended to the log, trimmed or not, or to which the log was
+    /// [raised](Cluster::raise_logs); 0 if there never was one. On a snapshot, this is the position that the snapshot's rows cover.
     async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError>;
 }
 
@@ -185,6 +187,11 @@ pub trait Store: Read {
     /// refuse them. It does not try anything, so `Ok` is no promise that the next write succeeds.
     fn health(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// What the store offers to several processes that share it; none if it belongs to one process.
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        None
     }
 
     /// Makes everything durable and ends background work. Later calls fail.

@@ -7,9 +7,13 @@
 //! - A writer holds `writing` from reading its rows until its changes are applied, so updates are
 //!   serial; readers wait only while the finished write set is applied.
 //! - Nothing awaits: every future is ready at its first poll.
+//!
+//! A [`MemoryCluster`] is one set of rows and logs with several handles, as if several processes shared it.
 
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -17,13 +21,32 @@ use imbl::OrdMap;
 use parking_lot::{Mutex, RwLock};
 
 use crate::{
-    Consistency, Decide, Direction, Key, KeyRef, Log, LogPosition, Partition, Position, Range, Read, Space,
-    Store, StoreError, Visit, WriteSet,
+    Cluster, Consistency, Decide, Direction, Key, KeyRef, Log, LogPosition, Member, Partition, Position,
+    Range, Read, Space, Store, StoreError, Visit, WriteSet,
 };
 
 /// Keeps rows and logs in memory until it is dropped.
 #[derive(Default)]
 pub struct MemoryStore {
+    data: Arc<Data>,
+    /// What makes it one of several handles.
+    handle: Option<Handle>,
+}
+
+/// Rows and logs in memory that several handles share.
+#[derive(Clone, Default)]
+pub struct MemoryCluster(Arc<Data>);
+
+/// One handle of a cluster.
+#[derive(Default)]
+struct Handle {
+    /// Its member; 0 before it has joined.
+    member: AtomicU64,
+    closed: AtomicBool,
+}
+
+#[derive(Default)]
+struct Data {
     /// Held for the whole of an update. The mutex is fair after half a millisecond, so no update starves.
     writing: Mutex<()>,
     state: RwLock<State>,
@@ -33,6 +56,8 @@ pub struct MemoryStore {
 struct State {
     contents: Contents,
     closed: bool,
+    members: HashSet<Member>,
+    last_member: u64,
 }
 
 /// All rows and logs at one moment: also what a snapshot is.
@@ -68,17 +93,80 @@ impl MemoryStore {
 
     /// A copy of everything; it costs the same whatever the number of rows.
     fn contents(&self) -> Result<Contents, StoreError> {
-        let state = self.state.read();
-        state.check_open()?;
+        let state = self.data.state.read();
+        self.check_open(&state)?;
         Ok(state.contents.clone())
+    }
+
+    fn check_open(&self, state: &State) -> Result<(), StoreError> {
+        let is_closed = self.handle.as_ref().is_some_and(|handle| handle.closed.load(Ordering::Acquire));
+        if state.closed || is_closed { Err(StoreError::closed()) } else { Ok(()) }
+    }
+
+    /// Refuses updates of a member that was removed.
+    fn check_member(&self, state: &State) -> Result<(), StoreError> {
+        let Some(handle) = &self.handle else { return Ok(()) };
+        match handle.member.load(Ordering::Acquire) {
+            0 => Ok(()),
+            member if state.members.contains(&Member(member)) => Ok(()),
+            member => Err(StoreError::Fenced(format!("member {member} was expelled"))),
+        }
+    }
+}
+
+impl MemoryCluster {
+    /// An empty cluster.
+    pub fn new() -> MemoryCluster {
+        MemoryCluster::default()
+    }
+
+    /// Another handle of the same rows and logs. Closing it does not close the others.
+    pub fn handle(&self) -> MemoryStore {
+        MemoryStore { data: self.0.clone(), handle: Some(Handle::default()) }
+    }
+}
+
+#[async_trait]
+impl Cluster for MemoryStore {
+    async fn join(&self) -> Result<Member, StoreError> {
+        let mut state = self.data.state.write();
+        self.check_open(&state)?;
+        state.last_member += 1;
+        let member = Member(state.last_member);
+        state.members.insert(member);
+        if let Some(handle) = &self.handle {
+            handle.member.store(member.0, Ordering::Release);
+        }
+        Ok(member)
+    }
+
+    async fn expel(&self, member: Member) -> Result<(), StoreError> {
+        let _writing = self.data.writing.lock();
+        self.data.state.write().members.remove(&member);
+        Ok(())
+    }
+
+    async fn settle(&self) -> Result<(), StoreError> {
+        drop(self.data.writing.lock());
+        Ok(())
+    }
+
+    async fn raise_logs(&self, logs: &[Log], time_us: u64) -> Result<(), StoreError> {
+        let _writing = self.data.writing.lock();
+        let mut state = self.data.state.write();
+        for log in logs {
+            let records = state.contents.logs.entry(*log).or_default();
+            records.end = records.end.max(LogPosition::through(time_us));
+        }
+        Ok(())
     }
 }
 
 #[async_trait]
 impl Read for MemoryStore {
     async fn get(&self, keys: &[Key], _: Consistency) -> Result<Vec<Option<Bytes>>, StoreError> {
-        let state = self.state.read();
-        state.check_open()?;
+        let state = self.data.state.read();
+        self.check_open(&state)?;
         Ok(state.contents.rows.get(keys))
     }
 
@@ -99,14 +187,14 @@ impl Read for MemoryStore {
         after: LogPosition,
         limit: usize,
     ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
-        let state = self.state.read();
-        state.check_open()?;
+        let state = self.data.state.read();
+        self.check_open(&state)?;
         Ok(state.contents.read_log(log, after, limit))
     }
 
     async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError> {
-        let state = self.state.read();
-        state.check_open()?;
+        let state = self.data.state.read();
+        self.check_open(&state)?;
         Ok(state.contents.log_end(log))
     }
 }
@@ -114,24 +202,25 @@ impl Read for MemoryStore {
 #[async_trait]
 impl Store for MemoryStore {
     async fn update(&self, keys: &[Key], decide: &mut Decide<'_>) -> Result<(), StoreError> {
-        let _writing = self.writing.lock();
+        let _writing = self.data.writing.lock();
         let rows = {
-            let state = self.state.read();
-            state.check_open()?;
+            let state = self.data.state.read();
+            self.check_open(&state)?;
             state.contents.rows.get(keys)
         };
         let write_set = decide(&rows);
-        let mut state = self.state.write();
-        state.check_open()?;
+        let mut state = self.data.state.write();
+        self.check_open(&state)?;
+        self.check_member(&state)?;
         state.contents.apply(write_set);
         Ok(())
     }
 
     async fn clear(&self, space: Space) -> Result<(), StoreError> {
-        let _writing = self.writing.lock();
+        let _writing = self.data.writing.lock();
         let removed = {
-            let mut state = self.state.write();
-            state.check_open()?;
+            let mut state = self.data.state.write();
+            self.check_open(&state)?;
             state.contents.rows.0.remove(&space)
         };
         // Freeing a large space takes a while: no reader waits for it here.
@@ -144,17 +233,24 @@ impl Store for MemoryStore {
     }
 
     async fn trim_log(&self, log: Log, through: LogPosition) -> Result<(), StoreError> {
-        let mut state = self.state.write();
-        state.check_open()?;
+        let mut state = self.data.state.write();
+        self.check_open(&state)?;
         if let Some(records) = state.contents.logs.get_mut(&log) {
             records.trim(through);
         }
         Ok(())
     }
 
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        self.handle.is_some().then_some(self as &dyn Cluster)
+    }
+
     async fn close(&self) -> Result<(), StoreError> {
-        let _writing = self.writing.lock();
-        self.state.write().closed = true;
+        let _writing = self.data.writing.lock();
+        match &self.handle {
+            Some(handle) => handle.closed.store(true, Ordering::Release),
+            None => self.data.state.write().closed = true,
+        }
         Ok(())
     }
 }
@@ -187,12 +283,6 @@ impl Read for Contents {
 
     async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError> {
         Ok(Contents::log_end(self, log))
-    }
-}
-
-impl State {
-    fn check_open(&self) -> Result<(), StoreError> {
-        if self.closed { Err(StoreError::closed()) } else { Ok(()) }
     }
 }
 

@@ -3,6 +3,16 @@
 use std::sync::Arc;
 
 use store::Store;
-use store::memory::MemoryStore;
+use store::memory::{MemoryCluster, MemoryStore};
 
 store::conformance_tests!(|| async { (Arc::new(MemoryStore::new()) as Arc<dyn Store>, ()) });
+
+mod shared {
+    use super::*;
+
+    store::cluster_tests!(|| async {
+        let cluster = MemoryCluster::new();
+        let handle = || Arc::new(cluster.handle()) as Arc<dyn Store>;
+        (handle(), handle(), ())
+    });
+}

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use store::{Log, LogPosition, StoreError};
 
@@ -17,6 +18,8 @@ use crate::{Engine, Namespace};
 
 /// Records that are read at once.
 const STEP_RECORDS: usize = 64;
+/// How often a server counts the records that other servers write and trim.
+const SHARED_INTERVAL: Duration = Duration::from_secs(10 * 60);
 
 /// How much room the change records of a table take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,12 +118,26 @@ impl Job for CountLogs {
         "all tables".to_owned()
     }
 
+    /// Other servers append and trim, too. From time to time their part is counted.
+    fn interval(&self) -> Option<Duration> {
+        self.core.members.is_some().then_some(SHARED_INTERVAL)
+    }
+
+    /// Each server counts for itself.
+    fn lease(&self) -> Option<String> {
+        None
+    }
+
     async fn run(&self) -> Result<(), StoreError> {
         for table in self.core.catalog.all() {
+            let mut bytes = 0;
             for log in table.log.logs() {
                 let end = self.core.store.log_end(log).await?;
-                let bytes = self.core.bytes_between(log, LogPosition(0), end).await?;
-                table.log_bytes.fetch_add(bytes, Ordering::Relaxed);
+                bytes += self.core.bytes_between(log, LogPosition(0), end).await?;
+            }
+            match self.core.members.is_some() {
+                true => table.log_bytes.store(bytes, Ordering::Relaxed),
+                false => drop(table.log_bytes.fetch_add(bytes, Ordering::Relaxed)),
             }
         }
         Ok(())

@@ -12,6 +12,7 @@ use super::describe_continuous_backups::window;
 use super::parameters::Parameters;
 use crate::catalog::LiveTable;
 use crate::export::{ExportFilter, ExportRecord, ExportTable, ExportTimes};
+use crate::shared::Core;
 use crate::stream::iso_8601_ms;
 use crate::transfer_record::NewTransfer;
 use crate::{Caller, Engine, fault, records};
@@ -130,7 +131,7 @@ fn check_type(input: &ExportTableToPointInTimeInput) -> Result<ExportType, Error
 }
 
 /// Which items are exported, as the request says.
-pub fn filter(engine: &Engine, specification: Option<&FilterSpecification>) -> Result<ExportFilter, Error> {
+pub fn filter(engine: &Core, specification: Option<&FilterSpecification>) -> Result<ExportFilter, Error> {
     let Some(asked) = specification else { return Ok(ExportFilter::default()) };
     if *asked == FilterSpecification::default() {
         return Err(invalid("Invalid FilterSpecification: The specification can not be empty"));

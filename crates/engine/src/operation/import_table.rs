@@ -1,5 +1,7 @@
 //! ImportTable: a new table from files in a bucket.
 
+use std::sync::Arc;
+
 use api::{
     Error, ErrorKind, ImportStatus, ImportTableDescription, ImportTableInput, ImportTableOutput,
     InputCompressionType, InputFormat,
@@ -7,6 +9,7 @@ use api::{
 
 use super::create_table;
 use crate::import::{ImportDetails, ImportRecord, ImportTable, create_table_input};
+use crate::shared::Core;
 use crate::transfer_record::{NewTransfer, Transfer};
 use crate::{Caller, Engine, fault, records};
 
@@ -34,17 +37,17 @@ pub async fn run(
     let record = begin(engine, caller, &input);
     let description = record.description()?;
     records::put(&*engine.store, &record).await.map_err(fault::of_store)?;
-    engine.start_import(record)?;
+    engine.core.start_import(record)?;
     Ok(ImportTableOutput { import_table_description: description })
 }
 
-impl Engine {
+impl Core {
     /// Puts the items of an import in the background.
-    pub(crate) fn start_import(&self, record: ImportRecord) -> Result<(), Error> {
+    pub(crate) fn start_import(self: &Arc<Core>, record: ImportRecord) -> Result<(), Error> {
         let request = record.request()?;
         let new = create_table::new_table(&create_table_input(&request), record.started_ms)?;
         let table_id = record.table_id.clone();
-        self.background.start(ImportTable { core: self.core.clone(), record, request, new, table_id });
+        self.background.start(ImportTable { core: self.clone(), record, request, new, table_id });
         Ok(())
     }
 }

@@ -7,7 +7,8 @@ use expression::{Condition, ExpressionError, Fault, KeyCondition, Kind, Placehol
 use item::ValueBuf;
 
 use crate::expressions::Expressions;
-use crate::{Engine, legacy};
+use crate::legacy;
+use crate::shared::Core;
 
 /// The expression parameters of one request, or of one member of a batch or transaction, while they are read
 /// in DynamoDB's order. This is how every item operation begins:
@@ -28,25 +29,17 @@ type Values = Option<BTreeMap<String, ValueBuf>>;
 
 impl<'r> Parameters<'r> {
     /// Of an operation that reads, or of a transaction.
-    pub fn of_read(
-        engine: &'r Engine,
-        names: &'r Names,
-        values: &'r Values,
-    ) -> Result<Parameters<'r>, Error> {
+    pub fn of_read(engine: &'r Core, names: &'r Names, values: &'r Values) -> Result<Parameters<'r>, Error> {
         Parameters::new(engine, names, values, read_error)
     }
 
     /// Of PutItem, UpdateItem or DeleteItem.
-    pub fn of_write(
-        engine: &'r Engine,
-        names: &'r Names,
-        values: &'r Values,
-    ) -> Result<Parameters<'r>, Error> {
+    pub fn of_write(engine: &'r Core, names: &'r Names, values: &'r Values) -> Result<Parameters<'r>, Error> {
         Parameters::new(engine, names, values, write_error)
     }
 
     fn new(
-        engine: &'r Engine,
+        engine: &'r Core,
         names: &'r Names,
         values: &'r Values,
         error: fn(ExpressionError) -> Error,

@@ -35,7 +35,7 @@ pub async fn run(
         time_us: backup.time_us,
     };
     let target = restored::create(engine, caller, new, restore).await?;
-    engine.start_restore(&target);
+    engine.core.start_restore(&target);
     Ok(RestoreTableFromBackupOutput {
         table_description: Some(description(&target, TableStatus::Creating, engine.usage.now().ms)),
     })

@@ -40,7 +40,7 @@ pub async fn run(
     let target = table.namespace.table_arn(&input.target_table_name);
     engine.hold_log_from(&table, &target, restore.time_us).await.map_err(fault::of_store)?;
     let target = restored::create(engine, caller, new, restore).await?;
-    engine.start_restore(&target);
+    engine.core.start_restore(&target);
     Ok(RestoreTableToPointInTimeOutput {
         table_description: Some(description(&target, TableStatus::Creating, engine.usage.now().ms)),
     })

@@ -63,7 +63,7 @@ pub async fn run(
     };
     let table = changed.map_err(fault::of_store)?.ok_or(not_found)??;
     if let Some(index) = begun.and_then(|name| table.index(&name)) {
-        engine.start_index_change(&table, index);
+        engine.core.start_index_change(&table, index);
     }
     if is_shared {
         engine.align_others(&table).await.map_err(fault::of_store)?;

@@ -32,7 +32,7 @@ pub async fn run(
     };
     let before = table;
     let table = engine.change_table(&before, update).await?.ok_or(not_found)?;
-    if let Some(fill) = engine.start_expiry_fill(&table) {
+    if let Some(fill) = engine.core.start_expiry_fill(&table) {
         tokio::select! {
             _ = fill.outcome() => {}
             () = engine.environment.sleep(FILL_WAIT) => {}

@@ -44,6 +44,7 @@ use store::StoreError;
 use tokio::sync::Notify;
 
 use crate::catalog::LiveTable;
+use crate::shared::Core;
 use crate::table::Table;
 use crate::{Engine, Namespace};
 
@@ -102,41 +103,6 @@ impl Engine {
         send::status(&self.core).await
     }
 
-    /// Goes on with what was under way when the database was last open.
-    pub(crate) async fn resume_replication(&self) -> Result<(), StoreError> {
-        for table in self.catalog.all() {
-            let Some(membership) = &table.membership else { continue };
-            for replica in &membership.replicas {
-                self.background.start(Sender::new(self.core.clone(), table.clone(), replica));
-                match replica.state {
-                    ReplicaState::Creating if membership.joins_from.is_none() => {
-                        if self.is_source_of(&table, &replica.region) {
-                            self.background.start(Join::new(self.core.clone(), &table, &replica.region));
-                        }
-                    }
-                    ReplicaState::Deleting => {
-                        let namespace = in_region(&table, &replica.region);
-                        self.background.start(Leave::new(self.core.clone(), namespace, table.name.clone()));
-                    }
-                    ReplicaState::Creating | ReplicaState::Active => {}
-                }
-            }
-            if table.state == crate::table::TableState::Deleting {
-                let (namespace, name) = (table.namespace.clone(), table.name.clone());
-                self.background.start(Leave::new(self.core.clone(), namespace, name));
-            }
-        }
-        self.background.start(ForgetTombstones::new(self.core.clone()));
-        self.align_members().await
-    }
-
-    fn is_source_of(&self, table: &Table, region: &str) -> bool {
-        table
-            .membership
-            .as_ref()
-            .is_some_and(|own| own.sourced.iter().any(|sourced| sourced.region == region))
-    }
-
     /// Makes a replica in the background. Waits a moment, so that a small one is ready.
     pub(crate) async fn start_join(&self, source: &Arc<LiveTable>, region: &str) {
         let join = self.background.start(Join::new(self.core.clone(), source, region));
@@ -155,4 +121,37 @@ impl Engine {
             () = self.environment.sleep(WAIT) => {}
         }
     }
+}
+
+impl Core {
+    /// Goes on with what was under way when the database was last open, or on a server that is gone.
+    pub(crate) async fn resume_replication(self: &Arc<Core>) -> Result<(), StoreError> {
+        for table in self.catalog.all() {
+            let Some(membership) = &table.membership else { continue };
+            for replica in &membership.replicas {
+                self.background.start(Sender::new(self.clone(), table.clone(), replica));
+                match replica.state {
+                    ReplicaState::Creating if membership.joins_from.is_none() => {
+                        if is_source_of(&table, &replica.region) {
+                            self.background.start(Join::new(self.clone(), &table, &replica.region));
+                        }
+                    }
+                    ReplicaState::Deleting => {
+                        let namespace = in_region(&table, &replica.region);
+                        self.background.start(Leave::new(self.clone(), namespace, table.name.clone()));
+                    }
+                    ReplicaState::Creating | ReplicaState::Active => {}
+                }
+            }
+            if table.state == crate::table::TableState::Deleting {
+                let (namespace, name) = (table.namespace.clone(), table.name.clone());
+                self.background.start(Leave::new(self.clone(), namespace, name));
+            }
+        }
+        self.align_members().await
+    }
+}
+
+fn is_source_of(table: &Table, region: &str) -> bool {
+    table.membership.as_ref().is_some_and(|own| own.sourced.iter().any(|sourced| sourced.region == region))
 }

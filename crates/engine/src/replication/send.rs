@@ -299,11 +299,17 @@ pub async fn apply(core: &Core, target: &Arc<LiveTable>, plans: &mut [Plan]) -> 
     Ok(is_done)
 }
 
+/// How far a pair has come. The sender may be on another server, which stores its positions every second.
+async fn sent(core: &Core, source: &LiveTable, replica: &Replica) -> Result<Positions, StoreError> {
+    match core.replication.pairs.get(source.space(), &replica.region) {
+        Some(positions) => Ok(positions),
+        None => position::read(core, source, &replica.region).await,
+    }
+}
+
 /// Whether all changes of a table are in another Region.
 pub async fn has_sent_all(core: &Core, source: &LiveTable, replica: &Replica) -> Result<bool, StoreError> {
-    let Some(positions) = core.replication.pairs.get(source.space(), &replica.region) else {
-        return Ok(false);
-    };
+    let positions = sent(core, source, replica).await?;
     for log in source.log.logs() {
         let sent = positions.get(&log).copied().unwrap_or(position::start(replica));
         if sent < core.store.log_end(log).await? {
@@ -323,7 +329,7 @@ pub async fn sent_through_us(
     if has_sent_all(core, source, replica).await? {
         return Ok(now_us);
     }
-    let positions = core.replication.pairs.get(source.space(), &replica.region).unwrap_or_default();
+    let positions = sent(core, source, replica).await?;
     let of_log = |log: Log| positions.get(&log).copied().unwrap_or(position::start(replica)).time_us();
     Ok(source.log.logs().map(of_log).min().unwrap_or(0))
 }
@@ -358,7 +364,7 @@ async fn pending(
     source: &LiveTable,
     replica: &Replica,
 ) -> Result<(usize, Option<u64>), StoreError> {
-    let positions = core.replication.pairs.get(source.space(), &replica.region).unwrap_or_default();
+    let positions = sent(core, source, replica).await?;
     let (mut count, mut oldest_us): (usize, Option<u64>) = (0, None);
     for log in source.log.logs() {
         let mut after = positions.get(&log).copied().unwrap_or(position::start(replica));

@@ -10,9 +10,9 @@ use store::{Space, StoreError};
 
 use super::in_region;
 use super::membership::Overrides;
-use crate::Engine;
 use crate::catalog::LiveTable;
 use crate::clearing::Clearing;
+use crate::shared::Core;
 use crate::table::{Encryption, Expiry, Index, IndexState, OnDemandMax, Table, TableClass, Throughput};
 
 /// What this Region overrides.
@@ -125,9 +125,9 @@ fn align_indexes(table: &mut Table, source: &Table, unused: Space) {
     }
 }
 
-impl Engine {
+impl Core {
     /// Carries the shared settings of a member over to the others.
-    pub(crate) async fn align_others(&self, source: &Arc<LiveTable>) -> Result<(), StoreError> {
+    pub(crate) async fn align_others(self: &Arc<Core>, source: &Arc<LiveTable>) -> Result<(), StoreError> {
         let Some(membership) = &source.membership else { return Ok(()) };
         for replica in &membership.replicas {
             let other = self.catalog.find(&in_region(source, &replica.region), &source.name);
@@ -155,7 +155,7 @@ impl Engine {
     }
 
     /// Carries over what a change did not reach before the database was closed.
-    pub(super) async fn align_members(&self) -> Result<(), StoreError> {
+    pub(super) async fn align_members(self: &Arc<Core>) -> Result<(), StoreError> {
         for table in self.catalog.all() {
             let Some(own) = &table.membership else { continue };
             let settings_of = |region: &String| {

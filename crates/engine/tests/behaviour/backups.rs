@@ -112,13 +112,15 @@ on_every_store! {
             database.put(item(p, p)).await;
         }
         database.ok("DeleteTable", json!({"TableName": "Table"})).await;
+        let mut page = json!({});
         for _ in 0..1000 {
-            if database.call("DescribeTable", json!({"TableName": "Table"})).await.is_err() {
+            page = database.ok("ListBackups", json!({"BackupType": "SYSTEM"})).await;
+            if page["BackupSummaries"][0]["BackupStatus"] == "AVAILABLE" {
                 break;
             }
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
-        let page = database.ok("ListBackups", json!({"BackupType": "SYSTEM"})).await;
+        assert!(database.call("DescribeTable", json!({"TableName": "Table"})).await.is_err(), "it is gone by then");
         let summary = &page["BackupSummaries"][0];
         assert_eq!((&summary["BackupName"], &summary["BackupStatus"]),
             (&json!("Table$DeletedTableBackup"), &json!("AVAILABLE")));

@@ -81,7 +81,7 @@ fn sums(expected: &[(&str, f64)]) -> Vec<(String, f64)> {
     expected.iter().map(|(key, sum)| ((*key).to_owned(), *sum)).collect()
 }
 
-on_every_store! {
+on_every_store! { one server {
     async fn keys_are_counted_by_three_write_units_and_one_read_unit(database) {
         table(database, "Table").await;
         switch(database, "ENABLE", json!({})).await;
@@ -122,7 +122,7 @@ on_every_store! {
         let database = &database.restarted().await;
         assert_eq!(counted(database, None, "PKC").await, sums(&[("a", 6.0), ("b", 3.0)]));
     }
-}
+}}
 
 #[tokio::test]
 async fn batches_and_transactions_count_each_of_their_items() {

@@ -14,12 +14,14 @@ use engine::{Caller, Enforcement, Engine, Environment, Options};
 use serde_json::Value;
 use store::fault::FaultStore;
 use store::{
-    Consistency, Decide, Direction, Key, KeyRef, Log, LogPosition, Range, Read, Space, Store, StoreError,
-    Visit,
+    Cluster, Consistency, Decide, Direction, Key, KeyRef, Log, LogPosition, Range, Read, Space, Store,
+    StoreError, Visit,
 };
 
 pub struct Database {
     pub engine: Engine,
+    /// A second server on the same data. Requests go to the two by turns.
+    other: Option<(Engine, AtomicU64)>,
     caller: Caller,
     pub store: Arc<dyn Store>,
     environment: Arc<Fixed>,
@@ -45,7 +47,17 @@ impl Environment for Fixed {
 }
 
 /// A store that survives the database on it, so that another can be opened there.
-struct StaysOpen(Arc<dyn Store>);
+struct StaysOpen(Arc<dyn Store>, Sharing);
+
+/// Whether the database knows that others may use the store, too.
+#[derive(Clone, Copy, PartialEq)]
+enum Sharing {
+    Alone,
+    Shared,
+}
+
+/// How often a server of two looks for what the other did: often, so that tests are quick.
+const MEMBER_POLL: Duration = Duration::from_millis(5);
 
 #[async_trait]
 impl Read for StaysOpen {
@@ -99,6 +111,10 @@ impl Store for StaysOpen {
         self.0.health()
     }
 
+    fn cluster(&self) -> Option<&dyn Cluster> {
+        self.0.cluster().filter(|_| self.1 == Sharing::Shared)
+    }
+
     async fn close(&self) -> Result<(), StoreError> {
         Ok(())
     }
@@ -146,13 +162,13 @@ impl Database {
 
     /// One in memory that enforces these limits of throughput.
     pub async fn with_capacity(capacity: Enforcement) -> Database {
-        let store = Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new())));
+        let store = Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new()), Sharing::Alone));
         Database::open(store, Options { capacity, ..Options::default() }, None).await
     }
 
     /// One in memory whose capacity runs so many times as fast as time.
     pub async fn with_time_scale(time_scale: u32) -> Database {
-        let store = Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new())));
+        let store = Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new()), Sharing::Alone));
         Database::open(store, Options { time_scale, ..Options::default() }, None).await
     }
 
@@ -169,6 +185,44 @@ impl Database {
         Database::on(Arc::new(store), None).await
     }
 
+    /// Two servers on one store: in memory, or on the cluster that `cargo xtask cluster --url` names.
+    pub async fn on_two_servers() -> Database {
+        if std::env::var_os("LODESTONE_POSTGRES_URL").is_some() {
+            return Database::on_two_servers_of_postgres().await;
+        }
+        let cluster = store::memory::MemoryCluster::new();
+        Database::of_two(Arc::new(cluster.handle()), Arc::new(cluster.handle())).await
+    }
+
+    /// Two servers on one PostgreSQL database.
+    pub async fn on_two_servers_of_postgres() -> Database {
+        let url = store_postgres::test_server::TestServer::fresh_database().await;
+        let open = async || store_postgres::PostgresStore::open(&url, Default::default()).await.unwrap();
+        Database::of_two(Arc::new(open().await), Arc::new(open().await)).await
+    }
+
+    async fn of_two(one: Arc<dyn Store>, other: Arc<dyn Store>) -> Database {
+        let backups = Some(transfer::Bucket::in_memory());
+        // A busy machine expels none of them.
+        let member_silence = Duration::from_secs(600);
+        let options = Options { backups, member_poll: MEMBER_POLL, member_silence, ..Options::default() };
+        let shared = |store| Arc::new(StaysOpen(store, Sharing::Shared));
+        let mut database = Database::open(shared(one), options.clone(), None).await;
+        let other = Engine::open_with(shared(other), database.environment.clone(), options).await.unwrap();
+        database.other = Some((other, AtomicU64::new(0)));
+        database
+    }
+
+    /// The server that gets the next request. It knows what jobs of the other have done.
+    async fn next_engine(&self) -> &Engine {
+        let Some((other, turns)) = &self.other else { return &self.engine };
+        let is_other = turns.fetch_add(1, Ordering::Relaxed) % 2 == 1;
+        let engine = if is_other { other } else { &self.engine };
+        // A server that was closed answers for itself.
+        let _ = engine.follow().await;
+        engine
+    }
+
     /// One in memory with these buckets.
     pub async fn with_buckets(names: &[&str]) -> Database {
         let folder = tempfile::tempdir().unwrap();
@@ -178,7 +232,7 @@ impl Database {
         let s3 = Arc::new(transfer::Buckets::open(folder.path().to_str().unwrap()).unwrap());
         let options =
             Options { s3: Some(s3), backups: Some(transfer::Bucket::in_memory()), ..Options::default() };
-        let store = Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new())));
+        let store = Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new()), Sharing::Alone));
         Database::open(store, options, Some(folder)).await
     }
 
@@ -209,7 +263,7 @@ impl Database {
 
     async fn on(store: Arc<dyn Store>, folder: Option<tempfile::TempDir>) -> Database {
         let options = Options { backups: Some(transfer::Bucket::in_memory()), ..Options::default() };
-        Database::open(Arc::new(StaysOpen(store)), options, folder).await
+        Database::open(Arc::new(StaysOpen(store, Sharing::Alone)), options, folder).await
     }
 
     async fn open(store: Arc<dyn Store>, options: Options, folder: Option<tempfile::TempDir>) -> Database {
@@ -227,16 +281,20 @@ impl Database {
     /// One whose tables stay CREATING, UPDATING and DELETING for a second.
     pub async fn delayed() -> Database {
         let options = Options { state_delay: Duration::from_secs(1), ..Options::default() };
-        Database::open(Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new()))), options, None).await
+        Database::with_options(options).await
     }
 
     /// One with these settings.
     pub async fn with_options(options: Options) -> Database {
-        Database::open(Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new()))), options, None).await
+        let store = StaysOpen(Arc::new(store::memory::MemoryStore::new()), Sharing::Alone);
+        Database::open(Arc::new(store), options, None).await
     }
 
     /// The same data opened again after the database was closed.
     pub async fn restarted(&self) -> Database {
+        if let Some((other, _)) = &self.other {
+            other.close().await.unwrap();
+        }
         self.engine.close().await.unwrap();
         self.reopened().await
     }
@@ -265,7 +323,7 @@ impl Database {
         let (capacity, time_scale) = (options.capacity, options.time_scale);
         let engine = Engine::open_with(store.clone(), environment.clone(), options).await.unwrap();
         let caller = Caller::new("123456789012", "us-east-1");
-        Database { engine, caller, store, environment, capacity, time_scale, _folder: folder }
+        Database { engine, other: None, caller, store, environment, capacity, time_scale, _folder: folder }
     }
 
     /// Tries to open another database on what is stored here.
@@ -313,20 +371,7 @@ impl Database {
 
     /// Carries out one request of this caller.
     pub async fn call_as(&self, caller: &Caller, operation: &str, input: Value) -> Result<Value, Failure> {
-        let operation = Operation::from_target_name(operation).expect("a served operation");
-        let answer = match Request::decode(operation, input.to_string().as_bytes()) {
-            Ok(request) => self.engine.call(caller, request).await,
-            Err(error) => Err(error),
-        };
-        let mut json = Vec::new();
-        match answer {
-            Ok(response) => {
-                response.write_json(&mut json);
-                // Some operations answer with nothing at all.
-                Ok(if json.is_empty() { Value::Null } else { serde_json::from_slice(&json).unwrap() })
-            }
-            Err(error) => Err(Failure::of(&error, Service::DynamoDb)),
-        }
+        call_engine(self.next_engine().await, caller, operation, input).await
     }
 
     /// What has changed in a table since a time.
@@ -347,14 +392,7 @@ impl Database {
         operation: &str,
         input: Value,
     ) -> Result<Value, Failure> {
-        let operation = streams::Operation::from_target_name(operation).expect("a served operation");
-        let answer = match streams::Request::decode(operation, input.to_string().as_bytes()) {
-            Ok(request) => self.engine.call_streams(caller, request).await,
-            Err(error) => Err(error),
-        };
-        let mut json = Vec::new();
-        answer.map_err(|error| Failure::of(&error, Service::DynamoDbStreams))?.write_json(&mut json);
-        Ok(serde_json::from_slice(&json).unwrap())
+        call_streams_of(self.next_engine().await, caller, operation, input).await
     }
 
     /// Carries out a request to DynamoDB Streams that must succeed.
@@ -430,6 +468,65 @@ impl Database {
     }
 }
 
+/// Carries out one request.
+pub async fn call_engine(
+    engine: &Engine,
+    caller: &Caller,
+    operation: &str,
+    input: Value,
+) -> Result<Value, Failure> {
+    let operation = Operation::from_target_name(operation).expect("a served operation");
+    let answer = match Request::decode(operation, input.to_string().as_bytes()) {
+        Ok(request) => engine.call(caller, request).await,
+        Err(error) => Err(error),
+    };
+    let mut json = Vec::new();
+    match answer {
+        Ok(response) => {
+            response.write_json(&mut json);
+            // Some operations answer with nothing at all.
+            Ok(if json.is_empty() { Value::Null } else { serde_json::from_slice(&json).unwrap() })
+        }
+        Err(error) => Err(Failure::of(&error, Service::DynamoDb)),
+    }
+}
+
+/// Carries out one request to DynamoDB Streams.
+async fn call_streams_of(
+    engine: &Engine,
+    caller: &Caller,
+    operation: &str,
+    input: Value,
+) -> Result<Value, Failure> {
+    let operation = streams::Operation::from_target_name(operation).expect("a served operation");
+    let answer = match streams::Request::decode(operation, input.to_string().as_bytes()) {
+        Ok(request) => engine.call_streams(caller, request).await,
+        Err(error) => Err(error),
+    };
+    let mut json = Vec::new();
+    answer.map_err(|error| Failure::of(&error, Service::DynamoDbStreams))?.write_json(&mut json);
+    Ok(serde_json::from_slice(&json).unwrap())
+}
+
+/// The numbers that an attribute has in the new images of a stream, shard by shard.
+pub async fn stream_values(engine: &Engine, arn: &str, attribute: &str) -> Vec<String> {
+    let caller = Caller::new("123456789012", "us-east-1");
+    let call = async |operation: &str, input: Value| {
+        call_streams_of(engine, &caller, operation, input).await.unwrap()
+    };
+    let described = call("DescribeStream", serde_json::json!({"StreamArn": arn})).await;
+    let mut values = Vec::new();
+    for shard in described["StreamDescription"]["Shards"].as_array().unwrap() {
+        let from = serde_json::json!({"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"});
+        let iterator = call("GetShardIterator", from).await["ShardIterator"].take();
+        let records = call("GetRecords", serde_json::json!({"ShardIterator": iterator})).await;
+        for record in records["Records"].as_array().unwrap() {
+            values.push(record["dynamodb"]["NewImage"][attribute]["N"].as_str().unwrap().to_owned());
+        }
+    }
+    values
+}
+
 fn files_below(folder: &std::path::Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -439,9 +536,14 @@ fn files_below(folder: &std::path::Path) -> Vec<PathBuf> {
     files
 }
 
-/// Writes each test once and runs it on every store.
+/// Writes each test once and runs it on every store, and on two servers that get the requests by turns.
 macro_rules! on_every_store {
     ($(async fn $name:ident($database:ident) $body:block)*) => {
+        on_every_store!(one server { $(async fn $name($database) $body)* });
+        on_every_store!(on_two_servers { $(async fn $name($database) $body)* });
+    };
+    // What one server knows at once, and others a moment later.
+    (one server { $(async fn $name:ident($database:ident) $body:block)* }) => {
         on_every_store!(in_memory { $(async fn $name($database) $body)* });
         on_every_store!(on_lsm { $(async fn $name($database) $body)* });
         on_every_store!(on_postgres { $(async fn $name($database) $body)* });

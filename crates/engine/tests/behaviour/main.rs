@@ -29,6 +29,7 @@ mod quotas;
 mod recovery;
 mod replay;
 mod scan;
+mod servers;
 mod settings;
 mod sizes;
 mod states;

@@ -95,6 +95,45 @@ async fn change(database: &Database, chance: &mut u64) {
     }
 }
 
+/// They go by the number of items, which other servers know a moment later.
+mod one_server {
+    use super::*;
+
+    on_every_store! { one server {
+        async fn the_difference_to_a_time_is_what_a_restore_would_undo(database) {
+            with_index(database).await;
+            let mut chance = 11;
+            for _ in 0..10 {
+                change(database, &mut chance).await;
+            }
+            switch_on(database, "Table").await;
+            let mut history = Vec::new();
+            for second in 0..6 {
+                history.push((START_S + f64::from(second) + 0.5, items(database, "Table", None).await));
+                database.pass_ms(600);
+                change(database, &mut chance).await;
+                change(database, &mut chance).await;
+                database.pass_ms(400);
+            }
+            let now = items(database, "Table", None).await;
+            for (time_s, then) in &history {
+                let found = database.difference("Table", *time_s).await.unwrap();
+                let count = |keys: usize| keys as u64;
+                let changed = now.iter().filter(|(key, item)| then.get(*key).is_some_and(|old| old != *item)).count();
+                assert_eq!(found.added, count(now.keys().filter(|key| !then.contains_key(*key)).count()), "at {time_s}");
+                assert_eq!(found.removed, count(then.keys().filter(|key| !now.contains_key(*key)).count()), "at {time_s}");
+                assert_eq!(found.changed, count(changed), "at {time_s}");
+                assert_eq!(found.items_then, count(then.len()), "at {time_s}");
+                assert!(found.is_complete);
+                assert_eq!(found.examples.len() as u64, found.added + found.removed + found.changed);
+                assert!(found.examples.iter().all(|one| one.then != one.now));
+            }
+            assert_eq!(database.difference("Table", START_S - 100.0).await.unwrap_err().name, "InvalidRestoreTimeException");
+            assert_eq!(database.difference("Missing", START_S).await.unwrap_err().name, "TableNotFoundException");
+        }
+    }}
+}
+
 on_every_store! {
     async fn every_second_of_a_history_can_be_restored(database) {
         with_index(database).await;
@@ -121,37 +160,6 @@ on_every_store! {
         }
     }
 
-    async fn the_difference_to_a_time_is_what_a_restore_would_undo(database) {
-        with_index(database).await;
-        let mut chance = 11;
-        for _ in 0..10 {
-            change(database, &mut chance).await;
-        }
-        switch_on(database, "Table").await;
-        let mut history = Vec::new();
-        for second in 0..6 {
-            history.push((START_S + f64::from(second) + 0.5, items(database, "Table", None).await));
-            database.pass_ms(600);
-            change(database, &mut chance).await;
-            change(database, &mut chance).await;
-            database.pass_ms(400);
-        }
-        let now = items(database, "Table", None).await;
-        for (time_s, then) in &history {
-            let found = database.difference("Table", *time_s).await.unwrap();
-            let count = |keys: usize| keys as u64;
-            let changed = now.iter().filter(|(key, item)| then.get(*key).is_some_and(|old| old != *item)).count();
-            assert_eq!(found.added, count(now.keys().filter(|key| !then.contains_key(*key)).count()), "at {time_s}");
-            assert_eq!(found.removed, count(then.keys().filter(|key| !now.contains_key(*key)).count()), "at {time_s}");
-            assert_eq!(found.changed, count(changed), "at {time_s}");
-            assert_eq!(found.items_then, count(then.len()), "at {time_s}");
-            assert!(found.is_complete);
-            assert_eq!(found.examples.len() as u64, found.added + found.removed + found.changed);
-            assert!(found.examples.iter().all(|one| one.then != one.now));
-        }
-        assert_eq!(database.difference("Table", START_S - 100.0).await.unwrap_err().name, "InvalidRestoreTimeException");
-        assert_eq!(database.difference("Missing", START_S).await.unwrap_err().name, "TableNotFoundException");
-    }
 
     async fn a_restore_is_not_disturbed_by_writes_and_goes_on_after_a_restart(database) {
         with_index(database).await;

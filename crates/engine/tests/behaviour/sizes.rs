@@ -50,7 +50,7 @@ async fn change(database: &Database) {
     database.ok("DeleteItem", json!({"TableName": "Table", "Key": {"p": {"S": "c"}}})).await;
 }
 
-on_every_store! {
+on_every_store! { one server {
     async fn every_write_adjusts_the_sizes(database) {
         with_index(database).await;
         check(database, [0, 0, 0, 0]).await;
@@ -105,7 +105,7 @@ on_every_store! {
         let item = restarted.get(json!({"p": {"S": "d"}})).await;
         until(&restarted, if item.is_null() { [2, 12, 1, 4] } else { [3, 14, 1, 4] }).await;
     }
-}
+}}
 
 /// Polls once and drops.
 async fn poll_once<F: Future>(future: F) -> Option<F::Output> {

@@ -10,3 +10,13 @@ store::conformance_tests!(|| async {
     let store = open(&fresh_database().await).await;
     (Arc::new(store) as Arc<dyn Store>, ())
 });
+
+mod shared {
+    use super::*;
+
+    store::cluster_tests!(|| async {
+        let url = fresh_database().await;
+        let open = async || Arc::new(open(&url).await) as Arc<dyn Store>;
+        (open().await, open().await, ())
+    });
+}

@@ -10,9 +10,13 @@
 //! lives as long as the test (a temporary folder, or `()`). The crate needs `tokio` among its
 //! dev-dependencies with `rt-multi-thread` and `macros`.
 //!
+//! A store that several processes share also has [`cluster_tests!`](crate::cluster_tests), with a function
+//! that makes two handles of one new store.
+//!
 //! The promises are grouped by topic: [`rows`], [`ranges`], [`concurrency`], [`logs`], and [`model`],
 //! which compares a random history with an ordered map.
 
+pub mod cluster;
 pub mod concurrency;
 pub mod logs;
 pub mod model;
@@ -74,6 +78,30 @@ macro_rules! conformance_tests {
                 let _watch = $crate::conformance::watch(stringify!($promise));
                 let (store, _guard) = ($make)().await;
                 $crate::conformance::$topic::$promise(store).await;
+            }
+        )*
+    };
+}
+
+/// Expands to one `#[tokio::test]` for each promise of [`Cluster`](crate::Cluster).
+#[macro_export]
+macro_rules! cluster_tests {
+    ($make:expr) => {
+        $crate::cluster_tests! { @each $make;
+            an_expelled_member_writes_nothing_and_the_others_go_on;
+            an_expulsion_waits_for_updates_under_way;
+            members_have_numbers_of_their_own_and_can_leave;
+            settling_waits_for_updates_whose_callers_are_gone;
+            records_after_a_raise_are_later_whatever_the_clock_says;
+        }
+    };
+    (@each $make:expr; $($promise:ident;)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $promise() {
+                let _watch = $crate::conformance::watch(stringify!($promise));
+                let (one, other, _guard) = ($make)().await;
+                $crate::conformance::cluster::$promise(one, other).await;
             }
         )*
     };
