@@ -66,7 +66,7 @@ pub async fn run(
         engine.core.start_index_change(&table, index);
     }
     if is_shared {
-        engine.align_others(&table).await.map_err(fault::of_store)?;
+        engine.core.align_others(&table).await.map_err(fault::of_store)?;
     }
     engine.leave_state(&table).await;
     Ok(UpdateTableOutput {

@@ -38,7 +38,7 @@ pub async fn run(
             () = engine.environment.sleep(FILL_WAIT) => {}
         }
     }
-    engine.align_others(&table).await.map_err(fault::of_store)?;
+    engine.core.align_others(&table).await.map_err(fault::of_store)?;
     if let Some(expiry) = before.expiry {
         engine.background.start(Clearing::of_part(engine.catalog.clone(), before.clone(), expiry.space()));
     }
