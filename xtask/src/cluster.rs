@@ -89,7 +89,6 @@ fn run_suites(url: &str) -> Result<()> {
     for arguments in [
         ["test", "--package", "store-postgres", "--test", "postgres", "conformance"],
         ["test", "--package", "engine", "--test", "behaviour", "on_postgres"],
-        ["test", "--package", "engine", "--test", "behaviour", "on_two_servers"],
     ] {
         run_counting(cargo(arguments).env("LODESTONE_POSTGRES_URL", url), &mut tally)?;
     }
