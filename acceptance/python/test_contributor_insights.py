@@ -55,9 +55,10 @@ def test_the_hottest_key_comes_first_with_its_exact_value(client, cloudwatch, ne
     by_both = report(cloudwatch, rule(client, "SKC", TableName=table.name))
     assert by_both["KeyLabels"] == ["pk", "sk"]
     assert all(one["ApproximateAggregateValue"] == 3 for one in by_both["Contributors"])
-    # On a quick machine these are more writes than AWS takes for one key in a second; no other key has many.
+    # On a quick machine these are more writes than AWS takes for one key in a second. Keys of the same partition may
+    # be throttled with it, but none as often.
     throttled = report(cloudwatch, rule(client, "PKT", TableName=table.name))["Contributors"]
-    assert [one["Keys"] for one in throttled] in ([], [[HOT]])
+    assert [one["Keys"] for one in throttled][:1] in ([], [[HOT]])
     hottest = f'INSIGHT_RULE_METRIC("{rule(client, "PKC", TableName=table.name)}", "MaxContributorValue")'
     answer = cloudwatch.get_metric_data(
         MetricDataQueries=[{"Id": "key", "Expression": hottest, "Period": 60}], **window()
