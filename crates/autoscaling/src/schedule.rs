@@ -138,7 +138,7 @@ fn parse_cron(text: &str) -> Result<[Field; 6], ScheduleError> {
 }
 
 impl Field {
-    /// Values, ranges and steps, separated by commas. Names stand for the numbers from one on.
+    /// Values, ranges and steps, separated by commas. The first of the names means 1, the second 2, and so on.
     fn parse(
         text: &str,
         allowed: std::ops::RangeInclusive<i32>,

@@ -30,12 +30,14 @@ pub struct Region {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Cut the link between two Regions
     Cut(Link),
+    /// Heal the link between two Regions
     Heal(Link),
     List(List),
 }
 
-/// Cut or heal the link between two Regions.
+/// The link between two Regions.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lodestone region cut us-east-1 eu-west-1

@@ -69,7 +69,7 @@ impl Error {
         Error::new(ErrorKind::ResourceInUse, "The resource which you are attempting to change is in use.")
     }
 
-    /// A change of replicas that is asked of one that is not complete.
+    /// The request went to a replica that is still being made.
     pub fn replica_being_added(table: &str, region: &str) -> Error {
         Error::validation(format!(
             "Create/Update/Delete of replica is not allowed while the replica is being added to table with name: \
