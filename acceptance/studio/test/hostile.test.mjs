@@ -74,7 +74,9 @@ test("an item of 1,000 attributes stays short, and an export keeps formulas from
   await (await row(page, "many")).click();
   await inspector(page).getByText("801 more: see JSON.").waitFor();
   await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: /^Find a table/ }).waitFor();
   await page.keyboard.type("as CSV");
+  await page.locator("#command-0").filter({ hasText: "as CSV" }).waitFor();
   const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Enter")]);
   const stream = await download.createReadStream();
   let csv = "";
