@@ -3,6 +3,8 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+// Not loaded when it is asked for: the first letters would go to the page.
+import { CommandBar } from "./command";
 import { cutOff, post, spent } from "./door";
 import { count, figure, percent, short } from "./format";
 import * as Icons from "./icons";
@@ -84,7 +86,7 @@ export function App() {
         <Shown />
       </main>
       <Foot />
-      {commanding.value && <Lazy load={() => import("./command")} name="CommandBar" />}
+      {commanding.value && <CommandBar />}
       {helping.value && <Keys />}
     </div>
   );
