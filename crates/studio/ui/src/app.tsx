@@ -9,7 +9,7 @@ import { cutOff, post, spent } from "./door";
 import { count, figure, percent, short } from "./format";
 import * as Icons from "./icons";
 import { files } from "./legend";
-import { Dialog, Failure, Lazy, Loading, Spark, useRepeat } from "./parts";
+import { Dialog, Failure, Loading, Spark, useRepeat } from "./parts";
 import { follow, go, href, place } from "./place";
 import { pulse, readMetrics, unitsOf } from "./series";
 import { descriptions, indexesOf, letters, said, session, statusLine, tableNames, theme } from "./session";
