@@ -38,6 +38,8 @@ pub(crate) fn decode<T: Refuse>(body: &[u8], read: Read<T>) -> Result<T, Error> 
     let mut reader = Reader::new(body);
     let input = match read(&mut reader, &Path::ROOT).and_then(|input| reader.finish().map(|()| input)) {
         Ok(input) => input,
+        // The JSON ends here already.
+        Err(error) if error.is_unreadable() => return Err(error),
         // That the text is not JSON counts for more than a wrong type in front of the broken place.
         Err(_) if !is_json(body) => return Err(unreadable()),
         Err(error) => return Err(error),

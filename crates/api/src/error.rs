@@ -85,6 +85,11 @@ impl Error {
         Error::new(ErrorKind::Serialization, "")
     }
 
+    /// It is [`Error::unreadable`].
+    pub(crate) fn is_unreadable(&self) -> bool {
+        self.kind == ErrorKind::Serialization && self.message.is_empty()
+    }
+
     /// A request without a known service.
     pub fn unknown_operation() -> Error {
         Error::new(ErrorKind::UnknownOperation, "")

@@ -195,3 +195,57 @@ fn signed_by_new_authority(names: Vec<String>) -> Result<(String, Texts), rcgen:
     let certificate = server.signed_by(&key, &Issuer::new(authority, authority_key))?.pem();
     Ok((authority_text, Texts { certificate: certificate.into(), key: key.serialize_pem().into() }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made() -> Texts {
+        signed_by_new_authority(vec!["localhost".to_owned()]).unwrap().1
+    }
+
+    /// Time passes when everybody waits for it, so the files are looked at without delay.
+    #[tokio::test(start_paused = true)]
+    async fn new_connections_get_what_the_files_hold_and_the_last_good_one_if_that_is_broken() {
+        let folder = tempfile::tempdir().unwrap();
+        let (certificate, key) = (folder.path().join("server.pem"), folder.path().join("key.pem"));
+        let write = |texts: &Texts| {
+            fs::write(&certificate, &texts.certificate).unwrap();
+            fs::write(&key, &texts.key).unwrap();
+        };
+        write(&made());
+        let arguments = TlsArguments {
+            tls_cert: Some(certificate.clone()),
+            tls_key: Some(key.clone()),
+            tls_self_signed: None,
+        };
+        let opened = arguments.open([]).unwrap().unwrap();
+        let tls = opened.tls.clone();
+        let shown = || tls.acceptor().config().clone();
+        let checks = async {
+            let a_few_looks = || tokio::time::sleep(3 * LOOK_INTERVAL);
+            let first = shown();
+            a_few_looks().await;
+            assert!(Arc::ptr_eq(&first, &shown()), "nothing changed");
+
+            let (second, third) = (made(), made());
+            write(&Texts { certificate: second.certificate.clone(), key: third.key.clone() });
+            a_few_looks().await;
+            assert!(Arc::ptr_eq(&first, &shown()), "a key of another certificate");
+            fs::remove_file(&key).unwrap();
+            a_few_looks().await;
+            assert!(Arc::ptr_eq(&first, &shown()), "no key");
+
+            write(&second);
+            a_few_looks().await;
+            let now = shown();
+            assert!(!Arc::ptr_eq(&first, &now));
+            a_few_looks().await;
+            assert!(Arc::ptr_eq(&now, &shown()), "it is replaced once");
+        };
+        tokio::select! {
+            () = opened.watch() => unreachable!("it never ends"),
+            () = checks => {}
+        }
+    }
+}

@@ -25,8 +25,9 @@ use crate::request::{self, BodyStream, Format, Receiver, RequestBody};
 use crate::request_id::RequestIds;
 use crate::route::Handler;
 use crate::tls::Tls;
+use crate::turns::Turns;
 use crate::{auth, cors, figures, metrics, request_id, sts};
-use api::{Error, ErrorKind, Service, Target, is_json};
+use api::{Error, Service, Target, is_json};
 use bytes::Bytes;
 use engine::Caller;
 use hyper::body::Incoming;
@@ -57,6 +58,7 @@ pub(crate) struct Exchange<B> {
     pub(crate) peers: Arc<Peers>,
     bodies: Budget,
     answers: Arc<Budget>,
+    turns: Turns,
     request_ids: RequestIds,
     pages: Option<Arc<dyn Pages>>,
     neighbours: Vec<Arc<dyn NeighbourService>>,
@@ -78,6 +80,7 @@ impl<B: Backend> Exchange<B> {
             health: Health::default(),
             bodies: budget(limits.bodies_bytes_max, Wanted::BodyMemory),
             answers: Arc::new(budget(limits.answers_bytes_max, Wanted::AnswerMemory)),
+            turns: Turns::new(),
             request_ids: RequestIds::new(options.request_id_seed),
             pages: options.pages,
             neighbours: options.neighbours,
@@ -211,7 +214,7 @@ impl<B: Backend> Exchange<B> {
         body: &mut BodyStream,
         from: From<'_>,
     ) -> Reply {
-        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
+        let receiver = self.receiver(from.peer);
         let body = match receiver.receive(&head.headers, body).await {
             Ok(body) => body,
             Err(refusal) => return refusal.reply(Format::DYNAMODB),
@@ -247,7 +250,7 @@ impl<B: Backend> Exchange<B> {
 
     /// The bounds of bodies and answers hold for pages too; checks and headers are their own.
     async fn page(&self, pages: &dyn Pages, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
-        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
+        let receiver = self.receiver(from.peer);
         let body = match receiver.receive(&head.headers, body).await {
             Ok(body) => body,
             Err(refusal) => return refusal.reply(Format::DYNAMODB),
@@ -281,7 +284,7 @@ impl<B: Backend> Exchange<B> {
         if !from.peer.is_local() || head.headers.contains_key(ORIGIN) {
             return administration::refusal();
         }
-        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
+        let receiver = self.receiver(from.peer);
         let body = match receiver.receive(&head.headers, body).await {
             Ok(body) => body,
             Err(refusal) => return refusal.reply(Format::DYNAMODB),
@@ -298,7 +301,7 @@ impl<B: Backend> Exchange<B> {
 
     /// Answers a request whose body is a form.
     async fn form_call(&self, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
-        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
+        let receiver = self.receiver(from.peer);
         let body = match receiver.receive(&head.headers, body).await {
             Ok(body) => body,
             Err(refusal) => return refusal.reply(Format::DYNAMODB),
@@ -320,6 +323,10 @@ impl<B: Backend> Exchange<B> {
         };
         end_by_status(record, &response);
         Reply::page(response)
+    }
+
+    fn receiver<'a>(&'a self, peer: &'a Peer) -> Receiver<'a> {
+        Receiver { limits: &self.limits, budget: &self.bodies, turns: &self.turns, peer }
     }
 
     /// Who sends a request.
@@ -348,7 +355,7 @@ impl<B: Backend> Exchange<B> {
         let Some(format) = Format::of(&head.headers, asked.service()) else {
             return Reply::not_found();
         };
-        let receiver = Receiver { limits: &self.limits, budget: &self.bodies, peer: from.peer };
+        let receiver = self.receiver(from.peer);
         let outcome = match receiver.receive(&head.headers, body).await {
             Ok(body) => self.recorded(head, asked, body, from).await,
             Err(refusal) => return refusal.reply(format),
@@ -406,11 +413,19 @@ impl<B: Backend> Exchange<B> {
                 self.call(&caller, target, &body.bytes, peer).await
             }
             // An empty body passes: that it is missing is found later than that one is broken.
-            Err(_) if !body.bytes.is_empty() && !is_json(&body.bytes) => {
-                Err(Error::new(ErrorKind::Serialization, ""))
-            }
+            Err(_) if !body.bytes.is_empty() && !self.is_json(&body.bytes).await => Err(Error::unreadable()),
             Err(error) => Err(error),
         }
+    }
+
+    async fn is_json(&self, body: &[u8]) -> bool {
+        let _turn = self.turns.wait(body.len()).await;
+        is_json(body)
+    }
+
+    async fn decode(&self, target: Target, body: &[u8]) -> Result<B::Request, Error> {
+        let _turn = self.turns.wait(body.len()).await;
+        self.backend.decode(target, body)
     }
 
     fn authenticated(
@@ -438,7 +453,7 @@ impl<B: Backend> Exchange<B> {
         body: &[u8],
         peer: &Peer,
     ) -> Result<(Vec<u8>, Share), Error> {
-        let request = self.backend.decode(target, body)?;
+        let request = self.decode(target, body).await?;
         let size = self.backend.answer_size(&request);
         let mut share = self.answers.take(size.reserved_bytes(), &peer.address).await.map_err(busy)?;
         let answer_bytes = match self.run_with(&mut share, caller, request, peer).await? {
@@ -448,7 +463,7 @@ impl<B: Backend> Exchange<B> {
         };
         // Nothing but the size is kept of an answer that found no room.
         share = self.answers.take(answer_bytes, &peer.address).await.map_err(busy)?;
-        let request = self.backend.decode(target, body)?;
+        let request = self.decode(target, body).await?;
         let answer = self.run_with(&mut share, caller, request, peer).await?;
         answer.map(|answer| (answer, share)).map_err(|_| busy(Busy))
     }

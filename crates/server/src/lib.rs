@@ -19,7 +19,8 @@
 //!
 //! What always holds: every request gets an answer or its connection is closed; nothing that a client
 //! sends ends the process or grows memory past [`Limits`]; one address leaves room for others (`address`); a
-//! client that is slow loses its place only when another waits for it (`peer`, `budget`).
+//! client that is slow loses its place only when another waits for it (`peer`, `budget`); large bodies leave a core to
+//! small ones (`turns`).
 
 mod access;
 mod address;
@@ -47,6 +48,7 @@ mod route;
 mod stream;
 mod sts;
 mod tls;
+mod turns;
 
 pub use access::Access;
 pub use administration::Administration;

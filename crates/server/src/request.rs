@@ -5,6 +5,7 @@ use crate::compression::{Coding, EXPANSION_MAX, InflateError};
 use crate::limits::{Limits, UNCOUNTED_BYTES};
 use crate::peer::{Awaits, Peer};
 use crate::reply::Reply;
+use crate::turns::Turns;
 use api::{Error, Protocol, Service};
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -172,11 +173,12 @@ impl From<hyper::Error> for Refusal {
     }
 }
 
-/// Where bodies get their memory, and whose body it is.
+/// Where bodies get their memory and their time, and whose body it is.
 #[derive(Clone, Copy)]
 pub(crate) struct Receiver<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) budget: &'a Budget,
+    pub(crate) turns: &'a Turns,
     pub(crate) peer: &'a Peer,
 }
 
@@ -264,6 +266,7 @@ impl Receiver<'_> {
         }
         let bytes_max = self.limits.body_bytes_max;
         let received = packed.clone();
+        let _turn = self.turns.wait(self.unpacked_bytes_max(packed.len())).await;
         match tokio::task::spawn_blocking(move || coding.inflate(&packed, bytes_max)).await {
             Ok(Ok(plain)) => Ok(RequestBody { bytes: plain.into(), received, _share: share }),
             Ok(Err(InflateError::TooLarge)) => Err(Refusal::TooLarge),
