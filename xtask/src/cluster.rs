@@ -107,7 +107,7 @@ fn run_suites(url: &str) -> Result<()> {
             "behaviour",
             "on_two_servers_of_postgres",
             "--",
-            "--ignored",
+            "--include-ignored",
         ],
     ];
     for arguments in suites {

@@ -591,6 +591,12 @@ macro_rules! on_every_store {
         on_every_store!(on_two_servers { $(async fn $name($database) $body)* });
         on_every_store!(ignored on_two_servers_of_postgres { $(async fn $name($database) $body)* });
     };
+    // Changes of tables, jobs, logs and transactions are where servers meet most: these run on PostgreSQL every time.
+    (two servers { $(async fn $name:ident($database:ident) $body:block)* }) => {
+        on_every_store!(one server { $(async fn $name($database) $body)* });
+        on_every_store!(on_two_servers { $(async fn $name($database) $body)* });
+        on_every_store!(on_two_servers_of_postgres { $(async fn $name($database) $body)* });
+    };
     // What one server knows at once, and others a moment later.
     (one server { $(async fn $name:ident($database:ident) $body:block)* }) => {
         on_every_store!(in_memory { $(async fn $name($database) $body)* });
