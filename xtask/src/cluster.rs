@@ -59,7 +59,7 @@ pub struct Options {
     /// there: use a database of its own
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Measure PutItem and GetItem beside pgbench instead
+    /// Measure PutItem and GetItem beside pgbench instead, with one server and with two
     #[arg(long, conflicts_with = "url")]
     figures: bool,
     /// Test this binary instead of building one
