@@ -39,7 +39,12 @@ impl Connection {
 
     /// A new connection to the same address.
     pub async fn again(&self) -> Result<Connection> {
-        Connection::open(self.stream.peer_addr()?).await
+        Connection::open(self.address()?).await
+    }
+
+    /// Where it leads to, while it is open.
+    pub fn address(&self) -> Result<SocketAddr> {
+        self.stream.peer_addr()
     }
 }
 

@@ -51,18 +51,26 @@ impl AutoScaling {
         request.check()?;
         Ok(match request {
             Request::RegisterScalableTarget(input) => self.register(namespace, *input).await?.into(),
-            Request::DescribeScalableTargets(input) => self.describe_targets(namespace, &input)?.into(),
+            Request::DescribeScalableTargets(input) => {
+                self.current().await?.describe_targets(namespace, &input)?.into()
+            }
             Request::DeregisterScalableTarget(input) => self.deregister(namespace, *input).await?.into(),
             Request::PutScalingPolicy(input) => self.put_policy(namespace, *input).await?.into(),
-            Request::DescribeScalingPolicies(input) => self.describe_policies(namespace, &input)?.into(),
+            Request::DescribeScalingPolicies(input) => {
+                self.current().await?.describe_policies(namespace, &input)?.into()
+            }
             Request::DeleteScalingPolicy(input) => self.delete_policy(namespace, *input).await?.into(),
             Request::PutScheduledAction(input) => self.put_action(namespace, *input).await?.into(),
-            Request::DescribeScheduledActions(input) => self.describe_actions(namespace, &input)?.into(),
+            Request::DescribeScheduledActions(input) => {
+                self.current().await?.describe_actions(namespace, &input)?.into()
+            }
             Request::DeleteScheduledAction(input) => self.delete_action(namespace, *input).await?.into(),
-            Request::DescribeScalingActivities(input) => self.describe_activities(namespace, &input)?.into(),
+            Request::DescribeScalingActivities(input) => {
+                self.current().await?.describe_activities(namespace, &input)?.into()
+            }
             Request::TagResource(input) => self.tag(namespace, *input).await?.into(),
             Request::UntagResource(input) => self.untag(namespace, *input).await?.into(),
-            Request::ListTagsForResource(input) => self.tags(namespace, &input)?.into(),
+            Request::ListTagsForResource(input) => self.current().await?.tags(namespace, &input)?.into(),
         })
     }
 }

@@ -6,13 +6,15 @@
 use api::Error;
 use api::cloudwatch::{Datapoint, GetMetricStatisticsInput, Statistic};
 use capacity::scaling::{IN_MINUTES, NotScaled as Reason, Scaler, Step};
-use host::uuid;
+use host::{RowsError, uuid};
 
 use crate::alarms::{self, Kind};
 use crate::resource::Provisioned;
 use crate::service::Shared;
 use crate::target::{Activity, Id, NotScaled, Policy, Target};
 
+/// Which server scales.
+const LEASE: &str = "auto scaling";
 const MINUTE_SECONDS: u64 = 60;
 const QUOTA: &str = "Subscriber limit exceeded: Provisioned throughput decreases are limited within a given UTC day. \
                      After the first 4 decreases, each subsequent decrease in the same UTC day can be performed at most \
@@ -29,7 +31,13 @@ struct Change {
 impl Shared {
     pub async fn scale(&self) {
         let now_ms = self.environment.now_ms();
-        let scheduled_ms = self.take_schedule_span(now_ms);
+        let scheduled_ms = match self.begin_minute(now_ms).await {
+            Ok(Some(scheduled_ms)) => scheduled_ms,
+            Ok(None) => return,
+            Err(error) => {
+                return tracing::warn!(%error, "auto scaling failed; it is tried again in a minute");
+            }
+        };
         for id in self.ids() {
             let _change = self.changes.lock().await;
             let Some(mut target) = self.find(&id) else { continue };
@@ -37,6 +45,19 @@ impl Shared {
                 tracing::warn!(%error, resource = id.resource_id, "auto scaling failed; it is tried again in a minute");
             }
         }
+        if let Err(error) = self.end_schedule(now_ms).await {
+            tracing::warn!(%error, "scheduled actions of this minute may be done again");
+        }
+    }
+
+    /// Learns what other servers have changed. The time since which scheduled actions are due, or none if another
+    /// server scales.
+    async fn begin_minute(&self, now_ms: u64) -> Result<Option<u64>, RowsError> {
+        drop(self.begin_change().await.map_err(|error| RowsError(error.message))?);
+        if !self.rows.take_lease(LEASE).await? {
+            return Ok(None);
+        }
+        self.schedule_start(now_ms).await.map(Some)
     }
 
     async fn scale_one(&self, target: &mut Target, scheduled_ms: u64, now_ms: u64) -> Result<(), Error> {

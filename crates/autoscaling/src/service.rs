@@ -1,6 +1,7 @@
 //! The operations, and the targets behind them.
 //!
-//! A target is a row, with its policies, scheduled actions and activities. Only this file starts a task, and `close`
+//! A target is a row, with its policies, scheduled actions and activities. Where several servers share a database, one of
+//! them scales, and all answer requests from the rows. Only this file starts a task, and `close`
 //! ends it; what the task does each minute is in `scaling.rs`.
 
 use std::collections::BTreeMap;
@@ -22,8 +23,9 @@ use api::autoscaling::{
 };
 use api::{Error, ErrorKind};
 use capacity::{Access, Decreases};
-use host::{EachMinute, Environment, Namespace, Rows, RowsError, uuid};
+use host::{EachMinute, Environment, Namespace, Rows, RowsError, SharedRows, uuid};
 use parking_lot::Mutex;
+use tokio::sync::MutexGuard;
 
 use crate::alarms;
 use crate::outside::{CloudWatch, Tables};
@@ -32,6 +34,10 @@ use crate::target::{self, Action, Id, Policy, PolicyState, Settings, Target};
 
 const TARGET_PREFIX: &str = "autoscaling/target/";
 const DECREASES_PREFIX: &str = "autoscaling/decreases/";
+/// Up to when scheduled actions are done, for the server that takes over.
+const SCHEDULED_ROW: &str = "autoscaling/scheduled";
+/// What a server that was away for longer would have done is not made up for.
+const SCHEDULE_SPAN_MAX_MS: u64 = 600_000;
 /// After the alarms are evaluated.
 const SETTLE: Duration = Duration::from_secs(3);
 
@@ -45,6 +51,7 @@ pub(crate) struct Shared {
     pub tables: Arc<dyn Tables>,
     pub cloudwatch: Arc<dyn CloudWatch>,
     pub rows: Arc<dyn Rows>,
+    target_rows: SharedRows,
     pub environment: Arc<dyn Environment>,
     targets: Mutex<BTreeMap<Id, Target>>,
     /// The decreases of each table and index, which its read and write units share.
@@ -75,30 +82,21 @@ impl AutoScaling {
         rows: Arc<dyn Rows>,
         environment: Arc<dyn Environment>,
     ) -> Result<AutoScaling, OpenError> {
-        let (mut targets, mut decreases) = (BTreeMap::new(), BTreeMap::new());
-        for (name, row) in rows.list(TARGET_PREFIX).await? {
-            let target = Target::decode(&row).map_err(|reason| OpenError::Unreadable { name, reason })?;
-            targets.insert(target.id.clone(), target);
-        }
-        for (name, row) in rows.list(DECREASES_PREFIX).await? {
-            let read = serde_json::from_slice(&row);
-            let (namespace, resource_id, [count, first_ms, last_ms]): (Namespace, String, [u64; 3]) =
-                read.map_err(|error| OpenError::Unreadable { name, reason: error.to_string() })?;
-            let count = u32::try_from(count).unwrap_or(u32::MAX);
-            decreases.insert((namespace, resource_id), Decreases { count, first_ms, last_ms });
-        }
         let opened_ms = environment.now_ms();
-        let shared = Arc::new(Shared {
+        let shared = Shared {
             tables,
             cloudwatch,
+            target_rows: SharedRows::new(rows.clone(), TARGET_PREFIX),
             rows,
             environment,
-            targets: Mutex::new(targets),
-            decreases: Mutex::new(decreases),
+            targets: Mutex::default(),
+            decreases: Mutex::default(),
             changes: tokio::sync::Mutex::default(),
             opened_ms,
             scheduled_ms: AtomicU64::new(opened_ms),
-        });
+        };
+        shared.load().await?;
+        let shared = Arc::new(shared);
         Ok(AutoScaling { shared, task: EachMinute::default() })
     }
 
@@ -121,6 +119,12 @@ impl AutoScaling {
         self.shared.scale().await;
     }
 
+    /// The targets, as other servers have left them.
+    pub async fn current(&self) -> Result<&AutoScaling, Error> {
+        drop(self.shared.begin_change().await?);
+        Ok(self)
+    }
+
     /// RegisterScalableTarget
     pub async fn register(
         &self,
@@ -130,7 +134,7 @@ impl AutoScaling {
         let shared = &self.shared;
         let resource =
             Resource::parse(input.service_namespace, &input.resource_id, input.scalable_dimension)?;
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let table_id = shared.check_exists(namespace, &input.resource_id, &resource).await?;
         let id = Id {
             namespace: namespace.clone(),
@@ -211,14 +215,14 @@ impl AutoScaling {
         let shared = &self.shared;
         let (service, resource_id, dimension) =
             (input.service_namespace, input.resource_id, input.scalable_dimension);
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let id = Id { namespace: namespace.clone(), resource_id: resource_id.clone(), dimension };
         let target = shared.find(&id).filter(|_| service == ServiceNamespace::Dynamodb);
         let target = target.ok_or_else(|| Error::target_not_found(service, &resource_id, dimension))?;
         for policy in target.policies.values() {
             shared.delete_alarms(namespace, &policy.state.alarms).await?;
         }
-        shared.rows.delete(&target_row(&id)).await.map_err(|error| internal(&error))?;
+        shared.target_rows.delete(&target_row(&id)).await.map_err(|error| internal(&error))?;
         shared.targets.lock().remove(&id);
         Ok(DeregisterScalableTargetResponse {})
     }
@@ -248,7 +252,7 @@ impl AutoScaling {
         mut input: PutScalingPolicyRequest,
     ) -> Result<PutScalingPolicyResponse, Error> {
         let shared = &self.shared;
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let mut target = shared.registered(
             namespace,
             input.service_namespace,
@@ -319,7 +323,7 @@ impl AutoScaling {
         let shared = &self.shared;
         let (service, id, dimension) =
             (input.service_namespace, &input.resource_id, input.scalable_dimension);
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let not_found = || Error::scaling_policy_not_found(service, id, dimension, &input.policy_name);
         let mut target = shared.registered(namespace, service, id, dimension).map_err(|_| not_found())?;
         let policy = target.policies.remove(&input.policy_name).ok_or_else(not_found)?;
@@ -336,7 +340,7 @@ impl AutoScaling {
     ) -> Result<PutScheduledActionResponse, Error> {
         let shared = &self.shared;
         let (service, dimension) = (input.service_namespace, input.scalable_dimension);
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let mut target = shared.registered(namespace, service, &input.resource_id, dimension)?;
         let name = input.scheduled_action_name.clone();
         let before = target.actions.get(&name);
@@ -392,7 +396,7 @@ impl AutoScaling {
         let (service, id, dimension) =
             (input.service_namespace, &input.resource_id, input.scalable_dimension);
         let name = &input.scheduled_action_name;
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let not_found = || Error::scheduled_action_not_found(service, id, dimension, name);
         let mut target = shared.registered(namespace, service, id, dimension).map_err(|_| not_found())?;
         target.actions.remove(name).ok_or_else(not_found)?;
@@ -430,7 +434,7 @@ impl AutoScaling {
         input: TagResourceRequest,
     ) -> Result<TagResourceResponse, Error> {
         let shared = &self.shared;
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let mut target = shared.by_arn(namespace, &input.resource_arn)?;
         target.settings.tags.extend(input.tags);
         if target.settings.tags.len() > limits::TAGS_MAX {
@@ -448,7 +452,7 @@ impl AutoScaling {
         input: UntagResourceRequest,
     ) -> Result<UntagResourceResponse, Error> {
         let shared = &self.shared;
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let mut target = shared.by_arn(namespace, &input.resource_arn)?;
         target.settings.tags.retain(|key, _| !input.tag_keys.contains(key));
         shared.store(&target).await?;
@@ -467,6 +471,33 @@ impl AutoScaling {
 }
 
 impl Shared {
+    /// Reads the targets as they are stored.
+    async fn load(&self) -> Result<(), OpenError> {
+        let (mut targets, mut decreases) = (BTreeMap::new(), BTreeMap::new());
+        for (name, row) in self.target_rows.load().await? {
+            let target = Target::decode(&row).map_err(|reason| OpenError::Unreadable { name, reason })?;
+            targets.insert(target.id.clone(), target);
+        }
+        for (name, row) in self.rows.list(DECREASES_PREFIX).await? {
+            let read = serde_json::from_slice(&row);
+            let (namespace, resource_id, [count, first_ms, last_ms]): (Namespace, String, [u64; 3]) =
+                read.map_err(|error| OpenError::Unreadable { name, reason: error.to_string() })?;
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            decreases.insert((namespace, resource_id), Decreases { count, first_ms, last_ms });
+        }
+        (*self.targets.lock(), *self.decreases.lock()) = (targets, decreases);
+        Ok(())
+    }
+
+    /// Waits for changes under way, and learns what other servers have changed.
+    pub async fn begin_change(&self) -> Result<MutexGuard<'_, ()>, Error> {
+        let change = self.changes.lock().await;
+        if self.rows.are_shared() {
+            self.load().await.map_err(|error| internal(&error))?;
+        }
+        Ok(change)
+    }
+
     pub fn ids(&self) -> Vec<Id> {
         self.targets.lock().keys().cloned().collect()
     }
@@ -508,7 +539,7 @@ impl Shared {
 
     /// Keeps a target, and shows it when it is kept.
     pub async fn store(&self, target: &Target) -> Result<(), Error> {
-        let stored = self.rows.put(&target_row(&target.id), target.encode()).await;
+        let stored = self.target_rows.put(&target_row(&target.id), target.encode()).await;
         stored.map_err(|error| internal(&error))?;
         self.targets.lock().insert(target.id.clone(), target.clone());
         Ok(())
@@ -575,9 +606,24 @@ impl Shared {
         Ok(())
     }
 
-    /// The time since which scheduled actions are to be done, and from now on `now_ms`.
-    pub fn take_schedule_span(&self, now_ms: u64) -> u64 {
-        self.scheduled_ms.swap(now_ms, Ordering::Relaxed)
+    /// The time since which scheduled actions are to be done: since the last minute of this server, or of the one
+    /// that did them before.
+    pub async fn schedule_start(&self, now_ms: u64) -> Result<u64, RowsError> {
+        let own_ms = self.scheduled_ms.load(Ordering::Relaxed);
+        let row = if self.rows.are_shared() { self.rows.get(SCHEDULED_ROW).await? } else { None };
+        let Some(row) = row else { return Ok(own_ms) };
+        let done_ms: u64 = serde_json::from_slice(&row)
+            .map_err(|error| RowsError(format!("the row {SCHEDULED_ROW} is not a time: {error}")))?;
+        Ok(done_ms.max(now_ms.saturating_sub(SCHEDULE_SPAN_MAX_MS)))
+    }
+
+    /// Scheduled actions are done up to this time.
+    pub async fn end_schedule(&self, now_ms: u64) -> Result<(), RowsError> {
+        self.scheduled_ms.store(now_ms, Ordering::Relaxed);
+        match self.rows.are_shared() {
+            true => self.rows.put(SCHEDULED_ROW, now_ms.to_string().into_bytes()).await,
+            false => Ok(()),
+        }
     }
 }
 
@@ -634,7 +680,7 @@ fn target_row(id: &Id) -> String {
     format!("{TARGET_PREFIX}{account}/{region}/{}/{}", id.resource_id, id.dimension.as_str())
 }
 
-fn internal(error: &RowsError) -> Error {
-    tracing::error!(%error, "a scalable target can't be stored");
+fn internal(error: &dyn std::error::Error) -> Error {
+    tracing::error!(%error, "a scalable target can't be read or stored");
     Error::internal_service_exception()
 }

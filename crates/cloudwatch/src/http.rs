@@ -51,11 +51,15 @@ impl CloudWatch {
                 self.put_metric_alarm(namespace, *input).await?;
                 Response::PutMetricAlarm
             }
-            Request::DescribeAlarms(input) => self.describe_alarms(namespace, &input)?.into(),
-            Request::DescribeAlarmsForMetric(input) => {
-                self.describe_alarms_for_metric(namespace, &input).into()
+            Request::DescribeAlarms(input) => {
+                self.current().await?.describe_alarms(namespace, &input)?.into()
             }
-            Request::DescribeAlarmHistory(input) => self.describe_alarm_history(namespace, &input)?.into(),
+            Request::DescribeAlarmsForMetric(input) => {
+                self.current().await?.describe_alarms_for_metric(namespace, &input).into()
+            }
+            Request::DescribeAlarmHistory(input) => {
+                self.current().await?.describe_alarm_history(namespace, &input)?.into()
+            }
             Request::SetAlarmState(input) => {
                 self.set_alarm_state(namespace, *input).await?;
                 Response::SetAlarmState
@@ -74,7 +78,9 @@ impl CloudWatch {
             }
             Request::TagResource(input) => self.tag_resource(namespace, *input).await?.into(),
             Request::UntagResource(input) => self.untag_resource(namespace, *input).await?.into(),
-            Request::ListTagsForResource(input) => self.list_tags_for_resource(namespace, &input)?.into(),
+            Request::ListTagsForResource(input) => {
+                self.current().await?.list_tags_for_resource(namespace, &input)?.into()
+            }
             Request::GetInsightRuleReport(input) => {
                 self.get_insight_rule_report(namespace, *input).await?.into()
             }

@@ -1,7 +1,8 @@
 //! The operations, and the alarms behind them.
 //!
 //! An alarm is a row. Once a minute, a few seconds after the minute is over, every alarm is evaluated; its row is
-//! written when its state changes to another value. Only this file starts work of its own, and `close` ends it.
+//! written when its state changes to another value. Where several servers share a database, one of them evaluates the
+//! alarms, and all answer requests from the rows. Only this file starts work of its own, and `close` ends it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,8 +19,9 @@ use api::cloudwatch::{
 };
 use api::{Error, ErrorKind};
 use capacity::metric::Metric;
-use host::{EachMinute, Environment, Namespace, Rows, RowsError};
+use host::{EachMinute, Environment, Namespace, Rows, RowsError, SharedRows};
 use parking_lot::Mutex;
+use tokio::sync::MutexGuard;
 
 use crate::alarm::{Alarm, Periods, State, arn};
 use crate::data::Source;
@@ -29,6 +31,8 @@ use crate::series::{Asked, Stat, Window};
 use crate::{data, insight, listing, statistics};
 
 const ALARM_PREFIX: &str = "cloudwatch/alarm/";
+/// Which server evaluates the alarms.
+const LEASE: &str = "alarms";
 /// Requests that began in a minute may end a little later.
 const SETTLE: Duration = Duration::from_secs(2);
 
@@ -42,6 +46,7 @@ pub(crate) struct Shared {
     metrics: Arc<dyn Metrics>,
     insights: Arc<dyn Insights>,
     rows: Arc<dyn Rows>,
+    alarm_rows: SharedRows,
     pub environment: Arc<dyn Environment>,
     alarms: Mutex<BTreeMap<(Namespace, String), Alarm>>,
     /// One request or evaluation at a time changes alarms.
@@ -66,13 +71,11 @@ impl CloudWatch {
         rows: Arc<dyn Rows>,
         environment: Arc<dyn Environment>,
     ) -> Result<CloudWatch, OpenError> {
-        let mut alarms = BTreeMap::new();
-        for (name, row) in rows.list(ALARM_PREFIX).await? {
-            let alarm = Alarm::decode(&row).map_err(|reason| OpenError::Unreadable { name, reason })?;
-            alarms.insert((alarm.namespace.clone(), alarm.name().to_owned()), alarm);
-        }
-        let (alarms, changes) = (Mutex::new(alarms), tokio::sync::Mutex::default());
-        let shared = Arc::new(Shared { metrics, insights, rows, environment, alarms, changes });
+        let alarm_rows = SharedRows::new(rows.clone(), ALARM_PREFIX);
+        let (alarms, changes) = (Mutex::default(), tokio::sync::Mutex::default());
+        let shared = Shared { metrics, insights, rows, alarm_rows, environment, alarms, changes };
+        shared.load().await?;
+        let shared = Arc::new(shared);
         Ok(CloudWatch { shared, evaluation: EachMinute::default() })
     }
 
@@ -93,6 +96,12 @@ impl CloudWatch {
     /// Evaluates every alarm once.
     pub async fn evaluate(&self) {
         self.shared.evaluate().await;
+    }
+
+    /// The alarms, as other servers have left them.
+    pub(crate) async fn current(&self) -> Result<&CloudWatch, Error> {
+        drop(self.shared.begin_change().await?);
+        Ok(self)
     }
 
     /// GetMetricStatistics
@@ -129,7 +138,7 @@ impl CloudWatch {
         input: PutMetricAlarmInput,
     ) -> Result<(), Error> {
         let shared = &self.shared;
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let name = input.alarm_name.clone();
         let before = shared.find(namespace, &name);
         if before.is_none() && shared.of_namespace(namespace).len() >= limits::ALARMS_MAX {
@@ -214,7 +223,7 @@ impl CloudWatch {
             return Err(Error::new(ErrorKind::InvalidFormatFault, "TestStateReasonData is not valid JSON"));
         }
         let shared = &self.shared;
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let mut alarm = shared.get(namespace, &input.alarm_name)?;
         let now_ms = shared.environment.now_ms();
         alarm.enter(State::new(input.state_value, input.state_reason, input.state_reason_data, now_ms));
@@ -229,7 +238,7 @@ impl CloudWatch {
         enabled: bool,
     ) -> Result<(), Error> {
         let shared = &self.shared;
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         for name in names {
             if let Some(mut alarm) = shared.find(namespace, name) {
                 alarm.definition.actions_enabled = Some(enabled);
@@ -242,13 +251,13 @@ impl CloudWatch {
     /// DeleteAlarms: all of them, or none if one does not exist.
     pub async fn delete_alarms(&self, namespace: &Namespace, names: &[String]) -> Result<(), Error> {
         let shared = &self.shared;
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         for name in names {
             shared.get(namespace, name)?;
         }
         for name in names {
             let row = row_name(namespace, name);
-            shared.rows.delete(&row).await.map_err(|error| internal(&error))?;
+            shared.alarm_rows.delete(&row).await.map_err(|error| internal(&error))?;
             shared.alarms.lock().remove(&(namespace.clone(), name.clone()));
         }
         Ok(())
@@ -261,7 +270,7 @@ impl CloudWatch {
         input: TagResourceInput,
     ) -> Result<TagResourceOutput, Error> {
         let shared = &self.shared;
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let mut alarm = shared.by_arn(namespace, &input.resource_arn)?;
         let mut tags = alarm.tags();
         tags.retain(|tag| !input.tags.iter().any(|new| new.key == tag.key));
@@ -281,7 +290,7 @@ impl CloudWatch {
         input: UntagResourceInput,
     ) -> Result<UntagResourceOutput, Error> {
         let shared = &self.shared;
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let mut alarm = shared.by_arn(namespace, &input.resource_arn)?;
         let mut tags = alarm.tags();
         tags.retain(|tag| !input.tag_keys.contains(&tag.key));
@@ -348,6 +357,26 @@ impl CloudWatch {
 }
 
 impl Shared {
+    /// Reads the alarms as they are stored.
+    async fn load(&self) -> Result<(), OpenError> {
+        let mut alarms = BTreeMap::new();
+        for (name, row) in self.alarm_rows.load().await? {
+            let alarm = Alarm::decode(&row).map_err(|reason| OpenError::Unreadable { name, reason })?;
+            alarms.insert((alarm.namespace.clone(), alarm.name().to_owned()), alarm);
+        }
+        *self.alarms.lock() = alarms;
+        Ok(())
+    }
+
+    /// Waits for changes under way, and learns what other servers have changed.
+    pub async fn begin_change(&self) -> Result<MutexGuard<'_, ()>, Error> {
+        let change = self.changes.lock().await;
+        if self.rows.are_shared() {
+            self.load().await.map_err(|error| internal(&error))?;
+        }
+        Ok(change)
+    }
+
     fn now_seconds(&self) -> u64 {
         self.environment.now_ms() / 1000
     }
@@ -382,13 +411,22 @@ impl Shared {
     /// Keeps an alarm, and shows it when it is kept.
     async fn store(&self, alarm: Alarm) -> Result<(), Error> {
         let row = row_name(&alarm.namespace, alarm.name());
-        self.rows.put(&row, alarm.encode()).await.map_err(|error| internal(&error))?;
+        self.alarm_rows.put(&row, alarm.encode()).await.map_err(|error| internal(&error))?;
         self.alarms.lock().insert((alarm.namespace.clone(), alarm.name().to_owned()), alarm);
         Ok(())
     }
 
     /// Puts every alarm into the state that its metric asks for. One that can't be read is tried again in a minute.
     async fn evaluate(&self) {
+        match self.rows.take_lease(LEASE).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => return tracing::warn!(%error, "alarms can't be evaluated"),
+        }
+        // What can't be read is logged there.
+        if self.begin_change().await.is_err() {
+            return;
+        }
         let names: Vec<(Namespace, String)> = self.alarms.lock().keys().cloned().collect();
         for (namespace, name) in names {
             let _change = self.changes.lock().await;
@@ -495,7 +533,7 @@ fn row_name(namespace: &Namespace, name: &str) -> String {
     format!("{ALARM_PREFIX}{}/{}/{name}", namespace.account, namespace.region)
 }
 
-fn internal(error: &RowsError) -> Error {
-    tracing::error!(%error, "an alarm can't be stored");
+fn internal(error: &dyn std::error::Error) -> Error {
+    tracing::error!(%error, "an alarm can't be read or stored");
     Error::new(ErrorKind::InternalServiceFault, "The alarm could not be stored. Please try again.")
 }

@@ -207,6 +207,11 @@ impl Engine {
         self.catalog.follow().await
     }
 
+    /// Whether other servers may work on the same store.
+    pub fn is_shared(&self) -> bool {
+        self.members.is_some()
+    }
+
     /// Takes the lease of a service beside the engine, which one server at a time runs. Once taken, it is this
     /// server's until it leaves or is expelled.
     pub async fn take_lease(&self, name: &str) -> Result<bool, StoreError> {

@@ -31,6 +31,27 @@ impl Engine {
         self.store.update(std::slice::from_ref(&key), &mut decide).await
     }
 
+    /// Stores a row, or removes it, if it is as expected; `None` is no row. Returns whether it was.
+    pub async fn replace_service_row(
+        &self,
+        name: &str,
+        expected: Option<&[u8]>,
+        value: Option<Bytes>,
+    ) -> Result<bool, StoreError> {
+        let key = space::service_key(name);
+        let mut is_expected = false;
+        let mut decide = |rows: &[Option<Bytes>]| {
+            is_expected = rows[0].as_deref() == expected;
+            match (is_expected, value.clone()) {
+                (false, _) => WriteSet::default(),
+                (true, Some(value)) => WriteSet { puts: vec![(key.clone(), value)], ..WriteSet::default() },
+                (true, None) => WriteSet { deletes: vec![key.clone()], ..WriteSet::default() },
+            }
+        };
+        self.store.update(std::slice::from_ref(&key), &mut decide).await?;
+        Ok(is_expected)
+    }
+
     /// The rows whose names begin with the prefix, in the order of their names.
     pub async fn service_rows(&self, prefix: &str) -> Result<Vec<(String, Bytes)>, StoreError> {
         let start = Bound::Included(space::service_key(prefix).position);

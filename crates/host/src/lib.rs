@@ -13,4 +13,4 @@ mod rows;
 pub use each_minute::EachMinute;
 pub use environment::{Environment, Sleep, uuid};
 pub use namespace::Namespace;
-pub use rows::{MemoryRows, Rows, RowsError};
+pub use rows::{MemoryRows, Rows, RowsError, SharedRows};

@@ -23,14 +23,22 @@ pub async fn open(
     engine: Arc<Engine>,
     cloudwatch: Arc<CloudWatch>,
 ) -> Result<Arc<AutoScalingService>, String> {
-    let (tables, rows) = (Arc::new(OfEngine(engine.clone())), Arc::new(EngineRows(engine.clone())));
-    let clock = Arc::new(Clock::OfCapacity(engine.clone()));
-    let opened = AutoScaling::open(tables, Arc::new(Watched(cloudwatch)), rows, clock).await;
-    let scaling = opened.map_err(|error| format!("can't open the scalable targets: {error}"))?;
-    scaling.start();
-    let service = Arc::new(AutoScalingService(scaling));
+    let service = read(engine.clone(), cloudwatch).await?;
+    service.0.start();
     engine.set_write_scaling(Arc::new(ScaledWrites(Arc::downgrade(&service))));
     Ok(service)
+}
+
+/// Opens the scalable targets of a database, which are not scaled yet.
+pub async fn read(
+    engine: Arc<Engine>,
+    cloudwatch: Arc<CloudWatch>,
+) -> Result<Arc<AutoScalingService>, String> {
+    let (tables, rows) = (Arc::new(OfEngine(engine.clone())), Arc::new(EngineRows(engine.clone())));
+    let clock = Arc::new(Clock::OfCapacity(engine));
+    let opened = AutoScaling::open(tables, Arc::new(Watched(cloudwatch)), rows, clock).await;
+    let scaling = opened.map_err(|error| format!("can't open the scalable targets: {error}"))?;
+    Ok(Arc::new(AutoScalingService(scaling)))
 }
 
 /// What the engine asks of auto scaling. The service has the engine, so the engine has it weakly.
@@ -49,7 +57,7 @@ pub struct AutoScalingService(pub AutoScaling);
 
 impl AutoScalingService {
     /// Refuses a request that policies do not allow. What is no request needs nothing: it is refused for that.
-    fn authorize(&self, caller: &Caller, target: &str, body: &[u8]) -> Result<(), Error> {
+    async fn authorize(&self, caller: &Caller, target: &str, body: &[u8]) -> Result<(), Error> {
         if !caller.is_verified() {
             return Ok(());
         }
@@ -57,7 +65,8 @@ impl AutoScalingService {
         let Some(operation) = Operation::from_target_name(name) else { return Ok(()) };
         let Ok(asked) = Asked::decode(operation, body) else { return Ok(()) };
         let namespace = namespace(caller);
-        let arn = |resource_id: &str, dimension| self.0.target_arn(&namespace, resource_id, dimension);
+        let scaling = self.0.current().await?;
+        let arn = |resource_id: &str, dimension| scaling.target_arn(&namespace, resource_id, dimension);
         let resource = match &asked {
             Asked::DescribeScalableTargets(_)
             | Asked::DescribeScalingPolicies(_)
@@ -97,7 +106,7 @@ impl NeighbourService for AutoScalingService {
         Box::pin(async move {
             let (head, body) = request.into_parts();
             let target = target(&head).unwrap_or_default();
-            match self.authorize(&caller, target, &body) {
+            match self.authorize(&caller, target, &body).await {
                 Ok(()) => self.0.answer(&namespace(&caller), target, &body).await,
                 Err(error) => AutoScaling::refusal(&error),
             }

@@ -21,13 +21,19 @@ use crate::service_host::{Clock, EngineRows, caller, namespace, send};
 
 /// Opens the alarms of a database, and evaluates them from now on.
 pub async fn open(engine: Arc<Engine>) -> Result<Arc<CloudWatchService>, String> {
+    let service = read(engine).await?;
+    service.0.start();
+    Ok(service)
+}
+
+/// Opens the alarms of a database, which are not evaluated yet.
+pub async fn read(engine: Arc<Engine>) -> Result<Arc<CloudWatchService>, String> {
     let rows = Arc::new(EngineRows(engine.clone()));
     let clock = Arc::new(Clock::OfCapacity(engine.clone()));
     let opened =
         CloudWatch::open(Arc::new(OfEngine(engine.clone())), Arc::new(OfEngine(engine)), rows, clock).await;
-    let cloudwatch = Arc::new(opened.map_err(|error| format!("can't open the alarms: {error}"))?);
-    cloudwatch.start();
-    Ok(Arc::new(CloudWatchService(cloudwatch)))
+    let cloudwatch = opened.map_err(|error| format!("can't open the alarms: {error}"))?;
+    Ok(Arc::new(CloudWatchService(Arc::new(cloudwatch))))
 }
 
 /// CloudWatch's operations.

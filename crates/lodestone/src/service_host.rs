@@ -8,6 +8,9 @@ use async_trait::async_trait;
 use engine::{Caller, Engine};
 use host::{Environment, Namespace, Rows, RowsError, Sleep};
 
+#[cfg(test)]
+mod tests;
+
 /// Whose request it is.
 pub fn namespace(caller: &Caller) -> Namespace {
     let engine::Namespace { account, region } = &caller.namespace;
@@ -49,6 +52,24 @@ impl Rows for EngineRows {
     async fn list(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, RowsError> {
         let rows = self.0.service_rows(prefix).await.map_err(|error| RowsError(error.to_string()))?;
         Ok(rows.into_iter().map(|(name, value)| (name, value.into())).collect())
+    }
+
+    async fn replace(
+        &self,
+        name: &str,
+        expected: Option<&[u8]>,
+        value: Option<Vec<u8>>,
+    ) -> Result<bool, RowsError> {
+        let replaced = self.0.replace_service_row(name, expected, value.map(Into::into)).await;
+        replaced.map_err(|error| RowsError(error.to_string()))
+    }
+
+    fn are_shared(&self) -> bool {
+        self.0.is_shared()
+    }
+
+    async fn take_lease(&self, name: &str) -> Result<bool, RowsError> {
+        self.0.take_lease(name).await.map_err(|error| RowsError(error.to_string()))
     }
 }
 

@@ -49,11 +49,14 @@ impl Triggers {
     async fn carry_out(&self, namespace: &Namespace, request: Request) -> Result<Vec<u8>, Error> {
         match request {
             Request::CreateEventSourceMapping(input) => json(&self.create(namespace, *input).await?),
-            Request::GetEventSourceMapping { uuid } => json(&self.get(namespace, &uuid)?),
-            Request::ListEventSourceMappings(input) => json(&self.list(namespace, &input)),
+            Request::GetEventSourceMapping { uuid } => json(&self.current().await?.get(namespace, &uuid)?),
+            Request::ListEventSourceMappings(input) => json(&self.current().await?.list(namespace, &input)),
             Request::UpdateEventSourceMapping(input) => json(&self.update(namespace, *input).await?),
             Request::DeleteEventSourceMapping { uuid } => json(&self.delete(namespace, &uuid).await?),
-            Request::ListTags { resource } => json(&TagList { tags: Some(self.tags(namespace, &resource)?) }),
+            Request::ListTags { resource } => {
+                let tags = self.current().await?.tags(namespace, &resource)?;
+                json(&TagList { tags: Some(tags) })
+            }
             Request::TagResource { resource, tags } => {
                 self.tag(namespace, &resource, tags).await.map(|()| Vec::new())
             }

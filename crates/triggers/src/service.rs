@@ -5,10 +5,16 @@
 //! and takes no other change. Positions are rows of their own: they outlive restarts and disabling, and go
 //! with the mapping.
 //!
+//! Where several servers share a database, each answers requests from the rows, and the one that has the lease runs the
+//! drivers. It notices what other servers changed within a second. When it is gone, another takes the lease and goes on
+//! from the stored positions.
+//!
 //! Only this file starts tasks, and `close` ends all of them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::btree_map::Entry;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use api::ErrorKind;
@@ -19,9 +25,9 @@ use api::lambda::{
 };
 use api::streams::DescribeStreamInput;
 use futures_util::future::join_all;
-use host::uuid;
+use host::{SharedRows, uuid};
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{MutexGuard, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::destination::Destinations;
@@ -36,6 +42,10 @@ const MAPPINGS_MAX: usize = 1000;
 /// How long a driver may take to end. Calls that take longer are ended; their records are delivered again.
 const STOP_WAIT: Duration = Duration::from_secs(10);
 const MAPPING_PREFIX: &str = "trigger/mapping/";
+/// Which server runs the drivers.
+const LEASE: &str = "triggers";
+/// How often a server looks for what others have changed, and whether the one that runs the drivers is gone.
+const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What triggers can call and report to.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +62,10 @@ pub struct Triggers {
 
 struct Shared {
     outside: Arc<Outside>,
+    mapping_rows: SharedRows,
     backoff: Backoff,
+    /// Whether the drivers run on this server.
+    has_lease: AtomicBool,
     mappings: Mutex<BTreeMap<String, Held>>,
     /// One request at a time changes mappings.
     changes: tokio::sync::Mutex<()>,
@@ -98,16 +111,28 @@ impl Triggers {
         environment: Arc<dyn Environment>,
     ) -> Result<Triggers, OpenError> {
         let Options { functions, destinations, backoff } = options;
+        let mapping_rows = SharedRows::new(rows.clone(), MAPPING_PREFIX);
         let outside = Arc::new(Outside { streams, rows, environment, functions, destinations });
         let shared = Arc::new(Shared {
             outside,
+            mapping_rows,
             backoff,
+            has_lease: AtomicBool::new(false),
             mappings: Mutex::default(),
             changes: tokio::sync::Mutex::default(),
             tasks: Mutex::default(),
         });
-        shared.load().await?;
+        shared.follow().await?;
+        if shared.outside.rows.are_shared() {
+            shared.spawn(Shared::keep_following(Arc::downgrade(&shared)));
+        }
         Ok(Triggers { shared })
+    }
+
+    /// The triggers, as other servers have left them.
+    pub(crate) async fn current(&self) -> Result<&Triggers, Error> {
+        drop(self.shared.begin_change().await?);
+        Ok(self)
     }
 
     /// Ends every driver. Calls under way are waited for, but not for long.
@@ -142,7 +167,7 @@ impl Triggers {
         let shared = &self.shared;
         // Records that are written from here on are LATEST.
         let now_ms = shared.outside.environment.now_ms();
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let uuid = uuid(shared.outside.environment.random());
         let mapping = Mapping::create(request, namespace, &shared.resources(), uuid, now_ms)?;
         shared.check_new(&mapping)?;
@@ -188,7 +213,7 @@ impl Triggers {
         request: UpdateEventSourceMappingRequest,
     ) -> Result<EventSourceMappingConfiguration, Error> {
         let shared = &self.shared;
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let uuid = request.uuid.clone();
         let before = shared.settled(namespace, &uuid)?;
         let now_ms = shared.outside.environment.now_ms();
@@ -204,13 +229,7 @@ impl Triggers {
             (held.mapping, held.state) = (Arc::new(mapping), state);
             Ok(held.describe())
         })?;
-        shared.spawn({
-            let shared = shared.clone();
-            async move {
-                shared.stop(&uuid).await;
-                shared.start(&uuid);
-            }
-        });
+        shared.restart(uuid);
         Ok(answer)
     }
 
@@ -221,25 +240,14 @@ impl Triggers {
         uuid: &str,
     ) -> Result<EventSourceMappingConfiguration, Error> {
         let shared = &self.shared;
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         shared.settled(namespace, uuid)?;
-        let row = mapping_row(uuid);
-        shared.outside.rows.delete(&row).await.map_err(|error| internal(&error))?;
+        shared.mapping_rows.delete(&mapping_row(uuid)).await.map_err(|error| internal(&error))?;
         let answer = shared.with(namespace, uuid, |held| {
             held.state = State::Deleting;
             Ok(held.describe())
         })?;
-        shared.spawn({
-            let (shared, uuid) = (shared.clone(), uuid.to_owned());
-            async move {
-                shared.stop(&uuid).await;
-                // What stays of the positions now is removed when the database is opened again.
-                if let Err(error) = shared.delete_positions(&uuid).await {
-                    tracing::warn!(%error, uuid, "the positions of a deleted mapping are still there");
-                }
-                shared.mappings.lock().remove(&uuid);
-            }
-        });
+        shared.remove(uuid.to_owned());
         Ok(answer)
     }
 
@@ -271,7 +279,7 @@ impl Triggers {
         change: impl FnOnce(&Mapping) -> Result<Mapping, Error>,
     ) -> Result<(), Error> {
         let shared = &self.shared;
-        let _change = shared.changes.lock().await;
+        let _change = shared.begin_change().await?;
         let uuid = shared.find_arn(namespace, resource)?;
         // Tags don't matter to the driver, so the mapping need not be settled.
         let mapping = shared.with(namespace, &uuid, |held| match held.state {
@@ -288,20 +296,108 @@ impl Triggers {
 }
 
 impl Shared {
+    /// Waits for changes under way, and learns what other servers have changed.
+    async fn begin_change(self: &Arc<Shared>) -> Result<MutexGuard<'_, ()>, Error> {
+        let change = self.changes.lock().await;
+        if self.outside.rows.are_shared() {
+            self.load().await.map_err(|error| internal(&error))?;
+        }
+        Ok(change)
+    }
+
+    /// Follows the other servers until the triggers are closed.
+    async fn keep_following(shared: Weak<Shared>) {
+        let pause = || Some(shared.upgrade()?.outside.environment.sleep(FOLLOW_INTERVAL));
+        while let Some(pause) = pause() {
+            pause.await;
+            let Some(shared) = shared.upgrade() else { return };
+            if let Err(error) = shared.follow().await {
+                tracing::warn!(%error, "the changes of other servers to triggers are not known yet");
+            }
+        }
+    }
+
+    /// Learns what other servers have changed, and runs the drivers if no other server does.
+    async fn follow(self: &Arc<Shared>) -> Result<(), OpenError> {
+        let _change = self.changes.lock().await;
+        let is_first = !self.has_lease.load(Ordering::Acquire);
+        // The rows are read after the lease is taken: what the last holder stored is known then.
+        let has_lease = self.outside.rows.take_lease(LEASE).await?;
+        self.load().await?;
+        if !(is_first && has_lease) {
+            return Ok(());
+        }
+        self.delete_orphans().await?;
+        self.has_lease.store(true, Ordering::Release);
+        let uuids: Vec<String> = self.mappings.lock().keys().cloned().collect();
+        uuids.iter().for_each(|uuid| self.start(uuid));
+        Ok(())
+    }
+
+    /// Reads the stored mappings. Drivers of those that another server has changed or deleted end. A mapping that
+    /// changes here at the moment is left alone: its row is as this server wrote it.
     async fn load(self: &Arc<Shared>) -> Result<(), OpenError> {
-        for (name, row) in self.outside.rows.list(MAPPING_PREFIX).await? {
+        let mut stored = BTreeMap::new();
+        for (name, row) in self.mapping_rows.load().await? {
             let unreadable = |reason: String| OpenError::Unreadable { name: name.clone(), reason };
             let mapping: Mapping =
                 serde_json::from_slice(&row).map_err(|error| unreadable(error.to_string()))?;
             mapping.delivery(self.backoff).map_err(|error| unreadable(error.to_string()))?;
-            let (uuid, status) = (mapping.uuid.clone(), Arc::new(Status::default()));
-            let held = Held { mapping: Arc::new(mapping), state: State::Creating, status, driver: None };
-            self.mappings.lock().insert(uuid, held);
+            stored.insert(mapping.uuid.clone(), Arc::new(mapping));
         }
-        self.delete_orphans().await?;
-        let uuids: Vec<String> = self.mappings.lock().keys().cloned().collect();
-        uuids.iter().for_each(|uuid| self.start(uuid));
+        let (mut changed, mut deleted, mut created) = (Vec::new(), Vec::new(), Vec::new());
+        {
+            let mut mappings = self.mappings.lock();
+            for (uuid, held) in mappings.iter_mut().filter(|(_, held)| held.state.is_settled()) {
+                match stored.get(uuid) {
+                    Some(mapping) if *mapping == held.mapping => {}
+                    Some(mapping) => {
+                        (held.mapping, held.state) = (mapping.clone(), State::Updating);
+                        changed.push(uuid.clone());
+                    }
+                    None => {
+                        held.state = State::Deleting;
+                        deleted.push(uuid.clone());
+                    }
+                }
+            }
+            for (uuid, mapping) in stored {
+                if let Entry::Vacant(vacant) = mappings.entry(uuid) {
+                    created.push(mapping.uuid.clone());
+                    let status = Arc::new(Status::default());
+                    vacant.insert(Held { mapping, state: State::Creating, status, driver: None });
+                }
+            }
+        }
+        created.iter().for_each(|uuid| self.start(uuid));
+        changed.into_iter().for_each(|uuid| self.restart(uuid));
+        deleted.into_iter().for_each(|uuid| self.remove(uuid));
         Ok(())
+    }
+
+    /// Stops the driver of a mapping and starts it with its new settings, after the request was answered.
+    fn restart(self: &Arc<Shared>, uuid: String) {
+        let shared = self.clone();
+        self.spawn(async move {
+            shared.stop(&uuid).await;
+            shared.start(&uuid);
+        });
+    }
+
+    /// Stops the driver of a mapping and forgets the mapping, after the request was answered.
+    fn remove(self: &Arc<Shared>, uuid: String) {
+        let shared = self.clone();
+        self.spawn(async move {
+            shared.stop(&uuid).await;
+            // What stays of the positions is removed when a server next takes the lease. A server without it leaves
+            // them to the one whose driver may still run.
+            if shared.has_lease.load(Ordering::Acquire)
+                && let Err(error) = shared.delete_positions(&uuid).await
+            {
+                tracing::warn!(%error, uuid, "the positions of a deleted mapping are still there");
+            }
+            shared.mappings.lock().remove(&uuid);
+        });
     }
 
     /// Deletes the positions of mappings that are no longer there.
@@ -392,15 +488,15 @@ impl Shared {
 
     async fn store(&self, mapping: &Mapping) -> Result<(), Error> {
         let row = serde_json::to_vec(mapping).map_err(|error| internal(&error))?;
-        self.outside.rows.put(&mapping_row(&mapping.uuid), row).await.map_err(|error| internal(&error))
+        self.mapping_rows.put(&mapping_row(&mapping.uuid), row).await.map_err(|error| internal(&error))
     }
 
-    /// Starts the driver of a mapping that is enabled. After that the mapping takes changes again.
+    /// Starts the driver of a mapping that is enabled, if drivers run here. After that the mapping takes changes again.
     fn start(self: &Arc<Shared>, uuid: &str) {
         let mut mappings = self.mappings.lock();
         let Some(held) = mappings.get_mut(uuid) else { return };
-        if !held.mapping.enabled {
-            held.state = State::Disabled;
+        if !held.mapping.enabled || !self.has_lease.load(Ordering::Acquire) {
+            held.state = if held.mapping.enabled { State::Enabled } else { State::Disabled };
             return;
         }
         // Checked when the mapping was made or read.

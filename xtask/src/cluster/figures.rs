@@ -1,5 +1,6 @@
 //! `cargo xtask cluster --figures`: PutItem and GetItem of 64 clients beside pgbench's single statements, by turns on
-//! the same PostgreSQL server. Only the ratios mean something on a machine that does other work.
+//! the same PostgreSQL server, through one Lodestone server and through two. Only the ratios and the processor times mean
+//! something on a machine that does other work.
 
 use std::fs;
 use std::path::Path;
@@ -32,31 +33,64 @@ SELECT v FROM figures WHERE k = :k;";
 pub async fn measure(binary: &Path, folder: &Path) -> Result<()> {
     let postgres = Single::start(folder).await?;
     let url = postgres.url();
-    let log = fs::File::create(folder.join("server.log"))?;
-    let serve =
-        ["serve", "--host", "127.0.0.1", "--port", "0", "--studio", "off", "--postgres", &url, "--backups"];
-    let backups = folder.join("backups");
-    let server =
-        Server::start(binary, serve.iter().map(Path::new).chain([backups.as_path()]), log.into()).await?;
-    prepare(&server, &url).await?;
-    for (name, script, request) in [("PutItem", PUT, put as Request), ("GetItem", GET, get as Request)] {
-        for _ in 0..TURNS {
-            let idle = postgres.cpu_time()?;
-            let statements = pgbench(&url, folder, script)?;
-            let begun = (postgres.cpu_time()?, server.cpu_time()?);
-            let requests = closed_loop(&server, name, request).await?;
-            let each = |time: Duration, rate: f64| time.as_secs_f64() * 1e6 / rate / TURN.as_secs_f64();
-            println!(
-                "figures: {name} {requests:.0}/s ({:.0} µs of PostgreSQL and {:.0} µs of Lodestone each), \
-                 pgbench's statement {statements:.0}/s ({:.0} µs of PostgreSQL): {:.2}",
-                each(postgres.cpu_time()? - begun.0, requests),
-                each(server.cpu_time()? - begun.1, requests),
-                each(begun.0 - idle, statements),
-                requests / statements
-            );
+    let servers = [start(binary, folder, &url).await?, start(binary, folder, &url).await?];
+    prepare(&servers[0], &url).await?;
+    println!(
+        "figures: {} bytes of PostgreSQL for each item of {VALUE_BYTES} bytes",
+        stored_bytes(&url)? / ITEMS
+    );
+    for count in 1..=servers.len() {
+        for (name, script, request) in [("PutItem", PUT, put as Request), ("GetItem", GET, get as Request)] {
+            for _ in 0..TURNS {
+                compare(&postgres, &servers[..count], folder, (name, script, request)).await?;
+            }
         }
     }
-    server.stop().await
+    for server in servers {
+        server.stop().await?;
+    }
+    Ok(())
+}
+
+async fn start(binary: &Path, folder: &Path, url: &str) -> Result<Server> {
+    let log = fs::OpenOptions::new().create(true).append(true).open(folder.join("server.log"))?;
+    let serve =
+        ["serve", "--host", "127.0.0.1", "--port", "0", "--studio", "off", "--postgres", url, "--backups"];
+    let backups = folder.join("backups");
+    Server::start(binary, serve.iter().map(Path::new).chain([backups.as_path()]), log.into()).await
+}
+
+/// A turn of pgbench, and one of requests.
+async fn compare(
+    postgres: &Single,
+    servers: &[Server],
+    folder: &Path,
+    (name, script, request): (&'static str, &str, Request),
+) -> Result<()> {
+    let of_servers = || servers.iter().map(Server::cpu_time).sum::<Result<Duration>>();
+    let idle = postgres.cpu_time()?;
+    let statements = pgbench(&postgres.url(), folder, script)?;
+    let begun = (postgres.cpu_time()?, of_servers()?);
+    let requests = closed_loop(servers, name, request).await?;
+    let each = |time: Duration, rate: f64| time.as_secs_f64() * 1e6 / rate / TURN.as_secs_f64();
+    println!(
+        "figures: servers {}, {name} {requests:.0}/s ({:.0} µs of PostgreSQL and {:.0} µs of Lodestone each), pgbench's \
+         statement {statements:.0}/s ({:.0} µs of PostgreSQL): {:.2}",
+        servers.len(),
+        each(postgres.cpu_time()? - begun.0, requests),
+        each(of_servers()? - begun.1, requests),
+        each(begun.0 - idle, statements),
+        requests / statements
+    );
+    Ok(())
+}
+
+/// What the tables of the store take, with their indexes.
+fn stored_bytes(url: &str) -> Result<u64> {
+    let sum = "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relname LIKE 'lodestone%'";
+    let output = Command::new("psql").args(["--tuples-only", "--command", sum, url]).output()?;
+    ensure!(output.status.success(), "psql: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8_lossy(&output.stdout).trim().parse()?)
 }
 
 /// The request of a client's turn, from a number that does not repeat soon.
@@ -119,9 +153,10 @@ fn pgbench(url: &str, folder: &Path, script: &str) -> Result<f64> {
 }
 
 /// Each client sends its next request when it has the reply to the last.
-async fn closed_loop(server: &Server, operation: &'static str, request: Request) -> Result<f64> {
+async fn closed_loop(servers: &[Server], operation: &'static str, request: Request) -> Result<f64> {
     let mut clients = JoinSet::new();
     for client in 0..CLIENTS {
+        let server = &servers[client as usize % servers.len()];
         let mut connection = Connection::open(server.address).await?;
         // Strides that are prime to the number of items spread the clients over all of them.
         let bodies = (0..REQUESTS_PER_CLIENT).map(|count| request(client * 7919 + count * 997));

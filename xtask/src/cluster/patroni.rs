@@ -333,6 +333,6 @@ fn status_fields(process: i32) -> Vec<String> {
     fields.split_whitespace().map(str::to_owned).collect()
 }
 
-fn free_port() -> Result<u16> {
+pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

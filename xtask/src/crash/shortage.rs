@@ -168,7 +168,7 @@ impl Run {
             let connection = Connection::open(server.address).await?;
             let (ledger, progress) = (self.ledger.clone(), self.progress.clone());
             let seed = self.random.u64(..);
-            writers.spawn(writer::write_until_stopped(number, seed, connection, ledger, progress));
+            writers.spawn(writer::write_until_stopped(number, seed, vec![connection], ledger, progress));
         }
         for number in 0..BALLAST_WRITERS {
             let connection = Connection::open(server.address).await?;

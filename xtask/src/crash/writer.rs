@@ -1,6 +1,9 @@
-//! A client that writes until its connection is cut, or through a shortage until it is stopped. It notes each write
-//! in the ledger before it is sent, and each reply after it has come.
+//! A client that writes until its connection is cut, or through shortages and failures until it is stopped. It notes each
+//! write in the ledger before it is sent, and each reply after it has come. Where there are several servers, it sends
+//! its requests to them by turns.
 
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,6 +34,15 @@ pub struct Progress {
     pub refused: AtomicU64,
     /// Connections that were closed, or not served for long.
     pub cut: AtomicU64,
+    /// Slots that were read and held what the ledger says.
+    pub read: AtomicU64,
+}
+
+/// The way to a server.
+struct Way {
+    address: SocketAddr,
+    /// None when it was cut.
+    connection: Option<Connection>,
 }
 
 /// A server's answer to a write.
@@ -47,10 +59,15 @@ enum Answer {
 
 struct Writer {
     number: usize,
-    connection: Connection,
+    ways: Vec<Way>,
+    /// The way of the next request.
+    turn: usize,
     ledger: Arc<Mutex<Ledger>>,
     /// The slot whose last write has no certain outcome, and whether it must not have happened.
     unsettled: Option<(usize, bool)>,
+    /// Slots whose last write was on its way to a server that died. It may still happen until that server is
+    /// expelled, so these slots are left alone until all slots are compared.
+    in_doubt: BTreeSet<usize>,
 }
 
 /// Longer than a server in a shortage should leave anybody waiting.
@@ -63,7 +80,7 @@ pub async fn write_until_cut(
     connection: Connection,
     ledger: Arc<Mutex<Ledger>>,
 ) -> Result<Written> {
-    let mut writer = Writer { number, connection, ledger, unsettled: None };
+    let mut writer = Writer::new(number, vec![connection], ledger)?;
     let mut random = fastrand::Rng::with_seed(seed);
     let mut written = Written::default();
     loop {
@@ -78,34 +95,37 @@ pub async fn write_until_cut(
     }
 }
 
-/// Writes until it is told to stop. What the server does not take is tried again, or something else is.
+/// Writes until it is told to stop. What a server does not take is tried again, or something else is.
 pub async fn write_until_stopped(
     number: usize,
     seed: u64,
-    mut connection: Connection,
+    connections: Vec<Connection>,
     ledger: Arc<Mutex<Ledger>>,
     progress: Arc<Progress>,
 ) -> Result<()> {
     let mut random = fastrand::Rng::with_seed(seed);
-    connection = connection.again().await?;
-    let mut writer = Writer { number, connection, ledger, unsettled: None };
+    let mut writer = Writer::new(number, connections, ledger)?;
     while !progress.stop.load(Ordering::Relaxed) {
+        if !writer.take_turn().await {
+            tokio::time::sleep(RETRY_TIME).await;
+            continue;
+        }
+        let mut done = &progress.acknowledged;
         let ended = match writer.unsettled {
             Some((slot, must_be_unchanged)) => writer.settle(slot, must_be_unchanged).await?,
+            None if writer.ways.len() > 1 && random.u8(..4) == 0 => {
+                done = &progress.read;
+                writer.look_at_slot(random.usize(..SLOTS_PER_WRITER)).await?
+            }
             None => writer.write(&mut random).await?,
         };
         match ended {
             Ended::Answered => {
-                progress.acknowledged.fetch_add(1, Ordering::Relaxed);
+                done.fetch_add(1, Ordering::Relaxed);
                 continue;
             }
             Ended::Short => progress.refused.fetch_add(1, Ordering::Relaxed),
-            Ended::Cut => {
-                if let Ok(again) = writer.connection.again().await {
-                    writer.connection = again;
-                }
-                progress.cut.fetch_add(1, Ordering::Relaxed)
-            }
+            Ended::Cut => progress.cut.fetch_add(1, Ordering::Relaxed),
         };
         tokio::time::sleep(RETRY_TIME).await;
     }
@@ -120,6 +140,36 @@ enum Ended {
 }
 
 impl Writer {
+    fn new(number: usize, connections: Vec<Connection>, ledger: Arc<Mutex<Ledger>>) -> Result<Writer> {
+        let way =
+            |connection: Connection| Ok(Way { address: connection.address()?, connection: Some(connection) });
+        let ways = connections.into_iter().map(way).collect::<Result<Vec<Way>>>()?;
+        Ok(Writer { number, ways, turn: 0, ledger, unsettled: None, in_doubt: BTreeSet::new() })
+    }
+
+    /// Turns to the next server that can be reached. Returns whether there is one.
+    async fn take_turn(&mut self) -> bool {
+        for _ in 0..self.ways.len() {
+            self.turn = (self.turn + 1) % self.ways.len();
+            let way = &mut self.ways[self.turn];
+            if way.connection.is_none() {
+                way.connection = Connection::open(way.address).await.ok();
+            }
+            if way.connection.is_some() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Reads a slot whose state is known, through whichever server has its turn.
+    async fn look_at_slot(&mut self, slot: usize) -> Result<Ended> {
+        match self.in_doubt.contains(&slot) {
+            true => Ok(Ended::Answered),
+            false => self.settle(slot, false).await,
+        }
+    }
+
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -154,6 +204,9 @@ impl Writer {
 
     /// Puts, replaces on condition, updates or deletes an item of this writer's own.
     async fn change_slot(&mut self, slot: usize, choice: u8) -> Result<Ended> {
+        if self.in_doubt.contains(&slot) {
+            return self.raise_counter(slot % COUNTERS).await;
+        }
         let (operation, body) = {
             let number = self.number;
             let mut ledger = self.ledger();
@@ -177,6 +230,10 @@ impl Writer {
         match self.ask(operation, &body).await? {
             Answer::Done(_) => self.ledger().slot(self.number, slot).acknowledged(),
             Answer::Refused => bail!("slot {slot} of writer {} was changed by somebody else", self.number),
+            Answer::Cut if self.ways.len() > 1 => {
+                self.in_doubt.insert(slot);
+                return Ok(Ended::Cut);
+            }
             Answer::Cut => {
                 self.unsettled = Some((slot, false));
                 return Ok(Ended::Cut);
@@ -228,8 +285,11 @@ impl Writer {
 
     async fn ask(&mut self, operation: &str, body: &Value) -> Result<Answer> {
         let request = encode(operation, body);
-        let exchange = tokio::time::timeout(ANSWER_WITHIN, self.connection.exchange(&request));
+        let way = &mut self.ways[self.turn];
+        let Some(connection) = &mut way.connection else { return Ok(Answer::Cut) };
+        let exchange = tokio::time::timeout(ANSWER_WITHIN, connection.exchange(&request));
         let Ok((status, reply)) = exchange.await.with_context(|| format!("no answer to {operation}"))? else {
+            way.connection = None;
             return Ok(Answer::Cut);
         };
         let reply: Value = serde_json::from_slice(reply)?;

@@ -130,7 +130,8 @@ async fn two_regions(database: &Database) -> (Region<'_>, Region<'_>) {
     (home, away)
 }
 
-on_every_store! {
+// A link is cut on one server, and another would go on sending.
+on_every_store! { one server {
     async fn a_replica_has_what_was_there_and_what_is_written_in_either_region(database) {
         database.with_table("Table").await;
         let (home, away) = (Region::of(database, "us-east-1"), Region::of(database, "eu-west-1"));
@@ -307,7 +308,7 @@ on_every_store! {
         }
         panic!("the index is still there");
     }
-}
+}}
 
 #[tokio::test]
 async fn wrong_changes_of_replicas_are_refused_in_aws_words() {

@@ -134,7 +134,7 @@ mod one_server {
     }}
 }
 
-on_every_store! {
+on_every_store! { two servers {
     async fn every_second_of_a_history_can_be_restored(database) {
         with_index(database).await;
         let mut chance = 7;
@@ -205,4 +205,4 @@ on_every_store! {
         let recovery = &answer["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
         assert_eq!((&recovery["PointInTimeRecoveryStatus"], &recovery["RecoveryPeriodInDays"]), (&json!("ENABLED"), &json!(35)));
     }
-}
+}}

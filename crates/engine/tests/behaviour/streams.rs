@@ -71,7 +71,7 @@ async fn delete(database: &Database, p: &str) {
     database.ok("DeleteItem", json!({"TableName": "Table", "Key": key(p)})).await;
 }
 
-on_every_store! {
+on_every_store! { two servers {
     async fn a_stream_shows_each_change_with_the_images_of_its_view(database) {
         for (view, old, new) in [
             ("KEYS_ONLY", false, false),
@@ -234,7 +234,7 @@ on_every_store! {
         let table = database.ok("DescribeTable", json!({"TableName": "Table"})).await["Table"].take();
         assert_eq!(table["StreamSpecification"], json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}));
     }
-}
+}}
 
 /// Every shard has children after some hours. Whoever reads parents before children gets the changes of each item
 /// in their order, none missing and none twice.

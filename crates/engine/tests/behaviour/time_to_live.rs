@@ -47,7 +47,7 @@ fn item(p: &str, expires: Value) -> Value {
     json!({"p": {"S": p}, "s": {"S": "s"}, "x": expires})
 }
 
-on_every_store! {
+on_every_store! { two servers {
     async fn time_to_live_is_switched_on_and_off_by_naming_its_attribute(database) {
         database.with_table("Table").await;
         check(database, json!({"TimeToLiveStatus": "DISABLED"})).await;
@@ -115,4 +115,4 @@ on_every_store! {
         database.refused("UpdateTimeToLive", input, "ResourceNotFoundException", message).await;
         database.refused("DescribeTimeToLive", json!({"TableName": "Table"}), "ResourceNotFoundException", message).await;
     }
-}
+}}

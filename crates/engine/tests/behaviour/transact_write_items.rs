@@ -118,7 +118,7 @@ mod one_server {
     }}
 }
 
-on_every_store! {
+on_every_store! { two servers {
     async fn all_actions_happen_together(database) {
         database.with_table("Table").await.with_table("Other").await.put(account("old", 5)).await;
         database.put(account("rich", 100)).await;
@@ -313,7 +313,7 @@ on_every_store! {
         database.ok("TransactWriteItems", request).await;
         assert_eq!(database.get(key("a")).await, account("a", 1));
     }
-}
+}}
 
 /// A database whose next write takes a while. What runs beside it meets it under way.
 async fn slow(database: &Database) -> Database {
