@@ -190,7 +190,11 @@ impl Database {
         if std::env::var_os("LODESTONE_POSTGRES_URL").is_some() {
             return Database::on_two_servers_of_postgres().await;
         }
-        let cluster = store::memory::MemoryCluster::new();
+        Database::on_cluster(&store::memory::MemoryCluster::new()).await
+    }
+
+    /// Two servers on this store in memory.
+    pub async fn on_cluster(cluster: &store::memory::MemoryCluster) -> Database {
         Database::of_two(Arc::new(cluster.handle()), Arc::new(cluster.handle())).await
     }
 
@@ -328,7 +332,12 @@ impl Database {
 
     /// Tries to open another database on what is stored here.
     pub async fn open_again(&self) -> Result<Engine, StoreError> {
-        Engine::open(self.store.clone(), self.environment.clone()).await
+        self.open_on(self.store.clone()).await
+    }
+
+    /// Tries to open a database on another store.
+    pub async fn open_on(&self, store: Arc<dyn Store>) -> Result<Engine, StoreError> {
+        Engine::open(store, self.environment.clone()).await
     }
 
     /// Another database on what is stored here, as after a crash.
