@@ -204,11 +204,13 @@ struct Records<'a> {
     log: Log,
     after: LogPosition,
     limit: usize,
+    /// Records that were read and not yet asked for.
+    batch: VecDeque<(LogPosition, Bytes)>,
 }
 
 impl<'a> Records<'a> {
     fn new(store: &'a dyn Read, log: Log) -> Records<'a> {
-        Records { store, log, after: LogPosition(0), limit: FIRST_RECORDS }
+        Records { store, log, after: LogPosition(0), limit: FIRST_RECORDS, batch: VecDeque::new() }
     }
 
     /// The next records; none at the end of the log.
@@ -220,6 +222,20 @@ impl<'a> Records<'a> {
             self.limit = (BATCH_BYTES * records.len() / bytes).clamp(1, BATCH_ROWS);
         }
         Ok(records)
+    }
+
+    /// The next record, if it is at this position. While the source is in use it may have trimmed some before that.
+    async fn at(&mut self, position: LogPosition, check: Check) -> Result<Option<Bytes>, StoreError> {
+        loop {
+            if self.batch.is_empty() {
+                self.batch = self.next().await?.into();
+            }
+            match self.batch.pop_front() {
+                Some((at, record)) if at == position => return Ok(Some(record)),
+                Some((at, _)) if at < position && check == Check::Later => {}
+                _ => return Ok(None),
+            }
+        }
     }
 }
 
@@ -240,7 +256,6 @@ pub async fn copy_log(
     counts.changed += trim(source, target, log, end).await?;
     let mut ours = Records::new(source, log);
     let mut there = Records::new(target, log);
-    let mut compared = VecDeque::new();
     loop {
         let records = ours.next().await?;
         if records.is_empty() {
@@ -252,13 +267,8 @@ pub async fn copy_log(
             checksum.update(&position.0.to_le_bytes());
             checksum.update(&(record.len() as u64).to_le_bytes());
             checksum.update(record);
-            if *position <= end_there {
-                if compared.is_empty() {
-                    compared.extend(there.next().await?);
-                }
-                if compared.pop_front().is_none_or(|found| found != (*position, record.clone())) {
-                    return Err(foreign(log));
-                }
+            if *position <= end_there && there.at(*position, check).await?.as_ref() != Some(record) {
+                return Err(foreign(log));
             }
         }
         let records: Vec<_> = records.into_iter().filter(|(position, _)| *position > end_there).collect();

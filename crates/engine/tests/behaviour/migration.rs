@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use engine::migration::{self, Move, MoveError, Pass, SourceState};
 use serde_json::json;
@@ -12,7 +13,7 @@ use store::fault::{Fault, FaultStore};
 use store::memory::{MemoryCluster, MemoryStore};
 use store::{
     Consistency, Direction, Key, Log, LogPosition, Partition, Position, Range, Read, Space, Store,
-    StoreError, WriteSet,
+    StoreError, Visit, WriteSet,
 };
 
 use crate::database::Database;
@@ -182,6 +183,61 @@ async fn what_changes_between_passes_comes_along() {
         finish(&source, &*target).await.unwrap();
         assert!(contents(&source).await == contents(&*target).await);
     }
+}
+
+/// A source whose log is trimmed just after it was looked at.
+struct TrimmedMeanwhile {
+    store: MemoryStore,
+    through: LogPosition,
+}
+
+#[async_trait]
+impl Read for TrimmedMeanwhile {
+    async fn get(&self, keys: &[Key], consistency: Consistency) -> Result<Vec<Option<Bytes>>, StoreError> {
+        self.store.get(keys, consistency).await
+    }
+
+    async fn scan(
+        &self,
+        range: &Range,
+        direction: Direction,
+        consistency: Consistency,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), StoreError> {
+        self.store.scan(range, direction, consistency, visit).await
+    }
+
+    async fn read_log(
+        &self,
+        log: Log,
+        after: LogPosition,
+        limit: usize,
+    ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
+        let records = self.store.read_log(log, after, limit).await?;
+        self.store.trim_log(log, self.through).await?;
+        Ok(records)
+    }
+
+    async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError> {
+        self.store.log_end(log).await
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_is_trimmed_during_a_pass_comes_along() {
+    let (store, target) = (MemoryStore::new(), MemoryStore::new());
+    random_store(&store, &mut fastrand::Rng::with_seed(3)).await;
+    for number in 0..50 {
+        let appends = vec![(Log(20), Bytes::from(format!("{number}")))];
+        write(&store, WriteSet { appends, now_us: 5_000, ..WriteSet::default() }).await;
+    }
+    let moving = Move::begin(&target, "source").await.unwrap();
+    moving.pass(&store, &mut |_| {}).await.unwrap();
+    let records = store.read_log(Log(20), LogPosition(0), 1000).await.unwrap();
+    let source = TrimmedMeanwhile { store, through: records[records.len() / 2].0 };
+    moving.pass(&source, &mut |_| {}).await.unwrap();
+    moving.settle(&source.store, &mut |_| {}).await.unwrap();
+    assert!(contents(&source.store).await == contents(&target).await);
 }
 
 #[tokio::test]
