@@ -7,30 +7,35 @@ use std::ops::ControlFlow;
 use bytes::Bytes;
 use store::{Consistency, Direction, Range, Store, StoreError, WriteSet};
 
-use crate::space;
+use crate::{migration, space};
 
 /// To be raised when an older program must no longer open the data.
 const FORMAT: u64 = 1;
 /// The format of data from before there was a format row.
 const FORMAT_WITHOUT_ROW: u64 = 1;
 
-/// Checks that this program knows the format of the store, and marks a store that has no format yet.
+/// Checks that this program knows the format of the store and that the store is not being moved, and marks a store
+/// that has no format yet.
 pub async fn check(store: &dyn Store) -> Result<(), StoreError> {
-    let key = space::format_key();
-    let row = store.get(std::slice::from_ref(&key), Consistency::Latest).await?.pop().flatten();
-    if let Some(row) = row {
-        return check_known(space::decode_number(&row)?);
+    let keys = [space::format_key(), space::migration_key()];
+    let rows = store.get(&keys, Consistency::Latest).await?;
+    migration::check_mark(&rows[1])?;
+    if let Some(row) = &rows[0] {
+        return check_known(space::decode_number(row)?);
     }
     let format = if is_empty(store).await? { FORMAT } else { FORMAT_WITHOUT_ROW };
+    let mut moved = Ok(());
     let mut mark = |rows: &[Option<Bytes>]| {
-        let puts = match &rows[0] {
-            // Another server was faster.
-            Some(_) => Vec::new(),
-            None => vec![(key.clone(), space::encode_number(format))],
+        moved = migration::check_mark(&rows[1]);
+        let puts = match (&rows[0], &moved) {
+            (None, Ok(())) => vec![(keys[0].clone(), space::encode_number(format))],
+            // Another server was faster, or a migration.
+            _ => Vec::new(),
         };
         WriteSet { puts, ..WriteSet::default() }
     };
-    store.update(std::slice::from_ref(&key), &mut mark).await
+    store.update(&keys, &mut mark).await?;
+    moved
 }
 
 fn check_known(found: u64) -> Result<(), StoreError> {

@@ -38,6 +38,7 @@ mod legacy;
 mod loading;
 mod members;
 mod metrics;
+pub mod migration;
 mod namespace;
 mod operation;
 mod options;
@@ -144,6 +145,13 @@ impl Engine {
     ) -> Result<Engine, StoreError> {
         format::check(&*store).await?;
         let members = Members::join(&store, &environment, &options).await?;
+        if let Some(members) = &members
+            && let Err(refusal) = migration::check_open(&*store).await
+        {
+            // A migration has begun in the meantime, and may not have seen this member.
+            members.leave().await?;
+            return Err(refusal);
+        }
         let background = Background::new(environment.clone(), members.clone());
         let reached_us = metrics::read_clock(&*store, options.time_scale).await?;
         let usage = Usage::new(environment.clone(), options.capacity, options.time_scale, reached_us);
@@ -228,6 +236,11 @@ impl Engine {
             Some(members) => members.expelled().await,
             None => std::future::pending().await,
         }
+    }
+
+    /// Closes the database to everybody, because it is moved to another store. The caller closes this one.
+    pub async fn begin_moving(&self, to: &str) -> Result<(), StoreError> {
+        migration::pause(&*self.store, to).await
     }
 
     /// Ends background work and makes everything durable. Later calls fail.

@@ -5,7 +5,7 @@
 //! | 0 | the catalog: one row for each table, in the partition of its namespace |
 //! | 1 | `next`: the number of the next unused space; `drop:N`: space N is to be cleared, unless the row names a server: then by that one, while it is a member; `progress:N`: how far the back-fill of the index in space N has come; `size:N`: the size of space N, only while the database is closed; `learned:N`: what the table or index in space N learned from its traffic; `drop-log:N`: the records of log N are to be removed; `sent:N:R:L`: how far log L of the table in space N was sent to Region R |
 //! | 2–4 | client request tokens, one space for each generation |
-//! | 5 | the engine itself: `format`, the version of all of this; `barrier`, written to wait for earlier commits; `clock`, how far the faster clock of capacity has come |
+//! | 5 | the engine itself: `format`, the version of all of this; `barrier`, written to wait for earlier commits; `clock`, how far the faster clock of capacity has come; `migration`, if the database is being moved, or was |
 //! | 6 | streams that take no more records |
 //! | 7 | backups, exports, imports and bulk puts; why one of them failed |
 //! | 8 | what services beside the engine keep, by name |
@@ -51,6 +51,11 @@ pub const FIRST_OF_TABLES: Space = Space(16);
 /// The row that holds the format's version.
 pub fn format_key() -> Key {
     key(ENGINE, "format")
+}
+
+/// The row that says that the database is being moved to or from another store.
+pub fn migration_key() -> Key {
+    key(ENGINE, "migration")
 }
 
 /// A row without meaning. Its commit comes behind all earlier ones.

@@ -16,10 +16,13 @@ use serde_json::{Value, json};
 use server::{Administration, PageAnswer};
 use store::Store;
 use store_lsm::LsmStore;
+use tokio::sync::Notify;
 
 use crate::{advice, capacity, fault, heat, region};
 
 const PATH: &str = "/lodestone/checkpoint";
+/// Where `lodestone migrate` asks a server to end and let go of its folder.
+pub const HAND_OVER: &str = "/lodestone/hand-over";
 /// Files that can't be shared are copied, and that may take a while.
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -63,7 +66,7 @@ impl Checkpoint {
     }
 }
 
-async fn ask_server(url: &str, to: &Path) -> Result<(), String> {
+pub async fn ask_server(url: &str, to: &Path) -> Result<(), String> {
     let folder = to.to_str().ok_or("the name of the folder is no text")?;
     administer(url, PATH, &json!({"folder": folder}), TIMEOUT).await.map(drop)
 }
@@ -102,9 +105,11 @@ fn refusal(error: &std::io::Error) -> String {
     format!("no checkpoint was taken: {error}")
 }
 
-/// Takes the checkpoints that a running server is asked for.
+/// Takes the checkpoints that a running server is asked for, and hands its folder over to `lodestone migrate`.
 pub struct Checkpoints {
     database: Arc<Database>,
+    /// Notified when the folder is to be let go.
+    handed_over: Arc<Notify>,
     /// Why the data can't be copied as a folder, if it is not in one.
     obstacle: Option<&'static str>,
 }
@@ -117,7 +122,25 @@ pub const IN_POSTGRES: &str = "This server keeps its data in PostgreSQL: there i
 
 impl Checkpoints {
     pub fn new(database: Arc<Database>, obstacle: Option<&'static str>) -> Checkpoints {
-        Checkpoints { database, obstacle }
+        Checkpoints { database, handed_over: Arc::default(), obstacle }
+    }
+
+    /// Notified when the server is to end, because `lodestone migrate` goes on with its folder.
+    pub fn handed_over(&self) -> Arc<Notify> {
+        self.handed_over.clone()
+    }
+
+    async fn hand_over(&self, body: &[u8]) -> Result<Value, String> {
+        if let Some(obstacle) = self.obstacle {
+            return Err(obstacle.to_owned());
+        }
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let to = body["to"].as_str().filter(|to| !to.is_empty());
+        let to = to.ok_or(r#"Say where the data goes: {"to": "postgresql://db/app"}"#)?;
+        self.database.engine().begin_moving(to).await.map_err(|error| error.to_string())?;
+        tracing::warn!("the data is moved to {to}: this server ends");
+        self.handed_over.notify_one();
+        Ok(json!({}))
     }
 
     async fn take(&self, body: &[u8]) -> Result<Value, String> {
@@ -142,6 +165,10 @@ impl std::fmt::Debug for Checkpoints {
 impl Administration for Checkpoints {
     fn checkpoint(&self, body: Bytes) -> PageAnswer<'_> {
         Box::pin(async move { response(self.take(&body).await) })
+    }
+
+    fn hand_over(&self, body: Bytes) -> PageAnswer<'_> {
+        Box::pin(async move { response(self.hand_over(&body).await) })
     }
 
     fn capacity(&self, body: Bytes) -> PageAnswer<'_> {

@@ -20,6 +20,7 @@ mod heat;
 mod import;
 mod lsp;
 mod mcp;
+mod migrate;
 mod model;
 mod moment;
 mod output;
@@ -67,6 +68,7 @@ enum Command {
     Import(import::Import),
     Lsp(lsp::Lsp),
     Mcp(mcp::Mcp),
+    Migrate(migrate::Migrate),
     Model(model::Model),
     Region(region::Region),
     Repair(repair::Repair),
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Command::Import(import) => import.run(),
         Command::Lsp(lsp) => lsp.run(),
         Command::Mcp(mcp) => mcp.run(),
+        Command::Migrate(migrate) => migrate.run(),
         Command::Model(model) => return model.run(),
         Command::Region(region) => region.run(),
         Command::Repair(repair) => repair.run(),

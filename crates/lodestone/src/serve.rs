@@ -268,6 +268,7 @@ impl Serve {
         let url = format!("{}://{address}", self.scheme());
         let studio_address = studio.as_ref().map(|studio| studio.address(&url));
         let checkpoints = Checkpoints::new(database.clone(), self.checkpoint_obstacle());
+        let handed_over = checkpoints.handed_over();
         let verification = access.zip(self.access.clone()).map(|(loaded, path)| server::Verification {
             authority: loaded.into_authority(path),
             now: environment_now,
@@ -289,6 +290,12 @@ impl Serve {
         let server = server.map_err(|error| format!("can't listen on {address}: {error}"))?;
         // Before the ready line: a script that reads it may stop the process at once.
         let stop = stop_signal().map_err(|error| format!("can't listen for signals: {error}"))?;
+        let stop = async move {
+            tokio::select! {
+                () = stop => {}
+                () = handed_over.notified() => {}
+            }
+        };
         let trust = certificate.as_ref().and_then(Certificate::how_to_trust);
         let dax_address = cluster.map(|cluster| cluster.url());
         announce(

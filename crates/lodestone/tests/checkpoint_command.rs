@@ -2,13 +2,11 @@
 
 mod server;
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use server::Server;
+use server::{Server, call, post};
 use tempfile::TempDir;
 
 fn lodestone(arguments: &[&str]) -> Output {
@@ -30,31 +28,6 @@ fn success(arguments: &[&str]) -> String {
 
 fn path(path: &Path) -> &str {
     path.to_str().expect("a path of text")
-}
-
-/// One request on a connection of its own: the status and the whole answer.
-fn post(url: &str, line: &str, headers: &str, body: &str) -> (u16, String) {
-    let address = url.strip_prefix("http://").expect("an address");
-    let mut stream = TcpStream::connect(address).expect("a connection");
-    let length = body.len();
-    let request = format!(
-        "POST {line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
-    );
-    stream.write_all(request.as_bytes()).expect("it is sent");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("it is answered");
-    (answer[9..12].parse().expect("a status"), answer)
-}
-
-fn call(url: &str, operation: &str, body: &str) -> String {
-    let headers = format!(
-        "Content-Type: application/x-amz-json-1.0\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n\
-         X-Amz-Date: 20261115T190203Z\r\nAuthorization: AWS4-HMAC-SHA256 \
-         Credential=x/20261115/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n"
-    );
-    let (status, answer) = post(url, "/", &headers, body);
-    assert_eq!(status, 200, "{operation}: {answer}");
-    answer
 }
 
 fn create_table(url: &str) {

@@ -14,6 +14,9 @@ pub trait Administration: Debug + Send + Sync + 'static {
     /// Copies the whole database; the JSON body says where to.
     fn checkpoint(&self, body: Bytes) -> PageAnswer<'_>;
 
+    /// Closes the database and ends the server, because the data is moved; the JSON body says where to.
+    fn hand_over(&self, body: Bytes) -> PageAnswer<'_>;
+
     /// How a table's throughput is used; the JSON body says which table.
     fn capacity(&self, body: Bytes) -> PageAnswer<'_>;
 

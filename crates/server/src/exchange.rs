@@ -165,6 +165,12 @@ impl<B: Backend> Exchange<B> {
                 })
                 .await
             }
+            Some(Handler::HandOver) => {
+                self.administer("HandOver", head, body, from, |administration, body| {
+                    administration.hand_over(body)
+                })
+                .await
+            }
             Some(Handler::Capacity) => {
                 self.administer("Capacity", head, body, from, |administration, body| {
                     administration.capacity(body)

@@ -40,18 +40,20 @@ impl ChangeLogs {
 impl LogState {
     fn read(log: Log, tree: &Tree) -> Result<Self, StoreError> {
         let LogPosition(last) = LogState::end(log, tree, SeqNo::MAX)?;
-        let trimmed = trimmed(log, tree, SeqNo::MAX)?.into();
+        let trimmed = number(layout::trimmed_key(log), tree, SeqNo::MAX)?.into();
         Ok(LogState { last: Arc::new(Mutex::new(last)), trimmed })
     }
 
     /// The position of the last record that was ever appended, as seen at a moment.
     pub(crate) fn end(log: Log, tree: &Tree, moment: SeqNo) -> Result<LogPosition, StoreError> {
-        let trimmed = LogPosition(trimmed(log, tree, moment)?);
+        let trimmed = LogPosition(number(layout::trimmed_key(log), tree, moment)?);
+        let carried = LogPosition(number(layout::end_key(log), tree, moment)?);
         let kept = layout::record_bounds(log, trimmed, LogPosition(u64::MAX));
-        match tree.range(kept, moment, None).next_back() {
-            Some(record) => layout::record_position(&record.key().map_err(read_failure)?),
-            None => Ok(trimmed),
-        }
+        let last = match tree.range(kept, moment, None).next_back() {
+            Some(record) => layout::record_position(&record.key().map_err(read_failure)?)?,
+            None => trimmed,
+        };
+        Ok(last.max(carried))
     }
 
     pub(crate) fn trimmed(&self) -> u64 {
@@ -63,9 +65,9 @@ impl LogState {
     }
 }
 
-/// Up to where a log is trimmed, as seen at a moment.
-fn trimmed(log: Log, tree: &Tree, moment: SeqNo) -> Result<u64, StoreError> {
-    match tree.get(layout::trimmed_key(log), moment).map_err(read_failure)? {
+/// What is noted of a log, as seen at a moment; 0 if nothing is.
+fn number(key: Vec<u8>, tree: &Tree, moment: SeqNo) -> Result<u64, StoreError> {
+    match tree.get(key, moment).map_err(read_failure)? {
         Some(position) => layout::number(&position),
         None => Ok(0),
     }
@@ -86,7 +88,8 @@ impl Appending {
         write_set: &WriteSet,
         state: impl Fn(Log) -> Result<Arc<LogState>, StoreError>,
     ) -> Result<Self, StoreError> {
-        let mut names: Vec<Log> = write_set.appends.iter().map(|(log, _)| *log).collect();
+        let appends = write_set.appends.iter().map(|(log, _)| *log);
+        let mut names: Vec<Log> = appends.chain(write_set.log_parts.iter().map(|part| part.log)).collect();
         names.sort_unstable();
         names.dedup();
         let mut logs = BTreeMap::new();
@@ -104,6 +107,11 @@ impl Appending {
         self.records += 1;
         self.ends.insert(log, position);
         position
+    }
+
+    /// The end of a log that came with its positions.
+    pub(crate) fn carry(&mut self, log: Log, end: LogPosition) {
+        self.ends.insert(log, end.0);
     }
 
     /// The commit was taken: the positions are used for good.

@@ -4,6 +4,7 @@
 //! row          1 | space 8 | partition 24 | sort …      -> value
 //! log record   2 | log 8   | position 8                 -> record
 //! log trimmed  3 | log 8                                -> position 8
+//! log end      4 | log 8                                -> position 8, if the log came from another store
 //! ```
 //!
 //! Numbers are big-endian, so the order of the bytes is the order of (space, partition, sort) and of
@@ -16,6 +17,7 @@ use store::{Key, Log, LogPosition, Partition, Position, Range, Space, StoreError
 const ROW: u8 = 1;
 const RECORD: u8 = 2;
 const TRIMMED: u8 = 3;
+const END: u8 = 4;
 
 const NUMBER: usize = size_of::<u64>();
 const SORT_START: usize = 1 + NUMBER + Partition::LENGTH;
@@ -86,6 +88,10 @@ pub(crate) fn record_position(stored: &[u8]) -> Result<LogPosition, StoreError> 
 
 pub(crate) fn trimmed_key(log: Log) -> Vec<u8> {
     numbered(TRIMMED, log.0)
+}
+
+pub(crate) fn end_key(log: Log) -> Vec<u8> {
+    numbered(END, log.0)
 }
 
 /// A stored number: the position up to which a log is trimmed, or the one at the end of a key.

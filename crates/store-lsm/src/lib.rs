@@ -402,7 +402,7 @@ impl Database {
 
 /// The rows that a write set changes, change-log records among them.
 fn rows_of(write_set: WriteSet, appending: &mut Appending) -> Result<Vec<Row>, StoreError> {
-    let WriteSet { puts, deletes, appends, now_us: _ } = write_set;
+    let WriteSet { puts, deletes, appends, log_parts, now_us: _ } = write_set;
     let mut rows: Vec<Row> = Vec::with_capacity(puts.len() + deletes.len() + appends.len());
     for (key, value) in puts {
         rows.push((layout::row_key(&key).into(), Some(value.into())));
@@ -412,6 +412,16 @@ fn rows_of(write_set: WriteSet, appending: &mut Appending) -> Result<Vec<Row>, S
     }
     for (log, record) in appends {
         rows.push((layout::record_key(log, appending.next(log)).into(), Some(record.into())));
+    }
+    for part in log_parts {
+        appending.carry(part.log, part.end);
+        if part.records.last().is_none_or(|(last, _)| *last < part.end) {
+            let end = part.end.0.to_be_bytes();
+            rows.push((layout::end_key(part.log).into(), Some(end.into())));
+        }
+        for (position, record) in part.records {
+            rows.push((layout::record_key(part.log, position.0).into(), Some(record.into())));
+        }
     }
     let is_too_long = |(key, value): &Row| {
         key.len() > KEY_BYTES_MAX || value.as_ref().is_some_and(|value| u32::try_from(value.len()).is_err())

@@ -30,7 +30,7 @@ const EXPEL: &str = "DELETE FROM lodestone_member WHERE shard = $1 AND member = 
 
 /// Alone in its transaction, so the order of the logs does not matter. An update that holds the counter has
 /// committed when this is done.
-const RAISE: &str = "
+pub(crate) const RAISE: &str = "
     INSERT INTO lodestone_log (shard, log, last) VALUES ($1, $2, $3)
     ON CONFLICT (shard, log) DO UPDATE SET last = GREATEST(lodestone_log.last, excluded.last)";
 

@@ -197,6 +197,7 @@ impl Transaction<'_> {
         }
         let mut pipeline = Pipeline::new(self.connection);
         put_and_delete(&mut pipeline, &statements, &write_sets);
+        carry_logs(&mut pipeline, &statements, &write_sets);
         let ends = lock_logs(&mut pipeline, &statements, &write_sets);
         let ends = match ends.is_empty() {
             true => ends,
@@ -278,7 +279,9 @@ fn check_sizes(write_set: &WriteSet) -> Result<(), Failure> {
     let puts = write_set.puts.iter().map(|(key, value)| key.position.sort.len() + value.len());
     let deletes = write_set.deletes.iter().map(|key| key.position.sort.len());
     let appends = write_set.appends.iter().map(|(_, record)| record.len());
-    let size: usize = puts.chain(deletes).chain(appends).map(|length| length + ENTRY_BYTES).sum();
+    let parts = write_set.log_parts.iter().flat_map(|part| &part.records).map(|(_, record)| record.len());
+    let lengths = puts.chain(deletes).chain(appends).chain(parts);
+    let size: usize = lengths.map(|length| length + ENTRY_BYTES).sum();
     if size > WRITE_SET_BYTES_MAX {
         return Err(Failure::Unstorable(format!(
             "a write set of {size} bytes; {WRITE_SET_BYTES_MAX} is the most"
@@ -302,6 +305,20 @@ fn put_and_delete<'a>(pipeline: &mut Pipeline<'a>, statements: &'a Statements, w
         }
         for key in &write_set.deletes {
             pipeline.of_key(&statements.delete, key);
+        }
+    }
+}
+
+/// Nobody else appends to these logs, so they need no lock beforehand.
+fn carry_logs<'a>(pipeline: &mut Pipeline<'a>, statements: &'a Statements, write_sets: &'a [WriteSet]) {
+    for part in write_sets.iter().flat_map(|write_set| &write_set.log_parts) {
+        let [shard, log] = log_parameters(part.log);
+        let end = Parameter::Number(position_number(part.end));
+        pipeline.statement(&statements.raise_log, [shard, log, end]);
+        for (position, record) in &part.records {
+            let [shard, log] = log_parameters(part.log);
+            let at = Parameter::Number(position_number(*position));
+            pipeline.statement(&statements.append, [shard, log, at, Parameter::Bytes(record)]);
         }
     }
 }
@@ -376,6 +393,7 @@ struct Statements {
     lock_log: Statement,
     append: Statement,
     end_log: Statement,
+    raise_log: Statement,
     mark: Statement,
 }
 
@@ -390,6 +408,7 @@ impl Statements {
             lock_log: connection.prepare_cached(LOCK_LOG).await?,
             append: connection.prepare_cached(APPEND).await?,
             end_log: connection.prepare_cached(END_LOG).await?,
+            raise_log: connection.prepare_cached(member::RAISE).await?,
             mark: Mark::statement(connection).await?,
         })
     }

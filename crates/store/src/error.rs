@@ -25,7 +25,8 @@ pub enum StoreError {
     /// written, and nothing is written until it has joined anew.
     #[error("this server was removed from the cluster: {0}")]
     Fenced(String),
-    /// A newer program wrote the data, in a format that this one does not know.
+    /// The data is not to be opened: a newer program wrote it in a format that this one does not know, or it is
+    /// being moved to another store.
     #[error("{0}")]
     Format(String),
 }

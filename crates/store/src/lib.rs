@@ -71,6 +71,8 @@ pub struct WriteSet {
     /// Records for the ends of logs, at most [`LogPosition::RECORDS_MAX`]. Records of one log keep this
     /// order.
     pub appends: Vec<(Log, Bytes)>,
+    /// Parts of another store's logs, which keep their positions.
+    pub log_parts: Vec<LogPart>,
     /// The time of the commit as the caller's clock tells it, in microseconds since 1970. It decides the
     /// positions of the appended records.
     pub now_us: u64,
@@ -79,7 +81,10 @@ pub struct WriteSet {
 impl WriteSet {
     /// Whether the set changes nothing.
     pub fn is_empty(&self) -> bool {
-        self.puts.is_empty() && self.deletes.is_empty() && self.appends.is_empty()
+        self.puts.is_empty()
+            && self.deletes.is_empty()
+            && self.appends.is_empty()
+            && self.log_parts.is_empty()
     }
 
     /// Panics in a debug build when a key occurs twice: stores differ in how they treat such a set.
@@ -91,6 +96,16 @@ impl WriteSet {
             }
         }
     }
+}
+
+/// A part of a log of another store. It comes after the end of the log here, and nobody else appends to the log.
+#[derive(Clone, Debug)]
+pub struct LogPart {
+    pub log: Log,
+    /// Oldest first, at the positions that they have there.
+    pub records: Vec<(LogPosition, Bytes)>,
+    /// Where the log ends from here on: at the last of the records, or later if later ones were trimmed.
+    pub end: LogPosition,
 }
 
 /// The number of a change log.
@@ -157,7 +172,7 @@ pub trait Read: Send + Sync {
     ) -> Result<Vec<(LogPosition, Bytes)>, StoreError>;
 
     /// The position of the last record that was appended to the log, trimmed or not, or to which the log was
-    /// [raised](Cluster::raise_logs); 0 if there never was one. On a snapshot, this is the position that the snapshot's rows cover.
+    /// [raised](Cluster::raise_logs) or [carried](LogPart::end); 0 if there never was one. On a snapshot, this is the position that the snapshot's rows cover.
     async fn log_end(&self, log: Log) -> Result<LogPosition, StoreError>;
 }
 

@@ -302,6 +302,11 @@ impl Contents {
         for (number, (log, record)) in write_set.appends.into_iter().enumerate() {
             self.logs.entry(log).or_default().append(LogPosition::new(time_us, number), record);
         }
+        for part in write_set.log_parts {
+            let records = self.logs.entry(part.log).or_default();
+            records.kept.extend(part.records);
+            records.end = part.end;
+        }
     }
 
     fn read_log(&self, log: Log, after: LogPosition, limit: usize) -> Vec<(LogPosition, Bytes)> {

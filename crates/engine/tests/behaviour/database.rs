@@ -211,7 +211,12 @@ impl Database {
 
     /// Two servers on one store in memory.
     pub async fn on_two_servers() -> Database {
-        let cluster = store::memory::MemoryCluster::new();
+        Database::on_cluster(&store::memory::MemoryCluster::new()).await
+    }
+
+    /// Two servers on this store in memory.
+    pub async fn on_cluster(cluster: &store::memory::MemoryCluster) -> Database {
+        let cluster = cluster.clone();
         let handle = move || -> OpenedStore {
             let store: Arc<dyn Store> = Arc::new(cluster.handle());
             Box::pin(std::future::ready(store))
@@ -368,7 +373,12 @@ impl Database {
 
     /// Tries to open another database on what is stored here.
     pub async fn open_again(&self) -> Result<Engine, StoreError> {
-        Engine::open(self.store.clone(), self.environment.clone()).await
+        self.open_on(self.store.clone()).await
+    }
+
+    /// Tries to open a database on another store.
+    pub async fn open_on(&self, store: Arc<dyn Store>) -> Result<Engine, StoreError> {
+        Engine::open(store, self.environment.clone()).await
     }
 
     /// Another database on what is stored here, as after a crash.

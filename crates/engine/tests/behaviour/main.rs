@@ -20,6 +20,7 @@ mod indexes;
 mod injected_faults;
 mod legacy;
 mod metrics;
+mod migration;
 mod namespaces;
 mod partiql;
 mod policies;

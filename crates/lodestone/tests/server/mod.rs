@@ -3,7 +3,8 @@
 // Each test that includes this uses a part of it.
 #![allow(dead_code)]
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -23,6 +24,10 @@ impl Server {
         Server::run(&["--data", folder.to_str().expect("a path of text")])
     }
 
+    pub fn on_postgres(url: &str) -> Server {
+        Server::run(&["--postgres", url])
+    }
+
     fn run(arguments: &[&str]) -> Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lodestone"));
         command.args(["serve", "--port", "0"]).args(arguments).stdout(Stdio::piped());
@@ -37,6 +42,11 @@ impl Server {
     pub fn process_id(&self) -> u32 {
         self.process.id()
     }
+
+    /// Waits until the process has ended by itself.
+    pub fn wait(mut self) {
+        self.process.wait().expect("the process ends");
+    }
 }
 
 impl Drop for Server {
@@ -44,4 +54,40 @@ impl Drop for Server {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// One request on a connection of its own: the status and the whole answer.
+pub fn post(url: &str, line: &str, headers: &str, body: &str) -> (u16, String) {
+    try_post(url, line, headers, body).expect("it is answered")
+}
+
+fn try_post(url: &str, line: &str, headers: &str, body: &str) -> io::Result<(u16, String)> {
+    let address = url.strip_prefix("http://").expect("an address");
+    let mut stream = TcpStream::connect(address)?;
+    let length = body.len();
+    let request = format!(
+        "POST {line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let status = answer.get(9..12).and_then(|status| status.parse().ok());
+    status.map(|status| (status, answer)).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}
+
+/// The answer to a request that must succeed.
+pub fn call(url: &str, operation: &str, body: &str) -> String {
+    let (status, answer) = try_call(url, operation, body).expect("it is answered");
+    assert_eq!(status, 200, "{operation}: {answer}");
+    answer
+}
+
+/// The status and the whole answer, if the server answers.
+pub fn try_call(url: &str, operation: &str, body: &str) -> io::Result<(u16, String)> {
+    let headers = format!(
+        "Content-Type: application/x-amz-json-1.0\r\nX-Amz-Target: DynamoDB_20120810.{operation}\r\n\
+         X-Amz-Date: 20261115T190203Z\r\nAuthorization: AWS4-HMAC-SHA256 \
+         Credential=x/20261115/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0\r\n"
+    );
+    try_post(url, "/", &headers, body)
 }

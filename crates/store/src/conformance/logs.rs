@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 
 use super::{get, key, number, number_bytes, value};
-use crate::{Log, LogPosition, Read, Store, WriteSet};
+use crate::{Log, LogPart, LogPosition, Read, Store, WriteSet};
 
 async fn append(store: &dyn Store, records: &[(Log, Bytes)]) {
     append_at(store, 0, records).await;
@@ -188,6 +188,37 @@ async fn count_up(store: Arc<dyn Store>, writer: u8) {
 /// Writers append to one log under different locks; each record counts up a row of its writer. The
 /// tailer reads on from the last position it has seen, so it would miss a record that appeared at or
 /// below that position later.
+pub async fn a_part_of_another_store_s_log_keeps_its_positions(store: Arc<dyn Store>) {
+    let log = Log(4);
+    let carry = async |records: &[(LogPosition, Bytes)], end: LogPosition| {
+        let mut decide = |_: &[Option<Bytes>]| {
+            let part = LogPart { log, records: records.to_vec(), end };
+            WriteSet { log_parts: vec![part], ..WriteSet::default() }
+        };
+        store.update(&[], &mut decide).await.expect("a part of a log is taken over");
+    };
+    let (first, second) = (LogPosition::new(1_000, 3), LogPosition::new(1_000, 5));
+    carry(&[(first, value("a")), (second, value("b"))], second).await;
+    let both = [(first.0, value("a")), (second.0, value("b"))];
+    assert_eq!(read(&*store, log, 0, 10).await, both);
+    assert_eq!(end(&*store, log).await, second.0);
+
+    let raised = LogPosition::through(2_000);
+    carry(&[], raised).await;
+    assert_eq!(read(&*store, log, 0, 10).await, both);
+    assert_eq!(end(&*store, log).await, raised.0);
+    let snapshot = store.snapshot().await.expect("a snapshot is taken");
+
+    // What is appended from here on comes later.
+    append_at(&*store, 7, &[(log, value("c"))]).await;
+    assert_eq!(read(&*store, log, second.0, 10).await, [(LogPosition::new(2_001, 0).0, value("c"))]);
+    assert_eq!(end(&*snapshot, log).await, raised.0);
+    store.trim_log(log, second).await.expect("a log is trimmed");
+    assert_eq!(read(&*store, log, 0, 10).await.len(), 1);
+    store.trim_log(log, LogPosition::through(3_000)).await.expect("a log is trimmed");
+    assert_eq!(end(&*store, log).await, LogPosition::new(2_001, 0).0);
+}
+
 pub async fn a_tailer_of_concurrent_appends_misses_nothing(store: Arc<dyn Store>) {
     const WRITERS: u8 = 8;
     let log = TAILED;

@@ -67,6 +67,7 @@ macro_rules! conformance_tests {
             logs::a_log_ends_at_its_last_record_even_if_that_was_trimmed;
             logs::a_snapshot_reads_the_log_of_its_moment;
             logs::a_snapshot_has_exactly_the_changes_up_to_its_log_end;
+            logs::a_part_of_another_store_s_log_keeps_its_positions;
             logs::a_tailer_of_concurrent_appends_misses_nothing;
             model::a_random_history_agrees_with_an_ordered_map;
         }

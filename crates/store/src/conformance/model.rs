@@ -98,6 +98,7 @@ async fn update(store: &dyn Store, model: &mut Model, chance: &mut Chance, step:
             deletes: deletes.clone(),
             appends: appends.clone(),
             now_us: u64::from(step),
+            ..WriteSet::default()
         }
     };
     store.update(&keys, &mut decide).await.expect("an update succeeds");

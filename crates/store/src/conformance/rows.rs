@@ -106,6 +106,7 @@ pub async fn a_write_set_may_name_keys_that_were_not_locked(store: Arc<dyn Store
         deletes: vec![key_in(index, 201, "old")],
         appends: vec![(Log(1), value("change"))],
         now_us: 1,
+        ..WriteSet::default()
     };
     store.update(&[key(1, "base")], &mut decide).await.expect("an update succeeds");
     let rows = get(&*store, &[key(1, "base"), derived.clone(), key_in(index, 201, "old")]).await;
