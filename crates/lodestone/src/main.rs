@@ -23,6 +23,7 @@ mod mcp;
 mod model;
 mod moment;
 mod output;
+mod peer;
 mod places;
 mod progress;
 mod region;

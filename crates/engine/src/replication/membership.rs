@@ -35,6 +35,9 @@ pub struct Replica {
     pub state: ReplicaState,
     /// This member's changes after this time are sent there.
     pub since_us: u64,
+    /// When it was found that some changes may never get there by the log: all items are sent once more.
+    #[serde(default)]
+    pub copy_asked_us: Option<u64>,
 }
 
 /// What another member is doing.
@@ -98,7 +101,7 @@ impl Membership {
     /// Adds a member, unless it is known.
     pub fn add(&mut self, region: &str, state: ReplicaState, since_us: u64) {
         if self.replica(region).is_none() {
-            self.replicas.push(Replica { region: region.to_owned(), state, since_us });
+            self.replicas.push(Replica { region: region.to_owned(), state, since_us, copy_asked_us: None });
         }
     }
 

@@ -22,6 +22,7 @@ mod legacy;
 mod metrics;
 mod namespaces;
 mod partiql;
+mod peers;
 mod policies;
 mod put_item;
 mod query;
