@@ -72,7 +72,7 @@ enum Command {
     Region(region::Region),
     Repair(repair::Repair),
     Restore(restore::Restore),
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     Simulate(model::Simulate),
     Stream(stream::Stream),
     Verify(verify::Verify),

@@ -2,8 +2,10 @@
 
 mod server;
 
+use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -212,6 +214,7 @@ accounts:
         keys: [{id: AKIASTRANGER, secret: stranger-secret-stranger}]
 "#;
     std::fs::write(&access, file).expect("the folder is ours");
+    std::fs::set_permissions(&access, Permissions::from_mode(0o600)).expect("the file is ours");
     let access = access.to_str().expect("a path of text");
     let peer = [("AWS_ACCESS_KEY_ID", "AKIAPEER"), ("AWS_SECRET_ACCESS_KEY", "peer-secret-peer-secret")];
     let start = |own: &str, other: &str, gate: &Gate| {

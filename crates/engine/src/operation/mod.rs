@@ -68,7 +68,7 @@ mod next_token;
 mod paging;
 mod parameters;
 mod policy;
-pub(crate) mod replica_updates;
+mod replica_updates;
 mod restored;
 mod schema;
 mod shard_iterator;

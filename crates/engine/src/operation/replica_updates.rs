@@ -20,9 +20,6 @@ use crate::replication::{
 use crate::table::{BillingMode, Table, TableState};
 use crate::{Engine, fault};
 
-/// For so long a member that others were copied from can't leave before them.
-const SOURCE_MS: u64 = 24 * 60 * 60 * 1000;
-
 /// The Regions that can be members, as AWS lists them.
 const REGIONS: [&str; 34] = [
     "ap-south-2",
@@ -200,16 +197,8 @@ pub fn check_settled(table: &Table) -> Result<(), Error> {
 
 /// Refuses to remove a member that others were copied from lately and still are there.
 pub fn check_not_source(table: &Table, now_ms: u64) -> Result<(), Error> {
-    if was_source(table, now_ms) { Err(Error::replica_was_source()) } else { Ok(()) }
-}
-
-/// Whether others were copied from a member lately and still are there.
-pub fn was_source(table: &Table, now_ms: u64) -> bool {
-    let Some(own) = &table.membership else { return false };
-    let counts = |sourced: &Sourced| {
-        now_ms < sourced.at_ms.saturating_add(SOURCE_MS) && own.replica(&sourced.region).is_some()
-    };
-    own.sourced.iter().any(counts)
+    let was_source = table.membership.as_ref().is_some_and(|own| own.was_source(now_ms));
+    if was_source { Err(Error::replica_was_source()) } else { Ok(()) }
 }
 
 async fn delete(engine: &Engine, table: &Arc<LiveTable>, region: &str) -> Result<TableDescription, Error> {

@@ -7,6 +7,9 @@ use store::Space;
 
 use super::version::Version;
 
+/// For so long a member that others were copied from can't leave before them.
+const SOURCE_MS: u64 = 24 * 60 * 60 * 1000;
+
 /// A table's place in a global table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Membership {
@@ -121,6 +124,14 @@ impl Membership {
     /// Whether a member is being added or removed.
     pub fn is_changing(&self) -> bool {
         self.joins_from.is_some() || self.replicas.iter().any(|replica| replica.state != ReplicaState::Active)
+    }
+
+    /// Whether others were copied from it lately and still are there.
+    pub fn was_source(&self, now_ms: u64) -> bool {
+        let counts = |sourced: &Sourced| {
+            now_ms < sourced.at_ms.saturating_add(SOURCE_MS) && self.replica(&sourced.region).is_some()
+        };
+        self.sourced.iter().any(counts)
     }
 
     /// Whether the sweep of expired items is this Region's: one member deletes them for all. It is the one whose

@@ -9,7 +9,6 @@ use super::leave::Leave;
 use super::peer::{Answer, CHANGES_MAX, Message, News, SentChange, TableThere};
 use super::{Heard, in_region, settings};
 use crate::catalog::LiveTable;
-use crate::operation::replica_updates::was_source;
 use crate::shared::Core;
 use crate::table::{Table, TableState};
 use crate::write::Origin;
@@ -64,7 +63,7 @@ impl Core {
             is_member: own.is_some_and(|own| own.replica(other).is_some()),
             is_creating: table.state == TableState::Creating,
             is_protected: table.deletion_protection,
-            was_source: was_source(&table, self.environment.now_ms()),
+            was_source: own.is_some_and(|own| own.was_source(self.environment.now_ms())),
             settings_us: own.map_or(0, |own| own.settings_us),
         })
     }

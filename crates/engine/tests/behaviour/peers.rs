@@ -11,6 +11,7 @@ use engine::{Answer, Caller, Engine, Environment, Message, Options, Peer, Peers}
 use serde_json::{Value, json};
 use store::{Log, LogPosition, Store};
 
+use crate::convergence::Chance;
 use crate::database::{Failure, call_engine, lasting_store};
 
 const ACCOUNT: &str = "123456789012";
@@ -475,4 +476,76 @@ async fn what_makes_no_sense_is_refused_and_changes_nothing() {
     assert_eq!(away.get("a").await.as_deref(), Some("1"));
     away.until_replicas(&[("us-east-1", "ACTIVE")]).await;
     away.engine().verify().await.unwrap();
+}
+
+/// Random writes on three servers with broken ways, cut links and restarts, in simulated time.
+async fn converge(seed: u64) {
+    let mut chance = Chance(seed);
+    let servers = servers(3).await;
+    servers[0].with_table().await;
+    for region in &REGIONS[1..] {
+        servers[0].replicas("Create", region).await.unwrap();
+        servers[0].until_table(|table| table["TableStatus"] == "ACTIVE").await;
+        let replicas = REGIONS[1..].iter().take_while(|it| *it != region).chain([region]);
+        let replicas: Vec<_> = replicas.map(|region| (*region, "ACTIVE")).collect();
+        servers[0].until_replicas(&replicas).await;
+    }
+    // What clients know: the clocks agree and move on between two writes, so the last write of an item wins.
+    let mut last: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let mut stopped = None;
+    for step in 0..60 {
+        servers.iter().for_each(|server| server.pass_ms(1));
+        let at = chance.below(3) as usize;
+        let (one, other) = (&servers[at], &servers[(at + 1) % 3]);
+        match chance.below(12) {
+            0 => one.break_way_to(other),
+            1 => other.break_way_to(one),
+            2 => one.network.broken.lock().unwrap().clear(),
+            3 if stopped != Some(at) => one.engine().cut_regions(&one.region, &other.region),
+            4 if stopped != Some(at) => drop(one.engine().heal_regions(&one.region, &other.region)),
+            5 => match stopped.take() {
+                Some(stopped) => servers[stopped].open().await,
+                None => {
+                    one.stop().await;
+                    stopped = Some(at);
+                }
+            },
+            6 => tokio::time::sleep(Duration::from_millis(chance.below(3000))).await,
+            _ if stopped == Some(at) => {}
+            kind => {
+                let key = format!("key {}", chance.below(4));
+                if kind < 11 {
+                    let value = format!("{step} in {}", one.region);
+                    one.put(&key, &value).await;
+                    last.insert(key, Some(value));
+                } else if one.get(&key).await.is_some() {
+                    one.delete(&key).await;
+                    last.insert(key, None);
+                }
+            }
+        }
+    }
+    if let Some(stopped) = stopped {
+        servers[stopped].open().await;
+    }
+    for server in &servers {
+        server.network.broken.lock().unwrap().clear();
+        for (one, other) in server.engine().cut_links() {
+            server.engine().heal_regions(&one, &other);
+        }
+    }
+    for server in &servers {
+        for (key, value) in &last {
+            server.until(key, value.as_deref()).await;
+        }
+        server.engine().verify().await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_servers_come_to_what_last_writer_wins_says() {
+    let seeds = std::env::var("CONVERGENCE_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(8);
+    for seed in 0..seeds {
+        converge(seed).await;
+    }
 }
