@@ -1,4 +1,5 @@
-//! `cargo xtask convergence`: three Regions of a global table, with cut links, delays and restarts, in simulated time.
+//! `cargo xtask convergence`: three Regions of a global table, on one server and on three, with cut links, delays and
+//! restarts, in simulated time.
 
 use anyhow::Result;
 
@@ -20,7 +21,7 @@ pub fn run(options: &Options) -> Result<()> {
         "engine",
         "--test",
         "behaviour",
-        "three_regions_come_to_what_last_writer_wins_says",
+        "come_to_what_last_writer_wins_says",
     ]);
     convergence.env("CONVERGENCE_SEEDS", options.seeds.to_string());
     command::run(&mut convergence)

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use api::{Error, ErrorKind, Service};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::client::legacy;
 use hyper_util::rt::TokioExecutor;
@@ -31,6 +31,9 @@ const ATTEMPTS_MAX: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// How long to wait for an answer.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// The same for a brief answer, and how long one may be.
+const BRIEF_TIMEOUT: Duration = Duration::from_secs(30);
+const BRIEF_BYTES_MAX: usize = 1 << 20;
 const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 
 /// A client for one endpoint, Region and set of credentials.
@@ -75,13 +78,26 @@ impl Client {
         self.attempt(&target, body).await.map_err(|failure| failure.error)
     }
 
+    /// Sends a request once, to a server of ours that answers briefly. The target is a whole one.
+    pub async fn send_once(&self, target: &str, body: Vec<u8>) -> Result<Vec<u8>, Error> {
+        let exchange = async {
+            let request = self.request(target, body.into())?;
+            let response = self.http.request(request).await;
+            let response = response.map_err(|error| self.unreachable(&innermost_cause(&error)))?;
+            self.read(response, BRIEF_BYTES_MAX).await
+        };
+        let outcome = tokio::time::timeout(BRIEF_TIMEOUT, exchange).await;
+        let late = |_| self.unreachable(&format!("no answer within {} s", BRIEF_TIMEOUT.as_secs()));
+        outcome.map_err(late).flatten().map_err(|failure| failure.error)
+    }
+
     async fn attempt(&self, target: &str, body: Bytes) -> Result<Vec<u8>, Failure> {
         let sent = tokio::time::timeout(TIMEOUT, self.http.request(self.request(target, body)?));
         let response = match sent.await {
             Ok(response) => response.map_err(|error| self.unreachable(&innermost_cause(&error)))?,
             Err(_) => return Err(self.unreachable(&format!("no answer within {} s", TIMEOUT.as_secs()))),
         };
-        self.read(response).await
+        self.read(response, usize::MAX).await
     }
 
     fn request(&self, target: &str, body: Bytes) -> Result<Request<Full<Bytes>>, Failure> {
@@ -103,10 +119,14 @@ impl Client {
         request.body(Full::new(body)).map_err(|error| self.unreachable(&error.to_string()))
     }
 
-    async fn read(&self, response: Response<hyper::body::Incoming>) -> Result<Vec<u8>, Failure> {
+    async fn read(
+        &self,
+        response: Response<hyper::body::Incoming>,
+        bytes_max: usize,
+    ) -> Result<Vec<u8>, Failure> {
         let status = response.status();
-        let body = response.into_body().collect().await;
-        let body = body.map_err(|error| self.unreachable(&innermost_cause(&error)))?.to_bytes();
+        let body = Limited::new(response.into_body(), bytes_max).collect().await;
+        let body = body.map_err(|error| self.unreachable(&innermost_cause(&*error)))?.to_bytes();
         if status == StatusCode::OK && matches!(body.first(), None | Some(b'{')) {
             return Ok(body.to_vec());
         }

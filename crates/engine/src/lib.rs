@@ -86,7 +86,7 @@ pub use insights::{InsightMinute, InsightRule};
 pub use metrics::{Dimensions, MetricId, MetricTotal, has_dimensions};
 pub use namespace::Namespace;
 pub use options::Options;
-pub use replication::{PairStatus, WriteScaling};
+pub use replication::{Answer, LostReplica, Message, PairStatus, Peer, Peers, WriteScaling};
 pub use shadow::{CapacityReport, ShadowKey};
 pub use usage::{Ending, Now, Observer, PartUsed, RequestDone, Usage};
 pub use verify::Verification;

@@ -8,6 +8,8 @@ use api::limits;
 use capacity::Enforcement;
 use transfer::{Bucket, Buckets};
 
+use crate::replication::Peers;
+
 /// Settings for [`Engine::open_with`](crate::Engine::open_with).
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -35,6 +37,8 @@ pub struct Options {
     /// By how much the clocks of Regions differ from that of the process, in milliseconds: to see that global tables
     /// come to the same result nevertheless.
     pub region_clocks: BTreeMap<String, i64>,
+    /// The servers that have other Regions of global tables.
+    pub peers: Peers,
     /// Where backups are kept.
     pub backups: Option<Bucket>,
     /// The buckets that exports are written to and imports are read from.
@@ -59,6 +63,7 @@ impl Default for Options {
             expiry_delay: Duration::ZERO,
             replication_delay: Duration::ZERO,
             region_clocks: BTreeMap::new(),
+            peers: Peers::default(),
             backups: None,
             s3: None,
             member_poll: Duration::from_millis(50),

@@ -24,6 +24,7 @@ mod migrate;
 mod model;
 mod moment;
 mod output;
+mod peer;
 mod places;
 mod progress;
 mod region;
@@ -73,7 +74,7 @@ enum Command {
     Region(region::Region),
     Repair(repair::Repair),
     Restore(restore::Restore),
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     Simulate(model::Simulate),
     Stream(stream::Stream),
     Verify(verify::Verify),

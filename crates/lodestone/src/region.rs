@@ -1,13 +1,13 @@
 //! `lodestone region`: cuts and heals the links between Regions of a running server, to rehearse what an application does
-//! when a Region of a global table lags or can't be reached.
+//! when a Region of a global table lags or can't be reached; and takes a Region that is lost out of its tables.
 //!
 //! A server answers at `POST /lodestone/regions`, which only programs on its machine may ask, with
-//! `{"cut": ["A", "B"]}`, `{"heal": ["A", "B"]}` or `{"list": {}}`.
+//! `{"cut": ["A", "B"]}`, `{"heal": ["A", "B"]}`, `{"forget": "A"}` or `{"list": {}}`.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
-use engine::{Engine, PairStatus};
+use engine::{Engine, LostReplica, PairStatus};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -34,7 +34,27 @@ enum Command {
     Cut(Link),
     /// Heal the link between two Regions
     Heal(Link),
+    Forget(Forget),
     List(List),
+}
+
+/// Take a Region that is lost for good out of all global tables.
+///
+/// The other Regions go on without it. What it had acknowledged and sent to none of them is lost: the command says what is
+/// known of it. Its own table stays where it is, as a table of one Region.
+#[derive(Args)]
+#[command(after_help = "Example:
+  lodestone region forget eu-west-1")]
+struct Forget {
+    /// The Region, such as eu-west-1
+    lost: String,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    endpoint: EndpointArguments,
 }
 
 /// The link between two Regions.
@@ -76,6 +96,7 @@ impl Region {
                 link.ask("heal")?;
                 output::print(&format!("{} and {} reach each other.\n", link.one, link.other));
             }
+            Command::Forget(forget) => forget.run()?,
             Command::List(list) => list.run()?,
         }
         Ok(())
@@ -86,6 +107,48 @@ impl Link {
     fn ask(&self, what: &str) -> Result<Value, String> {
         self.endpoint.administer(PATH, TIMEOUT, &json!({what: [self.one, self.other]}))
     }
+}
+
+impl Forget {
+    fn run(self) -> Result<(), String> {
+        let answer = self.endpoint.administer(PATH, TIMEOUT, &json!({"forget": self.lost}))?;
+        if self.json {
+            output::print_json(&answer);
+            return Ok(());
+        }
+        let tables = answer["tables"].as_array().cloned().unwrap_or_default();
+        if tables.is_empty() {
+            output::print(&format!("No global table has a replica in {}.\n", self.lost));
+        }
+        for table in &tables {
+            output::print(&told(&self.lost, table));
+        }
+        Ok(())
+    }
+}
+
+/// What is known of the writes of a lost Region.
+fn told(lost: &str, table: &Value) -> String {
+    let (name, region) =
+        (table["table"].as_str().unwrap_or_default(), table["region"].as_str().unwrap_or_default());
+    let mut text = format!("{name} in {region} goes on without {lost}. ");
+    match table["complete_through"].as_str() {
+        Some(time) => text.push_str(&format!("What {lost} had acknowledged up to {time} is here.\n")),
+        None => {
+            text.push_str(&format!("Nothing was heard of {lost}: nothing is known of its last writes.\n"))
+        }
+    }
+    if let Some(count) = table["lost"].as_u64().filter(|count| *count > 0) {
+        text.push_str(&format!("{count} later changes are in {lost} alone, of these items:\n"));
+        for key in table["lost_keys"].as_array().into_iter().flatten() {
+            text.push_str(&format!("  {}\n", key.as_str().unwrap_or_default()));
+        }
+    }
+    for region in table["untold"].as_array().into_iter().flatten() {
+        let region = region.as_str().unwrap_or_default();
+        text.push_str(&format!("{region} can't be reached: run the command there, too.\n"));
+    }
+    text
 }
 
 impl List {
@@ -123,6 +186,7 @@ fn row(pair: &Value) -> Vec<String> {
 enum Question {
     Cut([String; 2]),
     Heal([String; 2]),
+    Forget(String),
     List {},
 }
 
@@ -130,7 +194,7 @@ enum Question {
 pub async fn answer(engine: &Engine, body: &[u8]) -> Result<Value, String> {
     let question = serde_json::from_slice(body).map_err(|error| {
         format!(
-            r#"{error}. Say what to do: {{"cut": ["A", "B"]}}, {{"heal": ["A", "B"]}} or {{"list": {{}}}}"#
+            r#"{error}. Say what to do: {{"cut": ["A", "B"]}}, {{"heal": ["A", "B"]}}, {{"forget": "A"}} or {{"list": {{}}}}"#
         )
     })?;
     match question {
@@ -143,6 +207,11 @@ pub async fn answer(engine: &Engine, body: &[u8]) -> Result<Value, String> {
             true => Ok(json!({})),
             false => Err(format!("{one} and {other} are not cut off from each other")),
         },
+        Question::Forget(region) => {
+            check_name(&region)?;
+            let lost = engine.forget_region(&region).await.map_err(|error| error.to_string())?;
+            Ok(json!({"tables": lost.iter().map(lost_replica).collect::<Vec<_>>()}))
+        }
         Question::List {} => {
             let status = engine.replication_status().await.map_err(|error| error.to_string())?;
             let replicas: Vec<Value> = status.iter().map(shown).collect();
@@ -153,15 +222,29 @@ pub async fn answer(engine: &Engine, body: &[u8]) -> Result<Value, String> {
 
 /// Two Regions whose link can be cut.
 pub fn check(one: &str, other: &str) -> Result<(), String> {
-    let is_name = |name: &str| {
-        !name.is_empty()
-            && name.len() <= 64
-            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
-    };
-    match is_name(one) && is_name(other) && one != other {
+    match check_name(one).is_ok() && check_name(other).is_ok() && one != other {
         true => Ok(()),
         false => Err("name two Regions, such as us-east-1 and eu-west-1".to_owned()),
     }
+}
+
+/// The name of a Region.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    match !name.is_empty() && name.len() <= 64 && name.chars().all(is_letter) {
+        true => Ok(()),
+        false => Err(format!("{name:?} is no Region; one is called us-east-1")),
+    }
+}
+
+fn lost_replica(lost: &LostReplica) -> Value {
+    let time =
+        |ms: u64| humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(ms)).to_string();
+    json!({
+        "account": &*lost.namespace.account, "region": &*lost.namespace.region, "table": lost.table,
+        "complete_through": lost.complete_through_ms.map(time), "lost": lost.lost, "lost_keys": lost.lost_keys,
+        "untold": lost.untold,
+    })
 }
 
 fn shown(pair: &PairStatus) -> Value {

@@ -21,6 +21,7 @@ use crate::certificate::{Certificate, TlsArguments};
 use crate::checkpoint::{self, Checkpoints};
 use crate::cloudwatch_service::{self, CloudWatchService};
 use crate::dax_service::{Dax, DaxArguments, DaxClusters};
+use crate::peer::{PeerArguments, ReplicationService};
 use crate::studio_pages::{self, StudioArgument, StudioPages};
 use crate::trigger_service::{self, TriggerService};
 use crate::{access_file, advice, environment_now, fault, places, region};
@@ -42,6 +43,7 @@ use crate::{access_file, advice, environment_now, fault, places, region};
   lodestone serve --cors https://app.example      let the scripts of a web page use it
   lodestone serve --postgres postgres://me@db/app keep data in PostgreSQL
   lodestone serve --access access.yaml            verify signatures and enforce policies
+  lodestone serve --region us-east-1 --peer eu-west-1=https://eu.example:8000   global tables with another server
 
 Then, in another terminal:
   export AWS_ENDPOINT_URL=http://127.0.0.1:8000 AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x
@@ -137,6 +139,9 @@ pub struct Serve {
 
     #[command(flatten)]
     dax: DaxArguments,
+
+    #[command(flatten)]
+    peers: PeerArguments,
 
     /// How long tables stay CREATING, UPDATING and DELETING, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0, help_heading = LIKE_AWS)]
@@ -284,6 +289,8 @@ impl Serve {
             verification,
             ..self.server_options(studio, &services, checkpoints)
         };
+        server_options.region = self.peers.region();
+        server_options.neighbours.push(Arc::new(ReplicationService(database.engine())));
         server_options.neighbours.push(Arc::new(DaxClusters { cluster, since: environment_now() }));
         server_options.figures = dax.as_ref().map(|dax| dax.figures.clone() as Arc<dyn server::Figures>);
         let server = Server::on(listener, database.engine(), server_options);
@@ -402,6 +409,7 @@ impl Serve {
             expiry_delay: Duration::from_secs(self.ttl_delay),
             replication_delay: self.replication_delay.unwrap_or_default(),
             stream_shards: self.stream_shards,
+            peers: self.peers.open()?,
             change_log_bytes_max: self.change_log_max.map(|mib| mib << 20),
             backups: Some(places::backups(self.backups.as_deref(), data).await?),
             s3: places::buckets(self.s3.as_deref())?,

@@ -73,6 +73,16 @@ fn stated_caller(head: &Parts, service: &str) -> Result<Caller, SignatureError> 
     Ok(Caller::new(account, scope.region).with_access_key(scope.key_id))
 }
 
+/// Refuses a request for a Region that another server has.
+pub(crate) fn check_region(caller: &Caller, served: Option<&str>) -> Result<(), SignatureError> {
+    let asked = &*caller.namespace.region;
+    if served.is_none_or(|served| served == asked) {
+        return Ok(());
+    }
+    let message = format!("Credential should be scoped to a valid region, not '{asked}'.");
+    Err(SignatureError { fault: SignatureFault::Invalid, message })
+}
+
 fn is_account(key: &str) -> bool {
     key.len() == DEFAULT_ACCOUNT.len() && key.bytes().all(|byte| byte.is_ascii_digit())
 }

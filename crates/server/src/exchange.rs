@@ -66,6 +66,8 @@ pub(crate) struct Exchange<B> {
     administration: Option<Arc<dyn Administration>>,
     audit: Option<Audit>,
     verification: Option<Verification>,
+    /// The only Region that is served.
+    region: Option<String>,
 }
 
 impl<B: Backend> Exchange<B> {
@@ -89,6 +91,7 @@ impl<B: Backend> Exchange<B> {
             tls: options.tls,
             audit: options.audit,
             verification: options.verification,
+            region: options.region,
             peers,
             limits,
         }
@@ -344,7 +347,10 @@ impl<B: Backend> Exchange<B> {
         peer: &Peer,
     ) -> Result<Caller, SignatureError> {
         let verification = self.verification.as_ref();
-        auth::verified_caller(verification, head, service, &body.received, peer.ip, peer.is_secure)
+        let caller =
+            auth::verified_caller(verification, head, service, &body.received, peer.ip, peer.is_secure)?;
+        auth::check_region(&caller, self.region.as_deref())?;
+        Ok(caller)
     }
 
     async fn json_call(&self, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {

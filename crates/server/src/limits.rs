@@ -131,4 +131,6 @@ pub struct Options {
     pub administration: Option<Arc<dyn Administration>>,
     /// What verifies signatures. Without it, anyone may do anything.
     pub verification: Option<Verification>,
+    /// The Region of this server, if others have the other ones.
+    pub region: Option<String>,
 }

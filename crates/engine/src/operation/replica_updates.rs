@@ -8,20 +8,17 @@ use api::{
     TableClass, TableDescription, TableStatus, UpdateReplicationGroupMemberAction, UpdateTableInput,
     UpdateTableOutput,
 };
-use store::Space;
+use store::{Space, StoreError};
 
 use super::description::description;
 use super::stream_specification::Moment;
 use super::unserved;
 use crate::catalog::LiveTable;
 use crate::replication::{
-    self, IndexOverride, Membership, Overrides, ReplicaState, Sourced, Version, in_region,
+    self, IndexOverride, Membership, Overrides, ReplicaState, Sourced, TableThere, Version, in_region,
 };
 use crate::table::{BillingMode, Table, TableState};
 use crate::{Engine, fault};
-
-/// For so long a member that others were copied from can't leave before them.
-const SOURCE_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// The Regions that can be members, as AWS lists them.
 const REGIONS: [&str; 34] = [
@@ -119,7 +116,7 @@ async fn create(
     if member.is_some_and(|member| member.state == ReplicaState::Creating) {
         return Err(Error::global_table_in_use());
     }
-    if engine.catalog.find(&in_region(table, &region), &table.name).is_some() || member.is_some() {
+    if member.is_some() || there(engine, table, &region).await?.is_some() {
         return Err(Error::replica_exists(&table.name));
     }
     check_scaled(engine, table)?;
@@ -165,6 +162,15 @@ async fn create(
     Ok(answer)
 }
 
+/// The table of this name in another Region, on this server or at a peer.
+async fn there(engine: &Engine, table: &LiveTable, region: &str) -> Result<Option<TableThere>, Error> {
+    let standing = engine.core.table_there(table, region).await;
+    standing.map_err(|error| match error {
+        StoreError::Unavailable(_) => Error::replica_region_away(region),
+        error => fault::of_store(error),
+    })
+}
+
 /// A provisioned table, and every index of it, needs writes that are scaled.
 fn check_scaled(engine: &Engine, table: &LiveTable) -> Result<(), Error> {
     if table.billing.mode == BillingMode::OnDemand {
@@ -191,11 +197,8 @@ pub fn check_settled(table: &Table) -> Result<(), Error> {
 
 /// Refuses to remove a member that others were copied from lately and still are there.
 pub fn check_not_source(table: &Table, now_ms: u64) -> Result<(), Error> {
-    let Some(own) = &table.membership else { return Ok(()) };
-    let counts = |sourced: &Sourced| {
-        now_ms < sourced.at_ms.saturating_add(SOURCE_MS) && own.replica(&sourced.region).is_some()
-    };
-    if own.sourced.iter().any(counts) { Err(Error::replica_was_source()) } else { Ok(()) }
+    let was_source = table.membership.as_ref().is_some_and(|own| own.was_source(now_ms));
+    if was_source { Err(Error::replica_was_source()) } else { Ok(()) }
 }
 
 async fn delete(engine: &Engine, table: &Arc<LiveTable>, region: &str) -> Result<TableDescription, Error> {
@@ -205,11 +208,14 @@ async fn delete(engine: &Engine, table: &Arc<LiveTable>, region: &str) -> Result
     check_member(table, region)?;
     check_settled(table)?;
     let namespace = in_region(table, region);
-    if let Some(leaving) = engine.catalog.find(&namespace, &table.name) {
-        if leaving.deletion_protection {
+    // A peer that is away can't say: its member is removed when it is back.
+    if let Ok(Some(leaving)) = there(engine, table, region).await {
+        if leaving.is_protected {
             return Err(Error::replica_protected(&table.name, region));
         }
-        check_not_source(&leaving, engine.environment.now_ms())?;
+        if leaving.was_source {
+            return Err(Error::replica_was_source());
+        }
     }
     let (state, gone) = (engine.passing_state(TableState::Updating), region.to_owned());
     let leave = move |table: &Table, _: Space| {
@@ -255,26 +261,20 @@ async fn override_settings(
     }
     let own = table.membership.as_ref().and_then(|own| own.overrides.get(region)).cloned();
     let overrides = merged(own.unwrap_or_default(), &Asked::of_update(action), table);
-    let replicas = table.membership.iter().flat_map(|own| &own.replicas);
-    let namespaces =
-        replicas.map(|replica| in_region(table, &replica.region)).chain([table.namespace.clone()]);
-    for namespace in namespaces.collect::<Vec<_>>() {
-        let (source, overrides, region) = (table.clone(), overrides.clone(), region.clone());
-        let change = move |table: &Table, unused: Space| {
-            let mut table = table.clone();
-            let own = table.membership.as_mut().ok_or(())?;
-            match overrides == Overrides::default() {
-                true => own.overrides.remove(&region),
-                false => own.overrides.insert(region.clone(), overrides.clone()),
-            };
-            if *table.namespace.region == *region {
-                table.billing.on_demand_max.read_units = None;
-                table = replication::align(&table, &source, unused);
-            }
-            Ok::<_, ()>(table)
+    let (region, now_us) = (region.clone(), engine.clock.now_us(&*engine.environment));
+    let change = move |table: &Table, _: Space| {
+        let mut table = table.clone();
+        let own = table.membership.as_mut().ok_or(())?;
+        match overrides == Overrides::default() {
+            true => own.overrides.remove(&region),
+            false => own.overrides.insert(region.clone(), overrides.clone()),
         };
-        let changed = engine.catalog.replace(&namespace, &table.name, change).await;
-        changed.map_err(fault::of_store)?;
+        replication::note_change(&mut table, false, now_us);
+        Ok::<_, ()>(table)
+    };
+    let changed = engine.catalog.replace(&table.namespace, &table.name, change).await;
+    if let Some(Ok(changed)) = changed.map_err(fault::of_store)? {
+        engine.core.align_others(&changed).await.map_err(fault::of_store)?;
     }
     Ok(answer(engine, table))
 }

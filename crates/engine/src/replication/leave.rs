@@ -1,18 +1,22 @@
 //! Leaving a global table: a job that takes a member out of the group and drops its table.
 //!
 //! 1. The table is DELETING: it takes no more writes.
-//! 2. What it had recorded is sent to every other member. While a link is cut, this waits: otherwise some members would have
-//!    a change that others never get.
+//! 2. What it had recorded is sent to every other member. While a link is cut or a peer is away, this waits: otherwise some
+//!    members would have a change that others never get.
 //! 3. The others forget it. The last one is a table of one Region again.
 //! 4. The table is dropped.
+//!
+//! A member at a peer does this by itself when it is asked to. One that is lost for good is forgotten instead (`lost.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use store::{Space, StoreError};
 
+use super::destination::Destination;
 use super::membership::ReplicaState;
-use super::{in_region, position, send};
+use super::peer::{News, Peer};
+use super::{position, send};
 use crate::Namespace;
 use crate::background::Job;
 use crate::catalog::LiveTable;
@@ -36,7 +40,7 @@ impl Leave {
         Leave { core, namespace, table }
     }
 
-    /// The other members that know it.
+    /// The other members of this server that know it.
     fn others(&self) -> Vec<Arc<LiveTable>> {
         let knows = |table: &Arc<LiveTable>| {
             let is_of_group = table.name == self.table && table.namespace.account == self.namespace.account;
@@ -52,28 +56,6 @@ impl Leave {
         table.membership.is_some().then_some(table)
     }
 
-    async fn begin(&self, leaving: &Arc<LiveTable>) -> Result<(), StoreError> {
-        for other in self.others() {
-            let region = self.namespace.region.clone();
-            let noted = move |table: &Table, _| {
-                let mut table = table.clone();
-                table.membership.as_mut().ok_or(())?.set_state(&region, ReplicaState::Deleting);
-                Ok::<_, ()>(table)
-            };
-            self.core.catalog.replace(&other.namespace, &other.name, noted).await?;
-        }
-        let deleting = |table: &Table, _: Space, _: u64| {
-            let mut table = table.clone();
-            table.membership.as_ref().ok_or(())?;
-            table.state = TableState::Deleting;
-            Ok::<_, ()>(table)
-        };
-        // No write is under way afterwards.
-        self.core.change_between_writes(leaving, deleting).await?;
-        self.core.replication.changed.notify_waiters();
-        Ok(())
-    }
-
     /// Waits until every other member has what was written here.
     async fn drain(&self) -> Result<(), StoreError> {
         loop {
@@ -82,8 +64,15 @@ impl Leave {
             let mut is_sent = true;
             for replica in leaving.membership.iter().flat_map(|own| &own.replicas) {
                 // A member that leaves, too, needs nothing more; one that was never complete has nothing to send.
-                let there = self.core.catalog.find(&in_region(&leaving, &replica.region), &self.table);
-                let needs = there.is_some_and(|there| there.state != TableState::Deleting);
+                let needs = match Destination::of(&self.core, &leaving, &replica.region) {
+                    Some(Destination::Here(there)) => {
+                        let others = there.membership.as_ref();
+                        there.state != TableState::Deleting
+                            && others.is_some_and(|others| others.replica(&self.namespace.region).is_some())
+                    }
+                    Some(Destination::There(_)) => replica.state != ReplicaState::Deleting,
+                    None => false,
+                };
                 let has_own = leaving.log.is_open();
                 is_sent &= !needs || !has_own || send::has_sent_all(&self.core, &leaving, replica).await?;
             }
@@ -95,31 +84,6 @@ impl Leave {
                 () = self.core.environment.sleep(REST) => {}
             }
         }
-    }
-
-    /// Another member forgets the one that leaves.
-    async fn forget(&self, other: &Arc<LiveTable>) -> Result<(), StoreError> {
-        let (region, shards) = (self.namespace.region.clone(), self.core.options.stream_shards);
-        let forgotten = move |table: &Table, unused: Space, now_us: u64| {
-            let mut table = table.clone();
-            let own = table.membership.as_mut().ok_or(())?;
-            own.remove(&region);
-            if own.replicas.is_empty() {
-                table.membership = None;
-            }
-            table.settle_log(shards, unused, now_us);
-            Ok::<_, ()>(table)
-        };
-        let replaced = self.core.change_between_writes(other, forgotten).await?;
-        position::forget(&self.core, other, &self.namespace.region).await?;
-        self.core.replication.pairs.forget(other.space(), &self.namespace.region);
-        if let Some((Ok(now), before)) = replaced.zip(other.membership.as_ref())
-            && now.membership.is_none()
-        {
-            let clearing = Clearing::of_part(self.core.catalog.clone(), other.clone(), before.versions());
-            self.core.background.start(clearing);
-        }
-        Ok(())
     }
 
     async fn drop_table(&self, leaving: &Arc<LiveTable>) -> Result<(), StoreError> {
@@ -140,6 +104,66 @@ impl Leave {
             _ => Ok(()),
         }
     }
+
+    /// A member of this server leaves.
+    async fn leave(&self) -> Result<(), StoreError> {
+        if let Some(leaving) = self.leaving() {
+            self.core.begin_leaving(&leaving).await?;
+            for other in regions(&leaving) {
+                let state = ReplicaState::Deleting;
+                self.core.note_state(&leaving, &other, &self.namespace.region, state).await?;
+            }
+            self.core.replication.changed.notify_waiters();
+            if !self.core.options.state_delay.is_zero() {
+                self.core.environment.sleep(self.core.options.state_delay).await;
+            }
+            self.drain().await?;
+        }
+        for other in self.others() {
+            self.core.forget_member(&other, &self.namespace.region).await?;
+        }
+        if let Some(leaving) = self.leaving() {
+            for other in regions(&leaving) {
+                if let Some(Destination::There(peer)) = Destination::of(&self.core, &leaving, &other) {
+                    let news = News::Forget { region: self.namespace.region.to_string(), is_lost: false };
+                    self.core.tell(&peer, &leaving, &other, news).await?;
+                }
+            }
+            self.drop_table(&leaving).await?;
+        }
+        self.core.replication.changed.notify_waiters();
+        Ok(())
+    }
+
+    /// A member at a peer is asked to leave, until it has.
+    async fn ask(&self, peer: &Arc<dyn Peer>) -> Result<(), StoreError> {
+        loop {
+            let changed = self.core.replication.changed.notified();
+            let others = self.others();
+            let Some(other) = others.first() else { return Ok(()) };
+            match self.core.tell(peer, other, &self.namespace.region, News::Leave).await {
+                // It never was there, or has left while it could not reach us.
+                Ok(answer) if answer.table.as_ref().is_none_or(|there| !there.is_member) => {
+                    for other in others {
+                        self.core.forget_member(&other, &self.namespace.region).await?;
+                    }
+                    self.core.replication.changed.notify_waiters();
+                }
+                Ok(_) | Err(StoreError::Unavailable(_)) => {}
+                Err(error) => return Err(error),
+            }
+            tokio::select! {
+                () = changed => {}
+                () = self.core.environment.sleep(REST) => {}
+            }
+        }
+    }
+}
+
+/// The Regions of the other members.
+fn regions(table: &Table) -> Vec<String> {
+    let replicas = table.membership.iter().flat_map(|own| &own.replicas);
+    replicas.map(|replica| replica.region.clone()).collect()
 }
 
 impl Job for Leave {
@@ -157,20 +181,59 @@ impl Job for Leave {
     }
 
     async fn run(&self) -> Result<(), StoreError> {
-        if let Some(leaving) = self.leaving() {
-            self.begin(&leaving).await?;
-            if !self.core.options.state_delay.is_zero() {
-                self.core.environment.sleep(self.core.options.state_delay).await;
+        if let Some(peer) = self.core.options.peers.get(&self.namespace.region) {
+            return self.ask(&peer).await;
+        }
+        let has_peers = self.leaving().is_some_and(|leaving| self.core.has_peers(&leaving));
+        self.core.while_peers_are_away(has_peers, || self.leave()).await
+    }
+}
+
+/// The steps of leaving, each where its member is.
+impl Core {
+    /// The table takes no more writes, and none is under way afterwards. False if that was so before.
+    pub(super) async fn begin_leaving(&self, leaving: &Arc<LiveTable>) -> Result<bool, StoreError> {
+        if self.catalog.successor(leaving).is_none_or(|leaving| leaving.state == TableState::Deleting) {
+            return Ok(false);
+        }
+        let deleting = |table: &Table, _: Space, _: u64| {
+            let mut table = table.clone();
+            table.membership.as_ref().ok_or(())?;
+            table.state = TableState::Deleting;
+            Ok::<_, ()>(table)
+        };
+        let replaced = self.change_between_writes(leaving, deleting).await?;
+        Ok(replaced.is_some_and(|replaced| replaced.is_ok()))
+    }
+
+    /// A member forgets another one.
+    pub(super) async fn forget_member(
+        &self,
+        member: &Arc<LiveTable>,
+        region: &str,
+    ) -> Result<(), StoreError> {
+        let (gone, shards) = (region.to_owned(), self.options.stream_shards);
+        let forgotten = move |table: &Table, unused: Space, now_us: u64| {
+            let mut table = table.clone();
+            let own = table.membership.as_mut().ok_or(())?;
+            own.remove(&gone);
+            // One that leaves, too, stays a member until it is dropped.
+            if own.replicas.is_empty() && table.state != TableState::Deleting {
+                table.membership = None;
             }
-            self.drain().await?;
+            table.settle_log(shards, unused, now_us);
+            Ok::<_, ()>(table)
+        };
+        let replaced = self.change_between_writes(member, forgotten).await?;
+        position::forget(self, member, region).await?;
+        self.replication.pairs.forget(member.space(), region);
+        self.replication.heard.lock().remove(&(member.space(), region.to_owned()));
+        if let Some((Ok(now), before)) = replaced.zip(member.membership.as_ref())
+            && now.membership.is_none()
+        {
+            let clearing = Clearing::of_part(self.catalog.clone(), member.clone(), before.versions());
+            self.background.start(clearing);
         }
-        for other in self.others() {
-            self.forget(&other).await?;
-        }
-        if let Some(leaving) = self.leaving() {
-            self.drop_table(&leaving).await?;
-        }
-        self.core.replication.changed.notify_waiters();
         Ok(())
     }
 }

@@ -7,6 +7,9 @@ use store::Space;
 
 use super::version::Version;
 
+/// For so long a member that others were copied from can't leave before them.
+const SOURCE_MS: u64 = 24 * 60 * 60 * 1000;
+
 /// A table's place in a global table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Membership {
@@ -35,6 +38,9 @@ pub struct Replica {
     pub state: ReplicaState,
     /// This member's changes after this time are sent there.
     pub since_us: u64,
+    /// When it was found that some changes may never get there by the log: all items are sent once more.
+    #[serde(default)]
+    pub copy_asked_us: Option<u64>,
 }
 
 /// What another member is doing.
@@ -98,7 +104,7 @@ impl Membership {
     /// Adds a member, unless it is known.
     pub fn add(&mut self, region: &str, state: ReplicaState, since_us: u64) {
         if self.replica(region).is_none() {
-            self.replicas.push(Replica { region: region.to_owned(), state, since_us });
+            self.replicas.push(Replica { region: region.to_owned(), state, since_us, copy_asked_us: None });
         }
     }
 
@@ -118,6 +124,14 @@ impl Membership {
     /// Whether a member is being added or removed.
     pub fn is_changing(&self) -> bool {
         self.joins_from.is_some() || self.replicas.iter().any(|replica| replica.state != ReplicaState::Active)
+    }
+
+    /// Whether others were copied from it lately and still are there.
+    pub fn was_source(&self, now_ms: u64) -> bool {
+        let counts = |sourced: &Sourced| {
+            now_ms < sourced.at_ms.saturating_add(SOURCE_MS) && self.replica(&sourced.region).is_some()
+        };
+        self.sourced.iter().any(counts)
     }
 
     /// Whether the sweep of expired items is this Region's: one member deletes them for all. It is the one whose

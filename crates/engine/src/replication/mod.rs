@@ -6,7 +6,10 @@
 //! | which of two writes to an item wins? | `version.rs`: the later one, by time and then Region |
 //! | how do changes get to another Region? | `send.rs`: a reader of the log here, writes with the origin *replica* there |
 //! | how far has it come? | `position.rs` |
-//! | how does a Region join, and leave? | `join.rs`, `leave.rs` |
+//! | where is another member? | `destination.rs`: in a Region of this server, or at a peer |
+//! | what do servers tell each other? | `peer.rs`; `receive.rs` takes it |
+//! | how does a Region join, and leave? | `join.rs`, `leave.rs`; all its items are sent by `copy.rs` |
+//! | what if a Region is lost for good? | `lost.rs` |
 //! | which settings do all members share? | `settings.rs` |
 //! | when is a deletion forgotten? | `tombstone.rs` |
 //! | which Regions can reach each other? | `link.rs` |
@@ -17,30 +20,40 @@
 //!   otherwise. So it does not matter how often or in which order changes arrive.
 //! - A write to an item has a greater version than the item that it saw, whatever the clock says.
 
+mod copy;
+mod destination;
 mod join;
 mod leave;
 mod link;
+mod lost;
 mod membership;
+mod peer;
 mod position;
+mod receive;
 mod send;
 mod settings;
 mod tombstone;
 mod version;
 
+pub use destination::Destination;
 pub use join::Join;
 pub use leave::Leave;
 pub use link::Links;
+pub use lost::LostReplica;
 pub use membership::{IndexOverride, Membership, Overrides, Replica, ReplicaState, Sourced};
+pub use peer::{Answer, Message, News, Peer, Peers, TableThere};
 pub use position::needed_from_us;
 pub use send::{PairStatus, Pairs, Sender};
-pub use settings::{align, note_change};
+pub use settings::note_change;
 pub use tombstone::ForgetTombstones;
 pub use version::{Version, Versions};
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use store::StoreError;
+use parking_lot::Mutex;
+use store::{Space, StoreError};
 use tokio::sync::Notify;
 
 use crate::catalog::LiveTable;
@@ -63,6 +76,23 @@ pub struct Replication {
     /// Notified when a member, a link or a position has changed.
     pub changed: Notify,
     pub write_scaling: OnceLock<Arc<dyn WriteScaling>>,
+    /// What peers said last, by the space of the table here and their Region.
+    heard: Mutex<HashMap<(Space, String), Heard>>,
+}
+
+/// How a member at a peer stands.
+#[derive(Clone, Copy)]
+struct Heard {
+    /// What it had recorded up to this time is in all other members, by the clock of this server.
+    through_us: u64,
+    /// By how much its clock is ahead.
+    clock_offset_us: i64,
+}
+
+impl Replication {
+    fn heard(&self, table: &Table, region: &str) -> Option<Heard> {
+        self.heard.lock().get(&(table.space(), region.to_owned())).copied()
+    }
 }
 
 /// The table of this name in another Region of the same account.
@@ -70,6 +100,8 @@ pub fn in_region(table: &Table, region: &str) -> Namespace {
     Namespace::new(table.namespace.account.clone(), region)
 }
 
+/// How long it takes until a peer that was away is tried again.
+const PEER_REST: Duration = Duration::from_secs(1);
 /// How long a request waits for its replica, so that a small table is ACTIVE at once.
 const WAIT: Duration = Duration::from_millis(500);
 
@@ -149,6 +181,63 @@ impl Core {
             }
         }
         self.align_members().await
+    }
+
+    /// Whether a member of the table is at a peer.
+    fn has_peers(&self, table: &Table) -> bool {
+        let mut replicas = table.membership.iter().flat_map(|own| &own.replicas);
+        replicas.any(|replica| self.options.peers.get(&replica.region).is_some())
+    }
+
+    /// Works. While a peer is away, it begins again from time to time, however long that is.
+    async fn while_peers_are_away<F>(&self, has_peers: bool, work: impl Fn() -> F) -> Result<(), StoreError>
+    where
+        F: Future<Output = Result<(), StoreError>>,
+    {
+        loop {
+            match work().await {
+                Err(StoreError::Unavailable(_)) if has_peers => self.environment.sleep(PEER_REST).await,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Lets another member know what a third one does.
+    async fn note_state(
+        &self,
+        table: &Table,
+        other: &str,
+        region: &str,
+        state: ReplicaState,
+    ) -> Result<(), StoreError> {
+        match Destination::of(self, table, other) {
+            Some(Destination::There(peer)) => {
+                let news = News::State { region: region.to_owned(), state };
+                self.tell(&peer, table, other, news).await.map(drop)
+            }
+            Some(Destination::Here(_)) => {
+                self.set_state(&in_region(table, other), &table.name, region, state).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A member notes what another one does.
+    async fn set_state(
+        &self,
+        member: &Namespace,
+        table: &str,
+        region: &str,
+        state: ReplicaState,
+    ) -> Result<(), StoreError> {
+        let region = region.to_owned();
+        let noted = move |table: &Table, _| {
+            let mut table = table.clone();
+            table.membership.as_mut().ok_or(())?.set_state(&region, state);
+            Ok::<_, ()>(table)
+        };
+        self.catalog.replace(member, table, noted).await?;
+        Ok(())
     }
 }
 

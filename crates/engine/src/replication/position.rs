@@ -17,6 +17,30 @@ use crate::table::Table;
 /// A position in each log. One that is missing is at the beginning.
 pub type Positions = HashMap<Log, LogPosition>;
 
+/// Beside the logs: up to when everything was sent. It is rounded down, so that it is seldom stored.
+pub const CAUGHT_UP: Log = Log(u64::MAX);
+const CAUGHT_UP_STEP_US: u64 = 60 * 60 * 1_000_000;
+/// How long the log is kept for a member that can't be reached. Afterwards all items are sent to it.
+pub const KEPT_US: u64 = 24 * 60 * 60 * 1_000_000;
+/// The log may be incomplete for who was last up to date so long ago: some hours less, because that time is rounded.
+const COMPLETE_US: u64 = KEPT_US - 2 * CAUGHT_UP_STEP_US;
+
+/// The position of [`CAUGHT_UP`] at a time when everything is sent.
+pub fn caught_up(now_us: u64) -> LogPosition {
+    LogPosition::new(now_us - now_us % CAUGHT_UP_STEP_US, 0)
+}
+
+/// Whether the log still has all that a member needs.
+pub fn is_complete(positions: &Positions, replica: &Replica, now_us: u64) -> bool {
+    let caught_up_us = positions.get(&CAUGHT_UP).map_or(0, |position| position.time_us());
+    now_us.saturating_sub(caught_up_us.max(replica.since_us)) < COMPLETE_US
+}
+
+/// The rows of a pair.
+fn logs(source: &Table) -> impl Iterator<Item = Log> {
+    source.log.logs().chain([CAUGHT_UP])
+}
+
 /// Where sending begins in a log that has no position yet.
 pub fn start(replica: &Replica) -> LogPosition {
     LogPosition::through(replica.since_us)
@@ -24,7 +48,7 @@ pub fn start(replica: &Replica) -> LogPosition {
 
 /// The stored positions.
 pub async fn read(core: &Core, source: &Table, region: &str) -> Result<Positions, StoreError> {
-    let logs: Vec<Log> = source.log.logs().collect();
+    let logs: Vec<Log> = logs(source).collect();
     let keys: Vec<Key> = logs.iter().map(|log| space::sent_key(source.space(), region, *log)).collect();
     let rows = core.store.get(&keys, Consistency::Latest).await?;
     let positions = logs.into_iter().zip(rows).filter_map(|(log, row)| Some((log, row?)));
@@ -49,7 +73,7 @@ pub async fn write(
 
 /// Forgets positions.
 pub async fn forget(core: &Core, source: &Table, region: &str) -> Result<(), StoreError> {
-    let keys: Vec<Key> = source.log.logs().map(|log| space::sent_key(source.space(), region, log)).collect();
+    let keys: Vec<Key> = logs(source).map(|log| space::sent_key(source.space(), region, log)).collect();
     core.store.update(&keys, &mut |_| WriteSet { deletes: keys.clone(), ..WriteSet::default() }).await
 }
 
@@ -57,6 +81,7 @@ pub async fn forget(core: &Core, source: &Table, region: &str) -> Result<(), Sto
 pub async fn needed_from_us(core: &Core, table: &LiveTable) -> Result<Option<u64>, StoreError> {
     let Some(membership) = &table.membership else { return Ok(None) };
     let mut needed: Option<u64> = None;
+    let oldest_us = core.clock.now_us(&*core.environment).saturating_sub(KEPT_US);
     for replica in &membership.replicas {
         let positions = read(core, table, &replica.region).await?;
         for log in table.log.logs() {
@@ -64,7 +89,7 @@ pub async fn needed_from_us(core: &Core, table: &LiveTable) -> Result<Option<u64
             if sent >= core.store.log_end(log).await? {
                 continue;
             }
-            needed = Some(needed.unwrap_or(u64::MAX).min(sent.time_us()));
+            needed = Some(needed.unwrap_or(u64::MAX).min(sent.time_us().max(oldest_us)));
         }
     }
     Ok(needed)

@@ -1,19 +1,22 @@
 //! Sending a member's changes to another: one job for each pair. It reads the table's log as any reader does, and
 //! writes what was changed here to the table there, with the origin *replica*.
 //!
-//! Of several changes of an item that are read together, only the last is sent.
+//! Of several changes of an item that are read together, only the last is sent. A member that was away for longer than
+//! the log is kept gets all items instead (`copy.rs`).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use parking_lot::Mutex;
-use store::{Key, Log, LogPosition, Position, Space, StoreError};
+use store::{Log, LogPosition, Position, Space, StoreError};
 
-use super::in_region;
+use super::copy::Copy;
+use super::destination::Destination;
 use super::membership::{Replica, ReplicaState};
+use super::peer::{News, Peer, Versioned};
 use super::position::{self, Positions};
 use super::version::Version;
 use crate::Namespace;
@@ -21,9 +24,8 @@ use crate::background::Job;
 use crate::catalog::LiveTable;
 use crate::change;
 use crate::shared::Core;
-use crate::table::TableState;
-use crate::write::decide::Refusal;
-use crate::write::{self, Change, Failure, Origin, Plan, WriteError};
+use crate::table::{Table, TableState};
+use crate::write::{Change, Origin};
 
 /// Records that are read at once: two images of 400 KB each fit 32 times into 25 MB.
 const STEP_RECORDS: usize = 32;
@@ -31,6 +33,8 @@ const STEP_RECORDS: usize = 32;
 const REST: Duration = Duration::from_secs(1);
 /// How long a sender waits for throughput of the other table.
 const THROTTLED_REST: Duration = Duration::from_millis(100);
+/// How often a peer is told how far its member is.
+const BEAT_MS: u64 = 5000;
 /// How often positions are stored.
 const STORE_INTERVAL_MS: u64 = 1000;
 /// Pending changes that are counted; beyond it, the number is at least this.
@@ -38,25 +42,48 @@ const PENDING_MAX: usize = 10_000;
 
 /// How far each pair has come, in memory.
 #[derive(Default)]
-pub struct Pairs(Mutex<HashMap<(Space, String), Positions>>);
+pub struct Pairs {
+    positions: Mutex<HashMap<(Space, String), Positions>>,
+    /// The pairs whose senders work.
+    senders: Mutex<HashSet<PairId>>,
+}
+
+/// A pair: the space of the source, the Region that its changes are sent to, and since when.
+type PairId = (Space, String, u64);
 
 impl Pairs {
     /// The positions of a pair; none before its sender has begun.
     fn get(&self, source: Space, region: &str) -> Option<Positions> {
-        self.0.lock().get(&(source, region.to_owned())).cloned()
+        self.positions.lock().get(&(source, region.to_owned())).cloned()
     }
 
     fn set(&self, source: Space, region: &str, log: Log, position: LogPosition) {
-        self.0.lock().entry((source, region.to_owned())).or_default().insert(log, position);
+        self.positions.lock().entry((source, region.to_owned())).or_default().insert(log, position);
     }
 
     fn begin(&self, source: Space, region: &str, positions: Positions) {
-        self.0.lock().insert((source, region.to_owned()), positions);
+        self.positions.lock().insert((source, region.to_owned()), positions);
     }
 
     /// Forgets a pair that is no more.
     pub fn forget(&self, source: Space, region: &str) {
-        self.0.lock().remove(&(source, region.to_owned()));
+        self.positions.lock().remove(&(source, region.to_owned()));
+    }
+}
+
+/// The one sender of a pair, while it works.
+struct Working<'a>(&'a Pairs, PairId);
+
+impl Working<'_> {
+    /// None if another one does.
+    fn begin(pairs: &Pairs, id: PairId) -> Option<Working<'_>> {
+        pairs.senders.lock().insert(id.clone()).then(|| Working(pairs, id))
+    }
+}
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.0.senders.lock().remove(&self.1);
     }
 }
 
@@ -83,6 +110,10 @@ pub struct Sender {
     since_us: u64,
     /// When positions were last stored, and which.
     stored: Mutex<(u64, Positions)>,
+    /// When the peer was last told how far this member is.
+    beat_ms: Mutex<Option<u64>>,
+    /// Why the last try failed, if it did.
+    obstacle: Mutex<Option<String>>,
 }
 
 /// Both tables of a pair, as they are now.
@@ -90,14 +121,15 @@ struct Pair {
     source: Arc<LiveTable>,
     replica: Replica,
     /// None while it can't take changes.
-    target: Option<Arc<LiveTable>>,
+    target: Option<Destination>,
 }
 
 impl Sender {
     /// From a table to another member.
     pub fn new(core: Arc<Core>, source: Arc<LiveTable>, replica: &Replica) -> Sender {
         let (region, since_us) = (replica.region.clone(), replica.since_us);
-        Sender { core, source, region, since_us, stored: Mutex::default() }
+        let (stored, beat_ms, obstacle) = Default::default();
+        Sender { core, source, region, since_us, stored, beat_ms, obstacle }
     }
 
     /// None when the pair is no more.
@@ -107,14 +139,17 @@ impl Sender {
         if replica.since_us != self.since_us {
             return None;
         }
-        let target = self.core.catalog.find(&in_region(&source, &self.region), &source.name);
-        let own_region = &*source.namespace.region;
-        let takes_changes = |target: &Arc<LiveTable>| {
-            target.state != TableState::Deleting
-                && replica.state != ReplicaState::Deleting
-                && target.membership.as_ref().is_some_and(|other| other.replica(own_region).is_some())
+        let target = Destination::of(&self.core, &source, &self.region);
+        let takes_changes = |target: &Destination| match target {
+            Destination::There(_) => true,
+            Destination::Here(target) => {
+                let others = target.membership.as_ref();
+                target.state != TableState::Deleting
+                    && others.is_some_and(|others| others.replica(&source.namespace.region).is_some())
+            }
         };
-        Some(Pair { target: target.filter(takes_changes), source, replica })
+        let target = target.filter(|target| replica.state != ReplicaState::Deleting && takes_changes(target));
+        Some(Pair { target, source, replica })
     }
 
     /// Sends all that is due. Returns how long it takes until more is.
@@ -123,13 +158,91 @@ impl Sender {
         if self.core.replication.links.is_cut(&pair.source.namespace.region, &self.region) {
             return Ok(REST);
         }
+        if self.needs_copy(pair) {
+            self.copy_again(pair, target).await?;
+        }
         let logs = pair.source.log.logs().map(|log| self.send_log(pair, target, log));
-        let waits = try_join_all(logs).await?;
+        let wait = try_join_all(logs).await?.into_iter().min().unwrap_or(REST);
+        if wait >= REST {
+            self.set_position(pair, position::CAUGHT_UP, position::caught_up(self.now_us()));
+        }
         self.store_positions(&pair.source).await?;
-        Ok(waits.into_iter().min().unwrap_or(REST))
+        if let Destination::There(peer) = target {
+            self.beat(pair, peer).await?;
+        }
+        Ok(wait)
     }
 
-    async fn send_log(&self, pair: &Pair, target: &Arc<LiveTable>, log: Log) -> Result<Duration, StoreError> {
+    fn now_us(&self) -> u64 {
+        self.core.clock.now_us(&*self.core.environment)
+    }
+
+    fn set_position(&self, pair: &Pair, log: Log, position: LogPosition) {
+        self.core.replication.pairs.set(pair.source.space(), &self.region, log, position);
+    }
+
+    /// Whether some changes may never get there by the log.
+    fn needs_copy(&self, pair: &Pair) -> bool {
+        let known = self.core.replication.pairs.get(pair.source.space(), &self.region).unwrap_or_default();
+        pair.replica.copy_asked_us.is_some() || !position::is_complete(&known, &pair.replica, self.now_us())
+    }
+
+    /// Sends all items with their versions, and all deletions. What the log has by then is sent afterwards.
+    async fn copy_again(&self, pair: &Pair, target: &Destination) -> Result<(), StoreError> {
+        let began_us = self.now_us();
+        let mut ends = Vec::new();
+        for log in pair.source.log.logs() {
+            ends.push((log, self.core.store.log_end(log).await?));
+        }
+        let (core, source, region, origin) = (&*self.core, &pair.source, &*self.region, Origin::Replica);
+        Copy { core, source, target, region, origin }.run().await?;
+        ends.into_iter().for_each(|(log, end)| self.set_position(pair, log, end));
+        self.set_position(pair, position::CAUGHT_UP, position::caught_up(began_us));
+        if pair.replica.copy_asked_us.is_none() {
+            return Ok(());
+        }
+        let (region, asked_us) = (self.region.clone(), pair.replica.copy_asked_us);
+        let copied = move |table: &Table, _| {
+            let mut table = table.clone();
+            let replicas = table.membership.iter_mut().flat_map(|own| &mut own.replicas);
+            let done = replicas.filter(|it| it.region == region && it.copy_asked_us == asked_us);
+            done.for_each(|replica| replica.copy_asked_us = None);
+            Ok::<_, ()>(table)
+        };
+        self.core.catalog.replace(&pair.source.namespace, &pair.source.name, copied).await?;
+        Ok(())
+    }
+
+    /// Tells a peer from time to time how far this member is, and which settings it has if they are newer.
+    async fn beat(&self, pair: &Pair, peer: &Arc<dyn Peer>) -> Result<(), StoreError> {
+        let (core, source) = (&self.core, &pair.source);
+        let now_ms = core.environment.now_ms();
+        if self.beat_ms.lock().is_some_and(|beat_ms| now_ms.saturating_sub(beat_ms) < BEAT_MS) {
+            return Ok(());
+        }
+        let now_us = self.now_us();
+        let through_us = sent_to_all_us(core, source, now_us).await?;
+        let news = News::Beat { lag_us: now_us.saturating_sub(through_us), now_us };
+        let answer = core.tell(peer, source, &self.region, news).await?;
+        let own_us = source.membership.as_ref().map_or(0, |own| own.settings_us);
+        if answer.table.is_some_and(|there| there.is_member && there.settings_us < own_us) {
+            let news = News::Settings(Box::new(source.table.clone()));
+            core.tell(peer, source, &self.region, news).await?;
+        }
+        *self.beat_ms.lock() = Some(now_ms);
+        Ok(())
+    }
+
+    /// Notes why a try failed. The same reason is logged once.
+    fn note_obstacle(&self, reason: String) {
+        let mut obstacle = self.obstacle.lock();
+        if obstacle.as_ref() != Some(&reason) {
+            tracing::warn!(reason, subject = self.subject(), "changes wait");
+            *obstacle = Some(reason);
+        }
+    }
+
+    async fn send_log(&self, pair: &Pair, target: &Destination, log: Log) -> Result<Duration, StoreError> {
         let (core, source) = (&*self.core, &pair.source);
         loop {
             let known = core.replication.pairs.get(source.space(), &self.region).unwrap_or_default();
@@ -142,7 +255,7 @@ impl Sender {
                 if !self.send(pair, target, records).await? {
                     return Ok(THROTTLED_REST);
                 }
-                core.replication.pairs.set(source.space(), &self.region, log, last);
+                self.set_position(pair, log, last);
                 core.replication.changed.notify_waiters();
             }
             if let Some(next) = next {
@@ -173,7 +286,7 @@ impl Sender {
     async fn send(
         &self,
         pair: &Pair,
-        target: &Arc<LiveTable>,
+        target: &Destination,
         records: Vec<(LogPosition, Bytes)>,
     ) -> Result<bool, StoreError> {
         let mut latest: BTreeMap<Position, (LogPosition, change::Change)> = BTreeMap::new();
@@ -181,7 +294,7 @@ impl Sender {
             let change = change::Change::decode(record)?;
             // What was made elsewhere is sent from there.
             if change.region == *pair.source.namespace.region {
-                let key = target.keys.position(change.image().as_ref());
+                let key = pair.source.keys.position(change.image().as_ref());
                 latest.insert(key, (position, change));
             }
         }
@@ -189,20 +302,21 @@ impl Sender {
             return Ok(true);
         }
         let times: Vec<u64> = latest.values().map(|(position, _)| position.time_us()).collect();
-        let mut plans = Vec::with_capacity(latest.len());
-        for (position, (_, change)) in latest {
+        let mut changes = Vec::with_capacity(latest.len());
+        for (at, (_, change)) in latest {
             let time_us = change.version_us.ok_or_else(|| unversioned(&pair.source))?;
             let version = Version { time_us, region: change.region };
-            let to = match change.new {
+            let change = match change.new {
                 Some(item) => Change::Put(item),
                 None => {
-                    let key_attributes = change.old.map(|old| target.keys.pick(old.as_ref()));
+                    let key_attributes = change.old.map(|old| pair.source.keys.pick(old.as_ref()));
                     Change::Delete { key_attributes: key_attributes.unwrap_or_default() }
                 }
             };
-            plans.push(plan(target, position, to, Origin::Replica, version));
+            changes.push(Versioned { at, change, version });
         }
-        let is_done = apply(&self.core, target, &mut plans).await?;
+        let is_done =
+            target.deliver(&self.core, &pair.source, &self.region, changes, Origin::Replica).await?;
         if is_done && !self.core.usage.is_off() {
             let (now_us, now_ms) = (self.core.environment.now_us(), self.core.usage.now().ms);
             for time_us in times {
@@ -244,6 +358,8 @@ impl Job for Sender {
 
     async fn run(&self) -> Result<(), StoreError> {
         let core = &*self.core;
+        let id = (self.source.space(), self.region.clone(), self.since_us);
+        let Some(_working) = Working::begin(&core.replication.pairs, id) else { return Ok(()) };
         if let Some(pair) = self.pair() {
             let positions = position::read(core, &pair.source, &self.region).await?;
             core.replication.pairs.begin(pair.source.space(), &self.region, positions);
@@ -253,7 +369,20 @@ impl Job for Sender {
             let (members_changed, table_changed) =
                 (core.replication.changed.notified(), self.source.changed.clone().notified_owned());
             let Some(pair) = self.pair() else { return Ok(()) };
-            let wait = self.send_due(&pair).await?;
+            let wait = match self.send_due(&pair).await {
+                Ok(wait) => {
+                    *self.obstacle.lock() = None;
+                    wait
+                }
+                // However long a peer is away, its changes wait for it.
+                Err(StoreError::Unavailable(reason))
+                    if matches!(pair.target, Some(Destination::There(_))) =>
+                {
+                    self.note_obstacle(reason);
+                    REST
+                }
+                Err(error) => return Err(error),
+            };
             tokio::select! {
                 () = members_changed => {}
                 () = table_changed => {}
@@ -261,42 +390,6 @@ impl Job for Sender {
             }
         }
     }
-}
-
-/// A change that was made in another Region.
-pub fn plan(
-    target: &Arc<LiveTable>,
-    position: Position,
-    change: Change,
-    origin: Origin,
-    version: Version,
-) -> Plan {
-    let key = Key { space: target.space(), position };
-    Plan { origin, version: Some(version), ..Plan::of_client(target.clone(), key, change) }
-}
-
-/// Applies changes that were made in another Region. False if there is no throughput left for some of them. What is
-/// outdated is left out.
-pub async fn apply(core: &Core, target: &Arc<LiveTable>, plans: &mut [Plan]) -> Result<bool, StoreError> {
-    let failure = |failure: Failure| match failure {
-        Failure::TableGone => {
-            StoreError::Unavailable(format!("{} was deleted in the meantime", target.full_name()))
-        }
-        Failure::Store(error) => error,
-    };
-    let mut is_done = true;
-    for result in write::apply_each(core, None, plans).await.map_err(failure)? {
-        match result {
-            Ok(_) | Err(WriteError::Refused(Refusal::Outdated)) => {}
-            Err(WriteError::Refused(Refusal::Throttled(_))) => is_done = false,
-            Err(WriteError::Failed(failed)) => return Err(failure(failed)),
-            Err(WriteError::Refused(refusal)) => {
-                let text = format!("{}: a change can't be replicated: {refusal:?}", target.full_name());
-                return Err(StoreError::Corrupt(text));
-            }
-        }
-    }
-    Ok(is_done)
 }
 
 /// How far a pair has come. The sender may be on another server, which stores its positions every second.
@@ -334,6 +427,15 @@ pub async fn sent_through_us(
     Ok(source.log.logs().map(of_log).min().unwrap_or(0))
 }
 
+/// The time up to which all changes of a table are in every other Region.
+pub async fn sent_to_all_us(core: &Core, source: &LiveTable, now_us: u64) -> Result<u64, StoreError> {
+    let mut through_us = now_us;
+    for replica in source.membership.iter().flat_map(|membership| &membership.replicas) {
+        through_us = through_us.min(sent_through_us(core, source, replica, now_us).await?);
+    }
+    Ok(through_us)
+}
+
 /// How far every pair is.
 pub async fn status(core: &Core) -> Result<Vec<PairStatus>, StoreError> {
     let mut found = Vec::new();
@@ -364,8 +466,44 @@ async fn pending(
     source: &LiveTable,
     replica: &Replica,
 ) -> Result<(usize, Option<u64>), StoreError> {
-    let positions = sent(core, source, replica).await?;
     let (mut count, mut oldest_us): (usize, Option<u64>) = (0, None);
+    visit_pending(core, source, replica, &mut |position, _| {
+        count += 1;
+        oldest_us = Some(oldest_us.unwrap_or(u64::MAX).min(position.time_us()));
+    })
+    .await?;
+    Ok((count, oldest_us))
+}
+
+/// How many changes are still to be sent, and the keys of the first of them, as DynamoDB JSON.
+pub async fn pending_keys(
+    core: &Core,
+    source: &LiveTable,
+    replica: &Replica,
+    keys_max: usize,
+) -> Result<(usize, Vec<String>), StoreError> {
+    let (mut count, mut keys) = (0, BTreeSet::new());
+    visit_pending(core, source, replica, &mut |_, change| {
+        count += 1;
+        if keys.len() < keys_max {
+            let mut json = Vec::new();
+            item::json::write_item(source.keys.pick(change.image().as_ref()).as_ref(), &mut json);
+            keys.insert(String::from_utf8_lossy(&json).into_owned());
+        }
+    })
+    .await?;
+    Ok((count, keys.into_iter().collect()))
+}
+
+/// Visits the changes that are still to be sent, at most so many as are counted.
+async fn visit_pending(
+    core: &Core,
+    source: &LiveTable,
+    replica: &Replica,
+    visit: &mut (dyn FnMut(LogPosition, &change::Change) + Send),
+) -> Result<(), StoreError> {
+    let positions = sent(core, source, replica).await?;
+    let mut count = 0;
     for log in source.log.logs() {
         let mut after = positions.get(&log).copied().unwrap_or(position::start(replica));
         while count < PENDING_MAX {
@@ -373,14 +511,15 @@ async fn pending(
             let Some((last, _)) = records.last() else { break };
             after = *last;
             for (position, record) in records {
-                if change::Change::decode(record)?.region == *source.namespace.region {
+                let change = change::Change::decode(record)?;
+                if change.region == *source.namespace.region {
                     count += 1;
-                    oldest_us = Some(oldest_us.unwrap_or(u64::MAX).min(position.time_us()));
+                    visit(position, &change);
                 }
             }
         }
     }
-    Ok((count, oldest_us))
+    Ok(())
 }
 
 fn unversioned(source: &LiveTable) -> StoreError {

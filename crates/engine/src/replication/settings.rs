@@ -6,10 +6,13 @@
 
 use std::sync::Arc;
 
+use item::Type;
 use store::{Space, StoreError};
 
+use super::destination::Destination;
 use super::in_region;
 use super::membership::Overrides;
+use super::peer::News;
 use crate::catalog::LiveTable;
 use crate::clearing::Clearing;
 use crate::shared::Core;
@@ -78,11 +81,15 @@ pub fn note_change(table: &mut Table, has_new_throughput: bool, now_us: u64) {
 }
 
 /// The table with the settings of another member. Numbers from `unused` on are free for new indexes.
-pub fn align(table: &Table, source: &Table, unused: Space) -> Table {
+fn align(table: &Table, source: &Table, unused: Space) -> Table {
     let mut aligned = table.clone();
-    if let Some(membership) = &mut aligned.membership {
+    if own_overrides(table).is_some_and(|own| own.max_read_units.is_some()) {
+        aligned.billing.on_demand_max.read_units = None;
+    }
+    if let (Some(membership), Some(source)) = (&mut aligned.membership, &source.membership) {
         membership.group_read_units = None;
-        membership.settings_us = source.membership.as_ref().map_or(0, |source| source.settings_us);
+        membership.settings_us = source.settings_us;
+        membership.overrides.clone_from(&source.overrides);
     }
     take_settings(&mut aligned, source);
     aligned.definitions.clone_from(&source.definitions);
@@ -125,30 +132,67 @@ fn align_indexes(table: &mut Table, source: &Table, unused: Space) {
     }
 }
 
+/// Whether the keys of a table that another server describes can be keys.
+pub fn has_sound_keys(table: &Table) -> bool {
+    let indexes = table.indexes.iter().map(|index| &index.keys);
+    let mut schemas = indexes.chain([&table.keys]);
+    schemas.all(|keys| {
+        let is_key = |kind: Type| matches!(kind, Type::S | Type::N | Type::B);
+        !keys.partition.is_empty() && keys.attributes().all(|attribute| is_key(attribute.kind))
+    })
+}
+
 impl Core {
-    /// Carries the shared settings of a member over to the others.
+    /// Carries the shared settings of a member over to the others. A peer that is away gets them later.
     pub(crate) async fn align_others(self: &Arc<Core>, source: &Arc<LiveTable>) -> Result<(), StoreError> {
         let Some(membership) = &source.membership else { return Ok(()) };
         for replica in &membership.replicas {
-            let other = self.catalog.find(&in_region(source, &replica.region), &source.name);
-            let Some(other) = other.filter(|other| other.membership.is_some()) else { continue };
-            let like = source.clone();
-            let aligned = move |table: &Table, unused| Ok::<_, ()>(align(table, &like, unused));
-            let replaced = self.catalog.replace(&other.namespace, &other.name, aligned).await?;
-            let Some(Ok(now)) = replaced else { continue };
-            let is_changed = |index: &&Index| {
-                other.index(&index.name).is_none_or(|before| before.state != index.state)
-                    && index.state != IndexState::Active
-            };
-            for index in now.indexes.iter().filter(is_changed) {
-                self.start_index_change(&now, index);
-            }
-            if now.expiry != other.expiry {
-                self.start_expiry_fill(&now);
-                if let Some(before) = other.expiry {
-                    let clearing = Clearing::of_part(self.catalog.clone(), other.clone(), before.space());
-                    self.background.start(clearing);
+            match Destination::of(self, source, &replica.region) {
+                Some(Destination::Here(other)) if other.membership.is_some() => {
+                    self.align_with(&other, source.table.clone()).await?;
                 }
+                Some(Destination::There(peer)) => {
+                    let news = News::Settings(Box::new(source.table.clone()));
+                    match self.tell(&peer, source, &replica.region, news).await {
+                        Ok(_) | Err(StoreError::Unavailable(_)) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                Some(Destination::Here(_)) | None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A member takes over the shared settings of another, if those are newer.
+    pub(super) async fn align_one(
+        self: &Arc<Core>,
+        member: &Arc<LiveTable>,
+        source: &Table,
+    ) -> Result<(), StoreError> {
+        let settings_us = |table: &Table| table.membership.as_ref().map_or(0, |own| own.settings_us);
+        if settings_us(source) > settings_us(member) {
+            self.align_with(member, source.clone()).await?;
+        }
+        Ok(())
+    }
+
+    async fn align_with(self: &Arc<Core>, other: &Arc<LiveTable>, like: Table) -> Result<(), StoreError> {
+        let aligned = move |table: &Table, unused| Ok::<_, ()>(align(table, &like, unused));
+        let replaced = self.catalog.replace(&other.namespace, &other.name, aligned).await?;
+        let Some(Ok(now)) = replaced else { return Ok(()) };
+        let is_changed = |index: &&Index| {
+            other.index(&index.name).is_none_or(|before| before.state != index.state)
+                && index.state != IndexState::Active
+        };
+        for index in now.indexes.iter().filter(is_changed) {
+            self.start_index_change(&now, index);
+        }
+        if now.expiry != other.expiry {
+            self.start_expiry_fill(&now);
+            if let Some(before) = other.expiry {
+                let clearing = Clearing::of_part(self.catalog.clone(), other.clone(), before.space());
+                self.background.start(clearing);
             }
         }
         Ok(())

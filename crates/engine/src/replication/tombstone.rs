@@ -13,8 +13,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use store::{Key, KeyRef, Space, StoreError, WriteSet};
 
-use super::in_region;
-use super::send::sent_through_us;
+use super::destination::Destination;
+use super::send::sent_to_all_us;
 use super::version::Stamp;
 use crate::background::Job;
 use crate::catalog::LiveTable;
@@ -82,21 +82,26 @@ impl Job for ForgetTombstones {
 /// The time in the member whose clock is the furthest behind.
 fn slowest_clock_us(core: &Core, table: &LiveTable, now_us: u64) -> u64 {
     let others = table.membership.iter().flat_map(|membership| &membership.replicas);
-    let regions = others.map(|replica| replica.region.as_str()).chain([&*table.namespace.region]);
-    let offsets = regions.map(|region| core.options.clock_offset_us(region));
+    let offset = |region: &str| match core.replication.heard(table, region) {
+        Some(heard) => heard.clock_offset_us,
+        None => core.options.clock_offset_us(region),
+    };
+    let offsets = others.map(|replica| replica.region.as_str()).chain([&*table.namespace.region]).map(offset);
     now_us.saturating_add_signed(offsets.min().unwrap_or(0).min(0))
 }
 
-/// The time up to which every member has what every other one recorded.
+/// The time up to which every member has what every other one recorded. A peer says it of its member.
 async fn sent_between_all(core: &Core, table: &Arc<LiveTable>, now_us: u64) -> Result<u64, StoreError> {
-    let others = table.membership.iter().flat_map(|membership| &membership.replicas);
-    let others = others.map(|replica| core.catalog.find(&in_region(table, &replica.region), &table.name));
-    let mut through_us = now_us;
-    for member in others.chain([Some(table.clone())]) {
-        let Some(member) = member else { return Ok(0) };
-        for replica in member.membership.iter().flat_map(|membership| &membership.replicas) {
-            through_us = through_us.min(sent_through_us(core, &member, replica, now_us).await?);
-        }
+    let mut through_us = sent_to_all_us(core, table, now_us).await?;
+    for replica in table.membership.iter().flat_map(|membership| &membership.replicas) {
+        let sent_us = match Destination::of(core, table, &replica.region) {
+            Some(Destination::Here(member)) => sent_to_all_us(core, &member, now_us).await?,
+            Some(Destination::There(_)) => {
+                core.replication.heard(table, &replica.region).map_or(0, |heard| heard.through_us)
+            }
+            None => 0,
+        };
+        through_us = through_us.min(sent_us);
     }
     Ok(through_us)
 }

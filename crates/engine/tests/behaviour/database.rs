@@ -75,6 +75,11 @@ enum Sharing {
     Shared,
 }
 
+/// A store in memory that survives the database on it.
+pub fn lasting_store() -> Arc<dyn Store> {
+    Arc::new(StaysOpen(Arc::new(store::memory::MemoryStore::new()), Sharing::Alone))
+}
+
 /// How often a server of two looks for what the other did: often, so that tests are quick.
 const MEMBER_POLL: Duration = Duration::from_millis(5);
 

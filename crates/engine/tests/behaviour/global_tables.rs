@@ -509,6 +509,26 @@ async fn what_is_pending_can_be_seen() {
 }
 
 #[tokio::test]
+async fn a_region_that_is_lost_is_forgotten_and_what_it_had_alone_is_named() {
+    let database = &Database::in_memory().await;
+    let (home, away) = two_regions(database).await;
+    away.put("sent", "1").await;
+    home.until("sent", Some("1")).await;
+    database.engine.cut_regions("us-east-1", "eu-west-1");
+    away.put("alone", "1").await;
+    home.ok("UpdateTable", replica("Delete", "eu-west-1")).await;
+    home.until_replicas(&[("eu-west-1", "DELETING")]).await;
+    let lost = database.engine.forget_region("eu-west-1").await.unwrap();
+    assert_eq!(lost.len(), 1);
+    assert_eq!(lost[0].lost, Some(1));
+    assert_eq!(lost[0].lost_keys, [r#"{"p":{"S":"alone"},"s":{"S":"s"}}"#]);
+    home.until_replicas(&[]).await;
+    assert_eq!(home.get("sent").await.as_deref(), Some("1"));
+    home.put("after", "1").await;
+    assert!(database.engine.forget_region("eu-west-1").await.unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn there_are_no_global_tables_of_the_first_version() {
     let database = &Database::in_memory().await;
     let (home, _) = two_regions(database).await;

@@ -23,6 +23,7 @@ mod metrics;
 mod migration;
 mod namespaces;
 mod partiql;
+mod peers;
 mod policies;
 mod put_item;
 mod query;

@@ -28,9 +28,15 @@ impl Server {
         Server::run(&["--postgres", url])
     }
 
-    fn run(arguments: &[&str]) -> Server {
+    pub fn run(arguments: &[&str]) -> Server {
+        Server::run_with(arguments, &[])
+    }
+
+    /// With these variables in its environment.
+    pub fn run_with(arguments: &[&str], variables: &[(&str, &str)]) -> Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lodestone"));
         command.args(["serve", "--port", "0"]).args(arguments).stdout(Stdio::piped());
+        command.envs(variables.iter().copied());
         let mut process = command.spawn().expect("the server starts");
         let mut line = String::new();
         let output = process.stdout.take().expect("its output is ours");

@@ -33,6 +33,11 @@ impl Error {
         ))
     }
 
+    /// A new member in a Region whose server does not answer.
+    pub fn replica_region_away(region: &str) -> Error {
+        Error::validation(format!("Failed to access the region: ‘{region}’. Its server can't be reached."))
+    }
+
     /// A change of a Region that is no member.
     pub fn replica_unknown(region: &str) -> Error {
         Error::validation(format!(

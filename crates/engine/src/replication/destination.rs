@@ -1,0 +1,104 @@
+//! The table of another member of a global table, wherever it is: in another Region of this server, or at a peer.
+
+use std::sync::Arc;
+
+use store::{Key, StoreError};
+
+use super::in_region;
+use super::peer::{CHANGES_MAX, MESSAGE_BYTES, News, Peer, SentChange, Versioned};
+use crate::catalog::LiveTable;
+use crate::shared::Core;
+use crate::table::Table;
+use crate::write::decide::Refusal;
+use crate::write::{self, Failure, Origin, Plan, WriteError};
+
+/// Another member's table.
+#[derive(Clone)]
+pub enum Destination {
+    Here(Arc<LiveTable>),
+    There(Arc<dyn Peer>),
+}
+
+impl Destination {
+    /// The table of a member in this Region; none if it should be here and is not.
+    pub fn of(core: &Core, table: &Table, region: &str) -> Option<Destination> {
+        match core.options.peers.get(region) {
+            Some(peer) => Some(Destination::There(peer)),
+            None => core.catalog.find(&in_region(table, region), &table.name).map(Destination::Here),
+        }
+    }
+
+    /// Makes changes of `source` there. False if there is no throughput left for some of them. What is outdated there
+    /// is left out.
+    pub async fn deliver(
+        &self,
+        core: &Core,
+        source: &Table,
+        region: &str,
+        changes: Vec<Versioned>,
+        origin: Origin,
+    ) -> Result<bool, StoreError> {
+        let peer = match self {
+            Destination::Here(target) => return apply(core, target, changes, origin).await,
+            Destination::There(peer) => peer,
+        };
+        let mut is_done = true;
+        for part in parts(changes) {
+            let news = if origin == Origin::Replica { News::Changes(part) } else { News::Copy(part) };
+            let answer = core.tell(peer, source, region, news).await?;
+            is_done &= answer.is_done;
+        }
+        Ok(is_done)
+    }
+}
+
+/// Changes in messages of a bounded size.
+fn parts(changes: Vec<Versioned>) -> Vec<Vec<SentChange>> {
+    let mut parts: Vec<Vec<SentChange>> = Vec::new();
+    let mut bytes = 0;
+    for change in changes {
+        bytes += change.size();
+        match parts.last_mut().filter(|part| bytes <= MESSAGE_BYTES && part.len() < CHANGES_MAX) {
+            Some(part) => part.push(change.into()),
+            None => {
+                bytes = change.size();
+                parts.push(vec![change.into()]);
+            }
+        }
+    }
+    parts
+}
+
+/// Applies changes that were made in another Region. False if there is no throughput left for some of them. What is
+/// outdated is left out.
+pub async fn apply(
+    core: &Core,
+    target: &Arc<LiveTable>,
+    changes: Vec<Versioned>,
+    origin: Origin,
+) -> Result<bool, StoreError> {
+    let failure = |failure: Failure| match failure {
+        Failure::TableGone => {
+            StoreError::Unavailable(format!("{} was deleted in the meantime", target.full_name()))
+        }
+        Failure::Store(error) => error,
+    };
+    let plan = |Versioned { at, change, version }| {
+        let key = Key { space: target.space(), position: at };
+        Plan { origin, version: Some(version), ..Plan::of_client(target.clone(), key, change) }
+    };
+    let mut plans: Vec<Plan> = changes.into_iter().map(plan).collect();
+    let mut is_done = true;
+    for result in write::apply_each(core, None, &mut plans).await.map_err(failure)? {
+        match result {
+            Ok(_) | Err(WriteError::Refused(Refusal::Outdated)) => {}
+            Err(WriteError::Refused(Refusal::Throttled(_))) => is_done = false,
+            Err(WriteError::Failed(failed)) => return Err(failure(failed)),
+            Err(WriteError::Refused(refusal)) => {
+                let text = format!("{}: a change can't be replicated: {refusal:?}", target.full_name());
+                return Err(StoreError::Corrupt(text));
+            }
+        }
+    }
+    Ok(is_done)
+}

@@ -1,0 +1,228 @@
+//! What a peer tells this server. Nothing of it is trusted: what makes no sense is refused and changes nothing.
+
+use std::sync::Arc;
+
+use store::StoreError;
+
+use super::destination::apply;
+use super::leave::Leave;
+use super::peer::{Answer, CHANGES_MAX, Message, News, SentChange, TableThere};
+use super::{Heard, in_region, settings};
+use crate::catalog::LiveTable;
+use crate::shared::Core;
+use crate::table::{Table, TableState};
+use crate::write::Origin;
+use crate::{Engine, Namespace};
+
+/// The most indexes and members that a table of a peer can have.
+const PARTS_MAX: usize = 100;
+
+impl Engine {
+    /// Takes a message of a peer, which is told again if there is an error.
+    pub async fn hear(&self, message: Message) -> Result<Answer, String> {
+        let Message { account, table, from, to, news } = message;
+        if self.options.peers.get(&to).is_some() || self.options.peers.get(&from).is_none() {
+            return Err(format!("{from} is no peer of {to} here; see --peer"));
+        }
+        if self.replication.links.is_cut(&from, &to) {
+            return Err(format!("{from} and {to} are cut off from each other"));
+        }
+        let namespace = Namespace::new(account, to);
+        let heard = Hearing { core: &self.core, namespace, name: table, from };
+        match heard.hear(news).await {
+            Ok(is_done) => {
+                Ok(Answer { is_done, table: self.core.standing(&heard.namespace, &heard.name, &heard.from) })
+            }
+            Err(Refused::Because(reason)) => Err(reason),
+            Err(Refused::Failed(error)) => {
+                tracing::warn!(%error, from = heard.from, table = heard.name, "a peer is not heard");
+                Err(error.to_string())
+            }
+        }
+    }
+}
+
+impl Core {
+    /// The table of this name in another Region, on this server or at a peer.
+    pub(crate) async fn table_there(
+        &self,
+        table: &Table,
+        region: &str,
+    ) -> Result<Option<TableThere>, StoreError> {
+        match self.options.peers.get(region) {
+            Some(peer) => Ok(self.tell(&peer, table, region, News::Question).await?.table),
+            None => Ok(self.standing(&in_region(table, region), &table.name, &table.namespace.region)),
+        }
+    }
+
+    /// How a table stands, as a member in another Region sees it.
+    fn standing(&self, namespace: &Namespace, name: &str, other: &str) -> Option<TableThere> {
+        let table = self.catalog.find(namespace, name)?;
+        let own = table.membership.as_ref();
+        Some(TableThere {
+            is_member: own.is_some_and(|own| own.replica(other).is_some()),
+            is_creating: table.state == TableState::Creating,
+            is_protected: table.deletion_protection,
+            was_source: own.is_some_and(|own| own.was_source(self.environment.now_ms())),
+            settings_us: own.map_or(0, |own| own.settings_us),
+        })
+    }
+}
+
+/// Why a message is refused.
+enum Refused {
+    Because(String),
+    Failed(StoreError),
+}
+
+impl From<StoreError> for Refused {
+    fn from(error: StoreError) -> Refused {
+        Refused::Failed(error)
+    }
+}
+
+/// A message for one table.
+struct Hearing<'a> {
+    core: &'a Arc<Core>,
+    namespace: Namespace,
+    name: String,
+    from: String,
+}
+
+impl Hearing<'_> {
+    fn table(&self) -> Option<Arc<LiveTable>> {
+        self.core.catalog.find(&self.namespace, &self.name)
+    }
+
+    /// The table, if the sender is another member of it.
+    fn member(&self) -> Option<Arc<LiveTable>> {
+        let knows =
+            |table: &Table| table.membership.as_ref().is_some_and(|own| own.replica(&self.from).is_some());
+        self.table().filter(|table| knows(table))
+    }
+
+    async fn hear(&self, news: News) -> Result<bool, Refused> {
+        if let News::Create { source, others } = &news {
+            return self.create(source, others).await;
+        }
+        let Some(table) = self.member() else {
+            // It asks, or it tells what needs no table any more.
+            let is_answer_enough =
+                matches!(news, News::Question | News::Leave | News::Forget { .. } | News::State { .. });
+            return if is_answer_enough { Ok(true) } else { Err(self.unknown()) };
+        };
+        match news {
+            News::Question | News::Create { .. } => {}
+            News::Beat { lag_us, now_us } => self.note_beat(&table, lag_us, now_us),
+            News::Changes(changes) => {
+                if table.state == TableState::Deleting {
+                    return Err(Refused::Because(format!("{} is being deleted", self.name)));
+                }
+                return self.apply(&table, changes, Origin::Replica).await;
+            }
+            News::Copy(changes) => {
+                // A copy that comes late must not pass streams by.
+                let is_joining = table.membership.as_ref().is_some_and(|own| own.joins_from.is_some());
+                let origin = if is_joining { Origin::Restore } else { Origin::Replica };
+                return self.apply(&table, changes, origin).await;
+            }
+            News::Activate(source) => {
+                self.check(&source)?;
+                self.core.activate_member(&table, &source).await?;
+            }
+            News::Introduce { region, overrides } => {
+                check_region(&region)?;
+                if overrides.len() > PARTS_MAX {
+                    return Err(Refused::Because("there are too many Regions".to_owned()));
+                }
+                self.core.introduce(&table, &self.from, &region, overrides).await?;
+            }
+            News::State { region, state } => {
+                self.core.set_state(&self.namespace, &self.name, &region, state).await?;
+            }
+            News::Leave => {
+                if self.core.begin_leaving(&table).await? {
+                    let leave = Leave::new(self.core.clone(), self.namespace.clone(), self.name.clone());
+                    self.core.background.start(leave);
+                }
+            }
+            News::Forget { region, is_lost } => {
+                self.core.forget_member(&table, &region).await?;
+                if is_lost {
+                    self.core.ask_for_copies(&table).await?;
+                }
+            }
+            News::Settings(source) => {
+                self.check(&source)?;
+                self.core.align_one(&table, &source).await?;
+            }
+        }
+        self.core.replication.changed.notify_waiters();
+        Ok(true)
+    }
+
+    fn unknown(&self) -> Refused {
+        let Hearing { namespace, name, from, .. } = self;
+        Refused::Because(format!("{name} in {} has no replica in {from}", namespace.region))
+    }
+
+    async fn create(&self, source: &Table, others: &[String]) -> Result<bool, Refused> {
+        self.check(source)?;
+        others.iter().try_for_each(|region| check_region(region))?;
+        if self.table().is_none() {
+            self.core.create_member(source, &self.namespace.region, others.to_vec()).await?;
+        }
+        Ok(true)
+    }
+
+    /// Checks a table of the sender.
+    fn check(&self, source: &Table) -> Result<(), Refused> {
+        let is_it = source.name == self.name
+            && source.namespace.account == self.namespace.account
+            && *source.namespace.region == *self.from;
+        let others = source.membership.as_ref().map(|own| own.replicas.len());
+        let is_sound = others.is_some_and(|others| others <= PARTS_MAX)
+            && source.indexes.len() <= PARTS_MAX
+            && api::TableName::parse(&source.name).is_ok_and(|name| name.home.is_none())
+            && settings::has_sound_keys(source);
+        match is_it && is_sound {
+            true => Ok(()),
+            false => Err(Refused::Because("this is no table of a member".to_owned())),
+        }
+    }
+
+    async fn apply(
+        &self,
+        table: &Arc<LiveTable>,
+        changes: Vec<SentChange>,
+        origin: Origin,
+    ) -> Result<bool, Refused> {
+        if changes.len() > CHANGES_MAX {
+            return Err(Refused::Because(format!("there are more than {CHANGES_MAX} changes")));
+        }
+        let now_us = self.core.environment.now_us();
+        let changes = changes.into_iter().map(|change| change.check(table, now_us));
+        let changes = changes.collect::<Result<Vec<_>, String>>().map_err(Refused::Because)?;
+        match changes.is_empty() {
+            true => Ok(true),
+            false => Ok(apply(self.core, table, changes, origin).await?),
+        }
+    }
+
+    /// Its changes are here up to a time, by the clock of this server.
+    fn note_beat(&self, table: &LiveTable, lag_us: u64, now_us: u64) {
+        let here_us = self.core.clock.now_us(&*self.core.environment);
+        let (ahead, through_us) =
+            (now_us.cast_signed().wrapping_sub(here_us.cast_signed()), here_us.saturating_sub(lag_us));
+        let heard = Heard { through_us, clock_offset_us: ahead };
+        self.core.replication.heard.lock().insert((table.space(), self.from.clone()), heard);
+    }
+}
+
+fn check_region(region: &str) -> Result<(), Refused> {
+    let is_name = !region.is_empty() && region.len() <= 64;
+    match is_name && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        true => Ok(()),
+        false => Err(Refused::Because("this is no Region".to_owned())),
+    }
+}
