@@ -141,7 +141,7 @@ fn unchecked_transition(writer: &PlannedWrite<'_>) -> Option<Diagnostic> {
             .label("set whatever it was")
             .why("a writer that is late, or sends its request twice, undoes what came in between")
             .help(guard(change))
-            .fix(Fix::put(writer.action.span, "if", &format!("{name} = {from}"))),
+            .fix(Fix::put(writer.action.span, "if", format!("{name} = {from}"))),
     )
 }
 
