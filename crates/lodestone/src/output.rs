@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use comfy_table::{LineStyle, TableStyle};
+
 /// Prints to standard output. A closed pipe is not an error.
 pub fn print(text: &str) {
     let _ = try_print(text);
@@ -43,10 +45,13 @@ pub fn print_error(text: &str) {
     let _ = writeln!(anstream::stderr(), "lodestone: {text}");
 }
 
-/// Prints a table as wide as necessary, or as the terminal is.
+/// One line below the headings: rules between rows would double the length of a table.
+const TABLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// Prints a table as wide as necessary, or as the terminal is; cells are wrapped between words.
 pub fn print_table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
     let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::UTF8_HORIZONTAL_ONLY);
+    table.load_style(TABLE);
     table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
     table.set_header(headings);
     table.add_rows(rows);

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use server::Server;
 use tempfile::TempDir;
 
+/// The status if nothing failed and the database is not what the model says.
+const DIFFERS: i32 = 3;
+
 /// A server, and a folder with models for it.
 struct Bench {
     server: Server,
@@ -129,11 +132,23 @@ fn a_plan_does_nothing() {
     let bench = Bench::start(&[]);
     let model = bench.write(TICKETS);
     let (status, report) = bench.apply(&model, &["--plan"]);
-    assert_eq!(status, 0, "{report:#}");
+    assert_eq!(status, DIFFERS, "{report:#}");
     assert_eq!(changes(&report)[0], ("create table tickets with byStatus".to_owned(), "planned".to_owned()));
     let (status, _, problem) = bench.run(&["model", "import", "--from-table", "tickets"]);
     assert_eq!(status, 2);
     assert!(problem.contains("has no table `tickets`"), "{problem}");
+}
+
+#[test]
+fn a_plan_tells_drift_by_its_status() {
+    let bench = Bench::start(&[]);
+    let model = bench.write(TICKETS);
+    assert_eq!(bench.apply(&model, &[]).0, 0);
+    assert_eq!(bench.apply(&model, &["--plan"]).0, 0);
+    let drifted = bench.write(&TICKETS.replace("deletion-protection: true", "deletion-protection: false"));
+    assert_eq!(bench.apply(&drifted, &["--plan"]).0, DIFFERS);
+    assert_eq!(bench.apply(&drifted, &[]).0, 0);
+    assert_eq!(bench.apply(&drifted, &["--plan"]).0, 0);
 }
 
 #[test]
@@ -159,7 +174,7 @@ fn one_more_index_is_added_and_dropped_only_when_asked() {
     );
 
     let (status, report) = bench.apply(&bench.write(TICKETS), &[]);
-    assert_eq!((status, changes(&report)), (0, vec![done("deletion protection on")]), "{report:#}");
+    assert_eq!((status, changes(&report)), (DIFFERS, vec![done("deletion protection on")]), "{report:#}");
     assert_eq!(
         report["tables"][0]["left"],
         json!(["index byPriority is not in the model (--delete-indexes)"])
@@ -175,7 +190,7 @@ fn an_index_with_another_projection_is_made_anew_only_when_asked() {
     bench.apply(&bench.write(TICKETS), &[]);
     let model = bench.write(&TICKETS.replace("project: keys", "project: [priority]"));
     let (status, report) = bench.apply(&model, &[]);
-    assert_eq!((status, changes(&report)), (0, vec![]));
+    assert_eq!((status, changes(&report)), (DIFFERS, vec![]));
     let left = report["tables"][0]["left"][0].as_str().expect("a note");
     assert!(left.starts_with("index byStatus: it holds the keys, the model's priority;"), "{left}");
     let (_, report) = bench.apply(&model, &["--delete-indexes"]);

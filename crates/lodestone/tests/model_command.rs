@@ -285,3 +285,31 @@ fn a_simulation_is_shown_as_charts_as_json_and_as_a_picture() {
     assert_eq!(output.status.code(), Some(2));
     assert!(told.contains("there is no curve or file storm") && told.contains("spike"), "{told}");
 }
+
+#[test]
+fn the_files_of_a_folder_are_one_document() {
+    let folder = TempDir::new().expect("a folder");
+    let put = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("it has one")).expect("the folder is ours");
+        std::fs::write(path, text).expect("the folder is ours");
+    };
+    put("infra/variables.tf", "variable \"stage\" {\n  default = \"dev\"\n}\n");
+    let table = "resource \"aws_dynamodb_table\" \"orders\" {\n  name = \"${var.stage}-orders\"\n  billing_mode = \"PAY_PER_REQUEST\"\n  hash_key = \"PK\"\n  attribute {\n    name = \"PK\"\n    type = \"S\"\n  }\n}\n";
+    put("infra/tables.tf", table);
+    let entity = |name: &str| {
+        format!(
+            "import {{ Entity }} from \"electrodb\";\nexport const {name} = new Entity({{ model: {{ entity: \"{name}\", version: \"1\", service: \"work\" }}, attributes: {{ id: {{ type: \"string\", required: true }} }}, indexes: {{ primary: {{ pk: {{ field: \"pk\", composite: [\"id\"] }}, sk: {{ field: \"sk\", composite: [] }} }} }} }});\n"
+        )
+    };
+    put("entities/task.ts", &entity("task"));
+    put("entities/team.ts", &entity("team"));
+    for (path, parts) in [("infra", ["dev-orders", "PK"]), ("entities", ["task:", "team:"])] {
+        let output = lodestone(folder.path(), &["model", "import", path]);
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
+    put("empty/readme.md", "nothing");
+    assert_eq!(lodestone(folder.path(), &["model", "import", "empty"]).status.code(), Some(2));
+}

@@ -335,6 +335,12 @@ fn notes(model: &Model, facts: &Facts, region: &Region) -> Vec<String> {
     let uncounted = model.entity_ids().filter(|id| model.items(*id).is_none());
     let names = uncounted.map(|id| &model.entity(id).name.value);
     notes.extend(listed("Entities without a count, which take no storage here", names));
+    let derived = model.entity_ids().filter(|id| {
+        let entity = model.entity(*id);
+        entity.growth.is_none() && entity.expires.is_none() && demand::new_items_per_second(model, *id) > 0.0
+    });
+    let names = derived.map(|id| &model.entity(id).name.value);
+    notes.extend(listed("Growth follows from the rates of `create` and `delete`, for", names));
     notes.push("Conditions that fail are paid for in the table, not in its indexes.".to_owned());
     notes.push(
         "Streams read by Lambda functions cost nothing; other readers are counted if asked for.".to_owned(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::Model;
-use crate::model::{Action, IndexId, IndexKind, Pattern, TableId};
+use crate::model::{Action, EntityId, IndexId, IndexKind, Pattern, TableId, WriteVerb};
 use crate::plan::{ActionPlan, Plan};
 use crate::predict::typical::{self, Assumption, Footprints, Prediction};
 use crate::traffic::Day;
@@ -48,6 +48,29 @@ pub struct Usage {
 pub struct Load {
     pub average: f64,
     pub peak: f64,
+}
+
+/// How many items of an entity are added each second: as the file declares, else by what `create` patterns add and
+/// `delete` patterns take away.
+pub fn new_items_per_second(model: &Model, entity: EntityId) -> f64 {
+    if let Some(growth) = &model.entity(entity).growth {
+        return growth.per_second();
+    }
+    let served = model.patterns.iter().filter(|pattern| pattern.external.is_none());
+    let added = served.map(|pattern| {
+        let rate = pattern.rate.as_ref().map_or(0.0, |rate| rate.average);
+        let succeeding = 1.0 - pattern.fails.as_ref().map_or(0.0, |fails| fails.value);
+        let writes = pattern.writes().filter(|(_, write)| write.entity.value == entity);
+        let items: f64 = writes
+            .map(|(action, write)| match write.verb {
+                WriteVerb::Create => action.times as f64,
+                WriteVerb::Delete => -(action.times as f64),
+                WriteVerb::Put | WriteVerb::Update | WriteVerb::Check => 0.0,
+            })
+            .sum();
+        rate * succeeding * items
+    });
+    added.sum::<f64>().max(0.0)
 }
 
 impl Portion {

@@ -86,7 +86,7 @@ pub(crate) fn foreign_json(
     tagged: impl Fn(&str, serde_json::Value) -> serde_json::Value,
 ) -> Result<serde_json::Value, Vec<Diagnostic>> {
     let mut diagnostics = Vec::new();
-    match yaml::parse(&Source::new("", text), &mut diagnostics) {
+    match yaml::parse_foreign(&Source::new("", text), &mut diagnostics) {
         Some(root) if diagnostics.is_empty() => Ok(literal::tagged_json(&root, &tagged)),
         _ => Err(diagnostics),
     }

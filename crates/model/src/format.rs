@@ -114,6 +114,9 @@ pub const TEXT: Syntax = Syntax {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unreadable(pub String);
 
+/// Above what an imported model has in place of what its file said.
+const NOTED: &str = "What the imported file says otherwise, or not at all:";
+
 /// What could not be taken over, without repetitions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes(pub Vec<String>);
@@ -159,7 +162,8 @@ pub fn import(format: &Format, text: &str) -> Result<Import, Unreadable> {
     let document = (format.syntax.parse)(text)?;
     let mut notes = Notes::default();
     let draft = read(&document, &mut notes)?;
-    let comments = Comments::from_iter(draft.comment.clone().map(|comment| (Element::Model, comment)));
+    let comment = comment(draft.comment.as_deref(), &notes);
+    let comments = Comments::from_iter(comment.map(|comment| (Element::Model, comment)));
     let mut model = checked(draft)?;
     if let Some(write) = format.write {
         let written = write(&model, &mut Notes::default());
@@ -183,6 +187,15 @@ pub fn export(format: &Format, model: &Model) -> Result<Export, Unreadable> {
         document = kept::restore(document, rest, &mut notes);
     }
     Ok(Export { text: (format.syntax.print)(&document), notes })
+}
+
+/// What stands above the model: what the format says about itself, and what could not be taken over.
+fn comment(own: Option<&str>, notes: &Notes) -> Option<String> {
+    let notes = notes.0.iter().map(|note| format!("- {}", note.replace('\n', " ")));
+    let notes: Vec<String> = notes.collect();
+    let told = (!notes.is_empty()).then(|| format!("{NOTED}\n{}", notes.join("\n")));
+    let parts: Vec<String> = own.map(str::to_owned).into_iter().chain(told).collect();
+    (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
 fn checked(draft: Draft) -> Result<Model, Unreadable> {

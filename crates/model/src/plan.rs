@@ -141,8 +141,8 @@ pub enum Gap {
     Sparse { when: Predicate },
     /// The key condition finds items of these entities too.
     Mixed { entities: Vec<EntityId> },
-    /// A `get` that can find this many items, by what the file declares.
-    Several { items: f64 },
+    /// A `get` that can find this many items, by what the file declares; `None` if only its keys say so.
+    Several { items: Option<f64> },
     /// This many requests, and the pattern does not declare them.
     FanOutUndeclared { requests: u64 },
     /// The writer does not know the whole key of the item.
@@ -274,7 +274,10 @@ impl Gap {
                     entities.iter().map(|id| model.entity(*id).name.value.clone()).collect();
                 format!("the key condition also finds {}", list(&names))
             }
-            Gap::Several { items } => format!("it can find {} items, not one", items.ceil()),
+            Gap::Several { items: Some(items) } => format!("it can find {} items, not one", items.ceil()),
+            Gap::Several { items: None } => {
+                "it knows a part of the key, and can find several items".to_owned()
+            }
             Gap::NotUnique { attribute } => {
                 format!(
                     "`not exists {attribute}` does not make `{attribute}` unique: it looks at one key only"

@@ -203,6 +203,14 @@ impl Template {
         self.attributes().any(|used| used == attribute)
     }
 
+    /// Whether a reader of the key can tell the attribute's value: what is cut off or put into lower case is lost.
+    pub fn tells(&self, attribute: &str) -> bool {
+        self.fields().any(|field| match &field.form {
+            Form::Attribute(name) | Form::Descending { attribute: name, .. } => name == attribute,
+            Form::Lower(_) | Form::Bucket { .. } | Form::Shard { .. } | Form::Random { .. } => false,
+        })
+    }
+
     /// The attribute, if the template is exactly `{attribute}`.
     pub fn bare(&self) -> Option<&str> {
         match self.parts.as_slice() {

@@ -59,6 +59,24 @@ fn on_demand_is_requests_times_units_times_seconds() {
     near(bill.total(), 131.40 + 164.25 + 0.2617);
 }
 
+/// 100 a second × 2,628,000 s × (1,024 + 100) B. A declared growth counts instead; what fails or is deleted does not
+/// stay, and what expires makes room.
+#[test]
+fn tables_grow_by_what_is_created() {
+    let month = |text: &str| cost_of(text).tables[0].bytes_per_month;
+    let all = 100.0 * 2_628_000.0 * 1_124.0;
+    near(month(SIMPLE), all);
+    near(month(&SIMPLE.replace("rate: 100/s", "rate: 100/s, fails: 10%")), all * 0.9);
+    near(month(&format!("{SIMPLE}  Drop: {{ delete: Thing, rate: 40/s }}\n")), all * 0.6);
+    near(month(&format!("{SIMPLE}  Drop: {{ delete: Thing, rate: 400/s }}\n")), 0.0);
+    near(month(&format!("{SIMPLE}  More: {{ batch: [create Thing × 10], rate: 10/s }}\n")), all * 2.0);
+    near(month(&SIMPLE.replace("size: 1 KB", "size: 1 KB, growth: 86400 per day")), all / 100.0);
+    let expiring = SIMPLE
+        .replace("PK }", "PK, ttl: gone }")
+        .replace("size: 1 KB", "size: 1 KB, expires: 1 h, attributes: { gone: epoch }");
+    near(month(&expiring), 0.0);
+}
+
 /// 400 RCU / 0.7 = 571.4, so 572 × 730 × 0.00013 = 54.28. 100 WCU / 0.7 = 142.9, so 143 × 730 × 0.00065 =
 /// 67.85.
 #[test]

@@ -53,6 +53,21 @@ fn check(from: &str, to: &str, expected: &[&str]) {
 }
 
 #[test]
+fn indexes_are_named_as_on_aws() {
+    let named = |name: &str| {
+        let text = format!(
+            "model: m\ntable: {{ name: abc, partition: PK, sort: SK }}\nindexes:\n  \"{name}\": {{ partition: other }}\n"
+        );
+        let reading = file::read(&Source::new("model.yaml", text));
+        reading.diagnostics.into_iter().map(|one| one.message).collect::<Vec<_>>()
+    };
+    assert!(named("by_Status-2.x").is_empty());
+    for wrong in ["ix", "by status", "nach-Größe", &"x".repeat(256)] {
+        assert_eq!(named(wrong), [format!("`{wrong}` can't be the name of an index")]);
+    }
+}
+
+#[test]
 fn a_whole_model_is_understood() {
     let model = read(ORDERS);
     assert_eq!(model.name.value, "order-management");

@@ -207,7 +207,11 @@ fn items_get_another_key_beside_the_old_one() {
             "delete items of Order",
         ],
     );
-    assert!(migration.text(false).contains("there is a way back up to step 5."), "{}", migration.text(false));
+    assert!(
+        migration.text(false).contains("the plan has a way back up to step 5."),
+        "{}",
+        migration.text(false)
+    );
     assert!(!migration.steps[5].rollback.reversible);
 }
 
@@ -408,7 +412,7 @@ fn a_model_without_keys_has_to_be_designed_first() {
 #[test]
 fn twenty_indexes_leave_no_room_for_another() {
     let index = |number: usize, project: &str| {
-        format!("  I{number}: {{ partition: total, sort: SK, project: {project} }}\n")
+        format!("  IX{number}: {{ partition: total, sort: SK, project: {project} }}\n")
     };
     let base = ORDERS.replace("total: number", "total: { type: number }");
     let model = |project: &str| {
@@ -431,6 +435,30 @@ fn a_coarser_key_is_said_to_merge_items() {
         "{:?}",
         migration.cautions
     );
+}
+
+fn check_caution(old: &str, new: &str, caution: &str) {
+    let migration = diff(old, new);
+    assert!(migration.cautions.iter().any(|one| one.contains(caution)), "{:#?}", migration.cautions);
+}
+
+#[test]
+fn what_old_readers_need_is_written_until_they_are_gone() {
+    let new = ORDERS
+        .replace("      total: number\n", "")
+        .replace("[status, total]", "[status]")
+        .replace("read: [status], index", "read: [status], limit: 9, index");
+    let old = ORDERS.replace("read: [status]", "read: [total]");
+    check_caution(&old, &new, "`total` of `Order` is gone from the model");
+    check_caution(&old, &new, "`A4` needs it");
+}
+
+#[test]
+fn what_new_readers_need_is_said_to_be_missing() {
+    let new = ORDERS
+        .replace("      total: number\n", "      total: number\n      lane: string\n")
+        .replace("limit: 20,", "limit: 20, read: [lane],");
+    check_caution(ORDERS, &new, "Existing items of `Order` have no `lane`, which `A2` needs");
 }
 
 #[test]

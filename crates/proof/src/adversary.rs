@@ -4,6 +4,7 @@
 use item::Value;
 use model::Model;
 use model::model::{AttributeKind, Entity, EntityId, Read, ReadVerb, Write};
+use model::predict::found::whole;
 use model::predict::item::Values;
 use model::sample::variant::{another, later, variant, variant_but, with};
 use model::sample::{SampleItem, key_of};
@@ -18,6 +19,8 @@ const EXPIRED: usize = 800;
 const EXPIRED_SECONDS: u64 = 1_735_689_600;
 /// So many digits are enough for numbers without a declared maximum, as R14 has it.
 const PLENTY_DIGITS: usize = 10;
+/// How many ids are tried to find two of the same shard.
+const OTHER_IDS_MAX: usize = 2_000;
 /// Longer than any key may be.
 const KEY_BYTES_TRIED: usize = 4_096;
 
@@ -262,17 +265,30 @@ fn within(text: &str, unit: Bucket) -> Option<String> {
     (other.get(..length) == text.get(..length)).then_some(other)
 }
 
-/// Siblings whose keys differ only in their time, although they have ids: two at the same time.
+/// Items whose keys differ only in their time, although they have ids: two at the same time.
 fn same_time(model: &Model, entity: &Entity, first: &SampleItem) -> Option<SampleItem> {
-    let siblings = entity.count.as_ref().is_some_and(|count| count.per.is_some() && count.most() > 1.0);
-    let attributes: Vec<&str> = entity.key_templates().flat_map(Template::attributes).collect();
-    let plain = |text: &str| text.to_lowercase().replace('_', "");
-    let own_id = entity.attributes.keys().find(|name| plain(name) == format!("{}id", plain(&entity.name)))?;
-    let by_time =
-        attributes.last().and_then(|name| entity.attribute(name)).is_some_and(|one| one.kind.is_time());
-    if !siblings || !by_time || attributes.contains(&own_id.as_str()) {
+    if entity.count.as_ref().is_some_and(|count| count.most() <= 1.0) {
+        return None;
+    }
+    let fields: Vec<&Field> = entity.key_templates().flat_map(Template::fields).collect();
+    let last = fields.last().and_then(|field| entity.attribute(field.attribute()?));
+    let own_id = entity.attributes.keys().find(|name| is_own_id(entity, name))?;
+    if !last.is_some_and(|one| one.kind.is_time()) || fields.iter().any(|field| whole(field) == Some(own_id))
+    {
         return None;
     }
     let id = plain_text(&first.get(own_id)?);
-    Some(with(model, first, [(own_id.clone(), Value::S(format!("{id}-2")))], 0))
+    let key = key_of(model, first.table, &first.values);
+    // A shard of the id is in the key: another id falls into the same one soon.
+    let mut others = (2..OTHER_IDS_MAX).map(|number| {
+        let other = Value::S(format!("{id}-{number}"));
+        with(model, first, [(own_id.clone(), other)], 0)
+    });
+    others.find(|other| key_of(model, other.table, &other.values) == key)
+}
+
+/// `eventId` of an `Event`, and of an `OrderEvent`.
+fn is_own_id(entity: &Entity, name: &str) -> bool {
+    let plain = |text: &str| text.to_lowercase().replace('_', "");
+    plain(name).strip_suffix("id").is_some_and(|stem| !stem.is_empty() && plain(&entity.name).ends_with(stem))
 }

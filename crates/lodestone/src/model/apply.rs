@@ -17,7 +17,8 @@ use super::{FOUND, ModelFile, UNREADABLE, output, prove};
 /// as it is. Nothing is deleted or overwritten unless it is asked for. `--plan` shows what would be done.
 ///
 /// The status is 0 if everything matches the model, 1 if something can't be changed or is not proven, 2 if the file
-/// is not a model or the database does not answer.
+/// is not a model or the database does not answer, 3 if the database differs from the model: with `--plan`, before
+/// anything is done; without it, because something was left alone.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lodestone model apply model.yaml --endpoint-url http://localhost:8000 --plan
@@ -55,6 +56,9 @@ pub struct Apply {
     json: bool,
 }
 
+/// Exit status: nothing failed, and the database is not what the model says.
+const DIFFERS: u8 = 3;
+
 /// The result for one table.
 struct Applied {
     table: String,
@@ -80,7 +84,11 @@ impl Apply {
                     true => output::print_json(&report.json(&endpoint.address(), &source)),
                     false => report.print(&endpoint.address(), self.plan),
                 }
-                ExitCode::from(if report.is_right() { 0 } else { FOUND })
+                ExitCode::from(match report.is_right() {
+                    false => FOUND,
+                    true if report.differs(self.plan) => DIFFERS,
+                    true => 0,
+                })
             }
             Err(error) => {
                 output::print_error(&explained(&error));
@@ -165,6 +173,14 @@ impl Report {
     fn is_right(&self) -> bool {
         self.tables.iter().all(|table| table.changes.impossible.is_empty() && table.error.is_none())
             && self.certificate.as_ref().is_none_or(Certificate::is_proven)
+    }
+
+    /// Whether something is left to do: for a plan, everything that it would change.
+    fn differs(&self, plan: bool) -> bool {
+        self.tables.iter().any(|table| {
+            let undone = table.outcomes.iter().any(|outcome| *outcome != Outcome::Done);
+            !table.changes.left.is_empty() || undone || (plan && !table.changes.changes.is_empty())
+        })
     }
 
     fn print(&self, address: &str, plan: bool) {

@@ -76,6 +76,7 @@ impl Cost {
             output::print_json(&serde_json::json!(costs));
             return;
         }
+        summary(costs);
         patterns(costs);
         indexes(costs);
         storage(costs);
@@ -86,6 +87,18 @@ impl Cost {
         }
         notes(costs, self.explain);
     }
+}
+
+/// What it costs, in one line; the tables below show how.
+fn summary(costs: &Costs) {
+    let declared = costs.declared.total();
+    let cheapest = costs.ways.iter().min_by(|one, other| one.bill.total().total_cmp(&other.bill.total()));
+    let cheapest = cheapest.map(|way| {
+        let (mode, class, total) = (way.mode.name(), way.class, dollars(way.bill.total()));
+        format!("; the cheapest way to pay is {mode}, {class}: {total}")
+    });
+    let cheapest = cheapest.unwrap_or_default();
+    output::print(&format!("{} a month in {} as the file says{cheapest}\n", dollars(declared), costs.region));
 }
 
 fn heading(text: &str) {

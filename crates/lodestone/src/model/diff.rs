@@ -86,6 +86,9 @@ impl Diff {
             true => output::print_json(&described(migration, rehearsal.as_ref())),
             false => {
                 output::print(&migration.text(self.explain));
+                if rehearsal.is_none() && !migration.steps.is_empty() {
+                    output::print(UNTRIED);
+                }
                 rehearsal.iter().for_each(print);
             }
         }
@@ -93,6 +96,11 @@ impl Diff {
         if migration.obstacles.is_empty() && went_well { ExitCode::SUCCESS } else { ExitCode::from(FOUND) }
     }
 }
+
+/// A plan is computed from the two files; what a running application meets is known when it was played.
+const UNTRIED: &str = "
+Nothing of this has been tried yet: --rehearse plays every step, and the way back.
+";
 
 fn described(migration: &Migration, rehearsal: Option<&Rehearsal>) -> Value {
     let mut described = json!(migration);

@@ -19,7 +19,7 @@ use super::{UNREADABLE, output, read};
 #[derive(Args)]
 #[command(after_help = after_help())]
 pub struct ImportFile {
-    /// The file to read.
+    /// The file to read, or a folder: all Terraform files in it, else all modules.
     #[arg(value_name = "FILE", required_unless_present = "from_table")]
     path: Option<PathBuf>,
 
@@ -69,7 +69,8 @@ impl ImportFile {
 
     /// The format, the name of the source, and the text.
     fn of_file(&self) -> Result<(&'static Format, String, String), ExitCode> {
-        let Source { path, text, .. } = read(self.path.as_deref().unwrap_or(Path::new("")))?;
+        let path = self.path.as_deref().unwrap_or(Path::new(""));
+        let Source { path, text, .. } = if path.is_dir() { folder(path)? } else { read(path)? };
         match self.from.or_else(|| format::detect(&text)) {
             Some(format) => Ok((format, path, text)),
             None => {
@@ -104,6 +105,30 @@ impl ImportFile {
         let described = json!({ "format": format.name, "model": import.text, "notes": import.notes.0 });
         put(self.output.as_deref(), self.json.then_some(described), &import.text, &import.notes)
     }
+}
+
+/// The files of a folder that are one document together: a Terraform configuration, or modules with entities.
+fn folder(path: &Path) -> Result<Source, ExitCode> {
+    const TOGETHER: [&[&str]; 2] = [&["tf"], &["ts", "js", "mjs", "cjs"]];
+    let unreadable = |reason: &str| {
+        output::print_error(&format!("{}: {reason}", path.display()));
+        ExitCode::from(UNREADABLE)
+    };
+    let entries = std::fs::read_dir(path).map_err(|error| unreadable(&error.to_string()))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.sort();
+    let of = |endings: &[&str]| -> Vec<&PathBuf> {
+        let fits = |file: &&PathBuf| {
+            file.extension().is_some_and(|ending| endings.iter().any(|one| ending == *one))
+                && !file.to_string_lossy().ends_with(".d.ts")
+        };
+        files.iter().filter(fits).collect()
+    };
+    let Some(files) = TOGETHER.into_iter().map(of).find(|files| !files.is_empty()) else {
+        return Err(unreadable("there are no .tf, .ts or .js files in this folder; name a file"));
+    };
+    let texts = files.into_iter().map(|file| Ok(read(file)?.text)).collect::<Result<Vec<_>, ExitCode>>()?;
+    Ok(Source::new(path.display().to_string(), texts.join("\n")))
 }
 
 fn after_help() -> String {

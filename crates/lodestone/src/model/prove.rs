@@ -42,8 +42,8 @@ impl Prove {
 }
 
 pub fn print(certificate: &Certificate) {
+    let colour = if certificate.is_proven() { GREEN } else { RED };
+    output::print(&format!("{colour}{}{PLAIN}\n", certificate.summary()));
     output::print_table(&Certificate::HEADINGS, certificate.rows());
     output::print(&certificate.failures());
-    let colour = if certificate.is_proven() { GREEN } else { RED };
-    output::print(&format!("{colour}{}{PLAIN}", certificate.summary()));
 }

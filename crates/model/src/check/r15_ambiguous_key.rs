@@ -112,6 +112,7 @@ fn not_unique(subject: &Subject<'_>, id: EntityId) -> Option<Diagnostic> {
         None if !entity.identity.is_empty() => return None,
         None => same_bucket(subject, id, entity)
             .or_else(|| same_as_parent(subject, entity))
+            .or_else(|| expected_together(subject, id, entity))
             .or_else(|| fewer_keys_than_items(subject, id, entity))?,
     };
     let sort = key.sort.as_ref().unwrap_or(&key.partition);
@@ -175,6 +176,24 @@ fn same_as_parent(subject: &Subject<'_>, entity: &Entity) -> Option<(Span, Strin
     (same && !spread && count.most() > 1.0).then(|| {
         let label = format!("the same for all {} of a `{}`", count.most(), parent.name.value);
         (key.sort.as_ref().unwrap_or(&key.partition).span, label)
+    })
+}
+
+/// A pattern expects several items that have all parts of the key in common.
+fn expected_together(subject: &Subject<'_>, id: EntityId, entity: &Entity) -> Option<(Span, String)> {
+    let drawn = entity.key_templates().flat_map(Template::fields).any(|field| field.attribute().is_none());
+    let key = identity(entity);
+    if drawn || key.is_empty() {
+        return None;
+    }
+    subject.reads().filter(|one| one.plan.entities == [id]).find_map(|one| {
+        let returns = one.read.returns.as_ref()?.value;
+        let items = returns.max.unwrap_or(returns.typical).max(returns.typical);
+        let same = key.iter().all(|name| one.read.knows(name));
+        (same && items > 1.0).then(|| {
+            let label = format!("the same for all {} that `{}` returns", count(items), one.name());
+            (entity.key.as_ref().map_or(entity.span, |key| key.span), label)
+        })
     })
 }
 

@@ -52,11 +52,8 @@ fn limit(diagnostic: Diagnostic) -> Diagnostic {
         .help("split it into items of one partition, or keep the large part in S3 and its address here")
 }
 
-/// Attributes that together are too large, if the item's own size is not declared.
+/// Attributes that together are too large, whatever the item's own size is said to be.
 fn summed_sizes(entity: &Entity) -> Option<Diagnostic> {
-    if entity.size.is_some() {
-        return None;
-    }
     let sizes = entity.attributes.values().filter_map(|attribute| attribute.size);
     let sum: f64 = sizes.map(|size| size.most() as f64).sum();
     let message =

@@ -3,7 +3,7 @@
 use super::{PlannedWrite, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Fix, Level, RuleId};
-use crate::model::{AttributeChange, Entity, Grouping, Write, WriteVerb};
+use crate::model::{AttributeChange, AttributeKind, Entity, Grouping, Write, WriteVerb};
 
 pub const RULE: Rule = Rule {
     id: RuleId(26),
@@ -14,6 +14,9 @@ pub const RULE: Rule = Rule {
     parameters: &[("per-second", 10.0)],
     check,
 };
+
+/// What an attribute for optimistic locking is called.
+const VERSION: &str = "version";
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     // A batch can't have conditions.
@@ -27,6 +30,8 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
             .or_else(|| put_over_others(writer, entity, &others))
             .or_else(|| past_the_version(writer, entity, &others))
             .or_else(|| same_attribute(writer, entity, &others))
+            .or_else(|| unchecked_transition(writer))
+            .or_else(|| comes_back(writer, entity, &others))
             .or_else(|| contended(subject, writer, entity))
     };
     writers.iter().filter_map(found).collect()
@@ -88,7 +93,8 @@ fn past_the_version(
     if writer.write.verb != WriteVerb::Update || writer.write.version.is_some() || !changes {
         return None;
     }
-    let (locking, version) = others.iter().find_map(|other| Some((other, other.write.version.as_ref()?)))?;
+    let locking = others.iter().find_map(|other| Some((other, other.write.version.as_ref()?)));
+    let Some((locking, version)) = locking else { return version_without_use(writer, entity) };
     let raises = writer.write.set.iter().chain(&writer.write.add);
     if raises.into_iter().any(|change| change.attribute.value == version.value) {
         return None;
@@ -101,6 +107,61 @@ fn past_the_version(
             .why("a version protects only if every writer compares and raises it")
             .help(format!("add `version: {}`", version.value))
             .fix(Fix::put(writer.action.span, "version", &version.value)),
+    )
+}
+
+/// The item has a version that nobody compares.
+fn version_without_use(writer: &PlannedWrite<'_>, entity: &Entity) -> Option<Diagnostic> {
+    let version = entity.attribute(VERSION).filter(|one| one.kind == AttributeKind::Number)?;
+    let raises = writer.write.set.iter().chain(&writer.write.add);
+    if is_guarded(writer.write) || raises.into_iter().any(|change| change.attribute.value == VERSION) {
+        return None;
+    }
+    let message = format!("`{}` changes `{}` past its version", writer.pattern.id.value, entity.name.value);
+    Some(
+        Diagnostic::warning(writer.action.span, message)
+            .label(format!("`{VERSION}` stays as it is"))
+            .related(version.span, "no writer compares it")
+            .why("a version protects only if every writer compares and raises it")
+            .help(format!("add `version: {VERSION}`"))
+            .fix(Fix::put(writer.action.span, "version", VERSION)),
+    )
+}
+
+/// `OPEN -> SHIPPED`, and nothing checks that it was open.
+fn unchecked_transition(writer: &PlannedWrite<'_>) -> Option<Diagnostic> {
+    if writer.write.verb != WriteVerb::Update || is_guarded(writer.write) {
+        return None;
+    }
+    let change = writer.write.set.iter().find(|change| change.from.is_some())?;
+    let from = change.from.as_ref()?;
+    let name = &change.attribute.value;
+    Some(
+        Diagnostic::warning(change.attribute.span, format!("nothing checks that `{name}` is {from}"))
+            .label("set whatever it was")
+            .why("a writer that is late, or sends its request twice, undoes what came in between")
+            .help(guard(change))
+            .fix(Fix::put(writer.action.span, "if", format!("{name} = {from}"))),
+    )
+}
+
+/// An update without a condition creates the item if there is none: what was deleted comes back, in part.
+fn comes_back(writer: &PlannedWrite<'_>, entity: &Entity, others: &[PlannedWrite<'_>]) -> Option<Diagnostic> {
+    // Counters are meant to begin by themselves.
+    let blind =
+        writer.write.verb == WriteVerb::Update && !is_guarded(writer.write) && writer.write.add.is_empty();
+    let deletion = others.iter().find(|other| other.write.verb == WriteVerb::Delete);
+    let expires = entity.expires.as_ref().map(|expires| (expires.span, "items expire".to_owned()));
+    let deleted = deletion.map(|one| (one.action.span, format!("`{}` deletes it", one.pattern.id.value)));
+    let (span, note) = deleted.or(expires).filter(|_| blind)?;
+    let message = format!("`{}` can bring a deleted `{}` back", writer.pattern.id.value, entity.name.value);
+    Some(
+        Diagnostic::warning(writer.action.span, message)
+            .label("no condition")
+            .related(span, note)
+            .why("UpdateItem creates an item that is not there, with its key and what is set, and nothing else")
+            .help("add `if: exists`")
+            .fix(Fix::put(writer.action.span, "if", "exists")),
     )
 }
 

@@ -26,12 +26,9 @@ fn several(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
     let entity = subject.model.entity(one.plan.entities[0]);
     let name = &entity.name.value;
     let known = one.known();
-    let message = format!(
-        "`{}` asks for one `{name}`, and {} have the same {}",
-        one.name(),
-        super::figures::count(items.ceil()),
-        listed(&known)
-    );
+    let several = items.map_or("several".to_owned(), |items| super::figures::count(items.ceil()));
+    let message =
+        format!("`{}` asks for one `{name}`, and {several} have the same {}", one.name(), listed(&known));
     let mut found = Diagnostic::error(one.action.span, message)
         .label("finds several")
         .why("an index does not make values unique: a Query returns every item that has them, and all of them are paid for")
@@ -40,7 +37,9 @@ fn several(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
         ));
     let declared =
         known.iter().filter_map(|name| entity.attribute(name)).find(|one| one.cardinality().is_some());
-    if let Some(attribute) = declared {
+    if let (None, Some(key)) = (items, &entity.key) {
+        found = found.related(key.span, "the rest of the key tells them apart");
+    } else if let Some(attribute) = declared {
         found = found.related(attribute.span, "fewer values than items");
     } else if let Some(count) = &entity.count {
         found = found.related(count.span, "so many items there are");

@@ -40,13 +40,13 @@ pub fn stored(model: &Model, footprints: &Footprints, limits: &Limits) -> Vec<St
         let footprint = footprints.of(id);
         let items = model.items(id).unwrap_or(0.0);
         // In an entity that expires, new items replace the expired ones.
-        let growth = entity.growth.as_ref().filter(|_| entity.expires.is_none());
+        let growth = if entity.expires.is_none() { demand::new_items_per_second(model, id) } else { 0.0 };
         let table = Stored {
             resource: (entity.table, None),
             what: format!("{} in {}", entity.name.value, demand::name(model, (entity.table, None))),
             items,
             bytes: footprint.item_bytes as f64 + limits.row_overhead_bytes,
-            new_items_per_second: growth.map_or(0.0, |growth| growth.per_second()),
+            new_items_per_second: growth,
         };
         let rows = entity.entries.iter().map(|entry| {
             let bytes = footprint.bytes(Some(entry.index)) as f64 + limits.row_overhead_bytes;

@@ -7,7 +7,7 @@ use item::Type;
 use super::entity::{RawEntity, RawEntry, RawKey};
 use super::index::RawIndex;
 use super::reader::{Reader, unknown_help};
-use super::table::RawTable;
+use super::table::{RawTable, check_name};
 use crate::diagnostic::Fix;
 use crate::model::{
     Attribute, AttributeKind, Entity, EntityKey, Index, IndexEntry, IndexId, IndexKind, KeyAttribute,
@@ -71,6 +71,7 @@ fn undeclared(entry: &RawEntry) -> RawIndex {
 }
 
 fn index(reader: &mut Reader<'_>, table: &Table, raw: RawIndex, entities: &[&RawEntity]) -> Option<Index> {
+    check_name(reader, &raw.name, "an index");
     let key = match raw.kind {
         IndexKind::Local => local_key(reader, table, &raw)?,
         IndexKind::Global if raw.partition.is_empty() => inferred_key(reader, &raw, entities)?,

@@ -66,7 +66,7 @@ pub fn tables(reader: &mut Reader<'_>, fields: &mut Fields<'_>, model: &Spanned<
 fn single_table(reader: &mut Reader<'_>, node: &Node, default: Spanned<String>) -> RawTable {
     if let Some(scalar) = node.scalar() {
         let name = Spanned::new(scalar.text.clone(), scalar.span);
-        check_name(reader, &name);
+        check_name(reader, &name, "a table");
         return RawTable { table: empty(name, scalar.span), indexes: Vec::new() };
     }
     let Some(mut fields) = reader.fields(node, "a table") else {
@@ -85,7 +85,7 @@ fn named_table(reader: &mut Reader<'_>, name: &Scalar, node: &Node) -> RawTable 
 }
 
 fn table(reader: &mut Reader<'_>, mut fields: Fields<'_>, name: Spanned<String>, span: Span) -> RawTable {
-    check_name(reader, &name);
+    check_name(reader, &name, "a table");
     let mut table = empty(name, span);
     table.key = key_schema(reader, &mut fields);
     if let Some(billing) = fields.take("billing").and_then(|node| reader.choice(node, &BILLING)) {
@@ -147,10 +147,11 @@ fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
-fn check_name(reader: &mut Reader<'_>, name: &Spanned<String>) {
+/// The same rule holds for tables and indexes.
+pub fn check_name(reader: &mut Reader<'_>, name: &Spanned<String>, what: &str) {
     if !NAME_BYTES.contains(&name.len()) || !name.chars().all(is_allowed) {
         let help = "3 to 255 letters, digits, `_`, `-` or `.`";
-        reader.error_with_help(name.span, format!("`{}` can't be the name of a table", name.value), help);
+        reader.error_with_help(name.span, format!("`{}` can't be the name of {what}", name.value), help);
     }
 }
 

@@ -60,7 +60,7 @@ fn flush(literal: &mut String, parts: &mut Vec<Part>) {
 fn field(cursor: &mut Cursor<'_>) -> Parsed<Field> {
     let start = cursor.at;
     cursor.at += 1;
-    let (word, word_span) = cursor.word("an attribute, or `shard(attribute, n)` or the like")?;
+    let (word, word_span) = attribute_name(cursor, "an attribute, or `shard(attribute, n)` or the like")?;
     let form = if cursor.take("(") {
         let form = function(cursor, word, word_span)?;
         if !cursor.take(")") {
@@ -77,6 +77,17 @@ fn field(cursor: &mut Cursor<'_>) -> Parsed<Field> {
     Ok(Field { form, width, span: cursor.since(start) })
 }
 
+/// The name of an attribute: a word, in which `#`, `/` and the like may be too.
+fn attribute_name<'a>(cursor: &mut Cursor<'a>, what: &str) -> Parsed<(&'a str, crate::Span)> {
+    cursor.skip_space();
+    let start = cursor.at;
+    let name = cursor.take_while(|c| c.is_alphanumeric() || "_-.#/@$+~".contains(c));
+    match name.is_empty() {
+        true => Err(cursor.error(format!("expected {what}"))),
+        false => Ok((name, cursor.since(start))),
+    }
+}
+
 fn function(cursor: &mut Cursor<'_>, name: &str, span: crate::Span) -> Parsed<Form> {
     if name == "random" {
         return Ok(Form::Random { count: whole(cursor, SHARDS_MAX, "the number of shards")? });
@@ -88,7 +99,7 @@ fn function(cursor: &mut Cursor<'_>, name: &str, span: crate::Span) -> Parsed<Fo
                  month(time), day(time), hour(time) and minute(time)",
         )));
     }
-    let attribute = cursor.word("an attribute")?.0.to_owned();
+    let attribute = attribute_name(cursor, "an attribute")?.0.to_owned();
     Ok(match (name, bucket) {
         (_, Some(unit)) => Form::Bucket { attribute, unit },
         ("shard", _) => Form::Shard { attribute, count: second(cursor, SHARDS_MAX, "the number of shards")? },

@@ -1,13 +1,19 @@
 //! YAML text -> nodes with spans. Nothing here knows what a model is.
 //!
-//! Aliases are refused: a model should read the same from any line, and with aliases a small file can
-//! expand without end. Tags mean nothing in a model, but they do in other tools' files.
+//! A model has no aliases: it should read the same from any line. Other tools' files may have them, and merge keys
+//! (`<<`), up to a bound: with aliases a small file can expand without end. Tags mean nothing in a model, but they do
+//! in other tools' files.
 
 use std::collections::HashMap;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
 use crate::{Diagnostic, Source, Span};
+
+/// How many nodes aliases may add to another tool's file.
+const ALIASED_MAX: usize = 100_000;
+/// The key whose mappings are merged into its own.
+const MERGE: &str = "<<";
 
 /// Deeper than any model and any document it keeps, and far below what the stack allows.
 const DEPTH_MAX: usize = 64;
@@ -59,6 +65,30 @@ impl Node {
         }
     }
 
+    fn entries(self) -> Vec<(Scalar, Node)> {
+        match self.value {
+            NodeValue::Map(entries) => entries,
+            _ => Vec::new(),
+        }
+    }
+
+    fn children(&self) -> Vec<&Node> {
+        match &self.value {
+            NodeValue::Scalar(_) => Vec::new(),
+            NodeValue::List(elements) => elements.iter().collect(),
+            NodeValue::Map(entries) => entries.iter().map(|(_, node)| node).collect(),
+        }
+    }
+
+    /// How many nodes it consists of.
+    fn count(&self) -> usize {
+        1 + self.children().into_iter().map(Node::count).sum::<usize>()
+    }
+
+    fn depth(&self) -> usize {
+        1 + self.children().into_iter().map(Node::depth).max().unwrap_or(0)
+    }
+
     pub fn kind(&self) -> &'static str {
         match &self.value {
             NodeValue::Scalar(_) => "a single value",
@@ -90,6 +120,22 @@ pub fn from_json(value: &serde_json::Value) -> Node {
 
 /// The only document of the text. Repeated keys are reported, and the first one counts.
 pub fn parse(source: &Source, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
+    parse_with(source, diagnostics, None)
+}
+
+/// The same of another tool's file, which may have aliases and merge keys.
+pub fn parse_foreign(source: &Source, diagnostics: &mut Vec<Diagnostic>) -> Option<Node> {
+    parse_with(source, diagnostics, Some(Anchors::default()))
+}
+
+/// The nodes that have an anchor, and how many nodes their aliases have added.
+#[derive(Default)]
+struct Anchors {
+    nodes: HashMap<usize, Node>,
+    added: usize,
+}
+
+fn parse_with(source: &Source, diagnostics: &mut Vec<Diagnostic>, anchors: Option<Anchors>) -> Option<Node> {
     let events: Result<Vec<_>, _> = Parser::new_from_str(&source.text).collect();
     let bytes = Bytes::new(&source.text);
     let events = match events {
@@ -100,7 +146,7 @@ pub fn parse(source: &Source, diagnostics: &mut Vec<Diagnostic>) -> Option<Node>
             return None;
         }
     };
-    let mut builder = Builder { source, bytes, events: events.into_iter(), diagnostics };
+    let mut builder = Builder { source, bytes, events: events.into_iter(), anchors, diagnostics };
     builder.document()
 }
 
@@ -136,6 +182,8 @@ struct Builder<'a> {
     source: &'a Source,
     bytes: Bytes,
     events: std::vec::IntoIter<(Event<'a>, saphyr_parser::Span)>,
+    /// `None` in a model file, which has none.
+    anchors: Option<Anchors>,
     diagnostics: &'a mut Vec<Diagnostic>,
 }
 
@@ -163,22 +211,58 @@ impl Builder<'_> {
             self.diagnostics.push(Diagnostic::error(span, "nested too deeply"));
             return None;
         }
-        match event {
-            Event::Scalar(text, style, _, tag) => {
-                Some(Node { tag: name_of(tag.as_deref()), ..self.scalar_node(&text, style, span) })
+        let (anchor, node) = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                (anchor, Node { tag: name_of(tag.as_deref()), ..self.scalar_node(&text, style, span) })
             }
-            Event::SequenceStart(_, tag) => {
-                Some(Node { tag: name_of(tag.as_deref()), ..self.list(span, depth)? })
+            Event::SequenceStart(anchor, tag) => {
+                (anchor, Node { tag: name_of(tag.as_deref()), ..self.list(span, depth)? })
             }
-            Event::MappingStart(_, tag) => {
-                Some(Node { tag: name_of(tag.as_deref()), ..self.map(span, depth)? })
+            Event::MappingStart(anchor, tag) => {
+                (anchor, Node { tag: name_of(tag.as_deref()), ..self.map(span, depth)? })
             }
-            _ => {
-                let message = "aliases are not read: write the value out";
-                self.diagnostics.push(Diagnostic::error(span, message));
-                None
+            Event::Alias(anchor) => return self.aliased(anchor, span, depth),
+            _ => return None,
+        };
+        if let Some(anchors) = self.anchors.as_mut().filter(|_| anchor > 0) {
+            anchors.nodes.insert(anchor, node.clone());
+        }
+        Some(node)
+    }
+
+    fn aliased(&mut self, anchor: usize, span: Span, depth: usize) -> Option<Node> {
+        let found = self.anchors.as_mut().map(|anchors| {
+            let node = anchors.nodes.get(&anchor)?;
+            anchors.added += node.count();
+            let fits = anchors.added <= ALIASED_MAX && depth + node.depth() <= DEPTH_MAX;
+            fits.then(|| node.clone())
+        });
+        let message = match found {
+            Some(Some(node)) => return Some(node),
+            Some(None) => "its aliases expand without end",
+            None => "aliases are not read: write the value out",
+        };
+        self.diagnostics.push(Diagnostic::error(span, message));
+        None
+    }
+
+    /// Members of the mappings under `<<` that the mapping does not have itself; of several the first counts.
+    fn merged(&self, mut entries: Vec<(Scalar, Node)>) -> Vec<(Scalar, Node)> {
+        let merges = |(key, _): &(Scalar, Node)| key.text == MERGE && !key.quoted;
+        let Some(at) = entries.iter().position(merges).filter(|_| self.anchors.is_some()) else {
+            return entries;
+        };
+        let (_, merged) = entries.remove(at);
+        let mappings = match merged.value {
+            NodeValue::List(nodes) => nodes,
+            _ => vec![merged],
+        };
+        for (key, node) in mappings.into_iter().flat_map(Node::entries) {
+            if !entries.iter().any(|(known, _)| known.text == key.text) {
+                entries.push((key, node));
             }
         }
+        entries
     }
 
     fn scalar_node(&self, text: &str, style: ScalarStyle, span: Span) -> Node {
@@ -220,7 +304,7 @@ impl Builder<'_> {
                 let first = entries.first().map_or(start, |(key, _)| key.span.to(start));
                 let last = entries.last().map(|(key, node)| key.span.to(node.span));
                 let span = self.collection(first, last, self.bytes.span(span));
-                return Some(Node { value: NodeValue::Map(entries), span, tag: None });
+                return Some(Node { value: NodeValue::Map(self.merged(entries)), span, tag: None });
             }
             let key = self.key(event, span)?;
             let (event, span) = self.events.next()?;

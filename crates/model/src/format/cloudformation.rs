@@ -5,9 +5,11 @@
 //! the template are read ([`known`]); the rest is kept, and a note reports it. Comments and the order of members are
 //! not kept.
 
+mod expanded;
 mod global_table;
 mod known;
 mod scaling;
+mod simple_table;
 mod table;
 mod text;
 
@@ -46,12 +48,16 @@ const HOLDS: &[&[Aspect]] = &[Aspect::CREATE_TABLE, Aspect::DEPLOYMENT, &[Aspect
 
 const TABLE: &str = "AWS::DynamoDB::Table";
 const GLOBAL_TABLE: &str = "AWS::DynamoDB::GlobalTable";
+const SIMPLE_TABLE: &str = "AWS::Serverless::SimpleTable";
 
 /// Where the logical ids of an imported template are kept.
 const NAMES: &str = "cloudformation-names";
 
+/// The key under which it is kept that the template is inside a serverless.yml.
+const AROUND: &str = "/around";
+
 fn recognises(document: &Value) -> bool {
-    tables_of(document).next().is_some()
+    tables_of(&expanded::expanded(document)).next().is_some()
 }
 
 fn resources(document: &Value) -> impl Iterator<Item = (&String, &Value)> {
@@ -59,13 +65,18 @@ fn resources(document: &Value) -> impl Iterator<Item = (&String, &Value)> {
 }
 
 fn tables_of(document: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    resources(document).filter(|(_, resource)| resource["Type"] == TABLE || resource["Type"] == GLOBAL_TABLE)
+    resources(document).filter(|(_, resource)| {
+        [TABLE, GLOBAL_TABLE, SIMPLE_TABLE].iter().any(|kind| resource["Type"] == *kind)
+    })
 }
 
 fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
     if !recognises(document) {
         return Err(Unreadable(format!("there is no {TABLE} under `Resources`")));
     }
+    let inside = expanded::inside_serverless(document);
+    expanded::tell(document, notes);
+    let document = &expanded::expanded(document);
     let known = known_tables(document, notes);
     let mut names = ImportedNames::new(names::pascal);
     let mut draft = Draft::default();
@@ -76,9 +87,13 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
         known.not_read(name, &resource["Properties"], notes);
         let properties = known.resolve(&resource["Properties"]);
         names.add(name, id);
-        sections.push(match resource["Type"] == TABLE {
-            true => table::section(name, &properties)?,
-            false => {
+        sections.push(match resource["Type"].as_str() {
+            Some(TABLE) => table::section(name, &properties)?,
+            Some(SIMPLE_TABLE) => {
+                names.say(&kind(name), SIMPLE_TABLE);
+                table::section(name, &simple_table::full(&properties))?
+            }
+            _ => {
                 let global = global_table::section(name, &properties)?;
                 if global.home.is_some() && draft.region.is_none() {
                     draft.region = global.home;
@@ -91,6 +106,9 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
     scaling::read(document, &known, &mut sections, &mut names);
     draft.name = sections.first().map_or_else(String::new, |first| first.name.clone());
     sections.into_iter().for_each(|section| add(&mut draft, section, notes));
+    if inside {
+        names.say(AROUND, "resources");
+    }
     draft.keep(NAMES, names.kept);
     Ok(draft)
 }
@@ -154,6 +172,10 @@ fn write(model: &Model, notes: &mut Notes) -> Value {
         document["Parameters"] = Value::Object(template.parameters);
     }
     document["Resources"] = Value::Object(template.resources);
+    if template.names.kept(AROUND).is_some() {
+        document.as_object_mut().map(|members| members.shift_remove("AWSTemplateFormatVersion"));
+        return json!({ "resources": document });
+    }
     document
 }
 
@@ -162,11 +184,18 @@ impl Template<'_> {
         let name = table.name.value.as_str();
         let global = !table.replicas.is_empty() || self.names.kept(&kind(name)) == Some(GLOBAL_TABLE);
         let id = self.names.give(name);
-        let properties = match global {
-            true => global_table::properties(self, model, table, shape, notes),
-            false => table::properties(self, table, shape),
+        let (kind, properties) = match global {
+            true => (GLOBAL_TABLE, global_table::properties(self, model, table, shape, notes)),
+            false => {
+                let was_simple = self.names.kept(&kind(name)) == Some(SIMPLE_TABLE);
+                let properties = table::properties(self, table, shape);
+                match simple_table::simple(table, &properties).filter(|_| was_simple) {
+                    Some(simple) => (SIMPLE_TABLE, simple),
+                    None => (TABLE, properties),
+                }
+            }
         };
-        let mut resource = json!({ "Type": if global { GLOBAL_TABLE } else { TABLE } });
+        let mut resource = json!({ "Type": kind });
         // A stack can't delete a protected table, so the stack retains it.
         if table.deletion_protection.as_ref().is_some_and(|protected| protected.value) {
             resource["DeletionPolicy"] = "Retain".into();

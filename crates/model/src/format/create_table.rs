@@ -22,23 +22,36 @@ pub const FORMAT: Format = Format {
     holds: &[Aspect::CREATE_TABLE],
 };
 
+/// The CLI takes the name as an argument, too.
 fn is_table(shape: &Value) -> bool {
-    shape["TableName"].is_string() && shape["KeySchema"].is_array()
+    let named = shape.get("TableName").is_none_or(Value::is_string);
+    named && shape["KeySchema"].is_array() && shape["AttributeDefinitions"].is_array()
 }
+
+/// The name of a table that has none.
+const UNNAMED: &str = "table";
 
 /// What DescribeTable returns has a `Table` around it.
 fn tables_of(document: &Value) -> Result<Vec<Value>, Unreadable> {
     let tables = match document {
         Value::Array(tables) if !tables.is_empty() => tables.clone(),
-        Value::Object(members) if members.contains_key("TableName") => vec![document.clone()],
-        _ => return Err(Unreadable("expected an object with `TableName`, or a list of such".to_owned())),
+        Value::Object(members) if members.contains_key("KeySchema") => vec![document.clone()],
+        _ => return Err(Unreadable("expected an object with `KeySchema`, or a list of such".to_owned())),
     };
     Ok(tables)
 }
 
 fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
     let tables = tables_of(document)?;
-    let sections: Vec<TableSection> = tables.iter().map(section).collect::<Result<_, _>>()?;
+    let mut sections: Vec<TableSection> = Vec::new();
+    for table in &tables {
+        let mut table = table.clone();
+        if table.get("TableName").is_none() {
+            table["TableName"] = UNNAMED.into();
+            notes.add(format!("a table has no name: the model calls it `{UNNAMED}`"));
+        }
+        sections.push(section(&table)?);
+    }
     let mut draft = Draft::new(sections.first().map_or("", |first| &first.name));
     for table in sections {
         draft.add_unknown_entity(&table, notes);

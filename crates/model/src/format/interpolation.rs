@@ -62,9 +62,12 @@ pub fn plain(value: &Value) -> String {
 
 /// Converts numbers and booleans that a template has in quotes.
 pub fn unquoted(value: &Value) -> Value {
+    let is_one_of = |words: [&str; 3]| {
+        value.as_str().is_some_and(|text| words.iter().any(|word| text.eq_ignore_ascii_case(word)))
+    };
     match value.as_str() {
-        Some("true") => true.into(),
-        Some("false") => false.into(),
+        _ if is_one_of(["true", "yes", "on"]) => true.into(),
+        _ if is_one_of(["false", "no", "off"]) => false.into(),
         Some(text) => text.parse::<u64>().map_or_else(|_| value.clone(), Value::from),
         None => value.clone(),
     }

@@ -7,7 +7,7 @@ use super::create_table::TableSection;
 use super::document::{
     id, key_sides, list, projection, put_key_sides, put_texts, required_list, required_text, texts,
 };
-use super::draft::Draft;
+use super::draft::{Draft, fields_of};
 use super::operation::{operation, verb};
 use super::{Aspect, Format, JSON, Notes, Unreadable};
 use crate::Model;
@@ -47,7 +47,7 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
         for (name, entity) in shape["entities"].as_object().into_iter().flatten() {
             for pattern in list(&entity["access_patterns"]) {
                 let id = id(&pattern["pattern_id"]);
-                match pattern_fields(name, entity, pattern) {
+                match pattern_fields(&table_keys(shape), name, entity, pattern, notes) {
                     Some(fields) => draft.add_pattern(&id, fields),
                     None => notes.add(format!("pattern {id} is kept, but a model has no word for it")),
                 }
@@ -77,6 +77,9 @@ fn section(shape: &Value) -> Result<TableSection, Unreadable> {
         }
     };
     let mut fields = key_sides(config, kind);
+    if let Some(ttl) = config["ttl_attribute"].as_str() {
+        fields.insert("ttl".to_owned(), ttl.into());
+    }
     let index = |index: &Value| {
         let mut fields = key_sides(index, kind);
         let project = projection(index["projection"].as_str(), &index["included_attributes"]);
@@ -140,7 +143,20 @@ fn kind(name: &str) -> &'static str {
     }
 }
 
-fn pattern_fields(name: &str, entity: &Value, pattern: &Value) -> Option<Map<String, Value>> {
+/// The attributes that the table's own key has for an entity.
+fn table_keys(shape: &Value) -> Vec<String> {
+    let config = &shape["table_config"];
+    [&config["partition_key"], &config["sort_key"]].into_iter().flat_map(texts).map(str::to_owned).collect()
+}
+
+/// What a pattern's parameters are for: each is known, part of a range, filtered by, or a new value.
+fn pattern_fields(
+    keys: &[String],
+    name: &str,
+    entity: &Value,
+    pattern: &Value,
+    notes: &mut Notes,
+) -> Option<Map<String, Value>> {
     let operation = pattern["operation"].as_str()?;
     let verb = verb(operation)?;
     let mut fields = Map::new();
@@ -148,11 +164,40 @@ fn pattern_fields(name: &str, entity: &Value, pattern: &Value) -> Option<Map<Str
         fields.insert("description".to_owned(), description.into());
     }
     fields.insert(verb.to_owned(), name.into());
+    let id = id(&pattern["pattern_id"]);
     let declared = |name: &str| list(&entity["fields"]).any(|field| field["name"] == name);
     let parameters = list(&pattern["parameters"]).filter_map(|one| one["name"].as_str());
-    let by: Vec<&str> = parameters.filter(|name| declared(name)).collect();
+    let mut parameters: Vec<&str> = parameters.collect();
+    let filter = filter(&pattern["filter_expression"], &declared, &mut parameters);
+    if let Some(range) = pattern["range_condition"].as_str() {
+        match range_of(range, entity, pattern, &declared, &mut parameters) {
+            Some(range) => {
+                fields.insert("where".to_owned(), range.into());
+            }
+            None => notes.add(format!("pattern {id}: its range_condition `{range}` is kept, but not read")),
+        }
+    }
+    match filter {
+        Some(Ok(filter)) => {
+            fields.insert("filter".to_owned(), filter.into());
+        }
+        Some(Err(())) => notes.add(format!("pattern {id}: its filter_expression is kept, but not read")),
+        None => {}
+    }
+    let in_key = |name: &&str| {
+        let templates = texts(&entity["pk_template"]).into_iter().chain(texts(&entity["sk_template"]));
+        let mut named = templates.flat_map(fields_of).chain(keys.iter().cloned());
+        named.any(|one| one == *name)
+    };
+    let (by, set): (Vec<&str>, Vec<&str>) = match verb {
+        "update" => parameters.iter().copied().filter(|name| declared(name)).partition(in_key),
+        _ => (parameters.iter().copied().filter(|name| declared(name)).collect(), Vec::new()),
+    };
     if matches!(verb, "query" | "get" | "update" | "delete") && !by.is_empty() {
         fields.insert("by".to_owned(), by.into());
+    }
+    if !set.is_empty() {
+        fields.insert("set".to_owned(), set.into());
     }
     if let Some(index) = pattern["index_name"].as_str() {
         fields.insert("index".to_owned(), index.into());
@@ -161,6 +206,59 @@ fn pattern_fields(name: &str, entity: &Value, pattern: &Value) -> Option<Map<Str
         fields.insert("consistency".to_owned(), if strong { "strong" } else { "eventual" }.into());
     }
     Some(fields)
+}
+
+/// `created_at >= :created_at`. The last parameters are the range's; what they are about is their own name, or the
+/// first part of the sort key that is not known otherwise.
+fn range_of(
+    operator: &str,
+    entity: &Value,
+    pattern: &Value,
+    declared: &impl Fn(&str) -> bool,
+    parameters: &mut Vec<&str>,
+) -> Option<String> {
+    let count = if operator == "between" { 2 } else { 1 };
+    let own = parameters.split_off(parameters.len().checked_sub(count)?);
+    let mapping = list(&entity["gsi_mappings"]).find(|one| one["name"] == pattern["index_name"]);
+    let sort = texts(&mapping.unwrap_or(entity)["sk_template"]).into_iter().flat_map(fields_of);
+    let unknown = sort.into_iter().find(|name| !parameters.contains(&name.as_str()));
+    let attribute = match own.first().filter(|name| declared(name)) {
+        Some(name) => (*name).to_owned(),
+        None => unknown?,
+    };
+    let first = own.first()?;
+    match operator {
+        "between" => Some(format!("{attribute} between :{first} and :{}", own.get(1)?)),
+        "begins_with" | ">=" | "<=" | ">" | "<" => Some(format!("{attribute} {operator} :{first}")),
+        _ => None,
+    }
+}
+
+/// Comparisons that are joined by `AND`; anything else is not read. Its parameters are not known values.
+fn filter(
+    expression: &Value,
+    declared: &impl Fn(&str) -> bool,
+    parameters: &mut Vec<&str>,
+) -> Option<Result<String, ()>> {
+    let conditions = expression["conditions"].as_array()?;
+    let own = |name: &str| {
+        conditions.iter().any(|one| ["param", "param2"].iter().any(|member| one[*member] == name))
+    };
+    parameters.retain(|name| !own(name));
+    let joined = conditions.len() == 1 || expression["logical_operator"] != "OR";
+    let term = |one: &Value| {
+        let (field, operator) = (one["field"].as_str()?, one["operator"].as_str()?);
+        let first = one["param"].as_str()?;
+        let plain = declared(field) && one.get("function").is_none();
+        match operator {
+            _ if !plain => None,
+            "between" => Some(format!("{field} between :{first} and :{}", one["param2"].as_str()?)),
+            "=" | "<>" | "<" | "<=" | ">" | ">=" => Some(format!("{field} {operator} :{first}")),
+            _ => None,
+        }
+    };
+    let terms: Option<Vec<String>> = conditions.iter().map(term).collect();
+    Some(terms.filter(|_| joined).map(|terms| terms.join(" and ")).ok_or(()))
 }
 
 fn write(model: &Model, notes: &mut Notes) -> Value {

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::key::{KeyShare, key_shares};
 use super::key_load::is_global;
 use crate::Model;
+use crate::demand::new_items_per_second;
 use crate::facts::Limits;
 use crate::model::{Entity, EntityId, Place, TableId};
 use crate::predict::typical::Footprints;
@@ -129,7 +130,7 @@ fn bytes_with_local_rows(place: Place<'_>, footprints: &Footprints, limits: &Lim
 /// How many items of the entity the busiest key holds, and how many are added per day.
 fn items_on_key(model: &Model, place: Place<'_>, key_share: &KeyShare) -> (f64, f64) {
     let entity = place.entity;
-    let new_per_second = entity.growth.as_ref().map_or(0.0, |growth| growth.per_second()) * key_share.share;
+    let new_per_second = new_items_per_second(model, place.entity_id) * key_share.share;
     if let Some(seconds) = bucket_seconds(place) {
         return (new_per_second * seconds, 0.0);
     }

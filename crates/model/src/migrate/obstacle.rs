@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::layout::{Fate, Layout, composed, table_named};
 use crate::Model;
-use crate::model::{Entity, IndexKind, Pattern};
+use crate::model::{AttributesRead, Entity, IndexKind, Pattern, Read};
 use crate::plan::{Gap, plan};
 use crate::template::{Form, Template};
 
@@ -156,6 +156,9 @@ pub fn cautions(layout: &Layout) -> Vec<String> {
             Fate::Stays { .. } | Fate::Added { .. } => {}
         }
     }
+    cautions.extend(conflict(layout));
+    cautions.extend(no_longer_written(layout));
+    cautions.extend(not_yet_written(layout));
     cautions.extend(new_items_found_early(layout));
     cautions.extend(unserved(layout));
     cautions
@@ -175,6 +178,82 @@ fn merged(was: &Entity, is: &Entity) -> Option<String> {
          copied. Compare the counts before the first pattern is switched over.",
         is.name.value
     ))
+}
+
+/// A reader that old and new data mislead while both are there, whatever is created again.
+fn conflict(layout: &Layout) -> Option<String> {
+    let conflict = layout.conflict()?;
+    Some(format!(
+        "While old and new exist side by side, `{}` does not find exactly what it should in {}: {}.",
+        conflict.pattern,
+        conflict.index.unwrap_or(conflict.table),
+        conflict.problem
+    ))
+}
+
+/// Attributes that the new model lacks and old readers need: no step says when writers may stop.
+fn no_longer_written(layout: &Layout) -> impl Iterator<Item = String> {
+    let all = attributes_apart(layout, |was, is| (was, is), &layout.old);
+    all.into_iter().map(|(entity, attribute, readers)| {
+        format!(
+            "`{attribute}` of `{entity}` is gone from the model. Let writers keep it until no old reader is needed: {} {} it.",
+            readers.join(", "),
+            if readers.len() == 1 { "needs" } else { "need" }
+        )
+    })
+}
+
+/// Attributes that existing items lack and new readers need.
+fn not_yet_written(layout: &Layout) -> impl Iterator<Item = String> {
+    let all = attributes_apart(layout, |was, is| (is, was), &layout.target);
+    all.into_iter().map(|(entity, attribute, readers)| {
+        format!(
+            "Existing items of `{entity}` have no `{attribute}`, which {} {}: let a job of yours write it first.",
+            readers.join(", "),
+            if readers.len() == 1 { "needs" } else { "need" }
+        )
+    })
+}
+
+/// Attributes that the one form of an entity always has and the other never, with the reads of the model that select
+/// or order by them or name them.
+fn attributes_apart<'l>(
+    layout: &'l Layout,
+    choose: impl Fn(&'l Entity, &'l Entity) -> (&'l Entity, &'l Entity),
+    model: &'l Model,
+) -> Vec<(String, String, Vec<String>)> {
+    let mut found = Vec::new();
+    for fate in &layout.fates {
+        let (Fate::Stays { old, new } | Fate::Moves { old, new, .. }) = *fate else { continue };
+        let (has, lacks) = choose(layout.old.entity(old), layout.target.entity(new));
+        let apart =
+            has.attributes.values().filter(|one| !one.optional && lacks.attribute(&one.name).is_none());
+        for attribute in apart {
+            let uses = |pattern: &&Pattern| {
+                let mut reads = pattern.reads().map(|(_, read)| read);
+                pattern.external.is_none()
+                    && reads.any(|read| reads_attribute(model, read, has, &attribute.name))
+            };
+            let readers: Vec<String> =
+                model.patterns.iter().filter(uses).map(|pattern| format!("`{}`", pattern.id.value)).collect();
+            if !readers.is_empty() {
+                found.push((has.name.value.clone(), attribute.name.clone(), readers));
+            }
+        }
+    }
+    found
+}
+
+fn reads_attribute(model: &Model, read: &Read, entity: &Entity, attribute: &str) -> bool {
+    let of_entity = read.entities.iter().any(|id| model.entity(id.value).name.value == entity.name.value);
+    let terms = read.conditions.iter().chain(&read.filter).flat_map(|predicate| &predicate.terms);
+    let asked =
+        terms.map(|term| &term.attribute).chain(&read.by).chain(read.order.iter().map(|one| &one.attribute));
+    let named = match read.attributes.as_ref().map(|read| &read.value) {
+        Some(AttributesRead::These(names)) => names.iter().any(|name| name.value == attribute),
+        _ => false,
+    };
+    of_entity && (named || asked.into_iter().any(|name| name.value == attribute))
 }
 
 /// New items that old readers would find by mistake.

@@ -43,7 +43,7 @@ fn step(layout: &Layout, kind: StepKind) -> Step {
     Step {
         title: wording::title(layout, &kind),
         details: wording::details(layout, &kind),
-        rollback: wording::rollback(&kind),
+        rollback: wording::rollback(layout, &kind),
         estimate: Estimate::default(),
         optional,
         kind,

@@ -101,8 +101,8 @@ impl Migration {
         };
         *text += &format!("\n{jobs}, all steps cost {} in {}", dollars(self.cost()), self.region);
         match self.steps.iter().position(|step| !step.rollback.reversible) {
-            Some(last) => *text += &format!("; there is a way back up to step {}.\n", last),
-            None => text.push_str("; there is a way back from every step.\n"),
+            Some(last) => *text += &format!("; the plan has a way back up to step {last}.\n"),
+            None => text.push_str("; the plan has a way back from every step.\n"),
         }
     }
 }

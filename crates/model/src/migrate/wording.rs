@@ -182,7 +182,7 @@ fn dual_details(writes: &DualWrites, starting: bool) -> Vec<String> {
     details
 }
 
-pub fn rollback(kind: &StepKind) -> Rollback {
+pub fn rollback(layout: &Layout, kind: &StepKind) -> Rollback {
     match kind {
         StepKind::ChangeSetting(setting) => Rollback::by(match &setting.was {
             Some(was) => format!("set it back to {was}"),
@@ -196,6 +196,9 @@ pub fn rollback(kind: &StepKind) -> Rollback {
         StepKind::StartDualWrites(_) => Rollback::by(
             "deploy the previous writers, then remove the copies and attributes that were written",
         ),
+        StepKind::BackFill(_) | StepKind::Copy(_) if layout.conflict().is_some() => {
+            Rollback::by("stop the job; undoing the dual writes removes what it wrote")
+        }
         StepKind::BackFill(_) | StepKind::Copy(_) => Rollback::by(
             "stop the job; no old pattern sees what it wrote, and undoing the dual writes removes it",
         ),

@@ -309,6 +309,11 @@ impl AttributeKind {
         }
     }
 
+    /// Whether no two items have the same.
+    pub fn is_unique(self) -> bool {
+        matches!(self, AttributeKind::Uuid | AttributeKind::Ulid)
+    }
+
     /// Whether it says when something happened.
     pub fn is_time(self) -> bool {
         matches!(

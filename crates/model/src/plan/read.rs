@@ -7,7 +7,7 @@ use crate::model::{
     ReadVerb, Table, TableId,
 };
 use crate::predicate::{Operator, Predicate, Term};
-use crate::predict::found::examined_at_most;
+use crate::predict::found::{examined_at_most, identity, whole};
 use crate::template::{Field, Form, Part, Template, may_begin_with, may_equal};
 
 /// Counts and shares are products of floating-point numbers.
@@ -239,8 +239,8 @@ impl<'m> Asked<'m> {
                 AttributesRead::Keys | AttributesRead::Count => Vec::new(),
             };
             let missing = wanted.into_iter().filter(|name| {
-                let in_keys = entity.key_templates().any(|template| template.uses(name))
-                    || entity.entry(index).is_some_and(|entry| entry.templates().any(|one| one.uses(name)));
+                let of_index = entity.entry(index).into_iter().flat_map(|entry| entry.templates());
+                let in_keys = entity.key_templates().chain(of_index).any(|one| one.tells(name));
                 entity.attribute(name).is_some()
                     && !in_keys
                     && !projected.iter().any(|one| one.value == **name)
@@ -280,7 +280,25 @@ impl<'m> Asked<'m> {
         }
         let found = self.entities.iter().filter_map(|id| examined_at_most(self.model, self.read, *id));
         let items = found.fold(0.0, f64::max);
-        (items > 1.0 + SEVERAL_TOLERANCE).then_some(Gap::Several { items })
+        if items > 1.0 + SEVERAL_TOLERANCE {
+            return Some(Gap::Several { items: Some(items) });
+        }
+        let part = self.entities.iter().any(|id| self.knows_part_of_key(self.model.entity(*id)));
+        part.then_some(Gap::Several { items: None })
+    }
+
+    /// The key itself says that there are several: what is known is a part of it, and its last part, which tells them
+    /// apart, is not.
+    fn knows_part_of_key(&self, entity: &Entity) -> bool {
+        let one_each = entity.count.as_ref().is_some_and(|count| count.per.is_some() && count.most() <= 1.0);
+        let key = identity(entity);
+        let last = entity.key_templates().flat_map(Template::fields).filter_map(whole).last();
+        let told_apart = last.is_none_or(|name| self.read.knows(name))
+            || !entity.identity.is_empty() && entity.identity.iter().all(|name| self.read.knows(name))
+            || entity.attributes.values().any(|one| one.kind.is_unique() && self.read.knows(&one.name));
+        let known = key.iter().filter(|name| self.read.knows(name)).count();
+        let all_in_key = self.read.by.iter().all(|name| key.contains(name.value.as_str()));
+        !one_each && !told_apart && all_in_key && known > 0
     }
 
     fn fan_out_gap(&self, requests: u64) -> Option<Gap> {

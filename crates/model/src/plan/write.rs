@@ -74,7 +74,7 @@ fn gaps(table: &Table, entity: &Entity, write: &Write) -> Vec<Gap> {
     if !changing.is_empty() {
         gaps.push(Gap::KeyChanges { attributes: changing });
     }
-    gaps.extend(entity.entries.iter().filter_map(|entry| index_gap(write, entry)));
+    gaps.extend(entity.entries.iter().filter_map(|entry| index_gap(table, entity, write, entry)));
     gaps
 }
 
@@ -104,13 +104,19 @@ fn uniqueness_gap(table: &Table, entity: &Entity, write: &Write) -> Option<Gap> 
     Some(Gap::NotUnique { attribute: attribute.clone() })
 }
 
-/// A writer that changes part of a composed index key must know the rest of it. The database maintains index keys
-/// that are plain attributes.
-fn index_gap(write: &Write, entry: &IndexEntry) -> Option<Gap> {
+/// A writer that changes part of a composed index key must know the rest of it, and all of it if the item enters the
+/// index. The database maintains index keys that are plain attributes.
+fn index_gap(table: &Table, entity: &Entity, write: &Write, entry: &IndexEntry) -> Option<Gap> {
     if write.verb != WriteVerb::Update || !entry.declared {
         return None;
     }
-    let touched = entry.templates().filter(|template| changed(write).any(|name| template.uses(name)));
+    let effect = effect(table, entity, write, entry);
+    if effect.after == Membership::Out {
+        return None;
+    }
+    let enters = effect.before == Membership::Out;
+    let touched =
+        entry.templates().filter(|template| enters || changed(write).any(|name| template.uses(name)));
     let attributes = unknown(write, touched);
     (!attributes.is_empty()).then_some(Gap::IndexKeyUnknown { index: entry.index, attributes })
 }

@@ -4,13 +4,29 @@
 use std::collections::BTreeSet;
 
 use crate::Model;
-use crate::model::{Entity, EntityId, Place, Read};
+use crate::model::{Count, Entity, EntityId, Place, Read};
 use crate::predicate::{Operand, Operator};
 use crate::template::{Field, Form, Template};
 
 /// Items of one entity that the key condition finds; those that filters drop are read too. `None` if the
 /// file does not declare how many there are.
 pub fn examined(model: &Model, read: &Read, entity: EntityId, filtered: &[&str]) -> Option<f64> {
+    examined_of(model, read, entity, filtered, |count| count.typical)
+}
+
+/// The same with the largest counts that the file declares.
+pub fn examined_at_most(model: &Model, read: &Read, entity: EntityId) -> Option<f64> {
+    examined_of(model, read, entity, &[], Count::most)
+}
+
+/// The same if there are as many items as `counted` says of what the file declares.
+fn examined_of(
+    model: &Model,
+    read: &Read,
+    entity: EntityId,
+    filtered: &[&str],
+    counted: fn(&Count) -> f64,
+) -> Option<f64> {
     let known = known(read).into_iter().filter(|(name, _)| !filtered.contains(name));
     let known: Vec<_> = known.filter(|(name, _)| model.entity(entity).attribute(name).is_some()).collect();
     if identifies(model.entity(entity), &known) {
@@ -19,8 +35,9 @@ pub fn examined(model: &Model, read: &Read, entity: EntityId, filtered: &[&str])
     let count = model.entity(entity).count.as_ref()?;
     let of_one_parent = |name: &str| count.per.is_some_and(|parent| owner(model, name) == Some(parent));
     let found = match known.iter().any(|(name, _)| of_one_parent(name)) {
-        true => count.typical,
-        false => model.items(entity)?,
+        true => counted(count),
+        false if count.per.is_none() => counted(count),
+        false => model.items(entity)? / count.typical.max(f64::MIN_POSITIVE) * counted(count),
     };
     let others = known.iter().filter(|(name, _)| !of_one_parent(name));
     let found =
@@ -34,14 +51,6 @@ fn having(entity: &Entity, read: &Read, filtered: &[&str]) -> f64 {
     let exists = terms.filter(|term| term.operator == Operator::Exists);
     let names = exists.map(|term| term.attribute.value.as_str()).filter(|name| !filtered.contains(name));
     names.filter_map(|name| entity.attribute(name)?.present).product()
-}
-
-/// The same with the largest counts that the file declares.
-pub fn examined_at_most(model: &Model, read: &Read, entity: EntityId) -> Option<f64> {
-    let count = model.entity(entity).count.as_ref();
-    let growth = count.map_or(1.0, |count| count.most() / count.typical.max(1.0));
-    let found = examined(model, read, entity, &[])?;
-    Some(if found <= 1.0 { found } else { found * growth })
 }
 
 /// Attributes fixed to one value, with the value if the file has it.

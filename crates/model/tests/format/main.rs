@@ -3,6 +3,7 @@
 
 mod any_model;
 mod cloudformation;
+mod corpus;
 mod create_table;
 mod electrodb;
 mod examples;

@@ -35,7 +35,7 @@ impl Certificate {
 
     pub fn summary(&self) -> String {
         if self.patterns.is_empty() {
-            return format!("\n{}: nothing to prove; it has no access patterns\n", self.model);
+            return format!("{}: nothing to prove; it has no access patterns\n", self.model);
         }
         let proven = self.patterns.iter().filter(|pattern| pattern.verdict == Verdict::Proven).count();
         let verdict = if self.is_proven() { "proven" } else { "NOT proven" };
@@ -44,8 +44,7 @@ impl Certificate {
         let tries: usize = self.patterns.iter().map(|pattern| pattern.tries).sum();
         let (tries, items) = (tries_text(tries), counted(self.items as u64, "item"));
         let patterns = counted(self.patterns.len() as u64, "pattern");
-        let gap = if self.is_proven() { "" } else { "\n" };
-        format!("{gap}{}: {verdict}; {proven} of {patterns}{rest}, {tries} on {items}\n", self.model,)
+        format!("{}: {verdict}; {proven} of {patterns}{rest}, {tries} on {items}\n", self.model)
     }
 }
 

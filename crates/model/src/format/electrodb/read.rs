@@ -29,6 +29,7 @@ pub fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
                 let fields = entity.fields(&table, notes);
                 let called = draft.add_entity(entity.name(), name, fields);
                 entity.collect(&called, &mut collections);
+                entity.asked(&called, &mut draft);
             }
             draft.add_table(table);
         }
@@ -222,6 +223,35 @@ impl<'d> Entity<'d> {
                     by: plain.map(str::to_owned).collect(),
                     entities: vec![called.to_owned()],
                 });
+            }
+        }
+    }
+
+    /// An index is there to be asked: `task.byAssignee` queries by the composites of its partition key, and the
+    /// table's own key gets one item.
+    fn asked(self, called: &str, draft: &mut Draft) {
+        for access in self.accesses() {
+            let plain = |side: &str| -> Vec<&str> {
+                access.composite(side).into_iter().filter(|name| self.made(name).is_none()).collect()
+            };
+            let (partition, sort) = (plain("pk"), plain("sk"));
+            let name = access.shape["access"].as_str().or(access.index()).unwrap_or("primary");
+            let mut add = |verb: &str, by: Vec<&str>| {
+                if by.is_empty() {
+                    return;
+                }
+                let mut fields =
+                    Map::from_iter([(verb.to_owned(), Value::from(called)), ("by".to_owned(), by.into())]);
+                if let Some(index) = access.index() {
+                    fields.insert("index".to_owned(), index.into());
+                }
+                draft.add_pattern(&format!("{called}.{verb}.{name}"), fields);
+            };
+            if access.index().is_none() {
+                add("get", partition.iter().chain(&sort).copied().collect());
+            }
+            if access.index().is_some() || !sort.is_empty() {
+                add("query", partition);
             }
         }
     }

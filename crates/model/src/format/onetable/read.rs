@@ -125,11 +125,12 @@ fn entity_fields(
         let kind = fields.get(name).map(|field| kind(schema, field));
         matches!(kind, Some("number" | "epoch" | "epoch-millis"))
     };
+    let type_field = schema["params"]["typeField"].as_str().unwrap_or("_type");
     let index_keys = table.index_keys();
     let keys = table.key_names();
     for key in keys.iter().chain(index_keys.iter().flat_map(|(_, keys)| keys)) {
         if let Some((name, field)) = field_of(fields, key)
-            && let Some(template) = template(key, name, field, &is_number, place, notes)
+            && let Some(template) = template(key, name, field, &is_number, place, type_field, notes)
         {
             templates.insert(key.clone(), template.into());
         }
@@ -166,6 +167,12 @@ fn entity_fields(
     parts.map(|(name, part)| (name.to_owned(), Value::Object(part))).collect()
 }
 
+/// The library puts the model's name in place of the field that holds it: `${_type}#${id}`.
+fn typed(value: &str, place: &str, type_field: &str) -> String {
+    let model = place.rsplit('.').next().unwrap_or(place);
+    value.replace(&format!("${{{type_field}}}"), model)
+}
+
 /// `None` if the key is an ordinary attribute.
 fn template(
     key: &str,
@@ -173,6 +180,7 @@ fn template(
     field: &Value,
     is_number: &dyn Fn(&str) -> bool,
     place: &str,
+    type_field: &str,
     notes: &mut Notes,
 ) -> Option<String> {
     if let Some(template) = field["template"].as_str() {
@@ -180,7 +188,7 @@ fn template(
     }
     match &field["value"] {
         Value::String(value) => {
-            let template = template_of(value, is_number);
+            let template = template_of(&typed(value, place, type_field), is_number);
             if template.is_none() {
                 notes.add(format!("{place}.{name}: the model has no word for `{value}`"));
             }

@@ -1,13 +1,19 @@
 //! Whether old and new can coexist: patterns of either model that would find items of the other.
 
+use std::mem::discriminant;
+
 use super::{Fate, Layout};
 use crate::model::{EntityId, Model, Pattern};
-use crate::plan::plan;
+use crate::plan::{Gap, plan};
 use crate::{Span, Spanned};
 
 /// The table or index where such items are found, by the name that both models have for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
+    /// The pattern that would find them.
+    pub pattern: String,
+    /// What is wrong then, in words.
+    pub problem: String,
     pub table: String,
     pub index: Option<String>,
 }
@@ -69,7 +75,7 @@ impl Layout {
             renamed.map_or_else(|| name.to_owned(), |rename| rename.from.clone())
         };
         let index = conflict.index.map(|index| from("index", &index));
-        Conflict { table: from("table", &conflict.table), index }
+        Conflict { table: from("table", &conflict.table), index, ..conflict }
     }
 }
 
@@ -99,8 +105,18 @@ fn new_gap(own: &Model, pattern: &Pattern, other: &Model, translated: &Pattern) 
         }
         None => plan(&tables_alone(other), &Pattern { index: None, ..translated.clone() }),
     };
-    let more = found.gaps().count() > planned.gaps().count();
-    more.then(|| Conflict { table: table.name.value.clone(), index })
+    let worse = found.gaps().find(|gap| is_worse(gap, planned.gaps()))?;
+    let problem = worse.describe(other);
+    Some(Conflict { pattern: pattern.id.value.clone(), problem, table: table.name.value.clone(), index })
+}
+
+/// Whether none of the gaps that there are anyway is as large.
+fn is_worse<'g>(gap: &Gap, mut own: impl Iterator<Item = &'g Gap>) -> bool {
+    let strays = |gap: &Gap| match gap {
+        Gap::Mixed { entities } => entities.len(),
+        _ => 0,
+    };
+    !own.any(|one| discriminant(one) == discriminant(gap) && strays(one) >= strays(gap))
 }
 
 fn tables_alone(model: &Model) -> Model {

@@ -1,0 +1,124 @@
+//! Small files in every format, in `corpus/`: each comes in, goes out as it was, and comes in again as the same model.
+//! The folder of a file is its format.
+
+use std::path::{Path, PathBuf};
+
+use model::{Source, file, format};
+
+const FILES_LEAST: usize = 60;
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format/corpus");
+    let folders = std::fs::read_dir(folder).expect("the corpus is there");
+    let of = |folder: PathBuf| {
+        std::fs::read_dir(folder).expect("a folder").map(|file| file.expect("a file").path())
+    };
+    let mut files: Vec<PathBuf> = folders.flat_map(|folder| of(folder.expect("a folder").path())).collect();
+    files.sort();
+    files
+}
+
+/// A model file as data: the order of members is not kept.
+fn plain(text: &str) -> Option<serde_json::Value> {
+    file::to_json(&Source::new("model.yaml", text))
+}
+
+/// What goes wrong on the way of one file, if anything.
+fn complaint(path: &Path) -> Option<String> {
+    let name = path.parent()?.file_name()?.to_str()?;
+    let text = std::fs::read_to_string(path).expect("a readable file");
+    let expected = format::format(name).unwrap_or_else(|| panic!("`{name}` is no format"));
+    let found = format::detect(&text).map(|format| format.name);
+    if found != Some(name) {
+        return Some(format!("is taken for {found:?}"));
+    }
+    let import = match format::import(expected, &text) {
+        Ok(import) => import,
+        Err(error) => return Some(error.0),
+    };
+    expected.write?;
+    let out = match format::export(expected, &import.model) {
+        Ok(export) => export.text,
+        Err(error) => return Some(format!("can't be written: {}", error.0)),
+    };
+    let parse = expected.syntax.parse;
+    let (was, is) = (parse(&text).ok()?, parse(&out));
+    if is.as_ref().ok() != Some(&was) {
+        return Some(format!("comes back as\n{out}\nthrough\n{}", import.text));
+    }
+    match format::import(expected, &out) {
+        Ok(again) if plain(&again.text) == plain(&import.text) => None,
+        Ok(again) => Some(format!("comes in again as\n{}\nnot\n{}", again.text, import.text)),
+        Err(error) => Some(format!("does not come in again: {}\n{out}", error.0)),
+    }
+}
+
+#[test]
+fn every_file_comes_in_goes_out_and_comes_in_again() {
+    let files = files();
+    assert!(files.len() >= FILES_LEAST, "{} files", files.len());
+    let complaints = files.iter().filter_map(|path| {
+        let complaint = complaint(path)?;
+        Some(format!("{}: {complaint}\n", path.display()))
+    });
+    let complaints: Vec<String> = complaints.collect();
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+fn imported(file: &str) -> format::Import {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format/corpus").join(file);
+    let text = std::fs::read_to_string(path).expect("a file of the corpus");
+    let format = format::detect(&text).expect("a known format");
+    format::import(format, &text).unwrap_or_else(|error| panic!("{}", error.0))
+}
+
+fn check(file: &str, parts: &[&str]) {
+    let text = imported(file).text;
+    for part in parts {
+        assert!(text.contains(part), "{file} has no `{part}`:\n{text}");
+    }
+}
+
+#[test]
+fn booleans_may_be_words() {
+    check(
+        "cloudformation/booleans-as-words.yaml",
+        &["pitr: true", "deletion-protection: true", "ttl: expiresAt"],
+    );
+    check("cloudformation/booleans-as-words.yaml", &["encryption: aws-managed"]);
+    check("cloudformation/yaml-1.1-booleans.yaml", &["pitr: true", "deletion-protection: true"]);
+}
+
+#[test]
+fn what_loops_aliases_and_short_forms_stand_for_is_read() {
+    check("cloudformation/for-each.yaml", &["Users:", "Teams:"]);
+    check("cloudformation/anchors-and-merges.yaml", &["users:", "teams:"]);
+    check("cloudformation/simple-table.yaml", &["partition: code", "partition: id", "read: 5"]);
+    check("cloudformation-json/simple-table.json", &["code: number", "team: blue"]);
+    check("cloudformation/serverless.yml", &["partition: PK", "sort: SK"]);
+    check("cloudformation/names-with-a-hash.yaml", &["tenant#id"]);
+    check("create-table/without-a-name.json", &["name: table"]);
+}
+
+#[test]
+fn ranges_filters_and_new_values_of_a_schema_are_read() {
+    check(
+        "mcp-schema/ranges.json",
+        &[
+            "created_at >= :created_at",
+            "created_at between :created_at_from and :created_at_to",
+            "created_at begins_with :created_at",
+            "created_at > :created_at",
+        ],
+    );
+    check("mcp-schema/filters.json", &["filter: total >= :min_total", "by: customer_id"]);
+    check("mcp-schema/updates.json", &["set: status", "[customer_id, created_at, order_id]"]);
+    check("mcp-schema/ttl-and-cross-table.json", &["ttl: expires_at"]);
+    check("mcp-schema/number-keys.json", &["at: number"]);
+}
+
+#[test]
+fn types_in_keys_and_indexes_as_patterns_are_read() {
+    check("onetable/type-in-keys.json", &["User#{id}", "Team#{name}", "User#{email}"]);
+    check("electrodb/entity.json", &["task.query.byState", "task.get.primary", "by: state"]);
+}
