@@ -31,6 +31,8 @@ use crate::write::{Change, Origin};
 const STEP_RECORDS: usize = 32;
 /// How long a sender rests that has nothing to do. It is woken by changes.
 const REST: Duration = Duration::from_secs(1);
+/// How long a sender that was woken waits for further changes: several of them cost little more than one.
+const GATHER: Duration = Duration::from_millis(10);
 /// How long a sender waits for throughput of the other table.
 const THROTTLED_REST: Duration = Duration::from_millis(100);
 /// How often a peer is told how far its member is.
@@ -385,7 +387,7 @@ impl Job for Sender {
             };
             tokio::select! {
                 () = members_changed => {}
-                () = table_changed => {}
+                () = table_changed => core.environment.sleep(GATHER).await,
                 () = core.environment.sleep(wait) => {}
             }
         }
