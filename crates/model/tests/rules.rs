@@ -174,9 +174,9 @@ entities:
     count: { typical: 99999999999999999999G, max: 0 }
     size: { typical: 900000 GB, max: 0 B }
     expires: 99999999999999999 years
-    indexes: { G: { GPK: "{shard(a, 10000)}#{lower(b)}", GSK: "{c}" } }
+    indexes: { GSI: { GPK: "{shard(a, 10000)}#{lower(b)}", GSK: "{c}" } }
   B: { key: { PK: "B#{x}", SK: x }, count: 0 per A }
-indexes: { G: { project: all, write: 0 }, L: { type: local, sort: c, project: all } }
+indexes: { GSI: { project: all, write: 0 }, LSI: { type: local, sort: c, project: all } }
 relations: [A M:N A, A 1:N A, A M:N B via A]
 patterns:
   P1: { transact: [create A × 1000000, delete A × 1000000], rate: 99999999999999999999G/s, skew: zipf 0 }
