@@ -92,10 +92,10 @@ impl Engine {
                 "SET enable_seqscan = off; SET enable_bitmapscan = off; \
                  SET plan_cache_mode = force_generic_plan; SET jit = off;"
             }
-            // One connection to each worker, so that a transaction sees one moment of it.
+            // One connection to each worker, so that a transaction sees one moment of it. Citus can't plan a scan over
+            // several shards without the values of its parameters, so it chooses the kind of plan itself.
             Engine::Citus => {
-                "SET enable_seqscan = off; SET enable_bitmapscan = off; \
-                 SET plan_cache_mode = force_generic_plan; SET jit = off; \
+                "SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off; \
                  SET citus.max_adaptive_executor_pool_size = 1;"
             }
             Engine::Cockroach => "",

@@ -250,6 +250,10 @@ impl Sender {
             let known = core.replication.pairs.get(source.space(), &self.region).unwrap_or_default();
             let after = known.get(&log).copied().unwrap_or(position::start(&pair.replica));
             let mut records = core.store.read_log(log, after, STEP_RECORDS).await?;
+            // Asked after reading, so that nothing written after a cut gets across.
+            if core.replication.links.is_cut(&source.namespace.region, &self.region) {
+                return Ok(REST);
+            }
             let read = records.len();
             let next = self.keep_due(&mut records);
             if let Some((last, _)) = records.last() {
@@ -263,7 +267,7 @@ impl Sender {
             if let Some(next) = next {
                 return Ok(next);
             }
-            if read < STEP_RECORDS || core.replication.links.is_cut(&source.namespace.region, &self.region) {
+            if read < STEP_RECORDS {
                 return Ok(REST);
             }
             tokio::task::yield_now().await;
