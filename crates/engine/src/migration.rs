@@ -10,7 +10,7 @@
 //! What always holds:
 //! - One row in each store, its mark, says which step was reached. A store with a mark can't be opened as a database,
 //!   so at most one of the two ever is, once the source was closed.
-//! - Every step can be repeated. So whoever begins again after a crash goes on.
+//! - Every step can be repeated, so after a crash the command is run again and goes on.
 //! - Nothing is written to a target that was neither empty nor marked as a copy of this source.
 //! - On a store that several processes share, the one that copies is a member. The next one expels it first.
 //!
@@ -190,8 +190,8 @@ pub async fn cancel(source: &dyn Store) -> Result<(), MoveError> {
     }
 }
 
-/// Says that all of the source is in the target, or lets the source be opened again if it is kept. Somebody may have
-/// done that before, and then servers may have written to it.
+/// Marks the source as moved, or removes its mark if it is kept. An earlier run may have done so already, and servers may
+/// have written to the source since.
 pub async fn release(source: &dyn Store, to: &str, is_kept: bool) -> Result<(), MoveError> {
     let (leaving, moved) = (Mark::Leaving { to: to.to_owned() }, Mark::Moved { to: to.to_owned() });
     let key = space::migration_key();
@@ -257,7 +257,7 @@ impl<'a> Move<'a> {
         self.walk(source, Check::Later, progress).await
     }
 
-    /// Copies the rest of a source that nobody writes to any more. Everything in both is compared.
+    /// Copies the rest of a source that takes no more writes, and compares every row of both stores.
     pub async fn settle(&self, source: &dyn Read, progress: &mut OnProgress<'_>) -> Result<Pass, StoreError> {
         self.walk(source, Check::ReadBack, progress).await
     }

@@ -47,7 +47,7 @@ fn way_out(error: &FolderError) -> Option<&'static str> {
             "Nothing was changed. `lodestone verify` names everything that is damaged, and `lodestone repair` \
              tells what can be saved and saves it.",
         ),
-        FolderError::Missing { .. } => Some("Name the data folder of a server with --data."),
+        FolderError::Missing { .. } => Some("Name the data folder of a server."),
         FolderError::Io { .. } => None,
     }
 }

@@ -1,34 +1,13 @@
 //! `lodestone checkpoint` as its users meet it: a copy of the whole folder, also while a server writes to it.
 
+mod command;
 mod server;
 
-use std::path::Path;
-use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use command::{path, refusal, success};
 use server::{Server, call, post};
 use tempfile::TempDir;
-
-fn lodestone(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lodestone")).args(arguments).output().expect("the command runs")
-}
-
-/// What the command says on standard error when it fails.
-fn refusal(arguments: &[&str]) -> String {
-    let output = lodestone(arguments);
-    assert!(!output.status.success(), "it succeeded");
-    String::from_utf8(output.stderr).expect("text")
-}
-
-fn success(arguments: &[&str]) -> String {
-    let output = lodestone(arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
-
-fn path(path: &Path) -> &str {
-    path.to_str().expect("a path of text")
-}
 
 fn create_table(url: &str) {
     let table = r#"{"TableName": "Table", "BillingMode": "PAY_PER_REQUEST",

@@ -1,14 +1,16 @@
 //! `lodestone migrate` as its users meet it: between folders and PostgreSQL, under load, killed again and again.
 
+mod command;
 mod server;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use command::{path, refusal, success};
 use server::{Server, call, try_call};
 use store::{Consistency, Direction, KeyRef, Log, LogPosition, Position, Range, Space, Store};
 use store_lsm::LsmStore;
@@ -18,27 +20,6 @@ use tempfile::TempDir;
 
 /// Far above what any step takes.
 const PATIENCE: Duration = Duration::from_secs(300);
-
-fn lodestone(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lodestone")).args(arguments).output().expect("the command runs")
-}
-
-/// What the command says on standard error when it fails.
-fn refusal(arguments: &[&str]) -> String {
-    let output = lodestone(arguments);
-    assert!(!output.status.success(), "it succeeded");
-    String::from_utf8(output.stderr).expect("text")
-}
-
-fn success(arguments: &[&str]) -> String {
-    let output = lodestone(arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
-
-fn path(path: &Path) -> &str {
-    path.to_str().expect("a path of text")
-}
 
 fn fresh_database() -> String {
     tokio::runtime::Runtime::new().expect("a runtime").block_on(TestServer::fresh_database())

@@ -1,7 +1,7 @@
 //! Making what one store holds equal to what another holds: a walk along both, in order, that writes what differs.
 //!
-//! The same walk makes the first copy, brings a copy up to date, and goes on after a crash. Along a source that nobody
-//! writes to it also verifies: what differed is read back after it was written ([`Check::ReadBack`]), and all the rest
+//! The same walk makes the first copy, brings a copy up to date, and goes on after a crash. Along a source that
+//! takes no more writes it also verifies: what differed is read back after it was written ([`Check::ReadBack`]), and all the rest
 //! was compared.
 
 use std::collections::VecDeque;
@@ -37,7 +37,7 @@ pub struct Counts {
     pub changed: u64,
 }
 
-/// What is told along the way: where the walk is in its space, and how many rows it saw since the last time.
+/// Called with the walk's progress: its position in the space, and how many rows it saw since the last call.
 pub type Step<'a> = dyn FnMut(&Position, u64) + Send + 'a;
 
 /// The rows of a space that are of interest, a batch at a time.
@@ -171,7 +171,7 @@ impl Changes {
         self.puts.len() + self.deletes.len() >= BATCH_ROWS || self.bytes >= BATCH_BYTES
     }
 
-    /// Nobody else writes to the target, so nothing has to be locked.
+    /// The copy is the target's only writer, so it locks nothing.
     async fn write(&mut self, target: &dyn Store, check: Check) -> Result<(), StoreError> {
         let Changes { puts, deletes, .. } = std::mem::take(self);
         if puts.is_empty() && deletes.is_empty() {

@@ -1,8 +1,8 @@
 //! A Region that is lost for good. It is taken out of every global table without its help; the others go on.
 //!
 //! What it had sent to some members and not to others is known to those alone. So the members that are left send each
-//! other all items once more. What it had acknowledged and sent to nobody is lost, unless it comes back: what can be said
-//! about it is in the answer.
+//! other all items once more. Writes that it acknowledged and sent to no other member are lost, unless it comes back:
+//! the answer says what is known of them.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub struct LostReplica {
     pub lost_keys: Vec<String>,
     /// How many there are, if it is known; at most 10,000 are counted.
     pub lost: Option<usize>,
-    /// Members that could not be told. There, the Region has to be forgotten, too.
+    /// Members that did not answer. The operator has to forget the Region there as well.
     pub untold: Vec<String>,
 }
 
