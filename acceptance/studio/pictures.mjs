@@ -3,7 +3,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { loadExample, open, row, rows, serve, withHistory } from "./studio.mjs";
+import { loadExample, open, plainTable, row, rows, serve, withHistory } from "./studio.mjs";
 
 const folder = process.argv[2];
 mkdirSync(folder, { recursive: true });
@@ -20,6 +20,15 @@ const before = Math.ceil(Date.now() / 1000);
 while (Date.now() / 1000 < before + 1) await new Promise((done) => setTimeout(done, 50));
 await withHistory(server, "app-main");
 await server.call("PutItem", { TableName: "app-main", Item: order });
+// A global table of three Regions, one of which is cut off from another.
+await plainTable(server, "everywhere");
+for (const RegionName of ["eu-west-1", "ap-northeast-1"]) {
+  await server.call("UpdateTable", { TableName: "everywhere", ReplicaUpdates: [{ Create: { RegionName } }] });
+  const isMade = async () => (await server.call("DescribeTable", { TableName: "everywhere" })).Table.Replicas.every((one) => one.ReplicaStatus === "ACTIVE");
+  while (!(await isMade())) await new Promise((done) => setTimeout(done, 50));
+}
+await server.post("regions", { table: "everywhere", cut: ["us-east-1", "eu-west-1"] });
+for (let at = 0; at < 40; at++) await server.call("PutItem", { TableName: "everywhere", Item: { id: { S: `visitor-${at}` } } });
 // A server where an hour passes in three minutes, with clients that go on while pictures are taken: players, and a season
 // that gets hot.
 const busy = await serve("--in-memory", "--time-scale", "20");
@@ -104,6 +113,7 @@ const screens = {
     },
   ],
   backups: [() => `${server.home}table/app-main/backups?time=${before}`, (page) => page.locator(".differences tbody tr").first().waitFor()],
+  regions: [() => `${server.home}table/everywhere/regions`, (page) => page.getByText("✂ cut").waitFor()],
   query: [
     () => `${server.home}query?table=app-main`,
     async (page) => {

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { accessible, close, loadExample, open, serve } from "../studio.mjs";
+import { accessible, close, loadExample, open, plainTable, serve } from "../studio.mjs";
 
 const server = await serve();
 await loadExample(server);
@@ -263,5 +263,30 @@ test("the shapes of requests are learnt, and the items become a model", async ()
   await model.getByRole("button", { name: "Save and open it" }).click();
   await page.waitForURL(/model\/learnt/);
   await page.locator(".cm-content").getByText("CUST#", { exact: false }).first().waitFor();
+  await close(page);
+});
+
+test("a replica is added, its link cut and healed, and the other Region looked at", async () => {
+  await plainTable(server, "everywhere");
+  const page = await open(`${server.home}table/everywhere/regions`);
+  await page.getByText("This table is in us-east-1 alone").waitFor();
+  await page.getByLabel("Region", { exact: true }).fill("eu-west-1");
+  await page.getByRole("button", { name: "Add a replica" }).click();
+  const members = page.getByRole("region", { name: "Members" });
+  await members.getByRole("row", { name: /eu-west-1/ }).getByText("ACTIVE").waitFor();
+  await members.getByRole("row", { name: /eu-west-1/ }).getByText("up to date").first().waitFor();
+  await page.getByRole("button", { name: "Cut us-east-1 – eu-west-1" }).click();
+  const links = page.getByRole("region", { name: "Links" });
+  await links.getByText("✂ cut").waitFor();
+  await server.call("PutItem", { TableName: "everywhere", Item: { id: { S: "one" } } });
+  await links.getByText("1 → · ← 0").waitFor();
+  await accessible(page, "Regions");
+  await page.getByRole("button", { name: "Heal us-east-1 – eu-west-1" }).click();
+  await links.getByText("0 → · ← 0").waitFor();
+  await members.getByRole("link", { name: "eu-west-1" }).click();
+  await page.waitForURL(/as=000000000000\.eu-west-1/);
+  await members.getByRole("row", { name: /us-east-1/ }).getByText("ACTIVE").waitFor();
+  await page.getByRole("link", { name: "Items", exact: true }).click();
+  await page.locator("#base .row").getByText("one").first().waitFor();
   await close(page);
 });

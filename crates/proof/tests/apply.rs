@@ -83,6 +83,14 @@ fn check(from: &str, to: &str, expected: &[&str]) {
 }
 
 #[test]
+fn replicas_are_made_one_after_the_other() {
+    let replicas = ORDERS.replace("sort: SK }", "sort: SK, replicas: [eu-west-1, us-west-2] }");
+    check(ORDERS, &replicas, &["create a replica in eu-west-1", "create a replica in us-west-2"]);
+    let fewer = ORDERS.replace("sort: SK }", "sort: SK, replicas: [eu-west-1] }");
+    check(&replicas, &fewer, &[]);
+}
+
+#[test]
 fn each_setting_is_one_change() {
     let with = |settings: &str| ORDERS.replace("sort: SK }", &format!("sort: SK, {settings} }}"));
     check(ORDERS, ORDERS, &[]);

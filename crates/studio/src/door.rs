@@ -137,6 +137,7 @@ impl Studio {
                 Ok(json!({}))
             }
             ("faults", "") => self.faults(head, &input),
+            ("regions", "") => self.regions(head, &input).await,
             ("progress", "") => self.progress(head).await,
             ("survey", "") => self.survey(head, &input).await,
             ("run", "") => self.run(head, &input).await,
@@ -265,6 +266,38 @@ impl Studio {
             });
         }
         Ok(json!({ "faults": own().iter().map(shown_fault).collect::<Vec<_>>() }))
+    }
+
+    /// How far the changes of a global table have come, in the Regions of this server, and which links are cut. A link is
+    /// cut or healed first, if the page says so.
+    async fn regions(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
+        let account = self.live(head)?.caller.namespace.account;
+        if let Some(link) = link_of(&input["cut"])? {
+            self.change_link(|| self.engine.cut_regions(link.0, link.1))?;
+        }
+        if let Some(link) = link_of(&input["heal"])? {
+            self.change_link(|| _ = self.engine.heal_regions(link.0, link.1))?;
+        }
+        let failed = |_| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "The Regions can't be read.");
+        let all = self.engine.replication_status().await.map_err(failed)?;
+        let own = all.iter().filter(|pair| pair.namespace.account == account && input["table"] == pair.table);
+        let shown = own.map(|pair| {
+            json!({
+                "from": &*pair.namespace.region,
+                "to": pair.receiving_region,
+                "pending": pair.pending,
+                "lag": pair.lag.as_secs_f64(),
+            })
+        });
+        Ok(json!({ "pairs": shown.collect::<Vec<_>>(), "cut": self.engine.cut_links() }))
+    }
+
+    fn change_link(&self, act: impl FnOnce()) -> Result<(), Fault> {
+        if self.options.read_only {
+            return Err(Fault::read_only("cutting a link"));
+        }
+        act();
+        Ok(())
     }
 
     /// How far the indexes are that are being filled.
@@ -410,15 +443,22 @@ fn shown_fault(fault: &FaultStatus) -> Value {
     })
 }
 
-fn examples() -> Value {
-    let examples = EXAMPLES.iter().map(|(name, text)| json!({ "name": name, "text": servable(text) }));
-    json!({ "examples": examples.collect::<Vec<_>>() })
+/// The two Regions of a link that a page names, if it names one.
+fn link_of(named: &Value) -> Result<Option<(&str, &str)>, Fault> {
+    match named.as_array().map(Vec::as_slice) {
+        None => Ok(None),
+        Some([Value::String(one), Value::String(other)])
+            if one != other && is_region(one) && is_region(other) =>
+        {
+            Ok(Some((one, other)))
+        }
+        Some(_) => Err(Fault::bad("A link has two Regions.")),
+    }
 }
 
-/// Without the setting of tables that the engine refuses because it does not serve it yet.
-fn servable(text: &str) -> String {
-    let is_served = |line: &&str| !line.trim_start().starts_with("replicas:");
-    text.split_inclusive('\n').filter(is_served).collect()
+fn examples() -> Value {
+    let examples = EXAMPLES.iter().map(|(name, text)| json!({ "name": name, "text": text }));
+    json!({ "examples": examples.collect::<Vec<_>>() })
 }
 
 fn is_account(account: &str) -> bool {

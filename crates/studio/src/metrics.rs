@@ -62,6 +62,7 @@ pub async fn read(
             "table": id.dimensions.table,
             "index": id.dimensions.index,
             "operation": id.dimensions.operation,
+            "receivingRegion": id.dimensions.receiving_region,
             "points": points.collect::<Vec<_>>(),
         }));
     }

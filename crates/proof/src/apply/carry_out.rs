@@ -41,7 +41,7 @@ pub async fn carry_out(
     Ok(Outcome::Done)
 }
 
-/// Waits until the table and all of its indexes can be used, and changed again.
+/// Waits until the table, all of its indexes and replicas can be used, and changed again.
 pub async fn wait_until_active(
     endpoint: &dyn Endpoint,
     table: &str,
@@ -68,6 +68,12 @@ fn unsettled(table: &Value) -> Option<String> {
         let filled = if index["Backfilling"] == true { ", filled from the table" } else { "" };
         format!("{} {}{filled}", text(&index["IndexName"]), text(&index["IndexStatus"]))
     });
+    let replicas = table["Replicas"].as_array().into_iter().flatten();
+    let busy = busy.chain(
+        replicas
+            .filter(|replica| !is_active(&replica["ReplicaStatus"]))
+            .map(|replica| format!("{} {}", text(&replica["RegionName"]), text(&replica["ReplicaStatus"]))),
+    );
     busy.chain((!is_active(&table["TableStatus"])).then(|| text(&table["TableStatus"]).to_owned())).next()
 }
 

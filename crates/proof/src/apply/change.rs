@@ -39,6 +39,7 @@ pub fn changes(table: &Table, state: Option<&State>, delete_indexes: bool) -> Op
         Some(state) => decider.update(&state.table),
     }
     decider.beside(state.unwrap_or(&State::default()));
+    decider.replicas(state);
     let mut decided = decider.decided;
     if !decided.impossible.is_empty() {
         decided.changes.clear();
@@ -191,8 +192,26 @@ impl Decider<'_> {
         if let Some(wanted) = encrypts.filter(|_| !is_encrypted) {
             self.update_table("encryption with a key of AWS KMS", json!({ "SSESpecification": wanted }));
         }
-        if !self.table.replicas.is_empty() {
-            self.leave("replicas are not made here");
+    }
+
+    /// Replicas come last: while one is made, the table can't be changed.
+    fn replicas(&mut self, state: Option<&State>) {
+        let found = state.map_or(&Value::Null, |state| &state.table);
+        let there: BTreeSet<&str> =
+            elements(&found["Replicas"]).filter_map(|one| one["RegionName"].as_str()).collect();
+        let own = found["TableArn"].as_str().and_then(|arn| arn.split(':').nth(3));
+        let wanted: BTreeSet<&str> = self.table.replicas.iter().map(|one| one.value.as_str()).collect();
+        for region in wanted.iter().filter(|region| !there.contains(**region) && Some(**region) != own) {
+            if self.table.billing.value == Billing::Provisioned {
+                let first = "it needs auto scaling of its writes, which is not set here";
+                self.leave(format!("a replica in {region} of a provisioned table: {first}"));
+                continue;
+            }
+            let create = json!([{ "Create": { "RegionName": region } }]);
+            self.update_table(format!("create a replica in {region}"), json!({ "ReplicaUpdates": create }));
+        }
+        for region in there.difference(&wanted) {
+            self.leave(format!("the replica in {region} is not in the model"));
         }
     }
 

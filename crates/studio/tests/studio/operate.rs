@@ -155,6 +155,36 @@ async fn a_read_only_studio_shows_faults_and_removes_none() {
 }
 
 #[tokio::test]
+async fn regions_of_a_table_are_shown_and_a_link_is_cut_and_healed() {
+    let desk = desk().await.with_orders().await;
+    let replica = json!([{ "Create": { "RegionName": "eu-west-1" } }]);
+    desk.ask("call/UpdateTable", &json!({ "TableName": "app", "ReplicaUpdates": replica })).await;
+    let found = desk.ask("regions", &json!({ "table": "app" })).await;
+    let pairs = found["pairs"].as_array().expect("pairs").iter();
+    let ways: Vec<_> = pairs.map(|pair| (&pair["from"], &pair["to"])).collect();
+    assert!(ways.contains(&(&json!("us-east-1"), &json!("eu-west-1"))), "{found}");
+    assert_eq!(found["cut"], json!([]));
+    let link = json!(["us-east-1", "eu-west-1"]);
+    let cut = desk.ask("regions", &json!({ "table": "app", "cut": link })).await;
+    assert_eq!(cut["cut"], json!([["eu-west-1", "us-east-1"]]));
+    let healed = desk.ask("regions", &json!({ "table": "app", "heal": link })).await;
+    assert_eq!(healed["cut"], json!([]));
+    for wrong in [json!(["us-east-1"]), json!(["us-east-1", "us-east-1"]), json!(["us-east-1", 7])] {
+        let (status, _) = desk.post("regions", &json!({ "table": "app", "cut": wrong })).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST);
+    }
+}
+
+#[tokio::test]
+async fn a_read_only_studio_cuts_no_link() {
+    let desk = desk_with(Options { read_only: true, ..Options::default() }).await;
+    let link = json!(["us-east-1", "eu-west-1"]);
+    let (status, _) = desk.post("regions", &json!({ "table": "app", "cut": link })).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    assert_eq!(desk.ask("regions", &json!({ "table": "app" })).await["cut"], json!([]));
+}
+
+#[tokio::test]
 async fn capacity_is_reported_for_the_table_and_each_index() {
     let desk = desk().await.with_orders().await;
     let report = desk.ask("capacity", &json!({ "table": "app" })).await;

@@ -12,7 +12,7 @@ import { files } from "./legend";
 import { Dialog, Failure, Loading, Spark, useRepeat } from "./parts";
 import { follow, go, href, place } from "./place";
 import { pulse, readMetrics, unitsOf } from "./series";
-import { descriptions, indexesOf, letters, said, session, statusLine, tableNames, theme } from "./session";
+import { type InjectedFault, descriptions, faultsOn, indexesOf, letters, said, session, statusLine, tableNames, theme } from "./session";
 
 const PULSE_MINUTES = 30;
 export const helping = signal(false);
@@ -99,7 +99,7 @@ function Top() {
     <header class="top">
       <a class="brand" href={href("")}><Icons.Logo turning={session.value === null} />Lodestone</a>
       <div class="crumb" aria-label="Place">
-        {as?.[1] ?? region} <span aria-hidden="true">/</span> {as?.[0] ?? account} <span aria-hidden="true">/</span> <b>{place.value.parts[1] ?? place.value.parts[0] ?? "overview"}</b>
+        <span class="whose">{as?.[1] ?? region} <span aria-hidden="true">/</span> {as?.[0] ?? account} <span aria-hidden="true">/</span></span> <b>{place.value.parts[1] ?? place.value.parts[0] ?? "overview"}</b>
       </div>
       <button type="button" class="cmd" onClick={() => (commanding.value = true)}>
         <Icons.Search />Find a table, key, pattern or command<kbd>Ctrl K</kbd>
@@ -111,24 +111,11 @@ function Top() {
   );
 }
 
-interface InjectedFault {
-  fault: number;
-  table: string | null;
-  operation: string | null;
-  key: unknown;
-  error: string;
-  share: number;
-  // In seconds.
-  delay: number | null;
-  remaining: number | null;
-  met: number;
-}
-
 // Requests that fail because somebody asked for it: nobody should look for another reason.
 function Faults() {
-  const [faults, setFaults] = useState<InjectedFault[]>([]);
-  useRepeat(async (abort) => setFaults((await post("faults", {}, abort)).faults), 5000, []);
-  const remove = (which: number | "all") => void post("faults", { remove: which }).then((answer) => setFaults(answer.faults), () => undefined);
+  useRepeat(async (abort) => (faultsOn.value = (await post("faults", {}, abort)).faults), 5000, []);
+  const remove = (which: number | "all") => void post("faults", { remove: which }).then((answer) => (faultsOn.value = answer.faults), () => undefined);
+  const faults = faultsOn.value;
   if (faults.length === 0) return null;
   const what = (one: InjectedFault) => `${one.share < 1 ? `${percent(one.share)} of ` : ""}${one.operation ?? "all operations"} on ${one.table ?? "every table"}${one.key ? ` for ${JSON.stringify(one.key)}` : ""}: ${one.error}${one.delay ? `, ${figure(one.delay)} s` : ""}`;
   return (
@@ -220,6 +207,7 @@ function Operate({ parts }: { parts: string[] }) {
     ["capacity", "Capacity", Icons.Rising],
     ["stream", "Stream", Icons.Waves],
     ["backups", "Backups", Icons.Past],
+    ["regions", "Regions", Icons.Globe],
     ["learn", "Learn from traffic", Icons.Clock],
   ] as const;
   return (
@@ -262,7 +250,7 @@ const KEYS = [
   ["Ctrl S", "write what is marked and changed"],
   ["Ctrl Z", "undo, as a write to look at"],
   ["[ ]", "the pane before, the pane after"],
-  ["g then h, c, s, b, l", "heat, capacity, stream, backups, learn"],
+  ["g then h, c, s, b, r, l", "heat, capacity, stream, backups, Regions, learn"],
   ["Space", "pause a stream that is followed"],
   ["← → with Shift, Ctrl", "the recovery slider: second, minute, hour"],
   ["t", "a chart as a table"],
@@ -297,7 +285,7 @@ function onKey(event: KeyboardEvent) {
   if (event.key === "g") return void (went = event.timeStamp);
   if (went && event.timeStamp - went < 1200) {
     const table = lastTable || tableNames.value?.[0] || "";
-    const tab = { h: "heat", c: "capacity", s: "stream", b: "backups", l: "learn" }[event.key];
+    const tab = { h: "heat", c: "capacity", s: "stream", b: "backups", r: "regions", l: "learn" }[event.key];
     const to = tab && table ? `table/${table}/${tab}` : { o: "", q: "query", p: "partiql", m: "metrics" }[event.key];
     went = 0;
     if (to !== undefined) event.preventDefault(), go(href(to));

@@ -18,7 +18,7 @@ function commands(): Command[] {
   const tables = (tableNames.value ?? []).flatMap((name): Command[] => [
     { name, kind: "table", run: () => go(href(`table/${name}`)) },
     ...indexesOf(descriptions.value[name]).map((one) => ({ name: `${name} ${one.IndexName}`, kind: "index", run: () => go(href(`table/${name}`, { on: one.IndexName })) })),
-    ...["structure", "traffic", "stream", "backups"].map((tab) => ({ name: `${name} ${tab}`, kind: "table", run: () => go(href(`table/${name}/${tab}`)) })),
+    ...["structure", "heat", "capacity", "stream", "backups", "regions", "learn"].map((tab) => ({ name: `${name} ${tab}`, kind: "table", run: () => go(href(`table/${name}/${tab}`)) })),
   ]);
   const models = files.value.flatMap((file): Command[] => [
     { name: file.name, kind: "model", run: () => go(href(`model/${file.name}`)) },

@@ -7,7 +7,7 @@ import { files, filesLoaded } from "./legend";
 import { Failure, Loading, Spark } from "./parts";
 import { pulse, sum, unitsOf } from "./series";
 import { go, href } from "./place";
-import { descriptions, indexesOf, isOnDemand, session, tableNames, tablesCut } from "./session";
+import { descriptions, faultsOn, indexesOf, isOnDemand, session, tableNames, tablesCut } from "./session";
 import { post } from "./door";
 
 export function Overview() {
@@ -137,7 +137,8 @@ function Attention({ names }: { names: string[] }) {
     <section class="panel" aria-label="Now">
       <h2>Now</h2>
       <div class="stack" style={{ padding: "12px 14px" }}>
-        {wants.length === 0 && throttled.length === 0 && <p class="muted">Nothing wants attention.</p>}
+        {wants.length === 0 && throttled.length === 0 && faultsOn.value.length === 0 && <p class="muted">Nothing wants attention.</p>}
+        {faultsOn.value.length > 0 && <p>{plural(faultsOn.value.length, "fault is", "faults are")} on, see above</p>}
         {throttled.map(([name, what, tab]) => <p key={name + what}><a href={href(`table/${name}/${tab}`)}>{name}</a> {what}</p>)}
         {wants.map(([name, what]) => <p key={name + what}><a href={href(`table/${name}`)}>{name}</a> {what}</p>)}
         <p class="muted">{session.value?.storage}</p>

@@ -1,7 +1,7 @@
 // The address is the state: what a copied link shows is what was on the screen.
 
 import { signal } from "@preact/signals";
-import { root } from "./door";
+import { acting, root } from "./door";
 
 export interface Place {
   // The parts behind /studio/: ["table", "app-main", "structure"].
@@ -51,6 +51,8 @@ export function follow(event: MouseEvent) {
   if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
   const url = new URL((link as HTMLAnchorElement).href);
   if (url.origin !== location.origin || !url.pathname.startsWith(root.pathname) || link.hasAttribute("download")) return;
+  // Another account or Region is another page.
+  if ((url.searchParams.get("as") ?? "") !== acting.peek()) return;
   event.preventDefault();
   go(url.pathname + url.search + url.hash);
 }

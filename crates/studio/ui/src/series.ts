@@ -8,6 +8,7 @@ export interface MetricSeries {
   table: string | null;
   index: string | null;
   operation: string | null;
+  receivingRegion: string | null;
   // Time, count, sum, minimum, maximum.
   points: [number, number, number, number, number][];
 }

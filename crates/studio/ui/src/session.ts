@@ -75,6 +75,20 @@ export const typeOf = (table: TableDescription, name: string): "S" | "N" | "B" =
 export const isOnDemand = (table: TableDescription): boolean =>
   table.BillingModeSummary?.BillingMode === "PAY_PER_REQUEST";
 
+export interface InjectedFault {
+  fault: number;
+  table: string | null;
+  operation: string | null;
+  key: unknown;
+  error: string;
+  share: number;
+  // In seconds.
+  delay: number | null;
+  remaining: number | null;
+  met: number;
+}
+export const faultsOn = signal<InjectedFault[]>([]);
+
 // One line for the status region, spoken and shown.
 export const said = signal("");
 export const say = (text: string) => (said.value = text);

@@ -25,6 +25,7 @@ const TABS = [
   ["capacity", "Capacity"],
   ["stream", "Stream"],
   ["backups", "Backups"],
+  ["regions", "Regions"],
   ["learn", "Learn"],
 ] as const;
 
@@ -48,6 +49,7 @@ export function TableScreen({ name, tab }: { name: string; tab: string }) {
           <span>{bytes(table.TableSizeBytes)}</span>
           <span>{isOnDemand(table) ? "on demand" : `${table.ProvisionedThroughput?.ReadCapacityUnits} RCU, ${table.ProvisionedThroughput?.WriteCapacityUnits} WCU`}</span>
           <span>{indexes.length === 1 ? "1 index" : `${indexes.length} indexes`}</span>
+          {table.Replicas?.length > 0 && <a href={href(`table/${name}/regions`)}>{table.Replicas.length + 1} Regions</a>}
           {table.TableStatus !== "ACTIVE" && <span class="chip warn">{table.TableStatus}</span>}
         </div>
         {model ? (
@@ -75,6 +77,8 @@ export function TableScreen({ name, tab }: { name: string; tab: string }) {
         <Lazy key="stream" load={() => import("./stream")} name="StreamTail" props={{ state }} />
       ) : tab === "backups" ? (
         <Lazy key="backups" load={() => import("./backups")} name="Backups" props={{ state }} />
+      ) : tab === "regions" ? (
+        <Lazy key="regions" load={() => import("./regions")} name="Regions" props={{ state }} />
       ) : (
         <div class="page"><p>There is no such page. <a href={href(`table/${name}`)}>The items of {name}</a></p></div>
       )}

@@ -1,0 +1,280 @@
+// Regions: where a global table has replicas, how far their changes are behind, and links that can be cut to rehearse a
+// failure.
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { Chart, type Series, timeAxis } from "../chart";
+import { acting, call, post } from "../door";
+import { count, figure, milliseconds, plural } from "../format";
+import { Dialog, Failure, Loading, Saving, useRepeat } from "../parts";
+import { adjust, href, place } from "../place";
+import { LASTS, type Metrics, everyMilliseconds, lastOf, readMetrics } from "../series";
+import { describe, say, session, statusLine } from "../session";
+import { Choice } from "./heat";
+import type { TableState } from "./state";
+
+// Regions that are offered; any other can be typed.
+const KNOWN = ["us-east-1", "us-east-2", "us-west-2", "ca-central-1", "sa-east-1", "eu-west-1", "eu-central-1", "eu-north-1", "ap-south-1", "ap-southeast-1", "ap-southeast-2", "ap-northeast-1"];
+// The counting of waiting changes ends here.
+const PENDING_MAX = 10_000;
+
+// What one Region has still to send to another.
+interface Pair {
+  from: string;
+  to: string;
+  pending: number;
+  lag: number;
+}
+interface Found {
+  pairs: Pair[];
+  cut: [string, string][];
+}
+interface Link {
+  one: string;
+  other: string;
+  there?: Pair;
+  back?: Pair;
+  isCut: boolean;
+}
+
+const here = () => acting.value.split(".")[1] ?? session.value?.region ?? "us-east-1";
+const account = () => acting.value.split(".")[0] || session.value?.account || "000000000000";
+
+export function Regions({ state }: { state: TableState }) {
+  const [found, setFound] = useState<Found | null>(null);
+  const [metrics, setMetrics] = useState<Metrics | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const last = lastOf(place.value.query.get("last"));
+  const look = async (abort?: AbortSignal) => {
+    try {
+      const [regions, table] = await Promise.all([post("regions", { table: state.name }, abort), describe(state.name)]);
+      setFound(regions);
+      state.description.value = table;
+      setError(null);
+    } catch (failure) {
+      if (!abort?.aborted) setError(failure);
+    }
+  };
+  useRepeat(look, 1000, [state.name]);
+  useRepeat(async (abort) => setMetrics(await readMetrics(LASTS[last], state.name, abort)), everyMilliseconds(last), [state.name, last]);
+  useEffect(() => () => void (statusLine.value = ""), []);
+  if (error && !found) return <div class="page"><Failure error={error} /></div>;
+  if (!found) return <Loading what="Looking at Regions" />;
+  const replicas: any[] = state.description.value!.Replicas ?? [];
+  if (replicas.length === 0) return <div class="page"><Alone state={state} onDone={look} /></div>;
+  const members = [here(), ...replicas.map((one) => one.RegionName as string)];
+  const links = linksOf(members, found);
+  return (
+    <div class="page">
+      <div class="stack">
+        {error ? <Failure error={error} /> : null}
+        <div class="columns even">
+          <Members state={state} replicas={replicas} links={links} onDone={look} />
+          <Picture state={state} members={members} links={links} onDone={look} />
+        </div>
+        {metrics && <Lag state={state} metrics={metrics} last={last} />}
+      </div>
+    </div>
+  );
+}
+
+function linksOf(members: string[], { pairs, cut }: Found): Link[] {
+  const sends = (from: string, to: string) => pairs.find((pair) => pair.from === from && pair.to === to);
+  return members.flatMap((one, at) =>
+    members.slice(at + 1).map((other) => ({
+      one,
+      other,
+      there: sends(one, other),
+      back: sends(other, one),
+      isCut: cut.some(([from, to]) => [from, to].includes(one) && [from, to].includes(other)),
+    })),
+  );
+}
+
+const waiting = (pair?: Pair) => (!pair ? "–" : pair.pending >= PENDING_MAX ? `${count(PENDING_MAX)} or more` : count(pair.pending));
+const behind = (pair: Pair) => (pair.pending === 0 ? "up to date" : `${waiting(pair)} waiting, ${milliseconds(pair.lag * 1000)} behind`);
+
+function Alone({ state, onDone }: { state: TableState; onDone(): Promise<void> }) {
+  return (
+    <section class="panel" aria-label="Regions">
+      <h2>Regions</h2>
+      <div class="teach">
+        <p>This table is in <b>{here()}</b> alone. With a replica it is a global table: every Region takes reads and writes, changes reach the others within a second, and of two writes to one item the later wins. A link between Regions can be cut here, to see what an application does then.</p>
+        <Add state={state} members={[here()]} onDone={onDone} />
+        <pre class="code" tabIndex={0} aria-label="A command to copy">{`aws dynamodb update-table --endpoint-url ${location.origin} --table-name ${state.name} \\
+    --replica-updates '[{"Create": {"RegionName": "eu-west-1"}}]'`}</pre>
+      </div>
+    </section>
+  );
+}
+
+function Add({ state, members, onDone }: { state: TableState; members: string[]; onDone(): Promise<void> }) {
+  const offered = KNOWN.filter((one) => !members.includes(one));
+  const [region, setRegion] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  if (state.readOnly) return null;
+  const act = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      await call("UpdateTable", { TableName: state.name, ReplicaUpdates: [{ Create: { RegionName: region.trim() } }] });
+      say(`A replica is made in ${region.trim()}.`);
+      setRegion("");
+      await onDone();
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <form class="rowline" onSubmit={(event) => (event.preventDefault(), void act())}>
+        <label class="rowline">Region <input class="field mono" list="known-regions" placeholder={offered[0]} value={region} onInput={(event) => setRegion(event.currentTarget.value)} style={{ width: "20ch" }} /></label>
+        <datalist id="known-regions">{offered.map((one) => <option key={one} value={one} />)}</datalist>
+        <button type="submit" class="btn pri" disabled={!region.trim() || busy}>{busy ? "Adding…" : "Add a replica"}</button>
+      </form>
+      {error ? <Failure error={error} /> : null}
+    </>
+  );
+}
+
+function Members({ state, replicas, links, onDone }: { state: TableState; replicas: any[]; links: Link[]; onDone(): Promise<void> }) {
+  const [removing, setRemoving] = useState<string | null>(null);
+  const rows = replicas.map((one) => {
+    const link = links.find((link) => link.other === one.RegionName && link.one === here());
+    return { region: one.RegionName as string, status: one.ReplicaStatus as string, sent: link?.there, received: link?.back };
+  });
+  return (
+    <section class="panel" aria-label="Members">
+      <h2>Members <span class="num muted">{replicas.length + 1}</span> <Saving name={`${state.name}-regions`} rows={() => ({ head: ["region", "status", "to send", "to receive"], rows: rows.map((one) => [one.region, one.status, one.sent?.pending ?? null, one.received?.pending ?? null]) })} /></h2>
+      <table class="plain num">
+        <thead><tr><th scope="col">Region</th><th scope="col">State</th><th scope="col">To send there</th><th scope="col">To receive from there</th><th scope="col" /></tr></thead>
+        <tbody>
+          <tr><th scope="row">{here()}</th><td><span class="chip blue">you look at this one</span></td><td /><td /><td /></tr>
+          {rows.map((one) => (
+            <tr key={one.region}>
+              <th scope="row" class="nowrap"><a href={href(`table/${state.name}/regions`, { as: `${account()}.${one.region}` })}>{one.region}</a></th>
+              <td><span class={`chip ${one.status === "ACTIVE" ? "good" : "warn"}`}>{one.status}</span></td>
+              <td>{one.sent ? behind(one.sent) : <span class="muted">not known yet</span>}</td>
+              <td>{one.received ? behind(one.received) : <span class="muted">asked of its own server</span>}</td>
+              <td class="r">{!state.readOnly && one.status === "ACTIVE" && <button type="button" class="btn small" onClick={() => setRemoving(one.region)}>Remove</button>}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <div class="padded stack">
+        <Add state={state} members={[here(), ...rows.map((one) => one.region)]} onDone={onDone} />
+        <p class="muted">A write is charged in every Region: {plural(replicas.length + 1, "replicated write unit")} for an item of 1 KB.</p>
+      </div>
+      {removing && <Remove state={state} region={removing} onClose={() => setRemoving(null)} onDone={onDone} />}
+    </section>
+  );
+}
+
+function Remove({ state, region, onClose, onDone }: { state: TableState; region: string; onClose(): void; onDone(): Promise<void> }) {
+  const [error, setError] = useState<unknown>(null);
+  const act = async () => {
+    try {
+      await call("UpdateTable", { TableName: state.name, ReplicaUpdates: [{ Delete: { RegionName: region } }] });
+      say(`The replica in ${region} is being removed.`);
+      onClose();
+      await onDone();
+    } catch (failure) {
+      setError(failure);
+    }
+  };
+  return (
+    <Dialog title={`Remove ${region}`} onClose={onClose}>
+      <p>The table in <b>{region}</b> and its items are deleted there. What it has written reaches the other Regions first. They go on.</p>
+      {error ? <Failure error={error} /> : null}
+      <span><button type="button" class="btn pri" onClick={() => void act()}>Remove the replica</button></span>
+    </Dialog>
+  );
+}
+
+const [WIDTH, HEIGHT, RADIUS] = [460, 250, 88];
+
+// Regions on a circle, with a line for each link.
+function Picture({ state, members, links, onDone }: { state: TableState; members: string[]; links: Link[]; onDone(): Promise<void> }) {
+  const [error, setError] = useState<unknown>(null);
+  const spot = (region: string): [number, number] => {
+    const angle = (2 * Math.PI * members.indexOf(region)) / members.length - (members.length === 2 ? Math.PI : Math.PI / 2);
+    return [WIDTH / 2 + 1.5 * RADIUS * Math.cos(angle), HEIGHT / 2 + RADIUS * Math.sin(angle)];
+  };
+  const turn = async (link: Link) => {
+    try {
+      await post("regions", { table: state.name, [link.isCut ? "heal" : "cut"]: [link.one, link.other] });
+      say(link.isCut ? `${link.one} and ${link.other} reach each other again.` : `${link.one} and ${link.other} are cut off from each other.`);
+      setError(null);
+      await onDone();
+    } catch (failure) {
+      setError(failure);
+    }
+  };
+  return (
+    <section class="panel" aria-label="Links">
+      <h2>Links</h2>
+      <svg class="regions" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={links.map((link) => `${link.one} and ${link.other}: ${link.isCut ? "cut" : "whole"}`).join(", ")}>
+        {links.map((link) => {
+          const [[x1, y1], [x2, y2]] = [spot(link.one), spot(link.other)];
+          const late = (link.there?.pending ?? 0) + (link.back?.pending ?? 0) > 0;
+          return <line key={link.one + link.other} x1={x1} y1={y1} x2={x2} y2={y2} class={link.isCut ? "cut" : late ? "late" : ""} />;
+        })}
+        {links.filter((link) => link.isCut).map((link) => {
+          const [[x1, y1], [x2, y2]] = [spot(link.one), spot(link.other)];
+          const [x, y] = [(x1 + x2) / 2, (y1 + y2) / 2];
+          return <path key={link.one + link.other} class="cut" d={`M${x - 6} ${y - 6}l12 12m0-12l-12 12`} />;
+        })}
+        {members.map((region) => {
+          const [x, y] = spot(region);
+          return (
+            <g key={region} class={region === here() ? "own" : ""}>
+              <rect x={x - 58} y={y - 15} width="116" height="30" rx="15" />
+              <text x={x} y={y + 4} text-anchor="middle">{region}</text>
+            </g>
+          );
+        })}
+      </svg>
+      <table class="plain num">
+        <thead><tr><th scope="col">Link</th><th scope="col">State</th><th scope="col" class="r">Waiting</th><th scope="col" /></tr></thead>
+        <tbody>
+          {links.map((link) => (
+            <tr key={link.one + link.other}>
+              <th scope="row">{link.one} – {link.other}</th>
+              <td><span class={`chip ${link.isCut ? "bad" : "good"}`}>{link.isCut ? "✂ cut" : "✓ whole"}</span></td>
+              <td class="r">{waiting(link.there)} → · ← {waiting(link.back)}</td>
+              <td class="r">{!state.readOnly && <button type="button" class="btn small" aria-label={`${link.isCut ? "Heal" : "Cut"} ${link.one} – ${link.other}`} onClick={() => void turn(link)}>{link.isCut ? "Heal" : "Cut"}</button>}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <div class="padded stack">
+        {error ? <Failure error={error} /> : null}
+        <p class="muted">While a link is cut, both Regions go on by themselves. Their changes wait, and are sent when it is healed.</p>
+      </div>
+    </section>
+  );
+}
+
+// How long changes took to reach other Regions, and how many waited.
+function Lag({ state, metrics, last }: { state: TableState; metrics: Metrics; last: string }) {
+  const cursor = useSignal<number | null>(null);
+  const lines = (metric: string, value: (point: number[]) => number): Series[] =>
+    metrics.series
+      .filter((one) => one.metric === metric && one.receivingRegion)
+      .map((one, at) => ({ name: `to ${one.receivingRegion}`, colour: `--e${at % 8}`, points: one.points.map((point): [number, number] => [point[0], value(point)]) }));
+  const x = timeAxis(metrics.start, metrics.now);
+  const latency = lines("ReplicationLatency", ([, samples, total]) => total / samples);
+  const pending = lines("PendingReplicationCount", (point) => point[4]);
+  return (
+    <>
+      <span><Choice label="Time" options={Object.keys(LASTS)} value={last} onChoose={(one) => adjust({ last: one })} /></span>
+      <div class="charts">
+        <Chart title="Replication latency, average" file={`${state.name}-replication-latency`} series={latency} x={x} show={milliseconds} cursor={cursor} note={latency.length === 0 && <span>no change was sent in this time</span>} />
+        <Chart title="Waiting changes, most" file={`${state.name}-waiting`} series={pending} x={x} show={figure} cursor={cursor} note={pending.length === 0 && <span>none has waited in this time</span>} />
+      </div>
+    </>
+  );
+}
