@@ -20,7 +20,9 @@ const SAMPLE_ITEMS = 300;
 
 export function Patterns({ state, chosen }: { state: ModelState; chosen: string }) {
   const legend = state.legend.value;
-  const [samples, setSamples] = useState<Record<string, { items: Item[]; legend: Legendary }>>({});
+  // None until they are read: a pattern that is run before has no values.
+  const [read, setRead] = useState<Record<string, { items: Item[]; legend: Legendary }> | null>(null);
+  const samples = read ?? {};
   const [values, setValues] = useState<Record<string, Record<string, Attribute>>>({});
   const [runs, setRuns] = useState<Record<string, Run>>({});
   const [missing, setMissing] = useState<string[]>([]);
@@ -29,12 +31,12 @@ export function Patterns({ state, chosen }: { state: ModelState; chosen: string 
   // Values to try come from real items.
   useEffect(() => {
     if (!legend) return;
-    const read = async (table: string) => {
+    const look = async (table: string) => {
       const [{ Table }, { Items }] = await Promise.all([call("DescribeTable", { TableName: table }), call("Scan", { TableName: table, Limit: SAMPLE_ITEMS })]);
       return [table, { items: Items as Item[], legend: new Legendary(table, keyNames(Table.KeySchema), legend) }] as const;
     };
-    void Promise.allSettled(legend.tables.map((one) => read(one.name))).then((all) => {
-      setSamples(Object.fromEntries(all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))));
+    void Promise.allSettled(legend.tables.map((one) => look(one.name))).then((all) => {
+      setRead(Object.fromEntries(all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))));
       setMissing(legend.tables.filter((_, at) => all[at].status === "rejected").map((one) => one.name));
     });
   }, [names, state.hash.value]);
@@ -67,7 +69,7 @@ export function Patterns({ state, chosen }: { state: ModelState; chosen: string 
           <h2>Patterns</h2>
           <span class="right" />
           {state.certificate.value && <button type="button" class="btn small" onClick={() => save(`${state.name}-certificate.json`, "application/json", JSON.stringify(state.certificate.value, null, 2))}>Certificate</button>}
-          <button type="button" class="btn small pri" disabled={missing.length > 0} onClick={() => void runAll()}>Run all reads</button>
+          <button type="button" class="btn small pri" disabled={!read || missing.length > 0} onClick={() => void runAll()}>Run all reads</button>
         </div>
         {missing.length > 0 && (
           <div class="notice warn" style={{ margin: "10px" }}>
@@ -100,7 +102,7 @@ export function Patterns({ state, chosen }: { state: ModelState; chosen: string 
               given={given(pattern)}
               choices={choices(pattern, samples)}
               run={runs[pattern.id]}
-              runnable={runnable(pattern) && !missing.length}
+              runnable={runnable(pattern) && read !== null && !missing.length}
               onGiven={(next) => setValues({ ...values, [pattern.id]: next })}
               onRun={() => void run(pattern)}
               samples={samples}
