@@ -31,6 +31,7 @@ pub mod agreement;
 pub mod bare;
 pub mod change_log;
 pub mod chart;
+pub mod closed_loop;
 pub mod compare;
 pub mod connection;
 pub mod contender;
@@ -69,6 +70,9 @@ pub enum Command {
     ChangeLog(change_log::Options),
     Access(access::Options),
     Agreement(agreement::Options),
+    /// Send requests to servers that run, and print their rate
+    #[command(hide = true)]
+    ClosedLoop(closed_loop::Options),
     /// Serve recorded replies
     #[command(hide = true)]
     Bare {

@@ -5,7 +5,9 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use bench::{Arguments, Command, access, agreement, bare, change_log, compare, hostile, latency, scale};
+use bench::{
+    Arguments, Command, access, agreement, bare, change_log, closed_loop, compare, hostile, latency, scale,
+};
 use clap::Parser;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
@@ -36,6 +38,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Some(Command::ChangeLog(change_log)) => measure(change_log::run(&change_log)),
         Some(Command::Access(access)) => measure(access::run(&access)),
         Some(Command::Agreement(agreement)) => measure(agreement::run(&agreement)),
+        Some(Command::ClosedLoop(closed_loop)) => measure(closed_loop::run(&closed_loop)),
         Some(Command::Bare { replies }) => Builder::new_multi_thread()
             .enable_all()
             .build()?

@@ -36,7 +36,7 @@ use crate::crash::{TABLE, call, pulse, read_all, table, wait_until_active};
 use crate::tools;
 
 mod figures;
-mod patroni;
+pub mod patroni;
 
 use patroni::Cluster;
 
@@ -84,7 +84,10 @@ pub fn run(options: &Options) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let outcome = match options.figures {
-        true => runtime.block_on(figures::measure(&binary, folder.path())),
+        true => {
+            let generator = command::build_release()?.join("bench");
+            runtime.block_on(figures::measure(&binary, &generator, folder.path()))
+        }
         false => runtime.block_on(rounds(options, &binary, folder.path())),
     };
     if outcome.is_err() {

@@ -22,6 +22,7 @@ mod recovery;
 mod replay;
 mod round_trip;
 mod simulation;
+mod stand_in;
 mod studio;
 mod test;
 mod tidy;
@@ -51,6 +52,9 @@ enum Chore {
     Deny,
     /// Run the AWS clients against the binary
     Acceptance(acceptance::Options),
+    /// Several servers on PostgreSQL that look like one `lodestone`; for the AWS clients' tests
+    #[command(hide = true)]
+    StandIn(stand_in::Options),
     /// Use the studio in a browser
     Studio(studio::Options),
     /// Kill the binary under load, again and again, and look for lost or invented writes
@@ -94,6 +98,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Tidy => tidy::run(),
         Chore::Deny => deny::run(),
         Chore::Acceptance(options) => acceptance::run(&options, &mut command::Tally::default()),
+        Chore::StandIn(options) => stand_in::run(&options),
         Chore::Studio(options) => studio::check(&options, &mut command::Tally::default()),
         Chore::Crash(options) => crash::run(&options),
         Chore::Cluster(options) => cluster::run(&options),

@@ -22,7 +22,7 @@ use bytes::Bytes;
 use capacity::Learned;
 use parking_lot::{Mutex, RwLock};
 use store::{
-    Consistency, Direction, Key, Log, LogPosition, Member, Range, Space, Store, StoreError, WriteSet,
+    Consistency, Direction, Key, Log, LogPosition, Member, Range, Read, Space, Store, StoreError, WriteSet,
 };
 use tokio::sync::Notify;
 
@@ -155,13 +155,12 @@ impl Catalog {
         };
         let tally = |space| sizes.get(&space).map_or_else(unknown, |size| Tally::certain(*size));
         let learned = read_learned(&*store).await?;
-        let mut known = HashSet::new();
-        for (_, row) in rows(&*store, space::TABLES).await? {
-            let table = decode_table(&row)?;
-            if let Some(shared) = table.spaces().find(|space| !known.insert(*space)) {
-                let name = table.full_name();
-                return Err(StoreError::Corrupt(format!("{name} shares space {} with another", shared.0)));
-            }
+        let stored = stored_tables(&*store).await?;
+        // In a cluster, a table may have been dropped since it was read.
+        if members.is_none() {
+            check_dropped(&*store, &stored).await?;
+        }
+        for table in stored {
             let live = live(table, None, &usage, tally);
             live.meter.resume(&live, |space| learned.get(&space).cloned());
             tables.entry(live.namespace.clone()).or_default().insert(live.name.clone(), live);
@@ -179,16 +178,8 @@ impl Catalog {
             shown: AtomicU64::new(shown),
             replaced: Mutex::default(),
         };
-        match &catalog.members {
-            Some(members) => members.say_seen(shown).await?,
-            // In a cluster, a table may have been dropped since it was read.
-            None => {
-                let dropped = catalog.dropped_spaces().await?;
-                if let Some(space) = dropped.iter().find(|space| known.contains(space)) {
-                    let text = format!("space {} is dropped and still has a table", space.0);
-                    return Err(StoreError::Corrupt(text));
-                }
-            }
+        if let Some(members) = &catalog.members {
+            members.say_seen(shown).await?;
         }
         Ok(catalog)
     }
@@ -759,7 +750,7 @@ async fn take_sizes(store: &dyn Store, is_shared: bool) -> Result<HashMap<Space,
 }
 
 /// What tables and indexes learned from their traffic.
-async fn read_learned(store: &dyn Store) -> Result<HashMap<Space, Learned>, StoreError> {
+async fn read_learned(store: &dyn Read) -> Result<HashMap<Space, Learned>, StoreError> {
     let mut learned = HashMap::new();
     for (sort, row) in rows(store, space::SPACES).await? {
         if let Some(space) = space::learned_by(&sort) {
@@ -771,7 +762,7 @@ async fn read_learned(store: &dyn Store) -> Result<HashMap<Space, Learned>, Stor
 }
 
 /// All rows of one of the catalog's spaces. There are few: at most 2,500 tables for each account.
-async fn rows(store: &dyn Store, space: Space) -> Result<Vec<(Vec<u8>, Bytes)>, StoreError> {
+async fn rows(store: &dyn Read, space: Space) -> Result<Vec<(Vec<u8>, Bytes)>, StoreError> {
     let mut rows = Vec::new();
     store
         .scan(&Range::all(space), Direction::Forward, Consistency::Latest, &mut |key, value| {
@@ -780,6 +771,41 @@ async fn rows(store: &dyn Store, space: Space) -> Result<Vec<(Vec<u8>, Bytes)>, 
         })
         .await?;
     Ok(rows)
+}
+
+/// The tables that a store holds.
+pub async fn stored_tables(store: &dyn Read) -> Result<Vec<Table>, StoreError> {
+    let (mut tables, mut known) = (Vec::new(), HashSet::new());
+    for (_, row) in rows(store, space::TABLES).await? {
+        let table = decode_table(&row)?;
+        if let Some(shared) = table.spaces().find(|space| !known.insert(*space)) {
+            let name = table.full_name();
+            return Err(StoreError::Corrupt(format!("{name} shares space {} with another", shared.0)));
+        }
+        tables.push(table);
+    }
+    Ok(tables)
+}
+
+/// Checks what the catalog holds beside these tables. The store may not have changed since they were read.
+pub async fn check_rest(store: &dyn Read, tables: &[Table]) -> Result<(), StoreError> {
+    check_dropped(store, tables).await?;
+    read_learned(store).await?;
+    read_past_streams(store).await?;
+    Ok(())
+}
+
+/// Checks that no table has a space that is to be cleared.
+async fn check_dropped(store: &dyn Read, tables: &[Table]) -> Result<(), StoreError> {
+    let used: HashSet<Space> = tables.iter().flat_map(Table::spaces).collect();
+    for (sort, _) in rows(store, space::SPACES).await? {
+        let Some(dropped) = space::dropped_by(&sort).transpose()? else { continue };
+        if used.contains(&dropped) {
+            let text = format!("space {} is dropped and still has a table", dropped.0);
+            return Err(StoreError::Corrupt(text));
+        }
+    }
+    Ok(())
 }
 
 fn encode_table(table: &Table) -> Bytes {
@@ -796,7 +822,7 @@ fn decode_table(row: &[u8]) -> Result<Table, StoreError> {
     }
 }
 
-async fn read_past_streams(store: &dyn Store) -> Result<Vec<Arc<PastStream>>, StoreError> {
+async fn read_past_streams(store: &dyn Read) -> Result<Vec<Arc<PastStream>>, StoreError> {
     let rows = rows(store, space::PAST_STREAMS).await?;
     rows.iter().map(|(_, row)| decode_past_stream(row).map(Arc::new)).collect()
 }

@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
-use store::{Consistency, Direction, Range, Store, StoreError, WriteSet};
+use store::{Consistency, Direction, Key, Range, Read, Store, StoreError, WriteSet};
 
 use crate::{migration, space};
 
@@ -17,12 +17,10 @@ const FORMAT_WITHOUT_ROW: u64 = 1;
 /// Checks that this program knows the format of the store and that the store is not being moved, and marks a store
 /// that has no format yet.
 pub async fn check(store: &dyn Store) -> Result<(), StoreError> {
-    let keys = [space::format_key(), space::migration_key()];
-    let rows = store.get(&keys, Consistency::Latest).await?;
-    migration::check_mark(&rows[1])?;
-    if let Some(row) = &rows[0] {
-        return check_known(space::decode_number(row)?);
+    if check_readable(store).await? {
+        return Ok(());
     }
+    let keys = keys();
     let format = if is_empty(store).await? { FORMAT } else { FORMAT_WITHOUT_ROW };
     let mut moved = Ok(());
     let mut mark = |rows: &[Option<Bytes>]| {
@@ -36,6 +34,18 @@ pub async fn check(store: &dyn Store) -> Result<(), StoreError> {
     };
     store.update(&keys, &mut mark).await?;
     moved
+}
+
+/// Checks the same and writes nothing. Returns whether the store has a format.
+pub async fn check_readable(store: &dyn Read) -> Result<bool, StoreError> {
+    let rows = store.get(&keys(), Consistency::Latest).await?;
+    migration::check_mark(&rows[1])?;
+    let Some(row) = &rows[0] else { return Ok(false) };
+    check_known(space::decode_number(row)?).map(|()| true)
+}
+
+fn keys() -> [Key; 2] {
+    [space::format_key(), space::migration_key()]
 }
 
 fn check_known(found: u64) -> Result<(), StoreError> {

@@ -89,7 +89,7 @@ pub use options::Options;
 pub use replication::{Answer, LostReplica, Message, PairStatus, Peer, Peers, WriteScaling};
 pub use shadow::{CapacityReport, ShadowKey};
 pub use usage::{Ending, Now, Observer, PartUsed, RequestDone, Usage};
-pub use verify::Verification;
+pub use verify::{Verification, verify};
 
 use background::Background;
 use backup::{BackUp, Backup};

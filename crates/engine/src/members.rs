@@ -32,6 +32,8 @@ use crate::{Environment, Options, space};
 
 /// How long a change waits until all others have seen it, or until it can freeze a table. Writes end sooner.
 const PASS_WAIT: Duration = Duration::from_secs(60);
+/// How long what a client is told waits for other servers: far longer than a living one takes to look.
+const AGREEMENT_WAIT: Duration = Duration::from_secs(1);
 /// How long a server goes on answering after a beat, in parts of the time after which it is expelled.
 const SILENT_PARTS: u32 = 3;
 const CURRENT_PARTS: u32 = 2;
@@ -348,15 +350,28 @@ impl Members {
     /// say so is expelled when it is silent.
     pub async fn pass(&self, number: u64) -> Result<(), StoreError> {
         let began = self.environment.uptime();
-        loop {
-            let rows = self.rows().await?;
-            let has_seen = |(member, row): (&Member, &MemberRow)| *member == self.own || row.seen >= number;
-            if rows.iter().all(has_seen) {
-                return Ok(());
-            }
+        while !self.is_passed(number).await? {
             self.check_wait(began, "another server did not take up a change of a table")?;
             self.environment.sleep(self.poll / 2).await;
         }
+        Ok(())
+    }
+
+    /// Waits until the other servers have all that this one shows, so that a client which is told of it may turn to any
+    /// of them. It does not wait for long: a server that is silent may be dead.
+    pub async fn agree(&self) -> Result<(), StoreError> {
+        let (began, number) = (self.environment.uptime(), self.version().await?.number);
+        while !self.is_passed(number).await?
+            && self.environment.uptime().saturating_sub(began) < AGREEMENT_WAIT
+        {
+            self.environment.sleep(self.poll / 2).await;
+        }
+        Ok(())
+    }
+
+    async fn is_passed(&self, number: u64) -> Result<bool, StoreError> {
+        let has_seen = |(member, row): (&Member, &MemberRow)| *member == self.own || row.seen >= number;
+        Ok(self.rows().await?.iter().all(has_seen))
     }
 
     fn check_wait(&self, began: Duration, reason: &str) -> Result<(), StoreError> {

@@ -128,12 +128,26 @@ impl Place {
         self.open().await
     }
 
-    /// The flag of `lodestone serve`.
-    fn flag(&self) -> &'static str {
-        match self {
-            Place::Folder(_) => "--data",
-            Place::Postgres(_) => "--postgres",
-        }
+    /// The command that serves it. A password is left out.
+    fn command(&self) -> String {
+        let url = match self {
+            Place::Folder(path) => return format!("lodestone serve --data '{}'", path.display()),
+            Place::Postgres(url) => url,
+        };
+        let (before, parameters) = url.split_once('?').unwrap_or((url, ""));
+        let before = match before.rsplit_once('@') {
+            Some((user, address)) => {
+                let (scheme, user) = user.split_once("://").unwrap_or(("postgres", user));
+                let user = user.split_once(':').map_or(user, |(user, _)| user);
+                format!("{scheme}://{user}@{address}")
+            }
+            None => before.to_owned(),
+        };
+        let parameters =
+            parameters.split('&').filter(|text| !text.is_empty() && !text.starts_with("password="));
+        let parameters = parameters.collect::<Vec<_>>().join("&");
+        let separator = if parameters.is_empty() { "" } else { "?" };
+        format!("lodestone serve --postgres '{before}{separator}{parameters}'")
     }
 }
 
@@ -164,7 +178,7 @@ impl Migrate {
         close(&*source).await?;
         cancelled?;
         let name = self.source.name();
-        print(&format!("{name} can be used again: lodestone serve {} …\n", self.source.flag()));
+        print(&format!("{name} can be used again: {}\n", self.source.command()));
         Ok(())
     }
 
@@ -188,12 +202,12 @@ impl Migrate {
         closed?;
         print(&format!(
             "{from} was moved to {to}: {} rows and {} change records, all compared and equal\nchecksum {}\n\
-             the source was closed for {:.1} s. To go on: lodestone serve {} …\n",
+             the source was closed for {:.1} s. To go on: {}\n",
             pass.rows,
             pass.records,
             pass.checksum,
             closed_for.as_secs_f64(),
-            target.flag(),
+            target.command(),
         ));
         Ok(())
     }
@@ -390,7 +404,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_place_holds_no_password() {
+    fn a_place_is_named_and_served_without_its_password() {
         let name = |text: &str| place(text).expect("a place").name();
         assert_eq!(name("postgres://me:secret@db:5432/app?sslmode=require"), "postgresql://db:5432/app");
         assert_eq!(name("postgresql://one,two/app"), "postgresql://one,two/app");
@@ -398,6 +412,13 @@ mod tests {
             name("postgres://db/app?password=secret&options=-csearch_path%3Da"),
             "postgresql://db/app?options=-csearch_path%3Da"
         );
+        let command = |text: &str| place(text).expect("a place").command();
+        assert_eq!(
+            command("postgres://me:secret@db:5432/app?sslmode=require&password=secret"),
+            "lodestone serve --postgres 'postgres://me@db:5432/app?sslmode=require'"
+        );
+        assert_eq!(command("postgres://one,two/app"), "lodestone serve --postgres 'postgres://one,two/app'");
+        assert_eq!(command("/srv/db"), "lodestone serve --data '/srv/db'");
         assert!(Path::new(&name("some/folder")).is_absolute());
         assert!(place("http://localhost:8000").is_err());
     }

@@ -1,42 +1,49 @@
-//! `lodestone verify`: checks a data folder from its first row to its last.
+//! `lodestone verify`: checks a data folder or a PostgreSQL database from its first row to its last.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lodestone::{Database, OpenError, Options, Storage};
+use lodestone::{Database, OpenError, Options, Storage, Verification};
+use store::Store;
+use store_postgres::PostgresStore;
 
 use crate::advice;
 
-/// Check a data folder: every file whole, every item readable and in its place, every index equal to its table.
+/// Check a data folder or a PostgreSQL database: every item readable and in its place, every index equal to its table.
 ///
-/// The folder must not be in use. Nothing is changed. The exit status is 1 if anything is wrong.
+/// Nothing is changed. The exit status is 1 if anything is wrong. A folder must not be in use, and each of its files is
+/// checked too.
+///
+/// A PostgreSQL database may be in use: everything is read as it was at one moment, while servers go on. The URL may
+/// name a standby. Until the command ends, PostgreSQL keeps rows that were replaced in the meantime. Its own files are
+/// checked by its own tools, such as pg_amcheck.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lodestone verify --data /srv/db
+  lodestone verify --postgres postgres://me@db/app")]
 pub struct Verify {
     /// The folder that holds the data
     #[arg(long, value_name = "DIR", default_value = "lodestone-data")]
     data: PathBuf,
+
+    /// The PostgreSQL database that holds the data, e.g. postgres://user@host/database
+    #[arg(long, value_name = "URL", conflicts_with = "data")]
+    postgres: Option<String>,
+
+    /// What answers there: postgres, citus, yugabyte or cockroach [default: found out by asking]
+    #[arg(long, value_name = "ENGINE", requires = "postgres")]
+    postgres_engine: Option<store_postgres::Engine>,
 }
 
 impl Verify {
     #[expect(clippy::print_stdout, reason = "the findings are what the command is there to say")]
     pub fn run(self) -> Result<(), String> {
-        if !self.data.is_dir() {
-            return Err(format!(
-                "there is no folder {}. Name the data folder with --data.",
-                self.data.display()
-            ));
+        if self.postgres.is_none() {
+            verify_files(&self.data)?;
         }
-        self.verify_files()?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("can't start the runtime: {error}"))?;
-        let found = runtime.block_on(async {
-            let storage = Storage::Scratch { path: &self.data };
-            let database = Database::open_with(storage, Options::default()).await;
-            let database = database.map_err(|error| advice::about_opening(&error))?;
-            let found = database.verify().await.map_err(|error| error.to_string())?;
-            database.close().await.map_err(|error| error.to_string())?;
-            Ok::<_, String>(found)
-        })?;
+        let found = runtime.block_on(self.verify()).map_err(|error| advice::about_opening(&error))?;
         for fault in &found.reports {
             println!("{fault}");
         }
@@ -47,25 +54,44 @@ impl Verify {
         if found.faults == 0 { Ok(()) } else { Err("the data is damaged; restore it from a copy".into()) }
     }
 
-    /// Reads every byte of every file.
-    #[expect(clippy::print_stdout, reason = "the findings are what the command is there to say")]
-    fn verify_files(&self) -> Result<(), String> {
-        let found =
-            store_lsm::verify(&self.data).map_err(|error| advice::about_opening(&OpenError::from(error)))?;
-        for finding in &found.findings {
-            println!("{}: {}", finding.file, finding.what);
-        }
-        println!(
-            "{} tables of the tree with {} rows, {} log segments with {} records: {} damaged files",
-            found.tables,
-            found.table_rows,
-            found.log_segments,
-            found.log_records,
-            found.findings.len()
-        );
-        match found.findings.is_empty() {
-            true => Ok(()),
-            false => Err("files are damaged. `lodestone repair` tells what can be saved and saves it".into()),
-        }
+    /// A folder is opened as a server would, in a temporary copy. A database that servers share is only read.
+    async fn verify(&self) -> Result<Verification, OpenError> {
+        let Some(url) = &self.postgres else {
+            let storage = Storage::Scratch { path: &self.data };
+            let database = Database::open_with(storage, Options::default()).await?;
+            let found = database.verify().await?;
+            database.close().await?;
+            return Ok(found);
+        };
+        let (engine, is_read_only) = (self.postgres_engine, true);
+        let options = store_postgres::Options { engine, is_read_only, ..Default::default() };
+        let store = PostgresStore::open(url, options).await?;
+        let found = engine::verify(&store).await?;
+        store.close().await?;
+        Ok(found)
+    }
+}
+
+/// Reads every byte of every file.
+#[expect(clippy::print_stdout, reason = "the findings are what the command is there to say")]
+fn verify_files(folder: &Path) -> Result<(), String> {
+    if !folder.is_dir() {
+        return Err(format!("there is no folder {}. Name the data folder with --data.", folder.display()));
+    }
+    let found = store_lsm::verify(folder).map_err(|error| advice::about_opening(&OpenError::from(error)))?;
+    for finding in &found.findings {
+        println!("{}: {}", finding.file, finding.what);
+    }
+    println!(
+        "{} tables of the tree with {} rows, {} log segments with {} records: {} damaged files",
+        found.tables,
+        found.table_rows,
+        found.log_segments,
+        found.log_records,
+        found.findings.len()
+    );
+    match found.findings.is_empty() {
+        true => Ok(()),
+        false => Err("files are damaged. `lodestone repair` tells what can be saved and saves it".into()),
     }
 }

@@ -5,7 +5,7 @@
 //! | sslmode | encrypted | the certificate is |
 //! |---|---|---|
 //! | `disable` | no | |
-//! | `prefer` (the default) | if the server offers it | not checked |
+//! | `prefer` (the default) | if the server offers it and it works | not checked |
 //! | `require` | yes | checked only if `sslrootcert` is given |
 //! | `verify-ca` | yes | signed by an authority of `sslrootcert` |
 //! | `verify-full` | yes | so, and made for the host of the URL |
@@ -13,6 +13,8 @@
 //! `sslrootcert` names a file of PEM certificates, or is `system`: those that the operating system trusts,
 //! the default of the two `verify` modes. All other parameters are `tokio_postgres`'s.
 
+use std::error::Error;
+use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -23,8 +25,10 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use store::StoreError;
-use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Client, Config, Connection, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::failure::with_causes;
@@ -33,8 +37,10 @@ use crate::failure::with_causes;
 #[derive(Clone)]
 pub(crate) struct Address {
     pub(crate) config: Config,
-    pub(crate) tls: MakeRustlsConnect,
+    tls: MakeRustlsConnect,
 }
+
+type Stream = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
 
 /// How much of the server's certificate is checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,6 +77,37 @@ impl Address {
             tls: MakeRustlsConnect::new(client_config(check, roots.as_deref()).map_err(wrong)?),
         })
     }
+
+    /// Opens a connection, by the address's own settings or by others for it. As in PostgreSQL's own programs, a server
+    /// with which `prefer` finds no way to encrypt is asked again without: if the handshake fails (a certificate of an
+    /// old form, say), or if the server has no entry for this user with encryption. They also do so after a wrong
+    /// password, which is of no use and shows the password to the network.
+    pub(crate) async fn connect(
+        &self,
+        config: &Config,
+    ) -> Result<(Client, Connection<Socket, Stream>), tokio_postgres::Error> {
+        let error = match config.connect(self.tls.clone()).await {
+            Err(error) if config.get_ssl_mode() == SslMode::Prefer && is_of_encryption(&error) => error,
+            connected => return connected,
+        };
+        let mut plain = config.clone();
+        let connected = plain.ssl_mode(SslMode::Disable).connect(self.tls.clone()).await?;
+        tracing::warn!(reason = with_causes(&error), "the connection to PostgreSQL is not encrypted");
+        Ok(connected)
+    }
+}
+
+/// Whether a connection failed because it was to be encrypted.
+fn is_of_encryption(error: &tokio_postgres::Error) -> bool {
+    if let Some(answer) = error.as_db_error() {
+        return *answer.code() == SqlState::INVALID_AUTHORIZATION_SPECIFICATION;
+    }
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    let is_of_rustls = |cause: &(dyn Error + 'static)| {
+        let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause.is::<rustls::Error>() || inner.is_some_and(|inner| inner.is::<rustls::Error>())
+    };
+    causes.into_iter().any(is_of_rustls)
 }
 
 /// Takes the parameters of these names out of a URL or a list of `name=value`, and returns the rest and

@@ -8,11 +8,13 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use deadpool_postgres::{
-    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
+    ClientWrapper, Connect, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
 };
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use store::StoreError;
-use tokio_postgres::Config;
+use tokio::task::JoinHandle;
+use tokio_postgres::{Client, Config};
 
 use crate::Options;
 use crate::address::Address;
@@ -71,7 +73,7 @@ impl Connections {
     ) -> Result<Connections, StoreError> {
         let config = config_for(address, options);
         let recycling_method = RecyclingMethod::Fast;
-        let manager = Manager::from_config(config, address.tls.clone(), ManagerConfig { recycling_method });
+        let manager = Manager::from_connect(config, address.clone(), ManagerConfig { recycling_method });
         let pool = Pool::builder(manager)
             .max_size(size)
             .wait_timeout(Some(options.wait))
@@ -104,11 +106,30 @@ impl Connections {
     }
 }
 
+/// How the pool makes a connection. A task drives it.
+impl Connect for Address {
+    fn connect(
+        &self,
+        config: &Config,
+    ) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), tokio_postgres::Error>> {
+        let config = config.clone();
+        Box::pin(async move {
+            let (client, connection) = Address::connect(self, &config).await?;
+            let driven = tokio::spawn(async move {
+                if let Err(error) = connection.await {
+                    tracing::debug!(reason = with_causes(&error), "a connection to PostgreSQL was lost");
+                }
+            });
+            Ok((client, driven))
+        })
+    }
+}
+
 /// A connection of its own, to find out which engine answers.
 pub(crate) async fn recognise(address: &Address, options: &Options) -> Result<Engine, Failure> {
     let config = config_for(address, options);
     let connecting = async {
-        let (client, connection) = config.connect(address.tls.clone()).await?;
+        let (client, connection) = address.connect(&config).await?;
         let driven = tokio::spawn(connection);
         let engine = Engine::recognise(&client).await;
         drop(client);

@@ -102,6 +102,12 @@ impl Engine {
         }
     }
 
+    /// Whether it plans a statement on the rows of several keys, which are given as arrays. Citus refuses to; the others
+    /// were never asked.
+    pub(crate) fn plans_joins(self) -> bool {
+        self == Engine::Postgres
+    }
+
     /// Whether this error means that the transaction was aborted in favour of another one and may be
     /// started again.
     pub(crate) fn is_conflict(self, code: &SqlState) -> bool {

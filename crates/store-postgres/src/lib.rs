@@ -6,8 +6,8 @@
 //! joined (`member`). Each key also has the
 //! partition's *shard*, by which a distributed engine places rows (`shard`).
 //!
-//! Every statement of a call is on one key, or on a range of keys. What belongs together is pipelined: an
-//! update is two round trips (`transaction`):
+//! Every statement of a call is on one key, on a range of keys, or on several keys if the engine can plan that (`many`).
+//! What belongs together is pipelined: an update is two round trips (`transaction`):
 //! 1. begin, lock the stripes of its keys in ascending order, read the rows;
 //! 2. put, delete, mark, commit. Updates that append to logs take one round trip more.
 //!
@@ -38,8 +38,8 @@
 //! - A connection returns to the pool only with no transaction open on it.
 //!
 //! Used of SQL: byte, integer and time columns, `INSERT … ON CONFLICT`, `FOR UPDATE`, `FOR SHARE` and row
-//! comparison. No joins, arrays, sequences, triggers, savepoints, advisory locks or notifications. Where
-//! engines differ is in `engine`.
+//! comparison; arrays and `LATERAL` where the engine has them. No sequences, triggers, savepoints, advisory locks or
+//! notifications. Where engines differ is in `engine`.
 
 mod address;
 mod clear;
@@ -49,6 +49,7 @@ mod failure;
 mod gather;
 mod key_columns;
 mod log;
+mod many;
 mod member;
 mod pipeline;
 mod read;
@@ -88,6 +89,8 @@ use update::Update;
 /// 8 of space, 1 + 24 of partition, 3 of alignment, 4 of length, and 2 of shard leave 2654.
 pub const SORT_LENGTH_MAX: usize = 2654;
 
+/// Round trips of single reads at the same time. The fewer, the more reads share one.
+const LOOKUP_ROUND_TRIPS: usize = 8;
 /// The most single reads of one round trip.
 const LOOKUPS_PER_ROUND_TRIP: usize = 32;
 
@@ -114,6 +117,8 @@ pub struct Options {
     pub stripes_per_transaction: usize,
     /// The seed of the jitter between retries.
     pub seed: u64,
+    /// Nothing is written: tables that are missing are not made. A standby will do.
+    pub is_read_only: bool,
 }
 
 impl Default for Options {
@@ -128,6 +133,7 @@ impl Default for Options {
             transactions: 8,
             stripes_per_transaction: 32,
             seed: 0,
+            is_read_only: false,
         }
     }
 }
@@ -166,7 +172,10 @@ impl PostgresStore {
         };
         let calls = Connections::of_calls(&address, &options, engine)?;
         let snapshots = Connections::of_snapshots(&address, &options, engine)?;
-        schema::prepare(&calls, engine).await?;
+        match options.is_read_only {
+            true => schema::check(&calls).await?,
+            false => schema::prepare(&calls, engine).await?,
+        }
         let shared = Shared {
             engine,
             calls,
@@ -178,7 +187,10 @@ impl PostgresStore {
                 options.transactions.min(options.connections),
                 options.stripes_per_transaction,
             )),
-            lookups: Arc::new(Gather::new(options.connections, LOOKUPS_PER_ROUND_TRIP)),
+            lookups: Arc::new(Gather::new(
+                LOOKUP_ROUND_TRIPS.min(options.connections),
+                LOOKUPS_PER_ROUND_TRIP,
+            )),
             idle_sessions: Mutex::default(),
             jitter: AtomicU64::new(options.seed),
             options,

@@ -88,6 +88,10 @@ pub(crate) enum Parameter<'a> {
     Small(i16),
     Number(i64),
     Bytes(&'a [u8]),
+    Smalls(Vec<i16>),
+    Numbers(Vec<i64>),
+    /// Several byte strings.
+    Strings(Vec<&'a [u8]>),
 }
 
 impl Parameter<'_> {
@@ -96,6 +100,9 @@ impl Parameter<'_> {
             Parameter::Small(number) => number,
             Parameter::Number(number) => number,
             Parameter::Bytes(bytes) => bytes,
+            Parameter::Smalls(numbers) => numbers,
+            Parameter::Numbers(numbers) => numbers,
+            Parameter::Strings(strings) => strings,
         }
     }
 }

@@ -15,14 +15,13 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, RowStream};
 
 use crate::connection::{BEGIN_SNAPSHOT, BEGIN_UPDATE, Connections, Lease};
+use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::key_columns::{partition, space_number};
-use crate::pipeline::{Parameter, Pipeline, value_of};
+use crate::many::Get;
+use crate::pipeline::{Parameter, Pipeline};
 use crate::window::{Edge, Piece, pieces};
 use crate::{Shared, log, shard, stripe};
-
-pub(crate) const GET: &str = "
-    SELECT value FROM lodestone_row WHERE shard = $1 AND space = $2 AND partition = $3 AND sort = $4";
 
 const WITHIN_FORWARD: &str = "
     SELECT partition, sort, value FROM lodestone_row
@@ -91,7 +90,7 @@ impl Shared {
             lookups.into_iter().map(|lookup| (lookup.key, lookup.answer)).unzip();
         let rows = async {
             let connection = self.calls.lease().await?;
-            let rows = self.calls.answered(get(&connection, &keys)).await;
+            let rows = self.calls.answered(get(&connection, self.engine, &keys)).await;
             connection.settle(&rows);
             rows
         };
@@ -108,9 +107,11 @@ impl Shared {
     async fn read_at_one_moment(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Failure> {
         let connection = self.calls.lease().await?;
         let reading = async {
-            match self.engine.has_cluster_snapshot() {
-                true => get_in_snapshot(&connection, keys).await,
-                false => get_locked(&connection, keys).await,
+            match (self.engine.plans_joins(), self.engine.has_cluster_snapshot()) {
+                // One statement sees one moment.
+                (true, _) => get(&connection, self.engine, keys).await,
+                (false, true) => get_in_snapshot(&connection, self.engine, keys).await,
+                (false, false) => get_locked(&connection, self.engine, keys).await,
             }
         };
         let rows = self.calls.answered(reading).await;
@@ -122,37 +123,40 @@ impl Shared {
     }
 }
 
-/// The rows of `keys`, in their order, each by a statement of its own.
-async fn get(connection: &Lease, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Failure> {
-    let statement = connection.prepare_cached(GET).await?;
+/// The rows of `keys`, in their order.
+async fn get(connection: &Lease, engine: Engine, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Failure> {
+    let get = Get::prepare(connection, engine).await?;
     let mut pipeline = Pipeline::new(connection);
-    keys.iter().for_each(|key| pipeline.of_key(&statement, key));
-    pipeline.send().await?.iter().map(|rows| value_of(rows)).collect()
+    get.add(&mut pipeline, keys.iter());
+    get.values(keys.len(), &mut pipeline.send().await?.into_iter())
 }
 
-async fn get_in_snapshot(connection: &Lease, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Failure> {
-    let statement = connection.prepare_cached(GET).await?;
+async fn get_in_snapshot(
+    connection: &Lease,
+    engine: Engine,
+    keys: &[Key],
+) -> Result<Vec<Option<Bytes>>, Failure> {
+    let get = Get::prepare(connection, engine).await?;
     let mut pipeline = Pipeline::new(connection);
     pipeline.command(BEGIN_SNAPSHOT);
-    keys.iter().for_each(|key| pipeline.of_key(&statement, key));
+    get.add(&mut pipeline, keys.iter());
     pipeline.command("COMMIT");
-    let answers = pipeline.send().await?;
-    answers[1..=keys.len()].iter().map(|rows| value_of(rows)).collect()
+    get.values(keys.len(), &mut pipeline.send().await?.into_iter().skip(1))
 }
 
 /// Holds the stripes of the keys shared while it reads, so that no update is seen by half.
-async fn get_locked(connection: &Lease, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Failure> {
-    let (share, statement) =
-        (connection.prepare_cached(stripe::SHARE).await?, connection.prepare_cached(GET).await?);
+async fn get_locked(connection: &Lease, engine: Engine, keys: &[Key]) -> Result<Vec<Option<Bytes>>, Failure> {
+    let (share, get) =
+        (connection.prepare_cached(stripe::SHARE).await?, Get::prepare(connection, engine).await?);
     let stripes = stripe::of_keys(keys);
     let mut pipeline = Pipeline::new(connection);
     pipeline.command(BEGIN_UPDATE);
     stripes.iter().for_each(|stripe| stripe.lock(&mut pipeline, &share));
-    keys.iter().for_each(|key| pipeline.of_key(&statement, key));
+    get.add(&mut pipeline, keys.iter());
     pipeline.command("COMMIT");
     let mut answers = pipeline.send().await?.into_iter().skip(1);
     stripe::check_locked(answers.by_ref().take(stripes.len()))?;
-    answers.take(keys.len()).map(|rows| value_of(&rows)).collect()
+    get.values(keys.len(), &mut answers)
 }
 
 /// Visits the rows of `range`, chunk by chunk. The caller opens one transaction around it if all chunks
@@ -262,6 +266,7 @@ fn bytes_of(row: &Row, column: usize) -> Result<Bytes, Failure> {
 pub(crate) struct Snapshot {
     connection: Lease,
     connections: Connections,
+    engine: Engine,
 }
 
 impl Snapshot {
@@ -282,7 +287,7 @@ impl Snapshot {
                 fixed?;
             }
         }
-        Ok(Snapshot { connection, connections })
+        Ok(Snapshot { connection, connections, engine: shared.engine })
     }
 }
 
@@ -307,7 +312,7 @@ async fn share_all(connection: &Lease) -> Result<(), Failure> {
 #[async_trait]
 impl Read for Snapshot {
     async fn get(&self, keys: &[Key], _: Consistency) -> Result<Vec<Option<Bytes>>, StoreError> {
-        Ok(self.connections.answered(get(&self.connection, keys)).await?)
+        Ok(self.connections.answered(get(&self.connection, self.engine, keys)).await?)
     }
 
     async fn scan(

@@ -71,6 +71,17 @@ pub(crate) async fn prepare(connections: &Connections, engine: Engine) -> Result
     session::forget_old(connections).await
 }
 
+/// Checks the format of the tables, which must be there.
+pub(crate) async fn check(connections: &Connections) -> Result<(), StoreError> {
+    let connection = connections.lease().await?;
+    let found = connections.answered(find(&connection)).await;
+    connection.settle(&found);
+    match found? {
+        Some(version) => check_format(version),
+        None => Err(StoreError::Format("there is no data of Lodestone in that database".to_owned())),
+    }
+}
+
 /// The operator decides how durable a commit is. A warning says that it is less than this store promises.
 async fn warn_if_not_durable(connection: &Lease) -> Result<(), Failure> {
     const SETTINGS: &str = "SELECT current_setting('fsync'), current_setting('synchronous_commit')";
@@ -83,15 +94,21 @@ async fn warn_if_not_durable(connection: &Lease) -> Result<(), Failure> {
 }
 
 async fn find_or_create(connection: &Lease, engine: Engine) -> Result<i32, Failure> {
+    match find(connection).await? {
+        Some(version) => Ok(version),
+        None => create(connection, engine).await,
+    }
+}
+
+/// The format of the tables, if they are there.
+async fn find(connection: &Lease) -> Result<Option<i32>, Failure> {
     let found = connection.query(READ_FORMAT, &[]).await.map_err(Failure::from);
     match found {
         Ok(rows) => match rows.as_slice() {
-            [row] => Ok(row.try_get(0)?),
+            [row] => Ok(Some(row.try_get(0)?)),
             rows => Err(Failure::Unreadable(format!("lodestone_format has {} rows", rows.len()))),
         },
-        Err(failure) if failure.code() == Some(&SqlState::UNDEFINED_TABLE) => {
-            create(connection, engine).await
-        }
+        Err(failure) if failure.code() == Some(&SqlState::UNDEFINED_TABLE) => Ok(None),
         Err(failure) => Err(failure),
     }
 }

@@ -79,12 +79,15 @@ impl Stripe {
 
 /// A lock row that is missing would lock nothing.
 pub(crate) fn check_locked(answers: impl Iterator<Item = Vec<Row>>) -> Result<(), Failure> {
-    for rows in answers {
-        if rows.len() != 1 {
-            return Err(Failure::Unreadable("a row of lodestone_lock is missing".to_owned()));
-        }
+    answers.into_iter().try_for_each(|rows| check_count(rows.len(), 1))
+}
+
+/// The same, of stripes that one statement locks.
+pub(crate) fn check_count(locked: usize, asked: usize) -> Result<(), Failure> {
+    match locked == asked {
+        true => Ok(()),
+        false => Err(Failure::Unreadable("a row of lodestone_lock is missing".to_owned())),
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -47,6 +47,8 @@ authority() {
     echo subjectAltName=DNS:localhost >"$folder/names" &&
     openssl x509 -req -in "$folder/server.csr" -CA "$folder/authority.pem" -CAkey "$folder/authority.key" \
         -CAcreateserial -days 2 -extfile "$folder/names" -out "$folder/server.pem" &&
+    openssl x509 -req -in "$folder/server.csr" -CA "$folder/authority.pem" -CAkey "$folder/authority.key" \
+        -CAcreateserial -days 2 -out "$folder/old.pem" &&
     chmod 600 "$folder/server.key"
 }
 {
@@ -111,6 +113,11 @@ impl TestServer {
     /// The same with TLS. Its certificate is for `localhost`; [`TestServer::authority`] signed it.
     pub fn start_with_tls() -> TestServer {
         TestServer::start_with(&["ssl=on", "ssl_cert_file=../server.pem", "ssl_key_file=../server.key"])
+    }
+
+    /// With TLS, and a certificate of version 1, as openssl makes it without extensions.
+    pub fn start_with_old_certificate() -> TestServer {
+        TestServer::start_with(&["ssl=on", "ssl_cert_file=../old.pem", "ssl_key_file=../server.key"])
     }
 
     /// The file of the root certificate.
@@ -199,7 +206,7 @@ impl Drop for TestServer {
 async fn create_schema(url: &str) -> String {
     let name = format!("test_{:016x}", getrandom::u64().expect("a random number"));
     let store = crate::address::Address::parse(url).expect("the URL in LODESTONE_POSTGRES_URL");
-    let (client, connection) = store.config.connect(store.tls).await.expect("a connection");
+    let (client, connection) = store.connect(&store.config).await.expect("a connection");
     tokio::spawn(connection);
     client.batch_execute(&format!("CREATE SCHEMA {name}")).await.expect("a new schema");
     let separator = if url.contains('?') { '&' } else { '?' };

@@ -8,7 +8,7 @@
 //!    trip more, which locks the logs and finds their ends.
 //!
 //! Every statement has equality on all columns of a key, so any engine of the protocol can plan it and
-//! send it to the one node that holds the row.
+//! send it to the one node that holds the row. PostgreSQL gets one for several keys (`many`).
 //!
 //! - A transaction that the server aborts in favour of another starts over at 1.
 //! - A lost reply to COMMIT is looked for (`session`); if the commit did not happen, it starts over too.
@@ -25,17 +25,15 @@ use store::{Log, LogPosition, StoreError, WriteSet};
 use tokio_postgres::Statement;
 
 use crate::connection::{BEGIN_UPDATE, Lease};
+use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::gather::Runner;
 use crate::key_columns::{log_number, position, position_number};
-use crate::pipeline::{Parameter, Pipeline, key_parameters, value_of};
+use crate::many::{Get, Lock, Put};
+use crate::pipeline::{Parameter, Pipeline};
 use crate::session::{Mark, Session};
 use crate::update::Update;
-use crate::{SORT_LENGTH_MAX, Shared, member, read, shard, stripe};
-
-const PUT: &str = "
-    INSERT INTO lodestone_row (shard, space, partition, sort, value) VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (space, partition, sort, shard) DO UPDATE SET value = excluded.value";
+use crate::{SORT_LENGTH_MAX, Shared, member, shard};
 
 const DELETE: &str = "
     DELETE FROM lodestone_row WHERE shard = $1 AND space = $2 AND partition = $3 AND sort = $4";
@@ -189,7 +187,7 @@ impl Transaction<'_> {
         mark: &mut Option<Mark>,
     ) -> Result<Outcome, Failure> {
         let calls = &self.shared.calls;
-        let statements = calls.answered(Statements::prepare(self.connection)).await?;
+        let statements = calls.answered(Statements::prepare(self.connection, self.shared.engine)).await?;
         let rows = calls.answered(self.lock_and_read(&statements, batch)).await?;
         let write_sets = decide(batch, rows).await;
         if write_sets.is_empty() {
@@ -236,21 +234,16 @@ impl Transaction<'_> {
         if let Some(member) = member {
             member::hold(&mut pipeline, &statements.hold_member, member);
         }
-        for stripe in &stripes {
-            stripe.lock(&mut pipeline, &statements.lock);
-        }
-        for key in batch.iter().flat_map(|update| &update.keys) {
-            pipeline.of_key(&statements.get, key);
-        }
+        let keys = batch.iter().flat_map(|update| &update.keys);
+        statements.lock.add(&mut pipeline, &stripes);
+        statements.get.add(&mut pipeline, keys.clone());
         let mut answers = pipeline.send().await?.into_iter().skip(1);
         if let Some(member) = member {
             member::check_held(member, answers.next())?;
         }
-        stripe::check_locked(answers.by_ref().take(stripes.len()))?;
-        batch
-            .iter()
-            .map(|update| answers.by_ref().take(update.keys.len()).map(|rows| value_of(&rows)).collect())
-            .collect()
+        statements.lock.check(stripes.len(), &mut answers)?;
+        let mut rows = statements.get.values(keys.count(), &mut answers)?.into_iter();
+        Ok(batch.iter().map(|update| rows.by_ref().take(update.keys.len()).collect()).collect())
     }
 }
 
@@ -297,15 +290,10 @@ fn check_sizes(write_set: &WriteSet) -> Result<(), Failure> {
 }
 
 fn put_and_delete<'a>(pipeline: &mut Pipeline<'a>, statements: &'a Statements, write_sets: &'a [WriteSet]) {
-    for write_set in write_sets {
-        for (key, value) in &write_set.puts {
-            let [shard, space, partition, sort] = key_parameters(key);
-            let parameters = [shard, space, partition, sort, Parameter::Bytes(value)];
-            pipeline.statement(&statements.put, parameters);
-        }
-        for key in &write_set.deletes {
-            pipeline.of_key(&statements.delete, key);
-        }
+    let puts = write_sets.iter().flat_map(|write_set| &write_set.puts);
+    statements.put.add(pipeline, puts.map(|(key, value)| (key, value)).collect());
+    for key in write_sets.iter().flat_map(|write_set| &write_set.deletes) {
+        pipeline.of_key(&statements.delete, key);
     }
 }
 
@@ -386,9 +374,9 @@ fn log_parameters(log: Log) -> [Parameter<'static>; 2] {
 /// none of them has to be prepared first.
 struct Statements {
     hold_member: Statement,
-    lock: Statement,
-    get: Statement,
-    put: Statement,
+    lock: Lock,
+    get: Get,
+    put: Put,
     delete: Statement,
     lock_log: Statement,
     append: Statement,
@@ -398,12 +386,12 @@ struct Statements {
 }
 
 impl Statements {
-    async fn prepare(connection: &Lease) -> Result<Statements, Failure> {
+    async fn prepare(connection: &Lease, engine: Engine) -> Result<Statements, Failure> {
         Ok(Statements {
             hold_member: connection.prepare_cached(member::HOLD).await?,
-            lock: connection.prepare_cached(stripe::LOCK).await?,
-            get: connection.prepare_cached(read::GET).await?,
-            put: connection.prepare_cached(PUT).await?,
+            lock: Lock::prepare(connection, engine).await?,
+            get: Get::prepare(connection, engine).await?,
+            put: Put::prepare(connection, engine).await?,
             delete: connection.prepare_cached(DELETE).await?,
             lock_log: connection.prepare_cached(LOCK_LOG).await?,
             append: connection.prepare_cached(APPEND).await?,

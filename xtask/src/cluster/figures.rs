@@ -5,14 +5,12 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ::bench::connection::Connection;
-use ::bench::request::encode;
 use ::bench::server::Server;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 
 use super::patroni::Single;
 use crate::crash::{TABLE, call, table, wait_until_active};
@@ -20,7 +18,7 @@ use crate::crash::{TABLE, call, table, wait_until_active};
 const CLIENTS: u64 = 64;
 const ITEMS: u64 = 10_000;
 const VALUE_BYTES: usize = 400;
-/// Encoded before the measurement, which is not about the client.
+/// How many requests a client sends by turns.
 const REQUESTS_PER_CLIENT: u64 = 100;
 const TURN: Duration = Duration::from_secs(5);
 const TURNS: usize = 2;
@@ -30,8 +28,9 @@ INSERT INTO figures VALUES (:k, repeat('x', 400)) ON CONFLICT (k) DO UPDATE SET 
 const GET: &str = "\\set k random(1, 10000)
 SELECT v FROM figures WHERE k = :k;";
 
-pub async fn measure(binary: &Path, folder: &Path) -> Result<()> {
-    let postgres = Single::start(folder).await?;
+/// `generator` is the optimised `bench`.
+pub async fn measure(binary: &Path, generator: &Path, folder: &Path) -> Result<()> {
+    let postgres = Single::start(folder, &[]).await?;
     let url = postgres.url();
     let servers = [start(binary, folder, &url).await?, start(binary, folder, &url).await?];
     prepare(&servers[0], &url).await?;
@@ -42,7 +41,7 @@ pub async fn measure(binary: &Path, folder: &Path) -> Result<()> {
     for count in 1..=servers.len() {
         for (name, script, request) in [("PutItem", PUT, put as Request), ("GetItem", GET, get as Request)] {
             for _ in 0..TURNS {
-                compare(&postgres, &servers[..count], folder, (name, script, request)).await?;
+                compare(generator, &postgres, &servers[..count], folder, (name, script, request)).await?;
             }
         }
     }
@@ -62,6 +61,7 @@ async fn start(binary: &Path, folder: &Path, url: &str) -> Result<Server> {
 
 /// A turn of pgbench, and one of requests.
 async fn compare(
+    generator: &Path,
     postgres: &Single,
     servers: &[Server],
     folder: &Path,
@@ -71,7 +71,7 @@ async fn compare(
     let idle = postgres.cpu_time()?;
     let statements = pgbench(&postgres.url(), folder, script)?;
     let begun = (postgres.cpu_time()?, of_servers()?);
-    let requests = closed_loop(servers, name, request).await?;
+    let requests = closed_loop(generator, servers, folder, (name, request)).await?;
     let each = |time: Duration, rate: f64| time.as_secs_f64() * 1e6 / rate / TURN.as_secs_f64();
     println!(
         "figures: servers {}, {name} {requests:.0}/s ({:.0} µs of PostgreSQL and {:.0} µs of Lodestone each), pgbench's \
@@ -153,28 +153,33 @@ fn pgbench(url: &str, folder: &Path, script: &str) -> Result<f64> {
 }
 
 /// Each client sends its next request when it has the reply to the last.
-async fn closed_loop(servers: &[Server], operation: &'static str, request: Request) -> Result<f64> {
-    let mut clients = JoinSet::new();
-    for client in 0..CLIENTS {
-        let server = &servers[client as usize % servers.len()];
-        let mut connection = Connection::open(server.address).await?;
-        // Strides that are prime to the number of items spread the clients over all of them.
-        let bodies = (0..REQUESTS_PER_CLIENT).map(|count| request(client * 7919 + count * 997));
-        let requests: Vec<Vec<u8>> = bodies.map(|body| encode(operation, &body)).collect();
-        clients.spawn(async move {
-            let (started, mut count) = (Instant::now(), 0);
-            while started.elapsed() < TURN {
-                let next = &requests[count % requests.len()];
-                let (status, reply) = connection.exchange(next).await?;
-                ensure!(status == 200, "{operation}: {status} {}", String::from_utf8_lossy(reply));
-                count += 1;
-            }
-            Ok(count)
-        });
-    }
-    let mut total = 0;
-    while let Some(counted) = clients.join_next().await {
-        total += counted??;
-    }
-    Ok(total as f64 / TURN.as_secs_f64())
+async fn closed_loop(
+    generator: &Path,
+    servers: &[Server],
+    folder: &Path,
+    (operation, request): (&str, Request),
+) -> Result<f64> {
+    let file = folder.join("requests");
+    // Strides that are prime to the number of items spread the clients over all of them.
+    let requests = (0..REQUESTS_PER_CLIENT * CLIENTS)
+        .map(|number| request(number % CLIENTS * 7919 + number / CLIENTS * 997).to_string());
+    fs::write(&file, requests.collect::<Vec<_>>().join("\n"))?;
+    let (clients, seconds) = (CLIENTS.to_string(), TURN.as_secs().to_string());
+    let output = tokio::process::Command::new(generator)
+        .args([
+            "closed-loop",
+            "--operation",
+            operation,
+            "--clients",
+            &clients,
+            "--seconds",
+            &seconds,
+            "--bodies",
+        ])
+        .arg(&file)
+        .args(servers.iter().map(|server| server.address.to_string()))
+        .output()
+        .await?;
+    ensure!(output.status.success(), "{operation}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8_lossy(&output.stdout).trim().parse()?)
 }

@@ -204,14 +204,14 @@ postgresql:
     }
 }
 
-/// One PostgreSQL as it comes, with every commit synced. It ends with this value.
+/// One PostgreSQL as it comes, with every commit synced unless a setting says otherwise. It ends with this value.
 pub struct Single {
     port: u16,
     postgres: Child,
 }
 
 impl Single {
-    pub async fn start(folder: &Path) -> Result<Single> {
+    pub async fn start(folder: &Path, settings: &[&str]) -> Result<Single> {
         let user = postgres_user(folder)?;
         fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?;
         let own = folder.join("single");
@@ -235,7 +235,8 @@ impl Single {
         ]);
         postgres
             .args(["-c", "shared_buffers=128MB", "-c", "max_connections=200", "-D"])
-            .arg(own.join("data"));
+            .arg(own.join("data"))
+            .args(settings.iter().flat_map(|setting| ["-c", setting]));
         let single = Single { port, postgres: spawn(postgres, &log, user)? };
         let deadline = Instant::now() + READY_WITHIN;
         let is_ready = || {

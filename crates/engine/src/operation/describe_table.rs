@@ -3,7 +3,7 @@
 use api::{DescribeTableInput, DescribeTableOutput, Error, TableName};
 
 use super::description::current;
-use crate::{Caller, Engine, failures};
+use crate::{Caller, Engine, failures, fault};
 
 pub async fn run(
     engine: &Engine,
@@ -13,7 +13,13 @@ pub async fn run(
     input.check()?;
     let name = &input.table_name;
     match engine.find(caller, name)? {
-        Some(table) => Ok(DescribeTableOutput { table: Some(current(&table, engine.usage.now().ms)) }),
+        Some(table) => {
+            // A job may have changed it a moment ago, and the client's next request may go to another server.
+            if let Some(members) = &engine.members {
+                members.agree().await.map_err(fault::of_store)?;
+            }
+            Ok(DescribeTableOutput { table: Some(current(&table, engine.usage.now().ms)) })
+        }
         None => {
             let short = TableName::parse(name).map_or(name.as_str(), |parsed| parsed.name);
             let arn = caller.namespace.table_arn(short);

@@ -156,6 +156,24 @@ async fn what_one_server_does_to_a_table_holds_at_once_for_the_others() {
     assert_eq!(later.ok("ListTables", json!({})).await["TableNames"], json!([]));
 }
 
+#[tokio::test]
+async fn what_describe_table_tells_of_a_job_holds_at_once_for_the_others() {
+    let mut servers = Servers::new(PATIENCE);
+    // Long enough for a request between two looks.
+    servers.options.member_poll = Duration::from_millis(100);
+    let (one, other) = (servers.open().await, servers.open().await);
+    one.create_table().await;
+    one.put("a").await.unwrap();
+    for _ in 0..3 {
+        one.create_index().await;
+        until("the index is made", async || one.index_is_active().await).await;
+        assert_eq!(other.count(json!({"TableName": "Table", "IndexName": "ByColour"})).await, 1);
+        let delete = json!({"Delete": {"IndexName": "ByColour"}});
+        other.ok("UpdateTable", json!({"TableName": "Table", "GlobalSecondaryIndexUpdates": [delete]})).await;
+        until("it is gone", async || one.table().await["GlobalSecondaryIndexes"].is_null()).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_index_that_is_made_while_several_servers_write_misses_nothing() {
     let servers = Servers::new(PATIENCE);

@@ -1,5 +1,8 @@
 //! The program, run to its end.
 
+// Each test that includes this uses a part of it.
+#![allow(dead_code)]
+
 use std::path::Path;
 use std::process::{Command, Output};
 

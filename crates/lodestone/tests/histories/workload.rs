@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use api::{Operation, Request, Service};
 use engine::{Caller, Engine};
@@ -30,7 +30,9 @@ pub struct Workload {
 /// A way to call the database.
 #[derive(Clone)]
 pub struct Connection {
-    engine: Arc<Engine>,
+    /// The servers, which get the requests by turns.
+    engines: Arc<[Arc<Engine>]>,
+    turn: Arc<AtomicUsize>,
     caller: Caller,
     /// What becomes of a write that is neither acknowledged nor refused.
     undone: Answer,
@@ -106,7 +108,13 @@ impl Workload {
 
 impl Connection {
     pub fn new(engine: Arc<Engine>) -> Connection {
-        Connection { engine, caller: Caller::new("000000000000", "us-east-1"), undone: Answer::NotDone }
+        Connection::by_turns(&[engine])
+    }
+
+    /// To several servers on one store.
+    pub fn by_turns(engines: &[Arc<Engine>]) -> Connection {
+        let caller = Caller::new("000000000000", "us-east-1");
+        Connection { engines: engines.into(), turn: Arc::default(), caller, undone: Answer::NotDone }
     }
 
     /// To a database whose store fails: what is not acknowledged may have been done all the same.
@@ -123,7 +131,8 @@ impl Connection {
         let operation = Operation::from_target_name(operation).expect("a served operation");
         let request = Request::decode(operation, input.to_string().as_bytes()).expect("a right request");
         let mut body = Vec::new();
-        match self.engine.call(&self.caller, request).await {
+        let engine = &self.engines[self.turn.fetch_add(1, Ordering::Relaxed) % self.engines.len()];
+        match engine.call(&self.caller, request).await {
             Ok(response) => {
                 response.write_json(&mut body);
                 Ok(serde_json::from_slice(&body).expect("an answer is JSON"))

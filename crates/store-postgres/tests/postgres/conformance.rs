@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use store::Store;
+use store_postgres::{Engine, Options, PostgresStore};
 
 use crate::{fresh_database, open};
 
@@ -10,6 +11,17 @@ store::conformance_tests!(|| async {
     let store = open(&fresh_database().await).await;
     (Arc::new(store) as Arc<dyn Store>, ())
 });
+
+/// With a statement for each key, as for engines that plan no others.
+mod by_single_keys {
+    use super::*;
+
+    store::conformance_tests!(|| async {
+        let options = Options { engine: Some(Engine::Cockroach), ..Options::default() };
+        let store = PostgresStore::open(&fresh_database().await, options).await.expect("a store");
+        (Arc::new(store) as Arc<dyn Store>, ())
+    });
+}
 
 mod shared {
     use super::*;

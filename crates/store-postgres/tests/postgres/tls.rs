@@ -54,6 +54,23 @@ async fn sslmode_says_whether_to_encrypt_and_what_to_check() {
     }
 }
 
+/// rustls can't read the certificate, also where nothing in it is checked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_certificate_that_cannot_be_read_is_as_no_tls_if_tls_is_only_preferred() {
+    let server = TestServer::start_with_old_certificate();
+    let database = server.create_database().await;
+    for parameters in ["", "?sslmode=prefer"] {
+        let store = open(&format!("{database}{parameters}")).await.expect("the store opens");
+        increment(&store, "row").await.expect("a write succeeds");
+        assert_eq!(encrypted(&database).await, 0);
+    }
+    let refused = open(&format!("{database}?sslmode=require")).await.err();
+    assert!(
+        matches!(&refused, Some(StoreError::Unavailable(reason)) if reason.contains("certificate")),
+        "{refused:?}"
+    );
+}
+
 #[tokio::test]
 async fn a_server_without_tls_is_refused_where_tls_is_required() {
     let url = TestServer::shared().create_database().await;
