@@ -7,6 +7,7 @@ use item::{Item, ItemRef};
 use store::Key;
 
 use crate::catalog::LiveTable;
+use crate::index;
 use crate::replication::Version;
 
 /// A change of one item, decided but not yet done.
@@ -148,7 +149,9 @@ impl Plan {
     /// The least that the write can cost in its table, whatever item it finds.
     pub fn table_units_min(&self) -> f64 {
         let new_bytes = match &self.change {
-            Change::Put(item) | Change::Insert(item) => Some(item.size_bytes()),
+            Change::Put(item) | Change::Insert(item) => {
+                Some(index::metered_bytes(&self.table, item.as_ref()))
+            }
             Change::Delete { .. } | Change::Update { .. } | Change::Expire { .. } | Change::Check { .. } => {
                 None
             }
