@@ -149,6 +149,15 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_walk_of_a_range_stays_in_it() {
+        let store = store_with(&[(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]).await;
+        let position = |sort| Position { partition: Partition::FIRST, sort: vec![sort] };
+        let (start, end) = (Bound::Included(position(2)), Bound::Excluded(position(5)));
+        let walk = Walk::of_range(Range { space: Space(20), start, end }, 2);
+        assert_eq!(batches(&store, walk).await, [vec![2, 3], vec![4]]);
+    }
+
+    #[tokio::test]
     async fn a_walk_goes_on_after_a_position() {
         let store = store_with(&[(1, 1), (2, 1), (3, 1)]).await;
         let position = Position { partition: Partition::FIRST, sort: vec![1] };
