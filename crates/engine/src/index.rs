@@ -219,9 +219,9 @@ pub enum VectorFault {
     },
 }
 
-/// Refuses an item whose index keys have the wrong type, are empty or too long, or whose vector does not suit its index. Of an update, `before` is
-/// the item that it changes, and only attributes that differ are checked: an item from before the index
-/// may keep what can't be indexed.
+/// Refuses an item whose index keys have the wrong type, are empty or too long, or whose vector does not suit its
+/// index. Of an update, `before` is the item that it changes, and only attributes that differ are checked: an item from
+/// before the index may keep what can't be indexed.
 pub fn check(table: &Table, before: Option<ItemRef<'_>>, new: ItemRef<'_>) -> Result<(), IndexKeyError> {
     for index in table.indexes.iter().filter(|index| index.is_written()) {
         let refused = |attribute: &str, fault| {

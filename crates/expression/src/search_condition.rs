@@ -1,7 +1,7 @@
 //! Search conditions: which items SearchVectors compares with its vector.
 //!
-//! The text is parsed as a condition and must then be terms joined by AND, each saying that an attribute equals a value.
-//! Which attributes these may be is a matter of the index.
+//! The text is parsed as a condition and must then be terms joined by AND, each saying that an attribute equals a
+//! value. Which attributes these may be is a matter of the index.
 
 use item::ValueBuf;
 

@@ -50,7 +50,7 @@ pub enum Change {
 }
 
 /// Who asks for a write. What a write of each origin need not do is decided by the methods here and nowhere
-/// else. The size limit of items and the checks of index keys hold for every origin.
+/// else. The size limit of items holds for every origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A request of a client.
@@ -100,6 +100,15 @@ impl Origin {
         match self {
             Origin::Client | Origin::Replica => true,
             Origin::Expiry | Origin::Restore | Origin::Import | Origin::BulkPut => false,
+        }
+    }
+
+    /// Whether an item is refused whose attributes can't be part of an index. A restored table has all items of its
+    /// source: those that are older than an index, and that it can't hold, are not in it there either.
+    pub fn checks_index_keys(self) -> bool {
+        match self {
+            Origin::Client | Origin::Expiry | Origin::Import | Origin::Replica | Origin::BulkPut => true,
+            Origin::Restore => false,
         }
     }
 

@@ -25,10 +25,11 @@ fn schema() -> Value {
 /// A request for the table `Table` (p) with these indexes; `c` and `f` are defined if `defines` says so.
 fn table(indexes: Value, defines: &[&str]) -> Value {
     let definition = |name: &&str| json!({"AttributeName": name, "AttributeType": "S"});
+    let definitions: Value = ["p"].iter().chain(defines).map(definition).collect();
     json!({
         "TableName": "Table", "BillingMode": "PAY_PER_REQUEST",
         "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
-        "AttributeDefinitions": ["p"].iter().chain(defines).map(definition).collect::<Value>(),
+        "AttributeDefinitions": definitions,
         "VectorIndexes": indexes,
     })
 }
@@ -426,8 +427,18 @@ async fn searches_and_writes_at_the_same_time_do_not_disturb_each_other() {
 #[tokio::test]
 async fn a_restored_table_has_the_vector_indexes_of_its_source_unless_the_request_says_otherwise() {
     let database = Database::with_backups_in_a_folder().await;
-    with_schema(&database).await;
+    // Two items that are older than the index: it can hold one of them.
+    let mut plain = table(json!([]), &[]);
+    plain.as_object_mut().unwrap().remove("VectorIndexes");
+    database.ok("CreateTable", plain).await;
     database.put(filed("a", "a", "x", &[1.0, 2.0])).await;
+    database.put(filed("long", "a", "x", &[1.0, 2.0, 3.0])).await;
+    let mut update = json!({
+        "TableName": "Table", "VectorIndexUpdates": [{"Create": index(json!({"SearchSchema": schema()}))}],
+    });
+    update["AttributeDefinitions"] = table(json!([]), &["c", "f"])["AttributeDefinitions"].clone();
+    database.ok("UpdateTable", update).await;
+    database.until("ByV", Some("ACTIVE")).await;
     let answer = database.ok("CreateBackup", json!({"TableName": "Table", "BackupName": "one"})).await;
     let arn = answer["BackupDetails"]["BackupArn"].clone();
     let description =
@@ -464,6 +475,7 @@ async fn a_restored_table_has_the_vector_indexes_of_its_source_unless_the_reques
         let indexes = table["VectorIndexes"].as_array().cloned().unwrap_or_default();
         let names: Vec<&str> = indexes.iter().map(|index| index["IndexName"].as_str().unwrap()).collect();
         assert_eq!(names, expected, "{name}");
+        assert_eq!(database.ok("Scan", json!({"TableName": name})).await["Count"], 2);
         if let Some(index) = names.first() {
             let mut search = search_where("c = :c", json!({":c": {"S": "a"}}));
             (search["TableName"], search["IndexName"]) = (json!(name), json!(index));
