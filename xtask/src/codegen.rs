@@ -97,6 +97,7 @@ const SERVICES: &[Service] = &[
             "DeleteItem",
             "Query",
             "Scan",
+            "SearchVectors",
             "BatchGetItem",
             "BatchWriteItem",
             "ExecuteStatement",

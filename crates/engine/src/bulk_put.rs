@@ -22,8 +22,8 @@ use std::time::Duration;
 
 use api::{
     BulkOperationBytes, BulkOperationDescription, BulkOperationInputFormat, BulkOperationStatus,
-    BulkOperationUsage, DescribeBulkOperationInput, DescribeBulkOperationOutput, Error, Input, Operation,
-    OutputTypeEnum, Request, Response, StartBulkPutItemsInput,
+    BulkOperationUsage, BulkOperationVectorBytes, DescribeBulkOperationInput, DescribeBulkOperationOutput,
+    Error, Input, Operation, OutputTypeEnum, Request, Response, StartBulkPutItemsInput,
 };
 use expression::{Condition, ExpressionError, Kind, Placeholders};
 use item::{Item, ValueBuf};
@@ -421,6 +421,11 @@ fn usage(table: &Table, progress: &BulkPut) -> BulkOperationUsage {
             indexes.map(|(name, count)| (name.clone(), bytes(*count))).collect();
         (!indexes.is_empty()).then_some(indexes)
     };
+    let is_vector = |name: &String| table.index(name).is_some_and(|index| index.vector.is_some());
+    let vectors = progress.index_bytes.iter().filter(|(name, _)| is_vector(name));
+    let vector_bytes = |bytes: u64| BulkOperationVectorBytes { bulk_put_vector_bytes: Some(bytes as i64) };
+    let vectors: BTreeMap<String, BulkOperationVectorBytes> =
+        vectors.map(|(name, count)| (name.clone(), vector_bytes(*count))).collect();
     let total = progress.table_bytes + progress.index_bytes.values().sum::<u64>();
     BulkOperationUsage {
         bulk_put_bytes: Some(total as i64),
@@ -428,6 +433,6 @@ fn usage(table: &Table, progress: &BulkPut) -> BulkOperationUsage {
         local_secondary_indexes: of_scope(Scope::Local),
         table: Some(bytes(progress.table_bytes)),
         table_name: Some(table.arn()),
-        vector_indexes: None,
+        vector_indexes: (!vectors.is_empty()).then_some(vectors),
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use expression::{
-    Condition, ExpressionError, KeyCondition, Kind, Placeholders, Projection, Update, parser, syntax,
+    Condition, ExpressionError, KeyCondition, Kind, Placeholders, Projection, SearchCondition, Update,
+    parser, syntax,
 };
 use quick_cache::sync::Cache;
 
@@ -46,6 +47,17 @@ impl Expressions {
     ) -> Result<KeyCondition, ExpressionError> {
         let tree = self.conditions.tree(text, |text| parser::condition(Kind::KeyCondition, text))?;
         KeyCondition::bind(&tree, placeholders)
+    }
+
+    /// The bound search condition of a text; without a text, the one without terms.
+    pub fn search_condition(
+        &self,
+        text: Option<&str>,
+        placeholders: &mut Placeholders<'_>,
+    ) -> Result<SearchCondition, ExpressionError> {
+        let Some(text) = text else { return Ok(SearchCondition::default()) };
+        let tree = self.conditions.tree(text, |text| parser::condition(Kind::SearchCondition, text))?;
+        SearchCondition::bind(&tree, placeholders)
     }
 
     /// The bound update of a text.

@@ -87,6 +87,7 @@ pub fn create_table_input(input: &ImportTableInput) -> CreateTableInput {
         on_demand_throughput: asked.on_demand_throughput,
         sse_specification: asked.sse_specification,
         global_secondary_indexes: asked.global_secondary_indexes,
+        vector_indexes: asked.vector_indexes,
         ..CreateTableInput::default()
     }
 }

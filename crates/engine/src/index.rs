@@ -5,17 +5,20 @@
 //! rows of their own, in the order of the table key. The row's value is the projected item, the table's key
 //! included.
 //!
+//! A row of a vector index has the vector as 32-bit numbers: the value of its attribute is a binary there. Without a
+//! partition key in its SearchSchema, its rows lie as those of the table do.
+//!
 //! What always holds: an index row is a function of its item ([`entry`]), so whoever knows the item knows
 //! the row, and it is never read to be changed.
 
 use api::limits;
 use capacity::RowChange;
-use item::{Item, ItemBuilder, ItemRef, Type, ValueRef};
+use item::{Item, ItemBuilder, ItemRef, Type, Value, ValueBuf, ValueRef};
 use store::{Key, Position};
 
 use crate::key::{self, EmptyKind};
 use crate::sizes::Size;
-use crate::table::{Index, KeyAttribute, Projection, Table};
+use crate::table::{Index, KeyAttribute, Projection, Table, VectorSettings};
 
 /// A longer table key is hashed, since stores bound the length of a key. Its rows then are in no meaningful
 /// order among rows with equal index keys.
@@ -27,24 +30,82 @@ pub struct Difference {
     pub put: Option<(Key, Item)>,
     pub delete: Option<Key>,
     pub units: f64,
+    /// What a vector index meters, which has no units.
+    pub vector_bytes: usize,
     pub growth: Size,
 }
 
-/// The row of an item in an index; none if the item lacks an index key attribute, or has a value there that
-/// can't be indexed. The latter happens only to items that are older than the index.
+/// The row of an item in an index; none if the item lacks an index key attribute or the vector, or has a value there
+/// that can't be indexed. The latter happens only to items that are older than the index.
 pub fn entry(table: &Table, index: &Index, item: ItemRef<'_>) -> Option<(Key, Item)> {
     let indexable = |attribute: &KeyAttribute| {
         item.get(&attribute.name).is_some_and(|value| fault_of(index, attribute, value).is_none())
     };
-    index.keys.attributes().all(indexable).then(|| {
-        let key = Key { space: index.space(), position: position(table, index, item) };
-        (key, projected(table, index, item))
-    })
+    if !index.keys.attributes().all(indexable) {
+        return None;
+    }
+    let row = match &index.vector {
+        Some(settings) => vector_row(table, index, settings, item)?,
+        None => projected(table, index, item),
+    };
+    Some((Key { space: index.space(), position: position(table, index, item) }, row))
+}
+
+/// What a vector index holds of an item; none if the item has no vector that suits the index.
+fn vector_row(table: &Table, index: &Index, settings: &VectorSettings, item: ItemRef<'_>) -> Option<Item> {
+    let numbers = vector(settings, item.get(&settings.attribute)?).ok()?;
+    let bytes = ValueBuf::from(Value::B(vector::encode(&numbers)));
+    let mut row = ItemBuilder::default();
+    for (name, value) in projected(table, index, item).as_ref().iter() {
+        if name != settings.attribute {
+            row.put(name, value);
+        }
+    }
+    row.put(&settings.attribute, bytes.as_ref());
+    Some(row.build())
+}
+
+/// The numbers of a vector, or what is wrong with it.
+pub fn vector(settings: &VectorSettings, value: ValueRef<'_>) -> Result<Vec<f32>, VectorFault> {
+    let list = value.as_list().ok_or(VectorFault::Type { element: None, actual: value.kind() })?;
+    let mut numbers = Vec::with_capacity(settings.dimensions.min(list.len()));
+    for (position, element) in list.iter().enumerate() {
+        let number = element.as_number();
+        let number = number.ok_or(VectorFault::Type { element: Some(position), actual: element.kind() })?;
+        numbers.push(number.to_f32());
+    }
+    if numbers.len() != settings.dimensions {
+        return Err(VectorFault::Size { actual: numbers.len() });
+    }
+    match numbers.iter().position(|number| !number.is_finite()) {
+        Some(element) => Err(VectorFault::TooLarge { element }),
+        None => Ok(numbers),
+    }
+}
+
+/// The size of an item as writes to its table are charged: a vector counts as the 32-bit numbers that its index holds.
+pub fn metered_bytes(table: &Table, item: ItemRef<'_>) -> usize {
+    let mut bytes = item.size_bytes();
+    let mut counted: Vec<&str> = Vec::new();
+    for settings in table.indexes.iter().filter_map(|index| index.vector.as_ref()) {
+        let Some(value) = item.get(&settings.attribute).filter(|_| !counted.contains(&&*settings.attribute))
+        else {
+            continue;
+        };
+        counted.push(&settings.attribute);
+        if value.as_list().is_some_and(|list| list.len() == settings.dimensions) {
+            bytes = bytes - value.size_bytes() + settings.dimensions * size_of::<f32>();
+        }
+    }
+    bytes
 }
 
 /// The position of an item's row in an index. `item` may be a page key: it has all key attributes of the
 /// index and of the table.
 pub fn position(table: &Table, index: &Index, item: ItemRef<'_>) -> Position {
+    if index.vector.is_some() && index.keys.partition.is_empty() {
+        return table.keys.position(item);
+    }
     let mut position = index.keys.position(item);
     let table_key = || table.keys.attributes().filter_map(|attribute| item.get(&attribute.name));
     debug_assert_eq!(table_key().count(), table.keys.attributes().count(), "a row names its item");
@@ -68,7 +129,8 @@ fn projected(table: &Table, index: &Index, item: ItemRef<'_>) -> Item {
     };
     let keys = index.keys.attributes().chain(table.keys.attributes()).map(|attribute| &attribute.name);
     let mut row = ItemBuilder::default();
-    for name in keys.chain(included) {
+    let filters = index.filters().iter().map(|attribute| &attribute.name);
+    for name in keys.chain(filters).chain(included) {
         if let Some(value) = item.get(name) {
             row.put(name, value);
         }
@@ -103,10 +165,24 @@ pub fn difference(
             }
         }
     };
-    Difference { put, delete, units: change.units(), growth }
+    match index.vector {
+        Some(_) => Difference { put, delete, units: 0.0, vector_bytes: vector_bytes(change), growth },
+        None => Difference { put, delete, units: change.units(), vector_bytes: 0, growth },
+    }
 }
 
-/// An attribute of an item that can't be part of an index key.
+/// What a change of a row in a vector index is metered as.
+fn vector_bytes(change: RowChange) -> usize {
+    let metered = |bytes: usize| bytes.max(limits::VECTOR_REQUEST_BYTES_MIN);
+    match change {
+        RowChange::None => 0,
+        RowChange::Enter(bytes) | RowChange::Leave(bytes) => metered(bytes),
+        RowChange::Replace { old, new } => metered(old.max(new)),
+        RowChange::Move { old, new } => metered(old) + metered(new),
+    }
+}
+
+/// An attribute of an item that can't be part of an index key, or be its vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexKeyError {
     pub index: String,
@@ -123,22 +199,55 @@ pub enum IndexKeyFault {
     Empty(EmptyKind),
     PartitionTooLong,
     SortTooLong,
+    Vector { fault: VectorFault, dimensions: usize },
 }
 
-/// Refuses an item whose index keys have the wrong type, are empty or too long. Of an update, `before` is
-/// the item that it changes, and only attributes that differ are checked: an item from before the index
-/// may keep what can't be indexed.
+/// Why a value is no vector of an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VectorFault {
+    /// It is no list, or this element is no number.
+    Type {
+        element: Option<usize>,
+        actual: Type,
+    },
+    Size {
+        actual: usize,
+    },
+    /// This element is beyond the numbers of 32 bits.
+    TooLarge {
+        element: usize,
+    },
+}
+
+/// Refuses an item whose index keys have the wrong type, are empty or too long, or whose vector does not suit its
+/// index. Of an update, `before` is the item that it changes, and only attributes that differ are checked: an item from
+/// before the index may keep what can't be indexed.
 pub fn check(table: &Table, before: Option<ItemRef<'_>>, new: ItemRef<'_>) -> Result<(), IndexKeyError> {
     for index in table.indexes.iter().filter(|index| index.is_written()) {
+        let refused = |attribute: &str, fault| {
+            let (index, attribute) = (index.name.clone(), attribute.to_owned());
+            Err(IndexKeyError { index, attribute, fault, by_update: before.is_some() })
+        };
+        let changed = |name: &str| {
+            let value = new.get(name)?;
+            (before.and_then(|before| before.get(name)) != Some(value)).then_some(value)
+        };
         for attribute in index.keys.attributes() {
-            let Some(value) = new.get(&attribute.name) else { continue };
-            if before.and_then(|before| before.get(&attribute.name)) == Some(value) {
-                continue;
+            let fault = changed(&attribute.name).and_then(|value| fault_of(index, attribute, value));
+            if let Some(fault) = fault {
+                return refused(&attribute.name, fault);
             }
-            if let Some(fault) = fault_of(index, attribute, value) {
-                let (index, attribute) = (index.name.clone(), attribute.name.clone());
-                return Err(IndexKeyError { index, attribute, fault, by_update: before.is_some() });
+        }
+        for KeyAttribute { name, kind: expected } in index.filters() {
+            if let Some(actual) = changed(name).map(ValueRef::kind).filter(|actual| actual != expected) {
+                return refused(name, IndexKeyFault::Type { expected: *expected, actual });
             }
+        }
+        let Some(settings) = &index.vector else { continue };
+        let value = changed(&settings.attribute);
+        if let Some(Err(fault)) = value.map(|value| vector(settings, value)) {
+            let dimensions = settings.dimensions;
+            return refused(&settings.attribute, IndexKeyFault::Vector { fault, dimensions });
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Creating and dropping global secondary indexes while their table is in use.
+//! Creating and dropping global secondary indexes and vector indexes while their table is in use.
 //!
 //! Creating: the index is CREATING in the catalog, and from then on every write maintains it. The rows of the items
 //! that are there already are made by a fill (`filling.rs`). At the end the index is counted and becomes ACTIVE. An
@@ -83,7 +83,7 @@ impl IndexChange {
         }
         let (figures, now_ms) = (&table.meter.figures, self.usage.now().ms);
         figures.add_to_index(&index.name, Metric::OnlineIndexConsumedWriteCapacity, units, now_ms);
-        if self.usage.enforcement == Enforcement::Aws {
+        if self.usage.enforcement == Enforcement::Aws && index.is_global() {
             table.meter.charge_back_fill(index.space(), units, now_ms);
         }
     }
@@ -147,15 +147,20 @@ impl Fill for BackFill<'_> {
     fn row(&self, table: &Table, _: &Position, item: ItemRef<'_>) -> Option<Row> {
         let index = table.index(&self.change.index)?;
         let (key, entry) = index::entry(table, index, item)?;
-        let units = RowChange::Enter(entry.size_bytes()).units();
+        let units = match index.vector {
+            Some(_) => 0.0,
+            None => RowChange::Enter(entry.size_bytes()).units(),
+        };
         Some(Row { key, value: entry.into_stored(), units })
     }
 
     fn is_held_up(&self, table: &LiveTable) -> bool {
         let usage = &self.change.usage;
         let now_ms = usage.now().ms;
-        let is_held_up =
-            usage.enforcement == Enforcement::Aws && !table.meter.admits_back_fill(self.space, now_ms);
+        // A vector index has no throughput.
+        let is_held_up = usage.enforcement == Enforcement::Aws
+            && table.global_index(self.space).is_some()
+            && !table.meter.admits_back_fill(self.space, now_ms);
         if is_held_up {
             let figures = &table.meter.figures;
             figures.add_to_index(&self.change.index, Metric::OnlineIndexThrottleEvents, 1.0, now_ms);

@@ -48,6 +48,7 @@ mod read;
 mod records;
 mod replication;
 mod restore;
+mod search;
 mod service_rows;
 mod shadow;
 mod shared;
@@ -440,6 +441,7 @@ impl Engine {
             Request::DeleteItem(input) => delete_item::run(self, caller, *input).await?.into(),
             Request::Query(input) => query::run(self, caller, *input).await?.into(),
             Request::Scan(input) => scan::run(self, caller, *input).await?.into(),
+            Request::SearchVectors(input) => search_vectors::run(self, caller, *input).await?.into(),
             Request::BatchGetItem(input) => batch_get_item::run(self, caller, *input).await?.into(),
             Request::BatchWriteItem(input) => batch_write_item::run(self, caller, *input).await?.into(),
             Request::ExecuteStatement(input) => execute_statement::run(self, caller, *input).await?.into(),

@@ -1,6 +1,6 @@
 //! What a Query or Scan reads: a table, or one of its indexes.
 
-use api::Select;
+use api::{Operation, Select};
 use expression::Projection as Paths;
 use item::{Item, ItemBuilder, ItemRef, ValueRef};
 use store::{Key, Position, Space};
@@ -23,6 +23,8 @@ pub struct Source<'a> {
 pub enum SourceError {
     /// The table has no such index.
     IndexUnknown(String),
+    /// The operation can't read a vector index.
+    IndexType(&'static str),
     /// A global index can't be read consistently.
     ConsistentRead,
     /// The index is not complete yet, or is being deleted.
@@ -43,9 +45,13 @@ impl<'a> Source<'a> {
         table: &'a LiveTable,
         index: Option<&str>,
         consistent: Option<bool>,
+        operation: Operation,
     ) -> Result<Source<'a>, SourceError> {
         let Some(name) = index else { return Ok(Source { table, index: None }) };
         let index = table.index(name).ok_or_else(|| SourceError::IndexUnknown(name.to_owned()))?;
+        if index.vector.is_some() {
+            return Err(SourceError::IndexType(operation.name()));
+        }
         if index.is_global() && consistent == Some(true) {
             return Err(SourceError::ConsistentRead);
         }

@@ -216,13 +216,37 @@ pub struct Index {
     /// Contributor Insights of a global index; `None` until they are first switched on.
     #[serde(default)]
     pub insights: Option<Insights>,
+    /// What a vector index searches; none for other indexes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vector: Option<VectorSettings>,
 }
 
-/// Whether an index is global or local.
+/// The kind of an index. A vector index has the HASH attribute of its SearchSchema as its partition key, if there is
+/// one, and no sort key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scope {
     Global,
     Local,
+    Vector,
+}
+
+/// What a vector index searches. None of it changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VectorSettings {
+    /// The attribute that holds the vector.
+    pub attribute: String,
+    pub dimensions: usize,
+    pub distance: DistanceFunction,
+    /// The INLINE_FILTER attributes.
+    pub filters: Vec<KeyAttribute>,
+}
+
+/// DynamoDB's distance functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DistanceFunction {
+    Cosine,
+    DotProduct,
+    Euclidean,
 }
 
 /// Which attributes an index holds besides its own key and the table's.
@@ -347,9 +371,28 @@ pub struct NewIndex {
     pub keys: KeySchema,
     pub projection: Projection,
     pub billing: Option<Throughput>,
+    pub vector: Option<VectorSettings>,
 }
 
 impl NewIndex {
+    /// One like an index that is there.
+    pub fn like(index: &Index) -> NewIndex {
+        NewIndex {
+            name: index.name.clone(),
+            scope: index.scope,
+            keys: index.keys.clone(),
+            projection: index.projection.clone(),
+            billing: index.billing,
+            vector: index.vector.clone(),
+        }
+    }
+
+    /// Whether it holds this attribute of the items, as far as they have it, for its own use.
+    pub fn uses(&self, name: &str) -> bool {
+        let mut filters = self.vector.iter().flat_map(|vector| &vector.filters);
+        self.keys.contains(name) || filters.any(|attribute| attribute.name == name)
+    }
+
     /// The index in its space.
     pub fn in_space(self, space: Space, state: IndexState) -> Index {
         Index {
@@ -361,6 +404,7 @@ impl NewIndex {
             state,
             billing: self.billing,
             insights: None,
+            vector: self.vector,
         }
     }
 }
@@ -374,6 +418,16 @@ impl Index {
     /// Whether it is a global index.
     pub fn is_global(&self) -> bool {
         self.scope == Scope::Global
+    }
+
+    /// Whether it holds this attribute of the items, as far as they have it, for its own use.
+    pub fn uses(&self, name: &str) -> bool {
+        self.keys.contains(name) || self.filters().iter().any(|attribute| attribute.name == name)
+    }
+
+    /// The INLINE_FILTER attributes of a vector index.
+    pub fn filters(&self) -> &[KeyAttribute] {
+        self.vector.as_ref().map_or(&[], |vector| &vector.filters)
     }
 
     /// Whether writes maintain it.
@@ -480,7 +534,7 @@ impl Table {
     /// Removes the definitions of attributes that are no longer part of a key.
     pub fn forget_unused_definitions(&mut self) {
         let Table { keys, indexes, definitions, .. } = self;
-        let used = |name: &str| keys.contains(name) || indexes.iter().any(|index| index.keys.contains(name));
+        let used = |name: &str| keys.contains(name) || indexes.iter().any(|index| index.uses(name));
         definitions.retain(|definition| used(&definition.name));
     }
 

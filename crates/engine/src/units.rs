@@ -8,17 +8,19 @@ pub struct Units {
     pub table: f64,
     /// By index name; an index that was not used is not here.
     pub indexes: BTreeMap<String, f64>,
+    /// The bytes that writes to vector indexes are metered as, by index name. They are no units.
+    pub vectors: BTreeMap<String, f64>,
 }
 
 impl Units {
     /// Units of a table alone.
     pub fn of_table(table: f64) -> Units {
-        Units { table, indexes: BTreeMap::new() }
+        Units { table, ..Units::default() }
     }
 
     /// Units of an index alone.
     pub fn of_index(name: &str, units: f64) -> Units {
-        Units { table: 0.0, indexes: BTreeMap::from([(name.to_owned(), units)]) }
+        Units { indexes: BTreeMap::from([(name.to_owned(), units)]), ..Units::default() }
     }
 
     /// Adds the units of another request on the same table.
@@ -26,6 +28,9 @@ impl Units {
         self.table += other.table;
         for (name, units) in other.indexes {
             *self.indexes.entry(name).or_default() += units;
+        }
+        for (name, bytes) in other.vectors {
+            *self.vectors.entry(name).or_default() += bytes;
         }
     }
 

@@ -35,9 +35,9 @@ fn decode_progress(bytes: &[u8]) -> Result<Position, StoreError> {
     Ok(Position { partition: Partition(*partition), sort: sort.to_vec() })
 }
 
-/// A walk through a space, from its first row or from the middle.
+/// A walk through a space or a part of it, from its first row or from the middle.
 pub struct Walk {
-    space: Space,
+    range: Range,
     batch_rows_max: usize,
     /// The last row that was visited.
     position: Option<Position>,
@@ -52,8 +52,14 @@ impl Walk {
 
     /// A walk from the row after `position`.
     pub fn after(position: Option<Position>, space: Space, batch_rows_max: usize) -> Walk {
+        let range = Range { space, start: Bound::Unbounded, end: Bound::Unbounded };
+        Walk { position, ..Walk::of_range(range, batch_rows_max) }
+    }
+
+    /// A walk through a range.
+    pub fn of_range(range: Range, batch_rows_max: usize) -> Walk {
         assert!(batch_rows_max > 0, "a batch has room for a row");
-        Walk { space, batch_rows_max, position, ended: false }
+        Walk { range, batch_rows_max, position: None, ended: false }
     }
 
     /// The last row that was visited.
@@ -70,8 +76,10 @@ impl Walk {
         if self.ended {
             return Ok(false);
         }
-        let start = self.position.clone().map_or(Bound::Unbounded, Bound::Excluded);
-        let range = Range { space: self.space, start, end: Bound::Unbounded };
+        let mut range = self.range.clone();
+        if let Some(position) = &self.position {
+            range.start = Bound::Excluded(position.clone());
+        }
         let (mut count, mut bytes) = (0, 0);
         let mut last = Position { partition: store::Partition::FIRST, sort: Vec::new() };
         let mut visit_row = |key: KeyRef<'_>, row: Bytes| {
@@ -138,6 +146,15 @@ mod tests {
         let large = BATCH_BYTES_MAX / 2 + 1;
         let store = store_with(&[(1, large), (2, large), (3, 1)]).await;
         assert_eq!(batches(&store, Walk::new(Space(20), 100)).await, [vec![1, 2], vec![3]]);
+    }
+
+    #[tokio::test]
+    async fn a_walk_of_a_range_stays_in_it() {
+        let store = store_with(&[(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]).await;
+        let position = |sort| Position { partition: Partition::FIRST, sort: vec![sort] };
+        let (start, end) = (Bound::Included(position(2)), Bound::Excluded(position(5)));
+        let walk = Walk::of_range(Range { space: Space(20), start, end }, 2);
+        assert_eq!(batches(&store, walk).await, [vec![2, 3], vec![4]]);
     }
 
     #[tokio::test]

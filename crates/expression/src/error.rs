@@ -15,6 +15,7 @@ pub enum Kind {
     Condition,
     Filter,
     KeyCondition,
+    SearchCondition,
     Update,
     Projection,
 }
@@ -25,6 +26,7 @@ impl fmt::Display for Kind {
             Kind::Condition => "ConditionExpression",
             Kind::Filter => "FilterExpression",
             Kind::KeyCondition => "KeyConditionExpression",
+            Kind::SearchCondition => "SearchConditionExpression",
             Kind::Update => "UpdateExpression",
             Kind::Projection => "ProjectionExpression",
         })
@@ -180,6 +182,11 @@ pub enum Fault {
     KeyNested,
     #[error("KeyConditionExpressions must only contain one condition per key")]
     KeyRepeated,
+
+    #[error("Invalid comparator used in SearchConditionExpression")]
+    SearchComparator,
+    #[error("SearchConditionExpression must only contain one condition per attribute")]
+    SearchRepeated,
 }
 
 impl Fault {
@@ -210,7 +217,7 @@ impl Fault {
             | SameOperand { .. }
             | BoundTypes { .. }
             | BoundOrder { .. } => 12,
-            KeyOperation | KeyNested | KeyRepeated => 13,
+            KeyOperation | KeyNested | KeyRepeated | SearchComparator | SearchRepeated => 13,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! DynamoDB's expressions: condition, filter, key condition, update and projection; and its [`partiql`].
+//! DynamoDB's expressions: condition, filter, key condition, search condition, update and projection; and its [`partiql`].
 //!
 //! Three steps, each with its own types:
 //! 1. [`parser`]: text to a [`syntax`] tree. Placeholders stay unresolved, so a tree depends on its text alone
@@ -23,6 +23,7 @@ mod path;
 mod placeholders;
 mod projection;
 mod reserved;
+mod search_condition;
 pub mod syntax;
 pub mod update;
 
@@ -33,4 +34,5 @@ pub use path::{Path, Step};
 pub use placeholders::Placeholders;
 pub use projection::Projection;
 pub use reserved::is_reserved;
+pub use search_condition::SearchCondition;
 pub use update::{Update, Updated};

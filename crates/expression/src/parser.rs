@@ -156,7 +156,7 @@ impl Parser<'_> {
     /// `and` is only a reserved one.
     fn at_own_keyword(&self) -> bool {
         match self.language.kind {
-            Kind::Condition | Kind::Filter | Kind::KeyCondition => {
+            Kind::Condition | Kind::Filter | Kind::KeyCondition | Kind::SearchCondition => {
                 ["AND", "OR", "NOT", "BETWEEN", "IN"].into_iter().any(|keyword| self.at_keyword(keyword))
             }
             Kind::Update => self.section().is_some(),

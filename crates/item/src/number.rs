@@ -99,6 +99,24 @@ impl Number {
         self.checked_add(-other)
     }
 
+    /// The nearest number of 32 bits; infinite if it is beyond them.
+    pub fn to_f32(self) -> f32 {
+        // Both are exact in 24 bits, so that one division or multiplication rounds once.
+        const EXACT_MANTISSA_END: u128 = 1 << 24;
+        const EXACT_POWERS: [f32; 11] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
+        let power = EXACT_POWERS.get(usize::from(self.exponent.unsigned_abs()));
+        let magnitude = match power.filter(|_| self.mantissa < EXACT_MANTISSA_END) {
+            Some(power) if self.exponent < 0 => self.mantissa as f32 / power,
+            Some(power) => self.mantissa as f32 * power,
+            // The standard library reads every decimal text and rounds it once.
+            None => {
+                let text = format!("{}e{}", self.mantissa, self.exponent);
+                text.parse().expect("digits and an exponent are a number")
+            }
+        };
+        if self.negative { -magnitude } else { magnitude }
+    }
+
     /// DynamoDB's size: one byte, one for each two digits on either side of the point, and one for a
     /// minus. Zeros at either end do not count.
     pub fn size_bytes(&self) -> usize {

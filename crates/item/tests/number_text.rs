@@ -151,3 +151,23 @@ fn sizes_count_pairs_of_digits_on_either_side_of_the_point() {
     }
     assert_eq!(parse(&"1".repeat(38)).size_bytes(), 20);
 }
+
+#[test]
+fn the_nearest_number_of_32_bits_is_what_the_standard_library_reads() {
+    let texts = [
+        "0",
+        "1",
+        "-1.5",
+        "0.1",
+        "0.3333333333333333333333333333",
+        "16777217",
+        "16777216.5",
+        "1e10",
+        "1e-10",
+    ];
+    let extremes =
+        ["3.4028235e38", "3.5e38", "-1e125", "1.4e-45", "1e-46", "123456789e-20", "99999999999999999999"];
+    for text in texts.into_iter().chain(extremes) {
+        assert_eq!(parse(text).to_f32(), text.parse::<f32>().expect("a number"), "{text}");
+    }
+}

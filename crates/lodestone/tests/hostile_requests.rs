@@ -220,6 +220,12 @@ fn bodies(operation: &str) -> Vec<Value> {
                 "ExclusiveStartKey": {"p": {"S": "a"}, "s": {"N": "1"}, "g": {"S": "x"}}, "Select": "COUNT",
             }),
         ],
+        "SearchVectors" => vec![json!({
+            "TableName": "Sounds", "IndexName": "by-v", "SearchVector": [{"N": "1"}, {"N": "-0.5"}], "TopK": 3,
+            "SearchConditionExpression": "g = :g AND f = :f", "ProjectionExpression": "p, #v[1]",
+            "ExpressionAttributeNames": {"#v": "v"}, "ExpressionAttributeValues": {":g": {"S": "x"}, ":f": {"N": "1"}},
+            "ReturnConsumedCapacity": "INDEXES",
+        })],
         "Scan" => vec![
             json!({
                 "TableName": "Songs", "IndexName": "by-g", "FilterExpression": "begins_with(g, :x) AND n IN (:one, :x)",
@@ -577,8 +583,31 @@ async fn database() -> Database {
     database
 }
 
-/// Makes the table that the right requests are about, unless it is there.
+/// Makes the tables that the right requests are about, unless they are there.
 async fn restore(database: &Database) {
+    let with_vectors = json!({
+        "TableName": "Sounds", "BillingMode": "PAY_PER_REQUEST",
+        "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
+        "AttributeDefinitions": [
+            {"AttributeName": "p", "AttributeType": "S"}, {"AttributeName": "g", "AttributeType": "S"},
+            {"AttributeName": "f", "AttributeType": "N"},
+        ],
+        "VectorIndexes": [{
+            "IndexName": "by-v", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2,
+            "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "ALL"}, "SearchSchema": [
+                {"AttributeName": "g", "SearchSchemaElementType": "HASH"},
+                {"AttributeName": "f", "SearchSchemaElementType": "INLINE_FILTER"},
+            ],
+        }],
+    });
+    if call_by_name(database, "CreateTable", with_vectors).await.is_ok() {
+        let item = json!({
+            "p": {"S": "a"}, "g": {"S": "x"}, "f": {"N": "1"}, "v": {"L": [{"N": "1"}, {"N": "0"}]},
+        });
+        call_by_name(database, "PutItem", json!({"TableName": "Sounds", "Item": item}))
+            .await
+            .expect("an item is put");
+    }
     let table = json!({
         "TableName": "Songs", "BillingMode": "PAY_PER_REQUEST",
         "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}, {"AttributeName": "s", "KeyType": "RANGE"}],

@@ -3,7 +3,9 @@
 //! What counts is what DynamoDB lets an answer hold: items of 400 KB, pages of 1 MB, batches of 16 MB. The
 //! request says how many of them it may get.
 
-use api::limits::{BATCH_GET_BYTES_MAX, ITEM_BYTES_MAX, PAGE_BYTES_MAX, TRANSACTION_BYTES_MAX};
+use api::limits::{
+    BATCH_GET_BYTES_MAX, ITEM_BYTES_MAX, PAGE_BYTES_MAX, SEARCH_BYTES_MAX, TRANSACTION_BYTES_MAX,
+};
 use api::streams::{self, limits::GET_RECORDS_BYTES_MAX};
 use api::{Request, ReturnValue, ReturnValuesOnConditionCheckFailure, Select, TransactWriteItem};
 
@@ -61,6 +63,9 @@ impl AnswerSize {
             }
             Request::Query(input) => page(input.limit, input.select),
             Request::Scan(input) => page(input.limit, input.select),
+            Request::SearchVectors(input) => {
+                items(usize::try_from(input.top_k).unwrap_or(0), SEARCH_BYTES_MAX)
+            }
             Request::ExecuteStatement(input) => page(input.limit, None),
             Request::BatchGetItem(input) => {
                 items(input.request_items.values().map(|table| table.keys.len()).sum(), BATCH_GET_BYTES_MAX)

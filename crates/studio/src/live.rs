@@ -42,6 +42,7 @@ const READS: [&str; 32] = [
     "ListTagsOfResource",
     "Query",
     "Scan",
+    "SearchVectors",
     "TransactGetItems",
 ];
 

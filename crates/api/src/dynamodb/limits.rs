@@ -41,6 +41,18 @@ pub const LIST_TABLES_PAGE_MAX: usize = 100;
 pub const GLOBAL_SECONDARY_INDEXES_MAX: usize = 20;
 /// Local secondary indexes of a table.
 pub const LOCAL_SECONDARY_INDEXES_MAX: usize = 5;
+/// Vector indexes of a table.
+pub const VECTOR_INDEXES_MAX: usize = 5;
+/// Dimensions of a vector index.
+pub const VECTOR_DIMENSIONS_MAX: i64 = 4096;
+/// INLINE_FILTER attributes of a vector index.
+pub const VECTOR_FILTERS_MAX: usize = 18;
+/// Items that SearchVectors finds at most.
+pub const SEARCH_TOP_K_MAX: i32 = 100;
+/// What SearchVectors answers with.
+pub const SEARCH_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The least that SearchVectors, or a write to a vector index, is metered as.
+pub const VECTOR_REQUEST_BYTES_MIN: usize = 1024;
 /// Attributes that INCLUDE projections list, summed over all indexes of a table.
 pub const NON_KEY_ATTRIBUTES_MAX: usize = 100;
 /// HASH attributes in the key of a global secondary index, and likewise RANGE attributes.

@@ -190,6 +190,10 @@ pub const BODIES: &[(&str, &str)] = &[
         r#"{"TableName": "app-main", "Segment": 1, "TotalSegments": 4, "FilterExpression": "total > :t", "ExpressionAttributeValues": {":t": {"N": "10"}}, "ReturnConsumedCapacity": "INDEXES"}"#,
     ),
     (
+        "SearchVectors",
+        r#"{"TableName": "app-main", "IndexName": "by-embedding", "SearchVector": [{"N": "0.25"}, {"N": "-1"}], "TopK": 10, "SearchConditionExpression": "tenant = :t", "ExpressionAttributeValues": {":t": {"S": "a"}}, "ProjectionExpression": "title", "ReturnConsumedCapacity": "TOTAL"}"#,
+    ),
+    (
         "BatchGetItem",
         r##"{"RequestItems": {"app-main": {"Keys": [{"PK": {"S": "CUST#a1b2"}}], "ConsistentRead": true, "ProjectionExpression": "#n", "ExpressionAttributeNames": {"#n": "name"}}}, "ReturnConsumedCapacity": "TOTAL"}"##,
     ),

@@ -4,9 +4,10 @@ use api::{
     BackupDescription, BackupDetails, BackupStatus, BackupSummary, BackupType, BillingMode as Mode, Error,
     ErrorKind, GlobalSecondaryIndexInfo, LocalSecondaryIndexInfo, ProvisionedThroughput, SourceTableDetails,
     SourceTableFeatureDetails, StreamSpecification, TableName, TimeToLiveDescription, TimeToLiveStatus,
+    VectorIndexInfo,
 };
 
-use super::description::{key_schema, on_demand_max, projection, seconds};
+use super::description::{key_schema, on_demand_max, projection, seconds, vector_info};
 use crate::backup::{Backup, BackupKind, SYSTEM_LIFETIME_MS};
 use crate::catalog::LiveTable;
 use crate::table::{BillingMode, Index, Scope};
@@ -101,9 +102,11 @@ fn features(backup: &Backup) -> SourceTableFeatureDetails {
     let of_scope = |scope: Scope| table.indexes.iter().filter(move |index| index.scope == scope);
     let global: Vec<GlobalSecondaryIndexInfo> = of_scope(Scope::Global).map(global_index).collect();
     let local: Vec<LocalSecondaryIndexInfo> = of_scope(Scope::Local).map(local_index).collect();
+    let vector: Vec<VectorIndexInfo> = of_scope(Scope::Vector).map(vector_info).collect();
     SourceTableFeatureDetails {
         global_secondary_indexes: (!global.is_empty()).then_some(global),
         local_secondary_indexes: (!local.is_empty()).then_some(local),
+        vector_indexes: (!vector.is_empty()).then_some(vector),
         stream_description: table
             .stream
             .as_ref()

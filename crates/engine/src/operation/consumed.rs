@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api::{Capacity, ConsumedCapacity, ReturnConsumedCapacity};
+use api::{Capacity, ConsumedCapacity, ReturnConsumedCapacity, VectorCapacity};
 use store::Space;
 
 use crate::catalog::LiveTable;
@@ -91,8 +91,14 @@ fn by_part(table: &Table, units: &Units) -> ConsumedCapacity {
         let parts: BTreeMap<_, _> = parts.map(|(name, units)| (name.clone(), part(*units))).collect();
         (!parts.is_empty()).then_some(parts)
     };
+    let written = |(name, bytes): (&String, &f64)| {
+        let capacity =
+            VectorCapacity { vector_write_request_bytes: Some(*bytes), ..VectorCapacity::default() };
+        (name.clone(), capacity)
+    };
     ConsumedCapacity {
         table: Some(part(units.table)),
+        vector_indexes: (!units.vectors.is_empty()).then(|| units.vectors.iter().map(written).collect()),
         global_secondary_indexes: parts(true),
         local_secondary_indexes: parts(false),
         ..ConsumedCapacity::default()

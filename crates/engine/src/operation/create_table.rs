@@ -59,6 +59,8 @@ pub fn new_table(input: &CreateTableInput, now: u64) -> Result<NewTable, Error> 
     let global = input.global_secondary_indexes.iter().flatten();
     let local = local.map(|index| Ok(schema::local_index(index, &definitions)));
     let global = global.map(|index| schema::global_index(index, &definitions));
+    let vector = input.vector_indexes.iter().flatten();
+    let vector = vector.map(|index| Ok(schema::vector_index(index, &definitions)));
     let mut billing = Billing {
         mode: if on_demand { BillingMode::OnDemand } else { BillingMode::Provisioned },
         read_units: throughput.read_capacity_units as u64,
@@ -78,7 +80,7 @@ pub fn new_table(input: &CreateTableInput, now: u64) -> Result<NewTable, Error> 
     Ok(NewTable {
         name: input.table_name.clone(),
         keys: schema::keys(input.key_schema.as_deref().unwrap_or_default(), &definitions),
-        indexes: local.chain(global).collect::<Result<_, Error>>()?,
+        indexes: local.chain(global).chain(vector).collect::<Result<_, Error>>()?,
         definitions,
         billing,
         deletion_protection: input.deletion_protection_enabled.unwrap_or(false),

@@ -6,16 +6,18 @@ use api::{
     KeySchemaElement, KeyType, LocalSecondaryIndexDescription, OnDemandThroughput,
     OnDemandThroughputOverride, ProjectionType, ProvisionedThroughputDescription,
     ProvisionedThroughputOverride, ReplicaDescription, ReplicaGlobalSecondaryIndexDescription, ReplicaStatus,
-    RestoreSummary, SSEDescription, SSEStatus, SSEType, ScalarAttributeType, StreamSpecification, TableClass,
-    TableClassSummary, TableDescription, TableStatus, TableWarmThroughputDescription,
+    RestoreSummary, SSEDescription, SSEStatus, SSEType, ScalarAttributeType, SearchSchemaElement,
+    SearchSchemaElementType, StreamSpecification, TableClass, TableClassSummary, TableDescription,
+    TableStatus, TableWarmThroughputDescription, VectorAttributeDefinition, VectorDistanceFunction,
+    VectorIndexDescription, VectorIndexInfo,
 };
 use item::Type;
 
 use crate::catalog::LiveTable;
 use crate::replication::{IndexOverride, Membership, Replica, ReplicaState};
 use crate::table::{
-    Billing, BillingMode, Encryption, Index, IndexState, KeyAttribute, KeySchema, OnDemandMax, Projection,
-    Restore, Scope, Table, TableState, WarmThroughput,
+    Billing, BillingMode, DistanceFunction, Encryption, Index, IndexState, KeyAttribute, KeySchema,
+    OnDemandMax, Projection, Restore, Scope, Table, TableState, WarmThroughput,
 };
 use crate::{Namespace, stream};
 
@@ -27,6 +29,7 @@ pub fn deleted(table: &LiveTable, now_ms: u64) -> TableDescription {
         creation_date_time: None,
         local_secondary_indexes: None,
         global_secondary_indexes: None,
+        vector_indexes: None,
         ..description(table, TableStatus::Deleting, now_ms)
     }
 }
@@ -78,6 +81,7 @@ pub fn description(table: &LiveTable, status: TableStatus, now_ms: u64) -> Table
         global_secondary_indexes: listed(table, Scope::Global, |table, index| {
             global_index(table, index, status, now_ms)
         }),
+        vector_indexes: listed(table, Scope::Vector, |table, index| vector_index(table, index, status)),
         ..TableDescription::default()
     }
 }
@@ -159,14 +163,8 @@ fn global_index(
         index_arn: Some(table.index_arn(index)),
         key_schema: Some(key_schema(&index.keys)),
         projection: Some(projection(&index.projection)),
-        index_status: Some(match index.state {
-            _ if status == TableStatus::Creating => IndexStatus::Creating,
-            IndexState::Creating => IndexStatus::Creating,
-            IndexState::Active => IndexStatus::Active,
-            IndexState::Deleting => IndexStatus::Deleting,
-        }),
-        // At DynamoDB the back-fill of a new index begins when the table is no longer UPDATING.
-        backfilling: (index.state == IndexState::Creating).then_some(status != TableStatus::Updating),
+        index_status: Some(index_status(index, status)),
+        backfilling: backfilling(index, status),
         provisioned_throughput: Some(ProvisionedThroughputDescription {
             read_capacity_units: Some(throughput.read_units as i64),
             write_capacity_units: Some(throughput.write_units as i64),
@@ -181,6 +179,72 @@ fn global_index(
         }),
         index_size_bytes: Some(size.bytes),
         item_count: Some(size.items),
+    }
+}
+
+fn index_status(index: &Index, status: TableStatus) -> IndexStatus {
+    match index.state {
+        _ if status == TableStatus::Creating => IndexStatus::Creating,
+        IndexState::Creating => IndexStatus::Creating,
+        IndexState::Active => IndexStatus::Active,
+        IndexState::Deleting => IndexStatus::Deleting,
+    }
+}
+
+/// At DynamoDB the back-fill of a new index begins when the table is no longer UPDATING.
+fn backfilling(index: &Index, status: TableStatus) -> Option<bool> {
+    (index.state == IndexState::Creating).then_some(status != TableStatus::Updating)
+}
+
+fn vector_index(table: &LiveTable, index: &Index, status: TableStatus) -> VectorIndexDescription {
+    let size = table.sizes.shown(index.space());
+    let VectorIndexInfo {
+        dimensions,
+        distance_function,
+        index_name,
+        projection,
+        search_schema,
+        vector_attribute,
+    } = vector_info(index);
+    VectorIndexDescription {
+        backfilling: backfilling(index, status),
+        dimensions,
+        distance_function,
+        index_arn: Some(table.index_arn(index)),
+        index_name,
+        index_size_bytes: Some(size.bytes),
+        index_status: Some(index_status(index, status)),
+        item_count: Some(size.items),
+        projection,
+        search_schema,
+        vector_attribute,
+    }
+}
+
+/// The definition of a vector index as clients see it.
+pub fn vector_info(index: &Index) -> VectorIndexInfo {
+    let settings = index.vector.as_ref();
+    let element = |search_schema_element_type: SearchSchemaElementType| {
+        move |attribute: &KeyAttribute| SearchSchemaElement {
+            attribute_name: attribute.name.clone(),
+            search_schema_element_type,
+        }
+    };
+    let hash = index.keys.partition.iter().map(element(SearchSchemaElementType::Hash));
+    let filters = index.filters().iter().map(element(SearchSchemaElementType::InlineFilter));
+    let search_schema: Vec<SearchSchemaElement> = hash.chain(filters).collect();
+    VectorIndexInfo {
+        dimensions: settings.map(|settings| settings.dimensions as i64),
+        distance_function: settings.map(|settings| match settings.distance {
+            DistanceFunction::Cosine => VectorDistanceFunction::Cosine,
+            DistanceFunction::DotProduct => VectorDistanceFunction::DotProduct,
+            DistanceFunction::Euclidean => VectorDistanceFunction::Euclidean,
+        }),
+        index_name: Some(index.name.clone()),
+        projection: Some(projection(&index.projection)),
+        search_schema: (!search_schema.is_empty()).then_some(search_schema),
+        vector_attribute: settings
+            .map(|settings| VectorAttributeDefinition { attribute_name: settings.attribute.clone() }),
     }
 }
 

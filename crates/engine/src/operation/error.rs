@@ -3,10 +3,11 @@
 
 use api::{Error, ThrottlingReason};
 use capacity::{Cause, Place, Reason};
+use item::Type;
 
 use crate::admission::Throttled;
 use crate::fault;
-use crate::index::{IndexKeyError, IndexKeyFault};
+use crate::index::{IndexKeyError, IndexKeyFault, VectorFault};
 use crate::key::{EmptyKind, KeyError};
 use crate::read::ReadError;
 use crate::source::SourceError;
@@ -101,6 +102,23 @@ impl From<IndexKeyError> for Error {
             IndexKeyFault::Empty(kind) => Error::index_key_empty(name(kind), &index, &attribute),
             IndexKeyFault::PartitionTooLong => Error::partition_key_too_long(),
             IndexKeyFault::SortTooLong => Error::sort_key_too_long(),
+            IndexKeyFault::Vector { fault, dimensions } => {
+                let element = |element: usize| format!("{attribute}[{element}]");
+                match fault {
+                    VectorFault::Size { actual } => {
+                        Error::vector_size(&attribute, dimensions, actual, &index)
+                    }
+                    VectorFault::Type { element: None, actual } => {
+                        Error::vector_type(&attribute, Type::L.name(), actual.name(), &index)
+                    }
+                    VectorFault::Type { element: Some(position), actual } => {
+                        Error::vector_type(&element(position), Type::N.name(), actual.name(), &index)
+                    }
+                    VectorFault::TooLarge { element: position } => {
+                        Error::vector_element_too_large(&element(position), &index)
+                    }
+                }
+            }
         }
     }
 }
@@ -116,6 +134,7 @@ impl From<SourceError> for Error {
     fn from(error: SourceError) -> Error {
         match error {
             SourceError::IndexUnknown(index) => Error::index_unknown(&index),
+            SourceError::IndexType(operation) => Error::index_type_not_supported(operation),
             SourceError::ConsistentRead => Error::consistent_read_on_global_index(),
             SourceError::Backfilling(index) => Error::index_backfilling(&index),
             SourceError::NotAllProjected(index) => Error::all_attributes_not_projected(&index),

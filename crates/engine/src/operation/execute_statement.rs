@@ -69,7 +69,8 @@ async fn read(
 ) -> Result<ExecuteStatementOutput, Error> {
     let table = engine.table(caller, &select.table)?;
     let index = select.index.as_deref();
-    let source = Source::find(&table, index, input.consistent_read).map_err(source_error)?;
+    let source = Source::find(&table, index, input.consistent_read, Operation::ExecuteStatement)
+        .map_err(source_error)?;
     source.check_attributes(select.list.top_level_names().into_iter().flatten())?;
     let mut rows = Rows::of(source, select)?;
     let purpose = Purpose::of(&input.statement, input.parameters.as_ref());

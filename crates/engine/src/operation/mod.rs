@@ -44,6 +44,7 @@ pub mod query;
 pub mod restore_table_from_backup;
 pub mod restore_table_to_point_in_time;
 pub mod scan;
+pub mod search_vectors;
 pub mod start_bulk_put_items;
 pub mod tag_resource;
 pub mod transact_get_items;

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use api::{ConditionalOperator, Error, ExpectedAttributeValue, ReturnValuesOnConditionCheckFailure};
-use expression::{Condition, ExpressionError, Fault, KeyCondition, Kind, Placeholders, Projection, Update};
+use expression::{
+    Condition, ExpressionError, Fault, KeyCondition, Kind, Placeholders, Projection, SearchCondition, Update,
+};
 use item::ValueBuf;
 
 use crate::expressions::Expressions;
@@ -89,6 +91,11 @@ impl<'r> Parameters<'r> {
     /// KeyConditionExpression.
     pub fn key_condition(&mut self, text: &str) -> Result<KeyCondition, Error> {
         self.cache.key_condition(text, &mut self.placeholders).map_err(self.error)
+    }
+
+    /// SearchConditionExpression.
+    pub fn search_condition(&mut self, text: Option<&str>) -> Result<SearchCondition, Error> {
+        self.cache.search_condition(text, &mut self.placeholders).map_err(self.error)
     }
 
     /// UpdateExpression.

@@ -33,7 +33,7 @@ pub async fn run(engine: &Engine, caller: &Caller, input: QueryInput) -> Result<
         parameters.projection(input.projection_expression.as_deref(), input.attributes_to_get.as_deref())?;
     parameters.finish()?;
     let table = engine.table(caller, &input.table_name)?;
-    let source = Source::find(&table, input.index_name.as_deref(), input.consistent_read)?;
+    let source = Source::find(&table, input.index_name.as_deref(), input.consistent_read, Operation::Query)?;
     let direction = match input.scan_index_forward {
         Some(false) => Direction::Backward,
         _ => Direction::Forward,

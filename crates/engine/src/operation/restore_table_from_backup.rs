@@ -25,6 +25,7 @@ pub async fn run(
         on_demand: input.on_demand_throughput_override.as_ref(),
         global: input.global_secondary_index_override.as_deref(),
         local: input.local_secondary_index_override.as_deref(),
+        vector: input.vector_index_override.as_deref(),
         encryption: input.sse_specification_override.as_ref(),
     };
     let now_ms = engine.environment.now_ms();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use api::{
     BillingMode as Mode, Error, GlobalSecondaryIndex, KeySchemaElement, LocalSecondaryIndex,
-    OnDemandThroughput, ProvisionedThroughput, SSESpecification,
+    OnDemandThroughput, ProvisionedThroughput, SSESpecification, VectorIndex,
 };
 
 use super::{description, schema};
@@ -24,6 +24,7 @@ pub struct Overrides<'a> {
     /// None keeps every index; otherwise the listed ones are kept, perhaps under another name.
     pub global: Option<&'a [GlobalSecondaryIndex]>,
     pub local: Option<&'a [LocalSecondaryIndex]>,
+    pub vector: Option<&'a [VectorIndex]>,
     pub encryption: Option<&'a SSESpecification>,
 }
 
@@ -66,9 +67,17 @@ pub fn new_table(
             .map(|index| global_index(source, index, &billing))
             .collect::<Result<Vec<_>, Error>>()?,
     };
-    let indexes: Vec<NewIndex> = local.into_iter().chain(global).collect();
-    let is_used =
-        |name: &str| source.keys.contains(name) || indexes.iter().any(|index| index.keys.contains(name));
+    let vector = match overrides.vector {
+        None => kept(Scope::Vector).map(NewIndex::like).collect(),
+        Some(wanted) => {
+            wanted.iter().map(|index| vector_index(source, index)).collect::<Result<Vec<_>, Error>>()?
+        }
+    };
+    if let Some(index) = vector.first().filter(|_| billing.mode == BillingMode::Provisioned) {
+        return Err(Error::vector_index_not_on_demand(&index.name));
+    }
+    let indexes: Vec<NewIndex> = local.into_iter().chain(global).chain(vector).collect();
+    let is_used = |name: &str| source.keys.contains(name) || indexes.iter().any(|index| index.uses(name));
     let definitions =
         source.definitions.iter().filter(|definition| is_used(&definition.name)).cloned().collect();
     Ok(NewTable {
@@ -162,13 +171,17 @@ fn renamed(index: &Index, name: &str, billing: &Billing, units: Option<&Provisio
             BillingMode::Provisioned => schema::provisioned(own, units),
         }
     };
-    NewIndex {
-        name: name.to_owned(),
-        scope: index.scope,
-        keys: index.keys.clone(),
-        projection: index.projection.clone(),
-        billing: index.billing.map(throughput),
-    }
+    let billing = index.billing.map(throughput);
+    NewIndex { name: name.to_owned(), billing, ..NewIndex::like(index) }
+}
+
+fn vector_index(source: &Table, asked: &VectorIndex) -> Result<NewIndex, Error> {
+    let wanted = schema::vector_index(asked, &source.definitions);
+    let is_same = |index: &&Index| {
+        (&index.vector, &index.keys, &index.projection) == (&wanted.vector, &wanted.keys, &wanted.projection)
+    };
+    let found = source.indexes.iter().filter(|index| index.scope == Scope::Vector).find(is_same);
+    found.map(|_| wanted.clone()).ok_or_else(|| Error::restored_index_unknown(&asked.index_name))
 }
 
 fn global_index(source: &Table, asked: &GlobalSecondaryIndex, billing: &Billing) -> Result<NewIndex, Error> {

@@ -24,7 +24,7 @@ pub async fn run(engine: &Engine, caller: &Caller, input: ScanInput) -> Result<S
         parameters.projection(input.projection_expression.as_deref(), input.attributes_to_get.as_deref())?;
     parameters.finish()?;
     let table = engine.table(caller, &input.table_name)?;
-    let source = Source::find(&table, input.index_name.as_deref(), input.consistent_read)?;
+    let source = Source::find(&table, input.index_name.as_deref(), input.consistent_read, Operation::Scan)?;
     source.check_select(input.select, projection.as_ref())?;
     let request = PageRequest {
         operation: Operation::Scan,

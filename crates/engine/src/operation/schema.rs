@@ -3,12 +3,13 @@
 use api::{
     AttributeDefinition, Error, GlobalSecondaryIndex, KeySchemaElement, KeyType, LocalSecondaryIndex,
     OnDemandThroughput, ProjectionType, ProvisionedThroughput, SSESpecification, ScalarAttributeType,
+    SearchSchemaElement, SearchSchemaElementType, VectorDistanceFunction, VectorIndex,
 };
 use item::Type;
 
 use crate::table::{
-    Encryption, KeyAttribute, KeySchema, NewIndex, OnDemandMax, Projection, Scope, TableClass, Throughput,
-    WarmThroughput,
+    DistanceFunction, Encryption, KeyAttribute, KeySchema, NewIndex, OnDemandMax, Projection, Scope,
+    TableClass, Throughput, VectorSettings, WarmThroughput,
 };
 
 /// The AttributeDefinitions.
@@ -44,6 +45,36 @@ pub fn local_index(index: &LocalSecondaryIndex, definitions: &[KeyAttribute]) ->
         keys: keys(&index.key_schema, definitions),
         projection: projection(&index.projection),
         billing: None,
+        vector: None,
+    }
+}
+
+/// A vector index to be created.
+pub fn vector_index(index: &VectorIndex, definitions: &[KeyAttribute]) -> NewIndex {
+    let attributes = |kind: SearchSchemaElementType| {
+        let elements = index.search_schema.iter().flatten();
+        let elements = elements.filter(|element| element.search_schema_element_type == kind);
+        let definition = |element: &SearchSchemaElement| {
+            definitions.iter().find(|definition| definition.name == element.attribute_name).cloned()
+        };
+        elements.filter_map(definition).collect()
+    };
+    NewIndex {
+        name: index.index_name.clone(),
+        scope: Scope::Vector,
+        keys: KeySchema { partition: attributes(SearchSchemaElementType::Hash), sort: Vec::new() },
+        projection: projection(&index.projection),
+        billing: None,
+        vector: Some(VectorSettings {
+            attribute: index.vector_attribute.attribute_name.clone(),
+            dimensions: index.dimensions as usize,
+            distance: match index.distance_function {
+                VectorDistanceFunction::Cosine => DistanceFunction::Cosine,
+                VectorDistanceFunction::DotProduct => DistanceFunction::DotProduct,
+                VectorDistanceFunction::Euclidean => DistanceFunction::Euclidean,
+            },
+            filters: attributes(SearchSchemaElementType::InlineFilter),
+        }),
     }
 }
 
@@ -60,6 +91,7 @@ pub fn global_index(index: &GlobalSecondaryIndex, definitions: &[KeyAttribute]) 
         keys: keys(&index.key_schema, definitions),
         projection: projection(&index.projection),
         billing: Some(throughput),
+        vector: None,
     })
 }
 

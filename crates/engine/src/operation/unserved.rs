@@ -5,15 +5,7 @@ use api::{CreateTableInput, Error, MultiRegionConsistency, UpdateTableInput};
 
 /// Refuses a CreateTable request that needs what is not served.
 pub fn check_create_table(input: &CreateTableInput) -> Result<(), Error> {
-    refuse(&[
-        ("GlobalTableSourceArn", input.global_table_source_arn.is_some()),
-        ("VectorIndexes", input.vector_indexes.is_some()),
-    ])
-}
-
-/// Refuses an UpdateTable request that needs what is not served.
-pub fn check_update_table(input: &UpdateTableInput) -> Result<(), Error> {
-    refuse(&[("VectorIndexUpdates", input.vector_index_updates.is_some())])
+    refuse(&[("GlobalTableSourceArn", input.global_table_source_arn.is_some())])
 }
 
 /// Refuses a change of replicas that needs what is not served.

@@ -1,17 +1,20 @@
 //! UpdateTable: changes the billing mode, throughput and other settings of a table; creates, drops and
-//! changes global secondary indexes.
+//! changes global secondary indexes; creates and drops vector indexes.
 
 use api::{
     BillingMode as Mode, CreateGlobalSecondaryIndexAction, Error, GlobalSecondaryIndex,
     GlobalSecondaryIndexUpdate, KeyType, OnDemandThroughput, TableStatus, UpdateGlobalSecondaryIndexAction,
-    UpdateTableInput, UpdateTableOutput, limits,
+    UpdateTableInput, UpdateTableOutput, VectorIndex, VectorIndexUpdate, limits,
 };
 use capacity::{Decreases, Enforcement, Switches};
 
 use super::description::description;
 use super::stream_specification::{self, Moment};
-use super::{replica_updates, schema, unserved};
-use crate::table::{Billing, BillingMode, Index, IndexState, KeyAttribute, Table, TableState, Throughput};
+use super::{replica_updates, schema};
+use crate::table::{
+    Billing, BillingMode, Index, IndexState, KeyAttribute, Scope, Table, TableState, Throughput,
+    VectorSettings,
+};
 use crate::{Caller, Engine, fault, replication};
 use store::Space;
 
@@ -23,7 +26,6 @@ pub async fn run(
     input.check()?;
     let not_found = Error::resource_not_found_table(&input.table_name);
     let Some(table) = engine.find(caller, &input.table_name)? else { return Err(not_found) };
-    unserved::check_update_table(&input)?;
     if input.replica_updates.is_some() {
         return replica_updates::run(engine, &table, &input).await;
     }
@@ -33,7 +35,9 @@ pub async fn run(
         quota_ms: engine.usage.now().ms,
         has_quota: engine.usage.enforcement == Enforcement::Aws,
     };
-    let begun = input.global_secondary_index_updates.iter().flatten().find_map(begun).map(str::to_owned);
+    let begun = input.global_secondary_index_updates.iter().flatten().find_map(begun);
+    let begun = begun.or_else(|| input.vector_index_updates.iter().flatten().find_map(begun_vector));
+    let begun = begun.map(str::to_owned);
     let shards = engine.options.stream_shards;
     let created_ms = engine.new_stream_ms(&table.namespace, &table.name);
     let is_shared = changes_shared_settings(&input);
@@ -91,6 +95,7 @@ fn changes_shared_settings(input: &UpdateTableInput) -> bool {
         || input.provisioned_throughput.is_some()
         || input.on_demand_throughput.is_some()
         || input.global_secondary_index_updates.is_some()
+        || input.vector_index_updates.is_some()
         || input.sse_specification.is_some()
         || input.table_class.is_some()
 }
@@ -142,6 +147,11 @@ fn begun(update: &GlobalSecondaryIndexUpdate) -> Option<&str> {
     made.or_else(|| update.delete.as_ref().map(|delete| delete.index_name.as_str()))
 }
 
+fn begun_vector(update: &VectorIndexUpdate) -> Option<&str> {
+    let made = update.create.as_ref().map(|create| create.index_name.as_str());
+    made.or_else(|| update.delete.as_ref().map(|delete| delete.index_name.as_str()))
+}
+
 /// The changed table, or why the request is refused.
 fn changed(table: &Table, input: &UpdateTableInput, space: Space, now: Now) -> Result<Table, Error> {
     check_throughput(table, input)?;
@@ -162,14 +172,76 @@ fn changed(table: &Table, input: &UpdateTableInput, space: Space, now: Now) -> R
             create_index(&mut changed, create, definitions, space)?;
         }
         if let Some(delete) = &update.delete {
-            delete_index(&mut changed, &delete.index_name)?;
+            delete_index(&mut changed, &delete.index_name, Scope::Global)?;
         }
         if let Some(update) = &update.update {
             update_index(&mut changed, update, now)?;
         }
     }
+    for update in input.vector_index_updates.iter().flatten() {
+        if let Some(create) = &update.create {
+            let definitions = schema::definitions(input.attribute_definitions.as_deref().unwrap_or_default());
+            create_vector_index(&mut changed, &create.into(), definitions, space)?;
+        }
+        if let Some(delete) = &update.delete {
+            delete_index(&mut changed, &delete.index_name, Scope::Vector)?;
+        }
+    }
     bill_indexes_alike(&mut changed)?;
     Ok(changed)
+}
+
+/// Refuses a new index while another is made or dropped, or if there is one of its name.
+fn check_new_index(table: &Table, name: &str) -> Result<(), Error> {
+    if table.index(name).is_some() {
+        return Err(Error::validation(format!("Attempting to create an index which already exists: {name}")));
+    }
+    match table.indexes.iter().all(|index| index.state == IndexState::Active) {
+        true => Ok(()),
+        false => Err(Error::one_index_change_at_a_time()),
+    }
+}
+
+/// Adds the definitions of attributes that the table does not have yet.
+fn define(table: &mut Table, declared: Vec<KeyAttribute>) {
+    for attribute in declared {
+        if !table.definitions.iter().any(|known| known.name == attribute.name) {
+            table.definitions.push(attribute);
+        }
+    }
+}
+
+/// Adds a vector index that is still to be filled.
+fn create_vector_index(
+    table: &mut Table,
+    create: &VectorIndex,
+    declared: Vec<KeyAttribute>,
+    space: Space,
+) -> Result<(), Error> {
+    check_new_index(table, &create.index_name)?;
+    let vectors = || table.indexes.iter().filter_map(|index| index.vector.as_ref());
+    if vectors().count() >= limits::VECTOR_INDEXES_MAX {
+        return Err(Error::too_many_vector_indexes());
+    }
+    let attribute = &create.vector_attribute.attribute_name;
+    let differs = |other: &VectorSettings| {
+        other.attribute == *attribute && other.dimensions as i64 != create.dimensions
+    };
+    if vectors().any(differs) {
+        return Err(Error::vector_dimensions_differ(attribute));
+    }
+    define(table, declared);
+    let is_defined = |name: &str| table.definitions.iter().any(|known| known.name == name);
+    if !create.search_schema.iter().flatten().all(|element| is_defined(&element.attribute_name)) {
+        return Err(Error::search_schema_undefined());
+    }
+    if is_defined(attribute) {
+        return Err(Error::vector_attribute_defined(attribute));
+    }
+    let index = schema::vector_index(create, &table.definitions);
+    table.indexes.push(index.in_space(space, IndexState::Creating));
+    table.forget_unused_definitions();
+    Ok(())
 }
 
 /// Adds an index that is still to be filled. An attribute definition that the table already has stays.
@@ -179,15 +251,7 @@ fn create_index(
     declared: Vec<KeyAttribute>,
     space: Space,
 ) -> Result<(), Error> {
-    if table.index(&create.index_name).is_some() {
-        return Err(Error::validation(format!(
-            "Attempting to create an index which already exists: {}",
-            create.index_name
-        )));
-    }
-    if table.indexes.iter().any(|index| index.state != IndexState::Active) {
-        return Err(Error::one_index_change_at_a_time());
-    }
+    check_new_index(table, &create.index_name)?;
     if table.indexes.iter().filter(|index| index.is_global()).count() >= limits::GLOBAL_SECONDARY_INDEXES_MAX
     {
         return Err(Error::invalid_parameter(format_args!(
@@ -202,11 +266,7 @@ fn create_index(
         return Err(Error::index_throughput_on_demand(&create.index_name));
     }
     check_not_redefined(table, create, &declared)?;
-    for attribute in declared {
-        if !table.definitions.iter().any(|known| known.name == attribute.name) {
-            table.definitions.push(attribute);
-        }
-    }
+    define(table, declared);
     let index = GlobalSecondaryIndex {
         index_name: create.index_name.clone(),
         key_schema: create.key_schema.clone(),
@@ -288,6 +348,10 @@ fn update_index(
 /// otherwise it must be given.
 fn bill_indexes_alike(table: &mut Table) -> Result<(), Error> {
     let mode = table.billing.mode;
+    let vector = table.indexes.iter().find(|index| index.vector.is_some());
+    if let Some(index) = vector.filter(|_| mode == BillingMode::Provisioned) {
+        return Err(Error::vector_index_not_on_demand(&index.name));
+    }
     for index in table.indexes.iter_mut().filter(|index| index.is_global()) {
         let now = index.billing.unwrap_or_default();
         index.billing = Some(match mode {
@@ -322,9 +386,9 @@ fn check_on_demand_max(mode: BillingMode, asked: Option<&OnDemandThroughput>) ->
     Ok(())
 }
 
-fn delete_index(table: &mut Table, name: &str) -> Result<(), Error> {
+fn delete_index(table: &mut Table, name: &str, scope: Scope) -> Result<(), Error> {
     let another = table.indexes.iter().any(|index| index.state == IndexState::Deleting);
-    let index = table.indexes.iter_mut().find(|index| index.name == name && index.is_global());
+    let index = table.indexes.iter_mut().find(|index| index.name == name && index.scope == scope);
     let Some(index) = index else { return Err(Error::resource_not_found_index(name, &table.name)) };
     if another {
         return Err(Error::one_index_change_at_a_time());

@@ -281,18 +281,11 @@ impl Core {
 /// The definition of a new member: the source's, without what each Region has of its own.
 fn new_table(source: &Table) -> NewTable {
     let indexes = source.indexes.iter().filter(|index| index.state != IndexState::Deleting);
-    let index = |index: &crate::table::Index| NewIndex {
-        name: index.name.clone(),
-        scope: index.scope,
-        keys: index.keys.clone(),
-        projection: index.projection.clone(),
-        billing: index.billing,
-    };
     NewTable {
         name: source.name.clone(),
         keys: source.keys.clone(),
         definitions: source.definitions.clone(),
-        indexes: indexes.map(index).collect(),
+        indexes: indexes.map(NewIndex::like).collect(),
         billing: source.billing.clone(),
         deletion_protection: false,
         class: source.class.clone(),

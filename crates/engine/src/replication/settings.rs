@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use api::limits;
 use item::Type;
 use store::{Space, StoreError};
 
@@ -16,7 +17,10 @@ use super::peer::News;
 use crate::catalog::LiveTable;
 use crate::clearing::Clearing;
 use crate::shared::Core;
-use crate::table::{Encryption, Expiry, Index, IndexState, OnDemandMax, Table, TableClass, Throughput};
+use crate::table::{
+    Encryption, Expiry, Index, IndexState, KeyAttribute, KeySchema, NewIndex, OnDemandMax, Scope, Table,
+    TableClass, Throughput,
+};
 
 /// What this Region overrides.
 fn own_overrides(table: &Table) -> Option<&Overrides> {
@@ -105,8 +109,11 @@ fn align(table: &Table, source: &Table, unused: Space) -> Table {
 
 fn align_indexes(table: &mut Table, source: &Table, unused: Space) {
     let is_kept = |index: &&Index| index.state != IndexState::Deleting;
-    for index in table.indexes.iter_mut().filter(|index| index.is_global()) {
+    // A local index is there from the first table on.
+    let is_shared = |index: &Index| index.scope != Scope::Local;
+    for index in table.indexes.iter_mut().filter(|index| is_shared(index)) {
         match source.index(&index.name).filter(is_kept) {
+            Some(_) if index.scope == Scope::Vector => {}
             Some(other) => {
                 let own_max = index.billing.unwrap_or_default().on_demand_max.read_units;
                 index.billing = other.billing.map(|billing| Throughput {
@@ -117,29 +124,32 @@ fn align_indexes(table: &mut Table, source: &Table, unused: Space) {
             None => index.state = IndexState::Deleting,
         }
     }
-    for index in source.indexes.iter().filter(is_kept).filter(|index| index.is_global()) {
+    for index in source.indexes.iter().filter(is_kept).filter(|index| is_shared(index)) {
         if table.index(&index.name).is_none() {
             let space = Space(table.numbers_end().max(unused.0));
-            let new = crate::table::NewIndex {
-                name: index.name.clone(),
-                scope: index.scope,
-                keys: index.keys.clone(),
-                projection: index.projection.clone(),
-                billing: index.billing,
-            };
-            table.indexes.push(new.in_space(space, IndexState::Creating));
+            table.indexes.push(NewIndex::like(index).in_space(space, IndexState::Creating));
         }
     }
 }
 
 /// Whether the keys of a table that another server describes can be keys.
 pub fn has_sound_keys(table: &Table) -> bool {
-    let indexes = table.indexes.iter().map(|index| &index.keys);
-    let mut schemas = indexes.chain([&table.keys]);
-    schemas.all(|keys| {
-        let is_key = |kind: Type| matches!(kind, Type::S | Type::N | Type::B);
-        !keys.partition.is_empty() && keys.attributes().all(|attribute| is_key(attribute.kind))
-    })
+    let is_scalar = |attribute: &KeyAttribute| matches!(attribute.kind, Type::S | Type::N | Type::B);
+    let are_sound = |keys: &KeySchema| !keys.partition.is_empty() && keys.attributes().all(is_scalar);
+    are_sound(&table.keys)
+        && table.indexes.iter().all(|index| match &index.vector {
+            // Its partition key is optional.
+            Some(vector) => {
+                let is_alone = index.keys.partition.len() <= 1 && index.keys.sort.is_empty();
+                let lengths = 1..=limits::VECTOR_DIMENSIONS_MAX as usize;
+                let mut attributes = index.keys.attributes().chain(&vector.filters);
+                index.scope == Scope::Vector
+                    && is_alone
+                    && lengths.contains(&vector.dimensions)
+                    && attributes.all(is_scalar)
+            }
+            None => index.scope != Scope::Vector && are_sound(&index.keys),
+        })
 }
 
 impl Core {

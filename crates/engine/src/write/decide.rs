@@ -135,20 +135,20 @@ fn decide_item(plan: &Plan, row: Option<Bytes>, writes: &mut WriteSet) -> Result
     if let Some(condition) = plan.condition.as_ref().filter(|_| plan.origin.checks_condition())
         && !condition.evaluate(old.as_ref().map(Item::as_ref))
     {
-        let units = unchanged_units(old.as_ref());
+        let units = unchanged_units(plan, old.as_ref());
         return Err(Refusal::ConditionFailed { shown: old.filter(|_| plan.show_failed_item), units });
     }
     let new = match &plan.change {
-        Change::Check { .. } => return Ok(Outcome::of(old.clone(), old)),
+        Change::Check { .. } => return Ok(Outcome::of(&plan.table, old.clone(), old)),
         Change::Insert(_) if old.is_some() => {
-            return Err(Refusal::Exists { units: unchanged_units(old.as_ref()) });
+            return Err(Refusal::Exists { units: unchanged_units(plan, old.as_ref()) });
         }
         Change::Put(item) | Change::Insert(item) => Some(item.clone()),
         Change::Delete { .. } => None,
         Change::Expire { now_s } => old.as_ref().and_then(|old| expiry::expire(&plan.table, old, *now_s)),
         Change::Update { update, key_attributes } => apply_update(update, old.as_ref(), key_attributes)?,
     };
-    let mut outcome = Outcome::of(old, new);
+    let mut outcome = Outcome::of(&plan.table, old, new);
     check_new_item(plan, &outcome)?;
     item_row(plan, &outcome, writes);
     index_rows(plan, &mut outcome, writes);
@@ -156,8 +156,8 @@ fn decide_item(plan: &Plan, row: Option<Bytes>, writes: &mut WriteSet) -> Result
 }
 
 /// What a write costs that finds its condition false: as much as writing the item as it is.
-fn unchanged_units(old: Option<&Item>) -> f64 {
-    capacity::write_units(old.map(Item::size_bytes), None)
+fn unchanged_units(plan: &Plan, old: Option<&Item>) -> f64 {
+    capacity::write_units(old.map(|old| index::metered_bytes(&plan.table, old.as_ref())), None)
 }
 
 fn apply_update(update: &Update, old: Option<&Item>, key_attributes: &Item) -> Result<Option<Item>, Refusal> {
@@ -182,7 +182,7 @@ fn check_new_item(plan: &Plan, outcome: &Outcome) -> Result<(), Refusal> {
         });
     }
     // What another Region has accepted is kept, also if an index here can't hold it.
-    if plan.version.is_some() {
+    if plan.version.is_some() || !plan.origin.checks_index_keys() {
         return Ok(());
     }
     index::check(&plan.table, updated_from.map(Item::as_ref), new.as_ref()).map_err(Refusal::IndexKey)
@@ -208,14 +208,15 @@ fn item_row(plan: &Plan, outcome: &Outcome, writes: &mut WriteSet) {
 fn index_rows(plan: &Plan, outcome: &mut Outcome, writes: &mut WriteSet) {
     let (old, new) = (outcome.old.as_ref().map(Item::as_ref), outcome.new.as_ref().map(Item::as_ref));
     for index in plan.table.indexes.iter().filter(|index| index.is_written()) {
-        let Difference { put, delete, units, growth } = index::difference(&plan.table, index, old, new);
+        let Difference { put, delete, units, vector_bytes, growth } =
+            index::difference(&plan.table, index, old, new);
         let Some(changed) = put.as_ref().map(|(key, _)| key).or(delete.as_ref()) else {
             debug_assert!(units == 0.0 && growth == Size::default(), "without a change there is no cost");
             continue;
         };
         let (space, partition) = (index.space(), changed.position.partition);
         debug_assert_eq!(changed.space, space, "an index row lies in its index");
-        outcome.indexes.push(IndexOutcome { space, partition, units, growth });
+        outcome.indexes.push(IndexOutcome { space, partition, units, vector_bytes, growth });
         writes.puts.extend(put.map(|(key, row)| (key, row.into_stored())));
         writes.deletes.extend(delete);
     }

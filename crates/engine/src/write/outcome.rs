@@ -5,6 +5,7 @@ use store::{Partition, Space};
 
 use super::plan::Plan;
 use crate::admission::Target;
+use crate::index;
 use crate::replication::Version;
 use crate::sizes::Size;
 use crate::table::Table;
@@ -20,6 +21,8 @@ pub struct Outcome {
     /// Their sizes, counted once.
     old_bytes: Option<usize>,
     new_bytes: Option<usize>,
+    /// The sizes that the write is charged for.
+    metered_bytes: [Option<usize>; 2],
     /// One for each index that changed.
     pub indexes: Vec<IndexOutcome>,
     /// The size of the item's collection afterwards, in a table that has collections.
@@ -35,14 +38,21 @@ pub struct IndexOutcome {
     /// The partition key that is charged: that of the new row or, without one, of the old.
     pub partition: Partition,
     pub units: f64,
+    /// What a vector index meters instead of units.
+    pub vector_bytes: usize,
     pub growth: Size,
 }
 
 impl Outcome {
-    /// Of an item that was `old` and is `new`.
-    pub fn of(old: Option<Item>, new: Option<Item>) -> Outcome {
+    /// Of an item of a table that was `old` and is `new`.
+    pub fn of(table: &Table, old: Option<Item>, new: Option<Item>) -> Outcome {
         let bytes = |item: &Option<Item>| item.as_ref().map(Item::size_bytes);
-        Outcome { old_bytes: bytes(&old), new_bytes: bytes(&new), old, new, ..Outcome::default() }
+        let (old_bytes, new_bytes) = (bytes(&old), bytes(&new));
+        let metered =
+            |item: &Option<Item>| item.as_ref().map(|item| index::metered_bytes(table, item.as_ref()));
+        let has_vectors = table.indexes.iter().any(|index| index.vector.is_some());
+        let metered_bytes = if has_vectors { [metered(&old), metered(&new)] } else { [old_bytes, new_bytes] };
+        Outcome { old_bytes, new_bytes, metered_bytes, old, new, ..Outcome::default() }
     }
 
     /// The size of the item as it is now; 0 if there is none.
@@ -57,7 +67,8 @@ impl Outcome {
 
     /// What it cost in the table itself, outside of a transaction.
     pub fn table_units(&self) -> f64 {
-        capacity::write_units(self.old_bytes, self.new_bytes)
+        let [old, new] = self.metered_bytes;
+        capacity::write_units(old, new)
     }
 
     /// What it cost in the table and in each index. Each unit of the table counts `factor` times.
@@ -65,7 +76,11 @@ impl Outcome {
         let mut units = Units::of_table(self.table_units() * factor);
         for index in &self.indexes {
             let named = table.indexes.iter().find(|named| named.space() == index.space);
-            units.indexes.extend(named.map(|named| (named.name.clone(), index.units)));
+            let Some(named) = named.map(|named| named.name.clone()) else { continue };
+            match index.vector_bytes {
+                0 => units.indexes.insert(named, index.units),
+                bytes => units.vectors.insert(named, bytes as f64),
+            };
         }
         units
     }
@@ -75,7 +90,9 @@ impl Outcome {
         let own = (Target::of_key(&plan.key), self.table_units() * factor);
         let of_index =
             |index: &IndexOutcome| (Target::of_partition(index.space, index.partition), index.units);
-        std::iter::once(own).chain(self.indexes.iter().map(of_index))
+        // A vector index has no throughput.
+        let indexes = self.indexes.iter().filter(|index| index.vector_bytes == 0);
+        std::iter::once(own).chain(indexes.map(of_index))
     }
 
     /// By how much the table itself grew.

@@ -7,6 +7,7 @@ use item::{Item, ItemRef};
 use store::Key;
 
 use crate::catalog::LiveTable;
+use crate::index;
 use crate::replication::Version;
 
 /// A change of one item, decided but not yet done.
@@ -49,7 +50,7 @@ pub enum Change {
 }
 
 /// Who asks for a write. What a write of each origin need not do is decided by the methods here and nowhere
-/// else. The size limit of items and the checks of index keys hold for every origin.
+/// else. The size limit of items holds for every origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A request of a client.
@@ -102,6 +103,15 @@ impl Origin {
         }
     }
 
+    /// Whether an item is refused whose attributes can't be part of an index. A restored table has all items of its
+    /// source: those that are older than an index, and that it can't hold, are not in it there either.
+    pub fn checks_index_keys(self) -> bool {
+        match self {
+            Origin::Client | Origin::Expiry | Origin::Import | Origin::Replica | Origin::BulkPut => true,
+            Origin::Restore => false,
+        }
+    }
+
     /// Whether the plan's condition is evaluated. Expiry has one: the item may have been given more time.
     /// The other origins bring states of items that were decided elsewhere.
     pub fn checks_condition(self) -> bool {
@@ -148,7 +158,9 @@ impl Plan {
     /// The least that the write can cost in its table, whatever item it finds.
     pub fn table_units_min(&self) -> f64 {
         let new_bytes = match &self.change {
-            Change::Put(item) | Change::Insert(item) => Some(item.size_bytes()),
+            Change::Put(item) | Change::Insert(item) => {
+                Some(index::metered_bytes(&self.table, item.as_ref()))
+            }
             Change::Delete { .. } | Change::Update { .. } | Change::Expire { .. } | Change::Check { .. } => {
                 None
             }

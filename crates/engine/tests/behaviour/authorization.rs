@@ -237,6 +237,13 @@ fn everything() -> Vec<Asked> {
         on("Scan", json!({}), &["dynamodb:Scan"]),
         asked("Scan", json!({"TableName": "Table", "IndexName": "ByS"}), &["dynamodb:Scan"], index, false),
         asked(
+            "SearchVectors",
+            json!({"TableName": "Table", "IndexName": "ByS", "SearchVector": [{"N": "1"}], "TopK": 1}),
+            &["dynamodb:SearchVectors"],
+            index,
+            false,
+        ),
+        asked(
             "Query",
             json!({"TableName": TABLE, "IndexName": "ByS", "KeyConditionExpression": "p = :p", "ExpressionAttributeValues": {":p": {"S": "a"}}}),
             &["dynamodb:Query"],

@@ -494,15 +494,25 @@ impl Database {
         self.ok("GetItem", input).await["Item"].take()
     }
 
-    /// Waits until an index of the table `Table` has this status, or is gone.
+    /// Waits until an index of the table `Table` has this status, or is gone: in two answers, so that both servers of
+    /// two know it.
     pub async fn until(&self, index: &str, status: Option<&str>) {
+        let mut answers = 0;
         for _ in 0..1000 {
             let table =
                 self.ok("DescribeTable", serde_json::json!({"TableName": "Table"})).await["Table"].take();
-            let indexes = table["GlobalSecondaryIndexes"].as_array().cloned().unwrap_or_default();
+            let of = |member: &str| table[member].as_array().cloned().unwrap_or_default();
+            let indexes = [of("GlobalSecondaryIndexes"), of("VectorIndexes")].concat();
             let found = indexes.iter().find(|found| found["IndexName"] == index);
-            if found.and_then(|found| found["IndexStatus"].as_str()) == status {
+            answers = match found.and_then(|found| found["IndexStatus"].as_str()) == status {
+                true => answers + 1,
+                false => 0,
+            };
+            if answers == 2 {
                 return;
+            }
+            if answers == 1 {
+                continue;
             }
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }

@@ -46,6 +46,7 @@ mod transact_write_items;
 mod transfers;
 mod update_item;
 mod update_table;
+mod vectors;
 
 /// The prefix of the errors that are about the request's shape, in the operations that write.
 const SHAPE: &str = "1 validation error detected: ";

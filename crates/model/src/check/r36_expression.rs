@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use expression::{Condition, ExpressionError, Fault, KeyCondition, Kind, Placeholders, Projection, Update};
+use expression::{
+    Condition, ExpressionError, Fault, KeyCondition, Kind, Placeholders, Projection, SearchCondition, Update,
+};
 use item::{Placeholder, ValueBuf};
 use serde_json::Value as Json;
 
@@ -21,8 +23,9 @@ pub const RULE: Rule = Rule {
     check,
 };
 
-const EXPRESSIONS: [(&str, Kind); 5] = [
+const EXPRESSIONS: [(&str, Kind); 6] = [
     ("KeyConditionExpression", Kind::KeyCondition),
+    ("SearchConditionExpression", Kind::SearchCondition),
     ("FilterExpression", Kind::Filter),
     ("ConditionExpression", Kind::Condition),
     ("UpdateExpression", Kind::Update),
@@ -82,6 +85,7 @@ fn bind(kind: Kind, text: &str, placeholders: &mut Placeholders<'_>) -> Result<(
     match kind {
         Kind::Condition | Kind::Filter => Condition::parse(kind, text, placeholders).map(drop),
         Kind::KeyCondition => KeyCondition::parse(text, placeholders).map(drop),
+        Kind::SearchCondition => SearchCondition::parse(text, placeholders).map(drop),
         Kind::Update => Update::parse(text, placeholders).map(drop),
         Kind::Projection => Projection::parse(text, placeholders).map(drop),
     }

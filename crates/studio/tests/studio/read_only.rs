@@ -38,7 +38,7 @@ async fn every_operation_is_a_read_or_refused() {
     let desk = desk_with(read_only()).await;
     for operation in Operation::ALL {
         let name = operation.name();
-        let reads = ["Get", "Describe", "List", "Query", "Scan", "TransactGet"];
+        let reads = ["Get", "Describe", "List", "Query", "Scan", "Search", "TransactGet"];
         let sounds_like_a_read = reads.iter().any(|start| name.starts_with(start)) || name == "BatchGetItem";
         let (status, _) = desk.post(&format!("call/{name}"), &json!({})).await;
         assert_eq!(status == StatusCode::FORBIDDEN, !sounds_like_a_read, "{name}");

@@ -6,11 +6,12 @@ use super::schema::{
     check_index_key_defined, check_key_names, check_non_key_attribute_count, check_on_demand_max,
     check_projection, check_simple_key, defined_names, invalid_key_schema, is_defined, join, key_names,
 };
+use super::vector_index::{check_defined, check_dimensions, check_vector_index};
 use super::{Refuse, refuse_table_request};
 use crate::violation::{Constraint, Violations};
 use crate::{
     AttributeDefinition, BillingMode, CreateTableInput, Error, GlobalSecondaryIndex, KeySchemaElement,
-    KeyType, LocalSecondaryIndex, limits,
+    KeyType, LocalSecondaryIndex, VectorIndex, limits,
 };
 
 impl Refuse for CreateTableInput {
@@ -33,6 +34,7 @@ impl CreateTableInput {
         self.check_definitions_used(key, definitions)?;
         self.check_local_indexes(key, definitions)?;
         self.check_global_indexes(definitions)?;
+        self.check_vector_indexes(definitions)?;
         self.check_index_names()?;
         check_on_demand_max(self.paid_by(), self.on_demand_throughput.as_ref())?;
         check_encryption(self.sse_specification.as_ref())?;
@@ -42,7 +44,8 @@ impl CreateTableInput {
             self.local_indexes()
                 .iter()
                 .map(|index| &index.projection)
-                .chain(self.global_indexes().iter().map(|index| &index.projection)),
+                .chain(self.global_indexes().iter().map(|index| &index.projection))
+                .chain(self.vector_indexes().iter().map(|index| &index.projection)),
         )
     }
 
@@ -57,6 +60,10 @@ impl CreateTableInput {
 
     fn global_indexes(&self) -> &[GlobalSecondaryIndex] {
         self.global_secondary_indexes.as_deref().unwrap_or_default()
+    }
+
+    fn vector_indexes(&self) -> &[VectorIndex] {
+        self.vector_indexes.as_deref().unwrap_or_default()
     }
 
     /// The facts require neither, because a replica copies the schema of another table. Replicas are not
@@ -92,7 +99,7 @@ impl CreateTableInput {
         }
         let local = self.local_indexes().iter().flat_map(|index| key_names(&index.key_schema));
         let global = self.global_indexes().iter().flat_map(|index| key_names(&index.key_schema));
-        let searched = self.vector_indexes.iter().flatten().flat_map(|index| &index.search_schema).flatten();
+        let searched = self.vector_indexes().iter().flat_map(|index| &index.search_schema).flatten();
         let searched = searched.map(|element| element.attribute_name.as_str());
         let used: BTreeSet<&str> = key_names(key).chain(local).chain(global).chain(searched).collect();
         if defined_names(definitions).all(|name| used.contains(name)) {
@@ -157,12 +164,31 @@ impl CreateTableInput {
         Ok(())
     }
 
-    /// Local and global indexes share one set of names.
+    fn check_vector_indexes(&self, definitions: &[AttributeDefinition]) -> Result<(), Error> {
+        let Some(indexes) = &self.vector_indexes else { return Ok(()) };
+        let Some(first) = indexes.first() else {
+            return Err(Error::invalid_parameter("List of VectorIndexes is empty"));
+        };
+        if self.paid_by() == BillingMode::Provisioned {
+            return Err(Error::vector_index_not_on_demand(&first.index_name));
+        }
+        for index in indexes {
+            check_vector_index(index)?;
+            check_defined(index, definitions)?;
+        }
+        if indexes.len() > limits::VECTOR_INDEXES_MAX {
+            return Err(Error::too_many_vector_indexes());
+        }
+        check_dimensions(indexes)
+    }
+
+    /// All indexes share one set of names.
     fn check_index_names(&self) -> Result<(), Error> {
         let local = self.local_indexes().iter().map(|index| &index.index_name);
         let global = self.global_indexes().iter().map(|index| &index.index_name);
         let mut seen = BTreeSet::new();
-        match local.chain(global).find(|name| !seen.insert(*name)) {
+        let vector = self.vector_indexes().iter().map(|index| &index.index_name);
+        match local.chain(global).chain(vector).find(|name| !seen.insert(*name)) {
             Some(twice) => Err(Error::invalid_parameter(format_args!("Duplicate index name: {twice}"))),
             None => Ok(()),
         }

@@ -25,6 +25,7 @@ mod query;
 mod resource;
 mod scan;
 mod schema;
+mod search_vectors;
 mod start_bulk_put_items;
 mod tag_resource;
 mod transact_get_items;
@@ -32,6 +33,7 @@ mod transact_write_items;
 mod untag_resource;
 mod update_item;
 mod update_table;
+mod vector_index;
 
 use crate::dynamodb::{
     CancelBulkOperationInput, CreateBackupInput, CreateGlobalTableInput, DeleteBackupInput,

@@ -4,11 +4,12 @@ use super::schema::{
     check_billing, check_composite_key, check_definitions, check_encryption, check_index_billing,
     check_index_key_defined, check_projection,
 };
+use super::vector_index::check_vector_update;
 use super::{Refuse, refuse_table_request};
 use crate::violation::Violations;
 use crate::{
     AttributeDefinition, BillingMode, CreateGlobalSecondaryIndexAction, Error, GlobalSecondaryIndexUpdate,
-    MultiRegionConsistency, UpdateReplicationGroupMemberAction, UpdateTableInput,
+    MultiRegionConsistency, UpdateReplicationGroupMemberAction, UpdateTableInput, VectorIndexUpdate,
 };
 
 impl Refuse for UpdateTableInput {
@@ -37,8 +38,13 @@ impl UpdateTableInput {
             self.check_index_update(update, definitions)?;
         }
         self.check_index_names()?;
+        self.vector_updates().iter().try_for_each(check_vector_update)?;
         let heavy = self.index_updates().iter().filter(|u| u.create.is_some() || u.delete.is_some());
-        if heavy.count() > 1 { Err(Error::one_index_change_at_a_time()) } else { Ok(()) }
+        if heavy.count() + self.vector_updates().len() > 1 {
+            Err(Error::one_index_change_at_a_time())
+        } else {
+            Ok(())
+        }
     }
 
     /// An empty list of changes does not count, and neither do attribute definitions or what only goes with replicas.
@@ -54,7 +60,7 @@ impl UpdateTableInput {
             || self.sse_specification.is_some()
             || self.stream_specification.is_some()
             || self.table_class.is_some()
-            || self.vector_index_updates.as_ref().is_some_and(|updates| !updates.is_empty())
+            || !self.vector_updates().is_empty()
             || self.warm_throughput.is_some()
     }
 
@@ -95,6 +101,10 @@ impl UpdateTableInput {
 
     fn index_updates(&self) -> &[GlobalSecondaryIndexUpdate] {
         self.global_secondary_index_updates.as_deref().unwrap_or_default()
+    }
+
+    fn vector_updates(&self) -> &[VectorIndexUpdate] {
+        self.vector_index_updates.as_deref().unwrap_or_default()
     }
 
     fn check_index_update(

@@ -10,3 +10,4 @@ mod resource;
 mod statement;
 mod table;
 mod transaction;
+mod vector;

@@ -4314,6 +4314,24 @@ fn read_scan_total_segments(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<i
     integer_within(reader, at, 1..=1000000)
 }
 
+pub(crate) fn read_search_result_item(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<SearchResultItem> {
+    const MEMBERS: &[&str] = &["Item", "Score"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.SearchResultItem", MEMBERS)?;
+    let mut shape = SearchResultItem::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.item = Some(item(reader, &at)?),
+            _ => shape.score = Some(double(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+fn read_search_result_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<SearchResultItem>> {
+    list(reader, at, 0..=usize::MAX, read_search_result_item)
+}
+
 fn read_search_schema(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<SearchSchemaElement>> {
     list(reader, at, 1..=usize::MAX, read_search_schema_element)
 }
@@ -4333,6 +4351,63 @@ pub(crate) fn read_search_schema_element(
         }
     }
     members.require(reader, at, &[0, 1]);
+    Ok(shape)
+}
+
+fn read_search_vector_list(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Vec<ValueBuf>> {
+    value_list(reader, at, 1..=4096)
+}
+
+pub(crate) fn read_search_vectors_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<SearchVectorsInput> {
+    const MEMBERS: &[&str] = &[
+        "ExpressionAttributeNames",
+        "ExpressionAttributeValues",
+        "IndexName",
+        "ProjectionExpression",
+        "ReturnConsumedCapacity",
+        "SearchConditionExpression",
+        "SearchVector",
+        "TableName",
+        "TopK",
+    ];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.SearchVectorsInput", MEMBERS)?;
+    let mut shape = SearchVectorsInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.expression_attribute_names = Some(read_expression_attribute_name_map(reader, &at)?),
+            1 => shape.expression_attribute_values = Some(read_expression_attribute_value_map(reader, &at)?),
+            2 => shape.index_name = read_index_name(reader, &at)?,
+            3 => shape.projection_expression = Some(string(reader, &at)?),
+            4 => shape.return_consumed_capacity = Some(enumeration(reader, &at)?),
+            5 => shape.search_condition_expression = Some(string(reader, &at)?),
+            6 => shape.search_vector = read_search_vector_list(reader, &at)?,
+            7 => shape.table_name = table_name(reader, &at)?,
+            _ => shape.top_k = read_top_k_integer(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[2, 6, 7, 8]);
+    shape.value_fault = reader.take_value_fault();
+    Ok(shape)
+}
+
+pub(crate) fn read_search_vectors_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<SearchVectorsOutput> {
+    const MEMBERS: &[&str] = &["ConsumedCapacity", "SearchResults"];
+    let mut members = reader.structure("com.amazonaws.dynamodb.v20120810.SearchVectorsOutput", MEMBERS)?;
+    let mut shape = SearchVectorsOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.consumed_capacity = Some(read_vector_capacity(reader, &at)?),
+            _ => shape.search_results = Some(read_search_result_list(reader, &at)?),
+        }
+    }
     Ok(shape)
 }
 
@@ -4736,6 +4811,10 @@ pub(crate) fn read_time_to_live_specification(
     }
     members.require(reader, at, &[0, 1]);
     Ok(shape)
+}
+
+fn read_top_k_integer(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<i32> {
+    integer_within(reader, at, 1..=i64::MAX)
 }
 
 pub(crate) fn read_transact_get_item(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<TransactGetItem> {

@@ -1982,11 +1982,45 @@ impl Encode for ScanOutput {
     }
 }
 
+impl Encode for SearchResultItem {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("Item", &self.item);
+        object.member("Score", &self.score);
+        object.end();
+    }
+}
+
 impl Encode for SearchSchemaElement {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
         object.member("AttributeName", &self.attribute_name);
         object.member("SearchSchemaElementType", &self.search_schema_element_type);
+        object.end();
+    }
+}
+
+impl Encode for SearchVectorsInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ExpressionAttributeNames", &self.expression_attribute_names);
+        object.member("ExpressionAttributeValues", &self.expression_attribute_values);
+        object.member("IndexName", &self.index_name);
+        object.member("ProjectionExpression", &self.projection_expression);
+        object.member("ReturnConsumedCapacity", &self.return_consumed_capacity);
+        object.member("SearchConditionExpression", &self.search_condition_expression);
+        object.member("SearchVector", &self.search_vector);
+        object.member("TableName", &self.table_name);
+        object.member("TopK", &self.top_k);
+        object.end();
+    }
+}
+
+impl Encode for SearchVectorsOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ConsumedCapacity", &self.consumed_capacity);
+        object.member("SearchResults", &self.search_results);
         object.end();
     }
 }

@@ -59,6 +59,7 @@ pub enum Operation {
     DeleteItem,
     Query,
     Scan,
+    SearchVectors,
     BatchGetItem,
     BatchWriteItem,
     ExecuteStatement,
@@ -119,6 +120,7 @@ impl Operation {
         Operation::DeleteItem,
         Operation::Query,
         Operation::Scan,
+        Operation::SearchVectors,
         Operation::BatchGetItem,
         Operation::BatchWriteItem,
         Operation::ExecuteStatement,
@@ -179,6 +181,7 @@ impl Operation {
             Operation::DeleteItem => "DeleteItem",
             Operation::Query => "Query",
             Operation::Scan => "Scan",
+            Operation::SearchVectors => "SearchVectors",
             Operation::BatchGetItem => "BatchGetItem",
             Operation::BatchWriteItem => "BatchWriteItem",
             Operation::ExecuteStatement => "ExecuteStatement",
@@ -240,6 +243,7 @@ impl Operation {
             "DeleteItem" => Operation::DeleteItem,
             "Query" => Operation::Query,
             "Scan" => Operation::Scan,
+            "SearchVectors" => Operation::SearchVectors,
             "BatchGetItem" => Operation::BatchGetItem,
             "BatchWriteItem" => Operation::BatchWriteItem,
             "ExecuteStatement" => Operation::ExecuteStatement,
@@ -303,6 +307,7 @@ pub enum Request {
     DeleteItem(Box<DeleteItemInput>),
     Query(Box<QueryInput>),
     Scan(Box<ScanInput>),
+    SearchVectors(Box<SearchVectorsInput>),
     BatchGetItem(Box<BatchGetItemInput>),
     BatchWriteItem(Box<BatchWriteItemInput>),
     ExecuteStatement(Box<ExecuteStatementInput>),
@@ -364,6 +369,7 @@ impl Request {
             Request::DeleteItem(_) => Operation::DeleteItem,
             Request::Query(_) => Operation::Query,
             Request::Scan(_) => Operation::Scan,
+            Request::SearchVectors(_) => Operation::SearchVectors,
             Request::BatchGetItem(_) => Operation::BatchGetItem,
             Request::BatchWriteItem(_) => Operation::BatchWriteItem,
             Request::ExecuteStatement(_) => Operation::ExecuteStatement,
@@ -526,6 +532,9 @@ impl Request {
             }
             Operation::Query => Request::Query(Box::new(decode(body, read::read_query_input)?)),
             Operation::Scan => Request::Scan(Box::new(decode(body, read::read_scan_input)?)),
+            Operation::SearchVectors => {
+                Request::SearchVectors(Box::new(decode(body, read::read_search_vectors_input)?))
+            }
             Operation::BatchGetItem => {
                 Request::BatchGetItem(Box::new(decode(body, read::read_batch_get_item_input)?))
             }
@@ -602,6 +611,7 @@ impl Request {
             Request::DeleteItem(input) => input.check(),
             Request::Query(input) => input.check(),
             Request::Scan(input) => input.check(),
+            Request::SearchVectors(input) => input.check(),
             Request::BatchGetItem(input) => input.check(),
             Request::BatchWriteItem(input) => input.check(),
             Request::ExecuteStatement(input) => input.check(),
@@ -663,6 +673,7 @@ impl Request {
             Request::DeleteItem(input) => input.encode(out),
             Request::Query(input) => input.encode(out),
             Request::Scan(input) => input.encode(out),
+            Request::SearchVectors(input) => input.encode(out),
             Request::BatchGetItem(input) => input.encode(out),
             Request::BatchWriteItem(input) => input.encode(out),
             Request::ExecuteStatement(input) => input.encode(out),
@@ -725,6 +736,7 @@ pub enum Response {
     DeleteItem(Box<DeleteItemOutput>),
     Query(Box<QueryOutput>),
     Scan(Box<ScanOutput>),
+    SearchVectors(Box<SearchVectorsOutput>),
     BatchGetItem(Box<BatchGetItemOutput>),
     BatchWriteItem(Box<BatchWriteItemOutput>),
     ExecuteStatement(Box<ExecuteStatementOutput>),
@@ -786,6 +798,7 @@ impl Response {
             Response::DeleteItem(output) => output.encode(out),
             Response::Query(output) => output.encode(out),
             Response::Scan(output) => output.encode(out),
+            Response::SearchVectors(output) => output.encode(out),
             Response::BatchGetItem(output) => output.encode(out),
             Response::BatchWriteItem(output) => output.encode(out),
             Response::ExecuteStatement(output) => output.encode(out),
@@ -1934,6 +1947,30 @@ impl Input for ScanInput {
     }
     fn read_output(body: &[u8]) -> Result<ScanOutput, Error> {
         answer(body, read::read_scan_output)
+    }
+}
+
+impl From<SearchVectorsOutput> for Response {
+    fn from(output: SearchVectorsOutput) -> Response {
+        Response::SearchVectors(Box::new(output))
+    }
+}
+
+impl Input for SearchVectorsInput {
+    type Output = SearchVectorsOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::SearchVectors(Box::new(self))
+    }
+    fn output(response: Response) -> Option<SearchVectorsOutput> {
+        match response {
+            Response::SearchVectors(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<SearchVectorsOutput, Error> {
+        answer(body, read::read_search_vectors_output)
     }
 }
 

@@ -1621,11 +1621,42 @@ pub struct ScanOutput {
     pub scanned_count: Option<i32>,
 }
 
+/// Used by SearchVectors.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SearchResultItem {
+    pub item: Option<Item>,
+    pub score: Option<f64>,
+}
+
 /// Used by CreateTable, DeleteBackup, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchSchemaElement {
     pub attribute_name: String,
     pub search_schema_element_type: SearchSchemaElementType,
+}
+
+/// The input of SearchVectors.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SearchVectorsInput {
+    pub expression_attribute_names: Option<BTreeMap<String, String>>,
+    pub expression_attribute_values: Option<BTreeMap<String, ValueBuf>>,
+    pub index_name: String,
+    pub projection_expression: Option<String>,
+    pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
+    pub search_condition_expression: Option<String>,
+    pub search_vector: Vec<ValueBuf>,
+    pub table_name: String,
+    pub top_k: i32,
+    /// The first AttributeValue that breaks a rule of its type. The member that holds it is absent
+    /// or empty.
+    pub value_fault: Option<ValueError>,
+}
+
+/// The output of SearchVectors.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SearchVectorsOutput {
+    pub consumed_capacity: Option<VectorCapacity>,
+    pub search_results: Option<Vec<SearchResultItem>>,
 }
 
 /// Used by DeleteBackup and DescribeBackup.

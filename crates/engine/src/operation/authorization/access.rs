@@ -179,6 +179,10 @@ pub fn of_request<'r>(request: &'r Request, namespace: &Namespace) -> Vec<Access
         Request::DeleteItem(input) => vec![delete_item(input)],
         Request::Query(input) => vec![query(input)],
         Request::Scan(input) => vec![scan(input)],
+        // DynamoDB's condition keys are not part of such a request.
+        Request::SearchVectors(input) => {
+            one("dynamodb:SearchVectors", source(&input.table_name, Some(&input.index_name)))
+        }
         Request::BatchGetItem(input) => batch_get_item(input),
         Request::BatchWriteItem(input) => batch_write_item(input),
         Request::TransactGetItems(input) => transact_get_items(input),

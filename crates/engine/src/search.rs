@@ -1,0 +1,219 @@
+//! Searching a vector index: the items whose vectors are nearest to a given one.
+//!
+//! 1. The rows of the index are walked, or those of one partition if the index has a partition key. The positions of
+//!    the nearest are kept: bounded memory, however many rows there are.
+//! 2. The rows at these positions are read, scored again and shown. What was changed in between has its new score, and
+//!    what was deleted is left out.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use api::{Operation, limits};
+use expression::Projection;
+use expression::key_condition::KeyRange;
+use item::{Item, ItemBuilder, ItemRef, ListBuilder, Number, ValueBuf};
+use store::{Consistency, Key, KeyRef, Position, Range, Read, StoreError};
+use vector::{Distance, Nearest};
+
+use crate::Engine;
+use crate::catalog::LiveTable;
+use crate::key::query_range;
+use crate::table::{DistanceFunction, Index, VectorSettings};
+use crate::usage::Ending;
+use crate::walk::Walk;
+
+/// Rows that are compared before other requests have their turn.
+const BATCH_ROWS: usize = 1000;
+/// Rows that are read together to be shown: ten of the largest items have 4 MB.
+const SHOWN_ROWS: usize = 10;
+
+/// What is searched for.
+pub struct SearchRequest<'a> {
+    pub table: &'a LiveTable,
+    pub index: &'a Index,
+    pub settings: &'a VectorSettings,
+    pub vector: Vec<f32>,
+    /// The partition key, in an index that has one.
+    pub partition: Option<ValueBuf>,
+    /// The attributes that must have these values.
+    pub filters: Vec<(&'a str, &'a ValueBuf)>,
+    pub top_k: usize,
+    pub projection: Option<&'a Projection>,
+}
+
+/// The nearest items, and what finding them is metered as.
+#[derive(Default)]
+pub struct Found {
+    /// The nearest first, each with its score.
+    pub items: Vec<(Item, f64)>,
+    pub metered_bytes: usize,
+}
+
+/// Why nothing was found.
+#[derive(Debug)]
+pub enum SearchError {
+    /// The items are more than an answer may hold.
+    TooLarge,
+    Store(StoreError),
+}
+
+impl From<StoreError> for SearchError {
+    fn from(error: StoreError) -> SearchError {
+        SearchError::Store(error)
+    }
+}
+
+/// Searches the index.
+pub async fn nearest(engine: &Engine, request: &SearchRequest<'_>) -> Result<Found, SearchError> {
+    let began = engine.usage.moment();
+    let result = search(engine, request).await;
+    let (ending, returned) = match &result {
+        Ok(found) => (Ending::Served, Some(found.items.len())),
+        Err(SearchError::TooLarge) => (Ending::Refused, None),
+        Err(SearchError::Store(_)) => (Ending::Failed, None),
+    };
+    let times = (began, engine.usage.moment());
+    engine.usage.request(request.table, Operation::SearchVectors, ending, returned, times);
+    result
+}
+
+async fn search(engine: &Engine, request: &SearchRequest<'_>) -> Result<Found, SearchError> {
+    let past = engine.index_delay.as_ref().and_then(|delay| delay.rows(engine.environment.now_ms()));
+    let rows: Arc<dyn Read> = past.unwrap_or_else(|| engine.store.clone());
+    let (positions, examined) = request.walk(&*rows).await?;
+    let mut found = request.show(&*rows, positions).await?;
+    let vector_bytes = request.settings.dimensions * size_of::<f32>();
+    found.metered_bytes =
+        (found.metered_bytes + examined * vector_bytes).max(limits::VECTOR_REQUEST_BYTES_MIN);
+    Ok(found)
+}
+
+impl SearchRequest<'_> {
+    fn distance(&self) -> Distance {
+        match self.settings.distance {
+            DistanceFunction::Cosine => Distance::Cosine,
+            DistanceFunction::DotProduct => Distance::DotProduct,
+            DistanceFunction::Euclidean => Distance::Euclidean,
+        }
+    }
+
+    /// The rows that are searched.
+    fn range(&self) -> Range {
+        let space = self.index.space();
+        match &self.partition {
+            Some(value) => {
+                let partition = vec![value.clone()];
+                query_range(space, &KeyRange { partition, sort_prefix: Vec::new(), sort: None })
+            }
+            None => Range { space, start: Bound::Unbounded, end: Bound::Unbounded },
+        }
+    }
+
+    /// The positions of the nearest rows, and how many rows were compared.
+    async fn walk(&self, rows: &dyn Read) -> Result<(Vec<Position>, usize), StoreError> {
+        let mut nearest = Nearest::new(self.top_k);
+        let mut walk = Walk::of_range(self.range(), BATCH_ROWS);
+        let (mut buffer, mut examined, mut unreadable) = (Vec::new(), 0, None);
+        loop {
+            let mut visit = |key: KeyRef<'_>, row| {
+                let row = Item::trusted(row);
+                match self.rank(row.as_ref(), &mut buffer) {
+                    Ok(Some((rank, _))) => {
+                        examined += 1;
+                        if nearest.admits(rank) {
+                            nearest.offer(rank, key.to_position());
+                        }
+                    }
+                    Ok(None) => {}
+                    Err(error) => unreadable = Some(self.unreadable(&key.to_position(), error)),
+                }
+            };
+            if !walk.next(rows, &mut visit).await? {
+                break;
+            }
+            if let Some(error) = unreadable {
+                return Err(error);
+            }
+            tokio::task::yield_now().await;
+        }
+        Ok((nearest.into_sorted().into_iter().map(|(_, position)| position).collect(), examined))
+    }
+
+    /// The rank and the score of a row, unless the filters exclude it.
+    fn rank(&self, row: ItemRef<'_>, buffer: &mut Vec<f32>) -> Result<Option<(f64, f64)>, NoVector> {
+        if !self.filters.iter().all(|(name, value)| row.get(name) == Some(value.as_ref())) {
+            return Ok(None);
+        }
+        self.read_vector(row, buffer)?;
+        let distance = self.distance();
+        let score = distance.score(&self.vector, buffer);
+        Ok(Some((distance.rank(score), score)))
+    }
+
+    fn read_vector(&self, row: ItemRef<'_>, buffer: &mut Vec<f32>) -> Result<(), NoVector> {
+        let bytes = row.get(&self.settings.attribute).and_then(|value| value.as_binary());
+        let is_vector = bytes.is_some_and(|bytes| vector::decode(bytes, self.settings.dimensions, buffer));
+        if is_vector { Ok(()) } else { Err(NoVector) }
+    }
+
+    fn unreadable(&self, position: &Position, error: NoVector) -> StoreError {
+        self.table.unreadable(self.index.space(), position, error)
+    }
+
+    /// Reads and shows the rows at these positions.
+    async fn show(&self, rows: &dyn Read, positions: Vec<Position>) -> Result<Found, SearchError> {
+        let (mut found, mut buffer, mut bytes) = (Vec::new(), Vec::new(), 0);
+        let space = self.index.space();
+        let keys: Vec<Key> = positions.into_iter().map(|position| Key { space, position }).collect();
+        for keys in keys.chunks(SHOWN_ROWS) {
+            for (key, row) in keys.iter().zip(rows.get(keys, Consistency::Latest).await?) {
+                let Some(row) = row.map(Item::trusted) else { continue };
+                let ranked = self.rank(row.as_ref(), &mut buffer);
+                let ranked = ranked.map_err(|error| self.unreadable(&key.position, error))?;
+                let Some((rank, score)) = ranked else { continue };
+                let item = self.shown(row.as_ref(), &buffer);
+                bytes += item.size_bytes();
+                if bytes > limits::SEARCH_BYTES_MAX {
+                    return Err(SearchError::TooLarge);
+                }
+                found.push((rank, item, score));
+            }
+        }
+        found.sort_by(|left, right| left.0.total_cmp(&right.0));
+        let items = found.into_iter().map(|(_, item, score)| (item, score)).collect();
+        Ok(Found { items, metered_bytes: bytes })
+    }
+
+    /// What the client sees of a row. The vector is left out unless it is asked for; what the index does not hold is
+    /// not missed.
+    fn shown(&self, row: ItemRef<'_>, vector: &[f32]) -> Item {
+        let attribute = &self.settings.attribute;
+        let shows_vector =
+            self.projection.is_some_and(|it| it.top_level_names().any(|name| name == attribute));
+        let mut item = ItemBuilder::default();
+        for (name, value) in row.iter().filter(|(name, _)| name != attribute) {
+            item.put(name, value);
+        }
+        if shows_vector {
+            item.put(attribute, list(vector).as_ref());
+        }
+        let item = item.build();
+        self.projection.map(|projection| projection.apply(item.as_ref())).unwrap_or(item)
+    }
+}
+
+/// A vector as clients see it.
+fn list(vector: &[f32]) -> ValueBuf {
+    let mut list = ListBuilder::default();
+    for number in vector {
+        // The shortest text that means this number; with an exponent, because all digits of a text count.
+        let number = Number::parse(&format!("{number:e}")).expect("a number of 32 bits is one of DynamoDB's");
+        list.push(ValueBuf::from(number).as_ref());
+    }
+    list.build()
+}
+
+/// A row of a vector index without its vector.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("it has no vector of the length that its index has")]
+struct NoVector;
