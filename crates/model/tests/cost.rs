@@ -217,6 +217,18 @@ fn the_dearest_pattern_comes_first() {
 fn what_a_cache_answers_costs_nothing() {
     let cached = SIMPLE.replace("rate: 800/s", "rate: 800/s, cached: 75%");
     near(amount(&cost_of(&cached).declared.throughput, "Get"), 131.40 / 4.0);
+    let both = SIMPLE.replace("rate: 800/s", "rate: 800/s, cached: { ttl: 5m, hit: 75% }");
+    near(amount(&cost_of(&both).declared.throughput, "Get"), 131.40 / 4.0);
+}
+
+/// 800 reads a second of N items are 800 / N for each; with an answer kept for 300 s, 1 of 1 + 240,000 / N misses.
+#[test]
+fn what_a_cache_answers_follows_from_how_long_it_keeps_an_answer() {
+    let cached = SIMPLE.replace("rate: 800/s", "rate: 800/s, cached: 5m");
+    let items = read(&cached).items(model::model::EntityId(0)).unwrap();
+    near(amount(&cost_of(&cached).declared.throughput, "Get"), 131.40 / (1.0 + 240_000.0 / items));
+    let strong = SIMPLE.replace("rate: 800/s", "rate: 800/s, cached: 5m, consistency: strong");
+    near(amount(&cost_of(&strong).declared.throughput, "Get"), 2.0 * 131.40);
 }
 
 #[test]
