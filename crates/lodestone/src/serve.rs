@@ -21,6 +21,7 @@ use crate::certificate::{Certificate, TlsArguments};
 use crate::checkpoint::{self, Checkpoints};
 use crate::cloudwatch_service::{self, CloudWatchService};
 use crate::dax_service::{Dax, DaxArguments, DaxClusters};
+use crate::kinesis::KinesisArguments;
 use crate::peer::{PeerArguments, ReplicationService};
 use crate::studio_pages::{self, StudioArgument, StudioPages};
 use crate::trigger_service::{self, TriggerService};
@@ -142,6 +143,9 @@ pub struct Serve {
 
     #[command(flatten)]
     peers: PeerArguments,
+
+    #[command(flatten)]
+    kinesis: KinesisArguments,
 
     /// How long tables stay CREATING, UPDATING and DELETING, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0, help_heading = LIKE_AWS)]
@@ -410,6 +414,7 @@ impl Serve {
             replication_delay: self.replication_delay.unwrap_or_default(),
             stream_shards: self.stream_shards,
             peers: self.peers.open()?,
+            kinesis: self.kinesis.open()?,
             change_log_bytes_max: self.change_log_max.map(|mib| mib << 20),
             backups: Some(places::backups(self.backups.as_deref(), data).await?),
             s3: places::buckets(self.s3.as_deref())?,
