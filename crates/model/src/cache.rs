@@ -14,7 +14,11 @@ pub fn miss_share(model: &Model, pattern: &Pattern) -> f64 {
     match declared(pattern) {
         None => 1.0,
         Some(Cached { hit: Some(hit), .. }) => 1.0 - hit,
-        Some(cached) => expected(model, pattern, cached.ttl_seconds.unwrap_or(0) as f64),
+        // Without a rate or a count nothing is known of it, so every read counts.
+        Some(cached) => {
+            let ttl = cached.ttl_seconds.unwrap_or(0) as f64;
+            1.0 - expected_hit_share(model, pattern, ttl).unwrap_or(0.0)
+        }
     }
 }
 
@@ -32,21 +36,28 @@ pub fn miss_share_of_key(model: &Model, pattern: &Pattern, place: Place<'_>, sha
     by_ttl().unwrap_or_else(|| miss_share(model, pattern))
 }
 
-/// The cache of a pattern, if it can answer it.
-fn declared(pattern: &Pattern) -> Option<Cached> {
-    let strong = pattern.consistency.as_ref().is_some_and(|one| one.value == Consistency::Strong);
-    let passes_by = strong || pattern.grouping == Grouping::Transaction;
-    pattern.cached.as_ref().map(|cached| cached.value).filter(|cached| !cached.is_off() && !passes_by)
+/// The share of a pattern's reads that a cache with this TTL would answer; none if it answers none of them, or if the
+/// rate or a count is not declared.
+pub fn expected_hit_share(model: &Model, pattern: &Pattern, ttl_seconds: f64) -> Option<f64> {
+    let is_answered = pattern.is_read() && pattern.external.is_none() && !passes_by(pattern);
+    let (rate, read) = reads_per_second(pattern).filter(|_| is_answered)?;
+    let skew = pattern.skew.as_ref().map_or(Skew::Uniform, |skew| skew.value);
+    let groups = skew.groups(answers(model, read)?);
+    let missed: f64 =
+        groups.into_iter().map(|(count, share)| count * share * missed(rate * share, ttl_seconds)).sum();
+    Some((1.0 - missed).clamp(0.0, 1.0))
 }
 
-/// By the TTL, the rate, and how requests are spread over different answers. Without a rate or a count nothing is
-/// known of that, so every read counts.
-fn expected(model: &Model, pattern: &Pattern, ttl: f64) -> f64 {
-    let Some((rate, read)) = reads_per_second(pattern) else { return 1.0 };
-    let Some(answers) = answers(model, read) else { return 1.0 };
-    let skew = pattern.skew.as_ref().map_or(Skew::Uniform, |skew| skew.value);
-    let groups = skew.groups(answers);
-    groups.into_iter().map(|(count, share)| count * share * missed(rate * share, ttl)).sum::<f64>().min(1.0)
+/// The cache of a pattern, if it can answer it.
+pub fn declared(pattern: &Pattern) -> Option<Cached> {
+    let cached = pattern.cached.as_ref().map(|cached| cached.value);
+    cached.filter(|cached| !cached.is_off() && !passes_by(pattern))
+}
+
+/// Strong reads and transactions are passed through to the table.
+fn passes_by(pattern: &Pattern) -> bool {
+    let strong = pattern.consistency.as_ref().is_some_and(|one| one.value == Consistency::Strong);
+    strong || pattern.grouping == Grouping::Transaction
 }
 
 /// The share of requests for one answer that the cache does not have.
