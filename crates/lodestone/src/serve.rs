@@ -283,13 +283,17 @@ impl Serve {
             now: environment_now,
         });
         let tls = certificate.as_ref().map(|certificate| certificate.tls.clone());
-        let dax = dax_listener
-            .map(|listener| self.dax.open(listener, database.engine(), verification.clone(), tls.clone()));
+        let audit = auditing.as_ref().map(|auditing| auditing.audit.clone());
+        let bounds = self.bounds.limits();
+        let dax = dax_listener.map(|listener| {
+            let engine = database.engine();
+            self.dax.open(listener, engine, verification.clone(), tls.clone(), audit.clone(), &bounds)
+        });
         let dax = dax.transpose()?;
         let cluster = dax.as_ref().map(|dax| dax.cluster);
         let mut server_options = server::Options {
             tls,
-            audit: auditing.as_ref().map(|auditing| auditing.audit.clone()),
+            audit,
             verification,
             ..self.server_options(studio, &services, checkpoints)
         };

@@ -140,7 +140,8 @@ fn a_file_gets_every_change_in_order_also_if_the_server_is_killed() {
     write(&server, 0..20);
     // Killed while it may be delivering.
     drop(server);
-    let mut torn = std::fs::OpenOptions::new().append(true).create(true).open(&file).expect("the folder is ours");
+    let mut torn =
+        std::fs::OpenOptions::new().append(true).create(true).open(&file).expect("the folder is ours");
     torn.write_all(br#"{"awsRegion":"us-ea"#).expect("there is room");
     let server = Server::run(&arguments);
     write(&server, 20..40);

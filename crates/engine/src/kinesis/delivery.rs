@@ -210,15 +210,17 @@ impl Delivery {
 
     async fn work(&self) -> Result<(), StoreError> {
         let core = &*self.core;
-        let positions = position::read(core, &self.table, &self.reader).await?;
+        // It may have more logs than when the job was started.
+        let mut table = core.catalog.successor(&self.table).unwrap_or_else(|| self.table.clone());
+        let positions = position::read(core, &table, &self.reader).await?;
         let mut progress = Progress { positions, is_stored: true, stored_ms: core.environment.now_ms() };
         let (mut back_off, mut obstacle) = (BACK_OFF_MIN, None);
         loop {
             // Made before the work, so that no change is missed in between.
             let changed = self.table.changed.clone().notified_owned();
-            let table = core.catalog.successor(&self.table);
-            let current = table.and_then(|table| Some((self.destination(&table)?, table)));
-            let Some((destination, table)) = current else { break };
+            let Some(current) = core.catalog.successor(&self.table) else { break };
+            table = current;
+            let Some(destination) = self.destination(&table) else { break };
             let round = self.deliver(&table, &destination, &mut progress).await?;
             let interval_ms = if matches!(round, Round::Delivered) { STORE_INTERVAL_MS } else { 0 };
             self.store(&table, &mut progress, interval_ms).await?;
@@ -245,7 +247,7 @@ impl Delivery {
                 }
             }
         }
-        position::forget(core, &self.table, &self.reader).await
+        position::forget(core, &table, &self.reader).await
     }
 }
 

@@ -215,9 +215,11 @@ fn savings(costs: &Costs) {
         return;
     }
     heading("What a cache would save, on demand, if it keeps answers for 5 minutes");
-    let rows = costs.cache_savings.iter().take(SHOWN).map(|one| {
-        vec![one.pattern.clone(), percent(one.hit_share), dollars(one.monthly)]
-    });
+    let rows = costs
+        .cache_savings
+        .iter()
+        .take(SHOWN)
+        .map(|one| vec![one.pattern.clone(), percent(one.hit_share), dollars(one.monthly)]);
     output::print_table(&["Pattern", "Answered by it", "Month"], rows);
     let all: f64 = costs.cache_savings.iter().map(|one| one.monthly).sum();
     match costs.optional.iter().find(|line| line.what.starts_with("DAX")) {
