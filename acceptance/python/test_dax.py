@@ -3,8 +3,10 @@
 Each write and read of a test goes to one server twice: through the cache, and directly with boto3.
 """
 
+import json
 import re
 import urllib.request
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
 import boto3
@@ -14,6 +16,7 @@ from botocore.exceptions import ClientError
 
 from conftest import connect
 from lodestone import CREDENTIALS, Lodestone
+from schema import key_schema
 from wait import until
 
 
@@ -310,6 +313,34 @@ def test_an_item_is_read_once_and_then_kept(cached, dax, direct, table):
     assert metrics(cached)["item_cache_hits_total"] - before["item_cache_hits_total"] == 1
 
 
+def test_cloudwatch_has_the_metrics_of_the_cluster_and_its_node(cached, dax, direct, table):
+    direct.put_item(TableName=table, Item=key("counted"))
+    cloudwatch = connect(cached, boto3.client, "cloudwatch")
+
+    def hits(*dimensions):
+        now = datetime.now(timezone.utc)
+        answer = cloudwatch.get_metric_statistics(
+            Namespace="AWS/DAX",
+            MetricName="ItemCacheHits",
+            Dimensions=[{"Name": name, "Value": value} for name, value in dimensions],
+            StartTime=now - timedelta(hours=1),
+            EndTime=now + timedelta(hours=1),
+            Period=7200,
+            Statistics=["Sum"],
+        )
+        return sum(point["Sum"] for point in answer["Datapoints"])
+
+    cluster = ("ClusterId", "lodestone")
+    before = hits(cluster)
+    for _ in range(3):
+        dax.get_item(TableName=table, Key=key("counted"))
+    assert hits(cluster) - before == 2
+    assert hits(cluster, ("NodeId", "lodestone-a")) == hits(cluster)
+    assert hits(("TableName", table)) == 0
+    listed = cloudwatch.list_metrics(Namespace="AWS/DAX", Dimensions=[{"Name": "NodeId"}])["Metrics"]
+    assert {"ItemCacheMisses", "TotalRequestCount", "ClientConnections"} <= {one["MetricName"] for one in listed}
+
+
 def test_that_there_is_no_item_is_kept_too_until_it_is_put_through_the_cache(dax, direct, table):
     assert "Item" not in dax.get_item(TableName=table, Key=key("absent"))
     direct.put_item(TableName=table, Item=key("absent"))
@@ -411,5 +442,24 @@ def test_with_an_access_file_signatures_are_verified_and_policies_asked(tmp_path
         assert "dax:GetItem" in refused.value.response["Error"]["Message"]
         with pytest.raises(Exception), client(admin[0], "wrong") as dax:
             dax.get_item(TableName="Guarded", Key=item)
+    finally:
+        server.end()
+
+
+def test_requests_of_clients_of_dax_are_in_the_audit_log(tmp_path):
+    log = tmp_path / "audit.jsonl"
+    server = Lodestone(None, "--dax", "0", "--audit", str(log))
+    try:
+        connect(server, boto3.client).create_table(TableName="Audited", **key_schema(pk="S"))
+        with dax_client(server) as dax:
+            dax.put_item(TableName="Audited", Item={"pk": {"S": "x"}})
+            with pytest.raises(ClientError):
+                dax.get_item(TableName="Nowhere", Key={"pk": {"S": "x"}})
+
+        def lines():
+            entries = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
+            return [(one["operation"], one["tables"], one["outcome"]) for one in entries if one["service"] == "dax"]
+
+        until(lambda: ("PutItem", ["Audited"], "ok") in lines())
     finally:
         server.end()

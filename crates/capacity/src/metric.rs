@@ -1,4 +1,4 @@
-//! The metrics of namespace AWS/DynamoDB: their names, units and dimensions ([`Metric`]), the figures of a
+//! The metrics of the namespaces AWS/DynamoDB and AWS/DAX: their names, units and dimensions ([`Metric`]), the figures of a
 //! minute ([`Cell`], [`Cells`]), how they are kept ([`Cells::encode`]) and how a question for a longer period is
 //! answered from them ([`buckets`]). CloudWatch's API, Prometheus and the studio all read these cells.
 //!
@@ -73,6 +73,29 @@ pub enum Metric {
     ShadowWriteMaxOnDemandThroughputThrottleEvents,
     ShadowReadAccountLimitThrottleEvents,
     ShadowWriteAccountLimitThrottleEvents,
+    ItemCacheHits,
+    ItemCacheMisses,
+    QueryCacheHits,
+    QueryCacheMisses,
+    ScanCacheHits,
+    ScanCacheMisses,
+    TotalRequestCount,
+    ErrorRequestCount,
+    FaultRequestCount,
+    FailedRequestCount,
+    ThrottledRequestCount,
+    GetItemRequestCount,
+    BatchGetItemRequestCount,
+    BatchWriteItemRequestCount,
+    DeleteItemRequestCount,
+    PutItemRequestCount,
+    UpdateItemRequestCount,
+    TransactGetItemsCount,
+    TransactWriteItemsCount,
+    QueryRequestCount,
+    ScanRequestCount,
+    EvictedSize,
+    ClientConnections,
 }
 
 /// What a metric's values are.
@@ -118,12 +141,14 @@ pub enum Scope {
     Replica,
     /// None: the account and Region.
     Account,
+    /// `ClusterId`, or `ClusterId` and `NodeId`: the cache in front of the tables.
+    Cluster,
 }
 
 use Metric::*;
 
 /// All metrics in the order of their numbers.
-const FACTS: [(Metric, &str, Unit, Scope); 49] = [
+const FACTS: [(Metric, &str, Unit, Scope); 72] = [
     (ConsumedReadCapacityUnits, "ConsumedReadCapacityUnits", Unit::Count, Scope::Resource),
     (ConsumedWriteCapacityUnits, "ConsumedWriteCapacityUnits", Unit::Count, Scope::Resource),
     (ProvisionedReadCapacityUnits, "ProvisionedReadCapacityUnits", Unit::Count, Scope::Resource),
@@ -263,6 +288,29 @@ const FACTS: [(Metric, &str, Unit, Scope); 49] = [
         Unit::Count,
         Scope::Resource,
     ),
+    (ItemCacheHits, "ItemCacheHits", Unit::Count, Scope::Cluster),
+    (ItemCacheMisses, "ItemCacheMisses", Unit::Count, Scope::Cluster),
+    (QueryCacheHits, "QueryCacheHits", Unit::Count, Scope::Cluster),
+    (QueryCacheMisses, "QueryCacheMisses", Unit::Count, Scope::Cluster),
+    (ScanCacheHits, "ScanCacheHits", Unit::Count, Scope::Cluster),
+    (ScanCacheMisses, "ScanCacheMisses", Unit::Count, Scope::Cluster),
+    (TotalRequestCount, "TotalRequestCount", Unit::Count, Scope::Cluster),
+    (ErrorRequestCount, "ErrorRequestCount", Unit::Count, Scope::Cluster),
+    (FaultRequestCount, "FaultRequestCount", Unit::Count, Scope::Cluster),
+    (FailedRequestCount, "FailedRequestCount", Unit::Count, Scope::Cluster),
+    (ThrottledRequestCount, "ThrottledRequestCount", Unit::Count, Scope::Cluster),
+    (GetItemRequestCount, "GetItemRequestCount", Unit::Count, Scope::Cluster),
+    (BatchGetItemRequestCount, "BatchGetItemRequestCount", Unit::Count, Scope::Cluster),
+    (BatchWriteItemRequestCount, "BatchWriteItemRequestCount", Unit::Count, Scope::Cluster),
+    (DeleteItemRequestCount, "DeleteItemRequestCount", Unit::Count, Scope::Cluster),
+    (PutItemRequestCount, "PutItemRequestCount", Unit::Count, Scope::Cluster),
+    (UpdateItemRequestCount, "UpdateItemRequestCount", Unit::Count, Scope::Cluster),
+    (TransactGetItemsCount, "TransactGetItemsCount", Unit::Count, Scope::Cluster),
+    (TransactWriteItemsCount, "TransactWriteItemsCount", Unit::Count, Scope::Cluster),
+    (QueryRequestCount, "QueryRequestCount", Unit::Count, Scope::Cluster),
+    (ScanRequestCount, "ScanRequestCount", Unit::Count, Scope::Cluster),
+    (EvictedSize, "EvictedSize", Unit::Bytes, Scope::Cluster),
+    (ClientConnections, "ClientConnections", Unit::Count, Scope::Cluster),
 ];
 
 impl Metric {
@@ -289,6 +337,11 @@ impl Metric {
     /// The dimensions that it has. `ThrottledRequests` also has `TableName` alone.
     pub fn scope(self) -> Scope {
         FACTS[self as usize].3
+    }
+
+    /// `Namespace`.
+    pub fn namespace(self) -> &'static str {
+        if self.scope() == Scope::Cluster { "AWS/DAX" } else { "AWS/DynamoDB" }
     }
 
     /// The units that a request used.

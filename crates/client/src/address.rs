@@ -51,10 +51,15 @@ impl Address {
 
     /// The Region that an endpoint of AWS names.
     pub fn region(&self) -> Option<&str> {
+        self.region_of("dynamodb")
+    }
+
+    /// The Region that an endpoint of another service of AWS names.
+    pub fn region_of(&self, name: &str) -> Option<&str> {
         let (service, rest) = self.host().split_once('.')?;
         let (region, domain) = rest.split_once('.')?;
         let is_aws = ["amazonaws.com", "amazonaws.com.cn", "api.aws"].contains(&domain);
-        (is_aws && service.starts_with("dynamodb")).then_some(region)
+        (is_aws && service.starts_with(name)).then_some(region)
     }
 }
 

@@ -34,13 +34,23 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// The same for a brief answer, and how long one may be.
 const BRIEF_TIMEOUT: Duration = Duration::from_secs(30);
 const BRIEF_BYTES_MAX: usize = 1 << 20;
-const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
+
+/// The service that requests are signed for, and the form of its JSON.
+#[derive(Clone, Copy)]
+struct Dialect {
+    signing_name: &'static str,
+    content_type: &'static str,
+}
+
+const DYNAMODB: Dialect = Dialect { signing_name: "dynamodb", content_type: "application/x-amz-json-1.0" };
+const KINESIS: Dialect = Dialect { signing_name: "kinesis", content_type: "application/x-amz-json-1.1" };
 
 /// A client for one endpoint, Region and set of credentials.
 pub struct Client {
     address: Address,
     region: String,
     credentials: Credentials,
+    dialect: Dialect,
     http: legacy::Client<Connector, Full<Bytes>>,
 }
 
@@ -48,7 +58,16 @@ impl Client {
     /// Sends nothing yet.
     pub fn new(address: Address, region: String, credentials: Credentials) -> Result<Client, AddressError> {
         let http = legacy::Client::builder(TokioExecutor::new()).build(connector(&address)?);
-        Ok(Client { address, region, credentials, http })
+        Ok(Client { address, region, credentials, dialect: DYNAMODB, http })
+    }
+
+    /// The same for an endpoint of Kinesis Data Streams, which is sent whole targets ([`Client::send_once`]).
+    pub fn of_kinesis(
+        address: Address,
+        region: String,
+        credentials: Credentials,
+    ) -> Result<Client, AddressError> {
+        Ok(Client { dialect: KINESIS, ..Client::new(address, region, credentials)? })
     }
 
     pub fn address(&self) -> &Address {
@@ -78,7 +97,7 @@ impl Client {
         self.attempt(&target, body).await.map_err(|failure| failure.error)
     }
 
-    /// Sends a request once, to a server of ours that answers briefly. The target is a whole one.
+    /// Sends a request once, to a server that answers briefly. The target is a whole one.
     pub async fn send_once(&self, target: &str, body: Vec<u8>) -> Result<Vec<u8>, Error> {
         let exchange = async {
             let request = self.request(target, body.into())?;
@@ -103,7 +122,7 @@ impl Client {
     fn request(&self, target: &str, body: Bytes) -> Result<Request<Full<Bytes>>, Failure> {
         let now = humantime::format_rfc3339_seconds(now()).to_string().replace(['-', ':'], "");
         let mut headers = vec![
-            ("content-type", CONTENT_TYPE.to_owned()),
+            ("content-type", self.dialect.content_type.to_owned()),
             ("host", self.address.authority().to_owned()),
             ("x-amz-date", now),
             ("x-amz-target", target.to_owned()),
@@ -111,7 +130,12 @@ impl Client {
         if let Some(token) = &self.credentials.session_token {
             headers.insert(3, ("x-amz-security-token", token.clone()));
         }
-        let authorization = signature::authorization(&self.credentials, &self.region, &headers, &body);
+        let authorization = signature::authorization(
+            &self.credentials,
+            (&self.region, self.dialect.signing_name),
+            &headers,
+            &body,
+        );
         let mut request = Request::post(self.address.uri());
         for (name, value) in headers.into_iter().chain([("authorization", authorization)]) {
             request = request.header(name, value);

@@ -9,13 +9,12 @@ use sha2::{Digest, Sha256};
 use crate::Credentials;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
-const SERVICE: &str = "dynamodb";
 const TERMINATOR: &str = "aws4_request";
 
 /// The value of `Authorization`. The headers must be sorted by name and contain `x-amz-date`.
 pub fn authorization(
     credentials: &Credentials,
-    region: &str,
+    (region, service): (&str, &str),
     headers: &[(&str, String)],
     body: &[u8],
 ) -> String {
@@ -25,9 +24,9 @@ pub fn authorization(
     let lines: String = headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
     let request = format!("POST\n/\n\n{lines}\n{names}\n{}", hexadecimal(&Sha256::digest(body)));
 
-    let scope = format!("{day}/{region}/{SERVICE}/{TERMINATOR}");
+    let scope = format!("{day}/{region}/{service}/{TERMINATOR}");
     let signed = format!("{ALGORITHM}\n{time}\n{scope}\n{}", hexadecimal(&Sha256::digest(request)));
-    let key = [day, region, SERVICE, TERMINATOR]
+    let key = [day, region, service, TERMINATOR]
         .into_iter()
         .fold(format!("AWS4{}", credentials.secret_access_key).into_bytes(), |key, part| hmac(&key, part));
     let signature = hexadecimal(&hmac(&key, &signed));
@@ -71,7 +70,10 @@ mod tests {
             "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261116/eu-west-1/dynamodb/aws4_request, \
              SignedHeaders={names}, Signature={signature}"
         );
-        assert_eq!(authorization(&credentials, "eu-west-1", &headers, br#"{"TableName":"Songs"}"#), expected);
+        assert_eq!(
+            authorization(&credentials, ("eu-west-1", "dynamodb"), &headers, br#"{"TableName":"Songs"}"#),
+            expected
+        );
     }
 
     #[test]

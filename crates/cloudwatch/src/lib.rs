@@ -1,4 +1,4 @@
-//! CloudWatch, as far as users of DynamoDB need it: the metrics of namespace `AWS/DynamoDB`, alarms on them, and the
+//! CloudWatch, as far as users of DynamoDB need it: the metrics of the namespaces `AWS/DynamoDB` and `AWS/DAX`, alarms on them, and the
 //! reports of Contributor Insights.
 //!
 //! ```text

@@ -8,7 +8,6 @@ use capacity::metric::Metric;
 use host::Namespace;
 
 use crate::outside::{Dimensions, Metrics};
-use crate::series::NAMESPACE;
 
 const HOUR_SECONDS: u64 = 3600;
 /// Older metrics are not listed, although they can be read.
@@ -49,7 +48,7 @@ fn is_asked_for(input: &ListMetricsInput, metric: Metric, dimensions: &Dimension
         (found, None) => found.is_some(),
         (None, _) => false,
     };
-    input.namespace.as_deref().is_none_or(|asked| asked == NAMESPACE)
+    input.namespace.as_deref().is_none_or(|asked| asked == metric.namespace())
         && input.metric_name.as_deref().is_none_or(|asked| asked == metric.name())
         && input.dimensions.iter().flatten().all(has)
 }
@@ -58,7 +57,7 @@ fn described((metric, dimensions): &(Metric, Dimensions)) -> ApiMetric {
     let dimension =
         |(name, value): (&String, &String)| Dimension { name: name.clone(), value: value.clone() };
     ApiMetric {
-        namespace: Some(NAMESPACE.to_owned()),
+        namespace: Some(metric.namespace().to_owned()),
         metric_name: Some(metric.name().to_owned()),
         dimensions: Some(dimensions.iter().map(dimension).collect()),
     }

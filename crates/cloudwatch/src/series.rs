@@ -11,9 +11,6 @@ use host::Namespace;
 
 use crate::outside::{Dimensions, Metrics};
 
-/// The only namespace with metrics.
-pub const NAMESPACE: &str = "AWS/DynamoDB";
-
 /// A metric that is asked for. It may not exist.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
@@ -39,7 +36,7 @@ impl Asked {
         dimensions: Option<&[Dimension]>,
         unit: Option<StandardUnit>,
     ) -> Asked {
-        let metric = (namespace == NAMESPACE).then(|| Metric::named(name)).flatten();
+        let metric = Metric::named(name).filter(|metric| metric.namespace() == namespace);
         let dimensions = dimensions.unwrap_or_default().iter();
         let dimensions = dimensions.map(|dimension| (dimension.name.clone(), dimension.value.clone()));
         Asked { metric, dimensions: dimensions.collect(), unit }

@@ -4,10 +4,15 @@
 //! another meaning, however often the server starts anew. Lists that clients define are rows, because a client
 //! defines each once and may use it for as long as it runs. Those that answers name are kept for a while: a client
 //! that doesn't know one asks for it at once.
+//!
+//! There is room for so many rows. A row says on which day it was last used; when there is no more room, those that
+//! nobody used for [`UNUSED_DAYS`] are removed. If that does not help, no further list can be defined: a list that a
+//! client may still use is never removed.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use host::Rows;
+use host::{Environment, Rows};
 use item::{Item, ItemBuilder, ItemRef};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -26,20 +31,48 @@ const LISTS_ESTIMATE: usize = 10_000;
 /// How many names a list may have: an item has 400 KB, and a name and its value take two bytes at least.
 const NAMES_MAX: usize = 200_000;
 
+/// What lists may take as rows, and how many there may be.
+const STORED_BYTES_MAX: usize = 64 << 20;
+const STORED_MAX: usize = 50_000;
+
+/// Rows that were not used for so long may make room for others: no client runs for as long without writing an item.
+const UNUSED_DAYS: u64 = 30;
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+const PREFIX: &str = "dax/attribute-list/";
+
 type Names = Arc<[String]>;
 
 /// The lists that are known.
 pub struct AttributeLists {
-    lists: Cache<u32, Names, Weight>,
+    lists: Cache<u32, Known, Weight>,
     rows: Arc<dyn Rows>,
+    environment: Arc<dyn Environment>,
+    room: tokio::sync::Mutex<Option<Room>>,
+    bounds: (usize, usize),
+}
+
+/// A list in memory.
+#[derive(Clone)]
+struct Known {
+    names: Names,
+    /// The day up to which its row says that it is used. 0 if it is not known to have a row.
+    noted_day: Arc<AtomicU64>,
+}
+
+/// How many rows there are, and what they take.
+#[derive(Clone, Copy, Default)]
+struct Room {
+    count: usize,
+    bytes: usize,
 }
 
 #[derive(Clone)]
 struct Weight;
 
-impl Weighter<u32, Names> for Weight {
-    fn weight(&self, _: &u32, names: &Names) -> u64 {
-        64 + names.iter().map(|name| 24 + name.len() as u64).sum::<u64>()
+impl Weighter<u32, Known> for Weight {
+    fn weight(&self, _: &u32, known: &Known) -> u64 {
+        96 + known.names.iter().map(|name| 24 + name.len() as u64).sum::<u64>()
     }
 }
 
@@ -50,13 +83,25 @@ pub enum ListError {
     Unknown(u32),
     #[error("{0}")]
     Malformed(#[from] Malformed),
+    #[error("There are too many attribute lists: items have too many different sets of attribute names")]
+    Full,
     #[error("attribute lists can't be stored or read: {0}")]
     Rows(#[from] host::RowsError),
 }
 
 impl AttributeLists {
-    pub fn new(rows: Arc<dyn Rows>) -> AttributeLists {
-        AttributeLists { lists: Cache::with_weighter(LISTS_ESTIMATE, BYTES_MAX, Weight), rows }
+    pub fn new(rows: Arc<dyn Rows>, environment: Arc<dyn Environment>) -> AttributeLists {
+        AttributeLists {
+            lists: Cache::with_weighter(LISTS_ESTIMATE, BYTES_MAX, Weight),
+            rows,
+            environment,
+            room: tokio::sync::Mutex::default(),
+            bounds: (STORED_MAX, STORED_BYTES_MAX),
+        }
+    }
+
+    fn today(&self) -> u64 {
+        self.environment.now_ms() / DAY_MS
     }
 
     /// The id of names that a client is going to write.
@@ -65,11 +110,14 @@ impl AttributeLists {
             return Ok(EMPTY);
         }
         let id = self.remember(&names);
-        if self.rows.get(&row_name(id)).await?.is_none() {
-            let mut row = Writer::default();
-            row.array(names.len());
-            names.iter().for_each(|name| row.text(name));
-            self.rows.put(&row_name(id), row.0).await?;
+        match self.rows.get(&row_name(id)).await? {
+            Some(row) => self.note_use(id, &row).await?,
+            None => {
+                let row = encode(&names, self.today());
+                let mut room = self.room.lock().await;
+                self.take_room(&mut room, row.len()).await?;
+                self.rows.put(&row_name(id), row).await?;
+            }
         }
         Ok(id)
     }
@@ -79,13 +127,61 @@ impl AttributeLists {
         if id == EMPTY {
             return Ok(Arc::new([]));
         }
-        if let Some(names) = self.lists.get(&id) {
-            return Ok(names);
+        let today = self.today();
+        let known = self.lists.get(&id);
+        if let Some(known) = known.filter(|known| known.noted_day.load(Ordering::Relaxed) >= today) {
+            return Ok(known.names);
         }
-        let row = self.rows.get(&row_name(id)).await?.ok_or(ListError::Unknown(id))?;
-        let names: Names = Reader(&row).elements(|reader| reader.text().map(str::to_owned))?.into();
-        self.lists.insert(id, names.clone());
-        Ok(names)
+        match self.rows.get(&row_name(id)).await? {
+            Some(row) => {
+                self.note_use(id, &row).await?;
+                Ok(decode(&row)?.0)
+            }
+            // One that an answer named has no row.
+            None => self.lists.get(&id).map(|known| known.names).ok_or(ListError::Unknown(id)),
+        }
+    }
+
+    /// Notes in a row, once a day, that it is used.
+    async fn note_use(&self, id: u32, row: &[u8]) -> Result<(), ListError> {
+        let ((names, day), today) = (decode(row)?, self.today());
+        if day < today {
+            self.rows.put(&row_name(id), encode(&names, today)).await?;
+        }
+        self.lists.insert(id, Known { names, noted_day: Arc::new(AtomicU64::new(today)) });
+        Ok(())
+    }
+
+    /// Makes sure that there is room for one row more.
+    async fn take_room(&self, room: &mut Option<Room>, bytes: usize) -> Result<(), ListError> {
+        let (count_max, bytes_max) = self.bounds;
+        let is_full = |room: &Room| room.count >= count_max || room.bytes + bytes > bytes_max;
+        let mut taken = match *room {
+            Some(taken) if !is_full(&taken) => taken,
+            _ => self.remove_unused().await?,
+        };
+        if is_full(&taken) {
+            *room = Some(taken);
+            return Err(ListError::Full);
+        }
+        taken = Room { count: taken.count + 1, bytes: taken.bytes + bytes };
+        *room = Some(taken);
+        Ok(())
+    }
+
+    /// Removes rows that nobody used for long. Returns what the others take.
+    async fn remove_unused(&self) -> Result<Room, ListError> {
+        let mut room = Room::default();
+        let today = self.today();
+        for (name, row) in self.rows.list(PREFIX).await? {
+            let (_, day) = decode(&row)?;
+            if day + UNUSED_DAYS < today {
+                self.rows.delete(&name).await?;
+            } else {
+                room = Room { count: room.count + 1, bytes: room.bytes + row.len() };
+            }
+        }
+        Ok(room)
     }
 
     /// Appends an item without its key: the id of its names, then its values.
@@ -114,7 +210,8 @@ impl AttributeLists {
         if names.is_empty() {
             return EMPTY;
         }
-        let is_same = |known: &Names| {
+        let is_same = |known: &Known| {
+            let known = &known.names;
             known.len() == names.len() && known.iter().zip(names).all(|(one, other)| one == other.as_ref())
         };
         let mut id = id_of(names);
@@ -127,9 +224,26 @@ impl AttributeLists {
             }
         }
         let names: Names = names.iter().map(|name| name.as_ref().to_owned()).collect();
-        self.lists.insert(id, names);
+        self.lists.insert(id, Known { names, noted_day: Arc::default() });
         id
     }
+}
+
+/// The row of a list: its names, then the day on which it was last used.
+fn encode(names: &[String], day: u64) -> Vec<u8> {
+    let mut row = Writer::default();
+    row.array(names.len());
+    names.iter().for_each(|name| row.text(name));
+    row.int(day as i64);
+    row.0
+}
+
+/// A row without a day, as they were at first, was last used long ago.
+fn decode(row: &[u8]) -> Result<(Names, u64), Malformed> {
+    let mut reader = Reader(row);
+    let names = reader.elements(|reader| reader.text().map(str::to_owned))?;
+    let day = if reader.is_empty() { 0 } else { reader.int()? };
+    Ok((names.into(), u64::try_from(day).unwrap_or(0)))
 }
 
 /// Reads an item: the names are those of the list whose id comes first, and the key is added.
@@ -198,7 +312,7 @@ fn id_of(names: &[impl AsRef<str>]) -> u32 {
 }
 
 fn row_name(id: u32) -> String {
-    format!("dax/attribute-list/{id}")
+    format!("{PREFIX}{id}")
 }
 
 #[cfg(test)]
@@ -206,12 +320,32 @@ mod tests {
     use super::*;
     use host::MemoryRows;
 
+    struct Clock(AtomicU64);
+
+    impl Environment for Clock {
+        fn now_ms(&self) -> u64 {
+            self.0.load(Ordering::Relaxed)
+        }
+
+        fn random(&self) -> u128 {
+            0
+        }
+    }
+
+    fn clock() -> Arc<Clock> {
+        Arc::new(Clock(AtomicU64::new(20_000 * DAY_MS)))
+    }
+
+    fn names(number: usize) -> Vec<String> {
+        vec!["a".to_owned(), format!("b{number}")]
+    }
+
     #[tokio::test]
     async fn an_id_means_the_same_after_a_restart() {
         let rows: Arc<dyn Rows> = Arc::new(MemoryRows::default());
-        let names = vec!["a".to_owned(), "b".to_owned()];
-        let id = AttributeLists::new(rows.clone()).define(names.clone()).await.unwrap();
-        let later = AttributeLists::new(rows);
+        let names = names(0);
+        let id = AttributeLists::new(rows.clone(), clock()).define(names.clone()).await.unwrap();
+        let later = AttributeLists::new(rows, clock());
         assert_eq!(*later.names(id).await.unwrap(), names[..]);
         assert_eq!(later.define(names).await.unwrap(), id);
         assert!(matches!(later.names(id ^ 1).await, Err(ListError::Unknown(_))));
@@ -219,8 +353,51 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_row_without_a_day_is_read() {
+        let rows = Arc::new(MemoryRows::default());
+        let mut row = Writer::default();
+        row.array(1);
+        row.text("a");
+        rows.put(&row_name(77), row.0).await.unwrap();
+        let lists = AttributeLists::new(rows, clock());
+        assert_eq!(*lists.names(77).await.unwrap(), ["a".to_owned()]);
+    }
+
+    #[tokio::test]
+    async fn lists_are_bounded_and_only_those_that_nobody_uses_make_room() {
+        let (rows, clock) = (Arc::new(MemoryRows::default()), clock());
+        let mut lists = AttributeLists::new(rows.clone(), clock.clone());
+        lists.bounds = (10, STORED_BYTES_MAX);
+        let mut ids = Vec::new();
+        for number in 0..10 {
+            ids.push(lists.define(names(number)).await.unwrap());
+        }
+        assert!(matches!(lists.define(names(10)).await, Err(ListError::Full)));
+        assert_eq!(lists.define(names(3)).await.unwrap(), ids[3], "a list that is known is no new one");
+
+        // One of them is used every day, by a client that never defines it again.
+        for _ in 0..=UNUSED_DAYS {
+            clock.0.fetch_add(DAY_MS, Ordering::Relaxed);
+            lists.names(ids[5]).await.unwrap();
+        }
+        lists.define(names(10)).await.unwrap();
+        assert_eq!(rows.list(PREFIX).await.unwrap().len(), 2);
+        let later = AttributeLists::new(rows, clock);
+        assert_eq!(*later.names(ids[5]).await.unwrap(), names(5)[..]);
+        assert!(matches!(later.names(ids[4]).await, Err(ListError::Unknown(_))));
+    }
+
+    #[tokio::test]
+    async fn lists_are_bounded_by_what_they_take() {
+        let mut lists = AttributeLists::new(Arc::new(MemoryRows::default()), clock());
+        lists.bounds = (10, 100);
+        lists.define(vec!["x".repeat(60)]).await.unwrap();
+        assert!(matches!(lists.define(vec!["y".repeat(60)]).await, Err(ListError::Full)));
+    }
+
+    #[tokio::test]
     async fn an_item_is_read_as_it_was_written() {
-        let lists = AttributeLists::new(Arc::new(MemoryRows::default()));
+        let lists = AttributeLists::new(Arc::new(MemoryRows::default()), clock());
         let schema = KeySchema { partition: ("pk".into(), item::Type::S), sort: None };
         let item: Item = [("pk", "x"), ("name", "y"), ("zone", "z")].into_iter().collect();
         let mut writer = Writer::default();

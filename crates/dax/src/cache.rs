@@ -14,8 +14,8 @@ use std::sync::Arc;
 use host::{Environment, Namespace};
 use item::Item;
 use parking_lot::Mutex;
-use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter};
 
 use crate::metrics::Counter;
 
@@ -71,6 +71,23 @@ impl Weighter<PageKey, Kept<Arc<Page>>> for ByBytes {
     }
 }
 
+/// Counts what has to leave a cache.
+#[derive(Clone)]
+struct Evicted(Arc<Counter>);
+
+impl<K, V> Lifecycle<K, V> for Evicted
+where
+    ByBytes: Weighter<K, V>,
+{
+    type RequestState = ();
+
+    fn begin_request(&self) {}
+
+    fn on_evict(&self, (): &mut (), key: K, value: V) {
+        self.0.add(ByBytes.weight(&key, &value));
+    }
+}
+
 fn stored_bytes(item: &Item) -> u64 {
     item.clone().into_stored().len() as u64
 }
@@ -95,8 +112,8 @@ pub struct Page {
 
 /// Both caches.
 pub struct Caches {
-    items: Cache<ItemKey, Kept<Option<Item>>, ByBytes>,
-    pages: Cache<PageKey, Kept<Arc<Page>>, ByBytes>,
+    items: Cache<ItemKey, Kept<Option<Item>>, ByBytes, DefaultHashBuilder, Evicted>,
+    pages: Cache<PageKey, Kept<Arc<Page>>, ByBytes, DefaultHashBuilder, Evicted>,
     options: CacheOptions,
     environment: Arc<dyn Environment>,
     stripes: Vec<Mutex<Stripe>>,
@@ -105,6 +122,7 @@ pub struct Caches {
     pub item_misses: Counter,
     pub query_hits: Counter,
     pub query_misses: Counter,
+    pub evicted_bytes: Arc<Counter>,
 }
 
 /// Keys with one hash: how many writes of theirs run, and how many ever began.
@@ -140,9 +158,13 @@ pub struct Writing<'c> {
 impl Caches {
     pub fn new(options: CacheOptions, environment: Arc<dyn Environment>) -> Caches {
         let estimate = (options.bytes_max / ENTRY_BYTES_ESTIMATE) as usize;
+        let evicted_bytes: Arc<Counter> = Arc::default();
+        let evicted = || (DefaultHashBuilder::default(), Evicted(evicted_bytes.clone()));
+        let ((items, items_evicted), (pages, pages_evicted)) = (evicted(), evicted());
         Caches {
-            items: Cache::with_weighter(estimate, options.bytes_max, ByBytes),
-            pages: Cache::with_weighter(estimate / 16, options.bytes_max, ByBytes),
+            items: Cache::with(estimate, options.bytes_max, ByBytes, items, items_evicted),
+            pages: Cache::with(estimate / 16, options.bytes_max, ByBytes, pages, pages_evicted),
+            evicted_bytes,
             options,
             environment,
             stripes: (0..STRIPES).map(|_| Mutex::default()).collect(),

@@ -13,6 +13,8 @@ use tokio::time::{Instant, timeout};
 
 use crate::cbor::{Malformed, Reader, Scan, Writer};
 use crate::limits::Limits;
+use crate::metrics::Gauge;
+use crate::observed::{Observed, Tally};
 use crate::outside::{Claim, Gate, Session};
 use crate::refusal::Refusal;
 use crate::request::{GREETING_VALUES, MAGIC, Method, Request, SERVICE};
@@ -31,6 +33,8 @@ pub struct Shared {
     pub limits: Limits,
     /// Units of memory that are free.
     pub memory: Arc<Semaphore>,
+    /// Connections that are open.
+    pub open: Gauge,
 }
 
 /// Where a connection comes from and where it reached us.
@@ -77,6 +81,7 @@ pub async fn serve(
     addresses: Addresses,
     rests: &AtomicBool,
 ) -> Ended {
+    let _open = shared.open.raise();
     let mut incoming = Incoming { bytes: BytesMut::new(), scan: Scan::default(), share: None };
     let greeting = incoming.values(&mut stream, shared, GREETING_VALUES);
     let greeted = match timeout(shared.limits.greeting_timeout, greeting).await {
@@ -161,8 +166,7 @@ async fn next_request(
         (Ok(_), Err(error)) => Err(Refusal::Authentication(error)),
         (Ok(request), Ok(Authorized { session, namespace, .. })) => {
             _share = take_share(shared, method.answer_bytes()).await?;
-            let peer = Peer { session: &**session, namespace, reached: addresses.reached };
-            shared.service.answer(&peer, method, request, &arguments).await
+            observe(shared, session, namespace, addresses, method, request, &arguments).await
         }
     };
     drop(arguments);
@@ -177,6 +181,38 @@ async fn next_request(
             }
         }
     }
+}
+
+/// Has a request answered, and tells of it.
+async fn observe(
+    shared: &Shared,
+    session: &Arc<dyn Session>,
+    namespace: &Arc<Namespace>,
+    addresses: Addresses,
+    method: Method,
+    request: Request<'_>,
+    arguments: &Bytes,
+) -> Result<Writer, Refusal> {
+    let reached = addresses.reached;
+    let Some(operation) = method.operation() else {
+        let peer = Peer { session: &**session, namespace, reached, tally: &Tally::default() };
+        return shared.service.answer(&peer, method, request, arguments).await;
+    };
+    session.check()?;
+    let observed = Observed {
+        shared,
+        session: session.clone(),
+        addresses,
+        operation,
+        tables: request.tables(),
+        began: Instant::now(),
+        tally: Tally::default(),
+        outcome: None,
+    };
+    let peer = Peer { session: &**session, namespace, reached, tally: &observed.tally };
+    let answer = shared.service.answer(&peer, method, request, arguments).await;
+    observed.end(&answer);
+    answer
 }
 
 /// The client, if it said who it is not too long ago.

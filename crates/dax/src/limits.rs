@@ -10,6 +10,7 @@
 //! besides the caches. The first term is a small request of every connection. The second is all larger requests, each
 //! as far as it has come in, and the largest answers that requests under way can have.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The bounds of the server.
@@ -17,6 +18,10 @@ use std::time::Duration;
 pub struct Limits {
     /// Connections served at once. When all are taken, a new one replaces the one that has rested longest.
     pub connections_max: usize,
+    /// The same for those that come from one address.
+    pub address_connections_max: usize,
+    /// What counts as one address.
+    pub network: fn(IpAddr) -> IpAddr,
     /// One request. An item has 400 KB, a batch of writes 16 MB.
     pub request_bytes_max: usize,
     /// All large requests and answers together.
@@ -41,6 +46,8 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             connections_max: 1024,
+            address_connections_max: 768,
+            network: |address| address,
             request_bytes_max: 17 << 20,
             memory_bytes_max: 256 << 20,
             greeting_timeout: Duration::from_secs(10),

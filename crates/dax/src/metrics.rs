@@ -21,6 +21,31 @@ impl Counter {
     }
 }
 
+/// A number that rises and falls.
+#[derive(Debug, Default)]
+pub struct Gauge(AtomicU64);
+
+impl Gauge {
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// One more, until what is returned is dropped.
+    pub fn raise(&self) -> Raised<'_> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Raised(self)
+    }
+}
+
+/// One of those that a [`Gauge`] counts.
+pub struct Raised<'g>(&'g Gauge);
+
+impl Drop for Raised<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// The state of the cache at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
@@ -30,6 +55,7 @@ pub struct Metrics {
     pub query_cache_misses: u64,
     pub item_cache_bytes: u64,
     pub query_cache_bytes: u64,
+    pub evicted_bytes: u64,
     pub requests: u64,
     pub failed_requests: u64,
     pub connections: u64,
@@ -67,6 +93,7 @@ impl Metrics {
         );
         figure("item_cache_bytes", "gauge", "What the item cache holds.", self.item_cache_bytes);
         figure("query_cache_bytes", "gauge", "What the query cache holds.", self.query_cache_bytes);
+        figure("evicted_bytes_total", counter, "What had to leave the caches.", self.evicted_bytes);
         figure("requests_total", counter, "Requests of clients of DAX.", self.requests);
         figure(
             "failed_requests_total",

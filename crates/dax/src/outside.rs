@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 pub use host::{Environment, Namespace, Rows, RowsError};
@@ -32,6 +33,28 @@ pub trait Gate: Send + Sync + 'static {
     fn admit(&self, claim: &Claim) -> Result<Arc<dyn Session>, api::Error>;
 }
 
+/// A request that was answered.
+#[derive(Debug)]
+pub struct Done<'r> {
+    /// DynamoDB's name of it.
+    pub operation: &'static str,
+    pub tables: &'r [String],
+    /// None if the client went away before.
+    pub outcome: Option<Result<(), &'r api::Error>>,
+    pub took: Duration,
+    pub from: IpAddr,
+    pub is_encrypted: bool,
+    /// What was in the caches, and what was not.
+    pub item_hits: u64,
+    pub item_misses: u64,
+    pub page_hits: u64,
+    pub page_misses: u64,
+    /// What had to leave the caches since the last request.
+    pub evicted_bytes: u64,
+    /// Connections that are open.
+    pub connections: u64,
+}
+
 /// A client that was let in.
 pub trait Session: Send + Sync + 'static {
     /// Whose tables it reads and writes.
@@ -39,4 +62,12 @@ pub trait Session: Send + Sync + 'static {
 
     /// Refuses what the client's policies don't allow. `action` is as policies have it: `dax:GetItem`.
     fn authorize(&self, action: &str) -> Result<(), api::Error>;
+
+    /// Refuses to serve while requests can't be recorded.
+    fn check(&self) -> Result<(), api::Error> {
+        Ok(())
+    }
+
+    /// Told of every request of the client, for metrics and the audit log.
+    fn done(&self, _done: &Done<'_>) {}
 }

@@ -47,6 +47,7 @@ impl From<ListError> for Refusal {
     fn from(error: ListError) -> Refusal {
         match error {
             ListError::Unknown(_) => Refusal::Error(Error::validation(error.to_string())),
+            ListError::Full => Refusal::Error(Error::new(ErrorKind::LimitExceeded, error.to_string())),
             ListError::Malformed(_) | ListError::Rows(_) => {
                 tracing::error!(%error, "an attribute list");
                 Refusal::Error(Error::internal())
@@ -65,6 +66,15 @@ impl From<ItemError> for Refusal {
 }
 
 impl Refusal {
+    /// The error that the client is told.
+    pub fn error(&self) -> Error {
+        match self {
+            Refusal::Error(error) | Refusal::Authentication(error) => error.clone(),
+            Refusal::Transaction(cancelled) => cancelled.0.clone(),
+            Refusal::Malformed(malformed) => Error::validation(malformed.to_string()),
+        }
+    }
+
     /// Appends the answer.
     pub fn write(&self, request_id: &str, lists: &AttributeLists, writer: &mut Writer) {
         match self {

@@ -85,6 +85,23 @@ impl Method {
         Method::ALL.into_iter().find(|method| method.number() == number)
     }
 
+    /// DynamoDB's name of it; none if it is no operation of DynamoDB.
+    pub fn operation(self) -> Option<&'static str> {
+        Some(match self {
+            Method::GetItem => "GetItem",
+            Method::PutItem => "PutItem",
+            Method::UpdateItem => "UpdateItem",
+            Method::DeleteItem => "DeleteItem",
+            Method::Query => "Query",
+            Method::Scan => "Scan",
+            Method::BatchGetItem => "BatchGetItem",
+            Method::BatchWriteItem => "BatchWriteItem",
+            Method::TransactGetItems => "TransactGetItems",
+            Method::TransactWriteItems => "TransactWriteItems",
+            _ => return None,
+        })
+    }
+
     /// How many values follow the method's number.
     pub fn argument_count(self) -> usize {
         match self {
@@ -178,6 +195,28 @@ pub enum Request<'b> {
     },
     Methods,
     Services,
+}
+
+impl Request<'_> {
+    /// The tables that it names, each once.
+    pub fn tables(&self) -> Vec<String> {
+        let mut tables: Vec<&str> = match self {
+            Request::GetItem { table, .. }
+            | Request::PutItem { table, .. }
+            | Request::UpdateItem { table, .. }
+            | Request::DeleteItem { table, .. }
+            | Request::Query { table, .. }
+            | Request::Scan { table, .. } => vec![table],
+            Request::BatchGetItem { tables, .. } => tables.iter().map(|one| one.table).collect(),
+            Request::BatchWriteItem { tables, .. } => tables.iter().map(|one| one.table).collect(),
+            Request::TransactGetItems { gets, .. } => gets.iter().map(|one| one.table).collect(),
+            Request::TransactWriteItems { writes, .. } => writes.iter().map(|one| one.table).collect(),
+            _ => Vec::new(),
+        };
+        tables.sort_unstable();
+        tables.dedup();
+        tables.into_iter().map(str::to_owned).collect()
+    }
 }
 
 /// What BatchGetItem reads of one table.

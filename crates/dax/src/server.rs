@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,6 +16,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::connection::{self, Addresses, Ended, Shared};
 use crate::limits::Limits;
+use crate::metrics::Gauge;
 use crate::outside::Gate;
 use crate::service::Service;
 
@@ -38,6 +39,8 @@ pub struct Server {
 struct Connections(Arc<Mutex<HashMap<u64, Open>>>);
 
 struct Open {
+    /// Where it comes from, as far as bounds are concerned.
+    network: IpAddr,
     since: Instant,
     rests: Arc<AtomicBool>,
     task: Option<AbortHandle>,
@@ -64,7 +67,7 @@ impl Server {
         tls: Option<Tls>,
     ) -> Server {
         let memory = Arc::new(Semaphore::new(limits.memory_bytes_max / 1024));
-        let shared = Arc::new(Shared { service, gate, limits, memory });
+        let shared = Arc::new(Shared { service, gate, limits, memory, open: Gauge::default() });
         Server { listener, shared, tls, connections: Connections::default() }
     }
 
@@ -81,7 +84,7 @@ impl Server {
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, from)) => {
                         next_id += 1;
-                        self.make_room();
+                        self.make_room(from.ip());
                         self.start(&mut tasks, next_id, stream, from, stopped.clone());
                     }
                     Err(error) => {
@@ -99,17 +102,14 @@ impl Server {
         }
     }
 
-    /// Ends the connection that has rested longest, or is the oldest, if there are too many.
-    fn make_room(&self) {
+    /// Ends the connection that has rested longest, or is the oldest, if there are too many: of those from the same
+    /// address, or of all.
+    fn make_room(&self, from: IpAddr) {
+        let limits = &self.shared.limits;
+        let network = (limits.network)(from);
         let mut open = self.connections.0.lock();
-        while open.len() >= self.shared.limits.connections_max.max(1) {
-            let longest =
-                open.iter().min_by_key(|(_, open)| (!open.rests.load(Ordering::Relaxed), open.since));
-            let Some(id) = longest.map(|(id, _)| *id) else { return };
-            if let Some(task) = open.remove(&id).and_then(|open| open.task) {
-                task.abort();
-            }
-        }
+        make_room(&mut open, limits.address_connections_max, |open| open.network == network);
+        make_room(&mut open, limits.connections_max, |_| true);
     }
 
     fn start(
@@ -121,7 +121,8 @@ impl Server {
         mut stopped: watch::Receiver<bool>,
     ) {
         let rests = Arc::new(AtomicBool::new(true));
-        let open = Open { since: Instant::now(), rests: rests.clone(), task: None };
+        let network = (self.shared.limits.network)(from.ip());
+        let open = Open { network, since: Instant::now(), rests: rests.clone(), task: None };
         self.connections.0.lock().insert(id, open);
         let leave = Leave { connections: self.connections.clone(), id };
         let (shared, tls) = (self.shared.clone(), self.tls.clone());
@@ -156,6 +157,18 @@ impl Server {
     }
 }
 
+/// Ends connections until there are fewer of a kind than may be.
+fn make_room(open: &mut HashMap<u64, Open>, max: usize, is_counted: impl Fn(&Open) -> bool) {
+    while open.values().filter(|open| is_counted(open)).count() >= max.max(1) {
+        let counted = open.iter().filter(|(_, open)| is_counted(open));
+        let longest = counted.min_by_key(|(_, open)| (!open.rests.load(Ordering::Relaxed), open.since));
+        let Some(id) = longest.map(|(id, _)| *id) else { return };
+        if let Some(task) = open.remove(&id).and_then(|open| open.task) {
+            task.abort();
+        }
+    }
+}
+
 /// Ends when a connection rests.
 async fn until(rests: &AtomicBool) {
     while !rests.load(Ordering::Relaxed) {
@@ -184,5 +197,43 @@ async fn serve(
         Ok(Ok(stream)) => connection::serve(stream, shared, addresses, rests).await,
         Ok(Err(error)) => error.into(),
         Err(_) => Ended::Timeout("the TLS handshake"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connections(networks: &[&str]) -> HashMap<u64, Open> {
+        let now = Instant::now();
+        let open = |(number, network): (usize, &&str)| {
+            let open = Open {
+                network: network.parse().expect("an address"),
+                since: now + Duration::from_secs(number as u64),
+                rests: Arc::new(AtomicBool::new(true)),
+                task: None,
+            };
+            (number as u64, open)
+        };
+        networks.iter().enumerate().map(open).collect()
+    }
+
+    fn ids(open: &HashMap<u64, Open>) -> Vec<u64> {
+        let mut ids: Vec<u64> = open.keys().copied().collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    #[test]
+    fn one_address_makes_room_among_its_own_connections() {
+        let mut open = connections(&["10.0.0.1", "10.0.0.2", "10.0.0.2", "10.0.0.2"]);
+        let network: IpAddr = "10.0.0.2".parse().expect("an address");
+        make_room(&mut open, 3, |open| open.network == network);
+        assert_eq!(ids(&open), [0, 2, 3], "the oldest of the same address");
+        open[&2].rests.store(false, Ordering::Relaxed);
+        make_room(&mut open, 2, |open| open.network == network);
+        assert_eq!(ids(&open), [0, 2], "one that rests, before one that works");
+        make_room(&mut open, 2, |_| true);
+        assert_eq!(ids(&open), [2]);
     }
 }

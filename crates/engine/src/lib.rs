@@ -34,6 +34,7 @@ mod index_delay;
 mod injected_fault;
 mod insights;
 mod key;
+mod kinesis;
 mod legacy;
 mod loading;
 mod members;
@@ -84,6 +85,7 @@ pub use index_change::IndexProgress;
 pub use injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule};
 pub use injected_fault::{FaultStatus, TooManyFaults};
 pub use insights::{InsightMinute, InsightRule};
+pub use kinesis::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture};
 pub use metrics::{Dimensions, MetricId, MetricTotal, has_dimensions};
 pub use namespace::Namespace;
 pub use options::Options;
@@ -105,6 +107,7 @@ use following::{Beat, Follow};
 use import::ImportRecord;
 use index_delay::{IndexDelay, TakeSnapshots};
 use injected_fault::InjectedFaults;
+use kinesis::Deliveries;
 use members::Members;
 use metrics::KeepMetrics;
 use replication::{ForgetTombstones, Replication};
@@ -171,6 +174,7 @@ impl Engine {
             transactions: Transactions::default(),
             usage,
             replication: Replication::default(),
+            deliveries: Deliveries::default(),
             members,
             expressions: Expressions::default(),
         };
@@ -425,6 +429,20 @@ impl Engine {
             Request::ListContributorInsights(input) => {
                 list_contributor_insights::run(self, caller, *input).await?.into()
             }
+            Request::EnableKinesisStreamingDestination(input) => Response::EnableKinesisStreamingDestination(
+                Box::new(enable_kinesis_streaming_destination::run(self, caller, *input).await?),
+            ),
+            Request::DisableKinesisStreamingDestination(input) => {
+                Response::DisableKinesisStreamingDestination(Box::new(
+                    disable_kinesis_streaming_destination::run(self, caller, *input).await?,
+                ))
+            }
+            Request::DescribeKinesisStreamingDestination(input) => {
+                describe_kinesis_streaming_destination::run(self, caller, *input).await?.into()
+            }
+            Request::UpdateKinesisStreamingDestination(input) => {
+                update_kinesis_streaming_destination::run(self, caller, *input).await?.into()
+            }
             Request::CreateGlobalTable(input) => first_global_tables::create(&input)?.into(),
             Request::DescribeGlobalTable(input) => first_global_tables::describe(&input)?.into(),
             Request::DescribeGlobalTableSettings(input) => {
@@ -505,6 +523,7 @@ impl Core {
         }
         for table in &tables {
             self.start_expiry_fill(table);
+            self.start_deliveries(table);
         }
         for backup in records::all::<Backup>(&*self.store).await? {
             if !backup.is_available {

@@ -59,6 +59,10 @@ pub struct Dimensions {
     pub stream_label: Option<String>,
     /// `ReceivingRegion`.
     pub receiving_region: Option<String>,
+    /// `ClusterId`.
+    pub cluster: Option<String>,
+    /// `NodeId`.
+    pub node: Option<String>,
 }
 
 impl Dimensions {
@@ -70,6 +74,8 @@ impl Dimensions {
             ("Operation", &self.operation),
             ("StreamLabel", &self.stream_label),
             ("ReceivingRegion", &self.receiving_region),
+            ("ClusterId", &self.cluster),
+            ("NodeId", &self.node),
         ];
         members.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)))
     }
@@ -84,6 +90,8 @@ impl Dimensions {
                 "Operation" => &mut dimensions.operation,
                 "StreamLabel" => &mut dimensions.stream_label,
                 "ReceivingRegion" => &mut dimensions.receiving_region,
+                "ClusterId" => &mut dimensions.cluster,
+                "NodeId" => &mut dimensions.node,
                 _ => return None,
             };
             if member.replace(value.to_owned()).is_some() {
@@ -95,6 +103,16 @@ impl Dimensions {
 
     /// The set of cells that has these dimensions; none if no metric has them.
     fn set(&self) -> Option<String> {
+        if self.cluster.is_some() || self.node.is_some() {
+            let of_cluster = Dimensions {
+                cluster: self.cluster.clone(),
+                node: self.node.clone(),
+                ..Dimensions::default()
+            };
+            let is_whole = self.cluster.is_some() && *self == of_cluster;
+            let node = self.node.as_ref().map(|node| format!("{NODE}{node}"));
+            return is_whole.then(|| node.unwrap_or_default());
+        }
         if let Some(region) = &self.receiving_region {
             let is_alone = self.index.is_none() && self.operation.is_none() && self.stream_label.is_none();
             return (self.table.is_some() && is_alone).then(|| format!("{REPLICA}{region}"));
@@ -110,8 +128,20 @@ impl Dimensions {
         }
     }
 
-    /// The dimensions of a set of a table; an account has no name.
+    /// Whose figures have these dimensions: a table, a cluster, or the account, which has no name.
+    fn subject(&self) -> String {
+        match &self.cluster {
+            Some(cluster) => format!("{CLUSTER}{cluster}"),
+            None => self.table.clone().unwrap_or_default(),
+        }
+    }
+
+    /// The dimensions of a set of a table or cluster; an account has no name.
     fn of_set(table: &str, set: &str) -> Dimensions {
+        if let Some(cluster) = table.strip_prefix(CLUSTER) {
+            let node = set.strip_prefix(NODE).map(str::to_owned);
+            return Dimensions { cluster: Some(cluster.to_owned()), node, ..Dimensions::default() };
+        }
         let (mut index, mut operation, mut stream_label, mut receiving_region) = (None, None, None, None);
         if let Some(name) = set.strip_prefix(INDEX) {
             index = Some(name.to_owned());
@@ -123,7 +153,7 @@ impl Dimensions {
             receiving_region = Some(region.to_owned());
         }
         let table = (!table.is_empty()).then(|| table.to_owned());
-        Dimensions { table, index, operation, stream_label, receiving_region }
+        Dimensions { table, index, operation, stream_label, receiving_region, ..Dimensions::default() }
     }
 }
 
@@ -133,6 +163,9 @@ pub const INDEX: &str = "i:";
 const OPERATION: &str = "o:";
 const STREAM: &str = "s:";
 const REPLICA: &str = "r:";
+/// A node of a cluster. The figures of clusters are kept as those of a table with a name that no table has.
+const NODE: &str = "n:";
+const CLUSTER: &str = "dax/";
 
 /// A metric with its dimensions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -149,6 +182,7 @@ enum Set<'a> {
     Operation(Operation),
     Stream(&'a str),
     Replica(&'a str),
+    Node(&'a str),
 }
 
 impl Set<'_> {
@@ -159,6 +193,7 @@ impl Set<'_> {
             Set::Operation(operation) => format!("{OPERATION}{}", operation.name()),
             Set::Stream(label) => format!("{STREAM}{label}"),
             Set::Replica(region) => format!("{REPLICA}{region}"),
+            Set::Node(node) => format!("{NODE}{node}"),
         }
     }
 
@@ -169,6 +204,7 @@ impl Set<'_> {
             Set::Operation(operation) => name.strip_prefix(OPERATION) == Some(operation.name()),
             Set::Stream(label) => name.strip_prefix(STREAM) == Some(label),
             Set::Replica(region) => name.strip_prefix(REPLICA) == Some(region),
+            Set::Node(node) => name.strip_prefix(NODE) == Some(node),
         }
     }
 }
@@ -690,6 +726,20 @@ impl Names {
 }
 
 impl Engine {
+    /// Counts what a cache in front of the tables did for an account.
+    pub fn count_cluster(&self, namespace: &Namespace, cluster: &str, node: &str, values: &[(Metric, f64)]) {
+        if self.usage.is_off() {
+            return;
+        }
+        let figures = self.usage.metrics.figures(namespace, &format!("{CLUSTER}{cluster}"));
+        figures.add(self.usage.now().ms, |sets| {
+            for (metric, value) in values {
+                sets.cells(Set::Table).add(*metric, *value);
+                sets.cells(Set::Node(node)).add(*metric, *value);
+            }
+        });
+    }
+
     /// The metrics of an account and Region that had a value in the last two weeks.
     pub async fn metrics(&self, namespace: &Namespace) -> Result<Vec<MetricId>, StoreError> {
         let now_minute = self.usage.now().ms / MINUTE_MS;
@@ -739,9 +789,9 @@ impl Engine {
         end_seconds: u64,
     ) -> Result<Vec<Point>, StoreError> {
         let Some(set) = id.dimensions.set() else { return Ok(Vec::new()) };
-        let table = id.dimensions.table.as_deref().unwrap_or("");
+        let table = id.dimensions.subject();
         let minutes = start_seconds.div_ceil(60)..end_seconds.div_ceil(60);
-        let found = self.table_minutes(namespace, table, minutes).await?;
+        let found = self.table_minutes(namespace, &table, minutes).await?;
         let point =
             |(minute, sets): (u64, Sets)| Some((minute * 60, sets.get(&set)?.get(id.metric)?.clone()));
         Ok(found.into_iter().filter_map(point).collect())
@@ -816,22 +866,27 @@ pub struct MetricTotal {
     pub sum: f64,
 }
 
-/// Whether the values of a metric add up to something.
+/// Whether the values of a metric add up to something. Those of a cache are counted by the cache itself.
 fn is_counted(metric: Metric) -> bool {
     use Metric::*;
-    !matches!(
-        metric,
-        ProvisionedReadCapacityUnits
-            | ProvisionedWriteCapacityUnits
-            | OnDemandMaxReadRequestUnits
-            | OnDemandMaxWriteRequestUnits
-            | OnlineIndexPercentageProgress
-    )
+    metric.scope() != Scope::Cluster
+        && !matches!(
+            metric,
+            ProvisionedReadCapacityUnits
+                | ProvisionedWriteCapacityUnits
+                | OnDemandMaxReadRequestUnits
+                | OnDemandMaxWriteRequestUnits
+                | OnlineIndexPercentageProgress
+        )
 }
 
 /// Whether a metric can have these dimensions.
 pub fn has_dimensions(metric: Metric, dimensions: &Dimensions) -> bool {
-    let Dimensions { table, index, operation, stream_label, receiving_region } = dimensions;
+    if metric.scope() == Scope::Cluster || dimensions.cluster.is_some() || dimensions.node.is_some() {
+        let is_of_cluster = dimensions.cluster.is_some() && dimensions.set().is_some();
+        return metric.scope() == Scope::Cluster && is_of_cluster;
+    }
+    let Dimensions { table, index, operation, stream_label, receiving_region, .. } = dimensions;
     if receiving_region.is_some() || metric.scope() == Scope::Replica {
         let is_alone = index.is_none() && operation.is_none() && stream_label.is_none();
         return metric.scope() == Scope::Replica && table.is_some() && receiving_region.is_some() && is_alone;
@@ -845,7 +900,7 @@ pub fn has_dimensions(metric: Metric, dimensions: &Dimensions) -> bool {
         Scope::Operation => matches!(given, (true, false, true, false)),
         Scope::Stream => matches!(given, (true, false, true, true)),
         Scope::Account => matches!(given, (false, false, false, false)),
-        Scope::Replica => false,
+        Scope::Replica | Scope::Cluster => false,
     }
 }
 

@@ -8,6 +8,7 @@ use api::limits;
 use capacity::Enforcement;
 use transfer::{Bucket, Buckets};
 
+use crate::kinesis::KinesisStreams;
 use crate::replication::Peers;
 
 /// Settings for [`Engine::open_with`](crate::Engine::open_with).
@@ -39,6 +40,8 @@ pub struct Options {
     pub region_clocks: BTreeMap<String, i64>,
     /// The servers that have other Regions of global tables.
     pub peers: Peers,
+    /// The streams that Kinesis destinations of tables are delivered to.
+    pub kinesis: KinesisStreams,
     /// Where backups are kept.
     pub backups: Option<Bucket>,
     /// The buckets that exports are written to and imports are read from.
@@ -64,6 +67,7 @@ impl Default for Options {
             replication_delay: Duration::ZERO,
             region_clocks: BTreeMap::new(),
             peers: Peers::default(),
+            kinesis: KinesisStreams::default(),
             backups: None,
             s3: None,
             member_poll: Duration::from_millis(50),

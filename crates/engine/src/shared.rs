@@ -10,6 +10,7 @@ use crate::catalog::{Catalog, LiveTable};
 use crate::change::ChangeClock;
 use crate::expressions::Expressions;
 use crate::index_delay::IndexDelay;
+use crate::kinesis::Deliveries;
 use crate::members::Members;
 use crate::replication::Replication;
 use crate::table::Table;
@@ -29,6 +30,7 @@ pub struct Core {
     pub(crate) transactions: Transactions,
     pub(crate) usage: Arc<Usage>,
     pub(crate) replication: Replication,
+    pub(crate) deliveries: Deliveries,
     /// The servers that share the store, if it is shared.
     pub(crate) members: Option<Arc<Members>>,
     pub(crate) expressions: Expressions,

@@ -140,8 +140,8 @@ pub fn log_dropped_by(sort: &[u8]) -> Option<Result<Log, StoreError>> {
 }
 
 /// The row that says how far a log of a table was sent to another Region.
-pub fn sent_key(table: Space, region: &str, log: Log) -> Key {
-    key(SPACES, &format!("sent:{}:{region}:{}", table.0, log.0))
+pub fn sent_key(table: Space, reader: &str, log: Log) -> Key {
+    key(SPACES, &format!("sent:{}:{reader}:{}", table.0, log.0))
 }
 
 /// The row of a stream that takes no more records.

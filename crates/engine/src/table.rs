@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use store::{Position, Space, StoreError};
 
 use crate::change::ChangeLog;
+use crate::kinesis::Destination;
 use crate::replication::Membership;
 use crate::stream::{self, Stream};
 use crate::{Namespace, space};
@@ -75,6 +76,9 @@ pub struct Table {
     /// Its place in a global table, if other Regions have it, too.
     #[serde(default)]
     pub membership: Option<Membership>,
+    /// The Kinesis streams that get its changes, and those that got them.
+    #[serde(default)]
+    pub destinations: Vec<Destination>,
 }
 
 /// Contributor Insights of a table or global index.
@@ -474,6 +478,7 @@ impl Table {
             encryption: new.encryption,
             insights: None,
             membership: None,
+            destinations: Vec::new(),
         }
     }
 
@@ -572,7 +577,8 @@ impl Table {
     fn needs_log(&self) -> bool {
         // A member that is being copied has nothing of its own to record.
         let sends = self.membership.as_ref().is_some_and(|own| own.joins_from.is_none());
-        self.stream.is_some() || self.recovery.is_some() || !self.copies.is_empty() || sends
+        let delivers = self.destinations_on() > 0;
+        self.stream.is_some() || self.recovery.is_some() || !self.copies.is_empty() || sends || delivers
     }
 
     /// Starts or stops to record changes, by whether anything reads them. Numbers from `unused` on are free

@@ -8,14 +8,14 @@ use api::{Error, ErrorKind};
 use async_trait::async_trait;
 use bytes::Bytes;
 use clap::Args;
-use dax::{CacheOptions, Claim, Database, Gate, Limits, Service, Session};
-use engine::{Caller, Engine};
+use dax::{CacheOptions, Claim, Database, Done, Gate, Limits, Service, Session};
+use engine::{Caller, Engine, Metric};
 use host::Namespace;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
-use server::{Figures, NeighbourService, PageAnswer, Verification};
+use server::{Answered, Audit, Figures, NeighbourService, PageAnswer, Verification};
 use tokio::net::TcpListener;
 
 use crate::advice;
@@ -71,14 +71,25 @@ impl DaxArguments {
         engine: Arc<Engine>,
         verification: Option<Verification>,
         tls: Option<Arc<server::Tls>>,
+        audit: Option<Audit>,
+        bounds: &server::Limits,
     ) -> Result<Dax, String> {
         let rows = Arc::new(EngineRows(engine.clone()));
         let clock = Arc::new(Clock::OfCapacity(engine.clone()));
-        let service = Arc::new(Service::new(Arc::new(OfEngine(engine)), rows, clock, self.cache_options()));
+        let database = Arc::new(OfEngine(engine.clone()));
+        let service = Arc::new(Service::new(database, rows, clock, self.cache_options()));
         let tls = tls.map(|tls| Arc::new(move || tls.acceptor()) as dax::Tls);
         let scheme = if tls.is_some() { "daxs" } else { "dax" };
-        let gate = Arc::new(SignatureGate(verification));
-        let server = dax::Server::new(listener, service.clone(), gate, Limits::default(), tls);
+        let gate = Arc::new(SignatureGate { verification, engine, audit });
+        let usual = Limits::default();
+        let connections_max = usual.connections_max.min(bounds.connections_max);
+        let limits = Limits {
+            connections_max,
+            address_connections_max: bounds.of_one_address(connections_max),
+            network: server::network,
+            ..usual
+        };
+        let server = dax::Server::new(listener, service.clone(), gate, limits, tls);
         let address = server.local_addr().map_err(|error| error.to_string())?;
         let cluster = Cluster { address, scheme };
         let connections = Box::new(server.connections());
@@ -135,17 +146,47 @@ impl Database for OfEngine {
 }
 
 /// Lets in whom the access file names; without one, everybody.
-struct SignatureGate(Option<Verification>);
+struct SignatureGate {
+    verification: Option<Verification>,
+    engine: Arc<Engine>,
+    audit: Option<Audit>,
+}
 
 const SERVICE: &str = "dax";
 
 impl Gate for SignatureGate {
     fn admit(&self, claim: &Claim) -> Result<Arc<dyn Session>, Error> {
-        let head = signed_request(claim)?;
-        let caller =
-            server::caller(self.0.as_ref(), &head, SERVICE, &[], claim.source_ip, claim.is_encrypted)?;
-        Ok(Arc::new(Client { namespace: namespace(&caller), caller }))
+        let caller = self.caller(claim);
+        if let (Err(error), Some(audit)) = (&caller, &self.audit) {
+            audit.record(Answered {
+                id: request_id(),
+                from: claim.source_ip,
+                is_encrypted: claim.is_encrypted,
+                caller: None,
+                service: SERVICE,
+                operation: "AuthorizeConnection",
+                tables: &[],
+                outcome: error.kind.name(),
+                took: Duration::ZERO,
+            });
+        }
+        let caller = caller?;
+        let (engine, audit) = (self.engine.clone(), self.audit.clone());
+        Ok(Arc::new(Client { namespace: namespace(&caller), caller, engine, audit }))
     }
+}
+
+impl SignatureGate {
+    fn caller(&self, claim: &Claim) -> Result<Caller, Error> {
+        let head = signed_request(claim)?;
+        let verification = self.verification.as_ref();
+        server::caller(verification, &head, SERVICE, &[], claim.source_ip, claim.is_encrypted)
+    }
+}
+
+/// DAX's requests have no id on the wire.
+fn request_id() -> String {
+    host::uuid(u128::from(getrandom::u64().unwrap_or(0)) << 64 | u128::from(getrandom::u64().unwrap_or(0)))
 }
 
 /// The request that clients of DAX sign in place of theirs: nothing is ever sent to that host.
@@ -180,6 +221,8 @@ fn signed_request(claim: &Claim) -> Result<Parts, Error> {
 struct Client {
     namespace: Namespace,
     caller: Caller,
+    engine: Arc<Engine>,
+    audit: Option<Audit>,
 }
 
 impl Session for Client {
@@ -193,8 +236,77 @@ impl Session for Client {
         }
         self.caller.authorize(action, &cluster_arn(&self.namespace))
     }
+
+    fn check(&self) -> Result<(), Error> {
+        self.audit.as_ref().map_or(Ok(()), Audit::check)
+    }
+
+    fn done(&self, done: &Done<'_>) {
+        self.engine.count_cluster(&self.caller.namespace, CLUSTER_NAME, NODE_NAME, &figures(done));
+        let Some(audit) = &self.audit else { return };
+        let outcome = match done.outcome {
+            None => "cut off",
+            Some(Ok(())) => "ok",
+            Some(Err(error)) => error.kind.name(),
+        };
+        audit.record(Answered {
+            id: request_id(),
+            from: done.from,
+            is_encrypted: done.is_encrypted,
+            caller: Some(&self.caller),
+            service: SERVICE,
+            operation: done.operation,
+            tables: done.tables,
+            outcome,
+            took: done.took,
+        });
+    }
 }
 
+/// What a request adds to the metrics of AWS/DAX.
+fn figures(done: &Done<'_>) -> Vec<(Metric, f64)> {
+    let mut figures = vec![(Metric::TotalRequestCount, 1.0)];
+    let of_operation = match done.operation {
+        "GetItem" => Metric::GetItemRequestCount,
+        "PutItem" => Metric::PutItemRequestCount,
+        "UpdateItem" => Metric::UpdateItemRequestCount,
+        "DeleteItem" => Metric::DeleteItemRequestCount,
+        "Query" => Metric::QueryRequestCount,
+        "Scan" => Metric::ScanRequestCount,
+        "BatchGetItem" => Metric::BatchGetItemRequestCount,
+        "BatchWriteItem" => Metric::BatchWriteItemRequestCount,
+        "TransactGetItems" => Metric::TransactGetItemsCount,
+        _ => Metric::TransactWriteItemsCount,
+    };
+    figures.push((of_operation, 1.0));
+    figures.push((Metric::ClientConnections, done.connections as f64));
+    let (page_hits, page_misses) = match done.operation {
+        "Scan" => (Metric::ScanCacheHits, Metric::ScanCacheMisses),
+        _ => (Metric::QueryCacheHits, Metric::QueryCacheMisses),
+    };
+    let counted = [
+        (Metric::ItemCacheHits, done.item_hits),
+        (Metric::ItemCacheMisses, done.item_misses),
+        (page_hits, done.page_hits),
+        (page_misses, done.page_misses),
+        (Metric::EvictedSize, done.evicted_bytes),
+    ];
+    let counted = counted.into_iter().filter(|(_, count)| *count > 0);
+    figures.extend(counted.map(|(metric, count)| (metric, count as f64)));
+    if let Some(Err(error)) = done.outcome {
+        let cause = match error.kind {
+            ErrorKind::InternalServerError | ErrorKind::ServiceUnavailable => Metric::FaultRequestCount,
+            ErrorKind::ProvisionedThroughputExceeded
+            | ErrorKind::RequestLimitExceeded
+            | ErrorKind::Throttling => Metric::ThrottledRequestCount,
+            _ => Metric::ErrorRequestCount,
+        };
+        figures.extend([(Metric::FailedRequestCount, 1.0), (cause, 1.0)]);
+    }
+    figures
+}
+
+const NODE_NAME: &str = "lodestone-a";
 const CLUSTER_NAME: &str = "lodestone";
 
 fn cluster_arn(namespace: &Namespace) -> String {
@@ -267,7 +379,7 @@ impl DaxClusters {
         });
         let since = self.since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let node = json!({
-            "NodeId": format!("{CLUSTER_NAME}-a"),
+            "NodeId": NODE_NAME,
             "Endpoint": endpoint,
             "NodeCreateTime": since.as_secs(),
             "AvailabilityZone": format!("{}a", namespace.region),

@@ -18,6 +18,7 @@ mod export;
 mod fault;
 mod heat;
 mod import;
+mod kinesis;
 mod lsp;
 mod mcp;
 mod migrate;

@@ -21,6 +21,7 @@ use crate::certificate::{Certificate, TlsArguments};
 use crate::checkpoint::{self, Checkpoints};
 use crate::cloudwatch_service::{self, CloudWatchService};
 use crate::dax_service::{Dax, DaxArguments, DaxClusters};
+use crate::kinesis::KinesisArguments;
 use crate::peer::{PeerArguments, ReplicationService};
 use crate::studio_pages::{self, StudioArgument, StudioPages};
 use crate::trigger_service::{self, TriggerService};
@@ -142,6 +143,9 @@ pub struct Serve {
 
     #[command(flatten)]
     peers: PeerArguments,
+
+    #[command(flatten)]
+    kinesis: KinesisArguments,
 
     /// How long tables stay CREATING, UPDATING and DELETING, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0, help_heading = LIKE_AWS)]
@@ -279,13 +283,17 @@ impl Serve {
             now: environment_now,
         });
         let tls = certificate.as_ref().map(|certificate| certificate.tls.clone());
-        let dax = dax_listener
-            .map(|listener| self.dax.open(listener, database.engine(), verification.clone(), tls.clone()));
+        let audit = auditing.as_ref().map(|auditing| auditing.audit.clone());
+        let bounds = self.bounds.limits();
+        let dax = dax_listener.map(|listener| {
+            let engine = database.engine();
+            self.dax.open(listener, engine, verification.clone(), tls.clone(), audit.clone(), &bounds)
+        });
         let dax = dax.transpose()?;
         let cluster = dax.as_ref().map(|dax| dax.cluster);
         let mut server_options = server::Options {
             tls,
-            audit: auditing.as_ref().map(|auditing| auditing.audit.clone()),
+            audit,
             verification,
             ..self.server_options(studio, &services, checkpoints)
         };
@@ -410,6 +418,7 @@ impl Serve {
             replication_delay: self.replication_delay.unwrap_or_default(),
             stream_shards: self.stream_shards,
             peers: self.peers.open()?,
+            kinesis: self.kinesis.open()?,
             change_log_bytes_max: self.change_log_max.map(|mib| mib << 20),
             backups: Some(places::backups(self.backups.as_deref(), data).await?),
             s3: places::buckets(self.s3.as_deref())?,

@@ -71,7 +71,19 @@ fn bodies(operation: &str) -> Vec<Value> {
                 }}],
             }),
         ],
-        "DescribeTable" | "DeleteTable" | "DescribeTimeToLive" | "DescribeContinuousBackups" => {
+        "EnableKinesisStreamingDestination" | "DisableKinesisStreamingDestination" => vec![json!({
+            "TableName": "Songs", "StreamArn": "arn:aws:kinesis:us-east-1:000000000000:stream/changes",
+            "EnableKinesisStreamingConfiguration": {"ApproximateCreationDateTimePrecision": "MICROSECOND"},
+        })],
+        "UpdateKinesisStreamingDestination" => vec![json!({
+            "TableName": arn, "StreamArn": "arn:aws:kinesis:us-east-1:000000000000:stream/changes",
+            "UpdateKinesisStreamingConfiguration": {"ApproximateCreationDateTimePrecision": "MICROSECOND"},
+        })],
+        "DescribeTable"
+        | "DeleteTable"
+        | "DescribeTimeToLive"
+        | "DescribeContinuousBackups"
+        | "DescribeKinesisStreamingDestination" => {
             vec![json!({"TableName": "Songs"}), json!({"TableName": arn})]
         }
         "UpdateContributorInsights" => vec![json!({

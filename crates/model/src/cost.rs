@@ -17,8 +17,9 @@ mod storage;
 use serde::Serialize;
 
 use crate::Model;
+use crate::cache;
 use crate::facts::{Certainty, ClassPrices, Facts, Region};
-use crate::model::{Billing, IndexId, TableClass, TableId};
+use crate::model::{Billing, IndexId, Pattern, TableClass, TableId};
 use crate::plan::Plan;
 use crate::predict::typical::Footprints;
 
@@ -31,6 +32,11 @@ pub use reserved::Reservation;
 use crate::demand::{self, Kind, Usage};
 use bill::{Basis, bill, recovery_line};
 use storage::Stored;
+
+/// How long DAX keeps an answer unless it is told otherwise.
+pub const CACHE_TTL_SECONDS: f64 = 300.0;
+/// Less than a dollar a month is not worth a line.
+const SAVING_MIN: f64 = 1.0;
 
 /// The Region of a model that names none.
 pub const DEFAULT_REGION: &str = "us-east-1";
@@ -69,6 +75,8 @@ pub struct Cost {
     pub declared: Bill,
     pub ways: Vec<Way>,
     pub break_even: BreakEven,
+    /// What a cache would save, the most first.
+    pub cache_savings: Vec<CacheSaving>,
     /// Services that could be added; they are in no sum.
     pub optional: Vec<Line>,
     pub notes: Vec<String>,
@@ -97,6 +105,15 @@ pub struct PatternCost {
     pub monthly: f64,
     /// The share of all requests.
     pub share: f64,
+}
+
+/// What a cache would save of a pattern that is not cached, on demand.
+#[derive(Clone, Debug, Serialize)]
+pub struct CacheSaving {
+    pub pattern: String,
+    /// The share of its reads that the cache would answer, and what they cost now.
+    pub hit_share: f64,
+    pub monthly: f64,
 }
 
 /// What an index adds, on demand.
@@ -168,6 +185,7 @@ pub fn cost(
         break_even: break_even(&region.standard, &supplies),
         optional: optional(&basis),
         notes: notes(model, facts, region),
+        cache_savings: cache_savings(&basis),
         capacity: supplies.clone(),
         region: region_name.clone(),
     })
@@ -240,6 +258,23 @@ fn patterns(basis: &Basis<'_>, plans: &[Plan]) -> Vec<PatternCost> {
     let mut patterns: Vec<PatternCost> = plans.iter().enumerate().filter_map(of).collect();
     patterns.sort_by(|one, other| other.monthly.total_cmp(&one.monthly));
     patterns
+}
+
+/// For DAX with its default TTL, of the patterns whose rates and counts are declared.
+fn cache_savings(basis: &Basis<'_>) -> Vec<CacheSaving> {
+    let of = |(position, pattern): (usize, &Pattern)| {
+        if cache::declared(pattern).is_some() {
+            return None;
+        }
+        let hit_share = cache::expected_hit_share(basis.model, pattern, CACHE_TTL_SECONDS)?;
+        let reads = basis.uses.iter().filter(|one| one.pattern == position && one.kind == Kind::Read);
+        let monthly: f64 = reads.map(|one| on_demand_price(basis, one)).sum::<f64>() * hit_share;
+        let pattern = pattern.id.value.clone();
+        (monthly >= SAVING_MIN).then_some(CacheSaving { pattern, hit_share, monthly })
+    };
+    let mut savings: Vec<CacheSaving> = basis.model.patterns.iter().enumerate().filter_map(of).collect();
+    savings.sort_by(|one, other| other.monthly.total_cmp(&one.monthly));
+    savings
 }
 
 fn indexes(basis: &Basis<'_>) -> Vec<IndexCost> {
@@ -322,7 +357,10 @@ fn optional(basis: &Basis<'_>) -> Vec<Line> {
         ];
         prices.into_iter().filter_map(move |(what, price)| Some(recovery_line(basis, table, what, price?)))
     };
-    basis.model.table_ids().flat_map(of).collect()
+    let lines = basis.model.table_ids().flat_map(of);
+    let has_cache = basis.model.patterns.iter().any(|pattern| cache::declared(pattern).is_some());
+    let cache = basis.region.dax.as_ref().filter(|_| !has_cache);
+    lines.chain(cache.map(|node| bill::cache_line(basis.facts, node))).collect()
 }
 
 fn notes(model: &Model, facts: &Facts, region: &Region) -> Vec<String> {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::Model;
+use crate::cache;
 use crate::model::{Action, EntityId, IndexId, IndexKind, Pattern, TableId, WriteVerb};
 use crate::plan::{ActionPlan, Plan};
 use crate::predict::typical::{self, Assumption, Footprints, Prediction};
@@ -95,12 +96,12 @@ pub fn of_action(
     doing: (&Action, &ActionPlan),
 ) -> Vec<Portion> {
     let prediction = || typical::action(model, footprints, pattern, doing, Assumption::Weighted);
-    if pattern.external.is_none() { portions(pattern, &prediction()) } else { Vec::new() }
+    if pattern.external.is_none() { portions(model, pattern, &prediction()) } else { Vec::new() }
 }
 
-fn portions(pattern: &Pattern, prediction: &Prediction) -> Vec<Portion> {
-    let uncached = 1.0 - pattern.cached.as_ref().map_or(0.0, |cached| cached.value);
-    let sides = [(Kind::Read, &prediction.read, uncached), (Kind::Write, &prediction.write, 1.0)];
+fn portions(model: &Model, pattern: &Pattern, prediction: &Prediction) -> Vec<Portion> {
+    let missed = cache::miss_share(model, pattern);
+    let sides = [(Kind::Read, &prediction.read, missed), (Kind::Write, &prediction.write, 1.0)];
     let mut portions = Vec::new();
     for (kind, by_table, reaching) in sides {
         for (table, units) in by_table {
@@ -124,7 +125,7 @@ pub fn uses(model: &Model, plans: &[Plan], footprints: &Footprints) -> Vec<Usage
         let (Some(rate), None) = (&pattern.rate, &pattern.external) else { continue };
         let prediction = typical::pattern(model, footprints, pattern, plan, Assumption::Weighted);
         let mut units: BTreeMap<(Kind, Resource), (f64, f64)> = BTreeMap::new();
-        for portion in portions(pattern, &prediction) {
+        for portion in portions(model, pattern, &prediction) {
             let sum = units.entry((portion.kind, billed(model, portion.resource))).or_default();
             *sum = (sum.0 + portion.units, portion.reaching);
         }

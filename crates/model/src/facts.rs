@@ -67,6 +67,20 @@ pub struct Region {
     pub restore_gb: Option<f64>,
     #[serde(default)]
     pub stream_read_100k: Option<f64>,
+    /// The smallest node of DAX.
+    #[serde(default)]
+    pub dax: Option<DaxNode>,
+}
+
+/// A node of a cache in front of the tables.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DaxNode {
+    pub node_type: String,
+    pub hour: f64,
+    pub memory_gb: f64,
+    /// How many a cluster should have.
+    pub nodes: f64,
 }
 
 /// How a price is known.

@@ -8,6 +8,7 @@
 //!
 //! Pure: no input or output, no clock, no chance.
 
+pub mod cache;
 pub mod check;
 pub mod code;
 pub mod cost;

@@ -16,7 +16,7 @@ pub use pattern::{
     Pattern, Read, ReadVerb, Write, WriteVerb,
 };
 pub use place::Place;
-pub use quantity::{Count, Curve, Growth, Rate, Returns, Size, Skew};
+pub use quantity::{Cached, Count, Curve, Growth, Rate, Returns, Size, Skew};
 pub use settings::{Allowance, RuleLevel, RuleSetting};
 pub use table::{
     Billing, Capacity, Encryption, Index, IndexKind, KeyAttribute, KeySchema, Projection, StreamView, Table,

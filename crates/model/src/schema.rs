@@ -223,6 +223,13 @@ fn pattern() -> Value {
             ("curve", one_of("The hours of the day", &[json!({ "type": "string" }), curve()])),
         ],
     );
+    let cached = object(
+        "A cache",
+        &[
+            ("ttl", text("How long it keeps an answer, as in `5 min`")),
+            ("hit", percent("The share of reads that it answers; else it follows from the TTL")),
+        ],
+    );
     let expectations = json!({ "type": "array", "items": reference("expectation") });
     let mut fields = action_fields();
     fields.extend([
@@ -234,7 +241,13 @@ fn pattern() -> Value {
         ("consistency", choice("How fresh reads must be", &["eventual", "strong"])),
         ("index", text("The index that must serve it")),
         ("fan-out", scalar("`allowed`, or the most requests it may take")),
-        ("cached", percent("The share of reads that a cache answers")),
+        (
+            "cached",
+            one_of(
+                "A cache, as in `5 min` (its TTL) or `90%` (what it answers)",
+                &[json!({ "type": "string" }), cached],
+            ),
+        ),
         ("fails", percent("The share of writes whose condition fails")),
         ("external", text("Who serves it, if not the table")),
         ("request", json!({ "type": "object", "description": "The request as the application sends it" })),

@@ -217,6 +217,37 @@ fn the_dearest_pattern_comes_first() {
 fn what_a_cache_answers_costs_nothing() {
     let cached = SIMPLE.replace("rate: 800/s", "rate: 800/s, cached: 75%");
     near(amount(&cost_of(&cached).declared.throughput, "Get"), 131.40 / 4.0);
+    let both = SIMPLE.replace("rate: 800/s", "rate: 800/s, cached: { ttl: 5m, hit: 75% }");
+    near(amount(&cost_of(&both).declared.throughput, "Get"), 131.40 / 4.0);
+}
+
+/// Three nodes at $0.04 for 730 hours; what is cached already is not saved again.
+#[test]
+fn a_cache_has_its_price_and_what_it_would_save_is_said() {
+    let cost = cost_of(SIMPLE);
+    assert!(!cost.declared.lines().any(|line| line.what.contains("DAX")));
+    let saving = &cost.cache_savings[0];
+    assert_eq!(saving.pattern, "Get");
+    let items = read(SIMPLE).items(model::model::EntityId(0)).unwrap();
+    near(saving.hit_share, 1.0 - 1.0 / (1.0 + 240_000.0 / items));
+    near(saving.monthly, 131.40 * saving.hit_share);
+    near(amount(&cost.optional, "DAX"), 87.60);
+    let cached = cost_of(&SIMPLE.replace("rate: 800/s", "rate: 800/s, cached: 5m"));
+    assert!(cached.cache_savings.is_empty());
+    near(amount(&cached.declared.other, "DAX on dax.t3.small"), 3.0 * 730.0 * 0.04);
+    let elsewhere = Settings { region: Some("eu-west-1".to_owned()), ..Settings::default() };
+    let text = SIMPLE.replace("rate: 800/s", "rate: 800/s, cached: 5m");
+    assert_eq!(cost_with(&text, &elsewhere).declared.missing, ["DAX nodes in eu-west-1"]);
+}
+
+/// 800 reads a second of N items are 800 / N for each; with an answer kept for 300 s, 1 of 1 + 240,000 / N misses.
+#[test]
+fn what_a_cache_answers_follows_from_how_long_it_keeps_an_answer() {
+    let cached = SIMPLE.replace("rate: 800/s", "rate: 800/s, cached: 5m");
+    let items = read(&cached).items(model::model::EntityId(0)).unwrap();
+    near(amount(&cost_of(&cached).declared.throughput, "Get"), 131.40 / (1.0 + 240_000.0 / items));
+    let strong = SIMPLE.replace("rate: 800/s", "rate: 800/s, cached: 5m, consistency: strong");
+    near(amount(&cost_of(&strong).declared.throughput, "Get"), 2.0 * 131.40);
 }
 
 #[test]

@@ -194,6 +194,15 @@ fn a_celebrity_is_as_hot_as_the_pattern_says() {
     near(key(&heats(&cached), "app-main", "CUST#{customerId}").read.peak(), 5_000.0 * 0.3 * 0.5 * 0.2);
 }
 
+/// However often one item is read, a cache that keeps it for a minute reads it once a minute.
+#[test]
+fn a_celebrity_that_is_cached_is_read_once_in_the_time_it_is_kept() {
+    let text = ORDERS.to_owned()
+        + "  Read: { get: Customer, by: customerId, rate: 5000/s, skew: top 30%, cached: 1 min }\n";
+    let read = key(&heats(&text), "app-main", "CUST#{customerId}").read.peak();
+    near(read, 1_500.0 * 0.5 / (1.0 + 1_500.0 * 60.0));
+}
+
 #[test]
 fn heat_follows_the_curve() {
     let curve = "{ average: 900/s, curve: [0,0,0,0,0,0,0,0,0,0,0,0,1,1,0,0,0,0,0,0,0,0,0,0] }";

@@ -102,8 +102,8 @@ entities:
   Device: { table: other.table, attributes: { id: number }, count: 3 per Order }
 relations: [Customer 1:N Order, Customer M:N Device via Order]
 patterns:
-  A1: { get: Customer, by: customerId, rate: 800/s, cached: 30%, consistency: strong }
-  A2: { query: Order, by: customerId, where: createdAt between :from and :to, order: [createdAt desc, orderId desc], limit: 20, returns: { typical: 5, max: 500 }, paged: yes, read: [status, total], rate: { average: 100/min, peak: 20/s, curve: office }, skew: zipf 1.1 }
+  A1: { get: Customer, by: customerId, rate: 800/s, cached: { ttl: 5 min, hit: 30% }, consistency: strong }
+  A2: { query: Order, by: customerId, where: createdAt between :from and :to, order: [createdAt desc, orderId desc], limit: 20, returns: { typical: 5, max: 500 }, paged: yes, cached: 90 s, read: [status, total], rate: { average: 100/min, peak: 20/s, curve: office }, skew: zipf 1.1 }
   A3: { query: [Customer, Order], by: customerId, read: all, filter: expiresAt > :now }
   A4: { query: Order, where: "status = 'ON HOLD'", index: GSI1, fan-out: allowed, read: keys, allow: { R3: known } }
   A5: { query: Order, where: "status in (OPEN, 'ON HOLD') and exists at", fan-out: 3, external: OpenSearch }

@@ -23,7 +23,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Bodies above this size are left out of the log.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -56,6 +56,33 @@ impl Audit {
         self.log.lost()
     }
 
+    /// Refuses requests while they must be recorded and can't be.
+    pub fn check(&self) -> Result<(), Error> {
+        if !self.is_required || self.log.is_writing() {
+            return Ok(());
+        }
+        let message = "The audit log can't be written, and no request is served without it.";
+        Err(Error::new(ErrorKind::ServiceUnavailable, message))
+    }
+
+    /// Records a request that was answered on another port.
+    pub fn record(&self, answered: Answered<'_>) {
+        let now = Instant::now();
+        drop(Record {
+            audit: self.clone(),
+            id: answered.id,
+            outcome: answered.outcome.to_owned(),
+            began: now.checked_sub(answered.took).unwrap_or(now),
+            from: answered.from,
+            tls: answered.is_encrypted,
+            caller: answered.caller.cloned(),
+            service: answered.service,
+            operation: answered.operation.to_owned(),
+            tables: answered.tables.to_vec(),
+            body: None,
+        });
+    }
+
     /// Begins to record a request, unless it must be recorded and can't be.
     pub(crate) fn begin(
         &self,
@@ -65,10 +92,7 @@ impl Audit {
         operation: String,
         body: &Bytes,
     ) -> Result<Record, Error> {
-        if self.is_required && !self.log.is_writing() {
-            let message = "The audit log can't be written, and no request is served without it.";
-            return Err(Error::new(ErrorKind::ServiceUnavailable, message));
-        }
+        self.check()?;
         Ok(Record {
             id: String::from_utf8_lossy(request_id).into_owned(),
             outcome: "cut off".to_owned(),
@@ -83,6 +107,21 @@ impl Audit {
             audit: self.clone(),
         })
     }
+}
+
+/// A request that was answered, for [`Audit::record`].
+pub struct Answered<'a> {
+    pub id: String,
+    pub from: IpAddr,
+    pub is_encrypted: bool,
+    /// None if nobody knows who it was.
+    pub caller: Option<&'a Caller>,
+    pub service: &'static str,
+    pub operation: &'a str,
+    pub tables: &'a [String],
+    /// `ok`, or the name of an error.
+    pub outcome: &'a str,
+    pub took: Duration,
 }
 
 /// A request that is being served. Its line is written when this is dropped: a client that goes away before it is

@@ -51,9 +51,10 @@ mod tls;
 mod turns;
 
 pub use access::Access;
+pub use address::network;
 pub use administration::Administration;
 pub use answer_size::AnswerSize;
-pub use audit::{Audit, AuditFile, AuditLog};
+pub use audit::{Answered, Audit, AuditFile, AuditLog};
 pub use auth::{Verification, caller};
 pub use connection::{Ended, Server, serve_stream};
 pub use dispatch::{Backend, ServiceRequest};

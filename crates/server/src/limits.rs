@@ -105,7 +105,7 @@ impl Default for Limits {
 
 impl Limits {
     /// How much of a bound one address may take.
-    pub(crate) fn of_one_address(&self, bound: usize) -> usize {
+    pub fn of_one_address(&self, bound: usize) -> usize {
         (bound.saturating_mul(self.address_share_percent.min(100)) / 100).max(1)
     }
 }

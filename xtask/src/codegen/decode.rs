@@ -13,7 +13,7 @@ pub fn print(source: &Source<'_>) -> Result<String, Error> {
     let Source { service, facts, reach } = source;
     let mut readers = String::new();
     for name in reach.shapes.keys() {
-        if source.reader(name)? != name::reader(name) {
+        if source.reader(name)? != name::reader(name) || !reach.is_read(name) {
             continue;
         }
         let shape = facts.shape(name)?;

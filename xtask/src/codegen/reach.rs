@@ -16,6 +16,8 @@ pub struct Reach {
     pub with_values: BTreeSet<String>,
     inputs: BTreeMap<String, String>,
     outputs: BTreeMap<String, String>,
+    /// Outputs of more than one operation: they do not say which of them answered, so no client reads them.
+    shared_outputs: BTreeSet<String>,
 }
 
 impl Reach {
@@ -36,7 +38,11 @@ impl Reach {
             }
             reach.constrained.extend(input);
             reach.inputs.insert(operation.input.clone(), (*name).to_owned());
-            reach.outputs.extend(operation.output.iter().map(|output| (output.clone(), (*name).to_owned())));
+            if let Some(output) = &operation.output
+                && reach.outputs.insert(output.clone(), (*name).to_owned()).is_some()
+            {
+                reach.shared_outputs.insert(output.clone());
+            }
         }
         reach.shapes.retain(|shape, _| !service.borrowed.contains(&shape.as_str()));
         Ok(reach)
@@ -46,6 +52,11 @@ impl Reach {
     pub fn structures<'r>(&'r self, facts: &'r Facts) -> impl Iterator<Item = &'r str> {
         let is_structure = |name: &&String| facts.shapes[*name].kind == "structure";
         self.shapes.keys().filter(is_structure).map(String::as_str).filter(|name| *name != "AttributeValue")
+    }
+
+    /// Whether somebody reads the shape.
+    pub fn is_read(&self, shape: &str) -> bool {
+        !self.shared_outputs.contains(shape)
     }
 
     /// The enumerations to print, by name.

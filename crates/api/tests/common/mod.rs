@@ -72,6 +72,19 @@ pub const BODIES: &[(&str, &str)] = &[
     ("DescribeTimeToLive", r#"{"TableName": "app-main"}"#),
     ("DescribeContinuousBackups", r#"{"TableName": "app-main"}"#),
     (
+        "EnableKinesisStreamingDestination",
+        r#"{"TableName": "app-main", "StreamArn": "arn:aws:kinesis:us-east-1:123456789012:stream/s", "EnableKinesisStreamingConfiguration": {"ApproximateCreationDateTimePrecision": "MICROSECOND"}}"#,
+    ),
+    (
+        "DisableKinesisStreamingDestination",
+        r#"{"TableName": "app-main", "StreamArn": "arn:aws:kinesis:us-east-1:123456789012:stream/s"}"#,
+    ),
+    ("DescribeKinesisStreamingDestination", r#"{"TableName": "app-main"}"#),
+    (
+        "UpdateKinesisStreamingDestination",
+        r#"{"TableName": "app-main", "StreamArn": "arn:aws:kinesis:us-east-1:123456789012:stream/s", "UpdateKinesisStreamingConfiguration": {"ApproximateCreationDateTimePrecision": "MILLISECOND"}}"#,
+    ),
+    (
         "UpdateContributorInsights",
         r#"{"TableName": "app-main", "IndexName": "GSI1", "ContributorInsightsAction": "ENABLE", "ContributorInsightsMode": "THROTTLED_KEYS"}"#,
     ),

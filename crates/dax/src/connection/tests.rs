@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 
 use super::*;
 use crate::cache::CacheOptions;
-use crate::outside::Database;
+use crate::outside::{Database, Done};
 
 struct Clock(AtomicU64);
 
@@ -46,19 +46,20 @@ impl Database for OfEngine {
     }
 }
 
-/// Lets everybody in but those whose key is `stranger`.
-struct Everybody;
+/// Lets everybody in but those whose key is `stranger`, and notes what they do.
+#[derive(Default)]
+struct Everybody(Arc<parking_lot::Mutex<Vec<String>>>);
 
 impl Gate for Everybody {
     fn admit(&self, claim: &Claim) -> Result<Arc<dyn Session>, Error> {
         match claim.access_key.as_str() {
             "stranger" => Err(Error::new(ErrorKind::UnrecognizedClient, "who are you?")),
-            _ => Ok(Arc::new(Anybody(Namespace { account: "1".into(), region: "r".into() }))),
+            _ => Ok(Arc::new(Anybody(Namespace { account: "1".into(), region: "r".into() }, self.0.clone()))),
         }
     }
 }
 
-struct Anybody(Namespace);
+struct Anybody(Namespace, Arc<parking_lot::Mutex<Vec<String>>>);
 
 impl Session for Anybody {
     fn namespace(&self) -> &Namespace {
@@ -68,10 +69,24 @@ impl Session for Anybody {
         assert!(action.starts_with("dax:"));
         Ok(())
     }
+    fn done(&self, done: &Done<'_>) {
+        let outcome = match done.outcome {
+            Some(Ok(())) => "ok",
+            Some(Err(error)) => error.kind.name(),
+            None => "cut off",
+        };
+        let found = format!("{}+{}-", done.item_hits + done.page_hits, done.item_misses + done.page_misses);
+        self.1.lock().push(format!("{} {:?} {outcome} {found}", done.operation, done.tables));
+        assert_eq!(done.connections, 1);
+    }
 }
 
 /// A cache in front of an engine with one table: `Table`, with a partition key `pk` (S) and a sort key `sk` (N).
 async fn shared() -> Arc<Shared> {
+    shared_with(Everybody::default()).await
+}
+
+async fn shared_with(gate: Everybody) -> Arc<Shared> {
     let clock = Arc::new(Clock(AtomicU64::new(1)));
     let engine = Engine::open(Arc::new(MemoryStore::default()), clock.clone()).await.unwrap();
     let text = r#"{"TableName": "Table", "BillingMode": "PAY_PER_REQUEST",
@@ -85,7 +100,7 @@ async fn shared() -> Arc<Shared> {
     let service = Arc::new(Service::new(Arc::new(OfEngine(engine)), rows, clock, options));
     let limits = Limits::default();
     let memory = Arc::new(Semaphore::new(limits.memory_bytes_max / UNIT_BYTES));
-    Arc::new(Shared { service, gate: Arc::new(Everybody), limits, memory })
+    Arc::new(Shared { service, gate: Arc::new(gate), limits, memory, open: Gauge::default() })
 }
 
 /// Sends some bytes, and returns what came back and how the connection ended.
@@ -270,6 +285,33 @@ async fn a_client_gets_answers_in_turn() {
     let metrics = shared.service.metrics();
     assert_eq!((metrics.item_cache_hits, metrics.item_cache_misses), (1, 1));
     assert_eq!((metrics.requests, metrics.failed_requests), (10, 0));
+}
+
+#[tokio::test]
+async fn every_request_is_told_of_with_what_it_found() {
+    let gate = Everybody::default();
+    let told = gate.0.clone();
+    let shared = shared_with(gate).await;
+    let mut writer = Writer::default();
+    greeting(&mut writer);
+    authorize(&mut writer, "anybody");
+    let get = |writer: &mut Writer, table: &[u8]| {
+        call(writer, Method::GetItem, |writer| {
+            writer.bytes(table);
+            writer.bytes(&KEY);
+            writer.null();
+        });
+    };
+    get(&mut writer, b"Table");
+    get(&mut writer, b"Table");
+    get(&mut writer, b"Nowhere");
+    converse(&shared, &writer.0).await;
+    let expected = [
+        "GetItem [\"Table\"] ok 0+1-",
+        "GetItem [\"Table\"] ok 1+0-",
+        "GetItem [\"Nowhere\"] ResourceNotFoundException 0+0-",
+    ];
+    assert_eq!(*told.lock(), expected);
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,6 +10,7 @@ use store::{Log, LogPosition, Space, StoreError};
 use crate::background::Job;
 use crate::catalog::LiveTable;
 use crate::change::Shard;
+use crate::kinesis;
 use crate::replication;
 use crate::shared::Core;
 use crate::table::Table;
@@ -82,7 +83,9 @@ impl Trimming {
             let copies = table.copies.iter().map(|copy| copy.from_us);
             let stream = table.stream.as_ref().map(|_| stream_from_us);
             let replicas = replication::needed_from_us(&self.core, &table).await?;
-            let from_us = copies.chain(recovery).chain(stream).chain(replicas).min().unwrap_or(now_us);
+            let kinesis = kinesis::needed_from_us(&self.core, &table).await?;
+            let readers = copies.chain(recovery).chain(stream).chain(replicas).chain(kinesis);
+            let from_us = readers.min().unwrap_or(now_us);
             table.log.logs().for_each(|log| need(log, from_us));
         }
         for stream in self.core.catalog.past_streams() {

@@ -28,7 +28,7 @@ mod link;
 mod lost;
 mod membership;
 mod peer;
-mod position;
+pub mod position;
 mod receive;
 mod send;
 mod settings;

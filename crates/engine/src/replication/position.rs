@@ -1,4 +1,5 @@
-//! How far a member's changes were sent to another: a position in each of its logs.
+//! How far a reader of a table's changes has come: a position in each of its logs. A member of a global table that is
+//! sent changes is such a reader, under the name of its Region, and so is a Kinesis destination.
 //!
 //! The positions are rows, stored now and then: what is sent twice after a restart changes nothing. The log is
 //! trimmed behind them.
@@ -47,9 +48,9 @@ pub fn start(replica: &Replica) -> LogPosition {
 }
 
 /// The stored positions.
-pub async fn read(core: &Core, source: &Table, region: &str) -> Result<Positions, StoreError> {
+pub async fn read(core: &Core, source: &Table, reader: &str) -> Result<Positions, StoreError> {
     let logs: Vec<Log> = logs(source).collect();
-    let keys: Vec<Key> = logs.iter().map(|log| space::sent_key(source.space(), region, *log)).collect();
+    let keys: Vec<Key> = logs.iter().map(|log| space::sent_key(source.space(), reader, *log)).collect();
     let rows = core.store.get(&keys, Consistency::Latest).await?;
     let positions = logs.into_iter().zip(rows).filter_map(|(log, row)| Some((log, row?)));
     positions.map(|(log, row)| Ok((log, LogPosition(space::decode_number(&row)?)))).collect()
@@ -59,12 +60,12 @@ pub async fn read(core: &Core, source: &Table, region: &str) -> Result<Positions
 pub async fn write(
     core: &Core,
     source: &Table,
-    region: &str,
+    reader: &str,
     positions: &Positions,
 ) -> Result<(), StoreError> {
     let rows = positions.iter();
     let rows = rows.map(|(log, position)| {
-        (space::sent_key(source.space(), region, *log), space::encode_number(position.0))
+        (space::sent_key(source.space(), reader, *log), space::encode_number(position.0))
     });
     let rows: Vec<(Key, Bytes)> = rows.collect();
     let keys: Vec<Key> = rows.iter().map(|(key, _)| key.clone()).collect();
@@ -72,8 +73,8 @@ pub async fn write(
 }
 
 /// Forgets positions.
-pub async fn forget(core: &Core, source: &Table, region: &str) -> Result<(), StoreError> {
-    let keys: Vec<Key> = logs(source).map(|log| space::sent_key(source.space(), region, log)).collect();
+pub async fn forget(core: &Core, source: &Table, reader: &str) -> Result<(), StoreError> {
+    let keys: Vec<Key> = logs(source).map(|log| space::sent_key(source.space(), reader, log)).collect();
     core.store.update(&keys, &mut |_| WriteSet { deletes: keys.clone(), ..WriteSet::default() }).await
 }
 
@@ -81,14 +82,26 @@ pub async fn forget(core: &Core, source: &Table, region: &str) -> Result<(), Sto
 pub async fn needed_from_us(core: &Core, table: &LiveTable) -> Result<Option<u64>, StoreError> {
     let Some(membership) = &table.membership else { return Ok(None) };
     let mut needed: Option<u64> = None;
-    let oldest_us = core.clock.now_us(&*core.environment).saturating_sub(KEPT_US);
     for replica in &membership.replicas {
-        let positions = read(core, table, &replica.region).await?;
-        for log in table.log.logs() {
-            let sent = positions.get(&log).copied().unwrap_or(start(replica));
-            if sent >= core.store.log_end(log).await? {
-                continue;
-            }
+        let from_us = needed_by(core, table, &replica.region, start(replica)).await?;
+        needed = [needed, from_us].into_iter().flatten().min();
+    }
+    Ok(needed)
+}
+
+/// The same for one reader, which began at `start`.
+pub async fn needed_by(
+    core: &Core,
+    table: &LiveTable,
+    reader: &str,
+    start: LogPosition,
+) -> Result<Option<u64>, StoreError> {
+    let mut needed: Option<u64> = None;
+    let oldest_us = core.clock.now_us(&*core.environment).saturating_sub(KEPT_US);
+    let positions = read(core, table, reader).await?;
+    for log in table.log.logs() {
+        let sent = positions.get(&log).copied().unwrap_or(start);
+        if sent < core.store.log_end(log).await? {
             needed = Some(needed.unwrap_or(u64::MAX).min(sent.time_us().max(oldest_us)));
         }
     }

@@ -12,6 +12,7 @@ use crate::database::{Database, Failure};
 
 const ACCOUNT: &str = "123456789012";
 const TABLE: &str = "arn:aws:dynamodb:us-east-1:123456789012:table/Table";
+const KINESIS: &str = "arn:aws:kinesis:us-east-1:123456789012:stream/orders";
 
 /// Alice with these statements.
 fn alice(statements: Value) -> Caller {
@@ -163,6 +164,26 @@ fn everything() -> Vec<Asked> {
             &["dynamodb:UpdateTimeToLive"],
         ),
         on("DescribeTimeToLive", json!({}), &["dynamodb:DescribeTimeToLive"]),
+        on(
+            "DescribeKinesisStreamingDestination",
+            json!({}),
+            &["dynamodb:DescribeKinesisStreamingDestination"],
+        ),
+        on(
+            "EnableKinesisStreamingDestination",
+            json!({"StreamArn": KINESIS}),
+            &["dynamodb:EnableKinesisStreamingDestination"],
+        ),
+        on(
+            "DisableKinesisStreamingDestination",
+            json!({"StreamArn": KINESIS}),
+            &["dynamodb:DisableKinesisStreamingDestination"],
+        ),
+        on(
+            "UpdateKinesisStreamingDestination",
+            json!({"StreamArn": KINESIS}),
+            &["dynamodb:UpdateKinesisStreamingDestination"],
+        ),
         on("DescribeContributorInsights", json!({}), &["dynamodb:DescribeContributorInsights"]),
         asked(
             "UpdateContributorInsights",

@@ -18,6 +18,7 @@ mod heat;
 mod index_delay;
 mod indexes;
 mod injected_faults;
+mod kinesis;
 mod legacy;
 mod metrics;
 mod migration;

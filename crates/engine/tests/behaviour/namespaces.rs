@@ -18,6 +18,7 @@ fn requests(table: &str) -> Vec<(&'static str, Value)> {
             json!({"TableName": table, "TimeToLiveSpecification": {"Enabled": true, "AttributeName": "t"}}),
         ),
         ("DescribeContinuousBackups", json!({"TableName": table})),
+        ("DescribeKinesisStreamingDestination", json!({"TableName": table})),
         ("DescribeContributorInsights", json!({"TableName": table})),
         ("UpdateContributorInsights", json!({"TableName": table, "ContributorInsightsAction": "ENABLE"})),
         ("ListContributorInsights", json!({"TableName": table})),

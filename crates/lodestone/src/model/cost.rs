@@ -82,6 +82,7 @@ impl Cost {
         storage(costs);
         ways(costs);
         verdict(costs);
+        savings(costs);
         if self.explain {
             explain(costs);
         }
@@ -205,6 +206,31 @@ fn verdict(costs: &Costs) {
         );
     }
     output::print(&lines);
+}
+
+/// What a cache would save of the dearest reads, beside what its nodes cost.
+fn savings(costs: &Costs) {
+    const SHOWN: usize = 3;
+    if costs.cache_savings.is_empty() {
+        return;
+    }
+    heading("What a cache would save, on demand, if it keeps answers for 5 minutes");
+    let rows = costs
+        .cache_savings
+        .iter()
+        .take(SHOWN)
+        .map(|one| vec![one.pattern.clone(), percent(one.hit_share), dollars(one.monthly)]);
+    output::print_table(&["Pattern", "Answered by it", "Month"], rows);
+    let all: f64 = costs.cache_savings.iter().map(|one| one.monthly).sum();
+    match costs.optional.iter().find(|line| line.what.starts_with("DAX")) {
+        Some(nodes) => output::print(&format!(
+            "All together {} a month; {} costs at least {}.\n",
+            dollars(all),
+            nodes.what,
+            dollars(nodes.amount())
+        )),
+        None => output::print(&format!("All together {} a month, without its nodes.\n", dollars(all))),
+    }
 }
 
 fn explain(costs: &Costs) {

@@ -19,7 +19,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 }
 
 fn in_pattern(pattern: &Pattern) -> Option<Diagnostic> {
-    let cached = pattern.cached.as_ref().filter(|share| share.value > 0.0)?;
+    let cached = pattern.cached.as_ref().filter(|cached| !cached.value.is_off())?;
     let strong = pattern.consistency.as_ref().filter(|one| one.value == Consistency::Strong);
     let transaction = pattern.grouping == Grouping::Transaction;
     if (strong.is_none() && !transaction) || !pattern.is_read() {

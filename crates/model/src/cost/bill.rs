@@ -8,9 +8,10 @@ use super::reserved::{Reservation, reservation};
 use super::storage::Stored;
 use super::{on_demand, replica};
 use crate::Model;
+use crate::cache;
 use crate::demand::{self, Kind, Usage};
-use crate::facts::{ClassPrices, Facts, Region, Replicated, ReservationTerm};
-use crate::model::{TableClass, TableId};
+use crate::facts::{ClassPrices, DaxNode, Facts, Region, Replicated, ReservationTerm};
+use crate::model::{Pattern, TableClass, TableId};
 
 /// How throughput is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +135,28 @@ pub fn bill(basis: &Basis<'_>, way: impl Fn(TableId) -> (Mode, TableClass)) -> B
         replica::lines(basis, table, mode, class, &mut bill.other, &mut bill.missing);
     }
     reserve(basis, way, &mut bill);
+    cache_nodes(basis, &mut bill);
     bill
+}
+
+/// The nodes of a cache, if a pattern counts on one.
+fn cache_nodes(basis: &Basis<'_>, bill: &mut Bill) {
+    let is_cached = |pattern: &Pattern| pattern.rate.is_some() && cache::declared(pattern).is_some();
+    if !basis.model.patterns.iter().any(is_cached) {
+        return;
+    }
+    match &basis.region.dax {
+        Some(node) => bill.other.push(cache_line(basis.facts, node)),
+        None => bill.lacks(format!("DAX nodes in {}", basis.region_name)),
+    }
+}
+
+/// The smallest cluster for a month.
+pub fn cache_line(facts: &Facts, node: &DaxNode) -> Line {
+    Line::new(format!("DAX on {}", node.node_type))
+        .times(node.nodes, "nodes")
+        .times(facts.month_hours, "h")
+        .times(node.hour, "$")
 }
 
 pub fn prices(region: &Region, class: TableClass) -> Option<&ClassPrices> {

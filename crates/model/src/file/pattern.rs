@@ -12,7 +12,7 @@ use super::reader::Reader;
 use super::resolve::Resolved;
 use super::yaml::{Node, NodeValue, Scalar};
 use crate::diagnostic::listed;
-use crate::model::{Action, Consistency, Expectation, FanOut, Grouping, Pattern, Rate};
+use crate::model::{Action, Cached, Consistency, Expectation, FanOut, Grouping, Pattern, Rate};
 use crate::{Span, Spanned};
 
 pub const CONSISTENCY: [(&str, Consistency); 2] =
@@ -41,7 +41,7 @@ pub fn pattern(
         consistency: fields.take("consistency").and_then(|node| reader.choice(node, &CONSISTENCY)),
         index: fields.take("index").and_then(|node| index(reader, resolved, node)),
         fan_out: fields.take("fan-out").and_then(|node| fan_out(reader, node)),
-        cached: fields.take("cached").and_then(|node| reader.parse(node, quantity::percent)),
+        cached: fields.take("cached").and_then(|node| cached(reader, node)),
         fails: fields.take("fails").and_then(|node| reader.parse(node, quantity::percent)),
         external: fields.take("external").and_then(|node| reader.text(node)),
         request: request.map(|node| Spanned::new(literal::json(node), node.span)),
@@ -130,6 +130,19 @@ fn fan_out(reader: &mut Reader<'_>, node: &Node) -> Option<Spanned<FanOut>> {
         return Some(Spanned::new(FanOut::Allowed, node.span));
     }
     reader.parse(node, quantity::integer).map(|most| most.map(FanOut::Most))
+}
+
+/// `5 min`, `90%` or `{ ttl: 5 min, hit: 90% }`.
+fn cached(reader: &mut Reader<'_>, node: &Node) -> Option<Spanned<Cached>> {
+    if node.scalar().is_some() {
+        return reader.parse(node, quantity::cached);
+    }
+    let mut fields = reader.fields(node, "a cache")?;
+    let ttl = fields.take("ttl").and_then(|node| reader.parse(node, quantity::duration));
+    let hit = fields.take("hit").and_then(|node| reader.parse(node, quantity::percent));
+    fields.finish(reader);
+    let cached = Cached { ttl_seconds: ttl.map(|ttl| ttl.value), hit: hit.map(|hit| hit.value) };
+    Some(Spanned::new(cached, node.span))
 }
 
 /// `{ given: { customerId: a1b2 }, rows: [profile, order-1] }`, or a list of such.

@@ -4,11 +4,11 @@ use super::Parsed;
 use super::cursor::Cursor;
 use super::yaml::Scalar;
 use crate::Span;
-use crate::model::{Growth, Skew};
+use crate::model::{Cached, Growth, Skew};
 
 const PERIODS: [(&[&str], f64); 6] = [
     (&["s", "sec", "second", "seconds"], 1.0),
-    (&["min", "minute", "minutes"], 60.0),
+    (&["min", "m", "minute", "minutes"], 60.0),
     (&["h", "hour", "hours"], 3_600.0),
     (&["d", "day", "days"], 86_400.0),
     (&["w", "week", "weeks"], 7.0 * 86_400.0),
@@ -129,6 +129,14 @@ pub fn duration(scalar: &Scalar) -> Parsed<u64> {
         let number = cursor.number()?;
         Ok((number * period(cursor)?) as u64)
     })
+}
+
+/// The share of reads that a cache answers, or how long it keeps an answer.
+pub fn cached(scalar: &Scalar) -> Parsed<Cached> {
+    if scalar.text.contains('%') {
+        return Ok(Cached { hit: Some(percent(scalar)?), ttl_seconds: None });
+    }
+    Ok(Cached { hit: None, ttl_seconds: Some(duration(scalar)?) })
 }
 
 pub fn skew(scalar: &Scalar) -> Parsed<Skew> {

@@ -132,9 +132,14 @@ fn described<'m>(model: &'m Model, entity: &'m Entity, name: &'m str) -> impl It
 /// How many values an attribute has: as declared; or the number of items of the entity that it identifies, the
 /// smallest if there are several; or, if nothing is declared, one per item.
 fn cardinality(model: &Model, entity: &Entity, name: &str) -> f64 {
+    known_cardinality(model, entity, name).unwrap_or(1.0)
+}
+
+/// The same, `None` if no count is declared.
+pub fn known_cardinality(model: &Model, entity: &Entity, name: &str) -> Option<f64> {
     let declared = described(model, entity, name).find_map(Attribute::cardinality);
     let own = || model.items(model.entity_named(&entity.name.value)?);
-    declared.or_else(|| items_keyed_by(model, name)).or_else(own).unwrap_or(1.0).max(1.0)
+    declared.or_else(|| items_keyed_by(model, name)).or_else(own).map(|values| values.max(1.0))
 }
 
 fn items_keyed_by(model: &Model, name: &str) -> Option<f64> {

@@ -2,6 +2,7 @@
 
 use super::key::{Known, follows_table, key_shares};
 use crate::Model;
+use crate::cache;
 use crate::demand::{self, Kind, Portion};
 use crate::model::{ActionKind, Index, IndexId, IndexKind, Pattern, Place, Read, Table, TableId, Write};
 use crate::plan::{
@@ -55,10 +56,10 @@ struct Touching<'a> {
     key_loads: &'a mut Vec<KeyLoad>,
 }
 
-/// What one execution uses in one place.
+/// What one execution uses in one place, if no cache answers it.
 fn units_at(portions: &[Portion], place: Place<'_>) -> f64 {
     let here = portions.iter().filter(|one| one.resource == (place.table_id, place.index_id()));
-    here.map(Portion::average).sum()
+    here.map(|one| one.units).sum()
 }
 
 impl Touching<'_> {
@@ -105,7 +106,11 @@ impl Touching<'_> {
         for key_share in
             key_shares(self.model, place, known, skew).into_iter().filter(|key_share| key_share.share > 0.0)
         {
-            let load = self.day.times(units * key_share.share);
+            let reaching = match kind {
+                Kind::Read => cache::miss_share_of_key(self.model, self.pattern, place, key_share.share),
+                Kind::Write => 1.0,
+            };
+            let load = self.day.times(units * key_share.share * reaching);
             let (write, read) = match kind {
                 Kind::Write => (load, Day::NOTHING),
                 Kind::Read => (Day::NOTHING, load),

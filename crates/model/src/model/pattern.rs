@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use item::Value;
 
 use super::EntityId;
-use super::quantity::{Rate, Returns, Skew};
+use super::quantity::{Cached, Rate, Returns, Skew};
 use crate::predicate::{Operand, Predicate};
 use crate::{Span, Spanned};
 
@@ -26,8 +26,8 @@ pub struct Pattern {
     /// The index that must serve it, if the file names one.
     pub index: Option<Spanned<String>>,
     pub fan_out: Option<Spanned<FanOut>>,
-    /// The share of reads that a cache answers instead of the table.
-    pub cached: Option<Spanned<f64>>,
+    /// What a cache answers instead of the table.
+    pub cached: Option<Spanned<Cached>>,
     /// The share of writes whose condition fails; they are billed too.
     pub fails: Option<Spanned<f64>>,
     /// What serves it, if not the table: `OpenSearch`.

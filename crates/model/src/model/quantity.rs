@@ -95,6 +95,35 @@ impl Skew {
     }
 }
 
+impl Skew {
+    /// All keys, in groups of equal shares: how many keys, and the share of each. The first keys of a zipf
+    /// distribution are groups of their own; the others are put together in ranges that double.
+    pub fn groups(self, keys: f64) -> Vec<(f64, f64)> {
+        const SINGLE: u64 = 1_000;
+        let keys = keys.clamp(1.0, 1e15);
+        let top = self.top_share(keys);
+        let rest = (keys - 1.0).max(0.0);
+        match self {
+            Skew::Uniform => vec![(keys, top)],
+            Skew::Top(_) if rest > 0.0 => vec![(1.0, top), (rest, (1.0 - top).max(0.0) / rest)],
+            Skew::Top(_) => vec![(1.0, 1.0)],
+            Skew::Zipf(exponent) => {
+                let single =
+                    (1..=SINGLE.min(keys as u64)).map(|rank| (1.0, top * (rank as f64).powf(-exponent)));
+                let mut groups: Vec<(f64, f64)> = single.collect();
+                let mut from = SINGLE as f64;
+                while from < keys {
+                    let to = (from * 2.0).min(keys);
+                    let shares = generalised_harmonic(to, exponent) - generalised_harmonic(from, exponent);
+                    groups.push((to - from, top * shares / (to - from)));
+                    from = to;
+                }
+                groups
+            }
+        }
+    }
+}
+
 /// The sum of 1/k^s for k up to n: the first terms one by one, the rest as an integral.
 fn generalised_harmonic(n: f64, s: f64) -> f64 {
     const EXACT_TERMS: f64 = 10_000.0;
@@ -110,6 +139,25 @@ fn generalised_harmonic(n: f64, s: f64) -> f64 {
         (high.powf(1.0 - s) - low.powf(1.0 - s)) / (1.0 - s)
     };
     head + tail
+}
+
+/// `5 min`, `90%`, `{ ttl: 5 min, hit: 90% }`: a cache in front of the table, as DAX is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cached {
+    /// How long an answer is kept.
+    pub ttl_seconds: Option<u64>,
+    /// The share of reads that it answers, if declared; else it follows from the time ([`crate::cache`]).
+    pub hit: Option<f64>,
+}
+
+impl Cached {
+    /// Whether it is declared to answer nothing.
+    pub fn is_off(&self) -> bool {
+        match self.hit {
+            Some(hit) => hit <= 0.0,
+            None => self.ttl_seconds.unwrap_or(0) == 0,
+        }
+    }
 }
 
 /// How many items a read returns: `20`, `{ typical: 20, max: 500 }`.

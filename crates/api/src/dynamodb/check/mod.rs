@@ -39,12 +39,13 @@ use crate::dynamodb::{
     CancelBulkOperationInput, CreateBackupInput, CreateGlobalTableInput, DeleteBackupInput,
     DescribeBackupInput, DescribeBulkOperationInput, DescribeContinuousBackupsInput,
     DescribeContributorInsightsInput, DescribeEndpointsRequest, DescribeExportInput,
-    DescribeGlobalTableInput, DescribeGlobalTableSettingsInput, DescribeImportInput, DescribeLimitsInput,
-    DescribeTimeToLiveInput, ExportTableToPointInTimeInput, ImportTableInput, ListBackupsInput,
+    DescribeGlobalTableInput, DescribeGlobalTableSettingsInput, DescribeImportInput,
+    DescribeKinesisStreamingDestinationInput, DescribeLimitsInput, DescribeTimeToLiveInput,
+    ExportTableToPointInTimeInput, ImportTableInput, KinesisStreamingDestinationInput, ListBackupsInput,
     ListBulkOperationsInput, ListContributorInsightsInput, ListExportsInput, ListGlobalTablesInput,
     ListImportsInput, ListTablesInput, RestoreTableFromBackupInput, RestoreTableToPointInTimeInput,
     UpdateContinuousBackupsInput, UpdateContributorInsightsInput, UpdateGlobalTableInput,
-    UpdateGlobalTableSettingsInput, UpdateTimeToLiveInput,
+    UpdateGlobalTableSettingsInput, UpdateKinesisStreamingDestinationInput, UpdateTimeToLiveInput,
 };
 use crate::violation::{Constraint, Refuse, Violation, Violations};
 use crate::{Error, TableName};
@@ -95,6 +96,9 @@ constraints_only! {
     DescribeEndpointsRequest,
     DescribeLimitsInput,
     DescribeTimeToLiveInput,
+    DescribeKinesisStreamingDestinationInput,
+    KinesisStreamingDestinationInput,
+    UpdateKinesisStreamingDestinationInput,
     ListTablesInput,
     UpdateTimeToLiveInput,
 }

@@ -4,6 +4,7 @@
 mod backup;
 mod index;
 mod item;
+mod kinesis;
 mod page;
 mod replica;
 mod resource;

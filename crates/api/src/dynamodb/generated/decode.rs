@@ -1739,6 +1739,43 @@ pub(crate) fn read_describe_import_output(
     Ok(shape)
 }
 
+pub(crate) fn read_describe_kinesis_streaming_destination_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeKinesisStreamingDestinationInput> {
+    const MEMBERS: &[&str] = &["TableName"];
+    let mut members = reader
+        .structure("com.amazonaws.dynamodb.v20120810.DescribeKinesisStreamingDestinationInput", MEMBERS)?;
+    let mut shape = DescribeKinesisStreamingDestinationInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.table_name = table_name(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_describe_kinesis_streaming_destination_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeKinesisStreamingDestinationOutput> {
+    const MEMBERS: &[&str] = &["KinesisDataStreamDestinations", "TableName"];
+    let mut members = reader
+        .structure("com.amazonaws.dynamodb.v20120810.DescribeKinesisStreamingDestinationOutput", MEMBERS)?;
+    let mut shape = DescribeKinesisStreamingDestinationOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => {
+                shape.kinesis_data_stream_destinations =
+                    Some(read_kinesis_data_stream_destinations(reader, &at)?)
+            }
+            _ => shape.table_name = Some(read_table_name(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
 pub(crate) fn read_describe_limits_input(
     reader: &mut Reader<'_>,
     _at: &Path<'_>,
@@ -1850,6 +1887,21 @@ pub(crate) fn read_disassociate_replication_group_member_action(
         }
     }
     members.require(reader, at, &[0, 1]);
+    Ok(shape)
+}
+
+pub(crate) fn read_enable_kinesis_streaming_configuration(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<EnableKinesisStreamingConfiguration> {
+    const MEMBERS: &[&str] = &["ApproximateCreationDateTimePrecision"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.EnableKinesisStreamingConfiguration", MEMBERS)?;
+    let mut shape = EnableKinesisStreamingConfiguration::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.approximate_creation_date_time_precision = Some(enumeration(reader, &at)?);
+    }
     Ok(shape)
 }
 
@@ -2883,6 +2935,61 @@ pub(crate) fn read_keys_and_attributes(reader: &mut Reader<'_>, at: &Path<'_>) -
         }
     }
     members.require(reader, at, &[3]);
+    Ok(shape)
+}
+
+pub(crate) fn read_kinesis_data_stream_destination(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<KinesisDataStreamDestination> {
+    const MEMBERS: &[&str] = &[
+        "ApproximateCreationDateTimePrecision",
+        "DestinationStatus",
+        "DestinationStatusDescription",
+        "StreamArn",
+    ];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.KinesisDataStreamDestination", MEMBERS)?;
+    let mut shape = KinesisDataStreamDestination::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.approximate_creation_date_time_precision = Some(enumeration(reader, &at)?),
+            1 => shape.destination_status = Some(enumeration(reader, &at)?),
+            2 => shape.destination_status_description = Some(string(reader, &at)?),
+            _ => shape.stream_arn = Some(read_stream_arn(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+fn read_kinesis_data_stream_destinations(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<KinesisDataStreamDestination>> {
+    list(reader, at, 0..=usize::MAX, read_kinesis_data_stream_destination)
+}
+
+pub(crate) fn read_kinesis_streaming_destination_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<KinesisStreamingDestinationInput> {
+    const MEMBERS: &[&str] = &["EnableKinesisStreamingConfiguration", "StreamArn", "TableName"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.KinesisStreamingDestinationInput", MEMBERS)?;
+    let mut shape = KinesisStreamingDestinationInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => {
+                shape.enable_kinesis_streaming_configuration =
+                    Some(read_enable_kinesis_streaming_configuration(reader, &at)?)
+            }
+            1 => shape.stream_arn = read_stream_arn(reader, &at)?,
+            _ => shape.table_name = table_name(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[1, 2]);
     Ok(shape)
 }
 
@@ -4551,6 +4658,10 @@ pub(crate) fn read_start_bulk_put_items_output(
     Ok(shape)
 }
 
+fn read_stream_arn(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<String> {
+    text(reader, at, 37..=1024, None)
+}
+
 pub(crate) fn read_stream_specification(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -4674,7 +4785,7 @@ pub(crate) fn read_table_description(reader: &mut Reader<'_>, at: &Path<'_>) -> 
             }
             10 => shape.item_count = Some(long(reader, &at)?),
             11 => shape.key_schema = Some(read_key_schema(reader, &at)?),
-            12 => shape.latest_stream_arn = Some(string(reader, &at)?),
+            12 => shape.latest_stream_arn = Some(read_stream_arn(reader, &at)?),
             13 => shape.latest_stream_label = Some(string(reader, &at)?),
             14 => {
                 shape.local_secondary_indexes =
@@ -5218,6 +5329,68 @@ pub(crate) fn read_update_item_output(reader: &mut Reader<'_>, at: &Path<'_>) ->
             0 => shape.attributes = Some(item(reader, &at)?),
             1 => shape.consumed_capacity = Some(read_consumed_capacity(reader, &at)?),
             _ => shape.item_collection_metrics = Some(read_item_collection_metrics(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_update_kinesis_streaming_configuration(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateKinesisStreamingConfiguration> {
+    const MEMBERS: &[&str] = &["ApproximateCreationDateTimePrecision"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.UpdateKinesisStreamingConfiguration", MEMBERS)?;
+    let mut shape = UpdateKinesisStreamingConfiguration::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.approximate_creation_date_time_precision = Some(enumeration(reader, &at)?);
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_update_kinesis_streaming_destination_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateKinesisStreamingDestinationInput> {
+    const MEMBERS: &[&str] = &["StreamArn", "TableName", "UpdateKinesisStreamingConfiguration"];
+    let mut members = reader
+        .structure("com.amazonaws.dynamodb.v20120810.UpdateKinesisStreamingDestinationInput", MEMBERS)?;
+    let mut shape = UpdateKinesisStreamingDestinationInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.stream_arn = read_stream_arn(reader, &at)?,
+            1 => shape.table_name = table_name(reader, &at)?,
+            _ => {
+                shape.update_kinesis_streaming_configuration =
+                    Some(read_update_kinesis_streaming_configuration(reader, &at)?)
+            }
+        }
+    }
+    members.require(reader, at, &[0, 1]);
+    Ok(shape)
+}
+
+pub(crate) fn read_update_kinesis_streaming_destination_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateKinesisStreamingDestinationOutput> {
+    const MEMBERS: &[&str] =
+        &["DestinationStatus", "StreamArn", "TableName", "UpdateKinesisStreamingConfiguration"];
+    let mut members = reader
+        .structure("com.amazonaws.dynamodb.v20120810.UpdateKinesisStreamingDestinationOutput", MEMBERS)?;
+    let mut shape = UpdateKinesisStreamingDestinationOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.destination_status = Some(enumeration(reader, &at)?),
+            1 => shape.stream_arn = Some(read_stream_arn(reader, &at)?),
+            2 => shape.table_name = Some(read_table_name(reader, &at)?),
+            _ => {
+                shape.update_kinesis_streaming_configuration =
+                    Some(read_update_kinesis_streaming_configuration(reader, &at)?)
+            }
         }
     }
     Ok(shape)

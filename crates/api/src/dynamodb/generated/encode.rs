@@ -819,6 +819,23 @@ impl Encode for DescribeImportOutput {
     }
 }
 
+impl Encode for DescribeKinesisStreamingDestinationInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("TableName", &self.table_name);
+        object.end();
+    }
+}
+
+impl Encode for DescribeKinesisStreamingDestinationOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("KinesisDataStreamDestinations", &self.kinesis_data_stream_destinations);
+        object.member("TableName", &self.table_name);
+        object.end();
+    }
+}
+
 impl Encode for DescribeLimitsInput {
     fn encode(&self, out: &mut Vec<u8>) {
         let object = Object::new(out);
@@ -874,6 +891,14 @@ impl Encode for DisassociateReplicationGroupMemberAction {
         let mut object = Object::new(out);
         object.member("DisassociationMode", &self.disassociation_mode);
         object.member("RegionName", &self.region_name);
+        object.end();
+    }
+}
+
+impl Encode for EnableKinesisStreamingConfiguration {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ApproximateCreationDateTimePrecision", &self.approximate_creation_date_time_precision);
         object.end();
     }
 }
@@ -1321,6 +1346,38 @@ impl Encode for KeysAndAttributes {
         object.member("ExpressionAttributeNames", &self.expression_attribute_names);
         object.member("Keys", &self.keys);
         object.member("ProjectionExpression", &self.projection_expression);
+        object.end();
+    }
+}
+
+impl Encode for KinesisDataStreamDestination {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ApproximateCreationDateTimePrecision", &self.approximate_creation_date_time_precision);
+        object.member("DestinationStatus", &self.destination_status);
+        object.member("DestinationStatusDescription", &self.destination_status_description);
+        object.member("StreamArn", &self.stream_arn);
+        object.end();
+    }
+}
+
+impl Encode for KinesisStreamingDestinationInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("EnableKinesisStreamingConfiguration", &self.enable_kinesis_streaming_configuration);
+        object.member("StreamArn", &self.stream_arn);
+        object.member("TableName", &self.table_name);
+        object.end();
+    }
+}
+
+impl Encode for KinesisStreamingDestinationOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("DestinationStatus", &self.destination_status);
+        object.member("EnableKinesisStreamingConfiguration", &self.enable_kinesis_streaming_configuration);
+        object.member("StreamArn", &self.stream_arn);
+        object.member("TableName", &self.table_name);
         object.end();
     }
 }
@@ -2397,6 +2454,35 @@ impl Encode for UpdateItemOutput {
         object.member("Attributes", &self.attributes);
         object.member("ConsumedCapacity", &self.consumed_capacity);
         object.member("ItemCollectionMetrics", &self.item_collection_metrics);
+        object.end();
+    }
+}
+
+impl Encode for UpdateKinesisStreamingConfiguration {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("ApproximateCreationDateTimePrecision", &self.approximate_creation_date_time_precision);
+        object.end();
+    }
+}
+
+impl Encode for UpdateKinesisStreamingDestinationInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("StreamArn", &self.stream_arn);
+        object.member("TableName", &self.table_name);
+        object.member("UpdateKinesisStreamingConfiguration", &self.update_kinesis_streaming_configuration);
+        object.end();
+    }
+}
+
+impl Encode for UpdateKinesisStreamingDestinationOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("DestinationStatus", &self.destination_status);
+        object.member("StreamArn", &self.stream_arn);
+        object.member("TableName", &self.table_name);
+        object.member("UpdateKinesisStreamingConfiguration", &self.update_kinesis_streaming_configuration);
         object.end();
     }
 }

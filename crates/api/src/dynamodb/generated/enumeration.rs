@@ -3,6 +3,14 @@
 use crate::enumeration::enumeration;
 
 enumeration! {
+    /// Used by DescribeKinesisStreamingDestination, DisableKinesisStreamingDestination, EnableKinesisStreamingDestination and others.
+    ApproximateCreationDateTimePrecision {
+        Millisecond = "MILLISECOND",
+        Microsecond = "MICROSECOND",
+    }
+}
+
+enumeration! {
     /// Used by UpdateItem.
     AttributeAction {
         Add = "ADD",
@@ -151,6 +159,18 @@ enumeration! {
         Disabling = "DISABLING",
         Disabled = "DISABLED",
         Failed = "FAILED",
+    }
+}
+
+enumeration! {
+    /// Used by DescribeKinesisStreamingDestination, DisableKinesisStreamingDestination, EnableKinesisStreamingDestination and others.
+    DestinationStatus {
+        Enabling = "ENABLING",
+        Active = "ACTIVE",
+        Disabling = "DISABLING",
+        Disabled = "DISABLED",
+        EnableFailed = "ENABLE_FAILED",
+        Updating = "UPDATING",
     }
 }
 

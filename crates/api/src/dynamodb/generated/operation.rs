@@ -45,6 +45,10 @@ pub enum Operation {
     UpdateContributorInsights,
     DescribeContributorInsights,
     ListContributorInsights,
+    EnableKinesisStreamingDestination,
+    DisableKinesisStreamingDestination,
+    DescribeKinesisStreamingDestination,
+    UpdateKinesisStreamingDestination,
     CreateGlobalTable,
     DescribeGlobalTable,
     DescribeGlobalTableSettings,
@@ -106,6 +110,10 @@ impl Operation {
         Operation::UpdateContributorInsights,
         Operation::DescribeContributorInsights,
         Operation::ListContributorInsights,
+        Operation::EnableKinesisStreamingDestination,
+        Operation::DisableKinesisStreamingDestination,
+        Operation::DescribeKinesisStreamingDestination,
+        Operation::UpdateKinesisStreamingDestination,
         Operation::CreateGlobalTable,
         Operation::DescribeGlobalTable,
         Operation::DescribeGlobalTableSettings,
@@ -167,6 +175,10 @@ impl Operation {
             Operation::UpdateContributorInsights => "UpdateContributorInsights",
             Operation::DescribeContributorInsights => "DescribeContributorInsights",
             Operation::ListContributorInsights => "ListContributorInsights",
+            Operation::EnableKinesisStreamingDestination => "EnableKinesisStreamingDestination",
+            Operation::DisableKinesisStreamingDestination => "DisableKinesisStreamingDestination",
+            Operation::DescribeKinesisStreamingDestination => "DescribeKinesisStreamingDestination",
+            Operation::UpdateKinesisStreamingDestination => "UpdateKinesisStreamingDestination",
             Operation::CreateGlobalTable => "CreateGlobalTable",
             Operation::DescribeGlobalTable => "DescribeGlobalTable",
             Operation::DescribeGlobalTableSettings => "DescribeGlobalTableSettings",
@@ -229,6 +241,10 @@ impl Operation {
             "UpdateContributorInsights" => Operation::UpdateContributorInsights,
             "DescribeContributorInsights" => Operation::DescribeContributorInsights,
             "ListContributorInsights" => Operation::ListContributorInsights,
+            "EnableKinesisStreamingDestination" => Operation::EnableKinesisStreamingDestination,
+            "DisableKinesisStreamingDestination" => Operation::DisableKinesisStreamingDestination,
+            "DescribeKinesisStreamingDestination" => Operation::DescribeKinesisStreamingDestination,
+            "UpdateKinesisStreamingDestination" => Operation::UpdateKinesisStreamingDestination,
             "CreateGlobalTable" => Operation::CreateGlobalTable,
             "DescribeGlobalTable" => Operation::DescribeGlobalTable,
             "DescribeGlobalTableSettings" => Operation::DescribeGlobalTableSettings,
@@ -293,6 +309,10 @@ pub enum Request {
     UpdateContributorInsights(Box<UpdateContributorInsightsInput>),
     DescribeContributorInsights(Box<DescribeContributorInsightsInput>),
     ListContributorInsights(Box<ListContributorInsightsInput>),
+    EnableKinesisStreamingDestination(Box<KinesisStreamingDestinationInput>),
+    DisableKinesisStreamingDestination(Box<KinesisStreamingDestinationInput>),
+    DescribeKinesisStreamingDestination(Box<DescribeKinesisStreamingDestinationInput>),
+    UpdateKinesisStreamingDestination(Box<UpdateKinesisStreamingDestinationInput>),
     CreateGlobalTable(Box<CreateGlobalTableInput>),
     DescribeGlobalTable(Box<DescribeGlobalTableInput>),
     DescribeGlobalTableSettings(Box<DescribeGlobalTableSettingsInput>),
@@ -355,6 +375,10 @@ impl Request {
             Request::UpdateContributorInsights(_) => Operation::UpdateContributorInsights,
             Request::DescribeContributorInsights(_) => Operation::DescribeContributorInsights,
             Request::ListContributorInsights(_) => Operation::ListContributorInsights,
+            Request::EnableKinesisStreamingDestination(_) => Operation::EnableKinesisStreamingDestination,
+            Request::DisableKinesisStreamingDestination(_) => Operation::DisableKinesisStreamingDestination,
+            Request::DescribeKinesisStreamingDestination(_) => Operation::DescribeKinesisStreamingDestination,
+            Request::UpdateKinesisStreamingDestination(_) => Operation::UpdateKinesisStreamingDestination,
             Request::CreateGlobalTable(_) => Operation::CreateGlobalTable,
             Request::DescribeGlobalTable(_) => Operation::DescribeGlobalTable,
             Request::DescribeGlobalTableSettings(_) => Operation::DescribeGlobalTableSettings,
@@ -496,6 +520,18 @@ impl Request {
                 body,
                 read::read_list_contributor_insights_input,
             )?)),
+            Operation::EnableKinesisStreamingDestination => Request::EnableKinesisStreamingDestination(
+                Box::new(decode(body, read::read_kinesis_streaming_destination_input)?),
+            ),
+            Operation::DisableKinesisStreamingDestination => Request::DisableKinesisStreamingDestination(
+                Box::new(decode(body, read::read_kinesis_streaming_destination_input)?),
+            ),
+            Operation::DescribeKinesisStreamingDestination => Request::DescribeKinesisStreamingDestination(
+                Box::new(decode(body, read::read_describe_kinesis_streaming_destination_input)?),
+            ),
+            Operation::UpdateKinesisStreamingDestination => Request::UpdateKinesisStreamingDestination(
+                Box::new(decode(body, read::read_update_kinesis_streaming_destination_input)?),
+            ),
             Operation::CreateGlobalTable => {
                 Request::CreateGlobalTable(Box::new(decode(body, read::read_create_global_table_input)?))
             }
@@ -597,6 +633,10 @@ impl Request {
             Request::UpdateContributorInsights(input) => input.check(),
             Request::DescribeContributorInsights(input) => input.check(),
             Request::ListContributorInsights(input) => input.check(),
+            Request::EnableKinesisStreamingDestination(input) => input.check(),
+            Request::DisableKinesisStreamingDestination(input) => input.check(),
+            Request::DescribeKinesisStreamingDestination(input) => input.check(),
+            Request::UpdateKinesisStreamingDestination(input) => input.check(),
             Request::CreateGlobalTable(input) => input.check(),
             Request::DescribeGlobalTable(input) => input.check(),
             Request::DescribeGlobalTableSettings(input) => input.check(),
@@ -659,6 +699,10 @@ impl Request {
             Request::UpdateContributorInsights(input) => input.encode(out),
             Request::DescribeContributorInsights(input) => input.encode(out),
             Request::ListContributorInsights(input) => input.encode(out),
+            Request::EnableKinesisStreamingDestination(input) => input.encode(out),
+            Request::DisableKinesisStreamingDestination(input) => input.encode(out),
+            Request::DescribeKinesisStreamingDestination(input) => input.encode(out),
+            Request::UpdateKinesisStreamingDestination(input) => input.encode(out),
             Request::CreateGlobalTable(input) => input.encode(out),
             Request::DescribeGlobalTable(input) => input.encode(out),
             Request::DescribeGlobalTableSettings(input) => input.encode(out),
@@ -722,6 +766,10 @@ pub enum Response {
     UpdateContributorInsights(Box<UpdateContributorInsightsOutput>),
     DescribeContributorInsights(Box<DescribeContributorInsightsOutput>),
     ListContributorInsights(Box<ListContributorInsightsOutput>),
+    EnableKinesisStreamingDestination(Box<KinesisStreamingDestinationOutput>),
+    DisableKinesisStreamingDestination(Box<KinesisStreamingDestinationOutput>),
+    DescribeKinesisStreamingDestination(Box<DescribeKinesisStreamingDestinationOutput>),
+    UpdateKinesisStreamingDestination(Box<UpdateKinesisStreamingDestinationOutput>),
     CreateGlobalTable(Box<CreateGlobalTableOutput>),
     DescribeGlobalTable(Box<DescribeGlobalTableOutput>),
     DescribeGlobalTableSettings(Box<DescribeGlobalTableSettingsOutput>),
@@ -784,6 +832,10 @@ impl Response {
             Response::UpdateContributorInsights(output) => output.encode(out),
             Response::DescribeContributorInsights(output) => output.encode(out),
             Response::ListContributorInsights(output) => output.encode(out),
+            Response::EnableKinesisStreamingDestination(output) => output.encode(out),
+            Response::DisableKinesisStreamingDestination(output) => output.encode(out),
+            Response::DescribeKinesisStreamingDestination(output) => output.encode(out),
+            Response::UpdateKinesisStreamingDestination(output) => output.encode(out),
             Response::CreateGlobalTable(output) => output.encode(out),
             Response::DescribeGlobalTable(output) => output.encode(out),
             Response::DescribeGlobalTableSettings(output) => output.encode(out),
@@ -1611,6 +1663,54 @@ impl Input for ListContributorInsightsInput {
     }
     fn read_output(body: &[u8]) -> Result<ListContributorInsightsOutput, Error> {
         answer(body, read::read_list_contributor_insights_output)
+    }
+}
+
+impl From<DescribeKinesisStreamingDestinationOutput> for Response {
+    fn from(output: DescribeKinesisStreamingDestinationOutput) -> Response {
+        Response::DescribeKinesisStreamingDestination(Box::new(output))
+    }
+}
+
+impl Input for DescribeKinesisStreamingDestinationInput {
+    type Output = DescribeKinesisStreamingDestinationOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::DescribeKinesisStreamingDestination(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DescribeKinesisStreamingDestinationOutput> {
+        match response {
+            Response::DescribeKinesisStreamingDestination(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<DescribeKinesisStreamingDestinationOutput, Error> {
+        answer(body, read::read_describe_kinesis_streaming_destination_output)
+    }
+}
+
+impl From<UpdateKinesisStreamingDestinationOutput> for Response {
+    fn from(output: UpdateKinesisStreamingDestinationOutput) -> Response {
+        Response::UpdateKinesisStreamingDestination(Box::new(output))
+    }
+}
+
+impl Input for UpdateKinesisStreamingDestinationInput {
+    type Output = UpdateKinesisStreamingDestinationOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::UpdateKinesisStreamingDestination(Box::new(self))
+    }
+    fn output(response: Response) -> Option<UpdateKinesisStreamingDestinationOutput> {
+        match response {
+            Response::UpdateKinesisStreamingDestination(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<UpdateKinesisStreamingDestinationOutput, Error> {
+        answer(body, read::read_update_kinesis_streaming_destination_output)
     }
 }
 

@@ -666,6 +666,19 @@ pub struct DescribeImportOutput {
     pub import_table_description: ImportTableDescription,
 }
 
+/// The input of DescribeKinesisStreamingDestination.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeKinesisStreamingDestinationInput {
+    pub table_name: String,
+}
+
+/// The output of DescribeKinesisStreamingDestination.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeKinesisStreamingDestinationOutput {
+    pub kinesis_data_stream_destinations: Option<Vec<KinesisDataStreamDestination>>,
+    pub table_name: Option<String>,
+}
+
 /// The input of DescribeLimits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeLimitsInput {}
@@ -708,6 +721,12 @@ pub struct DescribeTimeToLiveOutput {
 pub struct DisassociateReplicationGroupMemberAction {
     pub disassociation_mode: DisassociationMode,
     pub region_name: String,
+}
+
+/// Used by DisableKinesisStreamingDestination and EnableKinesisStreamingDestination.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EnableKinesisStreamingConfiguration {
+    pub approximate_creation_date_time_precision: Option<ApproximateCreationDateTimePrecision>,
 }
 
 /// Used by DescribeEndpoints.
@@ -1088,6 +1107,32 @@ pub struct KeysAndAttributes {
     pub expression_attribute_names: Option<BTreeMap<String, String>>,
     pub keys: Vec<Item>,
     pub projection_expression: Option<String>,
+}
+
+/// Used by DescribeKinesisStreamingDestination.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KinesisDataStreamDestination {
+    pub approximate_creation_date_time_precision: Option<ApproximateCreationDateTimePrecision>,
+    pub destination_status: Option<DestinationStatus>,
+    pub destination_status_description: Option<String>,
+    pub stream_arn: Option<String>,
+}
+
+/// The input of DisableKinesisStreamingDestination.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KinesisStreamingDestinationInput {
+    pub enable_kinesis_streaming_configuration: Option<EnableKinesisStreamingConfiguration>,
+    pub stream_arn: String,
+    pub table_name: String,
+}
+
+/// The output of DisableKinesisStreamingDestination.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KinesisStreamingDestinationOutput {
+    pub destination_status: Option<DestinationStatus>,
+    pub enable_kinesis_streaming_configuration: Option<EnableKinesisStreamingConfiguration>,
+    pub stream_arn: Option<String>,
+    pub table_name: Option<String>,
 }
 
 /// The input of ListBackups.
@@ -1971,6 +2016,29 @@ pub struct UpdateItemOutput {
     pub attributes: Option<Item>,
     pub consumed_capacity: Option<ConsumedCapacity>,
     pub item_collection_metrics: Option<ItemCollectionMetrics>,
+}
+
+/// Used by UpdateKinesisStreamingDestination.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateKinesisStreamingConfiguration {
+    pub approximate_creation_date_time_precision: Option<ApproximateCreationDateTimePrecision>,
+}
+
+/// The input of UpdateKinesisStreamingDestination.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateKinesisStreamingDestinationInput {
+    pub stream_arn: String,
+    pub table_name: String,
+    pub update_kinesis_streaming_configuration: Option<UpdateKinesisStreamingConfiguration>,
+}
+
+/// The output of UpdateKinesisStreamingDestination.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateKinesisStreamingDestinationOutput {
+    pub destination_status: Option<DestinationStatus>,
+    pub stream_arn: Option<String>,
+    pub table_name: Option<String>,
+    pub update_kinesis_streaming_configuration: Option<UpdateKinesisStreamingConfiguration>,
 }
 
 /// Used by UpdateTable.

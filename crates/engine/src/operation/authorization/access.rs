@@ -109,6 +109,18 @@ pub fn of_request<'r>(request: &'r Request, namespace: &Namespace) -> Vec<Access
         Request::UpdateContributorInsights(input) => {
             one("dynamodb:UpdateContributorInsights", source(&input.table_name, input.index_name.as_deref()))
         }
+        Request::EnableKinesisStreamingDestination(input) => {
+            one("dynamodb:EnableKinesisStreamingDestination", table(&input.table_name))
+        }
+        Request::DisableKinesisStreamingDestination(input) => {
+            one("dynamodb:DisableKinesisStreamingDestination", table(&input.table_name))
+        }
+        Request::DescribeKinesisStreamingDestination(input) => {
+            one("dynamodb:DescribeKinesisStreamingDestination", table(&input.table_name))
+        }
+        Request::UpdateKinesisStreamingDestination(input) => {
+            one("dynamodb:UpdateKinesisStreamingDestination", table(&input.table_name))
+        }
         Request::CreateTable(input) => create_table(input),
         Request::DescribeTable(input) => one("dynamodb:DescribeTable", table(&input.table_name)),
         Request::UpdateTable(input) => update_table(input, namespace),

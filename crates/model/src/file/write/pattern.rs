@@ -2,7 +2,7 @@
 
 use super::layout::{Map, Node, prose, text};
 use super::{CONSISTENCY, Writer, name_of, quantity, value};
-use crate::model::{Expectation, FanOut, Grouping, Pattern, Rate};
+use crate::model::{Cached, Expectation, FanOut, Grouping, Pattern, Rate};
 
 impl Writer<'_> {
     pub fn pattern(&self, pattern: &Pattern) -> Node {
@@ -15,7 +15,7 @@ impl Writer<'_> {
         map.put_some("consistency", consistency.map(|one| name_of(&CONSISTENCY, one.value)));
         map.put_some("index", pattern.index.as_ref().map(|index| text(&index.value)));
         map.put_some("fan-out", pattern.fan_out.as_ref().map(|one| fan_out(one.value)));
-        map.put_some("cached", pattern.cached.as_ref().map(|share| text(&quantity::percent(share.value))));
+        map.put_some("cached", pattern.cached.as_ref().map(|one| cached(one.value)));
         map.put_some("fails", pattern.fails.as_ref().map(|share| text(&quantity::percent(share.value))));
         map.put_some("external", pattern.external.as_ref().map(|external| text(&external.value)));
         map.put_some("request", pattern.request.as_ref().map(|request| value::json(&request.value)));
@@ -55,6 +55,20 @@ fn fan_out(fan_out: FanOut) -> Node {
     match fan_out {
         FanOut::Allowed => text("allowed"),
         FanOut::Most(most) => text(&most.to_string()),
+    }
+}
+
+fn cached(cached: Cached) -> Node {
+    let ttl = cached.ttl_seconds.map(|ttl| text(&quantity::duration(ttl)));
+    let hit = cached.hit.map(|hit| text(&quantity::percent(hit)));
+    match (ttl, hit) {
+        (Some(only), None) | (None, Some(only)) => only,
+        (ttl, hit) => {
+            let mut map = Map::new();
+            map.put_some("ttl", ttl);
+            map.put_some("hit", hit);
+            Node::Map(map)
+        }
     }
 }
 

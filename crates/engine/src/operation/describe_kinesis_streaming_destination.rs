@@ -1,0 +1,36 @@
+//! DescribeKinesisStreamingDestination: the streams that get the changes of a table, and their states.
+
+use api::{
+    DescribeKinesisStreamingDestinationInput, DescribeKinesisStreamingDestinationOutput, Error,
+    KinesisDataStreamDestination,
+};
+
+use crate::kinesis::Destination;
+use crate::{Caller, Engine};
+
+pub async fn run(
+    engine: &Engine,
+    caller: &Caller,
+    input: DescribeKinesisStreamingDestinationInput,
+) -> Result<DescribeKinesisStreamingDestinationOutput, Error> {
+    input.check()?;
+    let table = engine
+        .find(caller, &input.table_name)?
+        .ok_or_else(|| Error::resource_not_found_table(&input.table_name))?;
+    let now_ms = engine.environment.now_ms();
+    let describe = |destination: &Destination| {
+        let options = &engine.options;
+        let (status, description) =
+            destination.status(&table.namespace, &options.kinesis, now_ms, options.state_delay);
+        KinesisDataStreamDestination {
+            stream_arn: Some(destination.stream_arn.clone()),
+            destination_status: Some(status),
+            destination_status_description: description,
+            approximate_creation_date_time_precision: Some(destination.precision.into()),
+        }
+    };
+    Ok(DescribeKinesisStreamingDestinationOutput {
+        table_name: Some(table.name.clone()),
+        kinesis_data_stream_destinations: Some(table.destinations.iter().map(describe).collect()),
+    })
+}
