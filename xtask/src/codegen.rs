@@ -89,6 +89,8 @@ const SERVICES: &[Service] = &[
             "ListGlobalTables",
             "UpdateGlobalTable",
             "UpdateGlobalTableSettings",
+            "DescribeTableReplicaAutoScaling",
+            "UpdateTableReplicaAutoScaling",
             "DescribeLimits",
             "DescribeEndpoints",
             "PutItem",

@@ -86,7 +86,7 @@ pub use insights::{InsightMinute, InsightRule};
 pub use metrics::{Dimensions, MetricId, MetricTotal, has_dimensions};
 pub use namespace::Namespace;
 pub use options::Options;
-pub use replication::{Answer, LostReplica, Message, PairStatus, Peer, Peers, WriteScaling};
+pub use replication::{Answer, LostReplica, Message, PairStatus, Peer, Peers, Scaled, ScaledUnits, Scaling, ScalingSettings};
 pub use shadow::{CapacityReport, ShadowKey};
 pub use usage::{Ending, Now, Observer, PartUsed, RequestDone, Usage};
 pub use verify::Verification;
@@ -432,6 +432,12 @@ impl Engine {
             Request::ListGlobalTables(input) => first_global_tables::list(&input)?.into(),
             Request::UpdateGlobalTable(input) => first_global_tables::update(&input)?.into(),
             Request::UpdateGlobalTableSettings(input) => first_global_tables::update_settings(&input)?.into(),
+            Request::DescribeTableReplicaAutoScaling(input) => {
+                describe_table_replica_auto_scaling::run(self, caller, *input).await?.into()
+            }
+            Request::UpdateTableReplicaAutoScaling(input) => {
+                update_table_replica_auto_scaling::run(self, caller, *input).await?.into()
+            }
             Request::DescribeLimits(input) => describe_limits::run(*input).await?.into(),
             Request::DescribeEndpoints(input) => describe_endpoints::run(self, caller, *input).await?.into(),
             Request::PutItem(input) => put_item::run(self, caller, *input).await?.into(),

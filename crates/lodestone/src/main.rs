@@ -28,6 +28,7 @@ mod peer;
 mod places;
 mod progress;
 mod region;
+mod replica_scaling;
 mod repair;
 mod restore;
 mod s3_url;

@@ -20,6 +20,7 @@ pub mod describe_import;
 pub mod describe_limits;
 pub mod describe_stream;
 pub mod describe_table;
+pub mod describe_table_replica_auto_scaling;
 pub mod describe_time_to_live;
 pub mod execute_statement;
 pub mod execute_transaction;
@@ -53,6 +54,7 @@ pub mod update_continuous_backups;
 pub mod update_contributor_insights;
 pub mod update_item;
 pub mod update_table;
+pub mod update_table_replica_auto_scaling;
 pub mod update_time_to_live;
 
 mod authorization;

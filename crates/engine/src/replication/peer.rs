@@ -17,6 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use store::{Partition, Position, StoreError};
 
 use super::membership::{Overrides, ReplicaState};
+use super::scaling::Scaled;
 use super::version::Version;
 use crate::shared::Core;
 use crate::table::Table;
@@ -103,6 +104,8 @@ pub enum News {
     Forget { region: String, is_lost: bool },
     /// The settings that members share.
     Settings(Box<Table>),
+    /// How units of the member are to be scaled. The answer says how all are.
+    Scaling(Vec<Scaled>),
 }
 
 /// How the member stands that was told something.
@@ -112,6 +115,9 @@ pub struct Answer {
     pub is_done: bool,
     /// None if there is no such table.
     pub table: Option<TableThere>,
+    /// How the units of the member are scaled, if that was asked.
+    #[serde(default)]
+    pub scaling: Vec<Scaled>,
 }
 
 /// A table in another Region.

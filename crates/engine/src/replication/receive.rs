@@ -7,6 +7,7 @@ use store::StoreError;
 use super::destination::apply;
 use super::leave::Leave;
 use super::peer::{Answer, CHANGES_MAX, Message, News, SentChange, TableThere};
+use super::scaling::Scaled;
 use super::{Heard, in_region, settings};
 use crate::catalog::LiveTable;
 use crate::shared::Core;
@@ -29,9 +30,12 @@ impl Engine {
         }
         let namespace = Namespace::new(account, to);
         let heard = Hearing { core: &self.core, namespace, name: table, from };
+        let asks_scaling = matches!(news, News::Scaling(_));
         match heard.hear(news).await {
             Ok(is_done) => {
-                Ok(Answer { is_done, table: self.core.standing(&heard.namespace, &heard.name, &heard.from) })
+                let table = self.core.standing(&heard.namespace, &heard.name, &heard.from);
+                let scaling = if asks_scaling { heard.scaling().await? } else { Vec::new() };
+                Ok(Answer { is_done, table, scaling })
             }
             Err(Refused::Because(reason)) => Err(reason),
             Err(Refused::Failed(error)) => {
@@ -156,9 +160,22 @@ impl Hearing<'_> {
                 self.check(&source)?;
                 self.core.align_one(&table, &source).await?;
             }
+            News::Scaling(scaled) => {
+                if scaled.len() > PARTS_MAX {
+                    return Err(Refused::Because("there are too many units".to_owned()));
+                }
+                let set = self.core.set_scaling_here(&self.namespace, &self.name, scaled).await;
+                set.map_err(|error| Refused::Because(error.message))?;
+            }
         }
         self.core.replication.changed.notify_waiters();
         Ok(true)
+    }
+
+    /// How the units of the member are scaled.
+    async fn scaling(&self) -> Result<Vec<Scaled>, String> {
+        let Some(table) = self.member() else { return Ok(Vec::new()) };
+        self.core.scaling_here(&self.namespace, &table).await.map_err(|error| error.message)
     }
 
     fn unknown(&self) -> Refused {

@@ -38,11 +38,11 @@ use crate::dynamodb::{
     DescribeBackupInput, DescribeBulkOperationInput, DescribeContinuousBackupsInput,
     DescribeContributorInsightsInput, DescribeEndpointsRequest, DescribeExportInput,
     DescribeGlobalTableInput, DescribeGlobalTableSettingsInput, DescribeImportInput, DescribeLimitsInput,
-    DescribeTimeToLiveInput, ExportTableToPointInTimeInput, ImportTableInput, ListBackupsInput,
+    DescribeTableReplicaAutoScalingInput, DescribeTimeToLiveInput, ExportTableToPointInTimeInput, ImportTableInput, ListBackupsInput,
     ListBulkOperationsInput, ListContributorInsightsInput, ListExportsInput, ListGlobalTablesInput,
     ListImportsInput, ListTablesInput, RestoreTableFromBackupInput, RestoreTableToPointInTimeInput,
     UpdateContinuousBackupsInput, UpdateContributorInsightsInput, UpdateGlobalTableInput,
-    UpdateGlobalTableSettingsInput, UpdateTimeToLiveInput,
+    UpdateGlobalTableSettingsInput, UpdateTableReplicaAutoScalingInput, UpdateTimeToLiveInput,
 };
 use crate::violation::{Constraint, Refuse, Violation, Violations};
 use crate::{Error, TableName};
@@ -92,8 +92,10 @@ constraints_only! {
     UpdateContributorInsightsInput,
     DescribeEndpointsRequest,
     DescribeLimitsInput,
+    DescribeTableReplicaAutoScalingInput,
     DescribeTimeToLiveInput,
     ListTablesInput,
+    UpdateTableReplicaAutoScalingInput,
     UpdateTimeToLiveInput,
 }
 
