@@ -86,7 +86,9 @@ pub use insights::{InsightMinute, InsightRule};
 pub use metrics::{Dimensions, MetricId, MetricTotal, has_dimensions};
 pub use namespace::Namespace;
 pub use options::Options;
-pub use replication::{Answer, LostReplica, Message, PairStatus, Peer, Peers, Scaled, ScaledUnits, Scaling, ScalingSettings};
+pub use replication::{
+    Answer, LostReplica, Message, PairStatus, Peer, Peers, Scaled, ScaledUnits, Scaling, ScalingSettings,
+};
 pub use shadow::{CapacityReport, ShadowKey};
 pub use usage::{Ending, Now, Observer, PartUsed, RequestDone, Usage};
 pub use verify::Verification;
@@ -191,6 +193,7 @@ impl Engine {
             self.background.start(Beat { core: core.clone(), members: members.clone() });
             self.background.start(Follow { core: core.clone(), members: members.clone() });
         }
+        core.heal_all_if_alone().await?;
         core.resume_interrupted().await?;
         self.background.start(Sweep { core: core.clone() });
         if !self.usage.is_off() {

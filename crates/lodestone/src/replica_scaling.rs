@@ -131,7 +131,8 @@ impl Target {
     /// Registers the target and puts its policy. A policy of another name is replaced.
     async fn scale(&self, scaling: &AutoScaling, settings: ScalingSettings) -> Result<(), Error> {
         let units = |units: i64| {
-            i32::try_from(units).map_err(|_| Error::validation(format!("{units} units are too many to be scaled")))
+            i32::try_from(units)
+                .map_err(|_| Error::validation(format!("{units} units are too many to be scaled")))
         };
         let register = RegisterScalableTargetRequest {
             service_namespace: ServiceNamespace::Dynamodb,

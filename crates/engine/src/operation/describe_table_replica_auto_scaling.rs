@@ -29,7 +29,8 @@ pub async fn run(
 /// The table, if other Regions have it, too.
 pub fn find(engine: &Engine, caller: &Caller, name: &str) -> Result<Arc<LiveTable>, Error> {
     let table = engine.find(caller, name)?;
-    let is_global = |table: &Arc<LiveTable>| table.membership.as_ref().is_some_and(|own| !own.replicas.is_empty());
+    let is_global =
+        |table: &Arc<LiveTable>| table.membership.as_ref().is_some_and(|own| !own.replicas.is_empty());
     table.filter(is_global).ok_or_else(|| Error::no_such_global_table(name))
 }
 
@@ -37,9 +38,11 @@ pub fn find(engine: &Engine, caller: &Caller, name: &str) -> Result<Arc<LiveTabl
 pub async fn describe(engine: &Engine, table: &LiveTable) -> Result<TableAutoScalingDescription, Error> {
     let whole = description::current(table, engine.usage.now().ms);
     let own = (table.namespace.region.to_string(), ReplicaStatus::Active);
-    let others = whole.replicas.iter().flatten().filter_map(|replica| {
-        Some((replica.region_name.clone()?, replica.replica_status?))
-    });
+    let others = whole
+        .replicas
+        .iter()
+        .flatten()
+        .filter_map(|replica| Some((replica.region_name.clone()?, replica.replica_status?)));
     let mut replicas = Vec::new();
     for (region, status) in std::iter::once(own).chain(others) {
         let scaling = engine.core.scaling_of(table, &region).await?;

@@ -13,7 +13,11 @@ pub fn check_create_table(input: &CreateTableInput) -> Result<(), Error> {
 
 /// Refuses an UpdateTable request that needs what is not served.
 pub fn check_update_table(input: &UpdateTableInput) -> Result<(), Error> {
-    refuse(&[("VectorIndexUpdates", input.vector_index_updates.is_some())])
+    refuse(&[
+        ("VectorIndexUpdates", input.vector_index_updates.is_some()),
+        // It only matters for Disassociate, which is refused.
+        ("DisassociationProtectionEnabled false", input.disassociation_protection_enabled == Some(false)),
+    ])
 }
 
 /// Refuses a change of replicas that needs what is not served.

@@ -109,21 +109,22 @@ impl Engine {
     }
 
     /// Cuts the link between two Regions: changes wait on both sides until it is healed.
-    pub fn cut_regions(&self, one: &str, other: &str) {
-        self.replication.links.cut(one, other);
+    pub async fn cut_regions(&self, one: &str, other: &str) -> Result<(), StoreError> {
+        self.core.set_cut(one, other, true).await?;
         self.replication.changed.notify_waiters();
+        Ok(())
     }
 
     /// Heals the link between two Regions. False if it was not cut.
-    pub fn heal_regions(&self, one: &str, other: &str) -> bool {
-        let was_cut = self.replication.links.heal(one, other);
+    pub async fn heal_regions(&self, one: &str, other: &str) -> Result<bool, StoreError> {
+        let was_cut = self.core.set_cut(one, other, false).await?;
         self.replication.changed.notify_waiters();
-        was_cut
+        Ok(was_cut)
     }
 
     /// The pairs of Regions between which the link is cut.
-    pub fn cut_links(&self) -> Vec<(String, String)> {
-        self.replication.links.all()
+    pub async fn cut_links(&self) -> Result<Vec<(String, String)>, StoreError> {
+        Ok(self.core.cuts().await?.into_iter().collect())
     }
 
     /// How far each Region's changes have come, for each global table.

@@ -163,11 +163,7 @@ fn everything() -> Vec<Asked> {
             &["dynamodb:UpdateTimeToLive"],
         ),
         on("DescribeTimeToLive", json!({}), &["dynamodb:DescribeTimeToLive"]),
-        on(
-            "DescribeTableReplicaAutoScaling",
-            json!({}),
-            &["dynamodb:DescribeTableReplicaAutoScaling"],
-        ),
+        on("DescribeTableReplicaAutoScaling", json!({}), &["dynamodb:DescribeTableReplicaAutoScaling"]),
         on("UpdateTableReplicaAutoScaling", json!({}), &["dynamodb:UpdateTableReplicaAutoScaling"]),
         on("DescribeContributorInsights", json!({}), &["dynamodb:DescribeContributorInsights"]),
         asked(

@@ -38,11 +38,12 @@ use crate::dynamodb::{
     DescribeBackupInput, DescribeBulkOperationInput, DescribeContinuousBackupsInput,
     DescribeContributorInsightsInput, DescribeEndpointsRequest, DescribeExportInput,
     DescribeGlobalTableInput, DescribeGlobalTableSettingsInput, DescribeImportInput, DescribeLimitsInput,
-    DescribeTableReplicaAutoScalingInput, DescribeTimeToLiveInput, ExportTableToPointInTimeInput, ImportTableInput, ListBackupsInput,
-    ListBulkOperationsInput, ListContributorInsightsInput, ListExportsInput, ListGlobalTablesInput,
-    ListImportsInput, ListTablesInput, RestoreTableFromBackupInput, RestoreTableToPointInTimeInput,
-    UpdateContinuousBackupsInput, UpdateContributorInsightsInput, UpdateGlobalTableInput,
-    UpdateGlobalTableSettingsInput, UpdateTableReplicaAutoScalingInput, UpdateTimeToLiveInput,
+    DescribeTableReplicaAutoScalingInput, DescribeTimeToLiveInput, ExportTableToPointInTimeInput,
+    ImportTableInput, ListBackupsInput, ListBulkOperationsInput, ListContributorInsightsInput,
+    ListExportsInput, ListGlobalTablesInput, ListImportsInput, ListTablesInput, RestoreTableFromBackupInput,
+    RestoreTableToPointInTimeInput, UpdateContinuousBackupsInput, UpdateContributorInsightsInput,
+    UpdateGlobalTableInput, UpdateGlobalTableSettingsInput, UpdateTableReplicaAutoScalingInput,
+    UpdateTimeToLiveInput,
 };
 use crate::violation::{Constraint, Refuse, Violation, Violations};
 use crate::{Error, TableName};

@@ -78,7 +78,8 @@ impl Error {
     /// Members of an on-demand table have no units that could be scaled. The parameters have the names of the first version
     /// of global tables.
     pub fn replica_scaling_on_demand(table: &str, regions: &[String], parameters: &[&str]) -> Error {
-        let quoted = |texts: Vec<String>| texts.iter().map(|text| format!("'{text}'")).collect::<Vec<_>>().join(", ");
+        let quoted =
+            |texts: Vec<String>| texts.iter().map(|text| format!("'{text}'")).collect::<Vec<_>>().join(", ");
         let regions = quoted(regions.iter().map(|region| region.to_uppercase()).collect());
         let parameters = quoted(parameters.iter().map(|name| (*name).to_owned()).collect());
         Error::validation(format!(
