@@ -203,3 +203,87 @@ def test_a_provisioned_table_needs_scaled_writes(server, client, away):
     away.delete_table(TableName="Scaled")
     until(lambda: not replicas(client, "Scaled"))
     client.delete_table(TableName="Scaled")
+
+
+def test_auto_scaling_of_all_regions_is_set_at_once(server, client, away):
+    """What boto3 sets for the global table, Application Auto Scaling has in each Region."""
+    client.create_table(
+        TableName="Together",
+        KeySchema=[{"AttributeName": "PK", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "PK", "AttributeType": "S"}],
+        ProvisionedThroughput={"ReadCapacityUnits": 5, "WriteCapacityUnits": 5},
+    )
+    with pytest.raises(ClientError, match="Global table with name: Together does not exist."):
+        client.describe_table_replica_auto_scaling(TableName="Together")
+    target = {
+        "ServiceNamespace": "dynamodb",
+        "ResourceId": "table/Together",
+        "ScalableDimension": "dynamodb:table:WriteCapacityUnits",
+    }
+    metric = {"PredefinedMetricSpecification": {"PredefinedMetricType": "DynamoDBWriteCapacityUtilization"}}
+    scaling = {name: in_region(server, name, "application-autoscaling") for name in (HOME, AWAY)}
+    scaling[HOME].register_scalable_target(**target, MinCapacity=5, MaxCapacity=50)
+    scaling[HOME].put_scaling_policy(
+        **target,
+        PolicyName="writes",
+        PolicyType="TargetTrackingScaling",
+        TargetTrackingScalingPolicyConfiguration={"TargetValue": 70.0, **metric},
+    )
+    client.update_table(TableName="Together", ReplicaUpdates=[{"Create": {"RegionName": AWAY}}])
+    until(lambda: replicas(client, "Together") == [(AWAY, "ACTIVE")])
+
+    def described(asked=client):
+        answer = asked.describe_table_replica_auto_scaling(TableName="Together")["TableAutoScalingDescription"]
+        return {replica["RegionName"]: replica for replica in answer["Replicas"]}
+
+    def policies(name):
+        found = scaling[name].describe_scaling_policies(ServiceNamespace="dynamodb", ResourceId="table/Together")
+        return [policy["PolicyName"] for policy in found["ScalingPolicies"]]
+
+    # The replica got the write target of its source, and has reads of its own.
+    writes = "ReplicaProvisionedWriteCapacityAutoScalingSettings"
+    reads = "ReplicaProvisionedReadCapacityAutoScalingSettings"
+    assert list(described()) == [HOME, AWAY] and list(described(away)) == [AWAY, HOME]
+    for replica in described().values():
+        assert (replica[writes]["MinimumUnits"], replica[writes]["MaximumUnits"]) == (5, 50)
+        assert "AWSServiceRoleForApplicationAutoScaling_DynamoDBTable" in replica[writes]["AutoScalingRoleArn"]
+        assert replica[reads] == {"AutoScalingDisabled": True, "ScalingPolicies": []}
+    assert (policies(HOME), policies(AWAY)) == (["writes"], ["writes"])
+
+    def settings(target_value, **more):
+        configuration = {"TargetValue": target_value, "ScaleInCooldown": 60}
+        policy = {"TargetTrackingScalingPolicyConfiguration": configuration, **more}
+        return {"MinimumUnits": 6, "MaximumUnits": 60, "ScalingPolicyUpdate": policy}
+
+    answer = away.update_table_replica_auto_scaling(
+        TableName="Together",
+        ProvisionedWriteCapacityAutoScalingUpdate=settings(50.0),
+        ReplicaUpdates=[
+            {"RegionName": HOME, "ReplicaProvisionedReadCapacityAutoScalingUpdate": settings(40.0, PolicyName="reads")}
+        ],
+    )["TableAutoScalingDescription"]
+    assert answer["TableStatus"] == "ACTIVE"
+    # A policy of another name replaces the one that was there.
+    name = "DynamoDBWriteCapacityUtilization:table/Together"
+    assert (sorted(policies(HOME)), policies(AWAY)) == ([name, "reads"], [name])
+    assert described()[HOME][reads]["ScalingPolicies"][0] == {
+        "PolicyName": "reads",
+        "TargetTrackingScalingPolicyConfiguration": {"TargetValue": 40.0, "ScaleInCooldown": 60},
+    }
+    with pytest.raises(ClientError, match="'MaximumUnits', 'MinimumUnits' must be left blank when disabling"):
+        client.update_table_replica_auto_scaling(
+            TableName="Together",
+            ProvisionedWriteCapacityAutoScalingUpdate={
+                "AutoScalingDisabled": True, "MinimumUnits": 1, "MaximumUnits": 2,
+            },
+        )
+    client.update_table_replica_auto_scaling(
+        TableName="Together", ProvisionedWriteCapacityAutoScalingUpdate={"AutoScalingDisabled": True}
+    )
+    assert (policies(HOME), policies(AWAY)) == (["reads"], [])
+    away.delete_table(TableName="Together")
+    until(lambda: not replicas(client, "Together"))
+    scaling[HOME].deregister_scalable_target(
+        **{**target, "ScalableDimension": "dynamodb:table:ReadCapacityUnits"}
+    )
+    client.delete_table(TableName="Together")

@@ -23,6 +23,13 @@ pub fn encode_for(service: &str, operation: &str, body: &serde_json::Value) -> V
     encode_target("bench", &format!("{service}.{operation}"), &body.to_string())
 }
 
+/// Like [`encode`], in another Region.
+pub fn encode_in(region: &str, operation: &str, body: &serde_json::Value) -> Vec<u8> {
+    let request = encode(operation, body);
+    let request = String::from_utf8_lossy(&request);
+    request.replacen("/us-east-1/dynamodb/", &format!("/{region}/dynamodb/"), 1).into_bytes()
+}
+
 /// Like [`encode_for`], for a service that has a name of its own in signatures, too.
 pub fn encode_scoped(scope: &str, service: &str, operation: &str, body: &serde_json::Value) -> Vec<u8> {
     let request = encode_for(service, operation, body);

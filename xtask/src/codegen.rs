@@ -93,6 +93,8 @@ const SERVICES: &[Service] = &[
             "ListGlobalTables",
             "UpdateGlobalTable",
             "UpdateGlobalTableSettings",
+            "DescribeTableReplicaAutoScaling",
+            "UpdateTableReplicaAutoScaling",
             "DescribeLimits",
             "DescribeEndpoints",
             "PutItem",

@@ -19,6 +19,7 @@ mod deny;
 mod fuzz;
 mod policies;
 mod recovery;
+mod regions;
 mod replay;
 mod round_trip;
 mod simulation;
@@ -65,6 +66,8 @@ enum Chore {
     Recovery(recovery::Options),
     /// Write at random in three Regions of a global table, and compare them with what last-writer-wins says
     Convergence(convergence::Options),
+    /// The same with three server processes that are killed, and whose network breaks; or measure replication
+    Regions(regions::Options),
     /// Kill the binary and a reader of its stream, and look for records that are missing or come twice
     Replay(replay::Options),
     /// Export a large table while it changes, import it, and compare
@@ -104,6 +107,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Cluster(options) => cluster::run(&options),
         Chore::Recovery(options) => recovery::run(&options),
         Chore::Convergence(options) => convergence::run(&options),
+        Chore::Regions(options) => regions::run(&options),
         Chore::Replay(options) => replay::run(&options),
         Chore::RoundTrip(options) => round_trip::run(&options),
         Chore::Damage(options) => damage::run(&options),

@@ -10,8 +10,8 @@ use clap::ValueEnum;
 
 use crate::command::{self, Tally, cargo, run_counting};
 use crate::{
-    acceptance, bench, cluster, codegen, crash, damage, deny, fuzz, recovery, replay, round_trip, studio,
-    tidy, tools,
+    acceptance, bench, cluster, codegen, crash, damage, deny, fuzz, recovery, regions, replay, round_trip,
+    studio, tidy, tools,
 };
 
 /// How many steps may be run a second time.
@@ -36,6 +36,7 @@ enum Step {
     Crash,
     ChangeLog,
     Cluster,
+    Regions,
     Damage,
     Bench,
     Fuzz,
@@ -99,6 +100,7 @@ impl Step {
             Step::Crash => crash::run_brief(),
             Step::ChangeLog => change_log(),
             Step::Cluster => cluster::run(&cluster::Options::brief()),
+            Step::Regions => regions::run(&regions::Options::brief()),
             Step::Damage => damage::run(&damage::Options::brief()),
             Step::Bench => bench::smoke(),
             Step::Fuzz => fuzz::run_brief(),

@@ -22,6 +22,8 @@ pub enum AddressError {
     NoHttps,
     #[error("the system's certificates can't be read: {0}")]
     NoCertificates(String),
+    #[error("the certificate of the authority can't be used: {0}")]
+    NoAuthority(String),
 }
 
 impl Address {

@@ -57,8 +57,8 @@ pub struct Client {
 impl Client {
     /// Sends nothing yet.
     pub fn new(address: Address, region: String, credentials: Credentials) -> Result<Client, AddressError> {
-        let http = legacy::Client::builder(TokioExecutor::new()).build(connector(&address)?);
-        Ok(Client { address, region, credentials, dialect: DYNAMODB, http })
+        let connector = connector(&address, None)?;
+        Ok(Client::over(connector, address, region, credentials))
     }
 
     /// The same for an endpoint of Kinesis Data Streams, which is sent whole targets ([`Client::send_once`]).
@@ -68,6 +68,22 @@ impl Client {
         credentials: Credentials,
     ) -> Result<Client, AddressError> {
         Ok(Client { dialect: KINESIS, ..Client::new(address, region, credentials)? })
+    }
+
+    /// Trusts a server whose certificate comes from these authorities, and no other. They are PEM texts.
+    pub fn trusting(
+        authorities: &[u8],
+        address: Address,
+        region: String,
+        credentials: Credentials,
+    ) -> Result<Client, AddressError> {
+        let connector = connector(&address, Some(authorities))?;
+        Ok(Client::over(connector, address, region, credentials))
+    }
+
+    fn over(connector: Connector, address: Address, region: String, credentials: Credentials) -> Client {
+        let http = legacy::Client::builder(TokioExecutor::new()).build(connector);
+        Client { address, region, credentials, dialect: DYNAMODB, http }
     }
 
     pub fn address(&self) -> &Address {
@@ -173,7 +189,7 @@ pub async fn post(
     body: Vec<u8>,
     timeout: Duration,
 ) -> Result<(u16, Vec<u8>), String> {
-    let connector = connector(address).map_err(|error| error.to_string())?;
+    let connector = connector(address, None).map_err(|error| error.to_string())?;
     let http: legacy::Client<Connector, Full<Bytes>> =
         legacy::Client::builder(TokioExecutor::new()).build(connector);
     let request = Request::post(format!("{address}{path}")).header("content-type", "application/json");
@@ -238,14 +254,39 @@ fn now() -> SystemTime {
 }
 
 #[cfg(feature = "https")]
-fn connector(_address: &Address) -> Result<Connector, AddressError> {
-    let builder = hyper_rustls::HttpsConnectorBuilder::new().with_native_roots();
-    let builder = builder.map_err(|error| AddressError::NoCertificates(error.to_string()))?;
+fn connector(_address: &Address, authorities: Option<&[u8]>) -> Result<Connector, AddressError> {
+    let builder = hyper_rustls::HttpsConnectorBuilder::new();
+    let builder = match authorities {
+        Some(authorities) => builder.with_tls_config(trust(authorities).map_err(AddressError::NoAuthority)?),
+        None => {
+            builder.with_native_roots().map_err(|error| AddressError::NoCertificates(error.to_string()))?
+        }
+    };
     Ok(builder.https_or_http().enable_http1().build())
 }
 
+/// Trust in the certificates of these authorities alone. The error says what is wrong with them.
+#[cfg(feature = "https")]
+fn trust(authorities: &[u8]) -> Result<rustls::ClientConfig, String> {
+    use rustls::pki_types::CertificateDer;
+    use rustls::pki_types::pem::PemObject;
+
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(authorities) {
+        let certificate = certificate.map_err(|error| error.to_string())?;
+        roots.add(certificate).map_err(|error| error.to_string())?;
+    }
+    if roots.is_empty() {
+        return Err("there is none in it. It should be a PEM file".to_owned());
+    }
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.map_err(|error| error.to_string())?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
 #[cfg(not(feature = "https"))]
-fn connector(address: &Address) -> Result<Connector, AddressError> {
+fn connector(address: &Address, _authorities: Option<&[u8]>) -> Result<Connector, AddressError> {
     if address.is_secure() {
         return Err(AddressError::NoHttps);
     }

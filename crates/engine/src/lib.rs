@@ -89,7 +89,9 @@ pub use kinesis::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture};
 pub use metrics::{Dimensions, MetricId, MetricTotal, has_dimensions};
 pub use namespace::Namespace;
 pub use options::Options;
-pub use replication::{Answer, LostReplica, Message, PairStatus, Peer, Peers, WriteScaling};
+pub use replication::{
+    Answer, LostReplica, Message, PairStatus, Peer, Peers, Scaled, ScaledUnits, Scaling, ScalingSettings,
+};
 pub use shadow::{CapacityReport, ShadowKey};
 pub use usage::{Ending, Now, Observer, PartUsed, RequestDone, Usage};
 pub use verify::{Verification, verify};
@@ -196,6 +198,7 @@ impl Engine {
             self.background.start(Beat { core: core.clone(), members: members.clone() });
             self.background.start(Follow { core: core.clone(), members: members.clone() });
         }
+        core.heal_all_if_alone().await?;
         core.resume_interrupted().await?;
         self.background.start(Sweep { core: core.clone() });
         if !self.usage.is_off() {
@@ -451,6 +454,12 @@ impl Engine {
             Request::ListGlobalTables(input) => first_global_tables::list(&input)?.into(),
             Request::UpdateGlobalTable(input) => first_global_tables::update(&input)?.into(),
             Request::UpdateGlobalTableSettings(input) => first_global_tables::update_settings(&input)?.into(),
+            Request::DescribeTableReplicaAutoScaling(input) => {
+                describe_table_replica_auto_scaling::run(self, caller, *input).await?.into()
+            }
+            Request::UpdateTableReplicaAutoScaling(input) => {
+                update_table_replica_auto_scaling::run(self, caller, *input).await?.into()
+            }
             Request::DescribeLimits(input) => describe_limits::run(*input).await?.into(),
             Request::DescribeEndpoints(input) => describe_endpoints::run(self, caller, *input).await?.into(),
             Request::PutItem(input) => put_item::run(self, caller, *input).await?.into(),

@@ -341,6 +341,11 @@ impl Members {
         unreadable.map_or(Ok(rows), Err)
     }
 
+    /// Whether there is no other member.
+    pub async fn is_alone(&self) -> Result<bool, StoreError> {
+        Ok(self.rows().await?.keys().all(|member| *member == self.own))
+    }
+
     /// Whether this is a member.
     pub async fn contains(&self, member: Member) -> Result<bool, StoreError> {
         Ok(self.get(space::member_key(member)).await?.is_some())

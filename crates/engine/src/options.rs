@@ -35,6 +35,8 @@ pub struct Options {
     pub expiry_delay: Duration,
     /// How long a change stays in its Region before it is sent to the other members of a global table.
     pub replication_delay: Duration,
+    /// Whether the items of a transaction arrive together in the other members, table by table, and not one by one as on AWS.
+    pub replicates_transactions_whole: bool,
     /// By how much the clocks of Regions differ from that of the process, in milliseconds: to see that global tables
     /// come to the same result nevertheless.
     pub region_clocks: BTreeMap<String, i64>,
@@ -65,6 +67,7 @@ impl Default for Options {
             change_log_bytes_max: None,
             expiry_delay: Duration::ZERO,
             replication_delay: Duration::ZERO,
+            replicates_transactions_whole: false,
             region_clocks: BTreeMap::new(),
             peers: Peers::default(),
             kinesis: KinesisStreams::default(),

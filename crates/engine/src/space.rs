@@ -12,7 +12,7 @@
 //! | 9 | metrics: one row for each minute of a table, in the partition of its name |
 //! | 10 | which metrics each table has, in the partition of its namespace |
 //! | 11 | Contributor Insights: one row for each rule and minute, in the partition of its table or index |
-//! | 12 | the servers that share the store: `version`, that of the catalog; `member:N`, what server N says of itself; `lease:NAME`, the number of the server that runs a job; `tokens-cleared`, the generation of tokens that was cleared last |
+//! | 12 | the servers that share the store: `version`, that of the catalog; `member:N`, what server N says of itself; `lease:NAME`, the number of the server that runs a job; `links`, those between Regions that are cut; `tokens-cleared`, the generation of tokens that was cleared last |
 //! | 13–15 | unused |
 //! | 16… | tables, their indexes, their item collections; numbers are never used again |
 
@@ -86,6 +86,11 @@ pub fn member_of(sort: &[u8]) -> Option<Result<Member, StoreError>> {
 /// The row that says which server runs a job.
 pub fn lease_key(name: &str) -> Key {
     key(CLUSTER, &format!("lease:{name}"))
+}
+
+/// The row that says which links between Regions are cut.
+pub fn links_key() -> Key {
+    key(CLUSTER, "links")
 }
 
 /// The row that says which generation of client request tokens was cleared last.

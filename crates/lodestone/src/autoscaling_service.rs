@@ -1,6 +1,6 @@
 //! Application Auto Scaling, mounted on the server: the tables that it scales, and its operations on the same port.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use api::autoscaling::{Operation, Request as Asked};
 use api::cloudwatch::{Datapoint, GetMetricStatisticsInput, PutMetricAlarmInput};
@@ -9,13 +9,14 @@ use async_trait::async_trait;
 use autoscaling::{AutoScaling, Tables};
 use bytes::Bytes;
 use cloudwatch::CloudWatch;
-use engine::{Caller, Engine, WriteScaling};
+use engine::{Caller, Engine};
 use host::Namespace;
 use http::request::Parts;
 use http::{Request, Response};
 use server::{NeighbourService, PageAnswer};
 
 use crate::cloudwatch_service::{describe_table, text};
+use crate::replica_scaling::ReplicaScaling;
 use crate::service_host::{Clock, EngineRows, namespace, send};
 
 /// Opens the scalable targets of a database, and scales them from now on.
@@ -25,7 +26,7 @@ pub async fn open(
 ) -> Result<Arc<AutoScalingService>, String> {
     let service = read(engine.clone(), cloudwatch).await?;
     service.0.start();
-    engine.set_write_scaling(Arc::new(ScaledWrites(Arc::downgrade(&service))));
+    engine.set_scaling(Arc::new(ReplicaScaling(Arc::downgrade(&service))));
     Ok(service)
 }
 
@@ -39,17 +40,6 @@ pub async fn read(
     let opened = AutoScaling::open(tables, Arc::new(Watched(cloudwatch)), rows, clock).await;
     let scaling = opened.map_err(|error| format!("can't open the scalable targets: {error}"))?;
     Ok(Arc::new(AutoScalingService(scaling)))
-}
-
-/// What the engine asks of auto scaling. The service has the engine, so the engine has it weakly.
-struct ScaledWrites(Weak<AutoScalingService>);
-
-impl WriteScaling for ScaledWrites {
-    fn scales_writes(&self, namespace: &engine::Namespace, table: &str, index: Option<&str>) -> bool {
-        let engine::Namespace { account, region } = namespace;
-        let namespace = Namespace { account: account.to_string(), region: region.to_string() };
-        self.0.upgrade().is_some_and(|service| service.0.scales_writes(&namespace, table, index))
-    }
 }
 
 /// Application Auto Scaling's operations.

@@ -30,6 +30,7 @@ mod places;
 mod progress;
 mod region;
 mod repair;
+mod replica_scaling;
 mod restore;
 mod s3_url;
 mod serve;

@@ -11,6 +11,7 @@
 //! `dynamodb:ReplicateSettings` for all else, on the table. A server without an access file is open to whoever can
 //! reach it, so to peers as well.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use api::{Error, ErrorKind, Service};
@@ -43,6 +44,11 @@ pub struct PeerArguments {
     /// variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY]
     #[arg(long, value_name = "NAME", requires = "peer", help_heading = HEADING)]
     peer_profile: Option<String>,
+
+    /// A PEM file with the certificates of the authorities that peers' certificates come from: these are trusted and no
+    /// others [default: those that the system trusts]
+    #[arg(long, value_name = "FILE", requires = "peer", help_heading = HEADING)]
+    peer_ca: Option<PathBuf>,
 }
 
 /// Where another Region is.
@@ -77,12 +83,20 @@ impl PeerArguments {
             Err(CredentialsError::Absent) => Credentials::local(),
             credentials => credentials.map_err(|error| error.to_string())?,
         };
+        let authorities = self.peer_ca.as_ref().map(|path| {
+            std::fs::read(path).map_err(|error| format!("can't read {} (--peer-ca): {error}", path.display()))
+        });
+        let authorities = authorities.transpose()?;
         let mut peers: Vec<(String, Arc<dyn Peer>)> = Vec::new();
         for PeerAddress { region, address } in &self.peer {
             if self.region.as_ref() == Some(region) || peers.iter().any(|(known, _)| known == region) {
                 return Err(format!("{region} is the Region of one server"));
             }
-            let client = Client::new(address.clone(), region.clone(), credentials.clone());
+            let (address, signer) = (address.clone(), credentials.clone());
+            let client = match &authorities {
+                Some(authorities) => Client::trusting(authorities, address, region.clone(), signer),
+                None => Client::new(address, region.clone(), signer),
+            };
             let client = client.map_err(|error| error.to_string())?;
             peers.push((region.clone(), Arc::new(HttpPeer(client))));
         }

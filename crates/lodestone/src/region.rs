@@ -20,7 +20,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// Cut and heal the links between the Regions of global tables.
 ///
 /// While a link is cut, both Regions go on by themselves: their changes wait and are sent when the link is healed. Links are
-/// whole again when the server ends, unless it is started with --partition-regions. The server must run on this machine.
+/// whole again when the server ends (of several on one database: the last one), unless it is started with
+/// --partition-regions. The server must run on this machine.
 #[derive(Args)]
 #[command(arg_required_else_help = true)]
 pub struct Region {
@@ -131,6 +132,12 @@ impl Forget {
 fn told(lost: &str, table: &Value) -> String {
     let (name, region) =
         (table["table"].as_str().unwrap_or_default(), table["region"].as_str().unwrap_or_default());
+    if table["removed"] == true {
+        return format!(
+            "{name} in {region} was still being copied from {lost} and can't be completed. It is removed; make it again \
+             from a Region that is left.\n"
+        );
+    }
     let mut text = format!("{name} in {region} goes on without {lost}. ");
     match table["complete_through"].as_str() {
         Some(time) => text.push_str(&format!("What {lost} had acknowledged up to {time} is here.\n")),
@@ -200,13 +207,15 @@ pub async fn answer(engine: &Engine, body: &[u8]) -> Result<Value, String> {
     match question {
         Question::Cut([one, other]) => {
             check(&one, &other)?;
-            engine.cut_regions(&one, &other);
+            engine.cut_regions(&one, &other).await.map_err(|error| error.to_string())?;
             Ok(json!({}))
         }
-        Question::Heal([one, other]) => match engine.heal_regions(&one, &other) {
-            true => Ok(json!({})),
-            false => Err(format!("{one} and {other} are not cut off from each other")),
-        },
+        Question::Heal([one, other]) => {
+            match engine.heal_regions(&one, &other).await.map_err(|error| error.to_string())? {
+                true => Ok(json!({})),
+                false => Err(format!("{one} and {other} are not cut off from each other")),
+            }
+        }
         Question::Forget(region) => {
             check_name(&region)?;
             let lost = engine.forget_region(&region).await.map_err(|error| error.to_string())?;
@@ -215,7 +224,8 @@ pub async fn answer(engine: &Engine, body: &[u8]) -> Result<Value, String> {
         Question::List {} => {
             let status = engine.replication_status().await.map_err(|error| error.to_string())?;
             let replicas: Vec<Value> = status.iter().map(shown).collect();
-            Ok(json!({"cut": engine.cut_links(), "replicas": replicas}))
+            let cut = engine.cut_links().await.map_err(|error| error.to_string())?;
+            Ok(json!({"cut": cut, "replicas": replicas}))
         }
     }
 }
@@ -243,7 +253,7 @@ fn lost_replica(lost: &LostReplica) -> Value {
     json!({
         "account": &*lost.namespace.account, "region": &*lost.namespace.region, "table": lost.table,
         "complete_through": lost.complete_through_ms.map(time), "lost": lost.lost, "lost_keys": lost.lost_keys,
-        "untold": lost.untold,
+        "removed": lost.is_removed, "untold": lost.untold,
     })
 }
 

@@ -171,6 +171,10 @@ pub struct Serve {
     #[arg(long, value_name = "DURATION", value_parser = replication_delay, help_heading = LIKE_AWS)]
     replication_delay: Option<Duration>,
 
+    /// How the items of a transaction reach the other Regions of a global table
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = TransactionsArgument::OneByOne, help_heading = LIKE_AWS)]
+    replicate_transactions: TransactionsArgument,
+
     /// Start with the link between these two Regions cut, e.g. us-east-1,eu-west-1; see `lodestone region --help`. May be
     /// given several times
     #[arg(long, value_name = "A,B", value_parser = region_pair, help_heading = LIKE_AWS)]
@@ -231,6 +235,14 @@ enum CapacityArgument {
     Off,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TransactionsArgument {
+    /// One by one, as at AWS: a reader elsewhere may see some of them
+    OneByOne,
+    /// Together: those of one table in one transaction there
+    Whole,
+}
+
 impl From<CapacityArgument> for Enforcement {
     fn from(argument: CapacityArgument) -> Enforcement {
         match argument {
@@ -270,7 +282,7 @@ impl Serve {
             fault::add_file(&database.engine(), file)?;
         }
         for (one, other) in &self.partition_regions {
-            database.engine().cut_regions(one, other);
+            database.engine().cut_regions(one, other).await.map_err(|error| error.to_string())?;
         }
         let services = Services::open(&database, self.trigger_options()).await?;
         let studio = self.studio(&database, address);
@@ -416,6 +428,7 @@ impl Serve {
             index_delay: self.index_delay.unwrap_or_default(),
             expiry_delay: Duration::from_secs(self.ttl_delay),
             replication_delay: self.replication_delay.unwrap_or_default(),
+            replicates_transactions_whole: self.replicate_transactions == TransactionsArgument::Whole,
             stream_shards: self.stream_shards,
             peers: self.peers.open()?,
             kinesis: self.kinesis.open()?,

@@ -175,6 +175,23 @@ fn bodies(operation: &str) -> Vec<Value> {
         "ListGlobalTables" => vec![json!({"Limit": 5})],
         "UpdateGlobalTable" => vec![json!({"GlobalTableName": "app-main", "ReplicaUpdates": [{"Create": {"RegionName": "us-east-1"}}]})],
         "UpdateGlobalTableSettings" => vec![json!({"GlobalTableName": "app-main", "GlobalTableBillingMode": "PAY_PER_REQUEST"})],
+        "DescribeTableReplicaAutoScaling" => vec![json!({"TableName": "Songs"})],
+        "UpdateTableReplicaAutoScaling" => vec![json!({
+            "TableName": arn,
+            "ProvisionedWriteCapacityAutoScalingUpdate": {
+                "MinimumUnits": 1, "MaximumUnits": 10, "AutoScalingRoleArn": "role", "ScalingPolicyUpdate": {
+                    "PolicyName": "writes", "TargetTrackingScalingPolicyConfiguration": {
+                        "TargetValue": 70.5, "DisableScaleIn": true, "ScaleInCooldown": 1, "ScaleOutCooldown": 2,
+                    },
+                },
+            },
+            "GlobalSecondaryIndexUpdates": [{
+                "IndexName": "by-g", "ProvisionedWriteCapacityAutoScalingUpdate": {"AutoScalingDisabled": true},
+            }],
+            "ReplicaUpdates": [{"RegionName": "us-east-1", "ReplicaGlobalSecondaryIndexUpdates": [{
+                "IndexName": "by-g", "ProvisionedReadCapacityAutoScalingUpdate": {"AutoScalingDisabled": true},
+            }]}],
+        })],
         "DescribeLimits" | "DescribeEndpoints" => vec![json!({})],
         "PutItem" => vec![
             json!({

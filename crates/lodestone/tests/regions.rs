@@ -42,7 +42,8 @@ impl Gate {
     }
 
     fn leads_to(&self, server: &Server) {
-        let address = server.url.trim_start_matches("http://").parse().expect("an address");
+        let (_, address) = server.url.split_once("://").expect("an address");
+        let address = address.parse().expect("an address");
         *self.server.lock().expect("no panic") = Some(address);
     }
 
@@ -257,6 +258,65 @@ accounts:
     away.until_active("us-east-1").await;
 }
 
+/// The PEM texts of an authority, and of a certificate of it for this machine with its key.
+fn certificate() -> (String, String, String) {
+    let authority_key = rcgen::KeyPair::generate().expect("a key");
+    let mut authority = rcgen::CertificateParams::new(Vec::new()).expect("parameters");
+    authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let authority_text = authority.self_signed(&authority_key).expect("a certificate").pem();
+    let issuer = rcgen::Issuer::new(authority, authority_key);
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let names = vec!["127.0.0.1".to_owned()];
+    let own = rcgen::CertificateParams::new(names).expect("parameters").signed_by(&key, &issuer);
+    (authority_text, own.expect("a certificate").pem(), key.serialize_pem())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn peers_talk_over_tls_and_trust_the_authority_that_they_are_told() {
+    let (east, west) = (Gate::open(), Gate::open());
+    let folder = TempDir::new().expect("a folder");
+    let (authority, own, key) = certificate();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("the folder is ours");
+        path.to_str().expect("a path of text").to_owned()
+    };
+    let files = [file("ca.pem", &authority), file("server.pem", &own), file("key.pem", &key)];
+    let stranger = file("stranger.pem", &certificate().0);
+    let start = |own: &str, peer: &str, gate: &Gate, trusted: &str| {
+        let [_, certificate, key] = &files;
+        let peer = format!("{peer}=https://{}", gate.address);
+        let tls = ["--tls-cert", certificate, "--tls-key", key, "--peer-ca", trusted];
+        Server::start(&[&tls[..], &["--region", own, "--peer", &peer]].concat())
+    };
+    let client = |server: &Server, region: &str| {
+        let address = server.url.parse().expect("an address");
+        let trusting =
+            Client::trusting(authority.as_bytes(), address, region.to_owned(), Credentials::local());
+        Region(trusting.expect("a client"))
+    };
+    let away_server = start("eu-west-1", "us-east-1", &east, &files[0]);
+    west.leads_to(&away_server);
+
+    // Who trusts another authority alone does not talk to the peer.
+    let doubting_server = start("us-east-1", "eu-west-1", &west, &stranger);
+    let doubting = client(&doubting_server, "us-east-1");
+    doubting.with_table().await;
+    let refused = doubting.add_replica("eu-west-1").await.expect_err("its certificate is not trusted");
+    assert_eq!(refused.message, "Failed to access the region: ‘eu-west-1’. Its server can't be reached.");
+
+    let home_server = start("us-east-1", "eu-west-1", &west, &files[0]);
+    east.leads_to(&home_server);
+    let (home, away) = (client(&home_server, "us-east-1"), client(&away_server, "eu-west-1"));
+    home.with_table().await;
+    home.add_replica("eu-west-1").await.expect("the other server answers");
+    home.until_active("eu-west-1").await;
+    home.put("home").await;
+    away.until_item("home").await;
+    away.put("away").await;
+    home.until_item("away").await;
+}
+
 /// Answers every connection with these bytes.
 fn speaks(answer: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -304,4 +364,6 @@ fn a_region_is_on_one_server_and_a_peer_needs_a_region_of_ones_own() {
     assert!(refused(&["--peer", peer]).contains("--region"));
     assert!(refused(&["--region", "us-east-1", "--peer", peer]).contains("is the Region of one server"));
     assert!(refused(&["--region", "eu-west-1", "--peer", "us-east-1"]).contains("REGION=URL"));
+    let no_authority = ["--region", "eu-west-1", "--peer", peer, "--peer-ca", "/dev/null"];
+    assert!(refused(&no_authority).contains("the certificate of the authority can't be used"));
 }

@@ -272,13 +272,17 @@ impl Studio {
     /// cut or healed first, if the page says so.
     async fn regions(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
         let account = self.live(head)?.caller.namespace.account;
-        if let Some(link) = link_of(&input["cut"])? {
-            self.change_link(|| self.engine.cut_regions(link.0, link.1))?;
-        }
-        if let Some(link) = link_of(&input["heal"])? {
-            self.change_link(|| _ = self.engine.heal_regions(link.0, link.1))?;
+        let (cut, heal) = (link_of(&input["cut"])?, link_of(&input["heal"])?);
+        if self.options.read_only && (cut.is_some() || heal.is_some()) {
+            return Err(Fault::read_only("changing a link"));
         }
         let failed = |_| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "The Regions can't be read.");
+        if let Some((one, other)) = cut {
+            self.engine.cut_regions(one, other).await.map_err(failed)?;
+        }
+        if let Some((one, other)) = heal {
+            self.engine.heal_regions(one, other).await.map_err(failed)?;
+        }
         let all = self.engine.replication_status().await.map_err(failed)?;
         let own = all.iter().filter(|pair| pair.namespace.account == account && input["table"] == pair.table);
         let shown = own.map(|pair| {
@@ -289,15 +293,8 @@ impl Studio {
                 "lag": pair.lag.as_secs_f64(),
             })
         });
-        Ok(json!({ "pairs": shown.collect::<Vec<_>>(), "cut": self.engine.cut_links() }))
-    }
-
-    fn change_link(&self, act: impl FnOnce()) -> Result<(), Fault> {
-        if self.options.read_only {
-            return Err(Fault::read_only("cutting a link"));
-        }
-        act();
-        Ok(())
+        let cut = self.engine.cut_links().await.map_err(failed)?;
+        Ok(json!({ "pairs": shown.collect::<Vec<_>>(), "cut": cut }))
     }
 
     /// How far the indexes are that are being filled.

@@ -176,6 +176,11 @@ pub const BODIES: &[(&str, &str)] = &[
         "UpdateGlobalTableSettings",
         r#"{"GlobalTableName": "app-main", "GlobalTableBillingMode": "PAY_PER_REQUEST"}"#,
     ),
+    ("DescribeTableReplicaAutoScaling", r#"{"TableName": "app-main"}"#),
+    (
+        "UpdateTableReplicaAutoScaling",
+        r#"{"TableName": "app-main", "ProvisionedWriteCapacityAutoScalingUpdate": {"MinimumUnits": 1, "MaximumUnits": 10, "ScalingPolicyUpdate": {"PolicyName": "writes", "TargetTrackingScalingPolicyConfiguration": {"TargetValue": 70.5}}}, "ReplicaUpdates": [{"RegionName": "us-east-1", "ReplicaProvisionedReadCapacityAutoScalingUpdate": {"AutoScalingDisabled": true}}]}"#,
+    ),
     ("DescribeLimits", "{}"),
     ("DescribeEndpoints", "{}"),
     (

@@ -21,6 +21,7 @@ pub mod describe_kinesis_streaming_destination;
 pub mod describe_limits;
 pub mod describe_stream;
 pub mod describe_table;
+pub mod describe_table_replica_auto_scaling;
 pub mod describe_time_to_live;
 pub mod disable_kinesis_streaming_destination;
 pub mod enable_kinesis_streaming_destination;
@@ -58,6 +59,7 @@ pub mod update_contributor_insights;
 pub mod update_item;
 pub mod update_kinesis_streaming_destination;
 pub mod update_table;
+pub mod update_table_replica_auto_scaling;
 pub mod update_time_to_live;
 
 mod authorization;

@@ -177,7 +177,7 @@ fn check_scaled(engine: &Engine, table: &LiveTable) -> Result<(), Error> {
         return Ok(());
     }
     for index in table.resources() {
-        let scaling = engine.replication.write_scaling.get();
+        let scaling = engine.replication.scaling.get();
         let name = index.map(|index| index.name.as_str());
         if !scaling.is_some_and(|scaling| scaling.scales_writes(&table.namespace, &table.name, name)) {
             return Err(Error::replica_not_scaled(index.is_some()));
@@ -235,7 +235,8 @@ async fn delete(engine: &Engine, table: &Arc<LiveTable>, region: &str) -> Result
     Ok(answer)
 }
 
-fn check_member(table: &Table, region: &str) -> Result<(), Error> {
+/// Refuses a Region that is no other member.
+pub fn check_member(table: &Table, region: &str) -> Result<(), Error> {
     let member = table.membership.as_ref().and_then(|own| own.replica(region));
     if member.is_some() { Ok(()) } else { Err(Error::replica_unknown(region)) }
 }

@@ -8,6 +8,13 @@ pub fn check_create_table(input: &CreateTableInput) -> Result<(), Error> {
     refuse(&[("GlobalTableSourceArn", input.global_table_source_arn.is_some())])
 }
 
+/// Refuses an UpdateTable request that needs what is not served.
+pub fn check_update_table(input: &UpdateTableInput) -> Result<(), Error> {
+    // It only matters for Disassociate, which is refused.
+    let unprotected = input.disassociation_protection_enabled == Some(false);
+    refuse(&[("DisassociationProtectionEnabled false", unprotected)])
+}
+
 /// Refuses a change of replicas that needs what is not served.
 pub fn check_replica_updates(input: &UpdateTableInput) -> Result<(), Error> {
     let is_strong = input.multi_region_consistency == Some(MultiRegionConsistency::Strong);

@@ -10,7 +10,7 @@ use capacity::{Decreases, Enforcement, Switches};
 
 use super::description::description;
 use super::stream_specification::{self, Moment};
-use super::{replica_updates, schema};
+use super::{replica_updates, schema, unserved};
 use crate::table::{
     Billing, BillingMode, Index, IndexState, KeyAttribute, Scope, Table, TableState, Throughput,
     VectorSettings,
@@ -24,6 +24,7 @@ pub async fn run(
     input: UpdateTableInput,
 ) -> Result<UpdateTableOutput, Error> {
     input.check()?;
+    unserved::check_update_table(&input)?;
     let not_found = Error::resource_not_found_table(&input.table_name);
     let Some(table) = engine.find(caller, &input.table_name)? else { return Err(not_found) };
     if input.replica_updates.is_some() {

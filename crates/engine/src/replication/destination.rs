@@ -50,6 +50,24 @@ impl Destination {
         }
         Ok(is_done)
     }
+
+    /// Makes changes of `source` there in one commit, except for those that are outdated. False if there is no throughput
+    /// left for all of them.
+    pub async fn deliver_together(
+        &self,
+        core: &Core,
+        source: &Table,
+        region: &str,
+        changes: Vec<Versioned>,
+    ) -> Result<bool, StoreError> {
+        match self {
+            Destination::Here(target) => apply_together(core, target, changes).await,
+            Destination::There(peer) => {
+                let news = News::Together(changes.into_iter().map(Into::into).collect());
+                Ok(core.tell(peer, source, region, news).await?.is_done)
+            }
+        }
+    }
 }
 
 /// Changes in messages of a bounded size.
@@ -77,28 +95,50 @@ pub async fn apply(
     changes: Vec<Versioned>,
     origin: Origin,
 ) -> Result<bool, StoreError> {
-    let failure = |failure: Failure| match failure {
-        Failure::TableGone => {
-            StoreError::Unavailable(format!("{} was deleted in the meantime", target.full_name()))
+    let mut plans = plans(target, changes, origin);
+    let mut is_done = true;
+    for result in write::apply_each(core, None, &mut plans).await.map_err(|it| failed(target, it))? {
+        match result {
+            Ok(_) | Err(WriteError::Refused(Refusal::Outdated)) => {}
+            Err(WriteError::Refused(Refusal::Throttled(_))) => is_done = false,
+            Err(WriteError::Failed(failure)) => return Err(failed(target, failure)),
+            Err(WriteError::Refused(refusal)) => return Err(impossible(target, &refusal)),
         }
-        Failure::Store(error) => error,
-    };
+    }
+    Ok(is_done)
+}
+
+/// Applies changes in one commit, except for those that are outdated. False if there is no throughput left for all.
+pub async fn apply_together(
+    core: &Core,
+    target: &Arc<LiveTable>,
+    changes: Vec<Versioned>,
+) -> Result<bool, StoreError> {
+    let plans = plans(target, changes, Origin::Replica);
+    match write::apply_current(core, plans).await.map_err(|it| failed(target, it))? {
+        Ok(()) => Ok(true),
+        Err(Refusal::Throttled(_)) => Ok(false),
+        Err(refusal) => Err(impossible(target, &refusal)),
+    }
+}
+
+fn plans(target: &Arc<LiveTable>, changes: Vec<Versioned>, origin: Origin) -> Vec<Plan> {
     let plan = |Versioned { at, change, version }| {
         let key = Key { space: target.space(), position: at };
         Plan { origin, version: Some(version), ..Plan::of_client(target.clone(), key, change) }
     };
-    let mut plans: Vec<Plan> = changes.into_iter().map(plan).collect();
-    let mut is_done = true;
-    for result in write::apply_each(core, None, &mut plans).await.map_err(failure)? {
-        match result {
-            Ok(_) | Err(WriteError::Refused(Refusal::Outdated)) => {}
-            Err(WriteError::Refused(Refusal::Throttled(_))) => is_done = false,
-            Err(WriteError::Failed(failed)) => return Err(failure(failed)),
-            Err(WriteError::Refused(refusal)) => {
-                let text = format!("{}: a change can't be replicated: {refusal:?}", target.full_name());
-                return Err(StoreError::Corrupt(text));
-            }
+    changes.into_iter().map(plan).collect()
+}
+
+fn failed(target: &LiveTable, failure: Failure) -> StoreError {
+    match failure {
+        Failure::TableGone => {
+            StoreError::Unavailable(format!("{} was deleted in the meantime", target.full_name()))
         }
+        Failure::Store(error) => error,
     }
-    Ok(is_done)
+}
+
+fn impossible(target: &LiveTable, refusal: &Refusal) -> StoreError {
+    StoreError::Corrupt(format!("{}: a change can't be replicated: {refusal:?}", target.full_name()))
 }

@@ -105,6 +105,7 @@ impl Join {
                 self.core.tell(peer, source, &self.region, news).await?;
             }
         }
+        self.core.copy_scaling(source, &self.region).await;
         for other in self.others(source) {
             self.core.note_state(source, &other, &self.region, ReplicaState::Active).await?;
         }

@@ -3,12 +3,15 @@
 //! What it had sent to some members and not to others is known to those alone. So the members that are left send each
 //! other all items once more. Writes that it acknowledged and sent to no other member are lost, unless it comes back:
 //! the answer says what is known of them.
+//!
+//! A member that was still being copied from the lost Region can't be completed. It leaves.
 
 use std::sync::Arc;
 
 use store::StoreError;
 
 use super::destination::Destination;
+use super::leave::Leave;
 use super::peer::News;
 use super::{in_region, send};
 use crate::catalog::LiveTable;
@@ -32,6 +35,8 @@ pub struct LostReplica {
     pub lost_keys: Vec<String>,
     /// How many there are, if it is known; at most 10,000 are counted.
     pub lost: Option<usize>,
+    /// The member is removed, too: it was still being copied from the lost Region, and has only some of the items.
+    pub is_removed: bool,
     /// Members that did not answer. The operator has to forget the Region there as well.
     pub untold: Vec<String>,
 }
@@ -64,6 +69,7 @@ impl Core {
             complete_through_ms: None,
             lost_keys: Vec::new(),
             lost: None,
+            is_removed: false,
             untold: Vec::new(),
         };
         match self.options.peers.get(region) {
@@ -85,9 +91,32 @@ impl Core {
                 }
             }
         }
-        self.forget_member(table, region).await?;
-        self.ask_for_copies(table).await?;
+        found.is_removed = self.go_on_without(table, region).await?;
         Ok(found)
+    }
+
+    /// A member goes on without one that is lost. Returns whether it can't: it was still being copied from there, so that it
+    /// has some of the items. Then it leaves, and its table is dropped.
+    pub(super) async fn go_on_without(
+        self: &Arc<Core>,
+        table: &Arc<LiveTable>,
+        region: &str,
+    ) -> Result<bool, StoreError> {
+        let is_incomplete =
+            table.membership.as_ref().is_some_and(|own| own.joins_from.as_deref() == Some(region));
+        if is_incomplete {
+            // First, so that it stays a member until it is dropped.
+            self.begin_leaving(table).await?;
+        }
+        self.forget_member(table, region).await?;
+        match is_incomplete {
+            true => {
+                let (namespace, name) = (table.namespace.clone(), table.name.clone());
+                drop(self.background.start(Leave::new(self.clone(), namespace, name)));
+            }
+            false => self.ask_for_copies(table).await?,
+        }
+        Ok(is_incomplete)
     }
 
     /// What a Region of this server had recorded and not sent. Its table stays, as a table of one Region.

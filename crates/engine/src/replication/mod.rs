@@ -11,6 +11,7 @@
 //! | how does a Region join, and leave? | `join.rs`, `leave.rs`; all its items are sent by `copy.rs` |
 //! | what if a Region is lost for good? | `lost.rs` |
 //! | which settings do all members share? | `settings.rs` |
+//! | how is the throughput of members scaled? | `scaling.rs` |
 //! | when is a deletion forgotten? | `tombstone.rs` |
 //! | which Regions can reach each other? | `link.rs` |
 //!
@@ -30,6 +31,7 @@ mod membership;
 mod peer;
 pub mod position;
 mod receive;
+mod scaling;
 mod send;
 mod settings;
 mod tombstone;
@@ -43,6 +45,7 @@ pub use lost::LostReplica;
 pub use membership::{IndexOverride, Membership, Overrides, Replica, ReplicaState, Sourced};
 pub use peer::{Answer, Message, News, Peer, Peers, TableThere};
 pub use position::needed_from_us;
+pub use scaling::{Scaled, ScaledUnits, Scaling, ScalingSettings};
 pub use send::{PairStatus, Pairs, Sender};
 pub use settings::note_change;
 pub use tombstone::ForgetTombstones;
@@ -61,13 +64,6 @@ use crate::shared::Core;
 use crate::table::Table;
 use crate::{Engine, Namespace};
 
-/// Whether a provisioned table's writes are scaled, which a replica needs. Application Auto Scaling answers it; the
-/// engine knows no more of that service.
-pub trait WriteScaling: Send + Sync {
-    /// Whether a policy scales the writes of the table, or of one of its global indexes.
-    fn scales_writes(&self, namespace: &Namespace, table: &str, index: Option<&str>) -> bool;
-}
-
 /// What the jobs of global tables share.
 #[derive(Default)]
 pub struct Replication {
@@ -75,7 +71,7 @@ pub struct Replication {
     pub pairs: Pairs,
     /// Notified when a member, a link or a position has changed.
     pub changed: Notify,
-    pub write_scaling: OnceLock<Arc<dyn WriteScaling>>,
+    pub scaling: OnceLock<Arc<dyn Scaling>>,
     /// What peers said last, by the space of the table here and their Region.
     heard: Mutex<HashMap<(Space, String), Heard>>,
 }
@@ -106,28 +102,29 @@ const PEER_REST: Duration = Duration::from_secs(1);
 const WAIT: Duration = Duration::from_millis(500);
 
 impl Engine {
-    /// Says who knows whether writes are scaled. Without it, no provisioned table gets a replica.
-    pub fn set_write_scaling(&self, scaling: Arc<dyn WriteScaling>) {
+    /// Says who scales throughput. Without it, no provisioned table gets a replica.
+    pub fn set_scaling(&self, scaling: Arc<dyn Scaling>) {
         // The first one stays.
-        let _ = self.replication.write_scaling.set(scaling);
+        let _ = self.replication.scaling.set(scaling);
     }
 
     /// Cuts the link between two Regions: changes wait on both sides until it is healed.
-    pub fn cut_regions(&self, one: &str, other: &str) {
-        self.replication.links.cut(one, other);
+    pub async fn cut_regions(&self, one: &str, other: &str) -> Result<(), StoreError> {
+        self.core.set_cut(one, other, true).await?;
         self.replication.changed.notify_waiters();
+        Ok(())
     }
 
     /// Heals the link between two Regions. False if it was not cut.
-    pub fn heal_regions(&self, one: &str, other: &str) -> bool {
-        let was_cut = self.replication.links.heal(one, other);
+    pub async fn heal_regions(&self, one: &str, other: &str) -> Result<bool, StoreError> {
+        let was_cut = self.core.set_cut(one, other, false).await?;
         self.replication.changed.notify_waiters();
-        was_cut
+        Ok(was_cut)
     }
 
     /// The pairs of Regions between which the link is cut.
-    pub fn cut_links(&self) -> Vec<(String, String)> {
-        self.replication.links.all()
+    pub async fn cut_links(&self) -> Result<Vec<(String, String)>, StoreError> {
+        Ok(self.core.cuts().await?.into_iter().collect())
     }
 
     /// How far each Region's changes have come, for each global table.

@@ -17,6 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use store::{Partition, Position, StoreError};
 
 use super::membership::{Overrides, ReplicaState};
+use super::scaling::Scaled;
 use super::version::Version;
 use crate::shared::Core;
 use crate::table::Table;
@@ -26,6 +27,8 @@ use crate::write::Change;
 pub const CHANGES_MAX: usize = 100;
 /// Bytes of items in one message, if there is more than one: with base64 around them far below what a server takes.
 pub const MESSAGE_BYTES: usize = 2 << 20;
+/// Bytes of items in one message that can't be divided: with base64 around them still below what a server takes.
+pub const WHOLE_MESSAGE_BYTES: usize = 8 << 20;
 /// The longest sort bytes of a key: 1 KiB, in which some bytes are written as two, for each of several attributes.
 const SORT_BYTES_MAX: usize = 16 << 10;
 /// How far the clock of another Region may be ahead.
@@ -74,7 +77,7 @@ pub struct Message {
 impl Message {
     /// Whether items are in it.
     pub fn has_items(&self) -> bool {
-        matches!(self.news, News::Changes(_) | News::Copy(_))
+        matches!(self.news, News::Changes(_) | News::Together(_) | News::Copy(_))
     }
 }
 
@@ -87,6 +90,8 @@ pub enum News {
     Beat { lag_us: u64, now_us: u64 },
     /// Changes that were made at the sender.
     Changes(Vec<SentChange>),
+    /// The same, to be made in one commit.
+    Together(Vec<SentChange>),
     /// Items of the sender for a new member.
     Copy(Vec<SentChange>),
     /// A new member: this is the table that it is copied from, and these are the members besides.
@@ -103,6 +108,8 @@ pub enum News {
     Forget { region: String, is_lost: bool },
     /// The settings that members share.
     Settings(Box<Table>),
+    /// How units of the member are to be scaled. The answer says how all are.
+    Scaling(Vec<Scaled>),
 }
 
 /// How the member stands that was told something.
@@ -112,6 +119,9 @@ pub struct Answer {
     pub is_done: bool,
     /// None if there is no such table.
     pub table: Option<TableThere>,
+    /// How the units of the member are scaled, if that was asked.
+    #[serde(default)]
+    pub scaling: Vec<Scaled>,
 }
 
 /// A table in another Region.
@@ -253,7 +263,7 @@ impl Core {
         news: News,
     ) -> Result<Answer, StoreError> {
         let (account, from) = (table.namespace.account.to_string(), table.namespace.region.to_string());
-        if self.replication.links.is_cut(&from, to) {
+        if self.is_cut(&from, to).await? {
             return Err(StoreError::Unavailable(format!("{from} and {to} are cut off from each other")));
         }
         let message = Message { account, table: table.name.clone(), from, to: to.to_owned(), news };

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use store::StoreError;
 
-use super::destination::apply;
+use super::destination::{apply, apply_together};
 use super::leave::Leave;
-use super::peer::{Answer, CHANGES_MAX, Message, News, SentChange, TableThere};
+use super::peer::{Answer, CHANGES_MAX, Message, News, SentChange, TableThere, Versioned};
+use super::scaling::Scaled;
 use super::{Heard, in_region, settings};
 use crate::catalog::LiveTable;
 use crate::shared::Core;
@@ -24,14 +25,17 @@ impl Engine {
         if self.options.peers.get(&to).is_some() || self.options.peers.get(&from).is_none() {
             return Err(format!("{from} is no peer of {to} here; see --peer"));
         }
-        if self.replication.links.is_cut(&from, &to) {
+        if self.core.is_cut(&from, &to).await.map_err(|error| error.to_string())? {
             return Err(format!("{from} and {to} are cut off from each other"));
         }
         let namespace = Namespace::new(account, to);
         let heard = Hearing { core: &self.core, namespace, name: table, from };
+        let asks_scaling = matches!(news, News::Scaling(_));
         match heard.hear(news).await {
             Ok(is_done) => {
-                Ok(Answer { is_done, table: self.core.standing(&heard.namespace, &heard.name, &heard.from) })
+                let table = self.core.standing(&heard.namespace, &heard.name, &heard.from);
+                let scaling = if asks_scaling { heard.scaling().await? } else { Vec::new() };
+                Ok(Answer { is_done, table, scaling })
             }
             Err(Refused::Because(reason)) => Err(reason),
             Err(Refused::Failed(error)) => {
@@ -120,6 +124,13 @@ impl Hearing<'_> {
                 }
                 return self.apply(&table, changes, Origin::Replica).await;
             }
+            News::Together(changes) => {
+                if table.state == TableState::Deleting {
+                    return Err(Refused::Because(format!("{} is being deleted", self.name)));
+                }
+                let changes = self.checked(&table, changes)?;
+                return Ok(apply_together(self.core, &table, changes).await?);
+            }
             News::Copy(changes) => {
                 // A copy that comes late must not pass streams by.
                 let is_joining = table.membership.as_ref().is_some_and(|own| own.joins_from.is_some());
@@ -146,19 +157,30 @@ impl Hearing<'_> {
                     self.core.background.start(leave);
                 }
             }
-            News::Forget { region, is_lost } => {
-                self.core.forget_member(&table, &region).await?;
-                if is_lost {
-                    self.core.ask_for_copies(&table).await?;
-                }
-            }
+            News::Forget { region, is_lost } => match is_lost {
+                true => drop(self.core.go_on_without(&table, &region).await?),
+                false => self.core.forget_member(&table, &region).await?,
+            },
             News::Settings(source) => {
                 self.check(&source)?;
                 self.core.align_one(&table, &source).await?;
             }
+            News::Scaling(scaled) => {
+                if scaled.len() > PARTS_MAX {
+                    return Err(Refused::Because("there are too many units".to_owned()));
+                }
+                let set = self.core.set_scaling_here(&self.namespace, &self.name, scaled).await;
+                set.map_err(|error| Refused::Because(error.message))?;
+            }
         }
         self.core.replication.changed.notify_waiters();
         Ok(true)
+    }
+
+    /// How the units of the member are scaled.
+    async fn scaling(&self) -> Result<Vec<Scaled>, String> {
+        let Some(table) = self.member() else { return Ok(Vec::new()) };
+        self.core.scaling_here(&self.namespace, &table).await.map_err(|error| error.message)
     }
 
     fn unknown(&self) -> Refused {
@@ -197,16 +219,20 @@ impl Hearing<'_> {
         changes: Vec<SentChange>,
         origin: Origin,
     ) -> Result<bool, Refused> {
+        let changes = self.checked(table, changes)?;
+        match changes.is_empty() {
+            true => Ok(true),
+            false => Ok(apply(self.core, table, changes, origin).await?),
+        }
+    }
+
+    fn checked(&self, table: &LiveTable, changes: Vec<SentChange>) -> Result<Vec<Versioned>, Refused> {
         if changes.len() > CHANGES_MAX {
             return Err(Refused::Because(format!("there are more than {CHANGES_MAX} changes")));
         }
         let now_us = self.core.environment.now_us();
         let changes = changes.into_iter().map(|change| change.check(table, now_us));
-        let changes = changes.collect::<Result<Vec<_>, String>>().map_err(Refused::Because)?;
-        match changes.is_empty() {
-            true => Ok(true),
-            false => Ok(apply(self.core, table, changes, origin).await?),
-        }
+        changes.collect::<Result<Vec<_>, String>>().map_err(Refused::Because)
     }
 
     /// Its changes are here up to a time, by the clock of this server.

@@ -1,6 +1,8 @@
 //! Sending a member's changes to another: one job for each pair. It reads the table's log as any reader does, and
 //! writes what was changed here to the table there, with the origin *replica*.
 //!
+//! The items of a transaction arrive one by one, as on AWS, or together if the options say so.
+//!
 //! Of several changes of an item that are read together, only the last is sent. A member that was away for longer than
 //! the log is kept gets all items instead (`copy.rs`).
 
@@ -11,12 +13,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use parking_lot::Mutex;
-use store::{Log, LogPosition, Position, Space, StoreError};
+use store::{Log, LogPosition, Position, Read, Space, StoreError};
 
 use super::copy::Copy;
 use super::destination::Destination;
 use super::membership::{Replica, ReplicaState};
-use super::peer::{News, Peer, Versioned};
+use super::peer::{CHANGES_MAX, MESSAGE_BYTES, News, Peer, Versioned, WHOLE_MESSAGE_BYTES};
 use super::position::{self, Positions};
 use super::version::Version;
 use crate::Namespace;
@@ -29,8 +31,12 @@ use crate::write::{Change, Origin};
 
 /// Records that are read at once: two images of 400 KB each fit 32 times into 25 MB.
 const STEP_RECORDS: usize = 32;
+/// Records that are read at once if one commit has more: a transaction has at most 100 items.
+const COMMIT_RECORDS: usize = 101;
 /// How long a sender rests that has nothing to do. It is woken by changes.
 const REST: Duration = Duration::from_secs(1);
+/// The same where servers share the store: the writes of others wake nobody here.
+const SHARED_REST: Duration = Duration::from_millis(200);
 /// How long a sender that was woken waits for further changes: several of them cost little more than one.
 const GATHER: Duration = Duration::from_millis(10);
 /// How long a sender waits for throughput of the other table.
@@ -85,8 +91,67 @@ impl Working<'_> {
 
 impl Drop for Working<'_> {
     fn drop(&mut self) {
+        let (source, region, _) = &self.1;
+        // What is in memory counts while the sender works here. Afterwards another server may have it.
+        self.0.forget(*source, region);
         self.0.senders.lock().remove(&self.1);
     }
+}
+
+/// A record of one of the table's logs.
+struct Logged {
+    log: Log,
+    position: LogPosition,
+    record: Bytes,
+}
+
+/// A page of a log, and the time up to which it has every commit that it has at all.
+async fn read_commits(
+    snapshot: &dyn Read,
+    log: Log,
+    after: LogPosition,
+) -> Result<(Vec<(LogPosition, Bytes)>, u64), StoreError> {
+    for limit in [STEP_RECORDS, COMMIT_RECORDS] {
+        let records = snapshot.read_log(log, after, limit).await?;
+        let ends = records.first().zip(records.last());
+        match ends.map(|((first, _), (last, _))| (first.time_us(), last.time_us())) {
+            Some((first_us, last_us)) if records.len() == limit && first_us < last_us => {
+                return Ok((records, last_us - 1));
+            }
+            // One commit fills the page.
+            Some((_, last_us)) if records.len() == limit => {
+                if limit == COMMIT_RECORDS {
+                    return Ok((records, last_us));
+                }
+            }
+            _ => return Ok((records, u64::MAX)),
+        }
+    }
+    unreachable!("the last page is returned")
+}
+
+/// Records in groups of whole commits: as many as go into one message, and one commit at least.
+fn groups(records: Vec<Logged>) -> Vec<Vec<Logged>> {
+    let mut commits: Vec<Vec<Logged>> = Vec::new();
+    for logged in records {
+        let time_us = logged.position.time_us();
+        match commits.last_mut().filter(|commit| commit[0].position.time_us() == time_us) {
+            Some(commit) => commit.push(logged),
+            None => commits.push(vec![logged]),
+        }
+    }
+    let size = |records: &[Logged]| records.iter().map(|logged| logged.record.len()).sum::<usize>();
+    let mut groups: Vec<Vec<Logged>> = Vec::new();
+    for commit in commits {
+        let fits = |group: &&mut Vec<Logged>| {
+            group.len() + commit.len() <= CHANGES_MAX && size(group) + size(&commit) <= MESSAGE_BYTES
+        };
+        match groups.last_mut().filter(fits) {
+            Some(group) => group.extend(commit),
+            None => groups.push(commit),
+        }
+    }
+    groups
 }
 
 /// How far one Region's changes of a table have come on their way to another.
@@ -157,14 +222,19 @@ impl Sender {
     /// Sends all that is due. Returns how long it takes until more is.
     async fn send_due(&self, pair: &Pair) -> Result<Duration, StoreError> {
         let Some(target) = &pair.target else { return Ok(REST) };
-        if self.core.replication.links.is_cut(&pair.source.namespace.region, &self.region) {
+        if self.core.is_cut(&pair.source.namespace.region, &self.region).await? {
             return Ok(REST);
         }
         if self.needs_copy(pair) {
             self.copy_again(pair, target).await?;
         }
-        let logs = pair.source.log.logs().map(|log| self.send_log(pair, target, log));
-        let wait = try_join_all(logs).await?.into_iter().min().unwrap_or(REST);
+        let wait = match self.core.options.replicates_transactions_whole {
+            false => {
+                let logs = pair.source.log.logs().map(|log| self.send_log(pair, target, log));
+                try_join_all(logs).await?.into_iter().min().unwrap_or(REST)
+            }
+            true => self.send_commits(pair, target).await?,
+        };
         if wait >= REST {
             self.set_position(pair, position::CAUGHT_UP, position::caught_up(self.now_us()));
         }
@@ -251,11 +321,11 @@ impl Sender {
             let after = known.get(&log).copied().unwrap_or(position::start(&pair.replica));
             let mut records = core.store.read_log(log, after, STEP_RECORDS).await?;
             // Asked after reading, so that nothing written after a cut gets across.
-            if core.replication.links.is_cut(&source.namespace.region, &self.region) {
+            if core.is_cut(&source.namespace.region, &self.region).await? {
                 return Ok(REST);
             }
             let read = records.len();
-            let next = self.keep_due(&mut records);
+            let next = self.keep_due(&mut records, |(position, _)| *position);
             if let Some((last, _)) = records.last() {
                 let last = *last;
                 if !self.send(pair, target, records).await? {
@@ -275,17 +345,83 @@ impl Sender {
     }
 
     /// Leaves the records whose delay is over. Returns how long the next one has to wait.
-    fn keep_due(&self, records: &mut Vec<(LogPosition, Bytes)>) -> Option<Duration> {
+    fn keep_due<T>(&self, records: &mut Vec<T>, position: impl Fn(&T) -> LogPosition) -> Option<Duration> {
         let delay_us = micros(self.core.options.replication_delay);
         // Without a delay, the clock does not matter: positions may be a little ahead of it.
         if delay_us == 0 {
             return None;
         }
         let now_us = self.core.environment.now_us();
-        let due = records.iter().take_while(|(position, _)| position.time_us() + delay_us <= now_us).count();
-        let next = records.get(due).map(|(position, _)| position.time_us() + delay_us - now_us);
+        let due_us = |record: &T| position(record).time_us() + delay_us;
+        let due = records.iter().take_while(|record| due_us(record) <= now_us).count();
+        let next = records.get(due).map(|record| due_us(record) - now_us);
         records.truncate(due);
         next.map(Duration::from_micros)
+    }
+
+    /// Sends all changes of a commit together, whichever logs they are in. Several small commits are sent as one.
+    ///
+    /// A snapshot has a commit with all its records or with none, and all have the same time. Where a page ends, its last
+    /// commit may go on: that one waits for the next page.
+    async fn send_commits(&self, pair: &Pair, target: &Destination) -> Result<Duration, StoreError> {
+        let (core, source) = (&*self.core, &pair.source);
+        loop {
+            let known = core.replication.pairs.get(source.space(), &self.region).unwrap_or_default();
+            let snapshot = core.store.snapshot().await?;
+            let (mut records, mut through_us) = (Vec::new(), u64::MAX);
+            for log in source.log.logs() {
+                let after = known.get(&log).copied().unwrap_or(position::start(&pair.replica));
+                let (read, end_us) = read_commits(&*snapshot, log, after).await?;
+                through_us = through_us.min(end_us);
+                records.extend(read.into_iter().map(|(position, record)| Logged { log, position, record }));
+            }
+            drop(snapshot);
+            // Asked after reading, so that nothing written after a cut gets across.
+            if core.is_cut(&source.namespace.region, &self.region).await? {
+                return Ok(REST);
+            }
+            records.retain(|logged| logged.position.time_us() <= through_us);
+            records.sort_by_key(|logged| logged.position);
+            let next = self.keep_due(&mut records, |logged| logged.position);
+            for group in groups(records) {
+                let mut ends = Positions::new();
+                ends.extend(group.iter().map(|logged| (logged.log, logged.position)));
+                let records = group.into_iter().map(|logged| (logged.position, logged.record)).collect();
+                if !self.send_together(pair, target, records).await? {
+                    return Ok(THROTTLED_REST);
+                }
+                ends.into_iter().for_each(|(log, end)| self.set_position(pair, log, end));
+                core.replication.changed.notify_waiters();
+            }
+            match next {
+                Some(next) => return Ok(next),
+                None if through_us == u64::MAX => return Ok(REST),
+                None => tokio::task::yield_now().await,
+            }
+        }
+    }
+
+    /// Applies changes in one commit of the other Region. False if there is no throughput left for them.
+    async fn send_together(
+        &self,
+        pair: &Pair,
+        target: &Destination,
+        records: Vec<(LogPosition, Bytes)>,
+    ) -> Result<bool, StoreError> {
+        let (changes, times) = self.changes(pair, records)?;
+        let bytes: usize = changes.iter().map(Versioned::size).sum();
+        let is_done = match changes.is_empty() {
+            true => true,
+            // More than one message can hold is sent one by one.
+            false if changes.len() > CHANGES_MAX || bytes > WHOLE_MESSAGE_BYTES => {
+                target.deliver(&self.core, &pair.source, &self.region, changes, Origin::Replica).await?
+            }
+            false => target.deliver_together(&self.core, &pair.source, &self.region, changes).await?,
+        };
+        if is_done {
+            self.note_latency(pair, times);
+        }
+        Ok(is_done)
     }
 
     /// Applies changes in the other Region. False if there is no throughput left for some of them.
@@ -295,6 +431,24 @@ impl Sender {
         target: &Destination,
         records: Vec<(LogPosition, Bytes)>,
     ) -> Result<bool, StoreError> {
+        let (changes, times) = self.changes(pair, records)?;
+        if changes.is_empty() {
+            return Ok(true);
+        }
+        let is_done =
+            target.deliver(&self.core, &pair.source, &self.region, changes, Origin::Replica).await?;
+        if is_done {
+            self.note_latency(pair, times);
+        }
+        Ok(is_done)
+    }
+
+    /// The last change of each item that was made here, and the times of these changes.
+    fn changes(
+        &self,
+        pair: &Pair,
+        records: Vec<(LogPosition, Bytes)>,
+    ) -> Result<(Vec<Versioned>, Vec<u64>), StoreError> {
         let mut latest: BTreeMap<Position, (LogPosition, change::Change)> = BTreeMap::new();
         for (position, record) in records {
             let change = change::Change::decode(record)?;
@@ -303,9 +457,6 @@ impl Sender {
                 let key = pair.source.keys.position(change.image().as_ref());
                 latest.insert(key, (position, change));
             }
-        }
-        if latest.is_empty() {
-            return Ok(true);
         }
         let times: Vec<u64> = latest.values().map(|(position, _)| position.time_us()).collect();
         let mut changes = Vec::with_capacity(latest.len());
@@ -321,23 +472,26 @@ impl Sender {
             };
             changes.push(Versioned { at, change, version });
         }
-        let is_done =
-            target.deliver(&self.core, &pair.source, &self.region, changes, Origin::Replica).await?;
-        if is_done && !self.core.usage.is_off() {
-            let (now_us, now_ms) = (self.core.environment.now_us(), self.core.usage.now().ms);
-            for time_us in times {
-                let latency_ms = now_us.saturating_sub(time_us) as f64 / 1000.0;
-                pair.source.meter.figures.add_latency(&self.region, latency_ms, now_ms);
-            }
-        }
-        Ok(is_done)
+        Ok((changes, times))
     }
 
-    /// Stores how far it is, at most once in a while.
+    fn note_latency(&self, pair: &Pair, times: Vec<u64>) {
+        if self.core.usage.is_off() {
+            return;
+        }
+        let (now_us, now_ms) = (self.core.environment.now_us(), self.core.usage.now().ms);
+        for time_us in times {
+            let latency_ms = now_us.saturating_sub(time_us) as f64 / 1000.0;
+            pair.source.meter.figures.add_latency(&self.region, latency_ms, now_ms);
+        }
+    }
+
+    /// Stores how far it is, at most once in a while. A member that leaves waits for it, perhaps on another server.
     async fn store_positions(&self, source: &LiveTable) -> Result<(), StoreError> {
         let now_ms = self.core.environment.now_ms();
         let (stored_ms, stored) = self.stored.lock().clone();
-        if now_ms.saturating_sub(stored_ms) < STORE_INTERVAL_MS {
+        let is_awaited = source.state == TableState::Deleting;
+        if !is_awaited && now_ms.saturating_sub(stored_ms) < STORE_INTERVAL_MS {
             return Ok(());
         }
         let known = self.core.replication.pairs.get(source.space(), &self.region);
@@ -389,6 +543,7 @@ impl Job for Sender {
                 }
                 Err(error) => return Err(error),
             };
+            let wait = if core.members.is_some() { wait.min(SHARED_REST) } else { wait };
             tokio::select! {
                 () = members_changed => {}
                 () = table_changed => core.environment.sleep(GATHER).await,
@@ -455,7 +610,7 @@ pub async fn status(core: &Core) -> Result<Vec<PairStatus>, StoreError> {
                 receiving_region: replica.region.clone(),
                 pending,
                 lag: Duration::from_micros(oldest_us.map_or(0, |oldest_us| now_us.saturating_sub(oldest_us))),
-                is_cut: core.replication.links.is_cut(&table.namespace.region, &replica.region),
+                is_cut: core.is_cut(&table.namespace.region, &replica.region).await?,
             });
         }
     }

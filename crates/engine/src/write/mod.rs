@@ -9,7 +9,7 @@
 //! | what did it do and cost? | `outcome.rs` |
 //!
 //! [`apply`] carries out one plan, [`apply_each`] several of which each may fail by itself, [`transact`]
-//! several together.
+//! several together, [`apply_current`] together those that are not outdated.
 //!
 //! What always holds: if a write fails, nothing of it was written.
 
@@ -143,6 +143,26 @@ async fn apply_all(
     }
     // Concurrently, so that one sync of the store makes many of them durable.
     Ok(join_all(plans.iter_mut().map(|plan| apply_one(engine, operation, plan))).await)
+}
+
+/// Carries out plans of a replica for distinct items in one commit, except for those that are outdated. If another one is
+/// refused, none is carried out.
+pub async fn apply_current(engine: &Core, mut plans: Vec<Plan>) -> Result<Result<(), Refusal>, Failure> {
+    // Each further attempt has fewer plans.
+    while !plans.is_empty() {
+        let results = match attempt(engine, None, &mut plans, None, PLAIN_FACTOR).await? {
+            Attempted::Decided(results) => results,
+            Attempted::Earlier(_) => unreachable!("there is no token"),
+        };
+        let is_current: Vec<bool> =
+            results.iter().map(|result| !matches!(result, Err(Refusal::Outdated))).collect();
+        if is_current.iter().all(|is_current| *is_current) {
+            return Ok(results.into_iter().try_for_each(|result| result.map(drop)));
+        }
+        let mut is_current = is_current.into_iter();
+        plans.retain(|_| is_current.next().unwrap_or(true));
+    }
+    Ok(Ok(()))
 }
 
 /// Carries out plans for distinct items together: all of them, or none. With a token, they are carried out

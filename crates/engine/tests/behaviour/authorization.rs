@@ -184,6 +184,8 @@ fn everything() -> Vec<Asked> {
             json!({"StreamArn": KINESIS}),
             &["dynamodb:UpdateKinesisStreamingDestination"],
         ),
+        on("DescribeTableReplicaAutoScaling", json!({}), &["dynamodb:DescribeTableReplicaAutoScaling"]),
+        on("UpdateTableReplicaAutoScaling", json!({}), &["dynamodb:UpdateTableReplicaAutoScaling"]),
         on("DescribeContributorInsights", json!({}), &["dynamodb:DescribeContributorInsights"]),
         asked(
             "UpdateContributorInsights",

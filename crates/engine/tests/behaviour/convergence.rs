@@ -131,15 +131,17 @@ impl Run {
     }
 
     async fn restart(&mut self) {
-        let cut = self.database.engine.cut_links();
+        let cut = self.database.engine.cut_links().await.unwrap();
         self.database = self.database.restarted_with(self.options.clone()).await;
-        cut.iter().for_each(|(one, other)| self.database.engine.cut_regions(one, other));
+        for (one, other) in &cut {
+            self.database.engine.cut_regions(one, other).await.unwrap();
+        }
     }
 
     async fn settle(&mut self, seed: u64) {
-        self.database.engine.cut_links().iter().for_each(|(one, other)| {
-            self.database.engine.heal_regions(one, other);
-        });
+        for (one, other) in self.database.engine.cut_links().await.unwrap() {
+            self.database.engine.heal_regions(&one, &other).await.unwrap();
+        }
         for _ in 0..200 {
             self.pass(1000).await;
             let status = self.database.engine.replication_status().await.unwrap();
@@ -173,11 +175,11 @@ async fn run(seed: u64) {
         match run.chance.below(20) {
             0 | 1 => {
                 let (one, other) = run.chance.link();
-                run.database.engine.cut_regions(one, other);
+                run.database.engine.cut_regions(one, other).await.unwrap();
             }
             2 => {
                 let (one, other) = run.chance.link();
-                run.database.engine.heal_regions(one, other);
+                run.database.engine.heal_regions(one, other).await.unwrap();
             }
             3 => run.restart().await,
             _ => run.write(step, !clocks_differ).await,

@@ -1,7 +1,8 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use engine::{Caller, Enforcement, Namespace, Options, WriteScaling};
+use engine::{Caller, Enforcement, Namespace, Options, Scaled, ScaledUnits, Scaling, ScalingSettings};
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::database::{Database, on_every_store};
@@ -130,8 +131,7 @@ async fn two_regions(database: &Database) -> (Region<'_>, Region<'_>) {
     (home, away)
 }
 
-// A link is cut on one server, and another would go on sending.
-on_every_store! { one server {
+on_every_store! { two servers {
     async fn a_replica_has_what_was_there_and_what_is_written_in_either_region(database) {
         database.with_table("Table").await;
         let (home, away) = (Region::of(database, "us-east-1"), Region::of(database, "eu-west-1"));
@@ -162,14 +162,14 @@ on_every_store! { one server {
         home.put("deleted", "0").await;
         away.until("both", Some("0")).await;
         away.until("deleted", Some("0")).await;
-        database.engine.cut_regions("eu-west-1", "us-east-1");
+        database.engine.cut_regions("eu-west-1", "us-east-1").await.unwrap();
         home.put("both", "earlier").await;
         away.delete("deleted").await;
         database.pass_ms(1000);
         away.put("both", "later").await;
         home.put("deleted", "later").await;
         assert_eq!(home.get("both").await.as_deref(), Some("earlier"));
-        assert!(database.engine.heal_regions("us-east-1", "eu-west-1"));
+        assert!(database.engine.heal_regions("us-east-1", "eu-west-1").await.unwrap());
         home.until("both", Some("later")).await;
         away.until("deleted", Some("later")).await;
         away.put("end", "").await;
@@ -184,11 +184,11 @@ on_every_store! { one server {
         let (home, away) = two_regions(database).await;
         home.put("a", "0").await;
         away.until("a", Some("0")).await;
-        database.engine.cut_regions("eu-west-1", "us-east-1");
+        database.engine.cut_regions("eu-west-1", "us-east-1").await.unwrap();
         home.put("a", "older").await;
         database.pass_ms(1000);
         away.delete("a").await;
-        database.engine.heal_regions("eu-west-1", "us-east-1");
+        database.engine.heal_regions("eu-west-1", "us-east-1").await.unwrap();
         home.until("a", None).await;
         home.put("end", "").await;
         away.until("end", Some("")).await;
@@ -200,7 +200,7 @@ on_every_store! { one server {
         let (home, away) = two_regions(database).await;
         home.put("a", "1").await;
         away.until("a", Some("1")).await;
-        database.engine.cut_regions("eu-west-1", "us-east-1");
+        database.engine.cut_regions("eu-west-1", "us-east-1").await.unwrap();
         home.put("a", "2").await;
         home.delete("b").await;
         let database = &database.restarted().await;
@@ -215,7 +215,7 @@ on_every_store! { one server {
         home.put("a", "1").await;
         away.until("a", Some("1")).await;
         // What the source does not have yet reaches the third Region nevertheless.
-        database.engine.cut_regions("eu-west-1", "us-east-1");
+        database.engine.cut_regions("eu-west-1", "us-east-1").await.unwrap();
         home.put("b", "2").await;
         away.ok("UpdateTable", replica("Create", "ap-south-1")).await;
         away.until_replicas(&[("us-east-1", "ACTIVE"), ("ap-south-1", "ACTIVE")]).await;
@@ -227,7 +227,7 @@ on_every_store! { one server {
         third.put("c", "3").await;
         home.until("c", Some("3")).await;
         away.until("c", Some("3")).await;
-        database.engine.heal_regions("eu-west-1", "us-east-1");
+        database.engine.heal_regions("eu-west-1", "us-east-1").await.unwrap();
         away.until("b", Some("2")).await;
     }
 
@@ -237,13 +237,13 @@ on_every_store! { one server {
             to the table in the last 24 hours.";
         away.refused("UpdateTable", replica("Delete", "us-east-1"), "ValidationException", wrong).await;
         home.refused("DeleteTable", json!({"TableName": "Table"}), "ValidationException", wrong).await;
-        database.engine.cut_regions("eu-west-1", "us-east-1");
+        database.engine.cut_regions("eu-west-1", "us-east-1").await.unwrap();
         away.put("late", "1").await;
         home.ok("UpdateTable", replica("Delete", "eu-west-1")).await;
         home.until_replicas(&[("eu-west-1", "DELETING")]).await;
         home.refused("UpdateTable", json!({"TableName": "Table", "DeletionProtectionEnabled": true}),
             "ResourceInUseException", "The resource which you are attempting to change is in use.").await;
-        database.engine.heal_regions("eu-west-1", "us-east-1");
+        database.engine.heal_regions("eu-west-1", "us-east-1").await.unwrap();
         home.until_replicas(&[]).await;
         away.until_gone().await;
         assert_eq!(home.get("late").await.as_deref(), Some("1"));
@@ -309,6 +309,65 @@ on_every_store! { one server {
         panic!("the index is still there");
     }
 }}
+
+mod whole_transactions {
+    use super::*;
+
+    /// The items that a transaction of the tests below writes: so many that they are in several logs.
+    const TOGETHER: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+
+    impl Region<'_> {
+        /// Gives all items of [`TOGETHER`] one value.
+        async fn transact(&self, value: &str) {
+            let put = |p: &&str| {
+                let item = json!({"p": {"S": p}, "s": {"S": "s"}, "v": {"S": value}});
+                json!({"Put": {"TableName": "Table", "Item": item}})
+            };
+            let puts: Vec<Value> = TOGETHER.iter().map(put).collect();
+            self.ok("TransactWriteItems", json!({"TransactItems": puts})).await;
+        }
+
+        /// The values of these items, of one moment.
+        async fn together(&self) -> Vec<Option<String>> {
+            let get =
+                |p: &&str| json!({"Get": {"TableName": "Table", "Key": {"p": {"S": p}, "s": {"S": "s"}}}});
+            let gets: Vec<Value> = TOGETHER.iter().map(get).collect();
+            let answer = self.ok("TransactGetItems", json!({"TransactItems": gets})).await;
+            let items = answer["Responses"].as_array().unwrap().iter();
+            items.map(|item| item["Item"]["v"]["S"].as_str().map(str::to_owned)).collect()
+        }
+    }
+
+    on_every_store! { one server {
+        async fn the_items_of_a_transaction_arrive_together_if_that_is_asked_for(database) {
+            let whole = Options { replicates_transactions_whole: true, ..Options::default() };
+            let database = &database.restarted_with(whole).await;
+            let (home, away) = two_regions(database).await;
+            for number in 0..40 {
+                home.transact(&number.to_string()).await;
+                home.put("alone", &number.to_string()).await;
+                let seen = away.together().await;
+                assert!(seen.iter().all(|value| *value == seen[0]), "{seen:?}");
+            }
+            away.until("alone", Some("39")).await;
+            away.until("a", Some("39")).await;
+            assert_eq!(away.together().await, vec![Some("39".to_owned()); TOGETHER.len()]);
+
+            // What was written later in the other Region stays.
+            database.engine.cut_regions("eu-west-1", "us-east-1").await.unwrap();
+            home.transact("earlier").await;
+            database.pass_ms(1000);
+            away.put("c", "later").await;
+            database.engine.heal_regions("eu-west-1", "us-east-1").await.unwrap();
+            home.until("c", Some("later")).await;
+            away.until("a", Some("earlier")).await;
+            let mut expected = vec![Some("earlier".to_owned()); TOGETHER.len()];
+            expected[2] = Some("later".to_owned());
+            assert_eq!(away.together().await, expected);
+            assert_eq!(home.together().await, expected);
+        }
+    }}
+}
 
 #[tokio::test]
 async fn wrong_changes_of_replicas_are_refused_in_aws_words() {
@@ -387,16 +446,213 @@ async fn wrong_changes_of_replicas_are_refused_in_aws_words() {
     strong["MultiRegionConsistency"] = json!("STRONG");
     wrong(strong, "Lodestone does not serve MultiRegionConsistency STRONG yet. Leave it out of the request.")
         .await;
+    let disassociate = json!({"RegionName": "us-east-1", "DisassociationMode": "WAIT_FOR_REPLICATION"});
+    wrong(
+        updates(json!([{"Disassociate": disassociate}])),
+        "Lodestone does not serve Disassociate of a replica yet. Leave it out of the request.",
+    )
+    .await;
+    wrong(
+        json!({"TableName": "Table", "DisassociationProtectionEnabled": false}),
+        "Lodestone does not serve DisassociationProtectionEnabled false yet. Leave it out of the request.",
+    )
+    .await;
+}
+
+/// The scalable targets of all Regions. Every table has write units that are scaled.
+#[derive(Default)]
+pub struct Targets(Mutex<Vec<(Namespace, Scaled)>>);
+
+impl Scaling for Targets {
+    fn scales_writes(&self, _: &Namespace, table: &str, _: Option<&str>) -> bool {
+        table == "Table"
+    }
+
+    fn settings<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        _: &'a str,
+        units: &'a ScaledUnits,
+    ) -> BoxFuture<'a, Result<Option<ScalingSettings>, api::Error>> {
+        let targets = self.0.lock().unwrap();
+        let mut own = targets.iter().filter(|(home, scaled)| home == namespace && scaled.units == *units);
+        let settings = own.next().and_then(|(_, scaled)| scaled.settings.clone());
+        Box::pin(std::future::ready(Ok(settings)))
+    }
+
+    fn set<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        _: &'a str,
+        scaled: Scaled,
+    ) -> BoxFuture<'a, Result<(), api::Error>> {
+        let mut targets = self.0.lock().unwrap();
+        targets.retain(|(home, known)| home != namespace || known.units != scaled.units);
+        targets.push((namespace.clone(), scaled));
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+pub fn provisioned() -> Value {
+    json!({"TableName": "Table", "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "p", "AttributeType": "S"}],
+        "GlobalSecondaryIndexes": [{
+            "IndexName": "ByP", "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
+            "Projection": {"ProjectionType": "ALL"},
+            "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5},
+        }],
+        "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5}})
+}
+
+#[tokio::test]
+async fn the_auto_scaling_of_all_regions_is_described_and_set_at_once() {
+    let database = &Database::in_memory().await;
+    let home = Region::of(database, "us-east-1");
+    let describe = async || {
+        let answer = home.ok("DescribeTableReplicaAutoScaling", json!({"TableName": "Table"})).await;
+        answer["TableAutoScalingDescription"].clone()
+    };
+    home.ok("CreateTable", provisioned()).await;
+    home.refused(
+        "DescribeTableReplicaAutoScaling",
+        json!({"TableName": "Table"}),
+        "ResourceNotFoundException",
+        "Global table with name: Table does not exist.",
+    )
+    .await;
+    database.engine.set_scaling(Arc::new(Targets::default()));
+    home.ok("UpdateTable", replica("Create", "eu-west-1")).await;
+    home.until_replicas(&[("eu-west-1", "ACTIVE")]).await;
+    let disabled = json!({"AutoScalingDisabled": true, "ScalingPolicies": []});
+    let region = |name: &str| {
+        json!({
+            "RegionName": name, "ReplicaStatus": "ACTIVE",
+            "ReplicaProvisionedReadCapacityAutoScalingSettings": disabled,
+            "ReplicaProvisionedWriteCapacityAutoScalingSettings": disabled,
+            "GlobalSecondaryIndexes": [{
+                "IndexName": "ByP", "IndexStatus": "ACTIVE",
+                "ProvisionedReadCapacityAutoScalingSettings": disabled,
+                "ProvisionedWriteCapacityAutoScalingSettings": disabled,
+            }],
+        })
+    };
+    let mut expected = json!({
+        "TableName": "Table", "TableStatus": "ACTIVE", "Replicas": [region("us-east-1"), region("eu-west-1")],
+    });
+    assert_eq!(describe().await, expected);
+
+    // Writes are scaled alike in every Region, reads where it is asked.
+    let update = |name: Option<&str>, target: f64| {
+        let mut policy = json!({"TargetTrackingScalingPolicyConfiguration": {"TargetValue": target}});
+        if let Some(name) = name {
+            policy["PolicyName"] = json!(name);
+        }
+        json!({"MinimumUnits": 2, "MaximumUnits": 20, "ScalingPolicyUpdate": policy})
+    };
+    let answer = home
+        .ok(
+            "UpdateTableReplicaAutoScaling",
+            json!({
+                "TableName": "Table",
+                "ProvisionedWriteCapacityAutoScalingUpdate": update(None, 70.0),
+                "GlobalSecondaryIndexUpdates": [
+                    {"IndexName": "ByP", "ProvisionedWriteCapacityAutoScalingUpdate": update(None, 60.0)},
+                ],
+                "ReplicaUpdates": [{
+                    "RegionName": "eu-west-1",
+                    "ReplicaProvisionedReadCapacityAutoScalingUpdate": update(Some("reads"), 50.0),
+                }],
+            }),
+        )
+        .await;
+    let set = |name: &str, target: f64| {
+        json!({
+            "MinimumUnits": 2, "MaximumUnits": 20, "AutoScalingRoleArn": "", "ScalingPolicies": [{
+                "PolicyName": name, "TargetTrackingScalingPolicyConfiguration": {"TargetValue": target},
+            }],
+        })
+    };
+    for replica in expected["Replicas"].as_array_mut().unwrap() {
+        replica["ReplicaProvisionedWriteCapacityAutoScalingSettings"] =
+            set("DynamoDBWriteCapacityUtilization:table/Table", 70.0);
+        replica["GlobalSecondaryIndexes"][0]["ProvisionedWriteCapacityAutoScalingSettings"] =
+            set("DynamoDBWriteCapacityUtilization:table/Table/index/ByP", 60.0);
+    }
+    expected["Replicas"][1]["ReplicaProvisionedReadCapacityAutoScalingSettings"] = set("reads", 50.0);
+    assert_eq!(answer["TableAutoScalingDescription"], expected);
+
+    // A new member gets the write targets of its source.
+    home.ok("UpdateTable", replica("Create", "ap-south-1")).await;
+    home.until_replicas(&[("eu-west-1", "ACTIVE"), ("ap-south-1", "ACTIVE")]).await;
+    let mut third = expected["Replicas"][0].clone();
+    third["RegionName"] = json!("ap-south-1");
+    assert_eq!(describe().await["Replicas"][2], third);
+
+    let off = json!({"TableName": "Table", "ProvisionedWriteCapacityAutoScalingUpdate": {"AutoScalingDisabled": true}});
+    for _ in 0..2 {
+        let answer = home.ok("UpdateTableReplicaAutoScaling", off.clone()).await;
+        for replica in answer["TableAutoScalingDescription"]["Replicas"].as_array().unwrap() {
+            assert_eq!(replica["ReplicaProvisionedWriteCapacityAutoScalingSettings"], disabled);
+        }
+    }
+}
+
+#[tokio::test]
+async fn auto_scaling_of_replicas_is_refused_with_the_words_of_aws() {
+    let database = &Database::in_memory().await;
+    let home = Region::of(database, "us-east-1");
+    database.engine.set_scaling(Arc::new(Targets::default()));
+    home.ok("CreateTable", provisioned()).await;
+    home.ok("UpdateTable", replica("Create", "us-west-2")).await;
+    home.until_replicas(&[("us-west-2", "ACTIVE")]).await;
+    let wrong = async |name: &str, mut input: Value, message: &str| {
+        input["TableName"] = json!("Table");
+        home.refused("UpdateTableReplicaAutoScaling", input, name, message).await;
+    };
+    let writes = |update: Value| json!({"ProvisionedWriteCapacityAutoScalingUpdate": update});
+    wrong(
+        "ValidationException",
+        writes(json!({"AutoScalingDisabled": true, "MinimumUnits": 1, "MaximumUnits": 2})),
+        "Failed to update settings for global table with name ‘Table’: Parameters 'MaximumUnits', 'MinimumUnits' must be \
+         left blank when disabling auto scaling.",
+    )
+    .await;
+    wrong(
+        "ValidationException",
+        writes(json!({"MinimumUnits": 1, "MaximumUnits": 2})),
+        "Failed to update settings for global table with name ‘Table’: Parameters 'ScalingPolicyUpdate' are required unless \
+         auto scaling is being disabled.",
+    )
+    .await;
+    wrong(
+        "ValidationException",
+        json!({"ReplicaUpdates": [{"RegionName": "eu-west-1"}]}),
+        "Update global table operation failed because one or more replicas were not part of the global table. Please retry \
+         the request without these replicas: [eu-west-1].",
+    )
+    .await;
+    wrong(
+        "ResourceNotFoundException",
+        json!({"GlobalSecondaryIndexUpdates": [
+            {"IndexName": "None", "ProvisionedWriteCapacityAutoScalingUpdate": {"AutoScalingDisabled": true}},
+        ]}),
+        "Requested resource not found: Index None for table Table",
+    )
+    .await;
+    home.ok("UpdateTable", json!({"TableName": "Table", "BillingMode": "PAY_PER_REQUEST"})).await;
+    home.until_replicas(&[("us-west-2", "ACTIVE")]).await;
+    wrong(
+        "ValidationException",
+        writes(json!({"AutoScalingDisabled": true})),
+        "Failed to update global table with name ‘Table‘. Replicas 'US-EAST-1', 'US-WEST-2' BillingMode is PayPerRequest. \
+         You must convert table's BillingMode to PROVISIONED to set parameters: \
+         'GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate'.",
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_replica_has_settings_of_its_own_and_those_of_the_group() {
-    struct AllScaled;
-    impl WriteScaling for AllScaled {
-        fn scales_writes(&self, _: &Namespace, table: &str, _: Option<&str>) -> bool {
-            table == "Table"
-        }
-    }
     let database = &Database::in_memory().await;
     let (home, away) = (Region::of(database, "us-east-1"), Region::of(database, "eu-west-1"));
     let create = json!({"TableName": "Table", "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
@@ -410,7 +666,7 @@ async fn a_replica_has_settings_of_its_own_and_those_of_the_group() {
         "Table write capacity should either be Pay-Per-Request or AutoScaled.",
     )
     .await;
-    database.engine.set_write_scaling(Arc::new(AllScaled));
+    database.engine.set_scaling(Arc::new(Targets::default()));
     let mut with_override = replica("Create", "eu-west-1");
     with_override["ReplicaUpdates"][0]["Create"]["ProvisionedThroughputOverride"] =
         json!({"ReadCapacityUnits": 9});
@@ -454,11 +710,11 @@ async fn clocks_that_differ_by_minutes_come_to_the_same_result() {
     // It saw the other one, so it is later, whatever its clock says.
     away.put("a", "2").await;
     home.until("a", Some("2")).await;
-    database.engine.cut_regions("eu-west-1", "us-east-1");
+    database.engine.cut_regions("eu-west-1", "us-east-1").await.unwrap();
     home.put("a", "by the fast clock").await;
     database.pass_ms(60_000);
     away.put("a", "by the slow clock").await;
-    database.engine.heal_regions("eu-west-1", "us-east-1");
+    database.engine.heal_regions("eu-west-1", "us-east-1").await.unwrap();
     away.until("a", Some("by the fast clock")).await;
     home.put("end", "").await;
     away.put("end of away", "").await;
@@ -495,7 +751,7 @@ async fn a_replicated_write_costs_units_in_each_region() {
 async fn what_is_pending_can_be_seen() {
     let database = &Database::in_memory().await;
     let (home, away) = two_regions(database).await;
-    database.engine.cut_regions("us-east-1", "eu-west-1");
+    database.engine.cut_regions("us-east-1", "eu-west-1").await.unwrap();
     home.put("a", "1").await;
     home.put("b", "1").await;
     let status = database.engine.replication_status().await.unwrap();
@@ -504,7 +760,7 @@ async fn what_is_pending_can_be_seen() {
         .map(|pair| (&*pair.namespace.region, &*pair.receiving_region, pair.pending, pair.is_cut))
         .collect();
     assert_eq!(shown, [("eu-west-1", "us-east-1", 0, true), ("us-east-1", "eu-west-1", 2, true)]);
-    database.engine.heal_regions("us-east-1", "eu-west-1");
+    database.engine.heal_regions("us-east-1", "eu-west-1").await.unwrap();
     away.until("b", Some("1")).await;
 }
 
@@ -514,7 +770,7 @@ async fn a_region_that_is_lost_is_forgotten_and_what_it_had_alone_is_named() {
     let (home, away) = two_regions(database).await;
     away.put("sent", "1").await;
     home.until("sent", Some("1")).await;
-    database.engine.cut_regions("us-east-1", "eu-west-1");
+    database.engine.cut_regions("us-east-1", "eu-west-1").await.unwrap();
     away.put("alone", "1").await;
     home.ok("UpdateTable", replica("Delete", "eu-west-1")).await;
     home.until_replicas(&[("eu-west-1", "DELETING")]).await;

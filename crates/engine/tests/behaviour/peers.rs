@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use store::{Log, LogPosition, Store};
 
 use crate::convergence::Chance;
 use crate::database::{Failure, call_engine, lasting_store};
+use crate::global_tables::{Targets, provisioned};
 
 const ACCOUNT: &str = "123456789012";
 const TIMES: usize = 3000;
@@ -41,6 +42,10 @@ struct Network {
     engines: Mutex<BTreeMap<String, Arc<Engine>>>,
     /// Pairs of Regions; nothing gets from the first to the second.
     broken: Mutex<BTreeSet<(String, String)>>,
+    /// No replica is ever said to be complete.
+    nothing_is_completed: AtomicBool,
+    /// Servers replicate transactions whole.
+    whole: AtomicBool,
 }
 
 struct OverNetwork {
@@ -61,6 +66,11 @@ impl Peer for OverNetwork {
             let engine = self.network.engines.lock().unwrap().get(&self.region).cloned();
             let engine = engine.ok_or("connection refused")?;
             let sent = serde_json::to_string(message).unwrap();
+            if self.network.nothing_is_completed.load(Ordering::Relaxed)
+                && sent.contains(r#""news":{"Activate""#)
+            {
+                return Err("no route".to_owned());
+            }
             let answer = engine.hear(serde_json::from_str(&sent).unwrap()).await?;
             Ok(serde_json::from_str(&serde_json::to_string(&answer).unwrap()).unwrap())
         })
@@ -86,7 +96,8 @@ async fn reopen(
         (other.to_owned(), Arc::new(OverNetwork { network: network.clone(), region: other.to_owned() }))
     };
     let peers: Peers = REGIONS.iter().filter(|other| **other != region).map(|other| peer(other)).collect();
-    let options = Options { peers, ..Options::default() };
+    let replicates_transactions_whole = network.whole.load(Ordering::Relaxed);
+    let options = Options { peers, replicates_transactions_whole, ..Options::default() };
     Arc::new(Engine::open_with(store, clock, options).await.unwrap())
 }
 
@@ -265,7 +276,7 @@ async fn a_server_that_was_away_catches_up_and_the_later_write_wins() {
     let (home, away) = two_servers().await;
     home.put("both", "0").await;
     away.until("both", Some("0")).await;
-    home.engine().cut_regions("eu-west-1", "us-east-1");
+    home.engine().cut_regions("eu-west-1", "us-east-1").await.unwrap();
     away.pass_ms(1000);
     home.put("both", "earlier").await;
     away.put("both", "later").await;
@@ -273,7 +284,7 @@ async fn a_server_that_was_away_catches_up_and_the_later_write_wins() {
     home.put("only home", "1").await;
     away.stop().await;
     home.put("while away", "1").await;
-    home.engine().heal_regions("eu-west-1", "us-east-1");
+    home.engine().heal_regions("eu-west-1", "us-east-1").await.unwrap();
     away.open().await;
     for server in [&home, &away] {
         server.until("while away", Some("1")).await;
@@ -290,7 +301,7 @@ async fn a_server_that_was_away_for_longer_than_the_log_gets_all_items() {
     home.put("kept", "0").await;
     away.until("kept", Some("0")).await;
     away.until("deleted", Some("0")).await;
-    home.engine().cut_regions("eu-west-1", "us-east-1");
+    home.engine().cut_regions("eu-west-1", "us-east-1").await.unwrap();
     home.put("a", "1").await;
     home.delete("deleted").await;
     away.put("b", "1").await;
@@ -302,7 +313,7 @@ async fn a_server_that_was_away_for_longer_than_the_log_gets_all_items() {
             server.store.trim_log(Log(log), LogPosition::through(1_900_000_000_000_000)).await.unwrap();
         }
     }
-    home.engine().heal_regions("eu-west-1", "us-east-1");
+    home.engine().heal_regions("eu-west-1", "us-east-1").await.unwrap();
     for server in [&home, &away] {
         server.until("a", Some("1")).await;
         server.until("b", Some("1")).await;
@@ -379,6 +390,105 @@ async fn a_third_server_gets_everything_from_both_others() {
     third.put("c", "1").await;
     home.until("c", Some("1")).await;
     away.until("c", Some("1")).await;
+}
+
+#[tokio::test]
+async fn a_replica_whose_source_is_lost_before_it_is_complete_is_given_up() {
+    let servers = servers(3).await;
+    let [lost, away, third] = &servers[..] else { unreachable!() };
+    lost.with_table().await;
+    lost.put("a", "1").await;
+    lost.replicas("Create", "eu-west-1").await.unwrap();
+    lost.until_replicas(&[("eu-west-1", "ACTIVE")]).await;
+    away.until("a", Some("1")).await;
+    lost.network.nothing_is_completed.store(true, Ordering::Relaxed);
+    lost.replicas("Create", "ap-south-1").await.unwrap();
+    third.until_table(|table| table["TableStatus"] == "CREATING").await;
+    away.until_table(|table| table["Replicas"][1]["ReplicaStatus"] == "CREATING").await;
+    lost.stop().await;
+    let found = third.engine().forget_region("us-east-1").await.unwrap();
+    assert!(found[0].is_removed && found[0].untold.is_empty(), "{found:?}");
+    third.until_gone().await;
+    away.until_replicas(&[]).await;
+    assert_eq!(away.get("a").await.as_deref(), Some("1"));
+    // It can be made again from a Region that is left.
+    away.network.nothing_is_completed.store(false, Ordering::Relaxed);
+    away.replicas("Create", "ap-south-1").await.unwrap();
+    away.until_replicas(&[("ap-south-1", "ACTIVE")]).await;
+    third.until("a", Some("1")).await;
+}
+
+#[tokio::test]
+async fn a_replica_that_is_lost_before_it_is_complete_can_be_forgotten() {
+    let servers = servers(2).await;
+    let [home, lost] = &servers[..] else { unreachable!() };
+    home.with_table().await;
+    home.network.nothing_is_completed.store(true, Ordering::Relaxed);
+    home.replicas("Create", "eu-west-1").await.unwrap();
+    home.until_replicas(&[("eu-west-1", "CREATING")]).await;
+    lost.until_table(|table| table["TableStatus"] == "CREATING").await;
+    lost.stop().await;
+    let busy = home.replicas("Delete", "eu-west-1").await.unwrap_err();
+    assert_eq!(busy.name, "ResourceInUseException");
+    let found = home.engine().forget_region("eu-west-1").await.unwrap();
+    assert!(!found[0].is_removed, "{found:?}");
+    home.until_replicas(&[]).await;
+    home.put("alone", "1").await;
+    home.ok("UpdateTable", json!({"TableName": "Table", "DeletionProtectionEnabled": true})).await;
+}
+
+#[tokio::test]
+async fn the_items_of_a_transaction_arrive_together_at_a_peer() {
+    const ITEMS: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let network = Arc::new(Network::default());
+    network.whole.store(true, Ordering::Relaxed);
+    let home = Server::start(&network, REGIONS[0], lasting_store()).await;
+    let away = Server::start(&network, REGIONS[1], lasting_store()).await;
+    home.with_table().await;
+    home.replicas("Create", "eu-west-1").await.unwrap();
+    home.until_replicas(&[("eu-west-1", "ACTIVE")]).await;
+    let gets: Vec<Value> =
+        ITEMS.iter().map(|p| json!({"Get": {"TableName": "Table", "Key": {"p": {"S": p}}}})).collect();
+    let seen = async || -> Vec<Value> {
+        let answer = away.ok("TransactGetItems", json!({"TransactItems": gets})).await;
+        answer["Responses"].as_array().unwrap().iter().map(|it| it["Item"]["v"]["S"].clone()).collect()
+    };
+    for number in 0..30 {
+        let item = |p: &&str| json!({"p": {"S": p}, "v": {"S": number.to_string()}});
+        let puts: Vec<Value> =
+            ITEMS.iter().map(|p| json!({"Put": {"TableName": "Table", "Item": item(p)}})).collect();
+        home.ok("TransactWriteItems", json!({"TransactItems": puts})).await;
+        let seen = seen().await;
+        assert!(seen.iter().all(|value| *value == seen[0]), "{seen:?}");
+    }
+    away.until("a", Some("29")).await;
+    assert_eq!(seen().await, vec![json!("29"); ITEMS.len()]);
+}
+
+#[tokio::test]
+async fn auto_scaling_is_described_and_set_at_a_peer() {
+    let servers = servers(2).await;
+    let [home, away] = &servers[..] else { unreachable!() };
+    servers.iter().for_each(|server| server.engine().set_scaling(Arc::new(Targets::default())));
+    home.ok("CreateTable", provisioned()).await;
+    home.replicas("Create", "eu-west-1").await.unwrap();
+    home.until_replicas(&[("eu-west-1", "ACTIVE")]).await;
+    away.until_replicas(&[("us-east-1", "ACTIVE")]).await;
+    let update = json!({
+        "MinimumUnits": 2, "MaximumUnits": 20,
+        "ScalingPolicyUpdate": {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": 70.0}},
+    });
+    let input = json!({"TableName": "Table", "ProvisionedWriteCapacityAutoScalingUpdate": update});
+    let answer =
+        home.ok("UpdateTableReplicaAutoScaling", input.clone()).await["TableAutoScalingDescription"].take();
+    let replicas = answer["Replicas"].as_array().unwrap();
+    assert_eq!(replicas.len(), 2);
+    for replica in replicas {
+        assert_eq!(replica["ReplicaProvisionedWriteCapacityAutoScalingSettings"]["MinimumUnits"], 2);
+    }
+    away.stop().await;
+    let failure = home.call("UpdateTableReplicaAutoScaling", input).await.unwrap_err();
+    assert_eq!(failure.message, "Failed to access the region: ‘eu-west-1’. Its server can't be reached.");
 }
 
 #[tokio::test]
@@ -501,8 +611,10 @@ async fn converge(seed: u64) {
             0 => one.break_way_to(other),
             1 => other.break_way_to(one),
             2 => one.network.broken.lock().unwrap().clear(),
-            3 if stopped != Some(at) => one.engine().cut_regions(&one.region, &other.region),
-            4 if stopped != Some(at) => drop(one.engine().heal_regions(&one.region, &other.region)),
+            3 if stopped != Some(at) => one.engine().cut_regions(&one.region, &other.region).await.unwrap(),
+            4 if stopped != Some(at) => {
+                one.engine().heal_regions(&one.region, &other.region).await.unwrap();
+            }
             5 => match stopped.take() {
                 Some(stopped) => servers[stopped].open().await,
                 None => {
@@ -530,8 +642,8 @@ async fn converge(seed: u64) {
     }
     for server in &servers {
         server.network.broken.lock().unwrap().clear();
-        for (one, other) in server.engine().cut_links() {
-            server.engine().heal_regions(&one, &other);
+        for (one, other) in server.engine().cut_links().await.unwrap() {
+            server.engine().heal_regions(&one, &other).await.unwrap();
         }
     }
     for server in &servers {

@@ -40,12 +40,13 @@ use crate::dynamodb::{
     DescribeBackupInput, DescribeBulkOperationInput, DescribeContinuousBackupsInput,
     DescribeContributorInsightsInput, DescribeEndpointsRequest, DescribeExportInput,
     DescribeGlobalTableInput, DescribeGlobalTableSettingsInput, DescribeImportInput,
-    DescribeKinesisStreamingDestinationInput, DescribeLimitsInput, DescribeTimeToLiveInput,
-    ExportTableToPointInTimeInput, ImportTableInput, KinesisStreamingDestinationInput, ListBackupsInput,
-    ListBulkOperationsInput, ListContributorInsightsInput, ListExportsInput, ListGlobalTablesInput,
-    ListImportsInput, ListTablesInput, RestoreTableFromBackupInput, RestoreTableToPointInTimeInput,
-    UpdateContinuousBackupsInput, UpdateContributorInsightsInput, UpdateGlobalTableInput,
-    UpdateGlobalTableSettingsInput, UpdateKinesisStreamingDestinationInput, UpdateTimeToLiveInput,
+    DescribeKinesisStreamingDestinationInput, DescribeLimitsInput, DescribeTableReplicaAutoScalingInput,
+    DescribeTimeToLiveInput, ExportTableToPointInTimeInput, ImportTableInput,
+    KinesisStreamingDestinationInput, ListBackupsInput, ListBulkOperationsInput,
+    ListContributorInsightsInput, ListExportsInput, ListGlobalTablesInput, ListImportsInput, ListTablesInput,
+    RestoreTableFromBackupInput, RestoreTableToPointInTimeInput, UpdateContinuousBackupsInput,
+    UpdateContributorInsightsInput, UpdateGlobalTableInput, UpdateGlobalTableSettingsInput,
+    UpdateKinesisStreamingDestinationInput, UpdateTableReplicaAutoScalingInput, UpdateTimeToLiveInput,
 };
 use crate::violation::{Constraint, Refuse, Violation, Violations};
 use crate::{Error, TableName};
@@ -95,11 +96,13 @@ constraints_only! {
     UpdateContributorInsightsInput,
     DescribeEndpointsRequest,
     DescribeLimitsInput,
+    DescribeTableReplicaAutoScalingInput,
     DescribeTimeToLiveInput,
     DescribeKinesisStreamingDestinationInput,
     KinesisStreamingDestinationInput,
     UpdateKinesisStreamingDestinationInput,
     ListTablesInput,
+    UpdateTableReplicaAutoScalingInput,
     UpdateTimeToLiveInput,
 }
 

@@ -69,6 +69,48 @@ impl Error {
         Error::validation(format!("{what} write capacity should either be Pay-Per-Request or AutoScaled."))
     }
 
+    /// Auto scaling of a table that has no replica.
+    pub fn no_such_global_table(name: &str) -> Error {
+        let message = format!("Global table with name: {name} does not exist.");
+        Error::new(ErrorKind::ResourceNotFound, message)
+    }
+
+    /// Members of an on-demand table have no units that could be scaled. The parameters have the names of the first version
+    /// of global tables.
+    pub fn replica_scaling_on_demand(table: &str, regions: &[String], parameters: &[&str]) -> Error {
+        let quoted =
+            |texts: Vec<String>| texts.iter().map(|text| format!("'{text}'")).collect::<Vec<_>>().join(", ");
+        let regions = quoted(regions.iter().map(|region| region.to_uppercase()).collect());
+        let parameters = quoted(parameters.iter().map(|name| (*name).to_owned()).collect());
+        Error::validation(format!(
+            "Failed to update global table with name ‘{table}‘. Replicas {regions} BillingMode is PayPerRequest. You must \
+             convert table's BillingMode to PROVISIONED to set parameters: {parameters}."
+        ))
+    }
+
+    /// Settings of auto scaling that is being switched off.
+    pub fn replica_scaling_not_blank(table: &str, parameters: &[&str]) -> Error {
+        scaling_parameters(table, parameters, "must be left blank when disabling auto scaling.")
+    }
+
+    /// Settings that auto scaling needs.
+    pub fn replica_scaling_incomplete(table: &str, parameters: &[&str]) -> Error {
+        scaling_parameters(table, parameters, "are required unless auto scaling is being disabled.")
+    }
+
+    /// A change of auto scaling without a change. AWS's words are not known.
+    pub fn replica_scaling_update_missing() -> Error {
+        Error::validation(
+            "At least one of ProvisionedWriteCapacityAutoScalingUpdate, GlobalSecondaryIndexUpdates or ReplicaUpdates \
+             is required",
+        )
+    }
+
+    /// The engine runs without Application Auto Scaling.
+    pub fn scaling_absent() -> Error {
+        Error::validation("Nothing scales throughput here.")
+    }
+
     /// A change of a global table while another one is under way.
     pub fn global_table_in_use() -> Error {
         Error::new(ErrorKind::ResourceInUse, "The resource which you are attempting to change is in use.")
@@ -111,4 +153,12 @@ impl Error {
         let message = format!("Global table not found: Global table with name: '{name}' does not exist.");
         Error::new(ErrorKind::GlobalTableNotFound, message)
     }
+}
+
+fn scaling_parameters(table: &str, parameters: &[&str], what: &str) -> Error {
+    let parameters: Vec<String> = parameters.iter().map(|name| format!("'{name}'")).collect();
+    Error::validation(format!(
+        "Failed to update settings for global table with name ‘{table}’: Parameters {} {what}",
+        parameters.join(", ")
+    ))
 }

@@ -1840,6 +1840,37 @@ pub(crate) fn read_describe_table_output(
     Ok(shape)
 }
 
+pub(crate) fn read_describe_table_replica_auto_scaling_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeTableReplicaAutoScalingInput> {
+    const MEMBERS: &[&str] = &["TableName"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.DescribeTableReplicaAutoScalingInput", MEMBERS)?;
+    let mut shape = DescribeTableReplicaAutoScalingInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.table_name = table_name(reader, &at)?;
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_describe_table_replica_auto_scaling_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<DescribeTableReplicaAutoScalingOutput> {
+    const MEMBERS: &[&str] = &["TableAutoScalingDescription"];
+    let mut members = reader
+        .structure("com.amazonaws.dynamodb.v20120810.DescribeTableReplicaAutoScalingOutput", MEMBERS)?;
+    let mut shape = DescribeTableReplicaAutoScalingOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.table_auto_scaling_description = Some(read_table_auto_scaling_description(reader, &at)?);
+    }
+    Ok(shape)
+}
+
 pub(crate) fn read_describe_time_to_live_input(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -2374,6 +2405,34 @@ pub(crate) fn read_global_secondary_index(
     }
     members.require(reader, at, &[0, 1, 3]);
     Ok(shape)
+}
+
+pub(crate) fn read_global_secondary_index_auto_scaling_update(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<GlobalSecondaryIndexAutoScalingUpdate> {
+    const MEMBERS: &[&str] = &["IndexName", "ProvisionedWriteCapacityAutoScalingUpdate"];
+    let mut members = reader
+        .structure("com.amazonaws.dynamodb.v20120810.GlobalSecondaryIndexAutoScalingUpdate", MEMBERS)?;
+    let mut shape = GlobalSecondaryIndexAutoScalingUpdate::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.index_name = Some(read_index_name(reader, &at)?),
+            _ => {
+                shape.provisioned_write_capacity_auto_scaling_update =
+                    Some(read_auto_scaling_settings_update(reader, &at)?)
+            }
+        }
+    }
+    Ok(shape)
+}
+
+fn read_global_secondary_index_auto_scaling_update_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<GlobalSecondaryIndexAutoScalingUpdate>> {
+    list(reader, at, 1..=usize::MAX, read_global_secondary_index_auto_scaling_update)
 }
 
 pub(crate) fn read_global_secondary_index_description(
@@ -3823,6 +3882,86 @@ pub(crate) fn read_replica(reader: &mut Reader<'_>, at: &Path<'_>) -> Decoded<Re
     Ok(shape)
 }
 
+pub(crate) fn read_replica_auto_scaling_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ReplicaAutoScalingDescription> {
+    const MEMBERS: &[&str] = &[
+        "GlobalSecondaryIndexes",
+        "RegionName",
+        "ReplicaProvisionedReadCapacityAutoScalingSettings",
+        "ReplicaProvisionedWriteCapacityAutoScalingSettings",
+        "ReplicaStatus",
+    ];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.ReplicaAutoScalingDescription", MEMBERS)?;
+    let mut shape = ReplicaAutoScalingDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => {
+                shape.global_secondary_indexes =
+                    Some(read_replica_global_secondary_index_auto_scaling_description_list(reader, &at)?)
+            }
+            1 => shape.region_name = Some(string(reader, &at)?),
+            2 => {
+                shape.replica_provisioned_read_capacity_auto_scaling_settings =
+                    Some(read_auto_scaling_settings_description(reader, &at)?)
+            }
+            3 => {
+                shape.replica_provisioned_write_capacity_auto_scaling_settings =
+                    Some(read_auto_scaling_settings_description(reader, &at)?)
+            }
+            _ => shape.replica_status = Some(enumeration(reader, &at)?),
+        }
+    }
+    Ok(shape)
+}
+
+fn read_replica_auto_scaling_description_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<ReplicaAutoScalingDescription>> {
+    list(reader, at, 0..=usize::MAX, read_replica_auto_scaling_description)
+}
+
+pub(crate) fn read_replica_auto_scaling_update(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ReplicaAutoScalingUpdate> {
+    const MEMBERS: &[&str] = &[
+        "RegionName",
+        "ReplicaGlobalSecondaryIndexUpdates",
+        "ReplicaProvisionedReadCapacityAutoScalingUpdate",
+    ];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.ReplicaAutoScalingUpdate", MEMBERS)?;
+    let mut shape = ReplicaAutoScalingUpdate::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.region_name = string(reader, &at)?,
+            1 => {
+                shape.replica_global_secondary_index_updates =
+                    Some(read_replica_global_secondary_index_auto_scaling_update_list(reader, &at)?)
+            }
+            _ => {
+                shape.replica_provisioned_read_capacity_auto_scaling_update =
+                    Some(read_auto_scaling_settings_update(reader, &at)?)
+            }
+        }
+    }
+    members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+fn read_replica_auto_scaling_update_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<ReplicaAutoScalingUpdate>> {
+    list(reader, at, 1..=usize::MAX, read_replica_auto_scaling_update)
+}
+
 pub(crate) fn read_replica_description(
     reader: &mut Reader<'_>,
     at: &Path<'_>,
@@ -3896,6 +4035,76 @@ pub(crate) fn read_replica_global_secondary_index(
     }
     members.require(reader, at, &[0]);
     Ok(shape)
+}
+
+pub(crate) fn read_replica_global_secondary_index_auto_scaling_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ReplicaGlobalSecondaryIndexAutoScalingDescription> {
+    const MEMBERS: &[&str] = &[
+        "IndexName",
+        "IndexStatus",
+        "ProvisionedReadCapacityAutoScalingSettings",
+        "ProvisionedWriteCapacityAutoScalingSettings",
+    ];
+    let mut members = reader.structure(
+        "com.amazonaws.dynamodb.v20120810.ReplicaGlobalSecondaryIndexAutoScalingDescription",
+        MEMBERS,
+    )?;
+    let mut shape = ReplicaGlobalSecondaryIndexAutoScalingDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.index_name = Some(read_index_name(reader, &at)?),
+            1 => shape.index_status = Some(enumeration(reader, &at)?),
+            2 => {
+                shape.provisioned_read_capacity_auto_scaling_settings =
+                    Some(read_auto_scaling_settings_description(reader, &at)?)
+            }
+            _ => {
+                shape.provisioned_write_capacity_auto_scaling_settings =
+                    Some(read_auto_scaling_settings_description(reader, &at)?)
+            }
+        }
+    }
+    Ok(shape)
+}
+
+fn read_replica_global_secondary_index_auto_scaling_description_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<ReplicaGlobalSecondaryIndexAutoScalingDescription>> {
+    list(reader, at, 0..=usize::MAX, read_replica_global_secondary_index_auto_scaling_description)
+}
+
+pub(crate) fn read_replica_global_secondary_index_auto_scaling_update(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<ReplicaGlobalSecondaryIndexAutoScalingUpdate> {
+    const MEMBERS: &[&str] = &["IndexName", "ProvisionedReadCapacityAutoScalingUpdate"];
+    let mut members = reader.structure(
+        "com.amazonaws.dynamodb.v20120810.ReplicaGlobalSecondaryIndexAutoScalingUpdate",
+        MEMBERS,
+    )?;
+    let mut shape = ReplicaGlobalSecondaryIndexAutoScalingUpdate::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.index_name = Some(read_index_name(reader, &at)?),
+            _ => {
+                shape.provisioned_read_capacity_auto_scaling_update =
+                    Some(read_auto_scaling_settings_update(reader, &at)?)
+            }
+        }
+    }
+    Ok(shape)
+}
+
+fn read_replica_global_secondary_index_auto_scaling_update_list(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<Vec<ReplicaGlobalSecondaryIndexAutoScalingUpdate>> {
+    list(reader, at, 0..=usize::MAX, read_replica_global_secondary_index_auto_scaling_update)
 }
 
 pub(crate) fn read_replica_global_secondary_index_description(
@@ -4677,6 +4886,25 @@ pub(crate) fn read_stream_specification(
         }
     }
     members.require(reader, at, &[0]);
+    Ok(shape)
+}
+
+pub(crate) fn read_table_auto_scaling_description(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<TableAutoScalingDescription> {
+    const MEMBERS: &[&str] = &["Replicas", "TableName", "TableStatus"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.TableAutoScalingDescription", MEMBERS)?;
+    let mut shape = TableAutoScalingDescription::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => shape.replicas = Some(read_replica_auto_scaling_description_list(reader, &at)?),
+            1 => shape.table_name = Some(read_table_name(reader, &at)?),
+            _ => shape.table_status = Some(enumeration(reader, &at)?),
+        }
+    }
     Ok(shape)
 }
 
@@ -5492,6 +5720,53 @@ pub(crate) fn read_update_table_output(reader: &mut Reader<'_>, at: &Path<'_>) -
     while let Some(index) = members.next(reader)? {
         let at = at.member(MEMBERS, index);
         shape.table_description = Some(read_table_description(reader, &at)?);
+    }
+    Ok(shape)
+}
+
+pub(crate) fn read_update_table_replica_auto_scaling_input(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateTableReplicaAutoScalingInput> {
+    const MEMBERS: &[&str] = &[
+        "GlobalSecondaryIndexUpdates",
+        "ProvisionedWriteCapacityAutoScalingUpdate",
+        "ReplicaUpdates",
+        "TableName",
+    ];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.UpdateTableReplicaAutoScalingInput", MEMBERS)?;
+    let mut shape = UpdateTableReplicaAutoScalingInput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        match index {
+            0 => {
+                shape.global_secondary_index_updates =
+                    Some(read_global_secondary_index_auto_scaling_update_list(reader, &at)?)
+            }
+            1 => {
+                shape.provisioned_write_capacity_auto_scaling_update =
+                    Some(read_auto_scaling_settings_update(reader, &at)?)
+            }
+            2 => shape.replica_updates = Some(read_replica_auto_scaling_update_list(reader, &at)?),
+            _ => shape.table_name = table_name(reader, &at)?,
+        }
+    }
+    members.require(reader, at, &[3]);
+    Ok(shape)
+}
+
+pub(crate) fn read_update_table_replica_auto_scaling_output(
+    reader: &mut Reader<'_>,
+    at: &Path<'_>,
+) -> Decoded<UpdateTableReplicaAutoScalingOutput> {
+    const MEMBERS: &[&str] = &["TableAutoScalingDescription"];
+    let mut members =
+        reader.structure("com.amazonaws.dynamodb.v20120810.UpdateTableReplicaAutoScalingOutput", MEMBERS)?;
+    let mut shape = UpdateTableReplicaAutoScalingOutput::default();
+    while let Some(index) = members.next(reader)? {
+        let at = at.member(MEMBERS, index);
+        shape.table_auto_scaling_description = Some(read_table_auto_scaling_description(reader, &at)?);
     }
     Ok(shape)
 }

@@ -870,6 +870,22 @@ impl Encode for DescribeTableOutput {
     }
 }
 
+impl Encode for DescribeTableReplicaAutoScalingInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("TableName", &self.table_name);
+        object.end();
+    }
+}
+
+impl Encode for DescribeTableReplicaAutoScalingOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("TableAutoScalingDescription", &self.table_auto_scaling_description);
+        object.end();
+    }
+}
+
 impl Encode for DescribeTimeToLiveInput {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -1114,6 +1130,18 @@ impl Encode for GlobalSecondaryIndex {
         object.member("Projection", &self.projection);
         object.member("ProvisionedThroughput", &self.provisioned_throughput);
         object.member("WarmThroughput", &self.warm_throughput);
+        object.end();
+    }
+}
+
+impl Encode for GlobalSecondaryIndexAutoScalingUpdate {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("IndexName", &self.index_name);
+        object.member(
+            "ProvisionedWriteCapacityAutoScalingUpdate",
+            &self.provisioned_write_capacity_auto_scaling_update,
+        );
         object.end();
     }
 }
@@ -1777,6 +1805,37 @@ impl Encode for Replica {
     }
 }
 
+impl Encode for ReplicaAutoScalingDescription {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalSecondaryIndexes", &self.global_secondary_indexes);
+        object.member("RegionName", &self.region_name);
+        object.member(
+            "ReplicaProvisionedReadCapacityAutoScalingSettings",
+            &self.replica_provisioned_read_capacity_auto_scaling_settings,
+        );
+        object.member(
+            "ReplicaProvisionedWriteCapacityAutoScalingSettings",
+            &self.replica_provisioned_write_capacity_auto_scaling_settings,
+        );
+        object.member("ReplicaStatus", &self.replica_status);
+        object.end();
+    }
+}
+
+impl Encode for ReplicaAutoScalingUpdate {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("RegionName", &self.region_name);
+        object.member("ReplicaGlobalSecondaryIndexUpdates", &self.replica_global_secondary_index_updates);
+        object.member(
+            "ReplicaProvisionedReadCapacityAutoScalingUpdate",
+            &self.replica_provisioned_read_capacity_auto_scaling_update,
+        );
+        object.end();
+    }
+}
+
 impl Encode for ReplicaDescription {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
@@ -1803,6 +1862,35 @@ impl Encode for ReplicaGlobalSecondaryIndex {
         object.member("IndexName", &self.index_name);
         object.member("OnDemandThroughputOverride", &self.on_demand_throughput_override);
         object.member("ProvisionedThroughputOverride", &self.provisioned_throughput_override);
+        object.end();
+    }
+}
+
+impl Encode for ReplicaGlobalSecondaryIndexAutoScalingDescription {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("IndexName", &self.index_name);
+        object.member("IndexStatus", &self.index_status);
+        object.member(
+            "ProvisionedReadCapacityAutoScalingSettings",
+            &self.provisioned_read_capacity_auto_scaling_settings,
+        );
+        object.member(
+            "ProvisionedWriteCapacityAutoScalingSettings",
+            &self.provisioned_write_capacity_auto_scaling_settings,
+        );
+        object.end();
+    }
+}
+
+impl Encode for ReplicaGlobalSecondaryIndexAutoScalingUpdate {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("IndexName", &self.index_name);
+        object.member(
+            "ProvisionedReadCapacityAutoScalingUpdate",
+            &self.provisioned_read_capacity_auto_scaling_update,
+        );
         object.end();
     }
 }
@@ -2138,6 +2226,16 @@ impl Encode for StreamSpecification {
         let mut object = Object::new(out);
         object.member("StreamEnabled", &self.stream_enabled);
         object.member("StreamViewType", &self.stream_view_type);
+        object.end();
+    }
+}
+
+impl Encode for TableAutoScalingDescription {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("Replicas", &self.replicas);
+        object.member("TableName", &self.table_name);
+        object.member("TableStatus", &self.table_status);
         object.end();
     }
 }
@@ -2528,6 +2626,28 @@ impl Encode for UpdateTableOutput {
     fn encode(&self, out: &mut Vec<u8>) {
         let mut object = Object::new(out);
         object.member("TableDescription", &self.table_description);
+        object.end();
+    }
+}
+
+impl Encode for UpdateTableReplicaAutoScalingInput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("GlobalSecondaryIndexUpdates", &self.global_secondary_index_updates);
+        object.member(
+            "ProvisionedWriteCapacityAutoScalingUpdate",
+            &self.provisioned_write_capacity_auto_scaling_update,
+        );
+        object.member("ReplicaUpdates", &self.replica_updates);
+        object.member("TableName", &self.table_name);
+        object.end();
+    }
+}
+
+impl Encode for UpdateTableReplicaAutoScalingOutput {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let mut object = Object::new(out);
+        object.member("TableAutoScalingDescription", &self.table_auto_scaling_description);
         object.end();
     }
 }

@@ -55,6 +55,8 @@ pub enum Operation {
     ListGlobalTables,
     UpdateGlobalTable,
     UpdateGlobalTableSettings,
+    DescribeTableReplicaAutoScaling,
+    UpdateTableReplicaAutoScaling,
     DescribeLimits,
     DescribeEndpoints,
     PutItem,
@@ -120,6 +122,8 @@ impl Operation {
         Operation::ListGlobalTables,
         Operation::UpdateGlobalTable,
         Operation::UpdateGlobalTableSettings,
+        Operation::DescribeTableReplicaAutoScaling,
+        Operation::UpdateTableReplicaAutoScaling,
         Operation::DescribeLimits,
         Operation::DescribeEndpoints,
         Operation::PutItem,
@@ -185,6 +189,8 @@ impl Operation {
             Operation::ListGlobalTables => "ListGlobalTables",
             Operation::UpdateGlobalTable => "UpdateGlobalTable",
             Operation::UpdateGlobalTableSettings => "UpdateGlobalTableSettings",
+            Operation::DescribeTableReplicaAutoScaling => "DescribeTableReplicaAutoScaling",
+            Operation::UpdateTableReplicaAutoScaling => "UpdateTableReplicaAutoScaling",
             Operation::DescribeLimits => "DescribeLimits",
             Operation::DescribeEndpoints => "DescribeEndpoints",
             Operation::PutItem => "PutItem",
@@ -251,6 +257,8 @@ impl Operation {
             "ListGlobalTables" => Operation::ListGlobalTables,
             "UpdateGlobalTable" => Operation::UpdateGlobalTable,
             "UpdateGlobalTableSettings" => Operation::UpdateGlobalTableSettings,
+            "DescribeTableReplicaAutoScaling" => Operation::DescribeTableReplicaAutoScaling,
+            "UpdateTableReplicaAutoScaling" => Operation::UpdateTableReplicaAutoScaling,
             "DescribeLimits" => Operation::DescribeLimits,
             "DescribeEndpoints" => Operation::DescribeEndpoints,
             "PutItem" => Operation::PutItem,
@@ -319,6 +327,8 @@ pub enum Request {
     ListGlobalTables(Box<ListGlobalTablesInput>),
     UpdateGlobalTable(Box<UpdateGlobalTableInput>),
     UpdateGlobalTableSettings(Box<UpdateGlobalTableSettingsInput>),
+    DescribeTableReplicaAutoScaling(Box<DescribeTableReplicaAutoScalingInput>),
+    UpdateTableReplicaAutoScaling(Box<UpdateTableReplicaAutoScalingInput>),
     DescribeLimits(Box<DescribeLimitsInput>),
     DescribeEndpoints(Box<DescribeEndpointsRequest>),
     PutItem(Box<PutItemInput>),
@@ -385,6 +395,8 @@ impl Request {
             Request::ListGlobalTables(_) => Operation::ListGlobalTables,
             Request::UpdateGlobalTable(_) => Operation::UpdateGlobalTable,
             Request::UpdateGlobalTableSettings(_) => Operation::UpdateGlobalTableSettings,
+            Request::DescribeTableReplicaAutoScaling(_) => Operation::DescribeTableReplicaAutoScaling,
+            Request::UpdateTableReplicaAutoScaling(_) => Operation::UpdateTableReplicaAutoScaling,
             Request::DescribeLimits(_) => Operation::DescribeLimits,
             Request::DescribeEndpoints(_) => Operation::DescribeEndpoints,
             Request::PutItem(_) => Operation::PutItem,
@@ -552,6 +564,12 @@ impl Request {
                 body,
                 read::read_update_global_table_settings_input,
             )?)),
+            Operation::DescribeTableReplicaAutoScaling => Request::DescribeTableReplicaAutoScaling(Box::new(
+                decode(body, read::read_describe_table_replica_auto_scaling_input)?,
+            )),
+            Operation::UpdateTableReplicaAutoScaling => Request::UpdateTableReplicaAutoScaling(Box::new(
+                decode(body, read::read_update_table_replica_auto_scaling_input)?,
+            )),
             Operation::DescribeLimits => {
                 Request::DescribeLimits(Box::new(decode(body, read::read_describe_limits_input)?))
             }
@@ -643,6 +661,8 @@ impl Request {
             Request::ListGlobalTables(input) => input.check(),
             Request::UpdateGlobalTable(input) => input.check(),
             Request::UpdateGlobalTableSettings(input) => input.check(),
+            Request::DescribeTableReplicaAutoScaling(input) => input.check(),
+            Request::UpdateTableReplicaAutoScaling(input) => input.check(),
             Request::DescribeLimits(input) => input.check(),
             Request::DescribeEndpoints(input) => input.check(),
             Request::PutItem(input) => input.check(),
@@ -709,6 +729,8 @@ impl Request {
             Request::ListGlobalTables(input) => input.encode(out),
             Request::UpdateGlobalTable(input) => input.encode(out),
             Request::UpdateGlobalTableSettings(input) => input.encode(out),
+            Request::DescribeTableReplicaAutoScaling(input) => input.encode(out),
+            Request::UpdateTableReplicaAutoScaling(input) => input.encode(out),
             Request::DescribeLimits(input) => input.encode(out),
             Request::DescribeEndpoints(input) => input.encode(out),
             Request::PutItem(input) => input.encode(out),
@@ -776,6 +798,8 @@ pub enum Response {
     ListGlobalTables(Box<ListGlobalTablesOutput>),
     UpdateGlobalTable(Box<UpdateGlobalTableOutput>),
     UpdateGlobalTableSettings(Box<UpdateGlobalTableSettingsOutput>),
+    DescribeTableReplicaAutoScaling(Box<DescribeTableReplicaAutoScalingOutput>),
+    UpdateTableReplicaAutoScaling(Box<UpdateTableReplicaAutoScalingOutput>),
     DescribeLimits(Box<DescribeLimitsOutput>),
     DescribeEndpoints(Box<DescribeEndpointsResponse>),
     PutItem(Box<PutItemOutput>),
@@ -842,6 +866,8 @@ impl Response {
             Response::ListGlobalTables(output) => output.encode(out),
             Response::UpdateGlobalTable(output) => output.encode(out),
             Response::UpdateGlobalTableSettings(output) => output.encode(out),
+            Response::DescribeTableReplicaAutoScaling(output) => output.encode(out),
+            Response::UpdateTableReplicaAutoScaling(output) => output.encode(out),
             Response::DescribeLimits(output) => output.encode(out),
             Response::DescribeEndpoints(output) => output.encode(out),
             Response::PutItem(output) => output.encode(out),
@@ -1855,6 +1881,54 @@ impl Input for UpdateGlobalTableSettingsInput {
     }
     fn read_output(body: &[u8]) -> Result<UpdateGlobalTableSettingsOutput, Error> {
         answer(body, read::read_update_global_table_settings_output)
+    }
+}
+
+impl From<DescribeTableReplicaAutoScalingOutput> for Response {
+    fn from(output: DescribeTableReplicaAutoScalingOutput) -> Response {
+        Response::DescribeTableReplicaAutoScaling(Box::new(output))
+    }
+}
+
+impl Input for DescribeTableReplicaAutoScalingInput {
+    type Output = DescribeTableReplicaAutoScalingOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::DescribeTableReplicaAutoScaling(Box::new(self))
+    }
+    fn output(response: Response) -> Option<DescribeTableReplicaAutoScalingOutput> {
+        match response {
+            Response::DescribeTableReplicaAutoScaling(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<DescribeTableReplicaAutoScalingOutput, Error> {
+        answer(body, read::read_describe_table_replica_auto_scaling_output)
+    }
+}
+
+impl From<UpdateTableReplicaAutoScalingOutput> for Response {
+    fn from(output: UpdateTableReplicaAutoScalingOutput) -> Response {
+        Response::UpdateTableReplicaAutoScaling(Box::new(output))
+    }
+}
+
+impl Input for UpdateTableReplicaAutoScalingInput {
+    type Output = UpdateTableReplicaAutoScalingOutput;
+    type Request = Request;
+    type Response = Response;
+    fn into_request(self) -> Request {
+        Request::UpdateTableReplicaAutoScaling(Box::new(self))
+    }
+    fn output(response: Response) -> Option<UpdateTableReplicaAutoScalingOutput> {
+        match response {
+            Response::UpdateTableReplicaAutoScaling(output) => Some(*output),
+            _ => None,
+        }
+    }
+    fn read_output(body: &[u8]) -> Result<UpdateTableReplicaAutoScalingOutput, Error> {
+        answer(body, read::read_update_table_replica_auto_scaling_output)
     }
 }
 

@@ -30,7 +30,7 @@ pub struct AttributeValueUpdate {
     pub value: Option<ValueBuf>,
 }
 
-/// Used by DescribeGlobalTableSettings and UpdateGlobalTableSettings.
+/// Used by DescribeGlobalTableSettings, DescribeTableReplicaAutoScaling, UpdateGlobalTableSettings and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AutoScalingPolicyDescription {
     pub policy_name: Option<String>,
@@ -38,7 +38,7 @@ pub struct AutoScalingPolicyDescription {
         Option<AutoScalingTargetTrackingScalingPolicyConfigurationDescription>,
 }
 
-/// Used by UpdateGlobalTableSettings.
+/// Used by UpdateGlobalTableSettings and UpdateTableReplicaAutoScaling.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AutoScalingPolicyUpdate {
     pub policy_name: Option<String>,
@@ -46,7 +46,7 @@ pub struct AutoScalingPolicyUpdate {
         AutoScalingTargetTrackingScalingPolicyConfigurationUpdate,
 }
 
-/// Used by DescribeGlobalTableSettings and UpdateGlobalTableSettings.
+/// Used by DescribeGlobalTableSettings, DescribeTableReplicaAutoScaling, UpdateGlobalTableSettings and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AutoScalingSettingsDescription {
     pub auto_scaling_disabled: Option<bool>,
@@ -56,7 +56,7 @@ pub struct AutoScalingSettingsDescription {
     pub scaling_policies: Option<Vec<AutoScalingPolicyDescription>>,
 }
 
-/// Used by UpdateGlobalTableSettings.
+/// Used by UpdateGlobalTableSettings and UpdateTableReplicaAutoScaling.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AutoScalingSettingsUpdate {
     pub auto_scaling_disabled: Option<bool>,
@@ -66,7 +66,7 @@ pub struct AutoScalingSettingsUpdate {
     pub scaling_policy_update: Option<AutoScalingPolicyUpdate>,
 }
 
-/// Used by DescribeGlobalTableSettings and UpdateGlobalTableSettings.
+/// Used by DescribeGlobalTableSettings, DescribeTableReplicaAutoScaling, UpdateGlobalTableSettings and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AutoScalingTargetTrackingScalingPolicyConfigurationDescription {
     pub disable_scale_in: Option<bool>,
@@ -75,7 +75,7 @@ pub struct AutoScalingTargetTrackingScalingPolicyConfigurationDescription {
     pub target_value: f64,
 }
 
-/// Used by UpdateGlobalTableSettings.
+/// Used by UpdateGlobalTableSettings and UpdateTableReplicaAutoScaling.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AutoScalingTargetTrackingScalingPolicyConfigurationUpdate {
     pub disable_scale_in: Option<bool>,
@@ -704,6 +704,18 @@ pub struct DescribeTableOutput {
     pub table: Option<TableDescription>,
 }
 
+/// The input of DescribeTableReplicaAutoScaling.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeTableReplicaAutoScalingInput {
+    pub table_name: String,
+}
+
+/// The output of DescribeTableReplicaAutoScaling.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeTableReplicaAutoScalingOutput {
+    pub table_auto_scaling_description: Option<TableAutoScalingDescription>,
+}
+
 /// The input of DescribeTimeToLive.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeTimeToLiveInput {
@@ -918,6 +930,13 @@ pub struct GlobalSecondaryIndex {
     pub projection: Projection,
     pub provisioned_throughput: Option<ProvisionedThroughput>,
     pub warm_throughput: Option<WarmThroughput>,
+}
+
+/// Used by UpdateTableReplicaAutoScaling.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GlobalSecondaryIndexAutoScalingUpdate {
+    pub index_name: Option<String>,
+    pub provisioned_write_capacity_auto_scaling_update: Option<AutoScalingSettingsUpdate>,
 }
 
 /// Used by CreateTable, DeleteTable, DescribeTable and others.
@@ -1460,6 +1479,24 @@ pub struct Replica {
     pub region_name: Option<String>,
 }
 
+/// Used by DescribeTableReplicaAutoScaling and UpdateTableReplicaAutoScaling.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaAutoScalingDescription {
+    pub global_secondary_indexes: Option<Vec<ReplicaGlobalSecondaryIndexAutoScalingDescription>>,
+    pub region_name: Option<String>,
+    pub replica_provisioned_read_capacity_auto_scaling_settings: Option<AutoScalingSettingsDescription>,
+    pub replica_provisioned_write_capacity_auto_scaling_settings: Option<AutoScalingSettingsDescription>,
+    pub replica_status: Option<ReplicaStatus>,
+}
+
+/// Used by UpdateTableReplicaAutoScaling.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaAutoScalingUpdate {
+    pub region_name: String,
+    pub replica_global_secondary_index_updates: Option<Vec<ReplicaGlobalSecondaryIndexAutoScalingUpdate>>,
+    pub replica_provisioned_read_capacity_auto_scaling_update: Option<AutoScalingSettingsUpdate>,
+}
+
 /// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplicaDescription {
@@ -1484,6 +1521,22 @@ pub struct ReplicaGlobalSecondaryIndex {
     pub index_name: String,
     pub on_demand_throughput_override: Option<OnDemandThroughputOverride>,
     pub provisioned_throughput_override: Option<ProvisionedThroughputOverride>,
+}
+
+/// Used by DescribeTableReplicaAutoScaling and UpdateTableReplicaAutoScaling.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaGlobalSecondaryIndexAutoScalingDescription {
+    pub index_name: Option<String>,
+    pub index_status: Option<IndexStatus>,
+    pub provisioned_read_capacity_auto_scaling_settings: Option<AutoScalingSettingsDescription>,
+    pub provisioned_write_capacity_auto_scaling_settings: Option<AutoScalingSettingsDescription>,
+}
+
+/// Used by UpdateTableReplicaAutoScaling.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaGlobalSecondaryIndexAutoScalingUpdate {
+    pub index_name: Option<String>,
+    pub provisioned_read_capacity_auto_scaling_update: Option<AutoScalingSettingsUpdate>,
 }
 
 /// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
@@ -1752,6 +1805,14 @@ pub struct StartBulkPutItemsOutput {
 pub struct StreamSpecification {
     pub stream_enabled: bool,
     pub stream_view_type: Option<StreamViewType>,
+}
+
+/// Used by DescribeTableReplicaAutoScaling and UpdateTableReplicaAutoScaling.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableAutoScalingDescription {
+    pub replicas: Option<Vec<ReplicaAutoScalingDescription>>,
+    pub table_name: Option<String>,
+    pub table_status: Option<TableStatus>,
 }
 
 /// Used by CreateGlobalTable, CreateTable, DeleteTable and others.
@@ -2078,6 +2139,21 @@ pub struct UpdateTableInput {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UpdateTableOutput {
     pub table_description: Option<TableDescription>,
+}
+
+/// The input of UpdateTableReplicaAutoScaling.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateTableReplicaAutoScalingInput {
+    pub global_secondary_index_updates: Option<Vec<GlobalSecondaryIndexAutoScalingUpdate>>,
+    pub provisioned_write_capacity_auto_scaling_update: Option<AutoScalingSettingsUpdate>,
+    pub replica_updates: Option<Vec<ReplicaAutoScalingUpdate>>,
+    pub table_name: String,
+}
+
+/// The output of UpdateTableReplicaAutoScaling.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateTableReplicaAutoScalingOutput {
+    pub table_auto_scaling_description: Option<TableAutoScalingDescription>,
 }
 
 /// The input of UpdateTimeToLive.

@@ -124,6 +124,12 @@ pub fn of_request<'r>(request: &'r Request, namespace: &Namespace) -> Vec<Access
         Request::CreateTable(input) => create_table(input),
         Request::DescribeTable(input) => one("dynamodb:DescribeTable", table(&input.table_name)),
         Request::UpdateTable(input) => update_table(input, namespace),
+        Request::DescribeTableReplicaAutoScaling(input) => {
+            one("dynamodb:DescribeTableReplicaAutoScaling", table(&input.table_name))
+        }
+        Request::UpdateTableReplicaAutoScaling(input) => {
+            one("dynamodb:UpdateTableReplicaAutoScaling", table(&input.table_name))
+        }
         Request::DeleteTable(input) => one("dynamodb:DeleteTable", table(&input.table_name)),
         Request::TagResource(input) => {
             let tags = input.tags.iter().map(|tag| (tag.key.as_str(), Some(tag.value.as_str()))).collect();
