@@ -29,6 +29,7 @@ mod places;
 mod progress;
 mod region;
 mod repair;
+mod requests;
 mod restore;
 mod s3_url;
 mod serve;

@@ -51,7 +51,7 @@ mod tls;
 mod turns;
 
 pub use access::Access;
-pub use administration::Administration;
+pub use administration::{Administration, Watched};
 pub use answer_size::AnswerSize;
 pub use audit::{Audit, AuditFile, AuditLog};
 pub use auth::{Verification, caller};

@@ -6,14 +6,24 @@
 mod kind;
 mod segment;
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::create_table::TableSection;
 use super::draft::entity_name;
 use super::value::Row;
+use crate::template::shard;
 use kind::{Key, Kind, Shape, kinds, type_attribute};
 use segment::{Separators, has_clock, is_time};
 
+/// More shards are not expected of anyone.
+const SHARDS_MAX: u64 = 256;
+const SHARDS_WITHOUT_ROWS: u64 = 4;
+/// Rows fit a shard by chance once in a thousand times.
+const SHARD_BITS_LEAST: f64 = 10.0;
+/// Rows of each shard that must be there, before a number is taken for one that was drawn.
+const DRAWN_ROWS_LEAST: usize = 2;
 /// Marks a value that was read out of a key and has no attribute of its own.
 const MADE: &str = "made";
 /// Sort keys of an item that stands for its whole partition: it is named after the partition.
@@ -165,7 +175,7 @@ impl Reader<'_> {
                     false => self.separators.end(text, from),
                 };
                 let here: Vec<&str> = written.parts(end).collect();
-                let field = named(&here, &word, known);
+                let field = drawn(&here).unwrap_or_else(|| named(&here, &word, known));
                 written.advance(|text, from| end(text, from) - from, &field);
             }
             match written.separator(self.separators) {
@@ -264,8 +274,38 @@ fn field(
         // One small number is soon met by chance.
         let by_chance = known.len() == 1 && kind_of(&values) == "number" && kinship(name, word) == STRANGER;
         let forms = if by_chance { Vec::new() } else { forms(name, &values, first) };
-        forms.into_iter().find_map(|form| Some((form.0.clone(), ends(name, &form)?)))
+        let shards = shards(written, separators, known.len()).into_iter().map(|(count, width)| -> Form {
+            let padding = padding(width);
+            let text = move |value: &str| Some(format!("{:0>width$}", shard(value, count)));
+            (format!("{{shard({name}, {count}){padding}}}"), Box::new(text))
+        });
+        forms.into_iter().chain(shards).find_map(|form| Some((form.0.clone(), ends(name, &form)?)))
     })
+}
+
+/// Over how many shards the rows may be spread here, and how many digits each has at least, if these are all small
+/// numbers, and so many rows that they can't fit an attribute by chance. The last shards may have no rows.
+fn shards(written: &Template<'_>, separators: &Separators, rows: usize) -> Vec<(u64, usize)> {
+    let parts: Vec<&str> = written.parts(|text, from| separators.end(text, from)).collect();
+    let Some((numbers, width)) = small_numbers(&parts) else { return Vec::new() };
+    let last = numbers.last().copied().unwrap_or(0);
+    let is_sure = |count: &u64| *count > 1 && (*count as f64).log2() * rows as f64 >= SHARD_BITS_LEAST;
+    (last + 1..=last + SHARDS_WITHOUT_ROWS).filter(is_sure).map(|count| (count, width)).collect()
+}
+
+/// The numbers that parts of a key are, and to how many digits they are padded.
+fn small_numbers(parts: &[&str]) -> Option<(BTreeSet<u64>, usize)> {
+    let is_padded = parts.iter().any(|part| part.len() > 1 && part.starts_with('0'));
+    let width = if is_padded { parts.first()?.len() } else { 1 };
+    let number = |part: &&str| {
+        let number: u64 = part.parse().ok().filter(|number| *number < SHARDS_MAX)?;
+        (format!("{number:0>width$}") == **part).then_some(number)
+    };
+    Some((parts.iter().map(number).collect::<Option<_>>()?, width))
+}
+
+fn padding(width: usize) -> String {
+    if width > 1 { format!(":0{width}") } else { String::new() }
 }
 
 /// The fields that an attribute can be in a key, where a value is so many bytes long.
@@ -342,6 +382,16 @@ fn condition(rows: &[&Row], names: &[String]) -> Option<String> {
         first.keys().filter(usable).find(exists).map(|name| format!("exists {name}"))
     };
     by_value.or_else(by_presence)
+}
+
+/// A shard that the writer draws: every number below the largest is there, most of them often, and no attribute tells
+/// which it is.
+fn drawn(here: &[&str]) -> Option<String> {
+    let (numbers, width) = small_numbers(here)?;
+    let count = numbers.len() as u64;
+    let is_whole = count > 1 && numbers.last() == Some(&(count - 1));
+    let is_sure = here.len() >= DRAWN_ROWS_LEAST * numbers.len();
+    (is_whole && is_sure).then(|| format!("{{random({count}){}}}", padding(width)))
 }
 
 /// A name for a value that no attribute holds, and the value under it for the keys to come.

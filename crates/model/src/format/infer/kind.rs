@@ -114,11 +114,9 @@ pub fn kinds(
     let mut kinds: Vec<Kind> = Vec::new();
     for (told, members) in types {
         let mut found = vec![Kind { told: told.map(str::to_owned), rows: members, shapes: Vec::new() }];
-        for column in 0..keys.len() {
-            let texts: Vec<Option<Vec<&str>>> = rows
-                .iter()
-                .map(|row| Some(separators.split(row.get(&keys[column])?["S"].as_str()?)))
-                .collect();
+        for (column, name) in keys.iter().enumerate() {
+            let texts: Vec<Option<Vec<&str>>> =
+                rows.iter().map(|row| Some(separators.split(row.get(name)?["S"].as_str()?))).collect();
             let key = Key { rows, texts: &texts, hidden: &hidden, is_partition: column == 0 };
             found = found.into_iter().flat_map(|kind| key.divide(kind)).collect();
         }
@@ -235,7 +233,7 @@ impl<'r> Key<'r> {
                 return !follows_word;
             }
             match (follows_word, ends) {
-                (true, _) => *count > 1 && ((alone && shouted) || (!alone && marked && shouted)),
+                (true, _) => *count > 1 && shouted && (alone || marked),
                 (false, false) if 2 * lookalikes > words && lookalikes > LOOKALIKES_MAX => false,
                 (false, false) => shouted || *count > 1 || marked || several > 0 || alone,
                 (false, true) if self.is_partition => shouted && (alone || marked),
@@ -269,6 +267,7 @@ impl<'r> Key<'r> {
                 (known.last() == Some(&None)) == (shape.last() == Some(&None))
                     && words(known) == words(&shape)
                     && !self.is_marked(&rows, members)
+                    && !self.is_held(longer(known, members, &shape, &rows), words(known).len())
             });
             match same {
                 Some((known, members)) => {
@@ -293,4 +292,9 @@ impl<'r> Key<'r> {
         };
         !these.is_empty() && !those.is_empty() && (only(these, those) || only(those, these))
     }
+}
+
+/// The rows with more segments.
+fn longer<'r>(known: &Shape, members: &'r [usize], shape: &Shape, rows: &'r [usize]) -> &'r [usize] {
+    if known.len() > shape.len() { members } else { rows }
 }
