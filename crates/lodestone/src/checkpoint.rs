@@ -13,11 +13,12 @@ use client::Address;
 use http::{Response, StatusCode};
 use lodestone::{Database, OpenError};
 use serde_json::{Value, json};
-use server::{Administration, PageAnswer};
+use server::{Administration, PageAnswer, Watched};
 use store::Store;
 use store_lsm::LsmStore;
 use tokio::sync::Notify;
 
+use crate::requests::Watch;
 use crate::{advice, capacity, fault, heat, region};
 
 const PATH: &str = "/lodestone/checkpoint";
@@ -112,6 +113,8 @@ pub struct Checkpoints {
     handed_over: Arc<Notify>,
     /// Why the data can't be copied as a folder, if it is not in one.
     obstacle: Option<&'static str>,
+    /// What clients ask, while somebody learns from it.
+    watch: Watch,
 }
 
 /// What to do instead.
@@ -122,7 +125,7 @@ pub const IN_POSTGRES: &str = "This server keeps its data in PostgreSQL: there i
 
 impl Checkpoints {
     pub fn new(database: Arc<Database>, obstacle: Option<&'static str>) -> Checkpoints {
-        Checkpoints { database, handed_over: Arc::default(), obstacle }
+        Checkpoints { database, handed_over: Arc::default(), obstacle, watch: Watch::default() }
     }
 
     /// Notified when the server is to end, because `lodestone migrate` goes on with its folder.
@@ -185,6 +188,18 @@ impl Administration for Checkpoints {
 
     fn regions(&self, body: Bytes) -> PageAnswer<'_> {
         Box::pin(async move { response(region::answer(&self.database.engine(), &body).await) })
+    }
+
+    fn requests(&self, body: Bytes) -> PageAnswer<'_> {
+        Box::pin(async move { response(self.watch.answer(&body)) })
+    }
+
+    fn is_watching(&self) -> bool {
+        self.watch.is_watching()
+    }
+
+    fn watch(&self, watched: &Watched<'_>) {
+        self.watch.note(watched);
     }
 }
 

@@ -43,6 +43,11 @@ impl EndpointArguments {
         Client::new(address, region, credentials).map_err(|error| error.to_string())
     }
 
+    /// For commands that take the address as an argument of their own.
+    pub fn set_url(&mut self, url: &str) {
+        self.endpoint_url = Some(url.to_owned());
+    }
+
     /// The address that the user names.
     pub fn url(&self) -> Option<String> {
         let url = self.endpoint_url.clone();

@@ -31,6 +31,7 @@ mod progress;
 mod region;
 mod repair;
 mod replica_scaling;
+mod requests;
 mod restore;
 mod s3_url;
 mod serve;

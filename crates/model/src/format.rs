@@ -40,7 +40,8 @@ use crate::{Model, Source, diagnostic};
 
 pub use aspect::Aspect;
 pub use draft::Draft;
-pub use table_contents::FORMAT as TABLE_CONTENTS;
+pub use table_contents::{FORMAT as TABLE_CONTENTS, add as add_table_contents};
+pub use terraform::plan_of_modules;
 pub use value::typed as dynamodb_json;
 
 /// The formats with the most specific `recognises` come first.
@@ -162,9 +163,8 @@ pub fn import(format: &Format, text: &str) -> Result<Import, Unreadable> {
     let document = (format.syntax.parse)(text)?;
     let mut notes = Notes::default();
     let draft = read(&document, &mut notes)?;
-    let comment = comment(draft.comment.as_deref(), &notes);
-    let comments = Comments::from_iter(comment.map(|comment| (Element::Model, comment)));
-    let mut model = checked(draft)?;
+    let comments = comments(&draft, &notes);
+    let mut model = checked(&draft)?;
     if let Some(write) = format.write {
         let written = write(&model, &mut Notes::default());
         if let Some(rest) = kept::difference(&written, &document) {
@@ -198,7 +198,18 @@ fn comment(own: Option<&str>, notes: &Notes) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
-fn checked(draft: Draft) -> Result<Model, Unreadable> {
+fn comments(draft: &Draft, notes: &Notes) -> Comments {
+    let comment = comment(draft.comment.as_deref(), notes);
+    Comments::from_iter(comment.map(|comment| (Element::Model, comment)))
+}
+
+/// The model of a draft that comes from no document of its own.
+pub fn finish(draft: &Draft, notes: Notes) -> Result<Import, Unreadable> {
+    finished(checked(draft)?, &comments(draft, &notes), notes)
+}
+
+/// The model of a draft.
+pub fn checked(draft: &Draft) -> Result<Model, Unreadable> {
     let reading = file::read_json(&draft.sections());
     reading.model.ok_or_else(|| {
         let errors = reading.diagnostics.iter().filter(|one| one.level == crate::Level::Error);

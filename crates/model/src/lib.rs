@@ -20,6 +20,7 @@ pub mod facts;
 pub mod file;
 pub mod format;
 pub mod heat;
+pub mod learn;
 pub mod meaning;
 pub mod migrate;
 pub mod model;

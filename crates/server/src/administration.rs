@@ -28,6 +28,26 @@ pub trait Administration: Debug + Send + Sync + 'static {
 
     /// Cuts, heals or lists the links between Regions; the JSON body says which.
     fn regions(&self, body: Bytes) -> PageAnswer<'_>;
+
+    /// Begins to watch what clients ask, or hands out what was seen; the JSON body says which.
+    fn requests(&self, body: Bytes) -> PageAnswer<'_>;
+
+    /// Whether requests are watched.
+    fn is_watching(&self) -> bool;
+
+    /// A request that was served, while requests are watched. It is called by the thread of the request.
+    fn watch(&self, watched: &Watched<'_>);
+}
+
+/// A request that was served.
+#[derive(Clone, Copy, Debug)]
+pub struct Watched<'a> {
+    pub account: &'a str,
+    pub region: &'a str,
+    /// As `X-Amz-Target` names it.
+    pub operation: &'a str,
+    pub body: &'a [u8],
+    pub answer: &'a [u8],
 }
 
 /// For requests from another machine, and for scripts of pages.

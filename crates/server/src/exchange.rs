@@ -10,7 +10,7 @@
 //! be refused, to refuse them for the reason that comes first.
 
 use crate::access::{self, Guard};
-use crate::administration::{self, Administration};
+use crate::administration::{self, Administration, Watched};
 use crate::answer_size::AnswerSize;
 use crate::audit::{self, Audit, Record};
 use crate::auth::Verification;
@@ -193,6 +193,12 @@ impl<B: Backend> Exchange<B> {
             Some(Handler::Regions) => {
                 self.administer("Regions", head, body, from, |administration, body| {
                     administration.regions(body)
+                })
+                .await
+            }
+            Some(Handler::Requests) => {
+                self.administer("Requests", head, body, from, |administration, body| {
+                    administration.requests(body)
                 })
                 .await
             }
@@ -422,11 +428,24 @@ impl<B: Backend> Exchange<B> {
                 if let Some(record) = record {
                     record.note_caller(&caller);
                 }
-                self.call(&caller, target, &body.bytes, peer).await
+                let outcome = self.call(&caller, target, &body.bytes, peer).await;
+                if let Ok((answer, _)) = &outcome {
+                    self.watch(&caller, target, &body.bytes, answer);
+                }
+                outcome
             }
             // An empty body passes: that it is missing is found later than that one is broken.
             Err(_) if !body.bytes.is_empty() && !self.is_json(&body.bytes).await => Err(Error::unreadable()),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Shows the request to whoever learns from requests.
+    fn watch(&self, caller: &Caller, target: Target, body: &[u8], answer: &[u8]) {
+        let watcher = self.administration.as_ref().filter(|administration| administration.is_watching());
+        if let Some(watcher) = watcher.filter(|_| target.service() == Service::DynamoDb) {
+            let (account, region) = (&*caller.namespace.account, &*caller.namespace.region);
+            watcher.watch(&Watched { account, region, operation: target.name(), body, answer });
         }
     }
 

@@ -52,7 +52,7 @@ mod turns;
 
 pub use access::Access;
 pub use address::network;
-pub use administration::Administration;
+pub use administration::{Administration, Watched};
 pub use answer_size::AnswerSize;
 pub use audit::{Answered, Audit, AuditFile, AuditLog};
 pub use auth::{Verification, caller};

@@ -18,6 +18,7 @@ pub(crate) enum Handler {
     Faults,
     Heat,
     Regions,
+    Requests,
 }
 
 #[derive(Debug)]
@@ -45,6 +46,7 @@ const ROUTES: &[Route] = &[
     Route { method: Method::POST, path: Path::Exact("/lodestone/faults"), handler: Handler::Faults },
     Route { method: Method::POST, path: Path::Exact("/lodestone/heat"), handler: Handler::Heat },
     Route { method: Method::POST, path: Path::Exact("/lodestone/regions"), handler: Handler::Regions },
+    Route { method: Method::POST, path: Path::Exact("/lodestone/requests"), handler: Handler::Requests },
 ];
 
 impl Handler {

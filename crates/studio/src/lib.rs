@@ -45,6 +45,7 @@ use tokio::sync::Semaphore;
 
 pub use guard::is_loopback_name;
 pub use page::{Asset, asset, is_complete};
+pub use traffic::Sample;
 
 /// The path of the studio. It answers every request at or below it.
 pub const PATH: &str = "/studio";

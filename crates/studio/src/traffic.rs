@@ -37,7 +37,7 @@ pub struct Recorder {
 
 /// Which reports are recorded, and for how many each stands.
 #[derive(Default)]
-struct Sample {
+pub struct Sample {
     second: AtomicU64,
     /// Reports of this second.
     seen: AtomicU32,
@@ -48,7 +48,7 @@ struct Sample {
 impl Sample {
     /// How often a report counts; none if others stand for it. Threads that meet at the turn of a second may
     /// count a report too many or too few.
-    fn weight(&self, now_ms: u64) -> Option<u32> {
+    pub fn weight(&self, now_ms: u64) -> Option<u32> {
         let second = now_ms / 1000;
         if self.second.swap(second, Ordering::Relaxed) != second {
             let seen = self.seen.swap(0, Ordering::Relaxed);

@@ -70,7 +70,14 @@ impl ImportFile {
     /// The format, the name of the source, and the text.
     fn of_file(&self) -> Result<(&'static Format, String, String), ExitCode> {
         let path = self.path.as_deref().unwrap_or(Path::new(""));
+        let root = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
         let Source { path, text, .. } = if path.is_dir() { folder(path)? } else { read(path)? };
+        if self.from.is_none_or(|format| format.name == "terraform")
+            && text.contains("module \"")
+            && let Some(plan) = format::plan_of_modules(&text, &|module| terraform(&root.join(module)))
+        {
+            return Ok((format::format("terraform-plan").ok_or(ExitCode::from(UNREADABLE))?, path, plan));
+        }
         match self.from.or_else(|| format::detect(&text)) {
             Some(format) => Ok((format, path, text)),
             None => {
@@ -129,6 +136,16 @@ fn folder(path: &Path) -> Result<Source, ExitCode> {
     };
     let texts = files.into_iter().map(|file| Ok(read(file)?.text)).collect::<Result<Vec<_>, ExitCode>>()?;
     Ok(Source::new(path.display().to_string(), texts.join("\n")))
+}
+
+/// The Terraform files of a module's folder.
+fn terraform(folder: &Path) -> Option<String> {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "tf"));
+    files.sort();
+    let texts: Option<Vec<String>> = files.iter().map(|file| std::fs::read_to_string(file).ok()).collect();
+    Some(texts?.join("\n"))
 }
 
 fn after_help() -> String {

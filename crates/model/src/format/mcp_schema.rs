@@ -12,8 +12,10 @@ use super::operation::{operation, verb};
 use super::{Aspect, Format, JSON, Notes, Unreadable};
 use crate::Model;
 use crate::model::{
-    ActionKind, AttributeKind, Consistency, Entity, EntityId, Index, KeySchema, Pattern, Projection, TableId,
+    ActionKind, AttributeKind, Consistency, Entity, EntityId, Index, KeySchema, Pattern, Projection, Read,
+    TableId, Write, WriteVerb,
 };
+use crate::predicate::{Operand, Operator, Term};
 use crate::template::Template;
 
 pub const FORMAT: Format = Format {
@@ -30,6 +32,8 @@ pub const FORMAT: Format = Format {
         Aspect::Templates,
         Aspect::Patterns,
         Aspect::Consistency,
+        // What has no place of a pattern's details is noted pattern by pattern.
+        Aspect::Conditions,
     ]],
 };
 
@@ -247,11 +251,18 @@ fn filter(
     parameters.retain(|name| !own(name));
     let joined = conditions.len() == 1 || expression["logical_operator"] != "OR";
     let term = |one: &Value| {
-        let (field, operator) = (one["field"].as_str()?, one["operator"].as_str()?);
-        let first = one["param"].as_str()?;
-        let plain = declared(field) && one.get("function").is_none();
+        let field = one["field"].as_str().filter(|field| declared(field))?;
+        match (one["function"].as_str(), one.get("operator")) {
+            (Some("attribute_exists"), None) => return Some(format!("exists {field}")),
+            (Some("attribute_not_exists"), None) => return Some(format!("not exists {field}")),
+            (Some(function @ ("begins_with" | "contains")), None) => {
+                return Some(format!("{field} {function} :{}", one["param"].as_str()?));
+            }
+            (Some(_), _) => return None,
+            (None, _) => {}
+        }
+        let (operator, first) = (one["operator"].as_str()?, one["param"].as_str()?);
         match operator {
-            _ if !plain => None,
             "between" => Some(format!("{field} between :{first} and :{}", one["param2"].as_str()?)),
             "=" | "<>" | "<" | "<=" | ">" | ">=" => Some(format!("{field} {operator} :{first}")),
             _ => None,
@@ -369,15 +380,12 @@ fn pattern(pattern: &Pattern, entity: &Entity, notes: &mut Notes) -> Option<Valu
     if let Some(consistency) = &pattern.consistency {
         shape["consistent_read"] = (consistency.value == Consistency::Strong).into();
     }
-    let by = match &pattern.actions.first()?.kind {
-        ActionKind::Read(read) => &read.by,
-        ActionKind::Write(write) => &write.by,
-    };
-    let parameter = |name: &str| {
-        let kind = entity.attribute(name).map_or("string", |one| field_type(one.kind));
-        json!({ "name": name, "type": kind })
-    };
-    shape["parameters"] = by.iter().map(|name| parameter(name)).collect();
+    let mut parameters = Parameters { entity, list: Vec::new() };
+    match &pattern.actions.first()?.kind {
+        ActionKind::Read(read) => put_read(&mut shape, read, pattern, &mut parameters, notes),
+        ActionKind::Write(write) => put_write(write, pattern, &mut parameters, notes),
+    }
+    shape["parameters"] = parameters.list.into();
     shape["return_type"] = match operation {
         "Query" | "Scan" => "entity_list",
         "DeleteItem" => "success_flag",
@@ -385,4 +393,151 @@ fn pattern(pattern: &Pattern, entity: &Entity, notes: &mut Notes) -> Option<Valu
     }
     .into();
     Some(shape)
+}
+
+/// The parameters of a pattern, each once.
+struct Parameters<'m> {
+    entity: &'m Entity,
+    list: Vec<Value>,
+}
+
+impl Parameters<'_> {
+    /// Adds one that is compared with an attribute, or is its new value.
+    fn add(&mut self, name: &str, attribute: &str) {
+        let kind = self.entity.attribute(attribute).map_or("string", |one| field_type(one.kind));
+        if !self.list.iter().any(|one| one["name"] == name) {
+            self.list.push(json!({ "name": name, "type": kind }));
+        }
+    }
+
+    /// The name of an operand's parameter. A value that the model gives is the caller's to give here.
+    fn operand(&mut self, operand: &Operand, attribute: &str, id: &str, notes: &mut Notes) -> String {
+        let name = match operand {
+            Operand::Parameter(name) => name.clone(),
+            Operand::Literal(value) => {
+                notes.add(format!(
+                    "pattern {id}: the value `{value}` of {attribute} is a parameter, for the caller to give"
+                ));
+                attribute.to_owned()
+            }
+        };
+        self.add(&name, attribute);
+        name
+    }
+}
+
+/// What is known, then what is filtered by, then the range of the sort key: the reader takes the last for that.
+fn put_read(
+    shape: &mut Value,
+    read: &Read,
+    pattern: &Pattern,
+    parameters: &mut Parameters<'_>,
+    notes: &mut Notes,
+) {
+    let id = &pattern.id.value;
+    read.by.iter().for_each(|name| parameters.add(name, name));
+    let terms: Vec<&Term> = read.conditions.iter().flat_map(|conditions| &conditions.terms).collect();
+    for term in terms.iter().filter(|term| term.operator == Operator::Equal) {
+        if let Some(operand) = term.operands.first() {
+            // Known values are named like their attribute.
+            let named = Operand::Parameter(term.attribute.value.clone());
+            let is_literal = matches!(operand, Operand::Literal(_));
+            parameters.operand(if is_literal { operand } else { &named }, &term.attribute, id, notes);
+        }
+    }
+    let mut conditions = Vec::new();
+    for term in read.filter.iter().flat_map(|filter| &filter.terms) {
+        match condition(term, id, parameters, notes) {
+            Some(condition) => conditions.push(condition),
+            None => notes.add(format!("pattern {id}: its filter `{term}` has no place")),
+        }
+    }
+    let mut ranged = terms.into_iter().filter(|term| term.operator != Operator::Equal);
+    if let Some(term) = ranged.next() {
+        let is_range = term.operator.is_range() && shape["operation"] == "Query";
+        match is_range {
+            true => {
+                shape["range_condition"] = term.operator.name().into();
+                put_range(term, id, parameters, notes);
+            }
+            false => notes.add(format!("pattern {id}: its condition `{term}` has no place")),
+        }
+    }
+    for term in ranged {
+        notes.add(format!("pattern {id}: its condition `{term}` has no place"));
+    }
+    if !conditions.is_empty() {
+        shape["filter_expression"] = json!({ "conditions": conditions, "logical_operator": "AND" });
+    }
+    let details = [
+        ("order", !read.order.is_empty()),
+        ("limit", read.limit.is_some()),
+        ("returns", read.returns.is_some()),
+        ("read", read.attributes.is_some()),
+        ("paged", read.paged.is_some()),
+        ("expect", !pattern.expect.is_empty()),
+        ("cached", pattern.cached.is_some()),
+    ];
+    let missed: Vec<&str> =
+        details.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();
+    if !missed.is_empty() {
+        notes.add(format!("pattern {id}: this format has no place for {}", missed.join(", ")));
+    }
+}
+
+/// The bounds of a range. Their first is named like the attribute, unless it is a bound of its own (`:created_from`).
+fn put_range(term: &Term, id: &str, parameters: &mut Parameters<'_>, notes: &mut Notes) {
+    for operand in &term.operands {
+        let name = match (operand, term.operands.len()) {
+            (Operand::Parameter(_), 1) => Operand::Parameter(term.attribute.value.clone()),
+            (operand, _) => operand.clone(),
+        };
+        parameters.operand(&name, &term.attribute, id, notes);
+    }
+}
+
+/// A comparison of a filter.
+fn condition(term: &Term, id: &str, parameters: &mut Parameters<'_>, notes: &mut Notes) -> Option<Value> {
+    let field = term.attribute.value.as_str();
+    if field.is_empty() {
+        return None;
+    }
+    let mut operand =
+        |position: usize| Some(parameters.operand(term.operands.get(position)?, field, id, notes));
+    match term.operator {
+        Operator::Exists => Some(json!({ "field": field, "function": "attribute_exists" })),
+        Operator::NotExists => Some(json!({ "field": field, "function": "attribute_not_exists" })),
+        Operator::BeginsWith | Operator::Contains => {
+            Some(json!({ "field": field, "function": term.operator.name(), "param": operand(0)? }))
+        }
+        Operator::Between => Some(json!({
+            "field": field, "operator": "between", "param": operand(0)?, "param2": operand(1)?,
+        })),
+        Operator::In => None,
+        _ => Some(json!({ "field": field, "operator": term.operator.name(), "param": operand(0)? })),
+    }
+}
+
+/// What identifies the item, and the new values.
+fn put_write(write: &Write, pattern: &Pattern, parameters: &mut Parameters<'_>, notes: &mut Notes) {
+    let id = &pattern.id.value;
+    write.by.iter().for_each(|name| parameters.add(name, name));
+    if write.verb == WriteVerb::Update {
+        for change in write.set.iter().chain(&write.add) {
+            parameters.add(&change.attribute, &change.attribute);
+        }
+    }
+    let details = [
+        ("add", !write.add.is_empty()),
+        ("remove", !write.remove.is_empty()),
+        ("if", write.condition.is_some()),
+        ("version", write.version.is_some()),
+        ("knows", !write.knows.is_empty()),
+        ("fails", pattern.fails.is_some()),
+    ];
+    let missed: Vec<&str> =
+        details.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();
+    if !missed.is_empty() {
+        notes.add(format!("pattern {id}: this format has no place for {}", missed.join(", ")));
+    }
 }

@@ -24,12 +24,18 @@ Read out of a table, which can't tell what is asked of it. The access patterns a
 patterns: { A1: { get: Customer, by: customerId, rate: 100/s } }";
 
 fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
+    let mut draft = Draft::new(document["Table"]["TableName"].as_str().unwrap_or_default());
+    draft.comment = Some(NO_PATTERNS.to_owned());
+    add(&mut draft, document, notes)?;
+    Ok(draft)
+}
+
+/// Adds the table and its entities to a model.
+pub fn add(draft: &mut Draft, document: &Value, notes: &mut Notes) -> Result<(), Unreadable> {
     let mut table = create_table::section(&as_created(document, notes))?;
     let items: Vec<&Row> =
         document["Items"].as_array().into_iter().flatten().filter_map(Value::as_object).collect();
     let rows: Vec<Row> = items.iter().map(|item| without_filler(item)).collect();
-    let mut draft = Draft::new(table.name.as_str());
-    draft.comment = Some(NO_PATTERNS.to_owned());
     for found in infer::entities(&table, &rows) {
         let mut fields = found.fields;
         fields.insert("size".to_owned(), size(found.rows.iter().map(|position| items[*position])));
@@ -47,7 +53,7 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
     put_settings(document, &mut table);
     tell(document, rows.len(), notes);
     draft.add_table(table);
-    Ok(draft)
+    Ok(())
 }
 
 /// Removes the filler of sample items, which has no meaning.

@@ -7,6 +7,7 @@
 
 mod hcl;
 mod known;
+mod module;
 mod plan;
 mod scaling;
 mod table;
@@ -46,10 +47,20 @@ pub const PLAN_FORMAT: Format = Format {
     title: "what `terraform show -json` prints of a plan or state",
     syntax: &JSON,
     recognises: |document| recognises(&plan::configuration(document)),
-    read: Some(|document, notes| read(&plan::configuration(document), notes)),
+    read: Some(|document, notes| {
+        let unread = document[module::NOTES].as_array().into_iter().flatten().filter_map(Value::as_str);
+        unread.for_each(|note| notes.add(note));
+        read(&plan::configuration(document), notes)
+    }),
     write: None,
     holds: HOLDS,
 };
+
+/// A configuration whose tables are in modules, as the plan of it, as far as it is known; `None` if no module of it has
+/// tables. `load` gives the text of a module's folder, by its path from the configuration's own.
+pub fn plan_of_modules(text: &str, load: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    module::plan(text, load).map(|plan| plan.to_string())
+}
 
 const HOLDS: &[&[Aspect]] = &[Aspect::CREATE_TABLE, Aspect::DEPLOYMENT, &[Aspect::Region]];
 

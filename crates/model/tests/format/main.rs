@@ -12,6 +12,7 @@ mod javascript;
 mod mcp;
 mod nosql_workbench;
 mod onetable;
+mod rows;
 mod sample_data;
 mod skill;
 mod support;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{import, round_trip, with_unknown_members};
+use crate::support::{export, import, round_trip, with_unknown_members};
 
 fn data_model() -> Value {
     let key = |name: &str, role: &str| json!({ "AttributeName": name, "KeyType": role });
@@ -99,4 +99,42 @@ fn templates_fields_and_patterns_of_the_schema_are_taken_over() {
 fn the_schema_comes_back() {
     round_trip("mcp-schema", &schema());
     round_trip("mcp-schema", &with_unknown_members(&schema()));
+}
+
+#[test]
+fn ranges_filters_and_new_values_of_a_model_are_written_and_read_again() {
+    let text = r#"
+model: orders
+table: { name: Orders, partition: PK, sort: SK }
+entities:
+  Order:
+    key: { PK: "CUST#{customer}", SK: "ORDER#{at}#{id}" }
+    attributes: { at: timestamp, status: [OPEN, SHIPPED], total: number, note: { optional: true } }
+patterns:
+  "1": { query: Order, by: customer, where: "at between :from and :to", filter: total >= :least }
+  "2": { query: Order, by: customer, where: "at >= :at", filter: exists note and total < :most, order: at desc, limit: 5 }
+  "3": { query: Order, by: customer, where: "at begins_with :at", filter: note contains :word }
+  "4": { update: Order, by: [customer, at, id], set: [status, note] }
+"#;
+    let (document, notes) = export("mcp-schema", text);
+    let patterns = &document["tables"][0]["entities"]["Order"]["access_patterns"];
+    assert_eq!(patterns[0]["range_condition"], "between");
+    assert_eq!(patterns[0]["filter_expression"]["conditions"][0]["param"], "least");
+    assert_eq!(patterns[1]["filter_expression"]["conditions"][0]["function"], "attribute_exists");
+    assert!(
+        notes.iter().any(|note| note == "pattern 2: this format has no place for order, limit"),
+        "{notes:?}"
+    );
+    let again = import("mcp-schema", &document);
+    for part in [
+        "at between :from and :to",
+        "total >= :least",
+        "at >= :at",
+        "exists note and total < :most",
+        "at begins_with :at",
+        "note contains :word",
+        "set: [status, note]",
+    ] {
+        assert!(again.text.contains(part), "no `{part}` in\n{}", again.text);
+    }
 }

@@ -289,3 +289,57 @@ fn anything_in_the_place_of_a_table_is_refused_or_read_without_a_panic() {
         let _ = format::import(format::format("terraform-json").unwrap(), &document.to_string());
     }
 }
+
+/// The model of a folder in `modules/`.
+fn of_modules(folder: &str) -> model::format::Import {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format/modules").join(folder);
+    let load = |path: &str| {
+        let mut files: Vec<_> =
+            std::fs::read_dir(root.join(path)).ok()?.map(|file| file.expect("a file").path()).collect();
+        files.sort();
+        let texts: Vec<String> = files
+            .iter()
+            .filter(|file| file.extension().is_some_and(|ending| ending == "tf"))
+            .map(|file| std::fs::read_to_string(file).expect("a readable file"))
+            .collect();
+        Some(texts.join("\n"))
+    };
+    let text = load(".").expect("a folder");
+    let plan = model::format::plan_of_modules(&text, &load).expect("tables in modules");
+    let format = model::format::detect(&plan).expect("a known format");
+    assert_eq!(format.name, "terraform-plan");
+    model::format::import(format, &plan).unwrap_or_else(|error| panic!("{}", error.0))
+}
+
+#[test]
+fn tables_of_local_modules_are_read_with_the_arguments_of_each_call() {
+    let import = of_modules("shop");
+    let names: Vec<&str> = import.model.tables.iter().map(|table| table.name.value.as_str()).collect();
+    assert_eq!(names, ["shop-dev-audit", "shop-dev-orders", "shop-dev-carts"]);
+    for part in ["partition: customerId", "sort: placedAt", "ttl: expiresAt", "byStatus", "partition: cartId"]
+    {
+        assert!(import.text.contains(part), "no `{part}` in\n{}", import.text);
+    }
+    let unread = "module.queue: its source git::https://example.com/queue.git is not here";
+    assert!(import.notes.0.iter().any(|note| note.starts_with(unread)), "{:?}", import.notes);
+    assert!(import.text.contains(unread), "the file says so, too:\n{}", import.text);
+}
+
+#[test]
+fn the_tables_of_the_registrys_module_are_read_from_its_arguments() {
+    let import = of_modules("registry");
+    for part in
+        ["partition: userId", "startedAt: number", "ttl: expiresAt", "pitr: true", "byToken", "device"]
+    {
+        assert!(import.text.contains(part), "no `{part}` in\n{}", import.text);
+    }
+}
+
+#[test]
+fn a_configuration_without_tables_in_modules_is_no_plan() {
+    let load = |_: &str| Some("module \"again\" { source = \"./again\" }".to_owned());
+    let own =
+        "resource \"aws_dynamodb_table\" \"t\" { name = \"t\" }\nmodule \"again\" { source = \"./again\" }";
+    assert_eq!(model::format::plan_of_modules(own, &load), None, "a module that calls itself ends");
+    assert_eq!(model::format::plan_of_modules("this is { not HCL", &load), None);
+}

@@ -53,7 +53,7 @@ fn parse(text: &str) -> Result<Value, Unreadable> {
     Ok(Value::Object(members("", body)))
 }
 
-fn is_too_deep(text: &str) -> bool {
+pub fn is_too_deep(text: &str) -> bool {
     let (mut depth, mut operators) = (0usize, 0usize);
     for character in text.chars() {
         match character {

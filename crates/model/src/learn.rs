@@ -1,0 +1,202 @@
+//! Learns a model from what is asked of tables: entities from their rows ([`crate::format`]), access patterns from the
+//! shapes of requests.
+//!
+//! 1. [`shape`]: a request without its values, counted. A server keeps these, bounded; or a log of requests is read.
+//! 2. [`pattern`]: the entity and the attributes that a shape is about, by the key templates ([`key`]).
+//! 3. Shapes that are the same question become one pattern, with its rate, skew and number of items.
+//!
+//! What was guessed, and what is not read, is noted above the model.
+
+mod key;
+mod pattern;
+pub mod shape;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::format::{self, Draft, Import, Notes, Unreadable};
+use pattern::{Action, Grouping, Learnt, of_shape};
+use shape::{Seen, Shapes};
+
+/// The share of requests from which on a key is called busy.
+const SKEW_LEAST: f64 = 0.1;
+/// Fewer requests say nothing about skew.
+const SKEW_REQUESTS_LEAST: u64 = 100;
+/// Fewer answers don't show that there is never more than one item.
+const ANSWERS_LEAST: u64 = 3;
+
+/// The key attributes of tables as DescribeTable shows them.
+pub fn key_names<'t>(tables: impl Iterator<Item = &'t Value>) -> shape::KeyNames {
+    let schemas = |table: &Value| -> Vec<Value> {
+        let indexes = ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"];
+        let indexes = indexes.iter().flat_map(|kind| table[*kind].as_array().cloned().unwrap_or_default());
+        indexes.map(|index| index["KeySchema"].clone()).chain([table["KeySchema"].clone()]).collect()
+    };
+    let names = |table: &Value| {
+        let schemas = schemas(table);
+        let keys = schemas.iter().filter_map(Value::as_array).flatten();
+        keys.filter_map(|key| key["AttributeName"].as_str()).map(str::to_owned).collect()
+    };
+    tables.filter_map(|table| Some((table["TableName"].as_str()?.to_owned(), names(table)))).collect()
+}
+
+/// A model of these tables (each in the format `table-contents`) with the patterns of requests that were seen in so
+/// many seconds.
+pub fn learn(tables: &[Value], shapes: &Shapes, seconds: f64) -> Result<Import, Unreadable> {
+    let mut notes = Notes::default();
+    let name = tables.first().and_then(|table| table["Table"]["TableName"].as_str()).unwrap_or("learnt");
+    let mut draft = Draft::new(name);
+    for table in tables {
+        format::add_table_contents(&mut draft, table, &mut notes)?;
+    }
+    let model = format::checked(&draft)?;
+    let mut found: BTreeMap<Learnt, Found> = BTreeMap::new();
+    let mut unread: BTreeMap<String, u64> = BTreeMap::new();
+    for shape in shapes.all() {
+        match of_shape(&model, &shape) {
+            Ok((learnt, times)) => found.entry(learnt).or_default().add(&shape.seen, &times),
+            Err(reason) => *unread.entry(reason).or_default() += shape.seen.requests,
+        }
+    }
+    let mut patterns: Vec<(Learnt, Found)> = joined(found).into_iter().map(single_items).collect();
+    patterns.sort_by_key(|(_, found)| std::cmp::Reverse(found.seen.requests));
+    for (learnt, found) in &patterns {
+        draft.add_pattern(&learnt.name(), fields(learnt, found, seconds));
+    }
+    let requests: u64 = shapes.all().iter().map(|shape| shape.seen.requests).sum();
+    draft.comment = Some(format!(
+        "Learnt from {requests} requests in {}. Rates, sizes, counts and skew were measured; names of patterns,\n\
+         and `order` where a request asks for none, are guesses.",
+        duration(seconds)
+    ));
+    for (reason, requests) in unread {
+        notes.add(format!("{requests} requests are not among the patterns: {reason}"));
+    }
+    if shapes.left_out() > 0 {
+        notes.add(format!("{} requests were of more shapes than are kept", shapes.left_out()));
+    }
+    for (learnt, _) in patterns.iter().filter(|(learnt, _)| is_unserved(learnt)) {
+        notes.add(format!("no key serves `{}`: it reads everything", learnt.name()));
+    }
+    format::finish(&draft, notes)
+}
+
+fn is_unserved(learnt: &Learnt) -> bool {
+    learnt.actions.iter().any(|action| matches!(action, Action::Read(read) if read.verb == "scan"))
+}
+
+/// How often a pattern was seen, and its actions in all of that.
+#[derive(Clone, Debug, Default)]
+struct Found {
+    seen: Seen,
+    times: Vec<u64>,
+}
+
+impl Found {
+    fn add(&mut self, seen: &Seen, times: &[u64]) {
+        self.times.resize(times.len(), 0);
+        for (sum, times) in self.times.iter_mut().zip(times) {
+            *sum += times * seen.requests;
+        }
+        self.seen = self.seen.together(seen);
+    }
+
+    fn join(&mut self, other: &Found) {
+        self.times.resize(other.times.len(), 0);
+        for (sum, times) in self.times.iter_mut().zip(&other.times) {
+            *sum += times;
+        }
+        self.seen = self.seen.together(&other.seen);
+    }
+
+    /// How often each action is in one request, on average.
+    fn times(&self) -> Vec<u64> {
+        let requests = self.seen.requests.max(1);
+        self.times.iter().map(|sum| (sum + requests / 2) / requests).map(|times| times.max(1)).collect()
+    }
+}
+
+/// Reads that differ only in a word ask for any value of that attribute, and updates that differ only in a new value
+/// set any.
+fn joined(found: BTreeMap<Learnt, Found>) -> BTreeMap<Learnt, Found> {
+    let mut by_question: BTreeMap<Learnt, Vec<(Learnt, Found)>> = BTreeMap::new();
+    for (learnt, found) in found {
+        let mut question = learnt.clone();
+        for action in &mut question.actions {
+            match action {
+                Action::Read(read) => read.known.values_mut().for_each(|word| *word = None),
+                Action::Write(write) => {
+                    let open = write.set.values_mut();
+                    let open = open.filter(|value| value.as_ref().is_some_and(|value| value.from.is_none()));
+                    open.for_each(|value| *value = None);
+                }
+            }
+        }
+        by_question.entry(question).or_default().push((learnt, found));
+    }
+    let mut joined = BTreeMap::new();
+    for (question, mut asked) in by_question {
+        match asked.pop() {
+            Some((learnt, found)) if asked.is_empty() => joined.insert(learnt, found),
+            Some((_, mut all)) => {
+                asked.iter().for_each(|(_, found)| all.join(found));
+                joined.insert(question, all)
+            }
+            None => None,
+        };
+    }
+    joined
+}
+
+/// A Query of an index that never found more than one item asks for one.
+fn single_items((mut learnt, found): (Learnt, Found)) -> (Learnt, Found) {
+    let is_one = found.seen.returned_max <= 1 && found.seen.answers >= ANSWERS_LEAST;
+    if let ([Action::Read(read)], Grouping::Single, true) =
+        (learnt.actions.as_mut_slice(), learnt.grouping, is_one)
+    {
+        let is_whole = read.terms.is_empty() && read.filter.is_empty() && read.entities.len() == 1;
+        if read.verb == "query" && read.index.is_some() && read.limit.is_none() && is_whole && !read.counts {
+            read.verb = "get";
+            read.order = None;
+        }
+    }
+    (learnt, found)
+}
+
+fn fields(learnt: &Learnt, found: &Found, seconds: f64) -> Map<String, Value> {
+    let mut fields = learnt.fields(&found.times());
+    let seen = &found.seen;
+    let asked = seen.requests.saturating_sub(seen.further_pages);
+    let executions = asked as f64 / learnt.fan_out() as f64;
+    fields.insert("rate".to_owned(), rate(executions / seconds).into());
+    let is_list = fields.contains_key("query") || fields.contains_key("scan");
+    if is_list && seen.answers > 0 && seen.returned > 0 {
+        let typical = (seen.returned as f64 / executions.max(1.0)).round().max(1.0);
+        fields.insert("returns".to_owned(), json!(typical as u64));
+    }
+    if seen.further_pages > 0 {
+        fields.insert("paged".to_owned(), true.into());
+    }
+    if let Some(share) = seen.top_share().filter(|share| *share >= SKEW_LEAST)
+        && seen.requests >= SKEW_REQUESTS_LEAST
+    {
+        fields.insert("skew".to_owned(), format!("top {:.0}%", share * 100.0).into());
+    }
+    fields
+}
+
+/// Requests per second in the largest unit in which they are a number of some digits.
+fn rate(per_second: f64) -> String {
+    let units = [(1.0, "s"), (60.0, "min"), (3600.0, "h"), (86_400.0, "day")];
+    let fitting = units.iter().find(|(seconds, _)| per_second * seconds >= 1.0).unwrap_or(&units[3]);
+    let number = format!("{:.2}", per_second * fitting.0);
+    format!("{}/{}", number.trim_end_matches('0').trim_end_matches('.'), fitting.1)
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds < 120.0 {
+        true => format!("{seconds:.0} seconds"),
+        false => format!("{:.0} minutes", seconds / 60.0),
+    }
+}
