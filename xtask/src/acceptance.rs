@@ -40,6 +40,10 @@ enum Store {
 /// What says nothing about a cluster: how the process of a folder starts and ends, and programs that no server is
 /// needed for.
 const NOT_OF_CLUSTERS: [&str; 3] = ["test_process.py", "test_language_server.py", "test_mcp.py"];
+/// What each of several servers has for itself: faults that are on, limits and what is counted of them, DAX's cache.
+const OF_EACH_SERVER: [&str; 3] = ["test_faults.py", "test_throttling.py", "test_dax.py"];
+/// Servers tell each other what they have counted every few seconds, and these tests look at once.
+const COUNTED: [&str; 3] = ["test_cloudwatch.py", "test_contributor_insights.py", "test_auto_scaling.py"];
 /// Each test that asks for a server runs in memory and on a folder, which are the same here.
 const ONE_OF_EACH: &str = "not folder";
 
@@ -78,7 +82,9 @@ fn run_clients(binary: &Path, options: &Options, tally: &mut Tally) -> Result<()
     let mut pytest = program(python.join("pytest"));
     pytest.args(["-p", "no:cacheprovider"]).current_dir(folder.join("python"));
     if options.store == Store::Postgres {
-        pytest.args(NOT_OF_CLUSTERS.map(|file| format!("--ignore={file}"))).args(["-k", ONE_OF_EACH]);
+        let others = if options.servers > 1 { [OF_EACH_SERVER, COUNTED].concat() } else { Vec::new() };
+        let left_out = NOT_OF_CLUSTERS.iter().chain(&others).map(|file| format!("--ignore={file}"));
+        pytest.args(left_out).args(["-k", ONE_OF_EACH]);
     }
     pytest.args(&options.pytest);
     pytest.env("PYTHONDONTWRITEBYTECODE", "1").env("PATH", path).env("LODESTONE", binary);

@@ -13,8 +13,8 @@
 //! 5. The writers stop. A change of the table is acknowledged, which shows that the dead server was expelled. The whole
 //!    table, read through each server, is compared with the ledger, and the dead node starts again.
 //!
-//! With `--url` nothing is killed. The storage contract's suite and the engine's behaviour suite, with one server and with
-//! two, run on the cluster that the URL names.
+//! With `--url` nothing is killed. The storage contract's suite, the engine's behaviour suite and random histories, with
+//! one server and with two, run on the cluster that the URL names.
 
 use std::fs::OpenOptions;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -99,22 +99,17 @@ pub fn run(options: &Options) -> Result<()> {
 /// The suites that every store passes, on a cluster that somebody has.
 fn run_suites(url: &str) -> Result<()> {
     let mut tally = Tally::default();
-    let suites: [&[&str]; 3] = [
-        &["test", "--package", "store-postgres", "--test", "postgres", "conformance"],
-        &["test", "--package", "engine", "--test", "behaviour", "on_postgres"],
-        &[
-            "test",
-            "--package",
-            "engine",
-            "--test",
-            "behaviour",
-            "on_two_servers_of_postgres",
-            "--",
-            "--include-ignored",
-        ],
+    let suites: [&[&str]; 5] = [
+        // The statements for single keys are tried on our own PostgreSQL.
+        &["postgres", "conformance", "--", "--skip", "by_single_keys"],
+        &["behaviour", "on_postgres"],
+        &["behaviour", "on_two_servers_of_postgres", "--", "--include-ignored"],
+        &["histories", "postgres"],
+        &["verify_command"],
     ];
-    for arguments in suites {
-        run_counting(cargo(arguments.iter().copied()).env("LODESTONE_POSTGRES_URL", url), &mut tally)?;
+    for suite in suites {
+        let mut test = cargo(["test", "--workspace", "--test"]);
+        run_counting(test.args(suite).env("LODESTONE_POSTGRES_URL", url), &mut tally)?;
     }
     println!("cluster: {} tests passed", tally.passed);
     Ok(())

@@ -116,8 +116,10 @@ async fn serve(options: &Options) -> Result<()> {
     tokio::spawn(async move { listen(listener, addresses).await });
     pass_on_output(&mut servers);
     terminated.recv().await;
-    for server in servers {
-        server.stop().await?;
+    servers.iter().try_for_each(Server::ask_to_stop)?;
+    for server in &mut servers {
+        let status = server.process.wait().await?;
+        ensure!(status.success(), "the server ended with {status}");
     }
     Ok(())
 }
@@ -179,12 +181,9 @@ impl Server {
         Ok(Server { process, address, ready_line, output: Some(output) })
     }
 
-    async fn stop(mut self) -> Result<()> {
+    fn ask_to_stop(&self) -> Result<()> {
         let id = self.process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        kill_process(id.context("the server ended by itself")?, Signal::TERM)?;
-        let status = self.process.wait().await?;
-        ensure!(status.success(), "the server ended with {status}");
-        Ok(())
+        Ok(kill_process(id.context("the server ended by itself")?, Signal::TERM)?)
     }
 }
 

@@ -95,7 +95,10 @@ impl Step {
             ])),
             Step::Deny => deny::run(),
             Step::Rust => rust(tally),
-            Step::Acceptance => acceptance::run(&acceptance::Options::default(), tally),
+            Step::Acceptance => {
+                acceptance::run(&acceptance::Options::default(), tally)?;
+                acceptance::run(&acceptance::Options::brief_on_two_servers(), tally)
+            }
             Step::Studio => studio::check(&studio::Options::default(), tally),
             Step::Crash => crash::run_brief(),
             Step::ChangeLog => change_log(),

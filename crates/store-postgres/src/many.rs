@@ -156,7 +156,7 @@ impl Put {
             return puts.into_iter().for_each(|(key, value)| self.add_one(pipeline, key, value));
         };
         // One statement can't put a row twice.
-        puts.sort_by(|(one, _), (other, _)| one.cmp(other));
+        puts.sort_by_key(|(key, _)| *key);
         puts.dedup_by(|later, kept| {
             let is_same = later.0 == kept.0;
             if is_same {
