@@ -349,10 +349,12 @@ impl Metrics {
         self.figures.lock().values().cloned().collect()
     }
 
-    /// Forgets the figures of dropped tables that are stored.
-    fn forget_unused(&self) {
+    /// Forgets the figures of dropped tables, and of others that nobody holds, when they are stored and their minute is
+    /// over. Until then they are needed: the row of a minute is replaced as a whole.
+    fn forget_unused(&self, minute: u64) {
         self.figures.lock().retain(|_, figures| {
-            Arc::strong_count(figures) > 1 || figures.open.lock().unstored().next().is_some()
+            let open = figures.open.lock();
+            Arc::strong_count(figures) > 1 || open.minute >= minute || open.unstored().next().is_some()
         });
     }
 
@@ -518,7 +520,7 @@ impl Job for KeepMetrics {
         core.trim_heat(now_ms);
         core.keep_figures(STORE_INTERVAL).await?;
         core.keep_learned().await?;
-        core.usage.metrics.forget_unused();
+        core.usage.metrics.forget_unused(now_ms / MINUTE_MS);
         core.trim_metrics(now_ms / MINUTE_MS).await
     }
 }
@@ -964,4 +966,32 @@ fn row_key(namespace: &Namespace, table: &str, minute: u64, run: u64) -> Key {
 
 fn partition(namespace: &Namespace, table: &str) -> Partition {
     space::hashed(&format!("{}/{}/{table}", namespace.account, namespace.region))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_that_nobody_holds_are_kept_until_their_minute_is_over_and_stored() {
+        let metrics = Metrics::new(1);
+        let namespace = Namespace::new("000000000000", "r");
+        let add = || {
+            let figures = metrics.figures(&namespace, "dax/cluster");
+            figures.add(7 * MINUTE_MS, |sets| sets.cells(Set::Table).add(Metric::ItemCacheHits, 1.0));
+        };
+        add();
+        metrics.all()[0].open.lock().is_changed = false;
+        metrics.forget_unused(7);
+        add();
+        let hits = |figures: &Figures| {
+            figures.open.lock().sets.get("").unwrap().get(Metric::ItemCacheHits).unwrap().sum
+        };
+        assert_eq!(hits(&metrics.all()[0]), 2.0);
+        metrics.forget_unused(8);
+        assert_eq!(metrics.all().len(), 1, "it is not stored");
+        metrics.all()[0].open.lock().is_changed = false;
+        metrics.forget_unused(8);
+        assert_eq!(metrics.all().len(), 0);
+    }
 }
