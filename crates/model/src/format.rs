@@ -167,7 +167,9 @@ pub fn import(format: &Format, text: &str) -> Result<Import, Unreadable> {
     let mut model = checked(&draft)?;
     if let Some(write) = format.write {
         let written = write(&model, &mut Notes::default());
-        if let Some(rest) = kept::difference(&written, &document) {
+        // A program is read, but not as the text that is written.
+        let is_comparable = written.is_string() == document.is_string();
+        if let Some(rest) = is_comparable.then(|| kept::difference(&written, &document)).flatten() {
             model.kept.insert(format.kept_as().to_owned(), rest);
         }
     }

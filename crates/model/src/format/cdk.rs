@@ -1,14 +1,15 @@
-//! A stack for the AWS CDK, in TypeScript: each table is a `TableV2`. It can only be written, because it is a
-//! program.
+//! A stack for the AWS CDK, in TypeScript: each table is a `TableV2`. A program is read as far as it is static
+//! ([`read`]); it does not come back as it was, but as a stack with the same tables.
 
 mod code;
+mod read;
 
 use item::Type;
 use serde_json::Value;
 
 use super::names::pascal;
 use super::scaling::{Bounds, Side};
-use super::{Aspect, Format, Notes, TEXT, create_table};
+use super::{Aspect, Format, Notes, Syntax, TEXT, create_table};
 use crate::Model;
 use crate::model::{
     Billing, Capacity, Encryption, Index, IndexKind, KeyAttribute, Projection, StreamView, Table, TableClass,
@@ -19,9 +20,9 @@ use code::{Code, text};
 pub const FORMAT: Format = Format {
     name: "cdk",
     title: "a stack for the AWS CDK, in TypeScript",
-    syntax: &TEXT,
-    recognises: |_| false,
-    read: None,
+    syntax: &Syntax { parse: read::parse, print: TEXT.print },
+    recognises: |document| document["cdk"].is_array(),
+    read: Some(read::read),
     write: Some(|model, notes| Value::String(program(model, notes))),
     holds: &[Aspect::CREATE_TABLE, Aspect::DEPLOYMENT, &[Aspect::Description, Aspect::Region]],
 };

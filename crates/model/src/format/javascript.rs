@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::Notes;
 
-pub use read::parse;
+pub use read::{Call, calls, parse};
 pub use write::print;
 
 const CODE: &str = "$code";

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use model::{Source, file, format};
 
 const FILES_LEAST: usize = 60;
+/// A program comes back as another program with the same tables.
+const PROGRAMS: [&str; 1] = ["cdk"];
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format/corpus");
@@ -43,7 +45,7 @@ fn complaint(path: &Path) -> Option<String> {
     };
     let parse = expected.syntax.parse;
     let (was, is) = (parse(&text).ok()?, parse(&out));
-    if is.as_ref().ok() != Some(&was) {
+    if is.as_ref().ok() != Some(&was) && !PROGRAMS.contains(&name) {
         return Some(format!("comes back as\n{out}\nthrough\n{}", import.text));
     }
     match format::import(expected, &out) {
@@ -121,4 +123,29 @@ fn ranges_filters_and_new_values_of_a_schema_are_read() {
 fn types_in_keys_and_indexes_as_patterns_are_read() {
     check("onetable/type-in-keys.json", &["User#{id}", "Team#{name}", "User#{email}"]);
     check("electrodb/entity.json", &["task.query.byState", "task.get.primary", "by: state"]);
+}
+
+#[test]
+fn tables_and_indexes_of_a_program_are_read_and_the_rest_is_said() {
+    check(
+        "cdk/table.ts",
+        &[
+            "name: orders",
+            "ttl: expiresAt",
+            "stream: new",
+            "encryption: aws-managed",
+            "placedAt: number",
+            "[total, customerId]",
+        ],
+    );
+    check("cdk/provisioned.ts", &["Users:", "read: 20", "write: 10", "read: 5", "id: number", "write: 4"]);
+    check(
+        "cdk/table-v2.ts",
+        &["region: eu-central-1", "target: 62.5%", "replicas: [us-east-1, eu-west-1]", "max: 4000"],
+    );
+    let notes = imported("cdk/table.ts").notes;
+    assert!(notes.0.contains(&"OrdersTable: `removalPolicy` is not read".to_owned()), "{notes:?}");
+    assert!(
+        imported("cdk/provisioned.ts").notes.0.iter().any(|note| note.starts_with("Users: its name is made"))
+    );
 }

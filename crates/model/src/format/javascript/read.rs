@@ -426,3 +426,106 @@ impl Reader<'_> {
         }
     }
 }
+
+/// A call in a program: `new dynamodb.Table(this, 'Orders', {…})`, `table.addGlobalSecondaryIndex({…})`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// As it is written, without `new`: `dynamodb.Table`.
+    pub name: String,
+    /// What the result is assigned to: `this.orders`.
+    pub target: Option<String>,
+    pub arguments: Vec<Value>,
+}
+
+/// The calls of a program whose name ends with one of these words, and its constants that are literals.
+pub fn calls(text: &str, names: &[&str]) -> (Vec<Call>, Map<String, Value>) {
+    let mut reader = Reader { text, at: 0, previous: ';' };
+    let (mut calls, mut constants) = (Vec::new(), Map::new());
+    let mut target: Option<String> = None;
+    let mut declared = false;
+    loop {
+        reader.skip_blank();
+        let Some(c) = reader.peek() else { return (calls, constants) };
+        match c {
+            '"' | '\'' | '/' => reader.skip_simple(),
+            '`' => reader.skip_group(),
+            ';' => {
+                (target, declared) = (None, false);
+                reader.advance();
+            }
+            '=' if reader.rest().starts_with("=>") || reader.rest().starts_with("==") => {
+                reader.advance();
+                reader.advance();
+            }
+            '=' => {
+                reader.advance();
+                let start = reader.at;
+                reader.skip_blank();
+                match (declared, &target, reader.scalar().filter(|_| reader.value_ends())) {
+                    (true, Some(name), Some(value)) => {
+                        constants.insert(name.clone(), value);
+                    }
+                    _ => reader.at = start,
+                }
+            }
+            _ => match reader.path() {
+                None => reader.advance(),
+                Some(path) if matches!(path.as_str(), "const" | "let" | "var" | "readonly") => {
+                    reader.skip_blank();
+                    (target, declared) = (reader.word().map(str::to_owned), true);
+                }
+                Some(path) => {
+                    let is_named = names.iter().any(|name| path.rsplit('.').next() == Some(*name));
+                    let is_call = is_named && reader.peek() == Some('(');
+                    match is_call.then(|| reader.arguments()).flatten() {
+                        Some(arguments) => {
+                            calls.push(Call { name: path, target: target.take(), arguments });
+                            declared = false;
+                        }
+                        None if !declared && path != "new" => target = Some(path),
+                        None => {}
+                    }
+                }
+            },
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// `this.table.name`.
+    fn path(&mut self) -> Option<String> {
+        let mut path = self.word()?.to_owned();
+        while self.rest().starts_with('.') {
+            let before = self.at;
+            self.advance();
+            match self.word() {
+                Some(word) => path = format!("{path}.{word}"),
+                None => {
+                    self.at = before;
+                    break;
+                }
+            }
+        }
+        Some(path)
+    }
+
+    /// The arguments in brackets; `None` if they can't be read, and nothing is skipped.
+    fn arguments(&mut self) -> Option<Vec<Value>> {
+        let start = self.at;
+        self.advance();
+        let mut arguments = Vec::new();
+        loop {
+            self.skip_blank();
+            if self.take(")") {
+                return Some(arguments);
+            }
+            let value = self.value(0).ok();
+            let goes_on = value.is_some() && self.separator(')').is_ok();
+            arguments.extend(value);
+            if !goes_on {
+                self.at = start;
+                return None;
+            }
+        }
+    }
+}
