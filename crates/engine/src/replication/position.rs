@@ -47,6 +47,12 @@ pub fn start(replica: &Replica) -> LogPosition {
     LogPosition::through(replica.since_us)
 }
 
+/// Whether a log has records behind a position. Its end alone does not say it: where servers share the store, a log is
+/// raised to a time without a record.
+pub async fn has_more(core: &Core, log: Log, after: LogPosition) -> Result<bool, StoreError> {
+    Ok(after < core.store.log_end(log).await? && !core.store.read_log(log, after, 1).await?.is_empty())
+}
+
 /// The stored positions.
 pub async fn read(core: &Core, source: &Table, reader: &str) -> Result<Positions, StoreError> {
     let logs: Vec<Log> = logs(source).collect();
@@ -101,7 +107,7 @@ pub async fn needed_by(
     let positions = read(core, table, reader).await?;
     for log in table.log.logs() {
         let sent = positions.get(&log).copied().unwrap_or(start);
-        if sent < core.store.log_end(log).await? {
+        if has_more(core, log, sent).await? {
             needed = Some(needed.unwrap_or(u64::MAX).min(sent.time_us().max(oldest_us)));
         }
     }

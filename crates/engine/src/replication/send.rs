@@ -566,7 +566,7 @@ pub async fn has_sent_all(core: &Core, source: &LiveTable, replica: &Replica) ->
     let positions = sent(core, source, replica).await?;
     for log in source.log.logs() {
         let sent = positions.get(&log).copied().unwrap_or(position::start(replica));
-        if sent < core.store.log_end(log).await? {
+        if position::has_more(core, log, sent).await? {
             return Ok(false);
         }
     }
