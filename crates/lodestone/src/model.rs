@@ -13,6 +13,7 @@ mod export;
 mod heat;
 mod import;
 mod init;
+mod migrate;
 mod prices;
 mod prove;
 mod schema;
@@ -50,6 +51,7 @@ enum Command {
     Export(export::Export),
     Import(import::ImportFile),
     Init(init::Init),
+    Migrate(migrate::Migrate),
     Prove(prove::Prove),
     Schema(schema::Schema),
 }
@@ -75,6 +77,7 @@ impl Model {
             Command::Export(export) => export.run(),
             Command::Import(import) => import.run(),
             Command::Init(init) => init.run(),
+            Command::Migrate(migrate) => migrate.run(),
             Command::Prove(prove) => prove.run(),
             Command::Schema(schema) => schema.run(),
         }
