@@ -104,7 +104,7 @@ impl Migrate {
     fn carry_out(&self) -> Result<ExitCode, ExitCode> {
         let migration = self.migration()?;
         if !migration.obstacles.is_empty() {
-            output::print(&migration.text(false));
+            output::print_text(&migration.text(false));
             return Err(ExitCode::from(FOUND));
         }
         let endpoint = self.endpoint.open()?;
@@ -201,17 +201,17 @@ impl Migrate {
         for done in &record.history[before..] {
             let title = &migration.steps[done.step - 1].title;
             let undone = if done.back { "undone: " } else { "" };
-            output::print(&format!("{:3}. {undone}{title}\n", done.step));
+            output::print_text(&format!("{:3}. {undone}{title}\n", done.step));
             for line in lines(done) {
-                output::print(&format!("       {line}\n"));
+                output::print_text(&format!("       {line}\n"));
             }
         }
         let again = |argument: &str| format!("  {} {argument}\n", self.command());
         match ended {
-            Ok(()) if self.back => output::print("Everything is as it was.\n"),
-            Ok(()) => output::print(&format!("All {} steps are done.\n", migration.steps.len())),
+            Ok(()) if self.back => output::print_text("Everything is as it was.\n"),
+            Ok(()) => output::print_text(&format!("All {} steps are done.\n", migration.steps.len())),
             Err(Stop::Paused) => {
-                output::print(&format!("Paused. To go on:\n{}", again("")));
+                output::print_text(&format!("Paused. To go on:\n{}", again("")));
             }
             Err(Stop::ByPeople(number)) => {
                 let step = &migration.steps[number - 1];
@@ -219,11 +219,11 @@ impl Migrate {
                     true => (format!("undo: {}", step.title), vec![step.rollback.how.clone()]),
                     false => (step.title.clone(), step.details.clone()),
                 };
-                output::print(&format!("{number:3}. This is yours: {what}\n"));
-                details.iter().for_each(|line| output::print(&format!("       {line}\n")));
-                output::print(&format!("When it is done:\n{}", again(&format!("--deployed {number}"))));
+                output::print_text(&format!("{number:3}. This is yours: {what}\n"));
+                details.iter().for_each(|line| output::print_text(&format!("       {line}\n")));
+                output::print_text(&format!("When it is done:\n{}", again(&format!("--deployed {number}"))));
             }
-            Err(Stop::NotAllowed(number)) if self.back => output::print(&format!(
+            Err(Stop::NotAllowed(number)) if self.back => output::print_text(&format!(
                 "Step {number} can't be undone from what is in the database.\n{}",
                 record
                     .history
@@ -232,7 +232,7 @@ impl Migrate {
                     .map(|arn| format!("  its backup: {arn}\n"))
                     .unwrap_or_default()
             )),
-            Err(Stop::NotAllowed(number)) => output::print(&format!(
+            Err(Stop::NotAllowed(number)) => output::print_text(&format!(
                 "{number:3}. {}\n       This can't be undone. To take a backup and do it:\n{}",
                 migration.steps[number - 1].title,
                 again("--delete")
