@@ -17,6 +17,7 @@ mod crash;
 mod damage;
 mod deny;
 mod fuzz;
+mod model_migration;
 mod policies;
 mod recovery;
 mod regions;
@@ -72,6 +73,8 @@ enum Chore {
     Replay(replay::Options),
     /// Export a large table while it changes, import it, and compare
     RoundTrip(round_trip::Options),
+    /// Carry out a migration of a large table under load, killed twice, and look for items missed or written twice
+    ModelMigration(model_migration::Options),
     /// Damage the files of the embedded store in every way, and look for damage that goes unnoticed
     Damage(damage::Options),
     /// Run the embedded store on a simulated disk that crashes and fails
@@ -110,6 +113,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Regions(options) => regions::run(&options),
         Chore::Replay(options) => replay::run(&options),
         Chore::RoundTrip(options) => round_trip::run(&options),
+        Chore::ModelMigration(options) => model_migration::run(&options),
         Chore::Damage(options) => damage::run(&options),
         Chore::Simulation(options) => simulation::run(&options),
         Chore::Policies(options) => policies::run(&options),

@@ -14,6 +14,7 @@ mod heat;
 mod import;
 mod init;
 mod learn;
+mod migrate;
 mod prices;
 mod prove;
 mod schema;
@@ -52,6 +53,7 @@ enum Command {
     Import(import::ImportFile),
     Init(init::Init),
     Learn(learn::Learn),
+    Migrate(migrate::Migrate),
     Prove(prove::Prove),
     Schema(schema::Schema),
 }
@@ -78,6 +80,7 @@ impl Model {
             Command::Import(import) => import.run(),
             Command::Init(init) => init.run(),
             Command::Learn(learn) => learn.run(),
+            Command::Migrate(migrate) => migrate.run(),
             Command::Prove(prove) => prove.run(),
             Command::Schema(schema) => schema.run(),
         }

@@ -9,6 +9,72 @@ pub fn print(text: &str) {
     let _ = try_print(text);
 }
 
+/// Prints sentences and lists: lines that are wider than the terminal are broken between words.
+pub fn print_text(text: &str) {
+    match width() {
+        Some(width) => print(&fit(text, width)),
+        None => print(text),
+    }
+}
+
+/// How wide the terminal is, or as COLUMNS says; `None` for a file or a pipe, which takes any line.
+pub fn width() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let shown = || comfy_table::Table::new().width().map(usize::from);
+    said.or_else(shown).map(|width: usize| width.max(WIDTH_MIN))
+}
+
+/// Narrower output is of no use.
+const WIDTH_MIN: usize = 20;
+
+/// The text with no line wider than this. What is broken goes on a little further in than it began.
+fn fit(text: &str, width: usize) -> String {
+    let mut fitted = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        if shown_width(line) <= width {
+            fitted.push_str(line);
+            continue;
+        }
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let further = (indent + 2).min(width / 2);
+        let mut column = indent.min(width / 2);
+        fitted.push_str(&" ".repeat(column));
+        let mut is_first = true;
+        for word in line.split_whitespace() {
+            let space = usize::from(!is_first);
+            if !is_first && column + space + shown_width(word) > width {
+                fitted.push('\n');
+                fitted.push_str(&" ".repeat(further));
+                column = further;
+            } else if !is_first {
+                fitted.push(' ');
+                column += 1;
+            }
+            is_first = false;
+            // A word without end (a key, an address) is broken where the line ends.
+            let mut rest = word;
+            while column + shown_width(rest) > width && !rest.contains('\u{1b}') {
+                let cut = rest.char_indices().nth(width - column).map_or(rest.len(), |(at, _)| at);
+                fitted.push_str(&rest[..cut]);
+                fitted.push('\n');
+                fitted.push_str(&" ".repeat(further));
+                (rest, column) = (&rest[cut..], further);
+            }
+            fitted.push_str(rest);
+            column += shown_width(rest);
+        }
+        if line.ends_with('\n') {
+            fitted.push('\n');
+        }
+    }
+    fitted
+}
+
+/// In characters, without colours and the end of the line.
+fn shown_width(text: &str) -> usize {
+    anstream::adapter::strip_str(text.trim_end_matches('\n')).to_string().chars().count()
+}
+
 /// Prints to standard output at once, for commands that end when nobody reads it any more.
 pub fn try_print(text: &str) -> io::Result<()> {
     let mut output = anstream::stdout();
@@ -53,7 +119,33 @@ pub fn print_table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>
     let mut table = comfy_table::Table::new();
     table.load_style(TABLE);
     table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
+    if let Some(width) = width() {
+        table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    }
     table.set_header(headings);
     table.add_rows(rows);
     print(&format!("{table}\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words_and_go_on_further_in() {
+        let text = "  one two three four\nshort\n";
+        assert_eq!(fit(text, 12), "  one two\n    three\n    four\nshort\n");
+        assert_eq!(fit(text, 80), text);
+    }
+
+    #[test]
+    fn a_word_that_is_wider_than_the_line_is_broken() {
+        assert_eq!(fit("a 0123456789012345678901234\n", 20), "a\n  012345678901234567\n  8901234\n");
+    }
+
+    #[test]
+    fn colours_take_no_room() {
+        let text = "\u{1b}[31mred\u{1b}[0m and green\n";
+        assert_eq!(fit(text, 13), text);
+    }
 }

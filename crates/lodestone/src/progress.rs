@@ -22,11 +22,16 @@ impl Progress {
         self.0.set_position(done as u64);
         self.tell(text);
     }
+
+    /// Removes the line, before something else is printed.
+    pub fn clear(&self) {
+        self.0.finish_and_clear();
+    }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.clear();
     }
 }
 

@@ -140,12 +140,16 @@ fn prices_can_be_replaced() {
 }
 
 #[test]
-fn heat_is_shown_as_bars_as_json_and_as_a_picture() {
+fn heat_is_shown_by_the_hour_as_json_and_as_a_picture() {
     let hot = CLEAN.replace("{tenantId}", "ALL").replace("[tenantId, name], rate: 5/s", "name, rate: 9000/s");
     let (status, text) = run("heat", &hot, &[]);
     assert_eq!(status, 0, "{text}");
-    assert!(text.contains("TENANT#ALL  ████████████████████▓▓▓▓▓▓▓▓▓▓"), "{text}");
-    assert!(text.contains("150.0 %") && text.contains("needs 3 shards; from S1"), "{text}");
+    let day = "▲".repeat(24);
+    assert!(text.contains(&format!("  TENANT#ALL    150.0 %\n    {day}  0 WCU, 4,500 RCU\n")), "{text}");
+    assert!(text.contains("needs 3 shards; from S1"), "{text}");
+    let half = hot.replace("9000/s", "{ average: 1000/s, peak: 3000/s }");
+    let (_, text) = run("heat", &half, &[]);
+    assert!(text.contains("▂▂▂▂▂▂▂▂▂▂▂▂▄▂▂▂▂▂▂▂▂▂▂▂"), "{text}");
     assert!(!text.contains('\u{1b}'), "no colours where nobody sees them");
     let (_, json) = run("heat", &hot, &["--json", "--headroom", "100"]);
     let json: Value = serde_json::from_str(&json).expect("JSON");
@@ -312,4 +316,62 @@ fn the_files_of_a_folder_are_one_document() {
     }
     put("empty/readme.md", "nothing");
     assert_eq!(lodestone(folder.path(), &["model", "import", "empty"]).status.code(), Some(2));
+}
+
+/// Every command of the workbench.
+const COMMANDS: [&str; 15] = [
+    "apply", "check", "code", "cost", "design", "diff", "explain", "heat", "export", "import", "init",
+    "migrate", "prove", "schema", "help",
+];
+
+#[test]
+fn every_command_shows_examples_with_its_help() {
+    let folder = TempDir::new().expect("a folder");
+    let all = lodestone(folder.path(), &["model", "--help"]);
+    let all = String::from_utf8(all.stdout).expect("text");
+    let listed =
+        all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let listed: Vec<&str> = listed.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(COMMANDS.iter().all(|command| listed.contains(command)), "{listed:?}");
+    for command in listed.into_iter().filter(|command| *command != "help") {
+        let help = lodestone(folder.path(), &["model", command, "--help"]);
+        let help = String::from_utf8(help.stdout).expect("text");
+        let example = format!("lodestone model {command}");
+        assert!(help.contains("Example") && help.contains(&example), "no example of {command}:\n{help}");
+    }
+}
+
+/// The widest line of what a command prints on a terminal of so many columns.
+fn widest(folder: &Path, columns: usize, arguments: &[&str]) -> (usize, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lodestone"));
+    command.current_dir(folder).args(arguments).env("COLUMNS", columns.to_string());
+    let text = String::from_utf8(command.output().expect("the command runs").stdout).expect("text");
+    assert!(!text.is_empty(), "{arguments:?}");
+    let line = text.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
+    (line.chars().count(), line.to_owned())
+}
+
+#[test]
+fn nothing_is_wider_than_the_terminal() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
+    let folder = TempDir::new().expect("a folder");
+    for name in ["m01-shop", "m03-order-management", "m06-device-readings"] {
+        let model = examples.join(format!("{name}.yaml")).display().to_string();
+        let designed = folder.path().join("designed.yaml").display().to_string();
+        for columns in [72, 100] {
+            let commands: [&[&str]; 7] = [
+                &["model", "cost", &model],
+                &["model", "cost", &model, "--explain"],
+                &["model", "heat", &model, "--all"],
+                &["model", "prove", &model],
+                &["model", "design", &model, "-o", &designed],
+                &["model", "diff", &model, &designed, "--explain"],
+                &["model", "explain"],
+            ];
+            for arguments in commands {
+                let (width, line) = widest(folder.path(), columns, arguments);
+                assert!(width <= columns, "{arguments:?}: {width} of {columns} columns\n{line}");
+            }
+        }
+    }
 }

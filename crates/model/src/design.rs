@@ -26,7 +26,7 @@ use serde::Serialize;
 use crate::facts::Facts;
 use crate::file::{self, Element};
 use crate::model::{ActionKind, AttributesRead, EntityId, Projection};
-use crate::plan::ActionPlan;
+use crate::plan::{ActionPlan, Gap};
 use crate::{Diagnostic, Model, Source, Span, Spanned};
 use assemble::{Assembly, assemble, open_gaps, plans};
 use judge::Judge;
@@ -78,6 +78,8 @@ pub struct Design {
     pub complete: bool,
     /// The cost with the keys that the model had before, if it had any.
     pub given: Option<Price>,
+    /// Patterns that those keys don't serve, with the reason: their cost leaves that out.
+    pub given_unserved: Vec<String>,
 }
 
 /// One decision and its reason.
@@ -112,6 +114,7 @@ const INDEX_WORTH: f64 = 0.001;
 pub fn design(model: &Model, facts: &Facts, options: &Options) -> Result<Design, Vec<Diagnostic>> {
     something_to_design(model)?;
     let given = model.has_keys().then(|| Prices::new(facts, model).of(model, &plans(model)));
+    let given_unserved = if model.has_keys() { unserved(model) } else { Vec::new() };
     let identities = identities(model)?;
     let model = without_keys(model);
     let judge = Judge::new(&model, &identities, facts, options);
@@ -124,7 +127,19 @@ pub fn design(model: &Model, facts: &Facts, options: &Options) -> Result<Design,
         vec![Diagnostic::error(model.name.span, "no design holds all patterns with 20 indexes a table")]
     })?;
     let next = next_best(&judge, &groups, &found, options, &best);
-    finish(&judge, options, best, next, front, &found, given)
+    let mut designed = finish(&judge, options, best, next, front, &found, given)?;
+    designed.given_unserved = given_unserved;
+    Ok(designed)
+}
+
+/// Each pattern that the model's own keys don't serve, with the first reason.
+fn unserved(model: &Model) -> Vec<String> {
+    let plans = plans(model);
+    let unserved = plans.iter().enumerate().filter_map(|(at, plan)| {
+        let gap = open_gaps(model, at, plan).next()?;
+        Some(format!("`{}`: {}", model.patterns[at].id.value, gap.describe(model)))
+    });
+    unserved.collect()
 }
 
 fn something_to_design(model: &Model) -> Result<(), Vec<Diagnostic>> {
@@ -371,6 +386,7 @@ fn finish(
         explored: found.iter().map(|found| found.explored).sum(),
         complete: found.iter().all(|found| !found.cut),
         given,
+        given_unserved: Vec::new(),
     })
 }
 
@@ -386,7 +402,19 @@ fn check_served(model: &Model) -> Result<(), Vec<Diagnostic>> {
         let pattern = &model.patterns[at];
         for gap in open_gaps(model, at, plan) {
             let message = format!("`{}` is not served: {}", pattern.id.value, gap.describe(model));
-            problems.push(Diagnostic::error(pattern.span, message));
+            let problem = Diagnostic::error(pattern.span, message);
+            problems.push(match gap {
+                Gap::FanOutUndeclared { .. } => problem
+                    .why(
+                        "no single key bears what is asked of it, and a read must ask each of its shards, so \
+                         that more shards mean more reads",
+                    )
+                    .help(
+                        "let a cache answer most of it (`cached: 90%`), keep copies of what is read most and \
+                         read one of them, or say `fan-out: allowed` if so many requests are meant",
+                    ),
+                _ => problem,
+            });
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }

@@ -382,6 +382,71 @@ fn a_hot_key_is_sharded_even_if_the_pattern_did_not_think_of_it() {
     assert!(errors(&design.model).iter().all(|error| error.rule.is_some_and(|rule| rule.0 == 5)));
 }
 
+#[test]
+fn a_pattern_that_would_take_dozens_of_requests_is_not_offered_as_served() {
+    let model = small(
+        "  Job: { id: jobId, attributes: { state: [WAITING, DONE], at: timestamp }, count: 1M, size: 1 KB }",
+        "  next: { query: Job, where: state = WAITING, order: at, limit: 10, returns: 10, rate: 1/s }
+  add: { create: Job, set: { state: WAITING }, rate: 20000/s }
+  end: { update: Job, by: jobId, set: { state: WAITING -> DONE }, rate: 20000/s }",
+    );
+    let refused = refusals(&model);
+    assert!(refused.iter().any(|one| one.contains("`next` is not served")), "{refused:?}");
+}
+
+#[test]
+fn what_the_files_own_keys_do_not_serve_is_said_beside_their_cost() {
+    let model = read(
+        "model.yaml",
+        "model: jobs
+table: { name: jobs, partition: PK }
+entities:
+  Job: { key: { PK: 'JOB#{jobId}' }, attributes: { owner: string }, count: 1K, size: 1 KB }
+patterns:
+  one: { get: Job, by: jobId, rate: 1/s }
+  mine: { query: Job, by: owner, rate: 1/s }
+",
+    );
+    let design = designed(&model);
+    assert!(design.given.is_some());
+    let [unserved] = design.given_unserved.as_slice() else { panic!("{:?}", design.given_unserved) };
+    assert!(unserved.starts_with("`mine`: "), "{unserved}");
+}
+
+/// Cost, indexes and requests of the keys that experts chose, beside those that are designed.
+#[test]
+fn the_table_of_experts_designs_is_what_docs_say() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/design.md"));
+    let page = page.unwrap();
+    let mut table = String::from(
+        "| model | patterns | a month: by experts | designed | indexes: by experts | designed | requests: by experts | designed |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    for path in examples("models") {
+        let model = read("model.yaml", &std::fs::read_to_string(&path).unwrap());
+        let design = designed(&model);
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let indexes = |model: &Model| model.tables.iter().map(|table| table.indexes.len()).sum::<usize>();
+        table += &format!(
+            "| {name} | {} | ${:.2} | ${:.2} | {} | {} | {} | {} |\n",
+            model.patterns.len(),
+            design.given.unwrap().total(),
+            design.price.total(),
+            indexes(&model),
+            indexes(&design.model),
+            requests(&model),
+            requests(&design.model),
+        );
+    }
+    assert!(page.contains(&table), "docs/design.md needs this table:\n{table}");
+}
+
+/// How many requests it takes to do every pattern once.
+fn requests(model: &Model) -> u64 {
+    let reads = |pattern| plan(model, pattern).reads().map(|read| read.fan_out).max().unwrap_or(1);
+    model.patterns.iter().filter(|pattern| pattern.external.is_none()).map(reads).sum()
+}
+
 /// Ten entities, three patterns each, several of one entity with another.
 fn thirty_patterns() -> Model {
     let (mut entities, mut patterns) = (String::new(), String::new());

@@ -42,6 +42,10 @@ impl Database {
         Database { endpoint, held: Mutex::default(), refused: Vec::new() }
     }
 
+    pub fn endpoint(&self) -> &dyn Endpoint {
+        self.endpoint.as_ref()
+    }
+
     /// In memory, with the model's tables.
     pub async fn open(model: &Model) -> Result<Database, Error> {
         let database = Database::on(Arc::new(Memory::open().await?));

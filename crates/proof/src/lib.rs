@@ -7,7 +7,8 @@
 //! pattern means (`model::meaning`, by attributes alone), and the charged units with the model's prediction
 //! (`model::predict`). Each failure comes with the smallest data that shows it ([`experiment`]).
 //!
-//! [`rehearse()`] plays a migration between two models in the same way.
+//! [`rehearse()`] plays a migration between two models in the same way, and [`migrate`] carries it out where others
+//! work.
 
 mod adversary;
 pub mod apply;
@@ -21,6 +22,7 @@ mod fault;
 mod group_read;
 mod literal;
 mod measured;
+pub mod migrate;
 mod page;
 mod prove;
 mod read;

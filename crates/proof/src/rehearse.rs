@@ -13,7 +13,6 @@
 mod application;
 mod job;
 mod report;
-mod request;
 mod schema;
 mod stage;
 
@@ -106,4 +105,8 @@ fn on_demand(layout: &Layout) -> Layout {
         model.tables.iter_mut().for_each(|table| table.billing.value = Billing::OnDemand);
     }
     layout
+}
+
+fn message(error: api::Error) -> String {
+    error.message
 }

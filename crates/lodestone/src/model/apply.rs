@@ -185,7 +185,7 @@ impl Report {
 
     fn print(&self, address: &str, plan: bool) {
         if self.tables.is_empty() {
-            output::print("no table has keys yet: `lodestone model design` finds them\n");
+            output::print_text("no table has keys yet: `lodestone model design` finds them\n");
         }
         for table in &self.tables {
             table.print(address, plan);
@@ -196,7 +196,7 @@ impl Report {
                 kept => format!(", {kept} differ from what is there and were left out (--overwrite)"),
             };
             let (written, present) = (loaded.written, loaded.present);
-            output::print(&format!("samples: {written} items written, {present} were there{kept}\n"));
+            output::print_text(&format!("samples: {written} items written, {present} were there{kept}\n"));
         }
         if let Some(certificate) = &self.certificate {
             prove::print(certificate);
@@ -249,20 +249,20 @@ impl Applied {
     }
 
     fn print(&self, address: &str, plan: bool) {
-        output::print(&format!("{} at {address}\n", self.table));
+        output::print_text(&format!("{} at {address}\n", self.table));
         let widest = self.changes.changes.iter().map(|change| change.what.chars().count()).max().unwrap_or(0);
         for (change, end) in self.ends(plan) {
-            output::print(&format!("  {:<widest$}  {end}\n", change.what));
+            output::print_text(&format!("  {:<widest$}  {end}\n", change.what));
         }
         for left in &self.changes.left {
-            output::print(&format!("  left alone: {left}\n"));
+            output::print_text(&format!("  left alone: {left}\n"));
         }
         for impossible in &self.changes.impossible {
-            output::print(&format!("  impossible: {impossible}\n"));
+            output::print_text(&format!("  impossible: {impossible}\n"));
         }
         match &self.error {
-            Some(error) => output::print(&format!("  {}\n", explained(error))),
-            None if self.changes == TableChanges::default() => output::print("  nothing to change\n"),
+            Some(error) => output::print_text(&format!("  {}\n", explained(error))),
+            None if self.changes == TableChanges::default() => output::print_text("  nothing to change\n"),
             None => {}
         }
     }

@@ -9,6 +9,9 @@ use super::{FOUND, ModelFile, UNREADABLE, output};
 
 /// Show every problem of a model file. The status is 1 if there is an error, 2 if the file is not a model.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lodestone model check model.yaml
+  lodestone model check model.yaml --format sarif > model.sarif")]
 pub struct Check {
     #[command(flatten)]
     file: ModelFile,

@@ -12,6 +12,9 @@ use super::{ModelFile, UNREADABLE, output};
 
 /// Price a model per month: on demand, provisioned with auto scaling, and reserved.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lodestone model cost model.yaml
+  lodestone model cost model.yaml --region eu-west-1 --explain")]
 pub struct Cost {
     /// The model file.
     #[arg(value_name = "FILE", required_unless_present = "print_prices")]
@@ -99,11 +102,15 @@ fn summary(costs: &Costs) {
         format!("; the cheapest way to pay is {mode}, {class}: {total}")
     });
     let cheapest = cheapest.unwrap_or_default();
-    output::print(&format!("{} a month in {} as the file says{cheapest}\n", dollars(declared), costs.region));
+    output::print_text(&format!(
+        "{} a month in {} as the file says{cheapest}\n",
+        dollars(declared),
+        costs.region
+    ));
 }
 
 fn heading(text: &str) {
-    output::print(&format!("\n{text}\n"));
+    output::print_text(&format!("\n{text}\n"));
 }
 
 fn patterns(costs: &Costs) {
@@ -205,7 +212,7 @@ fn verdict(costs: &Costs) {
             supply.name
         );
     }
-    output::print(&lines);
+    output::print_text(&lines);
 }
 
 /// What a cache would save of the dearest reads, beside what its nodes cost.
@@ -243,7 +250,7 @@ fn explain(costs: &Costs) {
     heading("Capacity of each hour, from midnight on");
     for supply in costs.capacity.iter().filter(|supply| supply.average > 0.0) {
         let target = supply.target.map_or("fixed".to_owned(), |target| format!("target {}", percent(target)));
-        output::print(&format!(
+        output::print_text(&format!(
             "  {} of {} ({target}, asked for {}/s): {}\n",
             supply.unit,
             supply.name,
@@ -252,24 +259,24 @@ fn explain(costs: &Costs) {
         ));
     }
     heading("Break-even of provisioned capacity");
-    costs.break_even.arithmetic.iter().for_each(|line| output::print(&format!("  {line}\n")));
+    costs.break_even.arithmetic.iter().for_each(|line| output::print_text(&format!("  {line}\n")));
     if !costs.optional.is_empty() {
         heading("In no sum, but to be had");
-        costs.optional.iter().for_each(|line| output::print(&format!("  {line}\n")));
+        costs.optional.iter().for_each(|line| output::print_text(&format!("  {line}\n")));
     }
 }
 
 fn lines(bill: &Bill) {
-    bill.lines().for_each(|line| output::print(&format!("  {line}\n")));
-    output::print(&format!("  together = {}\n", dollars(bill.total())));
+    bill.lines().for_each(|line| output::print_text(&format!("  {line}\n")));
+    output::print_text(&format!("  together = {}\n", dollars(bill.total())));
 }
 
 fn notes(costs: &Costs, all: bool) {
-    output::print(&format!("\nPrices: {}.\n", costs.prices));
+    output::print_text(&format!("\nPrices: {}.\n", costs.prices));
     if all {
-        costs.notes.iter().for_each(|note| output::print(&format!("{note}\n")));
+        costs.notes.iter().for_each(|note| output::print_text(&format!("{note}\n")));
     } else {
-        output::print(
+        output::print_text(
             "A month is 730 hours unless the facts say otherwise; --explain shows every line and note.\n",
         );
     }

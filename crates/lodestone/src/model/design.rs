@@ -16,6 +16,9 @@ use super::{FOUND, ModelFile, UNREADABLE, output};
 /// model file, with the reasons as comments. Keys in the file are ignored, except to compare. The
 /// status is 1 if a pattern can't be served, 2 if the file is not a model.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lodestone model design model.yaml
+  lodestone model design model.yaml > designed.yaml")]
 pub struct Design {
     #[command(flatten)]
     file: ModelFile,
@@ -106,6 +109,7 @@ fn described(designed: &Designed) -> Value {
         "model": designed.text,
         "price": designed.price,
         "given": designed.given,
+        "given_unserved": designed.given_unserved,
         "choices": designed.choices,
         "next_best": designed.next_best,
         "front": designed.front,
@@ -122,7 +126,7 @@ fn report(designed: &Designed) {
         .map(|choice| vec![choice.about.clone(), choice.choice.clone(), choice.reason.clone()]);
     output::print_table(&["For", "Chosen", "Because"], rows);
     let price = &designed.price;
-    output::print(&format!(
+    output::print_text(&format!(
         "\n{} a month on demand: reads {}, writes {}, storage {}.\n",
         dollars(price.total()),
         dollars(price.reads),
@@ -130,18 +134,23 @@ fn report(designed: &Designed) {
         dollars(price.storage)
     ));
     if let Some(given) = &designed.given {
-        output::print(&format!("The keys it came with: {}.\n", dollars(given.total())));
+        let end = match designed.given_unserved.is_empty() {
+            true => ".",
+            false => ", without the patterns that they don't serve:",
+        };
+        output::print_text(&format!("The keys it came with: {}{end}\n", dollars(given.total())));
+        designed.given_unserved.iter().for_each(|one| output::print_text(&format!("  {one}\n")));
     }
     if let Some(next) = &designed.next_best {
-        output::print(&format!("The next best design costs {} more:\n", dollars(next.more)));
-        next.differences.iter().for_each(|one| output::print(&format!("  {one}\n")));
+        output::print_text(&format!("The next best design costs {} more:\n", dollars(next.more)));
+        next.differences.iter().for_each(|one| output::print_text(&format!("  {one}\n")));
     }
     let rows =
         designed.front.iter().map(|point| vec![point.indexes.to_string(), dollars(point.price.total())]);
-    output::print("\nCost against the number of indexes:\n");
+    output::print_text("\nCost against the number of indexes:\n");
     output::print_table(&["Indexes", "A month"], rows);
     if !designed.complete {
-        output::print("The search ended at its bound: a better design may exist.\n");
+        output::print_text("The search ended at its bound: a better design may exist.\n");
     }
     designed.notes.iter().for_each(|note| output::print_error(note));
 }

@@ -22,9 +22,10 @@ use super::{FOUND, ModelFile, UNREADABLE, output};
 /// application keeps writing. After each step the patterns that must work are tried, and the way back too.
 ///
 /// The status is 0 if there is a plan and its rehearsal succeeded, 1 if not, 2 if a file is not a model.
-///
-/// Example: lodestone model diff model.yaml next.yaml --rate 1000 --rehearse
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lodestone model diff model.yaml next.yaml --explain
+  lodestone model diff model.yaml next.yaml --rate 1000 --rehearse")]
 pub struct Diff {
     /// The current model.
     #[arg(value_name = "OLD")]
@@ -85,9 +86,9 @@ impl Diff {
         match self.json {
             true => output::print_json(&described(migration, rehearsal.as_ref())),
             false => {
-                output::print(&migration.text(self.explain));
+                output::print_text(&migration.text(self.explain));
                 if rehearsal.is_none() && !migration.steps.is_empty() {
-                    output::print(UNTRIED);
+                    output::print_text(UNTRIED);
                 }
                 rehearsal.iter().for_each(print);
             }
@@ -111,7 +112,7 @@ fn described(migration: &Migration, rehearsal: Option<&Rehearsal>) -> Value {
 }
 
 fn print(rehearsal: &Rehearsal) {
-    output::print("\nRehearsal\n");
+    output::print_text("\nRehearsal\n");
     output::print_table(&Rehearsal::HEADINGS, rehearsal.rows());
-    output::print(&rehearsal.text());
+    output::print_text(&rehearsal.text());
 }

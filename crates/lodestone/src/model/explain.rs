@@ -11,6 +11,9 @@ use super::{UNREADABLE, output};
 
 /// Explain a rule, or list them all.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lodestone model explain R11
+  lodestone model explain")]
 pub struct Explain {
     /// The rule, as in `R14`.
     #[arg(value_parser = parse)]
@@ -34,7 +37,7 @@ impl Explain {
         };
         match self.json {
             true => output::print_json(&described(rule)),
-            false => output::print(rule.page),
+            false => output::print_text(rule.page),
         }
         ExitCode::SUCCESS
     }

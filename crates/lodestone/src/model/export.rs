@@ -82,5 +82,9 @@ pub fn formats() -> String {
         _ => " (export only)",
     };
     let line = |format: &&Format| format!("  {:<18} {}{}\n", format.name, format.title, uses(format));
-    format!("Formats:\n{}", FORMATS.iter().map(line).collect::<String>())
+    let formats: String = FORMATS.iter().map(line).collect();
+    format!(
+        "Formats:\n{formats}\nExamples:\n  lodestone model export model.yaml --to terraform\n  \
+         lodestone model export model.yaml --to create-table"
+    )
 }

@@ -16,6 +16,9 @@ use super::{ModelFile, UNREADABLE, output};
 
 /// Show how hot the busiest keys of a model get, what grows towards a limit, and the shards that are needed.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lodestone model heat model.yaml
+  lodestone model heat model.yaml --headroom 50 --svg heat.svg")]
 pub struct Heat {
     #[command(flatten)]
     file: ModelFile,
@@ -41,9 +44,6 @@ pub struct Heat {
 }
 
 const KEYS_SHOWN: usize = 5;
-/// The length of a bar at the full load of one partition, in characters.
-const BAR_FULL: usize = 20;
-const BAR_MOST: usize = 30;
 const KEY_WIDTH_MAX: usize = 44;
 
 impl Heat {
@@ -81,13 +81,13 @@ impl Heat {
     }
 
     fn print(&self, heats: &[Heats], forecasts: &[Forecast], limits: &Limits) {
-        output::print(&format!(
-            "Busiest keys in their busiest hour, against {} WCU and {} RCU of one partition\n",
+        output::print_text(&format!(
+            "Busiest keys, hour by hour, against {} WCU and {} RCU of one partition (█ all of it, ▲ beyond)\n",
             number(limits.partition_write_units),
             number(limits.partition_read_units)
         ));
         for heat in heats.iter().filter(|heat| !heat.keys.is_empty()) {
-            self.source(heat);
+            self.source(heat, limits);
         }
         let hot = heats.iter().flat_map(|heat| &heat.keys).filter(|key| key.is_too_hot()).count();
         let verdict = match hot {
@@ -95,29 +95,36 @@ impl Heat {
             1 => "\nOne key is beyond what one partition sustains.\n".to_owned(),
             _ => format!("\n{hot} keys are beyond what one partition sustains.\n"),
         };
-        output::print(&verdict);
+        output::print_text(&verdict);
         grows(forecasts);
     }
 
-    fn source(&self, heat: &Heats) {
-        output::print(&format!("\n{}\n", heat.name()));
+    /// Beside the load there is room for so much of a key.
+    fn key_width() -> usize {
+        const BESIDE: usize = 13;
+        output::width().map_or(KEY_WIDTH_MAX, |width| (width - BESIDE).min(KEY_WIDTH_MAX))
+    }
+
+    fn source(&self, heat: &Heats, limits: &Limits) {
+        output::print_text(&format!("\n{}\n", heat.name()));
         let shown = if self.all { heat.keys.len() } else { KEYS_SHOWN };
         let keys = &heat.keys[..shown.min(heat.keys.len())];
-        let width = keys.iter().map(|key| key.key.chars().count()).max().unwrap_or(0).min(KEY_WIDTH_MAX);
-        keys.iter().for_each(|key| output::print(&row(key, width)));
+        let width = keys.iter().map(|key| key.key.chars().count()).max().unwrap_or(0).min(Heat::key_width());
+        keys.iter().for_each(|key| output::print_text(&row(key, width, limits)));
         if heat.keys.len() > keys.len() {
-            output::print(&format!("  and {} cooler keys\n", heat.keys.len() - keys.len()));
+            output::print_text(&format!("  and {} cooler keys\n", heat.keys.len() - keys.len()));
         }
         if !heat.assumed.is_empty() {
             let names = heat.assumed.join(", ");
-            output::print(&format!(
+            output::print_text(&format!(
                 "  how many values there are of {names} is not declared: add `distinct` or `skew`\n"
             ));
         }
     }
 }
 
-fn row(key: &KeyHeat, width: usize) -> String {
+/// The name and the load, then the day as a picture, then what it means.
+fn row(key: &KeyHeat, width: usize, limits: &Limits) -> String {
     let name: String = match key.key.chars().count() > width {
         true => key.key.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
         false => key.key.clone(),
@@ -125,25 +132,24 @@ fn row(key: &KeyHeat, width: usize) -> String {
     let style = style(key.load);
     let load = format!("{:.1} %", key.load * 100.0);
     format!(
-        "  {name:<width$}  {style}{:<BAR_MOST$}{style:#} {load:>9}  {:>8} WCU {:>8} RCU  {}\n",
-        bar(key.load),
+        "  {name:<width$}  {style}{load:>9}{style:#}\n    {style}{}{style:#}  {} WCU, {} RCU\n      {}\n",
+        day(key, limits),
         units(key.write.peak()),
         units(key.read.peak()),
         remark(key)
     )
 }
 
-fn bar(load: f64) -> String {
-    let length = (load * BAR_FULL as f64).round() as usize;
-    let shown = length.min(BAR_MOST);
-    let full = shown.min(BAR_FULL);
-    let beyond = if length > BAR_MOST { shown - full - 1 } else { shown - full };
-    let end = match length {
-        0 => "·",
-        length if length > BAR_MOST => "▶",
-        _ => "",
+/// One character for each hour, as high as the load of the hour; full at what one partition sustains, and marked
+/// beyond it.
+fn day(key: &KeyHeat, limits: &Limits) -> String {
+    const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let hour = |hour: usize| {
+        let load = key.load_at(hour, limits);
+        let height = (load * HEIGHTS.len() as f64).ceil() as usize;
+        if load > 1.0 { '▲' } else { HEIGHTS[height.clamp(1, HEIGHTS.len()) - 1] }
     };
-    format!("{}{}{end}", "█".repeat(full), "▓".repeat(beyond))
+    (0..key.write.0.len()).map(hour).collect()
 }
 
 fn style(load: f64) -> Style {
@@ -178,7 +184,7 @@ fn grows(forecasts: &[Forecast]) {
     if rows.is_empty() {
         return;
     }
-    output::print("\nWhat grows towards a limit\n");
+    output::print_text("\nWhat grows towards a limit\n");
     output::print_table(&["What", "Now", "In a month", "In a year", "Limit", "Reached"], rows);
 }
 

@@ -12,6 +12,8 @@ use super::{UNREADABLE, output};
 
 /// Write a small model to start from.
 #[derive(Args)]
+#[command(after_help = "Example:
+  lodestone model init")]
 pub struct Init {
     /// The file to write; it must not exist.
     #[arg(value_name = "FILE", default_value = "model.yaml")]

@@ -13,6 +13,9 @@ use super::{FOUND, ModelFile, output};
 /// the real operations, and items, order, requests, pages and consumed capacity are compared with the
 /// model. The status is 0 if everything is proven, 1 if not, 2 if the file is not a model.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lodestone model prove model.yaml
+  lodestone model prove model.yaml --json > certificate.json")]
 pub struct Prove {
     #[command(flatten)]
     file: ModelFile,
@@ -43,7 +46,7 @@ impl Prove {
 
 pub fn print(certificate: &Certificate) {
     let colour = if certificate.is_proven() { GREEN } else { RED };
-    output::print(&format!("{colour}{}{PLAIN}\n", certificate.summary()));
+    output::print_text(&format!("{colour}{}{PLAIN}\n", certificate.summary()));
     output::print_table(&Certificate::HEADINGS, certificate.rows());
-    output::print(&certificate.failures());
+    output::print_text(&certificate.failures());
 }

@@ -8,6 +8,8 @@ use super::output;
 
 /// Print the JSON Schema of model files, for editors.
 #[derive(Args)]
+#[command(after_help = "Example:
+  lodestone model schema > lodestone.schema.json")]
 pub struct Schema {}
 
 impl Schema {

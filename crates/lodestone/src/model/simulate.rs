@@ -216,7 +216,7 @@ fn print(played: &[Played], minutes: usize, region: &str, with_charts: bool) {
         ]
     });
     let rows: Vec<Vec<String>> = rows.collect();
-    output::print(&format!("\n{}, prices of {region}, throughput alone\n", length(minutes)));
+    output::print_text(&format!("\n{}, prices of {region}, throughput alone\n", length(minutes)));
     output::print_table(&["way", "requests", "throttled", "hottest key", "price", "a month"], rows);
 }
 
@@ -242,14 +242,14 @@ fn charts(place: &PlaceRun, minutes: usize) {
             true => format!(", {red}{:.2} % throttled{red:#}", refused * 100.0),
             false => ", nothing throttled".to_owned(),
         };
-        output::print(&format!(
+        output::print_text(&format!(
             "\n{}, {unit}: {} units consumed{throttled}\n",
             place.name,
             number(side.consumed().round())
         ));
         output::print(&chart(&side.columns(CHART_COLUMNS), minutes));
         if let Some(hottest) = &side.hottest {
-            output::print(&format!(
+            output::print_text(&format!(
                 "{:LABEL_WIDTH$}  hottest key: {}, up to {:.0} units/s, {} units throttled\n",
                 "",
                 hottest.key,
@@ -259,7 +259,7 @@ fn charts(place: &PlaceRun, minutes: usize) {
         }
     }
     for (reason, units) in &place.reasons {
-        output::print(&format!("{:LABEL_WIDTH$}  {} units: {reason}\n", "", number(units.round())));
+        output::print_text(&format!("{:LABEL_WIDTH$}  {} units: {reason}\n", "", number(units.round())));
     }
 }
 

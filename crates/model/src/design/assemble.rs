@@ -81,6 +81,9 @@ fn separate_partitions(
     }
 }
 
+/// How many requests a pattern may take that did not ask for a fan-out.
+pub const UNASKED_REQUESTS_MAX: u64 = 10;
+
 struct Finishing<'a, 'm> {
     judge: &'a Judge<'m>,
     notes: Vec<String>,
@@ -194,7 +197,8 @@ impl Finishing<'_, '_> {
                 Gap::FanOutUndeclared { requests } => Some(*requests),
                 _ => None,
             });
-            if let Some(requests) = requests {
+            // With more it would not be served, whatever is declared: the pattern stays open, and is refused.
+            if let Some(requests) = requests.filter(|requests| *requests <= UNASKED_REQUESTS_MAX) {
                 let pattern = &mut model.patterns[at];
                 self.notes.push(format!(
                     "`{}` takes {requests} requests, one for each shard, though it does not say \

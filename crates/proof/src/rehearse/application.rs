@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use item::Value;
 use model::Model;
 use model::migrate::{Fate, Layout};
-use model::model::{Entity, EntityId, KeySchema};
 use model::predict::item::Values;
 use model::sample::variant::{another, variant};
-use model::sample::{SampleItem, Scale, key_of, rekey, sample};
+use model::sample::{SampleItem, Scale, rekey, sample};
 
-use super::request::{Condition, ItemChange, get, send};
+use super::message;
 use super::stage::Stage;
+use crate::migrate::form::{Form, fate};
+use crate::migrate::request::{Condition, ItemChange, get, send};
 
 /// Items of an entity are deleted only while there are more than this: something must be left to find.
 const LEAST: usize = 4;
@@ -39,65 +40,10 @@ pub struct Record {
     pub random: usize,
 }
 
-/// A form in which items of an entity are stored.
-#[derive(Clone, Copy)]
-pub struct Form<'m> {
-    pub model: &'m Model,
-    pub id: EntityId,
-}
-
-impl<'m> Form<'m> {
-    pub fn entity(self) -> &'m Entity {
-        self.model.entity(self.id)
-    }
-
-    pub fn table(self) -> &'m str {
-        &self.model.table_of(self.entity()).name
-    }
-
+impl Record {
     /// All stored attributes of the item.
-    pub fn stored(self, record: &Record) -> Values {
-        let mut values = record.values.clone();
-        rekey(self.model, self.id, &mut values, record.random);
-        values
-    }
-
-    pub fn key(self, values: &Values) -> Values {
-        key_of(self.model, self.entity().table, values)
-    }
-
-    /// The partition attribute of the table.
-    pub fn partition(self) -> String {
-        let schema = self.model.table_of(self.entity()).key.as_ref();
-        schema.and_then(|key| key.partition.first()).map(|key| key.name.clone()).unwrap_or_default()
-    }
-
-    /// Whether a stored item has this form: its key is what its own attributes render to.
-    pub fn recognises(self, values: &Values) -> bool {
-        let schema = self.model.table_of(self.entity()).key.iter().flat_map(KeySchema::attributes);
-        schema.zip(self.entity().key_templates()).all(|(key, template)| {
-            let rendered = template.render(key.kind, |name| values.get(name).cloned(), 0).ok();
-            let random = template.fields().any(|field| field.attribute().is_none());
-            match (rendered, values.get(&key.name)) {
-                (Some(_), Some(Value::S(stored))) if random => stored.starts_with(template.literal_prefix()),
-                (Some(rendered), Some(stored)) => rendered == *stored,
-                _ => false,
-            }
-        })
-    }
-
-    /// The stored item without composed keys.
-    pub fn plain(self, values: &Values) -> Values {
-        let table = self.model.table_of(self.entity());
-        let schemas = table.key.iter().chain(table.indexes.iter().map(|index| &index.key));
-        let derived = |name: &str| {
-            schemas.clone().any(|key| key.names(name)) && self.entity().attribute(name).is_none()
-        };
-        values
-            .iter()
-            .filter(|(name, _)| !derived(name))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
+    pub fn stored(&self, form: Form<'_>) -> Values {
+        form.keyed(self.values.clone(), self.random)
     }
 }
 
@@ -111,7 +57,7 @@ pub fn records(model: &Model) -> Vec<Record> {
         let Some(id) = item.entity.filter(|id| model.entity(*id).key.is_some()) else { continue };
         let form = Form { model, id };
         let record = record(form, &item, position);
-        let key = format!("{} {:?}", form.table(), form.key(&form.stored(&record)));
+        let key = format!("{} {:?}", form.table(), form.key(&record.stored(form)));
         by_key.insert(key, record);
     }
     by_key.into_values().collect()
@@ -135,14 +81,6 @@ pub fn forms<'m>(layout: &'m Layout, writers: Writers, entity: &str) -> Vec<Form
         (Fate::Moves { new: id, both: old, .. }, Writers::Both) => vec![both(old), both(id)],
         (Fate::Stays { new: id, .. } | Fate::Moves { new: id, .. }, Writers::New) => vec![new(id)],
     }
-}
-
-pub fn fate(layout: &Layout, entity: &str) -> Option<Fate> {
-    let named = |model: &Model, id: EntityId| model.entity(id).name.value == entity;
-    layout.fates.iter().copied().find(|fate| match *fate {
-        Fate::Stays { new, .. } | Fate::Moves { new, .. } | Fate::Added { new } => named(&layout.target, new),
-        Fate::Removed { old, .. } => named(&layout.old, old),
-    })
 }
 
 impl<'m> Stage<'m> {
@@ -197,7 +135,7 @@ impl<'m> Stage<'m> {
             table: form.entity().table,
             entity: Some(form.id),
             name: None,
-            values: form.stored(&first),
+            values: first.stored(form),
             parent: None,
         };
         let number = NEW_FROM + self.turn;
@@ -214,10 +152,10 @@ impl<'m> Stage<'m> {
     async fn create(&mut self, record: Record) -> Result<(), String> {
         let puts = forms(self.layout, self.writers, &record.entity).into_iter().map(|form| ItemChange::Put {
             table: form.table().to_owned(),
-            item: form.stored(&record),
+            item: record.stored(form),
             conditions: vec![Condition::Lacks(form.partition())],
         });
-        if send(&self.database, puts.collect()).await? {
+        if send(self.database.endpoint(), puts.collect()).await.map_err(message)?.written {
             self.ledger.push(record);
             self.written += 1;
         }
@@ -234,8 +172,8 @@ impl<'m> Stage<'m> {
         record.values.extend(changes.clone());
         let mut updates = Vec::new();
         for (place, form) in forms(self.layout, self.writers, &record.entity).into_iter().enumerate() {
-            let key = form.key(&form.stored(&record));
-            let Some(from) = get(&self.database, form.table(), &key).await? else {
+            let key = form.key(&record.stored(form));
+            let Some(from) = get(self.database.endpoint(), form.table(), &key).await.map_err(message)? else {
                 if place == 0 {
                     return Err(format!("an item of {} is gone: {key:?}", record.entity));
                 }
@@ -248,7 +186,7 @@ impl<'m> Stage<'m> {
             let conditions = vec![Condition::Exists(form.partition())];
             updates.push(ItemChange::Update { table: form.table().to_owned(), key, from, to, conditions });
         }
-        if !changes.is_empty() && send(&self.database, updates).await? {
+        if !changes.is_empty() && send(self.database.endpoint(), updates).await.map_err(message)?.written {
             self.ledger[position] = record;
             self.written += 1;
         }
@@ -277,10 +215,10 @@ impl<'m> Stage<'m> {
         if !self.is_written(&record.entity) {
             return Ok(());
         }
-        let deletes = forms(self.layout, self.writers, &record.entity).into_iter().map(|form| {
-            ItemChange::Delete { table: form.table().to_owned(), key: form.key(&form.stored(&record)) }
-        });
-        send(&self.database, deletes.collect()).await?;
+        let deletes = forms(self.layout, self.writers, &record.entity)
+            .into_iter()
+            .map(|form| ItemChange::delete(form.table(), form.key(&record.stored(form))));
+        send(self.database.endpoint(), deletes.collect()).await.map_err(message)?;
         self.ledger.remove(position);
         self.written += 1;
         Ok(())

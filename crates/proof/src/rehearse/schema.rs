@@ -2,10 +2,11 @@
 
 use api::{
     CreateGlobalSecondaryIndexAction, DeleteGlobalSecondaryIndexAction, DeleteTableInput, DescribeTableInput,
-    Error, GlobalSecondaryIndexUpdate, IndexStatus, UpdateTableInput,
+    GlobalSecondaryIndexUpdate, IndexStatus, UpdateTableInput,
 };
 use model::model::Table;
 
+use super::message;
 use crate::database::Database;
 use crate::table::create_table as creation;
 
@@ -78,8 +79,4 @@ async fn wait(
         tokio::task::yield_now().await;
     }
     Err(format!("index {index} of {table} does not become what it should"))
-}
-
-fn message(error: Error) -> String {
-    error.message
 }

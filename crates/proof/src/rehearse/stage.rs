@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 
 use api::PutItemInput;
 use model::Model;
-use model::migrate::{Layout, StepKind};
+use model::migrate::{Fate, Layout, StepKind};
 use model::model::{Pattern, Table};
 use model::predict::item::Values;
 use model::sample::{SampleItem, item};
 
-use super::application::{Form, Record, Writers, records};
+use super::application::{Record, Writers, records};
 use super::job::Done;
 use super::report::PatternReport;
-use super::{request, schema};
+use super::schema;
 use crate::database::Database;
+use crate::migrate::form::{Form, fate};
+use crate::migrate::request;
 use crate::prove::try_reads;
 
 pub struct Stage<'m> {
@@ -39,7 +41,7 @@ impl<'m> Stage<'m> {
         for record in &ledger {
             let Some(id) = layout.old.entity_named(&record.entity) else { continue };
             let form = Form { model: &layout.old, id };
-            let (table_name, item) = (form.table().to_owned(), item(&form.stored(record)));
+            let (table_name, item) = (form.table().to_owned(), item(&record.stored(form)));
             let input = PutItemInput { table_name, item, ..PutItemInput::default() };
             database.call(input).await.map_err(|error| error.message)?;
         }
@@ -77,8 +79,7 @@ impl<'m> Stage<'m> {
                 schema::create_index(&self.database, table_of(&self.layout.target, table)?, index).await?;
             }
             StepKind::StartDualWrites(_) => self.writers = Writers::Both,
-            StepKind::BackFill(job) => return self.back_fill(job).await.map(Some),
-            StepKind::Copy(copy) => return self.copy(copy).await.map(Some),
+            StepKind::BackFill(_) | StepKind::Copy(_) => return self.fill(kind).await.map(Some),
             StepKind::CutOver { pattern, .. } => {
                 self.over.insert(pattern.clone());
             }
@@ -86,11 +87,13 @@ impl<'m> Stage<'m> {
                 schema::delete_index(&self.database, table, index).await?;
             }
             StepKind::EndDualWrites(_) => self.writers = Writers::New,
-            StepKind::RemoveAttributes { table, entity, attributes } => {
-                return self.remove(table, entity, attributes).await.map(Some);
-            }
-            StepKind::DeleteItems { table, entity } => {
-                return self.delete_items(table, entity).await.map(Some);
+            StepKind::RemoveAttributes { .. } => return self.clear(kind).await.map(Some),
+            StepKind::DeleteItems { entity, .. } => {
+                let done = self.clear(kind).await?;
+                if matches!(fate(self.layout, entity), Some(Fate::Removed { .. })) {
+                    self.ledger.retain(|record| record.entity != *entity);
+                }
+                return Ok(Some(done));
             }
             StepKind::DeleteTable { table } => schema::delete_table(&self.database, table).await?,
         }
@@ -105,7 +108,7 @@ impl<'m> Stage<'m> {
             }
             StepKind::StartDualWrites(_) => {
                 self.writers = Writers::Old;
-                self.take_back_writes().await
+                self.restore(kind).await
             }
             StepKind::CutOver { pattern, .. } => {
                 self.over.remove(pattern);
@@ -116,9 +119,9 @@ impl<'m> Stage<'m> {
             }
             StepKind::EndDualWrites(_) => {
                 self.writers = Writers::Both;
-                self.restore_old_form().await
+                self.restore(kind).await
             }
-            StepKind::RemoveAttributes { .. } => self.restore_old_form().await,
+            StepKind::RemoveAttributes { .. } => self.restore(kind).await,
             // What jobs wrote is removed with the dual writes; the other steps can't be undone.
             StepKind::ChangeSetting(_)
             | StepKind::BackFill(_)
@@ -157,7 +160,7 @@ impl<'m> Stage<'m> {
         let mut contents: Vec<(&str, Vec<Values>)> = Vec::new();
         for table in &model.tables {
             // A table that has not been created yet holds nothing.
-            let found = request::all(&self.database, &table.name).await.unwrap_or_default();
+            let found = request::all(self.database.endpoint(), &table.name).await.unwrap_or_default();
             contents.push((&table.name, found));
         }
         let stored = |form: Form<'_>, expected: &Values| {
@@ -167,7 +170,7 @@ impl<'m> Stage<'m> {
         let items = self.ledger.iter().filter_map(|record| {
             let id = model.entity_named(&record.entity)?;
             let form = Form { model, id };
-            let expected = form.stored(record);
+            let expected = record.stored(form);
             let values = stored(form, &expected).unwrap_or(expected);
             let table = model.entity(id).table;
             Some(SampleItem { table, entity: Some(id), name: None, values, parent: None })
@@ -181,8 +184,8 @@ impl<'m> Stage<'m> {
         for record in &self.ledger {
             let Some(id) = self.layout.target.entity_named(&record.entity) else { continue };
             let form = Form { model: &self.layout.target, id };
-            let key = form.key(&form.stored(record));
-            let found = request::get(&self.database, form.table(), &key).await.ok().flatten();
+            let key = form.key(&record.stored(form));
+            let found = request::get(self.database.endpoint(), form.table(), &key).await.ok().flatten();
             let whole = found.is_some_and(|found| {
                 record.values.iter().all(|(name, value)| found.get(name) == Some(value))
             });
