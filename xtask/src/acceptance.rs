@@ -40,10 +40,13 @@ enum Store {
 /// What says nothing about a cluster: how the process of a folder starts and ends, and programs that no server is
 /// needed for.
 const NOT_OF_CLUSTERS: [&str; 3] = ["test_process.py", "test_language_server.py", "test_mcp.py"];
-/// What each of several servers has for itself: faults that are on, limits and what is counted of them, DAX's cache.
-const OF_EACH_SERVER: [&str; 3] = ["test_faults.py", "test_throttling.py", "test_dax.py"];
+/// What each of several servers has for itself: faults that are on, limits and what is counted of them, DAX's cache, a
+/// certificate that it makes.
+const OF_EACH_SERVER: [&str; 5] =
+    ["test_faults.py", "test_throttling.py", "test_dax.py", "test_tls.py", "tls.test.mjs"];
 /// Servers tell each other what they have counted every few seconds, and these tests look at once.
-const COUNTED: [&str; 3] = ["test_cloudwatch.py", "test_contributor_insights.py", "test_auto_scaling.py"];
+const COUNTED: [&str; 4] =
+    ["test_cloudwatch.py", "test_contributor_insights.py", "test_auto_scaling.py", "cloudwatch.test.mjs"];
 /// Each test that asks for a server runs in memory and on a folder, which are the same here.
 const ONE_OF_EACH: &str = "not folder";
 
@@ -53,6 +56,25 @@ impl Options {
         let files = ["test_items.py", "test_indexes.py", "test_transactions.py", "test_streams.py"];
         let pytest = files.map(str::to_owned).to_vec();
         Options { store: Store::Postgres, servers: 2, pytest, ..Options::default() }
+    }
+
+    /// The files of tests that don't fit the servers.
+    fn left_out(&self) -> impl Iterator<Item = &'static str> {
+        let of_clusters = NOT_OF_CLUSTERS.into_iter().filter(|_| self.store == Store::Postgres);
+        let of_several = OF_EACH_SERVER.into_iter().chain(COUNTED).filter(|_| self.servers > 1);
+        of_clusters.chain(of_several)
+    }
+
+    fn javascript_tests(&self, folder: &Path) -> Result<Vec<PathBuf>> {
+        let files: std::io::Result<Vec<PathBuf>> =
+            folder.read_dir()?.map(|entry| Ok(entry?.path())).collect();
+        let mut files = files?;
+        files.retain(|file| {
+            let name = file.file_name().unwrap_or_default();
+            file.is_file() && !self.left_out().any(|left_out| name == left_out)
+        });
+        files.sort();
+        Ok(files)
     }
 }
 
@@ -82,9 +104,7 @@ fn run_clients(binary: &Path, options: &Options, tally: &mut Tally) -> Result<()
     let mut pytest = program(python.join("pytest"));
     pytest.args(["-p", "no:cacheprovider"]).current_dir(folder.join("python"));
     if options.store == Store::Postgres {
-        let others = if options.servers > 1 { [OF_EACH_SERVER, COUNTED].concat() } else { Vec::new() };
-        let left_out = NOT_OF_CLUSTERS.iter().chain(&others).map(|file| format!("--ignore={file}"));
-        pytest.args(left_out).args(["-k", ONE_OF_EACH]);
+        pytest.args(options.left_out().map(|file| format!("--ignore={file}"))).args(["-k", ONE_OF_EACH]);
     }
     pytest.args(&options.pytest);
     pytest.env("PYTHONDONTWRITEBYTECODE", "1").env("PATH", path).env("LODESTONE", binary);
@@ -94,9 +114,9 @@ fn run_clients(binary: &Path, options: &Options, tally: &mut Tally) -> Result<()
         let javascript = folder.join("javascript");
         tools::node_modules(&javascript)?;
         let mut node = program("node");
-        node.args(["--test", "--test-reporter=spec", "test/"])
-            .current_dir(javascript)
-            .env("LODESTONE", binary);
+        node.args(["--test", "--test-reporter=spec"])
+            .args(options.javascript_tests(&javascript.join("test"))?);
+        node.current_dir(javascript).env("LODESTONE", binary);
         run_counting(&mut node, tally)?;
 
         let rust = folder.join("rust").join("Cargo.toml");
