@@ -73,6 +73,8 @@ async fn campaign(options: &Options) -> Result<()> {
         "100",
         "--rate",
         &rate,
+        "--segments",
+        "16",
         "--json",
     ];
     let application = Application::start(server.address).await?;
@@ -140,7 +142,7 @@ async fn fill(address: SocketAddr, items: u64) -> Result<()> {
             let mut connection = Connection::open(address).await?;
             let numbers: Vec<u64> = (filler..items).step_by(CONNECTIONS as usize).collect();
             for chunk in numbers.chunks(25) {
-                let put = |number: &u64| json!({ "PutRequest": { "Item": item(*number, number % 2 == 0, 1, false) } });
+                let put = |number: &u64| json!({ "PutRequest": { "Item": item(*number, number.is_multiple_of(2), 1, false) } });
                 let mut puts = json!({ TABLE: chunk.iter().map(put).collect::<Vec<_>>() });
                 while puts != json!({}) {
                     let answer =
@@ -229,9 +231,9 @@ impl Application {
                         _ => (turn * 7919 % (turn / 3 + 1) * 3, turn + 2),
                     };
                     let number = OWN + writer * OWN_PER_WRITER + number;
-                    let put = item(number, (number + version) % 2 == 0, version, true);
+                    let put = item(number, (number + version).is_multiple_of(2), version, true);
                     call(&mut connection, "PutItem", &json!({ "TableName": TABLE, "Item": put })).await?;
-                    created.fetch_add(u64::from(turn % 3 == 0), Ordering::Relaxed);
+                    created.fetch_add(u64::from(turn.is_multiple_of(3)), Ordering::Relaxed);
                     writes.fetch_add(1, Ordering::Relaxed);
                     tokio::time::sleep(PAUSE).await;
                 }

@@ -296,7 +296,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 
 fn fill(bench: &Bench, count: u64) -> Orders {
     let orders: Orders =
-        (0..count).map(|number| (number, Order { open: number % 2 == 0, version: 1 })).collect();
+        (0..count).map(|number| (number, Order { open: number.is_multiple_of(2), version: 1 })).collect();
     let all: Vec<(&u64, &Order)> = orders.iter().collect();
     for chunk in all.chunks(25) {
         let puts = chunk
@@ -322,7 +322,7 @@ fn write_both(url: &str, mut orders: Orders, end: &AtomicBool) -> Orders {
         match turn % 4 {
             0 => {
                 next += 1;
-                let order = Order { open: turn % 8 == 0, version: 1 };
+                let order = Order { open: turn.is_multiple_of(8), version: 1 };
                 call(url, "PutItem", &json!({ "TableName": "app", "Item": item(next, &order, true) }));
                 orders.insert(next, order);
             }
@@ -343,7 +343,7 @@ fn write_both(url: &str, mut orders: Orders, end: &AtomicBool) -> Orders {
 
 /// Whether the application works on the order.
 fn is_own(number: u64) -> bool {
-    number % 3 == 0 || number > FIRST_NEW
+    number.is_multiple_of(3) || number > FIRST_NEW
 }
 
 fn update(number: u64, order: &Order) -> Value {
@@ -524,11 +524,36 @@ fn a_migration_is_paused_and_taken_back() {
     let table = bench.call("DescribeTable", &json!({ "TableName": "app" }));
     assert_eq!(table["Table"].get("GlobalSecondaryIndexes"), None);
     assert_eq!(bench.state(), None);
+    assert_eq!(bench.migrate(&["--back"], None).status, Some(FAILED), "there is nothing left to undo");
 
     let whole = bench.migrate(&["--deployed", "4"], None);
     assert_eq!(whole.status, Some(DONE), "{}", whole.text);
     assert!(whole.text.contains("400 items of Order are right; 200 written in 2 passes"), "{}", whole.text);
     holds(&bench, &orders);
+}
+
+#[test]
+fn settings_are_changed_and_changed_back() {
+    let new =
+        OLD.replace("sort: SK }", "sort: SK, pitr: true, deletion-protection: true, stream: new-and-old }");
+    let bench = Bench::start(OLD, &new, &[]);
+    let settings = || {
+        let table = bench.call("DescribeTable", &json!({ "TableName": "app" }))["Table"].take();
+        let backups = bench.call("DescribeContinuousBackups", &json!({ "TableName": "app" }));
+        let recovery = &backups["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+        (
+            table["DeletionProtectionEnabled"] == true,
+            table["StreamSpecification"]["StreamEnabled"] == true,
+            recovery["PointInTimeRecoveryStatus"] == "ENABLED",
+        )
+    };
+    assert_eq!(settings(), (false, false, false));
+    let done = bench.migrate(&[], None);
+    assert_eq!(done.status, Some(DONE), "{}", done.text);
+    assert_eq!(settings(), (true, true, true));
+    let undone = bench.migrate(&["--back"], None);
+    assert_eq!(undone.status, Some(DONE), "{}", undone.text);
+    assert_eq!(settings(), (false, false, false));
 }
 
 #[test]

@@ -178,8 +178,12 @@ impl Migrate {
         let path = self.state_file();
         let (address, plan) = (endpoint.address(), plan(migration));
         let text = match std::fs::read_to_string(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.back => {
+                let path = path.display();
+                return Err(failed(FOUND, &format!("nothing to undo: {path} would say how far it got")));
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Record { back: self.back, ..Record::new(address, plan) });
+                return Ok(Record::new(address, plan));
             }
             text => text.map_err(|error| failed(UNREADABLE, &format!("{}: {error}", path.display())))?,
         };

@@ -67,6 +67,17 @@ fn switched_off(to: &Table, setting: &Setting, state: &State) -> Option<TableCha
             let off = json!({ "TableName": name, "StreamSpecification": { "StreamEnabled": false } });
             Some(change("stream off", "UpdateTable", off))
         }
+        "pitr" if to.pitr.is_none() && state.pitr == Some(true) => {
+            let off = json!({ "PointInTimeRecoveryEnabled": false });
+            let input = json!({ "TableName": name, "PointInTimeRecoverySpecification": off });
+            Some(change("point-in-time recovery off", "UpdateContinuousBackups", input))
+        }
+        "deletion-protection"
+            if to.deletion_protection.is_none() && state.table["DeletionProtectionEnabled"] == true =>
+        {
+            let off = json!({ "TableName": name, "DeletionProtectionEnabled": false });
+            Some(change("deletion protection off", "UpdateTable", off))
+        }
         "ttl" => {
             let attribute =
                 state.ttl.as_ref().filter(|now| Some(*now) != to.ttl.as_ref().map(|ttl| &ttl.value))?;
