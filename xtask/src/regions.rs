@@ -174,12 +174,12 @@ impl Campaign {
         let stop = watch::Sender::new(false);
         let began = Instant::now();
         let mut writers = JoinSet::new();
-        for region in 0..REGIONS.len() {
+        for (region, name) in REGIONS.iter().enumerate() {
             for number in 0..WRITERS_PER_REGION {
                 writers.spawn(
                     Writer {
                         region,
-                        name: format!("{} {number}", REGIONS[region]),
+                        name: format!("{name} {number}"),
                         random: self.random.fork(),
                         began,
                         addresses: self.addresses.clone(),
