@@ -71,6 +71,9 @@ fn changes(report: &Value) -> Vec<(String, String)> {
     changes.iter().map(|change| (text(&change["what"]), text(&change["outcome"]))).collect()
 }
 
+/// Sample tickets have expired long ago, and must not be deleted while a test looks at them.
+const LONG_LIVED: [&str; 2] = ["--ttl-delay", "3000000000"];
+
 const TICKETS: &str = "
 model: tickets
 table: { name: tickets, partition: PK, sort: SK, ttl: expiresAt, tags: { team: blue }, deletion-protection: true }
@@ -109,7 +112,7 @@ fn models_are_applied_loaded_and_proven_from_nothing() {
 
 #[test]
 fn what_is_there_is_left_as_it_is() {
-    let bench = Bench::start(&[]);
+    let bench = Bench::start(&LONG_LIVED);
     let model = bench.write(TICKETS);
     let (status, report) = bench.apply(&model, &["--samples"]);
     assert_eq!(status, 0, "{report:#}");
@@ -214,7 +217,7 @@ fn a_key_that_differs_is_told_and_nothing_is_changed() {
 
 #[test]
 fn samples_do_not_overwrite_what_is_there() {
-    let bench = Bench::start(&[]);
+    let bench = Bench::start(&LONG_LIVED);
     bench.apply(&bench.write(TICKETS), &["--samples"]);
     let larger = bench.write(&TICKETS.replace("size: 300 B", "size: 2 KB"));
     let (_, report) = bench.apply(&larger, &["--samples"]);

@@ -174,6 +174,7 @@ fn judge(name: &str, set: &Value, score: &mut Score) {
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "`--nocapture` shows the figures of docs/learn.md")]
 fn entities_and_templates_are_found_in_annotated_rows() {
     let sets = sets();
     assert!(sets.len() >= SETS_LEAST, "{} sets", sets.len());
