@@ -682,6 +682,8 @@ async fn check_right(operation: Operation) {
         let is_found = |kind: ErrorKind| match operation.name() {
             // A bulk operation that is not there has no error of its own.
             name if name.ends_with("BulkOperation") => kind == ErrorKind::ResourceNotFound,
+            // The table has no replica.
+            name if name.ends_with("TableReplicaAutoScaling") => kind == ErrorKind::ResourceNotFound,
             // Global tables of the first version are made no more.
             "CreateGlobalTable" => kind == ErrorKind::Validation,
             _ => found.contains(&kind),
