@@ -684,6 +684,10 @@ async fn check_right(operation: Operation) {
             name if name.ends_with("BulkOperation") => kind == ErrorKind::ResourceNotFound,
             // The table has no replica.
             name if name.ends_with("TableReplicaAutoScaling") => kind == ErrorKind::ResourceNotFound,
+            // The table has no such destination.
+            "DisableKinesisStreamingDestination" | "UpdateKinesisStreamingDestination" => {
+                kind == ErrorKind::Validation
+            }
             // Global tables of the first version are made no more.
             "CreateGlobalTable" => kind == ErrorKind::Validation,
             _ => found.contains(&kind),

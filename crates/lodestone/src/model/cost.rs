@@ -230,13 +230,13 @@ fn savings(costs: &Costs) {
     output::print_table(&["Pattern", "Answered by it", "Month"], rows);
     let all: f64 = costs.cache_savings.iter().map(|one| one.monthly).sum();
     match costs.optional.iter().find(|line| line.what.starts_with("DAX")) {
-        Some(nodes) => output::print(&format!(
+        Some(nodes) => output::print_text(&format!(
             "All together {} a month; {} costs at least {}.\n",
             dollars(all),
             nodes.what,
             dollars(nodes.amount())
         )),
-        None => output::print(&format!("All together {} a month, without its nodes.\n", dollars(all))),
+        None => output::print_text(&format!("All together {} a month, without its nodes.\n", dollars(all))),
     }
 }
 
