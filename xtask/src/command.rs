@@ -12,10 +12,18 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
-/// A program that runs in the workspace's folder.
+/// A program that runs in the workspace's folder. It does not get what cargo says of this package: build scripts that look
+/// at it, and all that depends on them, would be built again for every clone.
 pub fn program(name: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(name);
     command.current_dir(root()).stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        let is_own =
+            ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| name.to_string_lossy().starts_with(start));
+        if is_own {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
