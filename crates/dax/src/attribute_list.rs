@@ -5,9 +5,9 @@
 //! defines each once and may use it for as long as it runs. Those that answers name are kept for a while: a client
 //! that doesn't know one asks for it at once.
 //!
-//! There is room for so many rows. A row says on which day it was last used; when there is no more room, those that
-//! nobody used for [`UNUSED_DAYS`] are removed. If that does not help, no further list can be defined: a list that a
-//! client may still use is never removed.
+//! The number of rows is bounded. A row has the day on which it was last used; when the rows are too many, the service removes
+//! those that no client used for [`UNUSED_DAYS`]. If there are still too many, it refuses to define another list: it never
+//! removes a list that a client may still use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -169,7 +169,7 @@ impl AttributeLists {
         Ok(())
     }
 
-    /// Removes rows that nobody used for long. Returns what the others take.
+    /// Removes the rows that no client used for long. Returns how much room the remaining rows take.
     async fn remove_unused(&self) -> Result<Room, ListError> {
         let mut room = Room::default();
         let today = self.today();

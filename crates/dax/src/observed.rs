@@ -1,4 +1,4 @@
-//! A request under way, and what is told of it when it ends, in whichever way.
+//! A request under way. When it ends, also because the client has gone, the metrics and the audit log hear of it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub struct Tally {
     pub page_misses: Counter,
 }
 
-/// Tells of the request when it is dropped: a client that goes away before it is answered may have changed something
+/// Reports the request when it is dropped: a client that goes away before it is answered may have changed something
 /// all the same.
 pub struct Observed<'r> {
     pub shared: &'r Shared,

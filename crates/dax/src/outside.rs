@@ -68,6 +68,6 @@ pub trait Session: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Told of every request of the client, for metrics and the audit log.
+    /// Called at the end of every request of the client, for metrics and the audit log.
     fn done(&self, _done: &Done<'_>) {}
 }

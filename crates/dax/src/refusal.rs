@@ -66,7 +66,7 @@ impl From<ItemError> for Refusal {
 }
 
 impl Refusal {
-    /// The error that the client is told.
+    /// The error that the client gets.
     pub fn error(&self) -> Error {
         match self {
             Refusal::Error(error) | Refusal::Authentication(error) => error.clone(),

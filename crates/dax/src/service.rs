@@ -42,8 +42,8 @@ pub struct Service {
     schemas: Cache<(Arc<Namespace>, String), (Arc<KeySchema>, u64)>,
     pub(crate) requests: Counter,
     pub(crate) failed_requests: Counter,
-    /// What of the evicted bytes was told already.
-    evicted_told: AtomicU64,
+    /// How many evicted bytes are in the metrics already.
+    evicted_reported: AtomicU64,
 }
 
 /// A request's sender: who it is, and where it reached us.
@@ -71,14 +71,14 @@ impl Service {
             schemas: Cache::new(SCHEMAS_MAX),
             requests: Counter::default(),
             failed_requests: Counter::default(),
-            evicted_told: AtomicU64::new(0),
+            evicted_reported: AtomicU64::new(0),
         }
     }
 
     /// What had to leave the caches since this was last called.
     pub(crate) fn take_evicted_bytes(&self) -> u64 {
         let all = self.caches.evicted_bytes.get();
-        all.saturating_sub(self.evicted_told.swap(all, Ordering::Relaxed))
+        all.saturating_sub(self.evicted_reported.swap(all, Ordering::Relaxed))
     }
 
     /// What was counted since the start.

@@ -94,7 +94,7 @@ impl Destination {
             (true, true) => (DestinationStatus::Enabling, None),
             (true, false) if !is_known => {
                 let reason = format!(
-                    "The server knows no stream {name}: it is to be started with --kinesis {name}=DESTINATION"
+                    "The server has no destination for the stream {name}. Start it with --kinesis {name}=DESTINATION."
                 );
                 (DestinationStatus::EnableFailed, Some(reason))
             }

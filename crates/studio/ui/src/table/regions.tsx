@@ -1,11 +1,10 @@
 // Regions: where a global table has replicas, how far their changes are behind, and links that can be cut to rehearse a
 // failure.
 
-import { useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { Chart, type Series, timeAxis } from "../chart";
 import { acting, call, post } from "../door";
-import { count, figure, milliseconds, plural } from "../format";
+import { count, milliseconds, plural } from "../format";
 import { Dialog, Failure, Loading, Saving, useRepeat } from "../parts";
 import { adjust, href, place } from "../place";
 import { LASTS, type Metrics, everyMilliseconds, lastOf, readMetrics } from "../series";
@@ -258,23 +257,15 @@ function Picture({ state, members, links, onDone }: { state: TableState; members
   );
 }
 
-// How long changes took to reach other Regions, and how many waited.
+// How long changes took to reach other Regions.
 function Lag({ state, metrics, last }: { state: TableState; metrics: Metrics; last: string }) {
-  const cursor = useSignal<number | null>(null);
-  const lines = (metric: string, value: (point: number[]) => number): Series[] =>
-    metrics.series
-      .filter((one) => one.metric === metric && one.receivingRegion)
-      .map((one, at) => ({ name: `to ${one.receivingRegion}`, colour: `--e${at % 8}`, points: one.points.map((point): [number, number] => [point[0], value(point)]) }));
-  const x = timeAxis(metrics.start, metrics.now);
-  const latency = lines("ReplicationLatency", ([, samples, total]) => total / samples);
-  const pending = lines("PendingReplicationCount", (point) => point[4]);
+  const latency = metrics.series
+    .filter((one) => one.metric === "ReplicationLatency" && one.receivingRegion)
+    .map((one, at): Series => ({ name: `to ${one.receivingRegion}`, colour: `--e${at % 8}`, points: one.points.map(([time, samples, total]) => [time, total / samples]) }));
   return (
     <>
       <span><Choice label="Time" options={Object.keys(LASTS)} value={last} onChoose={(one) => adjust({ last: one })} /></span>
-      <div class="charts">
-        <Chart title="Replication latency, average" file={`${state.name}-replication-latency`} series={latency} x={x} show={milliseconds} cursor={cursor} note={latency.length === 0 && <span>no change was sent in this time</span>} />
-        <Chart title="Waiting changes, most" file={`${state.name}-waiting`} series={pending} x={x} show={figure} cursor={cursor} note={pending.length === 0 && <span>none has waited in this time</span>} />
-      </div>
+      <Chart title="Replication latency, average" file={`${state.name}-replication-latency`} series={latency} x={timeAxis(metrics.start, metrics.now)} show={milliseconds} note={latency.length === 0 && <span>no change was sent in this time</span>} />
     </>
   );
 }
