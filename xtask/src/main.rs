@@ -29,6 +29,7 @@ mod studio;
 mod test;
 mod tidy;
 mod tools;
+mod vectors;
 mod victim;
 
 #[derive(Parser)]
@@ -73,6 +74,8 @@ enum Chore {
     Replay(replay::Options),
     /// Export a large table while it changes, import it, and compare
     RoundTrip(round_trip::Options),
+    /// Search a large vector index while it is made, written to and killed, and compare with what is nearest
+    Vectors(vectors::Options),
     /// Carry out a migration of a large table under load, killed twice, and look for items missed or written twice
     ModelMigration(model_migration::Options),
     /// Damage the files of the embedded store in every way, and look for damage that goes unnoticed
@@ -113,6 +116,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Regions(options) => regions::run(&options),
         Chore::Replay(options) => replay::run(&options),
         Chore::RoundTrip(options) => round_trip::run(&options),
+        Chore::Vectors(options) => vectors::run(&options),
         Chore::ModelMigration(options) => model_migration::run(&options),
         Chore::Damage(options) => damage::run(&options),
         Chore::Simulation(options) => simulation::run(&options),

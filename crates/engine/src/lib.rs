@@ -92,6 +92,7 @@ pub use options::Options;
 pub use replication::{
     Answer, LostReplica, Message, PairStatus, Peer, Peers, Scaled, ScaledUnits, Scaling, ScalingSettings,
 };
+pub use search::SketchTotals;
 pub use shadow::{CapacityReport, ShadowKey};
 pub use usage::{Ending, Now, Observer, PartUsed, RequestDone, Usage};
 pub use verify::{Verification, verify};
@@ -113,6 +114,7 @@ use kinesis::Deliveries;
 use members::Members;
 use metrics::KeepMetrics;
 use replication::{ForgetTombstones, Replication};
+use search::{KeepSketches, Sketches};
 use shared::Core;
 use sizes::{CountAll, ShareSizes};
 use table::{IndexState, TableState};
@@ -172,6 +174,7 @@ impl Engine {
             clock,
             background,
             index_delay: (!options.index_delay.is_zero()).then(|| IndexDelay::new(options.index_delay)),
+            sketches: Sketches::new(&options, members.is_none()),
             options,
             transactions: Transactions::default(),
             usage,
@@ -206,6 +209,9 @@ impl Engine {
         }
         if self.index_delay.is_some() {
             self.background.start(TakeSnapshots { core: core.clone() });
+        }
+        if self.sketches.is_on() {
+            self.background.start(KeepSketches { core: core.clone() });
         }
         self.background.start(CountLogs { core: core.clone() });
         self.background.start(Trimming { core: core.clone() });
@@ -306,6 +312,11 @@ impl Engine {
     /// Where all use of throughput is reported, and the clock that it goes by.
     pub fn usage(&self) -> &Usage {
         &self.usage
+    }
+
+    /// What the compressed copies of vector indexes hold.
+    pub fn sketch_totals(&self) -> SketchTotals {
+        self.sketches.totals()
     }
 
     /// The background tasks that run, and those that gave up.

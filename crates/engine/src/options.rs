@@ -27,6 +27,10 @@ pub struct Options {
     pub time_scale: u32,
     /// How far reads of global indexes may lag behind the table. Zero, the default: not at all.
     pub index_delay: Duration,
+    /// How much memory compressed copies of vector indexes may take; with zero there are none.
+    pub vector_bytes_max: usize,
+    /// From how many rows on a vector index, or a partition of one, is copied when it is searched.
+    pub vector_rows_min: usize,
     /// How many shards a stream has at first. A greater number divides the shards of existing streams.
     pub stream_shards: u16,
     /// How many bytes change records may take in all tables together; no limit if there is none.
@@ -63,6 +67,8 @@ impl Default for Options {
             capacity: Enforcement::Shadow,
             time_scale: 1,
             index_delay: Duration::ZERO,
+            vector_bytes_max: 256 << 20,
+            vector_rows_min: 5_000,
             stream_shards: 4,
             change_log_bytes_max: None,
             expiry_delay: Duration::ZERO,

@@ -1,9 +1,16 @@
 //! Searching a vector index: the items whose vectors are nearest to a given one.
 //!
 //! 1. The rows of the index are walked, or those of one partition if the index has a partition key. The positions of
-//!    the nearest are kept: bounded memory, however many rows there are.
+//!    the nearest are kept: bounded memory, however many rows there are. If there is a compressed copy of the rows
+//!    ([`sketches`]), it says which of them may be the nearest, and only those are read.
 //! 2. The rows at these positions are read, scored again and shown. What was changed in between has its new score, and
 //!    what was deleted is left out.
+
+mod keeping;
+mod sketches;
+
+pub use keeping::KeepSketches;
+pub use sketches::{SketchTotals, Sketches};
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -17,15 +24,24 @@ use vector::{Distance, Nearest};
 
 use crate::Engine;
 use crate::catalog::LiveTable;
-use crate::key::query_range;
+use crate::key::{self, query_range};
 use crate::table::{DistanceFunction, Index, VectorSettings};
 use crate::usage::Ending;
 use crate::walk::Walk;
 
+use sketches::{Copied, Part};
+
 /// Rows that are compared before other requests have their turn.
 const BATCH_ROWS: usize = 1000;
+/// Blocks of a copy that are compared before other requests have their turn: some half a millisecond.
+const BATCH_BLOCKS: usize = 10;
 /// Rows that are read together to be shown: ten of the largest items have 4 MB.
 const SHOWN_ROWS: usize = 10;
+/// How many rows are read of those that a copy ranks first: estimates are rarely wrong by more than a few ranks.
+const CANDIDATES_PER_RESULT: usize = 2;
+const CANDIDATES_MIN: usize = 30;
+/// How many times as many if there are filters, of which a copy knows nothing.
+const FILTERED_FACTOR: usize = 8;
 
 /// What is searched for.
 pub struct SearchRequest<'a> {
@@ -80,7 +96,13 @@ pub async fn nearest(engine: &Engine, request: &SearchRequest<'_>) -> Result<Fou
 async fn search(engine: &Engine, request: &SearchRequest<'_>) -> Result<Found, SearchError> {
     let past = engine.index_delay.as_ref().and_then(|delay| delay.rows(engine.environment.now_ms()));
     let rows: Arc<dyn Read> = past.unwrap_or_else(|| engine.store.clone());
-    let (positions, examined) = request.walk(&*rows).await?;
+    let (positions, examined) = match engine.sketches.complete(request.part()) {
+        Some(copied) => match request.estimate(&*rows, &copied).await? {
+            Some(estimated) => estimated,
+            None => request.walk(&*rows, engine).await?,
+        },
+        None => request.walk(&*rows, engine).await?,
+    };
     let mut found = request.show(&*rows, positions).await?;
     let vector_bytes = request.settings.dimensions * size_of::<f32>();
     found.metered_bytes =
@@ -89,12 +111,9 @@ async fn search(engine: &Engine, request: &SearchRequest<'_>) -> Result<Found, S
 }
 
 impl SearchRequest<'_> {
-    fn distance(&self) -> Distance {
-        match self.settings.distance {
-            DistanceFunction::Cosine => Distance::Cosine,
-            DistanceFunction::DotProduct => Distance::DotProduct,
-            DistanceFunction::Euclidean => Distance::Euclidean,
-        }
+    /// What a copy would be of.
+    fn part(&self) -> Part {
+        (self.index.space(), self.partition.as_ref().map(|value| key::partition([value.as_ref()])))
     }
 
     /// The rows that are searched.
@@ -109,14 +128,16 @@ impl SearchRequest<'_> {
         }
     }
 
-    /// The positions of the nearest rows, and how many rows were compared.
-    async fn walk(&self, rows: &dyn Read) -> Result<(Vec<Position>, usize), StoreError> {
+    /// The positions of the nearest rows, and how many rows were compared. If the rows are many, a copy of them is asked
+    /// for.
+    async fn walk(&self, rows: &dyn Read, engine: &Engine) -> Result<(Vec<Position>, usize), StoreError> {
         let mut nearest = Nearest::new(self.top_k);
         let mut walk = Walk::of_range(self.range(), BATCH_ROWS);
-        let (mut buffer, mut examined, mut unreadable) = (Vec::new(), 0, None);
+        let (mut buffer, mut walked, mut examined, mut unreadable) = (Vec::new(), 0, 0, None);
         loop {
             let mut visit = |key: KeyRef<'_>, row| {
                 let row = Item::trusted(row);
+                walked += 1;
                 match self.rank(row.as_ref(), &mut buffer) {
                     Ok(Some((rank, _))) => {
                         examined += 1;
@@ -136,7 +157,64 @@ impl SearchRequest<'_> {
             }
             tokio::task::yield_now().await;
         }
-        Ok((nearest.into_sorted().into_iter().map(|(_, position)| position).collect(), examined))
+        engine.sketches.want(self.part(), self.range(), walked);
+        Ok((positions(nearest), examined))
+    }
+
+    /// The same by a copy of the rows, and by the rows themselves that are newer. None if the copy can't tell.
+    async fn estimate(
+        &self,
+        rows: &dyn Read,
+        copied: &Copied,
+    ) -> Result<Option<(Vec<Position>, usize)>, StoreError> {
+        let Some(noted) = copied.noted_for_search() else { return Ok(None) };
+        let blocks = copied.blocks();
+        let factor = if self.filters.is_empty() { 1 } else { FILTERED_FACTOR };
+        let limit = factor * (self.top_k * CANDIDATES_PER_RESULT + CANDIDATES_MIN);
+        let (mut candidates, mut compared) = (Nearest::new(limit), noted.len());
+        for blocks in blocks.chunks(BATCH_BLOCKS) {
+            for block in blocks {
+                compared += block.sketch().len();
+                block.sketch().rank(&self.vector, |row, rank| {
+                    if candidates.admits(rank)
+                        && let Some(position) = block.current(row)
+                        && !noted.contains(position)
+                    {
+                        candidates.offer(rank, position);
+                    }
+                });
+            }
+            tokio::task::yield_now().await;
+        }
+        let candidates: Vec<Position> = positions(candidates).into_iter().cloned().collect();
+        let mut nearest = Nearest::new(self.top_k);
+        self.compare(rows, noted, &mut nearest).await?;
+        let are_all = candidates.len() < limit;
+        let passed = self.compare(rows, candidates, &mut nearest).await?;
+        // If most candidates are excluded by filters, others that pass may be as near as those that are left.
+        Ok((are_all || passed >= self.top_k).then(|| (positions(nearest), compared)))
+    }
+
+    /// Offers the rows at these positions, and says how many of them the filters let pass.
+    async fn compare(
+        &self,
+        rows: &dyn Read,
+        positions: impl IntoIterator<Item = Position>,
+        nearest: &mut Nearest<Position>,
+    ) -> Result<usize, StoreError> {
+        let (mut passed, mut buffer, space) = (0, Vec::new(), self.index.space());
+        let keys: Vec<Key> = positions.into_iter().map(|position| Key { space, position }).collect();
+        for keys in keys.chunks(SHOWN_ROWS) {
+            for (key, row) in keys.iter().zip(rows.get(keys, Consistency::Latest).await?) {
+                let Some(row) = row.map(Item::trusted) else { continue };
+                let ranked = self.rank(row.as_ref(), &mut buffer);
+                if let Some((rank, _)) = ranked.map_err(|error| self.unreadable(&key.position, error))? {
+                    passed += 1;
+                    nearest.offer(rank, key.position.clone());
+                }
+            }
+        }
+        Ok(passed)
     }
 
     /// The rank and the score of a row, unless the filters exclude it.
@@ -144,16 +222,10 @@ impl SearchRequest<'_> {
         if !self.filters.iter().all(|(name, value)| row.get(name) == Some(value.as_ref())) {
             return Ok(None);
         }
-        self.read_vector(row, buffer)?;
-        let distance = self.distance();
+        read_vector(self.settings, row, buffer)?;
+        let distance = distance(self.settings);
         let score = distance.score(&self.vector, buffer);
         Ok(Some((distance.rank(score), score)))
-    }
-
-    fn read_vector(&self, row: ItemRef<'_>, buffer: &mut Vec<f32>) -> Result<(), NoVector> {
-        let bytes = row.get(&self.settings.attribute).and_then(|value| value.as_binary());
-        let is_vector = bytes.is_some_and(|bytes| vector::decode(bytes, self.settings.dimensions, buffer));
-        if is_vector { Ok(()) } else { Err(NoVector) }
     }
 
     fn unreadable(&self, position: &Position, error: NoVector) -> StoreError {
@@ -200,6 +272,25 @@ impl SearchRequest<'_> {
         let item = item.build();
         self.projection.map(|projection| projection.apply(item.as_ref())).unwrap_or(item)
     }
+}
+
+fn distance(settings: &VectorSettings) -> Distance {
+    match settings.distance {
+        DistanceFunction::Cosine => Distance::Cosine,
+        DistanceFunction::DotProduct => Distance::DotProduct,
+        DistanceFunction::Euclidean => Distance::Euclidean,
+    }
+}
+
+/// The vector of an index row, in `buffer`.
+fn read_vector(settings: &VectorSettings, row: ItemRef<'_>, buffer: &mut Vec<f32>) -> Result<(), NoVector> {
+    let bytes = row.get(&settings.attribute).and_then(|value| value.as_binary());
+    let is_vector = bytes.is_some_and(|bytes| vector::decode(bytes, settings.dimensions, buffer));
+    if is_vector { Ok(()) } else { Err(NoVector) }
+}
+
+fn positions<T: Ord>(nearest: Nearest<T>) -> Vec<T> {
+    nearest.into_sorted().into_iter().map(|(_, position)| position).collect()
 }
 
 /// A vector as clients see it.

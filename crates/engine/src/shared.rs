@@ -13,6 +13,7 @@ use crate::index_delay::IndexDelay;
 use crate::kinesis::Deliveries;
 use crate::members::Members;
 use crate::replication::Replication;
+use crate::search::Sketches;
 use crate::table::Table;
 use crate::transaction::Transactions;
 use crate::usage::Usage;
@@ -36,6 +37,7 @@ pub struct Core {
     pub(crate) expressions: Expressions,
     /// None if indexes don't lag.
     pub(crate) index_delay: Option<IndexDelay>,
+    pub(crate) sketches: Sketches,
 }
 
 impl Core {
@@ -61,9 +63,14 @@ impl Core {
         }
         let time_us = self.clock.now_us(&*self.environment).max(self.catalog.last_change_us(table).await?);
         self.clock.pass(time_us);
-        table.wait_for_writes().await;
-        self.settle().await?;
+        self.pass_writes(table).await?;
         Ok(time_us)
+    }
+
+    /// Waits until the writes to a table that are under way on this server can be read.
+    pub(crate) async fn pass_writes(&self, table: &LiveTable) -> Result<(), StoreError> {
+        table.wait_for_writes().await;
+        self.settle().await
     }
 
     /// Waits until all that was committed can be read. The write of a request that was cut off holds no gate

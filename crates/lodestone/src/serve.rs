@@ -79,6 +79,16 @@ pub struct Serve {
           help_heading = STORAGE)]
     cache: u64,
 
+    /// How much memory compressed copies of large vector indexes may take, in MiB; 0 for none: then a search reads all
+    /// rows, or all of a partition
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(0..=1 << 20),
+          help_heading = STORAGE)]
+    vector_memory: u64,
+
+    /// From how many rows on an index, or a partition of it, is copied
+    #[arg(long, value_name = "ROWS", default_value_t = 5_000, hide = true)]
+    vector_rows_min: usize,
+
     /// Where CreateBackup keeps its files: a folder, or an S3-compatible endpoint with a bucket, e.g.
     /// http://127.0.0.1:9000/bucket [default: `backups` in the data folder]
     #[arg(long, value_name = "PLACE", help_heading = STORAGE)]
@@ -426,6 +436,8 @@ impl Serve {
             capacity: self.capacity.into(),
             time_scale: self.time_scale,
             index_delay: self.index_delay.unwrap_or_default(),
+            vector_bytes_max: usize::try_from(self.vector_memory << 20).unwrap_or(usize::MAX),
+            vector_rows_min: self.vector_rows_min,
             expiry_delay: Duration::from_secs(self.ttl_delay),
             replication_delay: self.replication_delay.unwrap_or_default(),
             replicates_transactions_whole: self.replicate_transactions == TransactionsArgument::Whole,

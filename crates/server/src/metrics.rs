@@ -3,7 +3,9 @@
 use crate::budget::{Budget, Busy};
 use crate::peer::Peer;
 use crate::reply::{ChunkSender, Reply};
-use engine::{ChangeLogSize, FaultStatus, IndexProgress, MetricTotal, Namespace, PairStatus, Unit};
+use engine::{
+    ChangeLogSize, FaultStatus, IndexProgress, MetricTotal, Namespace, PairStatus, SketchTotals, Unit,
+};
 use hyper::StatusCode;
 use hyper::header::HeaderValue;
 use std::sync::Arc;
@@ -12,6 +14,8 @@ const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/plain; version=
 const INDEX_PROGRESS: &str = "lodestone_online_index_percentage_progress";
 const CHANGE_LOG_BYTES: &str = "lodestone_change_log_bytes";
 const PENDING_CHANGES: &str = "lodestone_pending_replication_count";
+const COPIED_VECTORS: &str = "lodestone_copied_vectors";
+const COPIED_VECTOR_BYTES: &str = "lodestone_copied_vector_bytes";
 const FAULTS_MET: &str = "lodestone_injected_faults_met_total";
 
 /// Figures that can't be read are an error: an empty list would say that all is well.
@@ -72,6 +76,15 @@ async fn send(
         }
     }
     Ok(())
+}
+
+/// What compressed copies of vector indexes hold.
+pub(crate) fn copies_text(totals: SketchTotals) -> String {
+    let vectors =
+        heading(COPIED_VECTORS, "Vectors that searches compare by a compressed copy of their index.");
+    let bytes = heading(COPIED_VECTOR_BYTES, "How much memory compressed copies of vector indexes take.");
+    let SketchTotals { vectors: number, bytes: size } = totals;
+    format!("{vectors}{COPIED_VECTORS} {number}\n{bytes}{COPIED_VECTOR_BYTES} {size}\n")
 }
 
 fn heading(name: &str, help: &str) -> String {

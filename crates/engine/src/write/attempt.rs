@@ -63,6 +63,7 @@ pub async fn attempt(
             assert_eq!(rows.len(), keys.len(), "a row for each key");
             let decision = question.decide(rows);
             recorded_bytes = decision.writes.appends.iter().map(|(_, record)| record.len() as u64).sum();
+            engine.sketches.note(&decision.writes);
             decided = Some(decision.results);
             decision.writes
         })

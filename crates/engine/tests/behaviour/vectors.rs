@@ -1,3 +1,7 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use engine::Options;
 use serde_json::{Value, json};
 
 use crate::database::{Database, on_every_store};
@@ -365,6 +369,10 @@ impl Random {
     fn vector(&mut self) -> Vec<f32> {
         (0..8).map(|_| self.number()).collect()
     }
+
+    fn below(&mut self, limit: usize) -> usize {
+        ((self.number() + 0.5) * limit as f32) as usize
+    }
 }
 
 /// Rows of many batches, and what a computation over all vectors says is nearest.
@@ -399,11 +407,20 @@ async fn a_search_finds_exactly_the_nearest_of_thousands_also_after_a_crash() {
 /// Every search sees each write as a whole: an item is found once, at its old place or at its new one.
 #[tokio::test]
 async fn searches_and_writes_at_the_same_time_do_not_disturb_each_other() {
-    let database = Database::in_memory().await;
-    with_index(&database, json!({})).await;
-    for number in 0..50u8 {
-        database.put(item(&number.to_string(), &[f32::from(number), 1.0])).await;
+    for vector_rows_min in [usize::MAX, 10] {
+        let database = Database::with_options(Options { vector_rows_min, ..Options::default() }).await;
+        with_index(&database, json!({})).await;
+        for number in 0..50u8 {
+            database.put(item(&number.to_string(), &[f32::from(number), 1.0])).await;
+        }
+        if vector_rows_min == 10 {
+            until_copied(&database, search(&[0.0, 0.0], 1), 50).await;
+        }
+        write_while_searching(&database).await;
     }
+}
+
+async fn write_while_searching(database: &Database) {
     let write = async {
         for round in 2..12u8 {
             for number in 0..50u8 {
@@ -413,7 +430,7 @@ async fn searches_and_writes_at_the_same_time_do_not_disturb_each_other() {
     };
     let read = async {
         for _ in 0..100 {
-            let mut keys = keys_found(&database, search(&[0.0, 0.0], 100)).await;
+            let mut keys = keys_found(database, search(&[0.0, 0.0], 100)).await;
             keys.sort_unstable();
             keys.dedup();
             assert_eq!(keys.len(), 50);
@@ -421,7 +438,176 @@ async fn searches_and_writes_at_the_same_time_do_not_disturb_each_other() {
         }
     };
     tokio::join!(write, read);
-    assert_eq!(found(&database, search(&[0.0, 11.0], 1)).await, [("0".to_owned(), 0.0)]);
+    assert_eq!(found(database, search(&[0.0, 11.0], 1)).await, [("0".to_owned(), 0.0)]);
+}
+
+/// Waits until this search, which walks many rows at first, is done with a compressed copy of so many.
+async fn until_copied(database: &Database, search: Value, vectors: usize) {
+    for _ in 0..6000 {
+        database.ok("SearchVectors", search.clone()).await;
+        if database.engine.sketch_totals().vectors == vectors {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("there are copies of {:?}", database.engine.sketch_totals());
+}
+
+/// A table with one vector index of eight dimensions, and what must be in it.
+struct Judged {
+    database: Database,
+    random: Random,
+    distance: &'static str,
+    vectors: BTreeMap<String, Vec<f32>>,
+}
+
+impl Judged {
+    async fn new(distance: &'static str, options: Options) -> Judged {
+        let database = Database::with_options(options).await;
+        with_index(&database, json!({"Dimensions": 8, "DistanceFunction": distance})).await;
+        Judged { database, random: Random(7), distance, vectors: BTreeMap::new() }
+    }
+
+    async fn put(&mut self, key: usize) -> Vec<f32> {
+        let vector = self.random.vector();
+        self.database.put(item(&key.to_string(), &vector)).await;
+        self.vectors.insert(key.to_string(), vector.clone());
+        vector
+    }
+
+    async fn delete(&mut self, key: usize) {
+        let key = key.to_string();
+        self.database.ok("DeleteItem", json!({"TableName": "Table", "Key": {"p": {"S": key}}})).await;
+        self.vectors.remove(&key);
+    }
+
+    fn score(&self, left: &[f32], right: &[f32]) -> f64 {
+        let pairs = || left.iter().zip(right).map(|(left, right)| (f64::from(*left), f64::from(*right)));
+        let product: f64 = pairs().map(|(left, right)| left * right).sum();
+        let squares = |pair: fn((f64, f64)) -> f64| pairs().map(pair).map(|it| it * it).sum::<f64>();
+        match self.distance {
+            "EUCLIDEAN" => squares(|(left, right)| left - right).sqrt(),
+            "DOT_PRODUCT" => product,
+            _ => 1.0 - product / (squares(|(left, _)| left) * squares(|(_, right)| right)).sqrt(),
+        }
+    }
+
+    /// Searches for the ten nearest. All that is found is there and has its score. Returns how many of them are right.
+    async fn search(&self, query: &[f32]) -> usize {
+        let sign = if self.distance == "DOT_PRODUCT" { -1.0 } else { 1.0 };
+        let mut ranks: Vec<f64> =
+            self.vectors.values().map(|vector| sign * self.score(query, vector)).collect();
+        ranks.sort_by(f64::total_cmp);
+        let found = found(&self.database, search(query, 10)).await;
+        assert_eq!(found.len(), 10);
+        let mut last = f64::NEG_INFINITY;
+        for (key, score) in &found {
+            let exact = self.score(query, &self.vectors[key]);
+            assert!((score - exact).abs() < 1e-5, "{key} has the score {exact}, and not {score}");
+            assert!(sign * score >= last, "the nearest come first");
+            last = sign * score;
+        }
+        found.iter().filter(|(_, score)| sign * score <= ranks[9] + 1e-5).count()
+    }
+}
+
+#[tokio::test]
+async fn a_search_by_a_copy_sees_every_write_that_was_acknowledged() {
+    for distance in ["EUCLIDEAN", "COSINE", "DOT_PRODUCT"] {
+        let options = Options { vector_rows_min: 500, ..Options::default() };
+        let mut judged = Judged::new(distance, options).await;
+        for key in 0..1200 {
+            judged.put(key).await;
+        }
+        until_copied(&judged.database, search(&[1.0; 8], 1), 1200).await;
+        let (mut right, mut searches) = (0, 0);
+        for round in 0..700 {
+            let key = judged.random.below(1500);
+            match judged.random.below(3) {
+                0 if judged.vectors.len() > 1000 => judged.delete(key).await,
+                _ => {
+                    let vector = judged.put(key).await;
+                    if distance != "DOT_PRODUCT" {
+                        let nearest = found(&judged.database, search(&vector, 1)).await;
+                        assert_eq!(nearest[0].0, key.to_string(), "what was just written is found");
+                    }
+                }
+            }
+            if round % 10 == 0 {
+                let query = judged.random.vector();
+                right += judged.search(&query).await;
+                searches += 1;
+            }
+        }
+        assert!(right * 100 >= searches * 10 * 99, "{distance}: {right} of {}", searches * 10);
+        // What was written is added to the copy, except the last few.
+        for key in 2000..2500 {
+            judged.put(key).await;
+        }
+        for _ in 0..6000 {
+            if judged.database.engine.sketch_totals().vectors + 250 > judged.vectors.len() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert!(judged.database.engine.sketch_totals().vectors + 250 > judged.vectors.len());
+        let right = judged.search(&[0.25; 8]).await + judged.search(&[-0.25; 8]).await;
+        assert!(right >= 19, "{distance}: {right} of 20");
+    }
+}
+
+#[tokio::test]
+async fn a_copy_is_of_a_partition_and_filters_are_kept() {
+    let options = Options { vector_rows_min: 500, ..Options::default() };
+    let database = Database::with_options(options.clone()).await;
+    with_schema(&database).await;
+    for number in 0..800u16 {
+        let filter = if number == 799 { "rare" } else { ["even", "odd"][usize::from(number % 2)] };
+        let (partition, place) = (if number % 10 == 9 { "small" } else { "large" }, f32::from(number));
+        database.put(filed(&number.to_string(), partition, filter, &[place, 0.0])).await;
+    }
+    let both = |c: &str, f: &str| search_where("c = :c AND f = :f", json!({":c": {"S": c}, ":f": {"S": f}}));
+    let partition = |c: &str| search_where("c = :c", json!({":c": {"S": c}}));
+    let check = async |database: &Database| {
+        let numbers = async |search| keys_found(database, search).await.join(" ");
+        assert_eq!(numbers(partition("large")).await, "0 1 2 3 4 5 6 7 8 10");
+        assert_eq!(numbers(partition("small")).await, "9 19 29 39 49 59 69 79 89 99");
+        assert_eq!(numbers(both("large", "odd")).await, "1 3 5 7 11 13 15 17 21 23");
+        assert_eq!(numbers(both("small", "rare")).await, "799");
+        assert_eq!(numbers(both("large", "rare")).await, "", "most of it is excluded");
+    };
+    check(&database).await;
+    until_copied(&database, partition("large"), 720).await;
+    check(&database).await;
+    let mut metered = partition("large");
+    metered["ReturnConsumedCapacity"] = json!("TOTAL");
+    let answer = database.ok("SearchVectors", metered.clone()).await["ConsumedCapacity"].take();
+    let database = database.restarted_with(options).await;
+    assert_eq!(database.engine.sketch_totals().vectors, 0, "a copy ends with the process");
+    assert_eq!(database.ok("SearchVectors", metered).await["ConsumedCapacity"], answer);
+    check(&database).await;
+}
+
+#[tokio::test]
+async fn a_copy_has_no_more_memory_than_it_may_and_ends_with_its_index() {
+    for (vector_bytes_max, vectors) in [(0, 0), (20_000, 0), (1 << 20, 300)] {
+        let options = Options { vector_rows_min: 100, vector_bytes_max, ..Options::default() };
+        let mut judged = Judged::new("COSINE", options).await;
+        for key in 0..300 {
+            judged.put(key).await;
+        }
+        until_copied(&judged.database, search(&[1.0; 8], 1), vectors).await;
+        assert_eq!(judged.search(&[1.0; 8]).await, 10);
+        assert!(judged.database.engine.sketch_totals().bytes <= vector_bytes_max);
+        judged.database.ok("DeleteTable", json!({"TableName": "Table"})).await;
+        for _ in 0..6000 {
+            if judged.database.engine.sketch_totals().bytes == 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(judged.database.engine.sketch_totals().bytes, 0);
+    }
 }
 
 #[tokio::test]
@@ -447,7 +633,7 @@ async fn a_restored_table_has_the_vector_indexes_of_its_source_unless_the_reques
         if description().await["BackupDetails"]["BackupStatus"] == "AVAILABLE" {
             break;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let kept = description().await["SourceTableFeatureDetails"]["VectorIndexes"].take();
     assert_eq!(kept, json!([index(json!({"SearchSchema": schema()}))]));
@@ -470,7 +656,7 @@ async fn a_restored_table_has_the_vector_indexes_of_its_source_unless_the_reques
             if table["TableStatus"] == "ACTIVE" {
                 break;
             }
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
         let indexes = table["VectorIndexes"].as_array().cloned().unwrap_or_default();
         let names: Vec<&str> = indexes.iter().map(|index| index["IndexName"].as_str().unwrap()).collect();
