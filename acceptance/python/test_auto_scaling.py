@@ -132,12 +132,12 @@ def test_a_busy_table_grows_towards_its_target_and_an_idle_one_shrinks(tmp_path)
         def write_units():
             return client.describe_table(TableName="Orders")["Table"]["ProvisionedThroughput"]["WriteCapacityUnits"]
 
-        # A second is a minute: some hundred writes of 10 units are far more than 5 units allow.
+        # A second is a minute: a few writes of 200 units in each are more than 40 units allow, also on a slow machine.
         busy = threading.Event()
 
         def write(number):
             while not busy.is_set():
-                client.put_item(TableName="Orders", Item={"pk": {"S": str(number)}, "text": {"S": "x" * 10_000}})
+                client.put_item(TableName="Orders", Item={"pk": {"S": str(number)}, "text": {"S": "x" * 200_000}})
 
         with ThreadPoolExecutor(4) as pool:
             for number in range(4):

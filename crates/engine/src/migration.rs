@@ -4,7 +4,8 @@
 //! 1. The target is taken: it is empty, or it is a copy of the same source that was not finished ([`Move::begin`]).
 //! 2. Walks along both make the target equal to the source (`copy.rs`), while the source is in use ([`Move::pass`]).
 //! 3. The source is closed to everybody ([`pause`]).
-//! 4. A last walk compares everything, copies the rest, and reads that back ([`Move::settle`]).
+//! 4. A last walk compares all rows and the change records that no walk has compared yet, copies the rest, and reads that
+//!    back ([`Move::settle`]).
 //! 5. The source is marked as moved ([`release`]), then the target is opened to everybody ([`Move::finish`]).
 //!
 //! What always holds:
@@ -18,14 +19,16 @@
 
 mod copy;
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use store::{Consistency, Direction, Log, Member, Position, Range, Read, Space, Store, StoreError, WriteSet};
 
 use crate::space;
-use copy::Check;
+use copy::{Check, Compared};
 
 /// What a store says about its being moved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,11 +110,11 @@ pub enum SourceState {
 pub struct Pass {
     /// Rows of the source.
     pub rows: u64,
-    /// Change records of the source.
+    /// Change records of the source, with those that an earlier walk has compared.
     pub records: u64,
     /// Rows and records that differed in the target.
     pub changed: u64,
-    /// Of everything in the source, in order.
+    /// Of all rows of the source, in order.
     pub checksum: String,
 }
 
@@ -132,6 +135,8 @@ pub type OnProgress<'a> = dyn FnMut(PassProgress) + Send + 'a;
 pub struct Move<'a> {
     target: &'a dyn Store,
     member: Option<Member>,
+    /// How far the walks have compared each log.
+    compared: Mutex<HashMap<Log, Compared>>,
 }
 
 /// Refuses a store that is being moved, or was.
@@ -247,7 +252,7 @@ impl<'a> Move<'a> {
         };
         target.update(&keys, &mut decide).await?;
         match taken {
-            true => Ok(Move { target, member }),
+            true => Ok(Move { target, member, compared: Mutex::default() }),
             false => Err(MoveError::TargetInUse { from: from.to_owned() }),
         }
     }
@@ -257,7 +262,8 @@ impl<'a> Move<'a> {
         self.walk(source, Check::Later, progress).await
     }
 
-    /// Copies the rest of a source that takes no more writes, and compares every row of both stores.
+    /// Copies the rest of a source that takes no more writes, and compares every row of both stores, and every change
+    /// record that was not compared before.
     pub async fn settle(&self, source: &dyn Read, progress: &mut OnProgress<'_>) -> Result<Pass, StoreError> {
         self.walk(source, Check::ReadBack, progress).await
     }
@@ -289,7 +295,9 @@ impl<'a> Move<'a> {
             pass.changed += counts.changed;
         }
         for log in numbers.map(Log) {
-            let counts = copy::copy_log(source, self.target, log, check, &mut checksum).await?;
+            let mut compared = self.compared.lock().get(&log).copied().unwrap_or_default();
+            let counts = copy::copy_log(source, self.target, log, check, &mut compared).await?;
+            self.compared.lock().insert(log, compared);
             pass.records += counts.seen;
             pass.changed += counts.changed;
         }

@@ -201,7 +201,7 @@ impl Migrate {
         let Moved { pass, closed_for } = moved?;
         closed?;
         print(&format!(
-            "{from} was moved to {to}: {} rows and {} change records, all compared and equal\nchecksum {}\n\
+            "{from} was moved to {to}: {} rows and {} change records, all compared and equal\nchecksum of the rows {}\n\
              the source was closed for {:.1} s. To go on: {}\n",
             pass.rows,
             pass.records,

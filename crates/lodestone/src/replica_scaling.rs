@@ -22,8 +22,16 @@ type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>
 pub struct ReplicaScaling(pub Weak<AutoScalingService>);
 
 impl engine::Scaling for ReplicaScaling {
-    fn scales_writes(&self, namespace: &engine::Namespace, table: &str, index: Option<&str>) -> bool {
-        self.0.upgrade().is_some_and(|service| service.0.scales_writes(&of_host(namespace), table, index))
+    fn scales_writes<'a>(
+        &'a self,
+        namespace: &'a engine::Namespace,
+        table: &'a str,
+        index: Option<&'a str>,
+    ) -> Answer<'a, bool> {
+        Box::pin(async move {
+            let Some(service) = self.0.upgrade() else { return Ok(false) };
+            Ok(service.0.current().await?.scales_writes(&of_host(namespace), table, index))
+        })
     }
 
     fn settings<'a>(

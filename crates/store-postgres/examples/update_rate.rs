@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use store::{Key, Log, Partition, Position, Space, Store, WriteSet};
+use store::{Cluster, Key, Log, Partition, Position, Space, Store, WriteSet};
 use store_postgres::test_server::TestServer;
 use store_postgres::{Options, PostgresStore};
 
@@ -35,9 +35,18 @@ async fn main() {
         }
     };
     let alone = Options { transactions: 16, stripes_per_transaction: 1, ..Options::default() };
-    for (way, options) in [("each alone", alone), ("shared transactions", Options::default())] {
+    for (way, options, is_member) in [
+        ("each alone", alone.clone(), false),
+        ("each alone, as a member of several servers", alone, true),
+        ("shared transactions", Options::default(), false),
+        ("shared transactions, as a member of several servers", Options::default(), true),
+    ] {
         println!("{way}");
         let store = Arc::new(PostgresStore::open(&url, options).await.expect("the store opens"));
+        if is_member {
+            // Each transaction holds the member's row from here on.
+            store.join().await.expect("the server joins");
+        }
         for (name, load) in [
             ("spread rows", Load::SpreadRows),
             ("spread rows, one log", Load::SpreadRowsWithLog),

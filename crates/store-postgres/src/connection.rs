@@ -45,6 +45,7 @@ impl Connections {
         address: &Address,
         options: &Options,
         engine: Engine,
+        size: usize,
     ) -> Result<Connections, StoreError> {
         let settings = format!(
             "{} SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}",
@@ -52,7 +53,7 @@ impl Connections {
             options.wait.as_millis(),
             options.reply.as_millis(),
         );
-        Self::new(address, options, options.connections, settings)
+        Self::new(address, options, size, settings)
     }
 
     /// For snapshots, which may be idle in their transaction.

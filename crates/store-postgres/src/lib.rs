@@ -97,8 +97,8 @@ const LOOKUPS_PER_ROUND_TRIP: usize = 32;
 /// Settings of the connection to the database.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Connections for calls. 16 keep a PostgreSQL of eight cores busy; its default limit of 100
-    /// leaves room for four servers with their snapshots.
+    /// Connections for calls that are not updates. With those of updates and snapshots, PostgreSQL's default limit
+    /// of 100 leaves room for three servers.
     pub connections: usize,
     /// Snapshots open at the same time, each with a connection of its own.
     pub snapshots: usize,
@@ -110,7 +110,8 @@ pub struct Options {
     pub failover: Duration,
     /// What answers behind the URL; found out if it is not given.
     pub engine: Option<Engine>,
-    /// Transactions of updates at the same time. The fewer, the more updates share one.
+    /// Transactions of updates at the same time, each with a connection of its own. The fewer, the more updates share
+    /// one.
     pub transactions: usize,
     /// The most stripes (about as many as rows) that several updates of one transaction lock. With 1, every
     /// update has its own. The statements of 32 small writes fill a few network packets.
@@ -147,6 +148,8 @@ pub struct PostgresStore {
 struct Shared {
     engine: Engine,
     calls: Connections,
+    /// A pool of its own, so that no update, and no sign of life, waits for connections that reads have.
+    updating: Connections,
     /// A pool of its own, so that long reads never delay short calls.
     snapshots: Connections,
     latches: Latches,
@@ -170,7 +173,8 @@ impl PostgresStore {
             Some(engine) => engine,
             None => connection::recognise(&address, &options).await?,
         };
-        let calls = Connections::of_calls(&address, &options, engine)?;
+        let calls = Connections::of_calls(&address, &options, engine, options.connections)?;
+        let updating = Connections::of_calls(&address, &options, engine, options.transactions)?;
         let snapshots = Connections::of_snapshots(&address, &options, engine)?;
         match options.is_read_only {
             true => schema::check(&calls).await?,
@@ -179,14 +183,12 @@ impl PostgresStore {
         let shared = Shared {
             engine,
             calls,
+            updating,
             snapshots,
             latches: Latches::new(),
             member: Mutex::default(),
             tickets: Arc::default(),
-            updates: Arc::new(Gather::new(
-                options.transactions.min(options.connections),
-                options.stripes_per_transaction,
-            )),
+            updates: Arc::new(Gather::new(options.transactions, options.stripes_per_transaction)),
             lookups: Arc::new(Gather::new(
                 LOOKUP_ROUND_TRIPS.min(options.connections),
                 LOOKUPS_PER_ROUND_TRIP,
@@ -270,6 +272,7 @@ impl Store for PostgresStore {
     /// Every answered commit is durable already, so only the pools are closed.
     async fn close(&self) -> Result<(), StoreError> {
         self.shared.calls.close();
+        self.shared.updating.close();
         self.shared.snapshots.close();
         Ok(())
     }

@@ -133,7 +133,7 @@ async fn attempt_once(
     session: &mut Option<Session>,
     batch: &mut Vec<Update>,
 ) -> Result<(), Failure> {
-    let connection = shared.calls.lease().await?;
+    let connection = shared.updating.lease().await?;
     let transaction = Transaction { shared, connection: &connection };
     let mut mark = None;
     let outcome = transaction.lock_decide_commit(session, batch, &mut mark).await;
@@ -157,7 +157,7 @@ async fn look_for(
     reason: String,
 ) -> Result<(), Failure> {
     *session = None;
-    match mark.find(&shared.calls, shared.options.failover).await {
+    match mark.find(&shared.updating, shared.options.failover).await {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::NotCommitted(reason)),
         Err(failure) => {
@@ -186,7 +186,7 @@ impl Transaction<'_> {
         batch: &mut Vec<Update>,
         mark: &mut Option<Mark>,
     ) -> Result<Outcome, Failure> {
-        let calls = &self.shared.calls;
+        let calls = &self.shared.updating;
         let statements = calls.answered(Statements::prepare(self.connection, self.shared.engine)).await?;
         let rows = calls.answered(self.lock_and_read(&statements, batch)).await?;
         let write_sets = decide(batch, rows).await;

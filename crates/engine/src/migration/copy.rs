@@ -2,7 +2,8 @@
 //!
 //! The same walk makes the first copy, brings a copy up to date, and goes on after a crash. Along a source that
 //! takes no more writes it also verifies: what differed is read back after it was written ([`Check::ReadBack`]), and all the rest
-//! was compared.
+//! was compared. Change records are compared once, because they never change: the last walk goes on where those before it
+//! came to ([`Compared`]).
 
 use std::collections::VecDeque;
 use std::ops::{Bound, ControlFlow};
@@ -209,8 +210,8 @@ struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    fn new(store: &'a dyn Read, log: Log) -> Records<'a> {
-        Records { store, log, after: LogPosition(0), limit: FIRST_RECORDS, batch: VecDeque::new() }
+    fn new(store: &'a dyn Read, log: Log, after: LogPosition) -> Records<'a> {
+        Records { store, log, after, limit: FIRST_RECORDS, batch: VecDeque::new() }
     }
 
     /// The next records; none at the end of the log.
@@ -239,23 +240,30 @@ impl<'a> Records<'a> {
     }
 }
 
+/// The part of a log that was read from both stores, and was equal.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Compared {
+    through: LogPosition,
+    records: u64,
+}
+
 /// Makes a log of the target equal to that of the source, position by position. Records never change, so what the
-/// target has of the source is compared, and the rest is appended.
+/// target has of the source is compared, unless it was before, and the rest is appended.
 pub async fn copy_log(
     source: &dyn Read,
     target: &dyn Store,
     log: Log,
     check: Check,
-    checksum: &mut blake3::Hasher,
+    compared: &mut Compared,
 ) -> Result<Counts, StoreError> {
-    let mut counts = Counts::default();
+    let mut counts = Counts { seen: compared.records, changed: 0 };
     let (end, end_there) = (source.log_end(log).await?, target.log_end(log).await?);
     if end < end_there {
         return Err(foreign(log));
     }
     counts.changed += trim(source, target, log, end).await?;
-    let mut ours = Records::new(source, log);
-    let mut there = Records::new(target, log);
+    let mut ours = Records::new(source, log, compared.through);
+    let mut there = Records::new(target, log, compared.through);
     loop {
         let records = ours.next().await?;
         if records.is_empty() {
@@ -263,13 +271,13 @@ pub async fn copy_log(
         }
         counts.seen += records.len() as u64;
         for (position, record) in &records {
-            checksum.update(&log.0.to_le_bytes());
-            checksum.update(&position.0.to_le_bytes());
-            checksum.update(&(record.len() as u64).to_le_bytes());
-            checksum.update(record);
-            if *position <= end_there && there.at(*position, check).await?.as_ref() != Some(record) {
+            if *position > end_there {
+                break;
+            }
+            if there.at(*position, check).await?.as_ref() != Some(record) {
                 return Err(foreign(log));
             }
+            *compared = Compared { through: *position, records: compared.records + 1 };
         }
         let records: Vec<_> = records.into_iter().filter(|(position, _)| *position > end_there).collect();
         counts.changed += records.len() as u64;

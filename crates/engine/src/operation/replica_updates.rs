@@ -119,7 +119,7 @@ async fn create(
     if member.is_some() || there(engine, table, &region).await?.is_some() {
         return Err(Error::replica_exists(&table.name));
     }
-    check_scaled(engine, table)?;
+    check_scaled(engine, table).await?;
     let overrides = merged(Overrides::default(), &Asked::of_create(action), table);
     let (state, shards) = (engine.passing_state(TableState::Updating), engine.options.stream_shards);
     let created_ms = engine.new_stream_ms(&table.namespace, &table.name);
@@ -172,14 +172,17 @@ async fn there(engine: &Engine, table: &LiveTable, region: &str) -> Result<Optio
 }
 
 /// A provisioned table, and every index of it, needs writes that are scaled.
-fn check_scaled(engine: &Engine, table: &LiveTable) -> Result<(), Error> {
+async fn check_scaled(engine: &Engine, table: &LiveTable) -> Result<(), Error> {
     if table.billing.mode == BillingMode::OnDemand {
         return Ok(());
     }
     for index in table.resources() {
-        let scaling = engine.replication.scaling.get();
         let name = index.map(|index| index.name.as_str());
-        if !scaling.is_some_and(|scaling| scaling.scales_writes(&table.namespace, &table.name, name)) {
+        let is_scaled = match engine.replication.scaling.get() {
+            Some(scaling) => scaling.scales_writes(&table.namespace, &table.name, name).await?,
+            None => false,
+        };
+        if !is_scaled {
             return Err(Error::replica_not_scaled(index.is_some()));
         }
     }

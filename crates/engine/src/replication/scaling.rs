@@ -15,7 +15,12 @@ use crate::{Namespace, fault};
 /// Application Auto Scaling, as far as global tables need it. The engine knows no more of that service.
 pub trait Scaling: Send + Sync {
     /// Whether a policy scales the writes of the table, or of one of its global indexes.
-    fn scales_writes(&self, namespace: &Namespace, table: &str, index: Option<&str>) -> bool;
+    fn scales_writes<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        table: &'a str,
+        index: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<bool, Error>>;
 
     /// How units are scaled; none if no policy scales them.
     fn settings<'a>(

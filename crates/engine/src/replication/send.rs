@@ -223,6 +223,8 @@ impl Sender {
     async fn send_due(&self, pair: &Pair) -> Result<Duration, StoreError> {
         let Some(target) = &pair.target else { return Ok(REST) };
         if self.core.is_cut(&pair.source.namespace.region, &self.region).await? {
+            // What was sent just before it was cut.
+            self.store_positions(&pair.source).await?;
             return Ok(REST);
         }
         if self.needs_copy(pair) {
@@ -486,11 +488,12 @@ impl Sender {
         }
     }
 
-    /// Stores how far it is, at most once in a while. A member that leaves waits for it, perhaps on another server.
+    /// Stores how far it is, at most once in a while. Other servers go by it, and a member that leaves waits for it:
+    /// then it is stored at once.
     async fn store_positions(&self, source: &LiveTable) -> Result<(), StoreError> {
         let now_ms = self.core.environment.now_ms();
         let (stored_ms, stored) = self.stored.lock().clone();
-        let is_awaited = source.state == TableState::Deleting;
+        let is_awaited = source.state == TableState::Deleting || self.core.members.is_some();
         if !is_awaited && now_ms.saturating_sub(stored_ms) < STORE_INTERVAL_MS {
             return Ok(());
         }
@@ -553,7 +556,7 @@ impl Job for Sender {
     }
 }
 
-/// How far a pair has come. The sender may be on another server, which stores its positions every second.
+/// How far a pair has come. The sender may be on another server, which stores its positions when it has sent something.
 async fn sent(core: &Core, source: &LiveTable, replica: &Replica) -> Result<Positions, StoreError> {
     match core.replication.pairs.get(source.space(), &replica.region) {
         Some(positions) => Ok(positions),

@@ -464,8 +464,13 @@ async fn wrong_changes_of_replicas_are_refused_in_aws_words() {
 pub struct Targets(Mutex<Vec<(Namespace, Scaled)>>);
 
 impl Scaling for Targets {
-    fn scales_writes(&self, _: &Namespace, table: &str, _: Option<&str>) -> bool {
-        table == "Table"
+    fn scales_writes<'a>(
+        &'a self,
+        _: &'a Namespace,
+        table: &'a str,
+        _: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<bool, api::Error>> {
+        Box::pin(std::future::ready(Ok(table == "Table")))
     }
 
     fn settings<'a>(

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -186,13 +187,20 @@ async fn what_changes_between_passes_comes_along() {
 }
 
 /// A source whose log is trimmed just after it was looked at.
-struct TrimmedMeanwhile {
+struct Watched {
     store: MemoryStore,
-    through: LogPosition,
+    trimmed_through: LogPosition,
+    records_read: AtomicUsize,
+}
+
+impl Watched {
+    fn new(store: MemoryStore, trimmed_through: LogPosition) -> Watched {
+        Watched { store, trimmed_through, records_read: AtomicUsize::new(0) }
+    }
 }
 
 #[async_trait]
-impl Read for TrimmedMeanwhile {
+impl Read for Watched {
     async fn get(&self, keys: &[Key], consistency: Consistency) -> Result<Vec<Option<Bytes>>, StoreError> {
         self.store.get(keys, consistency).await
     }
@@ -214,7 +222,8 @@ impl Read for TrimmedMeanwhile {
         limit: usize,
     ) -> Result<Vec<(LogPosition, Bytes)>, StoreError> {
         let records = self.store.read_log(log, after, limit).await?;
-        self.store.trim_log(log, self.through).await?;
+        self.store.trim_log(log, self.trimmed_through).await?;
+        self.records_read.fetch_add(records.len(), Ordering::Relaxed);
         Ok(records)
     }
 
@@ -234,9 +243,33 @@ async fn a_log_that_is_trimmed_during_a_pass_comes_along() {
     let moving = Move::begin(&target, "source").await.unwrap();
     moving.pass(&store, &mut |_| {}).await.unwrap();
     let records = store.read_log(Log(20), LogPosition(0), 1000).await.unwrap();
-    let source = TrimmedMeanwhile { store, through: records[records.len() / 2].0 };
+    let source = Watched::new(store, records[records.len() / 2].0);
     moving.pass(&source, &mut |_| {}).await.unwrap();
     moving.settle(&source.store, &mut |_| {}).await.unwrap();
+    assert!(contents(&source.store).await == contents(&target).await);
+}
+
+#[tokio::test]
+async fn change_records_are_compared_while_the_source_is_in_use_and_not_again_when_it_is_closed() {
+    let (source, target) = (Watched::new(MemoryStore::new(), LogPosition(0)), MemoryStore::new());
+    random_store(&source.store, &mut fastrand::Rng::with_seed(4)).await;
+    let append = async |number: u64| {
+        let appends = vec![(Log(20), Bytes::from(format!("{number}")))];
+        write(&source.store, WriteSet { appends, now_us: 5_000, ..WriteSet::default() }).await;
+    };
+    for number in 0..500 {
+        append(number).await;
+    }
+    let moving = Move::begin(&target, "source").await.unwrap();
+    moving.pass(&source, &mut |_| {}).await.unwrap();
+    let compared = moving.pass(&source, &mut |_| {}).await.unwrap();
+    append(500).await;
+    source.records_read.store(0, Ordering::Relaxed);
+    let settled = moving.settle(&source, &mut |_| {}).await.unwrap();
+    assert_eq!((settled.changed, settled.records), (1, compared.records + 1));
+    // Beside the new one, the oldest of each log: it says what was trimmed.
+    let read = source.records_read.load(Ordering::Relaxed);
+    assert!(read < 50, "{read} records were read while the source was closed");
     assert!(contents(&source.store).await == contents(&target).await);
 }
 

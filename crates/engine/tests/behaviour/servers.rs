@@ -349,6 +349,41 @@ async fn a_stream_has_the_changes_of_all_servers_in_their_order() {
     assert_eq!(numbers, (0..50).map(|number| number.to_string()).collect::<Vec<_>>());
 }
 
+#[tokio::test]
+async fn every_server_knows_how_far_the_changes_of_a_region_have_come() {
+    let servers = Servers::new(PATIENCE);
+    let (one, other) = (servers.open().await, servers.open().await);
+    one.create_table().await;
+    let add = json!({"Create": {"RegionName": "eu-west-1"}});
+    one.ok("UpdateTable", json!({"TableName": "Table", "ReplicaUpdates": [add]})).await;
+    until("the replica is there", async || other.table().await["Replicas"][0]["ReplicaStatus"] == "ACTIVE")
+        .await;
+    let both_count = async |pending: usize| {
+        for server in [&one, &other] {
+            until(&format!("{pending} changes wait"), async || {
+                let pairs = server.engine.replication_status().await.unwrap();
+                let sent = pairs.iter().find(|pair| pair.receiving_region == "eu-west-1");
+                sent.is_some_and(|pair| pair.pending == pending)
+            })
+            .await;
+        }
+    };
+    one.put("early").await.unwrap();
+    both_count(0).await;
+    one.put("before").await.unwrap();
+    let away = Caller::new("123456789012", "eu-west-1");
+    until("the change has arrived", async || {
+        let input = json!({"TableName": "Table", "Key": {"p": {"S": "before"}}});
+        call_engine(&other.engine, &away, "GetItem", input).await.unwrap()["Item"].is_object()
+    })
+    .await;
+    other.engine.cut_regions("us-east-1", "eu-west-1").await.unwrap();
+    both_count(0).await;
+    one.put("after").await.unwrap();
+    other.put("later").await.unwrap();
+    both_count(2).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_servers_share_a_postgresql_database() {
     let database = &Database::on_two_servers_of_postgres().await;

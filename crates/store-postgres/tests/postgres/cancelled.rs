@@ -13,7 +13,7 @@ use crate::{
 async fn an_update_dropped_while_it_waits_for_a_lock_leaves_nothing_behind() {
     let url = fresh_database().await;
     // With one connection, whatever the dropped update left on it would meet the next one.
-    let options = Options { connections: 1, ..Options::default() };
+    let options = Options { transactions: 1, ..Options::default() };
     let store = PostgresStore::open(&url, options).await.expect("the store opens");
     let other = session(&url).await;
     other.batch_execute("BEGIN; SELECT FROM lodestone_lock FOR UPDATE").await.expect("all locks");
@@ -32,7 +32,7 @@ async fn an_update_dropped_while_it_waits_for_a_lock_leaves_nothing_behind() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_update_waits_for_a_lock_only_so_long() {
     let url = fresh_database().await;
-    let options = Options { wait: Duration::from_millis(300), connections: 1, ..Options::default() };
+    let options = Options { wait: Duration::from_millis(300), transactions: 1, ..Options::default() };
     let store = PostgresStore::open(&url, options).await.expect("the store opens");
     let other = session(&url).await;
     other.batch_execute("BEGIN; SELECT FROM lodestone_lock FOR UPDATE").await.expect("all locks");

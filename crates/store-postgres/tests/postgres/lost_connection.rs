@@ -27,7 +27,19 @@ async fn a_connection_lost_while_waiting_for_a_lock_is_unavailable() {
     assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "{outcome:?}");
     other.batch_execute("ROLLBACK").await.expect("the locks are free");
     increment(&store, "row").await.expect("the store is in order again");
+    scan_until_noticed(&store).await;
     assert_eq!(read_number(&store, "row").await, 1);
+}
+
+/// The server has hung up; the store may learn of it a moment later, but not much.
+async fn scan_until_noticed(store: &PostgresStore) {
+    let mut visit = |_: store::KeyRef<'_>, _| std::ops::ControlFlow::Continue(());
+    let range = Range::all(Space(1));
+    let deadline = tokio::time::Instant::now() + crate::DEADLINE;
+    while let Err(error) = store.scan(&range, Direction::Forward, Consistency::Latest, &mut visit).await {
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+        assert!(tokio::time::Instant::now() < deadline, "{error}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -44,15 +56,13 @@ async fn connections_lost_while_idle_are_replaced_unnoticed() {
         0,
     )
     .await;
-    let mut visit = |_: store::KeyRef<'_>, _| std::ops::ControlFlow::Continue(());
-    // The server has hung up; the store may learn of it a moment later, but not much.
-    let range = Range::all(Space(1));
+    scan_until_noticed(&store).await;
+    // Updates have connections of their own.
     let deadline = tokio::time::Instant::now() + crate::DEADLINE;
-    while let Err(error) = store.scan(&range, Direction::Forward, Consistency::Latest, &mut visit).await {
+    while let Err(error) = increment(&store, "row").await {
         assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
         assert!(tokio::time::Instant::now() < deadline, "{error}");
     }
-    increment(&store, "row").await.expect("a write succeeds");
     assert_eq!(read_number(&store, "row").await, 2);
 }
 
@@ -108,6 +118,7 @@ async fn a_commit_whose_server_process_died_is_not_found_and_starts_over() {
     let mut count = || decisions += 1;
     let (outcome, ()) = tokio::join!(increment_while(&store, "row", &mut count), terminate);
     outcome.expect("the second try succeeds");
+    scan_until_noticed(&store).await;
     assert_eq!((decisions, read_number(&store, "row").await), (2, 1));
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use store::{Consistency, Direction, Key, KeyRef, Range, Read, Space, Store, WriteSet};
+use store_postgres::{Options, PostgresStore};
 
-use crate::{fresh_database, key, open};
+use crate::{fresh_database, key};
 
 /// More than the first chunk holds, several times over.
 const ROWS: usize = 500;
@@ -19,7 +20,10 @@ async fn write_all(store: &dyn Store, keys: &[Key], value: &'static str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_write_set_that_comes_between_two_chunks_is_not_seen_by_half() {
-    let store = Arc::new(open(&fresh_database().await).await);
+    // The scan has the only connection for reads, and the write does not wait for it.
+    let options = Options { connections: 1, ..Options::default() };
+    let store = PostgresStore::open(&fresh_database().await, options).await.expect("the store opens");
+    let store = Arc::new(store);
     let keys: Vec<Key> = (0..ROWS).map(|number| key(&format!("{number:04}"))).collect();
     for direction in [Direction::Forward, Direction::Backward] {
         write_all(&*store, &keys, "old").await;
