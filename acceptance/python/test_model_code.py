@@ -4,6 +4,7 @@ The tables are made and filled by what the product exports. All example models r
 as a shell script, since every call of the AWS CLI takes its time. JavaScript has a test of its own.
 """
 
+import base64
 import json
 import subprocess
 from pathlib import Path
@@ -29,8 +30,22 @@ def model(command, path, *options):
     return done.stdout
 
 
+def read(text):
+    """DynamoDB's JSON: binary values are bytes, as the SDK has them."""
+
+    def decoded(value):
+        match value:
+            case {"B": str(text)}:
+                return {"B": base64.b64decode(text)}
+            case {"BS": list(texts)}:
+                return {"BS": [base64.b64decode(text) for text in texts]}
+        return value
+
+    return json.loads(text, object_hook=decoded)
+
+
 def load(client, path):
-    for batch in json.loads(model("export", path, "--to", "sample-data")):
+    for batch in read(model("export", path, "--to", "sample-data")):
         assert not client.batch_write_item(**batch)["UnprocessedItems"]
 
 
@@ -85,7 +100,7 @@ def check_left(client, path, example):
 
 
 def sent_examples(path):
-    examples = [one for one in json.loads(model("code", path, "--json"))["patterns"] if "requests" in one]
+    examples = [one for one in read(model("code", path, "--json"))["patterns"] if "requests" in one]
     assert examples
     return examples
 

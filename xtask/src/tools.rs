@@ -89,6 +89,16 @@ pub fn chromium() -> Result<()> {
     if Path::new("/usr/bin/chromium").exists() { Ok(()) } else { debian(&["chromium"]) }
 }
 
+/// Go and its SDK, which Debian has as sources. The folder keeps what was built of them.
+pub fn go() -> Result<PathBuf> {
+    let sdk = "/usr/share/gocode/src/github.com/aws/aws-sdk-go-v2/service/dynamodb";
+    let installed = ["/usr/bin/go", sdk].iter().all(|path| Path::new(path).exists());
+    if !installed {
+        debian(&["golang-go", "golang-github-aws-aws-sdk-go-v2-dev", "golang-github-aws-smithy-go-dev"])?;
+    }
+    Ok(cache()?.join("go"))
+}
+
 /// The C++ compiler that builds libFuzzer.
 pub fn cxx_compiler() -> Result<()> {
     if succeeds(program("c++").arg("--version")) { Ok(()) } else { debian(&["g++"]) }

@@ -28,6 +28,12 @@ impl Lodestone {
         Lodestone { process, endpoint }
     }
 
+    /// The tables of a model, with its example data.
+    pub fn apply(&self, model: &str) {
+        let place = ["--endpoint-url", &self.endpoint, "--region", "us-east-1"];
+        lodestone(&[["model", "apply", model, "--samples"], place].concat());
+    }
+
     /// How a client reaches the server. It tries once, so that a failure is seen and not repeated.
     pub fn config(&self, key: &Key) -> Builder {
         aws_sdk_dynamodb::Config::builder()
@@ -65,6 +71,13 @@ pub fn add_user(file: &Path, user: &str, options: &[&str]) -> Key {
         line.and_then(|rest| rest.strip_prefix('=')).expect("the key is shown").to_owned()
     };
     Key { id: value("AWS_ACCESS_KEY_ID"), secret: value("AWS_SECRET_ACCESS_KEY") }
+}
+
+/// What a command prints.
+pub fn lodestone(arguments: &[&str]) -> String {
+    let done = Command::new(binary()).args(arguments).output().expect("the binary starts");
+    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).expect("it prints text")
 }
 
 fn binary() -> PathBuf {

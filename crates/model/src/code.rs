@@ -10,6 +10,7 @@ mod example;
 mod javascript;
 mod json;
 mod layout;
+pub mod library;
 mod literal;
 mod name;
 mod sketch;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use model::code::library::{LibraryLanguage, calls, example_calls, library, source};
 use model::code::{Effect, Example, Language, code, examples};
 use model::{Model, Source, file};
 
@@ -260,4 +261,217 @@ fn names_of_functions_are_names() {
     check(&text, &["def by_id():\n", "def by_id_():\n", "def return_():\n"]);
     let text = code(&model, &examples(&model, Some("return")), Language::JavaScript);
     check(&text, &["export async function return_() {\n"]);
+}
+
+fn written_library(pattern: &str, language: LibraryLanguage) -> String {
+    source(&library(&model(pattern), None), language)
+}
+
+#[test]
+fn every_pattern_of_every_example_has_a_function_that_the_example_data_has_arguments_for() {
+    for (name, model) in all_examples() {
+        let library = library(&model, None);
+        let examples = examples(&model, None);
+        let calls = example_calls(&model, &library, &examples);
+        for function in &library.functions {
+            match &function.written {
+                Ok(_) => assert!(calls.iter().any(|call| call.pattern == function.pattern), "{name}"),
+                Err(why) => assert!(why.contains("serves it"), "{name} {}: {why}", function.pattern),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_library_has_types_and_key_builders() {
+    let pattern = "{ query: Order, by: customerId, order: createdAt desc, limit: 20 }";
+    check(
+        &written_library(pattern, LibraryLanguage::Python),
+        &[
+            "    status: Literal[\"OPEN\", \"SHIPPED\"]\n",
+            "    tags: set[str]\n",
+            "    born_on: str  # ISO-8601\n",
+            "def order_sk(created_at: str, order_id: str) -> str:\n",
+            "    return f\"ORDER#{created_at}#{order_id}\"\n",
+            "def p(customer_id: str, limit: int = 20) -> list[Order]:\n",
+            "ExpressionAttributeValues={\":PK\": order_pk(customer_id), \":SK\": \"ORDER#\"}",
+        ],
+    );
+    check(
+        &written_library(pattern, LibraryLanguage::TypeScript),
+        &[
+            "  status: \"OPEN\" | \"SHIPPED\";\n",
+            "  tags: Set<string>;\n",
+            "export function orderSk(createdAt: string, orderId: string): string {\n",
+            "  return `ORDER#${createdAt}#${orderId}`;\n",
+            "export async function p(customerId: string, limit = 20): Promise<Order[]> {\n",
+        ],
+    );
+    check(
+        &written_library(pattern, LibraryLanguage::Rust),
+        &[
+            "    /// `OPEN` or `SHIPPED`\n    pub status: String,\n",
+            "    pub tags: BTreeSet<String>,\n",
+            "    pub points: Number,\n",
+            "pub fn order_sk(created_at: &str, order_id: &str) -> String {\n",
+            "    format!(\"ORDER#{created_at}#{order_id}\")\n",
+            "/// The model's limit is 20.\n",
+            "pub async fn p(client: &Client, customer_id: &str, limit: i32) -> Result<Vec<Order>, Error> {\n",
+            "        .expression_attribute_values(\":PK\", AttributeValue::S(order_pk(customer_id)))\n",
+        ],
+    );
+}
+
+#[test]
+fn a_rust_module_calls_a_record_by_another_name_if_it_has_that_name_itself() {
+    let text = MODEL.replace("Customer", "Page").replace("Order", "Number");
+    let pattern = "{ query: Number, by: customerId, order: createdAt, limit: 5, paged: true }";
+    let source_text = Source::new("model.yaml", format!("{text}{pattern}\n"));
+    let model = file::read(&source_text).model.expect("a model");
+    let text = source(&library(&model, None), LibraryLanguage::Rust);
+    check(
+        &text,
+        &[
+            "pub struct PageRecord {\n",
+            "pub struct NumberRecord {\n",
+            ") -> Result<Page<Vec<NumberRecord>>, Error> {\n",
+        ],
+    );
+}
+
+#[test]
+fn a_rust_module_looks_at_what_is_optional_before_it_builds_a_key_of_it() {
+    let text = MODEL
+        .replace("version: number }", "version: number, note: { optional: true }, item: { optional: true } }")
+        .replace(
+            "when: status = OPEN, GSI2PK: \"OPEN#",
+            "when: status = OPEN and not exists item, GSI2PK: \"{note}#",
+        );
+    let source_text = Source::new("model.yaml", format!("{text}{{ put: Order }}\n"));
+    let model = file::read(&source_text).model.expect("a model");
+    check(
+        &source(&library(&model, None), LibraryLanguage::Rust),
+        &[
+            "    if let Some(item_value) = order.item.as_deref() {\n",
+            "    if let Some(note) = order.note.as_deref() {\n        if order.status == \"OPEN\" && order.item.is_none() {\n",
+            "AttributeValue::S(order_gsi2pk(note, shard_of(&order.order_id, 3)))",
+        ],
+    );
+}
+
+#[test]
+fn go_has_structs_pointers_and_numbers_with_all_their_digits() {
+    let optional = MODEL.replace("points: number,", "points: number, nick: { optional: true },");
+    let exact = optional.replace("points: 1.5", "points: 12345678901234567890.5");
+    let source_text = Source::new("model.yaml", format!("{exact}{{ create: Customer }}\n"));
+    let model = file::read(&source_text).model.expect("a model");
+    let library = library(&model, None);
+    check(
+        &source(&library, LibraryLanguage::Go),
+        &[
+            "\npackage orders\n",
+            "\tName       string\n",
+            "\tNick       *string\n",
+            "\tPoints     Number\n",
+            "\tBornOn     string // ISO-8601\n",
+            "func CustomerPK(customerID string) string {\n\treturn \"CUST#\" + customerID\n}\n",
+            "\tif customer.Nick != nil {\n\t\titem[\"nick\"] = &types.AttributeValueMemberS{Value: *customer.Nick}\n\t}\n",
+            "func P(ctx context.Context, client *dynamodb.Client, customer Customer) error {\n",
+            "ConditionExpression: pointer(\"attribute_not_exists(PK)\"),\n",
+        ],
+    );
+    let calls =
+        calls(&library, &example_calls(&model, &library, &examples(&model, None)), LibraryLanguage::Go);
+    check(&calls, &["\treturn nil, P(\n", "Points:     \"12345678901234567890.5\",\n"]);
+}
+
+#[test]
+fn go_merges_shards_and_gives_types_and_functions_different_names() {
+    check(
+        &written_library(OPEN, LibraryLanguage::Go),
+        &[
+            "func OrderGSI2PK(shard int64) string {\n",
+            "\tfor shard := int64(0); shard < 3; shard++ {\n",
+            "\tsortItems(items, false, \"GSI2SK\")\n\tif len(items) > int(limit) {\n\t\titems = items[:limit]\n\t}\n",
+        ],
+    );
+    let text = MODEL.replace("  P: ", "  order: ");
+    let get = "{ get: Order, by: [customerId, createdAt, orderId] }";
+    let source_text = Source::new("model.yaml", format!("{text}{get}\n"));
+    let model = file::read(&source_text).model.expect("a model");
+    check(
+        &source(&library(&model, None), LibraryLanguage::Go),
+        &[
+            "type Order struct {\n",
+            "func GetOrder(\n\tctx context.Context,\n\tclient *dynamodb.Client,\n\tcustomerID string,\n",
+        ],
+    );
+}
+
+#[test]
+fn the_writer_and_the_reader_of_shards_build_their_keys_with_the_same_function() {
+    let text = written_library(OPEN, LibraryLanguage::Python);
+    check(
+        &text,
+        &[
+            "def order_gsi2pk(shard: int) -> str:\n",
+            "    if order.status == \"OPEN\":\n        item[\"GSI2PK\"] = order_gsi2pk(_shard(order.order_id, 3))\n",
+            "    for shard in range(3):\n",
+            "ExpressionAttributeValues={\":GSI2PK\": order_gsi2pk(shard)}",
+            "    items.sort(key=lambda item: item[\"GSI2SK\"])\n",
+        ],
+    );
+    check(
+        &written_library(OPEN, LibraryLanguage::Rust),
+        &[
+            "pub fn order_gsi2pk(shard: i64) -> String {\n",
+            "    if order.status == \"OPEN\" {\n",
+            "AttributeValue::S(order_gsi2pk(shard_of(&order.order_id, 3)))",
+            "    for shard in 0..3 {\n",
+            "AttributeValue::S(order_gsi2pk(shard))",
+            "    items.sort_by(|a, b| text_at(a, \"GSI2SK\").cmp(&text_at(b, \"GSI2SK\")));\n",
+            "    items.truncate(",
+        ],
+    );
+}
+
+#[test]
+fn what_an_index_has_only_in_its_keys_is_read_from_them() {
+    let text = written_library(BY_STATUS, LibraryLanguage::Python);
+    check(
+        &text,
+        &[
+            "class OrderInGsi1:\n",
+            "created_at=_parts(item[\"GSI1SK\"], \"\", \"#\", \"\")[0]",
+            "total=item[\"total\"]",
+        ],
+    );
+}
+
+#[test]
+fn an_update_moves_the_index_keys_and_asks_where_the_values_decide() {
+    let known = "{ update: Order, by: [customerId, createdAt, orderId], set: { status: OPEN -> SHIPPED } }";
+    check(
+        &written_library(known, LibraryLanguage::Python),
+        &["UpdateExpression=\"SET GSI1PK = :GSI1PK, #status = :status REMOVE GSI2PK, GSI2SK\""],
+    );
+    let open = "{ update: Order, by: [customerId, createdAt, orderId], set: [status] }";
+    check(
+        &written_library(open, LibraryLanguage::Python),
+        &[
+            "    if status == \"OPEN\":\n",
+            "SET GSI1PK = :GSI1PK, GSI2PK = :GSI2PK, GSI2SK = :GSI2SK, #status = :status\"",
+            "    else:\n",
+            "SET GSI1PK = :GSI1PK, #status = :status REMOVE GSI2PK, GSI2SK\"",
+        ],
+    );
+}
+
+#[test]
+fn what_no_function_can_do_is_said() {
+    let text = written_library(
+        "{ query: Order, by: customerId, external: OpenSearch }",
+        LibraryLanguage::TypeScript,
+    );
+    check(&text, &["// P: no function, because OpenSearch serves it, not the table.\n"]);
 }

@@ -4,17 +4,25 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use model::Model;
+use model::code::library::{self, LibraryLanguage};
 use model::code::{self, Language};
 
 use super::{ModelFile, UNREADABLE, output};
 
-/// Show each access pattern as code.
+/// Write the access patterns as code.
 ///
-/// The requests are those that `prove` sends, with keys, expressions, names and values filled in from the
-/// example data (`lodestone model export --to sample-data` prints it). Only names that an expression can't use
-/// directly get an alias. Several shards, and pages, are shown as a loop.
+/// In python, typescript, rust and go, a module for an application: types of the entities, functions that build keys,
+/// and a function with parameters for each pattern. In cli, boto3 and javascript, each pattern's request with values of the
+/// example data (`lodestone model export --to sample-data` prints it). The requests are those that `prove` sends.
 #[derive(Args)]
-#[command(after_help = "Example:\n  lodestone model code model.yaml --pattern A2 --language boto3")]
+#[command(after_help = "Examples:
+  lodestone model code model.yaml --language python > orders.py
+  lodestone model code model.yaml --language rust > src/orders.rs
+  lodestone model code model.yaml --language typescript > src/orders.ts
+  lodestone model code model.yaml --language go > orders/orders.go
+  lodestone model code model.yaml --language python --calls
+  lodestone model code model.yaml --pattern A2 --language cli")]
 pub struct Code {
     #[command(flatten)]
     file: ModelFile,
@@ -23,13 +31,21 @@ pub struct Code {
     #[arg(long, value_name = "PATTERN")]
     pattern: Option<String>,
 
-    /// The language: a shell script, or a module with one function for each pattern.
-    #[arg(long, value_parser = PossibleValuesParser::new(Language::ALL.map(Language::name)), default_value = "cli")]
+    /// A language for an application, or one to see requests in.
+    #[arg(long, value_parser = PossibleValuesParser::new(languages()), default_value = "cli")]
     language: String,
+
+    /// Write calls of the functions instead, with values of the example data.
+    #[arg(long, conflicts_with = "json")]
+    calls: bool,
 
     /// Print the requests as JSON, with what they find or store on the example data.
     #[arg(long)]
     json: bool,
+}
+
+fn languages() -> impl Iterator<Item = &'static str> {
+    LibraryLanguage::ALL.map(LibraryLanguage::name).into_iter().chain(Language::ALL.map(Language::name))
 }
 
 impl Code {
@@ -44,14 +60,31 @@ impl Code {
             output::print_error(&format!("there is no pattern `{pattern}`; there are {}", known.join(", ")));
             return ExitCode::from(UNREADABLE);
         }
-        match self.json {
-            true => output::print_json(&code::json(&model, &examples)),
-            false => output::print(&code::code(&model, &examples, self.language())),
+        if self.json {
+            output::print_json(&code::json(&model, &examples));
+            return ExitCode::SUCCESS;
+        }
+        let named = LibraryLanguage::ALL.into_iter().find(|language| language.name() == self.language);
+        match named {
+            Some(language) => output::print(&self.library(&model, &examples, language)),
+            None if self.calls => {
+                output::print_error(&format!("{} has no functions to call", self.language));
+                return ExitCode::from(UNREADABLE);
+            }
+            None => output::print(&code::code(&model, &examples, self.example_language())),
         }
         ExitCode::SUCCESS
     }
 
-    fn language(&self) -> Language {
+    fn library(&self, model: &Model, examples: &[code::Example], language: LibraryLanguage) -> String {
+        let library = library::library(model, self.pattern.as_deref());
+        match self.calls {
+            true => library::calls(&library, &library::example_calls(model, &library, examples), language),
+            false => library::source(&library, language),
+        }
+    }
+
+    fn example_language(&self) -> Language {
         let named = Language::ALL.into_iter().find(|language| language.name() == self.language);
         named.unwrap_or(Language::Cli)
     }

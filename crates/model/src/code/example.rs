@@ -41,8 +41,19 @@ pub struct Sending {
     pub requests: Vec<Request>,
     /// What the application knows.
     pub given: Given,
+    /// The items that a write or a group of reads is about.
+    pub touched: Vec<Touched>,
     /// The result on the example data.
     pub effect: Effect,
+}
+
+/// An item of one action, before and after.
+pub struct Touched {
+    /// The position of the action in the pattern.
+    pub step: usize,
+    pub old: Option<Values>,
+    pub new: Option<Values>,
+    pub given: Given,
 }
 
 impl Sending {
@@ -156,7 +167,7 @@ fn reading(
     };
     let reading = manner(planned, requests.len());
     let keys = found(planned, data, &given);
-    Ok(Sending { requests, given, effect: Effect::Finds { keys, reading } })
+    Ok(Sending { requests, given, touched: Vec::new(), effect: Effect::Finds { keys, reading } })
 }
 
 /// The values that the file itself gives, or values that find items.
@@ -225,8 +236,16 @@ fn group_reading(
             group.batch(model).into_request()
         }
     };
+    let step = |target: &SampleItem| {
+        pattern.reads().position(|(_, read)| read.entities.iter().any(|id| Some(id.value) == target.entity))
+    };
+    let touched = group.targets.iter().filter_map(|(target, _)| {
+        let old = Some(target.values.clone());
+        Some(Touched { step: step(target)?, old, new: None, given: Given::default() })
+    });
+    let touched = touched.collect();
     let effect = Effect::Finds { keys, reading: ReadLoop::default() };
-    Ok(Sending { requests: vec![request], given: Given::default(), effect })
+    Ok(Sending { requests: vec![request], given: Given::default(), touched, effect })
 }
 
 fn writing(
@@ -255,7 +274,16 @@ fn writing(
     };
     let given = touches.iter().flat_map(|touch| touch.given.iter()).collect();
     let effect = Effect::Leaves { items: touches.iter().filter_map(|touch| left(model, touch)).collect() };
-    Ok(Sending { requests: vec![request], given, effect })
+    // Touches are in the order of the actions, each as often as its action says.
+    let step = |touch: &Touch<'_>| pattern.writes().position(|(_, write)| std::ptr::eq(write, touch.write));
+    let touched = touches.iter().map(|touch| Touched {
+        step: step(touch).unwrap_or_default(),
+        old: touch.old.clone(),
+        new: touch.new.clone(),
+        given: touch.given.clone(),
+    });
+    let touched = touched.collect();
+    Ok(Sending { requests: vec![request], given, touched, effect })
 }
 
 /// Without the filler that brings items to their declared size: it would only distract in code.

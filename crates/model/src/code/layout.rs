@@ -1,7 +1,7 @@
 //! Prints nested literals: on one line if they fit, else one element per line.
 
 /// Lines are broken to be no longer than this, where possible.
-const WIDTH: usize = 100;
+pub const WIDTH: usize = 100;
 
 /// A literal to be laid out: text, a named value, or a bracketed group.
 #[derive(Clone, Debug)]
@@ -25,7 +25,8 @@ impl Doc {
         Doc::Named(name.into(), Box::new(doc))
     }
 
-    fn inline(&self) -> String {
+    /// The text on one line.
+    pub fn inline(&self) -> String {
         match self {
             Doc::Atom(text) => text.clone(),
             Doc::Named(name, doc) => format!("{name}{}", doc.inline()),
@@ -56,7 +57,7 @@ impl Doc {
                     .map(|item| format!("\n{}{}", " ".repeat(inner), item.text(inner, inner, step)))
                     .collect();
                 let last = if *comma { "," } else { "" };
-                format!("{open}{}{last}\n{}{close}", lines.join(","), " ".repeat(indent))
+                format!("{open}{}{last}\n{}{}", lines.join(","), " ".repeat(indent), close.trim_start())
             }
         }
     }

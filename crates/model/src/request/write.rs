@@ -95,7 +95,7 @@ fn update(placeholders: &mut Placeholders, touch: &Touch<'_>) -> Option<String> 
 }
 
 /// The operand of ADD: the number, or the new members of a set.
-fn added(amount: &str, old: Option<&Value>, new: &Value) -> Value {
+pub fn added(amount: &str, old: Option<&Value>, new: &Value) -> Value {
     match (old, new) {
         (Some(Value::Ss(old)), Value::Ss(new)) => Value::string_set(new.difference(old).cloned()),
         (Some(Value::Ns(old)), Value::Ns(new)) => Value::number_set(new.difference(old).cloned()),
