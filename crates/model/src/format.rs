@@ -31,6 +31,7 @@ mod scaling;
 mod skill;
 mod table_contents;
 mod terraform;
+mod toolbox;
 mod value;
 
 use serde_json::Value;
@@ -54,6 +55,7 @@ pub const FORMATS: &[&Format] = &[
     &table_contents::FORMAT,
     &cloudformation::JSON_FORMAT,
     &cloudformation::FORMAT,
+    &toolbox::FORMAT,
     &onetable::FORMAT,
     &electrodb::FORMAT,
     &sample_data::FORMAT,

@@ -4,6 +4,7 @@
 //! printed as it was read. For a member that is not `name: value` (a method, a spread) the whole text becomes the
 //! name, after three dots.
 
+pub mod expression;
 pub mod key;
 pub mod pattern;
 mod read;

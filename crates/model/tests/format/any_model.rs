@@ -388,7 +388,7 @@ fn what_terraform_holds_comes_back_and_is_written_the_same() {
 #[test]
 fn every_format_that_is_written_and_read_is_tried() {
     // What libraries read are modules with code in them; their own tests know which.
-    let others = ["terraform", "onetable", "electrodb", "cdk"];
+    let others = ["terraform", "onetable", "electrodb", "dynamodb-toolbox", "cdk"];
     let both = FORMATS.iter().filter(|format| format.read.is_some() && format.write.is_some());
     for format in both.filter(|format| !others.contains(&format.name)) {
         assert!(BOTH_WAYS.contains(&format.name), "{}", format.name);

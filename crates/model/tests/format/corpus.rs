@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use model::{Source, file, format};
 
 const FILES_LEAST: usize = 60;
-/// A program comes back as another program with the same tables.
-const PROGRAMS: [&str; 1] = ["cdk"];
+/// A program comes back as another program with the same tables and entities.
+const PROGRAMS: [&str; 2] = ["cdk", "dynamodb-toolbox"];
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format/corpus");
@@ -148,4 +148,74 @@ fn tables_and_indexes_of_a_program_are_read_and_the_rest_is_said() {
     assert!(
         imported("cdk/provisioned.ts").notes.0.iter().any(|note| note.starts_with("Users: its name is made"))
     );
+}
+
+#[test]
+fn entities_of_a_toolbox_program_are_read() {
+    check(
+        "dynamodb-toolbox/single-table.ts",
+        &[
+            "name: shop",
+            "PK: \"CUSTOMER#{customerId}\"",
+            "SK: PROFILE",
+            "SK: \"ORDER#{placedAt}#{orderId}\"",
+            "when: status = OPEN",
+            "openPK: \"OPEN#{shard(orderId, 4)}\"",
+            "mailPK: \"MAIL#{lower(email)}\"",
+            "[OPEN, SHIPPED]",
+            "{ value: Order }",
+            "_ct: timestamp",
+        ],
+    );
+    check(
+        "dynamodb-toolbox/saved-as.ts",
+        &["pk: \"DEVICE#{deviceId}\"", "sk: \"{at}\"", "v: number", "__kind__", "changedAt: timestamp"],
+    );
+    check(
+        "dynamodb-toolbox/compute-key.ts",
+        &["pk: \"T#{tenant}#{id}\"", "sk: \"{seq:08}\"", "{ type: number, optional: true }"],
+    );
+    check(
+        "dynamodb-toolbox/constants.ts",
+        &["Sessions:", "type: local", "userId", "{ type: string-set, optional: true }", "byDay"],
+    );
+}
+
+#[test]
+fn access_patterns_of_a_toolbox_program_are_patterns() {
+    check(
+        "dynamodb-toolbox/access-patterns.ts",
+        &[
+            "ordersOfCustomer",
+            "by: customerId",
+            "order: placedAt desc",
+            "limit: 20",
+            "where: placedAt between :placedAtFrom and :placedAtTo",
+            "where: status = OPEN",
+            "index: byStatus",
+            "query: [Customer, Order]",
+            "consistency: strong",
+        ],
+    );
+}
+
+#[test]
+fn what_a_toolbox_program_computes_is_said() {
+    let told = |file: &str, note: &str| {
+        let notes = imported(file).notes.0;
+        assert!(notes.iter().any(|one| one.contains(note)), "`{note}` is not in {notes:#?}");
+    };
+    told("dynamodb-toolbox/single-table.ts", "Customer: `hidden` of PK, SK is not read");
+    told("dynamodb-toolbox/single-table.ts", "does not say what its indexes project");
+    told("dynamodb-toolbox/saved-as.ts", "value is stored as `v`");
+    told("dynamodb-toolbox/saved-as.ts", "deviceId is stored in `pk` alone");
+    told("dynamodb-toolbox/constants.ts", "its name is computed by the program");
+    told("dynamodb-toolbox/constants.ts", "its link is code that is not read");
+    told("dynamodb-toolbox/access-patterns.ts", "its option `maxPages` is not read");
+    let old = "import { Table, Entity } from 'dynamodb-toolbox';\n\
+               const T = new Table({ name: 'things', partitionKey: { name: 'pk', type: 'string' } });\n\
+               const E = new Entity({ name: 'E', attributes: { pk: { partitionKey: true } }, table: T });\n";
+    let format = format::detect(old).expect("a known format");
+    let notes = format::import(format, old).unwrap_or_else(|error| panic!("{}", error.0)).notes.0;
+    assert!(notes.iter().any(|note| note.contains("release 0 of dynamodb-toolbox")), "{notes:?}");
 }

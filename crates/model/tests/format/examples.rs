@@ -73,7 +73,7 @@ fn library_view(model: &Model) -> Vec<String> {
 
 #[test]
 fn a_library_writes_the_items_of_the_model() {
-    for format in ["onetable", "electrodb"].map(|name| format::format(name).unwrap()) {
+    for format in ["onetable", "electrodb", "dynamodb-toolbox"].map(|name| format::format(name).unwrap()) {
         for (name, model) in examples() {
             let written = format::export(format, &model).unwrap().text;
             let import = format::import(format, &written).unwrap();

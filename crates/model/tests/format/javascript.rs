@@ -100,3 +100,18 @@ fn no_text_brings_the_reader_down() {
         let _ = (format.syntax.parse)(&format!("const a = {{ b: {text}"));
     }
 }
+
+#[test]
+fn a_key_that_is_nested_without_end_is_not_followed() {
+    let format = format::format("dynamodb-toolbox").unwrap();
+    for (open, close) in [("String(", ")"), ("`${", "}`"), ("(", ")"), ("'' + (", ")"), ("[", "].join('')")] {
+        let key = format!("{}id{}", open.repeat(20_000), close.repeat(20_000));
+        let text = format!(
+            "import {{ Table }} from 'dynamodb-toolbox'\n\
+             const T = new Table({{ name: 'things', partitionKey: {{ name: 'pk', type: 'string' }} }})\n\
+             const E = new Entity({{ name: 'E', table: T, schema: item({{ id: string().key() }}).and({{\n\
+             pk: string().key().link(({{ id }}) => {key}) }}) }})\n"
+        );
+        let _ = format::import(format, &text);
+    }
+}

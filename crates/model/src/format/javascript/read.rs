@@ -12,35 +12,39 @@ const DEPTH_MAX: usize = 64;
 /// The document if the text is a literal (JSON is one); else the literals of a module by the names of their
 /// constants: `export const Order = new Entity({…})` -> `Order`.
 pub fn parse(text: &str) -> Result<Value, Unreadable> {
-    let mut reader = Reader { text, at: 0, previous: ';' };
+    let mut reader = Reader::new(text);
     reader.skip_blank();
     if reader.begins_literal() { reader.only_literal() } else { reader.module() }
 }
 
-struct Reader<'t> {
+pub(super) struct Reader<'t> {
     text: &'t str,
-    at: usize,
+    pub(super) at: usize,
     /// The last character that was not blank: it distinguishes a regular expression from a division.
     previous: char,
 }
 
 impl<'t> Reader<'t> {
-    fn rest(&self) -> &'t str {
+    pub(super) fn new(text: &'t str) -> Reader<'t> {
+        Reader { text, at: 0, previous: ';' }
+    }
+
+    pub(super) fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }
 
-    fn peek(&self) -> Option<char> {
+    pub(super) fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
-    fn advance(&mut self) {
+    pub(super) fn advance(&mut self) {
         if let Some(c) = self.peek() {
             self.at += c.len_utf8();
             self.previous = c;
         }
     }
 
-    fn take(&mut self, text: &str) -> bool {
+    pub(super) fn take(&mut self, text: &str) -> bool {
         let found = self.rest().starts_with(text);
         if found {
             self.at += text.len();
@@ -55,7 +59,7 @@ impl<'t> Reader<'t> {
     }
 
     /// White space and comments.
-    fn skip_blank(&mut self) {
+    pub(super) fn skip_blank(&mut self) {
         loop {
             let rest = self.rest();
             self.at +=
@@ -68,7 +72,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn word(&mut self) -> Option<&'t str> {
+    pub(super) fn word(&mut self) -> Option<&'t str> {
         let rest = self.rest();
         let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
         let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
@@ -102,7 +106,7 @@ impl Reader<'_> {
         if self.rest().is_empty() { Ok(value) } else { Err(self.error("the end of the file")) }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, Unreadable> {
+    pub(super) fn value(&mut self, depth: usize) -> Result<Value, Unreadable> {
         if depth > DEPTH_MAX {
             return Err(self.error("less nesting"));
         }
@@ -240,11 +244,29 @@ impl Reader<'_> {
     }
 
     /// The text up to the end of the value; `None` if it is empty.
-    fn code(&mut self) -> Option<String> {
+    pub(super) fn code(&mut self) -> Option<String> {
+        self.code_until(|_| false)
+    }
+
+    /// The text up to the end of a statement, which may be the end of its line.
+    pub(super) fn statement(&mut self) -> Option<String> {
+        self.code_until(|reader| {
+            let before = &reader.text[..reader.at];
+            let ends_line = before[before.trim_end().len()..].contains('\n');
+            let is_whole = reader.previous.is_alphanumeric() || ")]}`\"'".contains(reader.previous);
+            let begins = |c: char| c.is_alphanumeric() || "_${@\"'".contains(c);
+            ends_line && is_whole && reader.peek().is_some_and(begins)
+        })
+    }
+
+    fn code_until(&mut self, ends: impl Fn(&Reader<'_>) -> bool) -> Option<String> {
         let start = self.at;
         self.previous = ':';
         loop {
             self.skip_blank();
+            if ends(self) {
+                break;
+            }
             match self.peek() {
                 None | Some(',' | '}' | ']' | ')' | ';') => break,
                 Some(_) => self.skip_token(),
@@ -257,7 +279,7 @@ impl Reader<'_> {
 
 /// Skipping.
 impl Reader<'_> {
-    fn skip_token(&mut self) {
+    pub(super) fn skip_token(&mut self) {
         match self.peek() {
             Some('(' | '[' | '{' | '`') => self.skip_group(),
             _ => self.skip_simple(),
@@ -308,7 +330,7 @@ impl Reader<'_> {
 
     /// Skips brackets, or a template literal, to their end. Open brackets are on a list instead of the call stack, so
     /// that no nesting is too deep.
-    fn skip_group(&mut self) {
+    pub(super) fn skip_group(&mut self) {
         let mut open = Vec::new();
         loop {
             let in_template = open.last() == Some(&'`');
@@ -378,7 +400,7 @@ impl Reader<'_> {
     }
 
     /// The name of what follows: after `const name =`, `export default` or `exports.name =`.
-    fn binding(&mut self) -> Option<String> {
+    pub(super) fn binding(&mut self) -> Option<String> {
         let before = self.at;
         let name = match self.word() {
             Some("const" | "let" | "var") => {
@@ -439,7 +461,7 @@ pub struct Call {
 
 /// The calls of a program whose name ends with one of these words, and its constants that are literals.
 pub fn calls(text: &str, names: &[&str]) -> (Vec<Call>, Map<String, Value>) {
-    let mut reader = Reader { text, at: 0, previous: ';' };
+    let mut reader = Reader::new(text);
     let (mut calls, mut constants) = (Vec::new(), Map::new());
     let mut target: Option<String> = None;
     let mut declared = false;
@@ -510,7 +532,7 @@ impl Reader<'_> {
     }
 
     /// The arguments in brackets; `None` if they can't be read, and nothing is skipped.
-    fn arguments(&mut self) -> Option<Vec<Value>> {
+    pub(super) fn arguments(&mut self) -> Option<Vec<Value>> {
         let start = self.at;
         self.advance();
         let mut arguments = Vec::new();
