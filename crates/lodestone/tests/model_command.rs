@@ -244,6 +244,13 @@ fn code_is_written_for_one_pattern_or_all_and_an_unknown_one_is_answered_with_th
     assert!(script.contains("aws dynamodb get-item \\\n    --table-name settings"), "{script}");
     let module = text(&run(&["--language", "boto3"]));
     assert!(module.contains("def s1():\n    answer = table.get_item("), "{module}");
+    let library = text(&run(&["--language", "python"]));
+    assert!(library.contains("def s1("), "{library}");
+    let calls = text(&run(&["--language", "typescript", "--calls"]));
+    assert!(calls.contains("\"S1\": () => library.s1("), "{calls}");
+    let refused = run(&["--language", "cli", "--calls"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(String::from_utf8(refused.stderr).expect("text"), "lodestone: cli has no functions to call\n");
     let requests: Value = serde_json::from_str(&text(&run(&["--json"]))).expect("JSON");
     assert_eq!(requests["patterns"][0]["requests"][0]["TableName"], "settings");
     let unknown = run(&["--pattern", "S9"]);
@@ -308,7 +315,18 @@ fn the_files_of_a_folder_are_one_document() {
     };
     put("entities/task.ts", &entity("task"));
     put("entities/team.ts", &entity("team"));
-    for (path, parts) in [("infra", ["dev-orders", "PK"]), ("entities", ["task:", "team:"])] {
+    let library = "import { Entity, Table, item, string } from 'dynamodb-toolbox'\n";
+    let table =
+        "export const Work = new Table({ name: 'work', partitionKey: { name: 'pk', type: 'string' } })\n";
+    put("toolbox/table.ts", &format!("{library}{table}"));
+    let entity = "import { Work } from './table'\nexport const Badge = new Entity({ name: 'Badge', table: Work, schema: item({ badgeId: string().key() }).and({ pk: string().key().link(({ badgeId }) => `BADGE#${badgeId}`) }) })\n";
+    put("toolbox/badge.ts", &format!("{library}{entity}"));
+    let folders = [
+        ("infra", ["dev-orders", "PK"]),
+        ("entities", ["task:", "team:"]),
+        ("toolbox", ["name: work", "BADGE#{badgeId}"]),
+    ];
+    for (path, parts) in folders {
         let output = lodestone(folder.path(), &["model", "import", path]);
         let text = String::from_utf8(output.stdout).expect("text");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -110,6 +110,7 @@ fn a_log_of_requests_is_read() {
     let model = model(&learning.wait_with_output().expect("it ended"));
     check(&model);
     assert!(model.contains("put: Order"), "{model}");
+    assert!(model.contains("returns: 2"), "the log has the number of items:\n{model}");
 }
 
 #[test]

@@ -54,6 +54,11 @@ pub fn declared(pattern: &Pattern) -> Option<Cached> {
     cached.filter(|cached| !cached.is_off() && !passes_by(pattern))
 }
 
+/// Whether a cache could answer the pattern's reads.
+pub fn may_answer(pattern: &Pattern) -> bool {
+    pattern.is_read() && !passes_by(pattern)
+}
+
 /// Strong reads and transactions are passed through to the table.
 fn passes_by(pattern: &Pattern) -> bool {
     let strong = pattern.consistency.as_ref().is_some_and(|one| one.value == Consistency::Strong);

@@ -24,7 +24,7 @@ mod r13_order_not_first;
 mod r14_unpadded_number;
 mod r15_ambiguous_key;
 mod r16_ranged_attribute_not_in_sort_key;
-mod r17_read_together;
+pub(crate) mod r17_read_together;
 mod r18_too_many_indexes;
 mod r19_wide_projection;
 mod r20_sparse_index;
@@ -136,9 +136,9 @@ pub fn check(model: &Model) -> Vec<Diagnostic> {
     let plans: Vec<Plan> = model.patterns.iter().map(|pattern| plan(model, pattern)).collect();
     let mut found: Vec<Diagnostic> = Vec::new();
     for rule in RULES {
-        let setting = model.rules.iter().find(|setting| setting.rule == rule.id);
-        found.extend(setting.into_iter().flat_map(|setting| unknown_parameters(rule, setting)));
-        found.extend(findings(rule, &Subject { model, plans: &plans, rule, setting }));
+        let subject = Subject::new(model, &plans, rule);
+        found.extend(subject.setting.into_iter().flat_map(|setting| unknown_parameters(rule, setting)));
+        found.extend(findings(rule, &subject));
     }
     allow(model, &mut found);
     diagnostic::sort(&mut found);

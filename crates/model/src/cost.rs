@@ -23,6 +23,7 @@ use crate::model::{Billing, IndexId, Pattern, TableClass, TableId};
 use crate::plan::Plan;
 use crate::predict::typical::Footprints;
 
+pub(crate) use bill::cache_line;
 pub use bill::{Bill, Mode, class_name};
 pub use line::{Factor, Line, dollars, number, sum};
 pub use prices::Prices;
@@ -360,7 +361,7 @@ fn optional(basis: &Basis<'_>) -> Vec<Line> {
     let lines = basis.model.table_ids().flat_map(of);
     let has_cache = basis.model.patterns.iter().any(|pattern| cache::declared(pattern).is_some());
     let cache = basis.region.dax.as_ref().filter(|_| !has_cache);
-    lines.chain(cache.map(|node| bill::cache_line(basis.facts, node))).collect()
+    lines.chain(cache.map(|node| cache_line(basis.facts, node))).collect()
 }
 
 fn notes(model: &Model, facts: &Facts, region: &Region) -> Vec<String> {

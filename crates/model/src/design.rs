@@ -11,6 +11,7 @@
 //! The same input gives the same design: nothing here depends on time or chance, and the search is bounded
 //! by the number of states.
 
+mod allow;
 mod assemble;
 mod blueprint;
 mod explain;
@@ -72,6 +73,8 @@ pub struct Design {
     /// The cheapest design for each number of indexes, as long as more indexes cost less.
     pub front: Vec<Point>,
     pub notes: Vec<String>,
+    /// Keys that get more than one key should, and what would cure it: patterns that no keys serve well.
+    pub hot: Vec<String>,
     /// How many states the search visited.
     pub explored: u64,
     /// Whether the search visited every state that could have been better.
@@ -351,7 +354,7 @@ fn next_best(
 fn finish(
     judge: &Judge<'_>,
     options: &Options,
-    best: Assembly,
+    mut best: Assembly,
     next: Option<(Assembly, Vec<String>)>,
     front: Vec<Point>,
     found: &[SearchResult],
@@ -360,6 +363,11 @@ fn finish(
     let more = next.as_ref().map(|(other, _)| (other.price.total() - best.price.total()).max(0.0));
     let comments = explain::comments(judge, &best, options, explain::head(&best, more));
     let choices = decisions(&best.model, &comments);
+    if let Ok(written) = read_back(&file::write(&best.model, &comments)) {
+        let limits = &judge.facts.limits;
+        let allowed = allow::answered(&best.model, &written, limits, options.headroom);
+        best.model.allowances.extend(allowed);
+    }
     let text = file::write(&best.model, &comments);
     let given_name = judge.model.name.span;
     let model =
@@ -383,6 +391,7 @@ fn finish(
         next_best,
         front,
         notes: best.notes,
+        hot: best.hot,
         explored: found.iter().map(|found| found.explored).sum(),
         complete: found.iter().all(|found| !found.cut),
         given,

@@ -5,6 +5,7 @@
 //! that enters a sparse index and leaves it later is written twice, and so is a row whose index key
 //! changes. A local index shares the partitions of its table, so its heat is the table's.
 
+mod cure;
 mod forecast;
 pub mod key;
 pub(crate) mod key_load;
@@ -18,6 +19,7 @@ use crate::model::{IndexId, TableId};
 use crate::plan::Plan;
 use crate::traffic::Day;
 
+pub use cure::{Cure, Cures, Way};
 pub use forecast::{Forecast, Growing, forecasts};
 pub use svg::svg;
 
@@ -46,6 +48,8 @@ pub struct KeyHeat {
     /// Units per second, in each hour.
     pub write: Day,
     pub read: Day,
+    /// The part of the reads that every shard would get in full, however many there are.
+    pub read_each: Day,
     /// In its busiest hour, as a share of what a partition sustains.
     pub load: f64,
     /// Over how many keys the template already spreads the load, and over how many it should.
@@ -63,15 +67,18 @@ pub struct Contribution {
     pub read: f64,
 }
 
-/// How many keys a load must be spread over: N = max(⌈W / 1000h⌉, ⌈R / 3000h⌉, 1).
-pub fn shards(write_units: f64, read_units: f64, headroom: f64, limits: &Limits) -> u64 {
+/// How many keys a load must be spread over: N = max(⌈W / 1000h⌉, ⌈R / 3000h⌉, 1). Reads that each shard gets in full
+/// are not among `read_units`, and leave less room for them; where they leave none, shards are counted for writes
+/// alone.
+pub fn shards(write_units: f64, read_units: f64, read_each: f64, headroom: f64, limits: &Limits) -> u64 {
     let headroom = headroom.clamp(0.01, 1.0);
     let keys = |units: f64, limit: f64| {
         // A tiny excess over a whole number is rounding of floating point, not load.
         ((units / (limit * headroom)) - 1e-9).ceil().max(0.0) as u64
     };
     let writes = keys(write_units, limits.partition_write_units);
-    let reads = keys(read_units, limits.partition_read_units);
+    let room = limits.partition_read_units - read_each / headroom;
+    let reads = if room > 0.0 { keys(read_units, room) } else { 0 };
     writes.max(reads).max(1)
 }
 
@@ -123,6 +130,7 @@ impl KeyHeat {
             key: key.to_owned(),
             write: Day::NOTHING,
             read: Day::NOTHING,
+            read_each: Day::NOTHING,
             load: 0.0,
             shards,
             shards_needed: 1,
@@ -162,6 +170,7 @@ fn keys(key_loads: &[&key_load::KeyLoad], limits: &Limits, headroom: f64) -> Vec
 fn add(key: &mut KeyHeat, key_load: &key_load::KeyLoad) {
     key.write.add(&key_load.write);
     key.read.add(&key_load.read);
+    key.read_each.add(&key_load.read_each);
     let (write, read) = (key_load.write.peak(), key_load.read.peak());
     match key.from.iter_mut().find(|one| one.pattern == key_load.pattern) {
         Some(one) => {
@@ -174,8 +183,9 @@ fn add(key: &mut KeyHeat, key_load: &key_load::KeyLoad) {
 
 fn finish(key: &mut KeyHeat, limits: &Limits, headroom: f64) {
     key.load = (0..key.write.0.len()).map(|hour| key.load_at(hour, limits)).fold(0.0, f64::max);
-    let spread = key.shards as f64;
-    key.shards_needed = shards(key.write.peak() * spread, key.read.peak() * spread, headroom, limits);
+    let (spread, each) = (key.shards as f64, key.read_each.peak());
+    let divided = (key.read.peak() - each).max(0.0);
+    key.shards_needed = shards(key.write.peak() * spread, divided * spread, each, headroom, limits);
     let weight = |one: &Contribution| {
         one.write / limits.partition_write_units + one.read / limits.partition_read_units
     };

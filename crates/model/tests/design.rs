@@ -53,6 +53,16 @@ fn errors(model: &Model) -> Vec<Diagnostic> {
         .collect()
 }
 
+/// Errors and warnings that the file does not allow.
+fn open_findings(model: &Model) -> Vec<String> {
+    let open = |one: &Diagnostic| one.level != Level::Info && one.allowed.is_none();
+    let shown = |one: Diagnostic| {
+        let rule = one.rule.map(|rule| rule.to_string()).unwrap_or_default();
+        format!("{rule} {}", one.message)
+    };
+    check::check(model).into_iter().filter(open).map(shown).collect()
+}
+
 fn keys(design: &Design, entity: &str) -> String {
     let model = &design.model;
     let id = model.entity_named(entity).unwrap();
@@ -142,15 +152,34 @@ fn the_design_of_the_leaderboard_costs_no_more_than_keys_chosen_by_hand() {
 /// Labels are a few bytes longer or shorter than those a person chose.
 const LABELS: f64 = 1.0001;
 
+/// For small models, a few bytes of labels are more than a ten-thousandth; not more than this, in dollars a month.
+const LABELS_AT_LEAST: f64 = 0.2;
+
 #[test]
-fn no_example_is_designed_dearer_than_by_hand_nor_with_an_error() {
-    for path in examples("models") {
+fn no_example_is_designed_dearer_than_by_hand() {
+    for path in examples("models").into_iter().chain(examples("published")) {
         let model = read("model.yaml", &std::fs::read_to_string(&path).unwrap());
         let design = designed(&model);
         let (mine, given) = (design.price.total(), design.given.unwrap().total());
-        assert!(mine <= given * LABELS, "{}: {mine} instead of {given}", path.display());
-        let errors = errors(&design.model);
-        assert!(errors.is_empty(), "{}: {errors:?}\n{}", path.display(), design.text);
+        let bound = (given * LABELS).max(given + LABELS_AT_LEAST);
+        assert!(mine <= bound, "{}: {mine} instead of {given}", path.display());
+    }
+}
+
+#[test]
+fn the_rules_find_nothing_in_what_is_designed() {
+    for folder in ["models", "designs", "published"] {
+        for path in examples(folder) {
+            let model = read("model.yaml", &std::fs::read_to_string(&path).unwrap());
+            for indexes in [Indexes::Overloaded, Indexes::Named] {
+                let design = designed_with(&model, &Options { indexes, ..Options::default() });
+                let mut open = open_findings(&design.model);
+                // Who wants an index for each purpose may get many.
+                open.retain(|one| indexes != Indexes::Named || !one.starts_with("R18 "));
+                assert!(open.is_empty(), "{}: {open:?}\n{}", path.display(), design.text);
+                assert!(design.hot.is_empty(), "{}: {:?}", path.display(), design.hot);
+            }
+        }
     }
 }
 
@@ -203,9 +232,7 @@ fn what_changes_is_no_part_of_the_tables_key() {
         "  P: { query: Ticket, by: status, rate: 900/s, returns: 5 }
   U: { update: Ticket, by: ticketId, set: [status], rate: 1/s }",
     );
-    assert!(
-        keys(&designed(&model), "Ticket").starts_with("TICKET#{ticketId} / TICKET; GSI1: STATUS#{status}")
-    );
+    assert!(keys(&designed(&model), "Ticket").starts_with("TICKET#{ticketId}; GSI1: STATUS#{status}"));
 }
 
 #[test]
@@ -220,7 +247,7 @@ fn a_key_is_made_of_what_every_writer_knows() {
         );
         keys(&designed(&model), "Note")
     };
-    assert_eq!(by(""), "NOTE#{noteId} / NOTE; GSI1: OWNER#{owner} / {at}#{noteId}");
+    assert_eq!(by(""), "NOTE#{noteId}; GSI1: OWNER#{owner} / {at}#{noteId}");
     assert_eq!(by(", knows: [owner, at]"), "OWNER#{owner} / NOTE#{at}#{noteId}");
 }
 
@@ -236,6 +263,85 @@ fn who_is_not_read_with_a_collection_stays_out_of_it() {
     let design = designed(&model);
     assert_eq!(keys(&design, "Line"), "CART#{cartId} / LINE#{line:010}");
     assert_eq!(keys(&design, "Audit"), "AUDIT_CART#{cartId} / AUDIT#{at}");
+}
+
+#[test]
+fn large_collections_that_no_pattern_uses_together_have_partitions_of_their_own() {
+    let model = small(
+        "  Device: { id: deviceId, count: 5K, size: 500 B }
+  Reading: { id: [deviceId, at], attributes: { at: timestamp }, count: 500K per Device, size: 100 B }
+  Alert: { id: [deviceId, at], attributes: { at: timestamp }, count: 5K per Device, size: 300 B }",
+        "  device: { get: Device, by: deviceId, rate: 30/s }
+  readings: { query: Reading, by: deviceId, order: at desc, limit: 10, returns: 10, rate: 30/s }
+  alerts: { query: Alert, by: deviceId, order: at desc, limit: 10, returns: 10, rate: 30/s }",
+    );
+    let design = designed(&model);
+    assert_eq!(keys(&design, "Reading"), "DEVICE#{deviceId} / READING#{at}");
+    assert_eq!(keys(&design, "Alert"), "ALERT_DEVICE#{deviceId} / ALERT#{at}");
+    assert!(!open_findings(&design.model).iter().any(|one| one.starts_with("R17")));
+}
+
+#[test]
+fn a_table_whose_partitions_hold_one_item_each_has_no_sort_key() {
+    let model = small(
+        "  Session: { id: sessionId, attributes: { sessionId: uuid, user: { distinct: 100K } }, count: 1M, size: 500 B }
+  Token: { id: tokenId, count: 1M, size: 100 B }",
+        "  session: { get: Session, by: sessionId, rate: 30/s }
+  of-user: { query: Session, by: user, returns: 3, rate: 3/s }
+  token: { get: Token, by: tokenId, rate: 30/s }",
+    );
+    let design = designed(&model);
+    assert_eq!(keys(&design, "Session"), "SESSION#{sessionId}; GSI1: USER#{user} / {sessionId}");
+    assert_eq!(keys(&design, "Token"), "TOKEN#{tokenId}");
+    assert!(design.text.contains("table: { name: small, partition: PK, billing"), "{}", design.text);
+}
+
+const FORUM: &str = "  Thread: { id: threadId, attributes: { threadId: ulid, board: { distinct: 200 }, replies: { type: number, min: 0 }, pinnedAt: { type: timestamp, present: 1% } }, count: 1M, size: 500 B }
+  Reply: { id: [threadId, replyId], attributes: { replyId: ulid, author: { distinct: 100K }, unseen: { present: 2% } }, count: { typical: 30, max: 5K, per: Thread }, size: 1 KB }
+  Tally: { id: board, attributes: { board: { distinct: 200 }, posts: number }, count: 200, size: 100 B }";
+const FORUM_PATTERNS: &str = "  thread: { get: Thread, by: threadId, rate: 300/s }
+  pinned: { query: Thread, by: board, where: exists pinnedAt, order: pinnedAt desc, limit: 10, returns: 5, rate: 50/s }
+  replies: { query: Reply, by: threadId, limit: 30, returns: 30, rate: 200/s }
+  unseen: { query: Reply, by: author, where: exists unseen, limit: 20, returns: 6, rate: 5/s }
+  tally: { get: Tally, by: board, rate: 10/s }
+  say: { transact: [create Reply, { update: Thread, by: threadId, add: [replies], if: exists }, { update: Tally, by: board, add: [posts] }], rate: 40/s }
+  pin: { update: Thread, by: threadId, knows: [board], set: [pinnedAt], if: exists, rate: 1/min }";
+
+#[test]
+fn counters_are_added_to_in_transactions_and_optional_attributes_make_indexes_sparse() {
+    let design = designed(&small(FORUM, FORUM_PATTERNS));
+    assert_eq!(
+        keys(&design, "Thread"),
+        "THREAD#{threadId} / THREAD; GSI1: TALLY#{board} / {pinnedAt}#{threadId} when exists pinnedAt"
+    );
+    // What makes it sparse need not be in its key.
+    assert_eq!(
+        keys(&design, "Reply"),
+        "THREAD#{threadId} / REPLY#{replyId}; GSI1: AUTHOR#{author} / {threadId}#{replyId} when exists unseen"
+    );
+    assert_eq!(keys(&design, "Tally"), "TALLY#{board} / TALLY");
+    assert!(design.model.patterns.iter().all(|pattern| plan(&design.model, pattern).is_sound()));
+}
+
+/// 10,000 readers a second of the 10 newest of 20 boards: 5,000 units on each board's key in the worst case.
+fn news(cached: &str) -> Model {
+    small(
+        "  News: { id: newsId, attributes: { newsId: ulid, board: { distinct: 20, skew: top 50% } }, count: 1M, size: 400 B }",
+        &format!(
+            "  newest: {{ query: News, by: board, order: newsId desc, limit: 10, returns: 10, rate: 10K/s, skew: top 50%{cached} }}
+  add: {{ create: News, rate: 1/s }}"
+        ),
+    )
+}
+
+#[test]
+fn what_no_keys_cure_is_said_with_what_does_and_its_price() {
+    let design = designed(&news(""));
+    assert!(keys(&design, "News").contains("BOARD#{board} /"), "{}", keys(&design, "News"));
+    let [hot] = design.hot.as_slice() else { panic!("{:?}", design.hot) };
+    assert!(hot.contains("`cached: 16%`") && hot.contains("keep 2 copies of what is read most"), "{hot}");
+    assert!(hot.contains("a month)"), "{hot}");
+    assert!(designed(&news(", cached: 20%")).hot.is_empty());
 }
 
 const NOTES: &str = "  Note: { id: noteId, attributes: { owner: { distinct: 1K }, noteId: ulid, at: timestamp, title: string }, count: 1M, size: 1 KB }";
@@ -263,7 +369,7 @@ fn a_local_index_is_not_made_for_what_any_index_serves() {
     let design = designed(&small(NOTES, &NOTES_IN_TWO_ORDERS.replace("consistency: strong, ", "")));
     assert_eq!(
         keys(&design, "Note"),
-        "NOTE#{noteId} / NOTE; \
+        "NOTE#{noteId}; \
          GSI1: OWNER#{owner} / {title}#{noteId}; \
          GSI2: OWNER#{owner} / {at}#{noteId}"
     );
@@ -283,10 +389,7 @@ const TICKETS_BY_STATE: &str = "  Q: { query: Ticket, by: [owner, state], order:
 #[test]
 fn an_index_that_no_writer_can_compose_keys_for_is_keyed_by_attributes_as_they_are() {
     let design = designed(&small(TICKETS, TICKETS_BY_STATE));
-    assert_eq!(
-        keys(&design, "Ticket"),
-        "TICKET#{ticketId} / TICKET; GSI1: {owner} / {state} / {at} / {ticketId}"
-    );
+    assert_eq!(keys(&design, "Ticket"), "TICKET#{ticketId}; GSI1: {owner} / {state} / {at} / {ticketId}");
     let declared = "GSI1: { partition: [owner, state], sort: [at, ticketId], project: all }";
     assert!(design.text.contains(declared), "{}", design.text);
     let reason = &design.choices.iter().find(|choice| choice.about == "GSI1").unwrap().reason;
@@ -416,13 +519,22 @@ patterns:
 /// Cost, indexes and requests of the keys that experts chose, beside those that are designed.
 #[test]
 fn the_table_of_experts_designs_is_what_docs_say() {
+    check_table_of_docs("models");
+}
+
+#[test]
+fn the_table_of_published_designs_is_what_docs_say() {
+    check_table_of_docs("published");
+}
+
+fn check_table_of_docs(folder: &str) {
     let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/design.md"));
     let page = page.unwrap();
     let mut table = String::from(
         "| model | patterns | a month: by experts | designed | indexes: by experts | designed | requests: by experts | designed |\n\
          |---|---|---|---|---|---|---|---|\n",
     );
-    for path in examples("models") {
+    for path in examples(folder) {
         let model = read("model.yaml", &std::fs::read_to_string(&path).unwrap());
         let design = designed(&model);
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();

@@ -1,5 +1,5 @@
-//! The models of `examples/models`: each is read without complaint, every pattern of it is one request by
-//! keys alone, and no rule finds anything that the file does not allow with a reason.
+//! The models of `examples/models` and `examples/published`: each is read without complaint, every pattern of it
+//! is one request by keys alone, and no rule finds anything that the file does not allow with a reason.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,18 @@ use model::sample::{Scale, sample};
 use model::{Diagnostic, Level, Model, Source, diagnostic, file};
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
 }
 
-/// All of them, in the order of their names.
+/// The examples, and the published designs.
 fn examples() -> Vec<(String, Source)> {
+    in_folder("models").into_iter().chain(in_folder("published")).collect()
+}
+
+/// All of a folder, in the order of their names.
+fn in_folder(name: &str) -> Vec<(String, Source)> {
     let mut paths: Vec<PathBuf> =
-        fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        fs::read_dir(folder().join(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths
         .into_iter()
@@ -37,11 +42,14 @@ fn read(source: &Source) -> Model {
 
 #[test]
 fn the_readme_has_a_line_for_every_model_and_no_other() {
-    let readme = fs::read_to_string(folder().join("../README.md")).unwrap();
-    let links = readme.split("](models/").skip(1);
-    let listed: Vec<&str> = links.filter_map(|rest| rest.split(')').next()).collect();
-    let names: Vec<String> = examples().into_iter().map(|(name, _)| name).collect();
-    assert_eq!(listed, names);
+    let readme = fs::read_to_string(folder().join("README.md")).unwrap();
+    for folder in ["models", "published"] {
+        let link = format!("]({folder}/");
+        let links = readme.split(&link).skip(1);
+        let listed: Vec<&str> = links.filter_map(|rest| rest.split(')').next()).collect();
+        let names: Vec<String> = in_folder(folder).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(listed, names);
+    }
 }
 
 #[test]

@@ -63,7 +63,16 @@ impl Environment for Still {
 impl Memory {
     pub async fn open() -> Result<Memory, Error> {
         // A proof is about what requests do and cost, not about how many a table can take per second.
-        let options = Options { capacity: Enforcement::Off, ..Options::default() };
+        Memory::with(Enforcement::Off).await
+    }
+
+    /// With AWS's limits of throughput. Since its clock stands still, it takes the requests of one second.
+    pub async fn open_limited() -> Result<Memory, Error> {
+        Memory::with(Enforcement::Aws).await
+    }
+
+    async fn with(capacity: Enforcement) -> Result<Memory, Error> {
+        let options = Options { capacity, ..Options::default() };
         let engine = Engine::open_with(Arc::new(MemoryStore::new()), Arc::<Still>::default(), options).await;
         let engine = engine.map_err(|_| Error::internal())?;
         Ok(Memory { engine, caller: Caller::new("000000000000", "us-east-1") })

@@ -60,6 +60,15 @@ pub enum Fault {
     Collision {
         key: String,
     },
+    /// A key gets more in its busiest second than the database serves.
+    Throttled {
+        key: String,
+        units: u64,
+        /// Which units: `read` or `write`.
+        kind: &'static str,
+        served: u64,
+        refusal: String,
+    },
     /// A row of an index is not what the model says.
     IndexRows {
         index: String,
@@ -101,6 +110,7 @@ impl Fault {
             Fault::Capacity { .. } => "capacity",
             Fault::Expired { .. } => "expired-items",
             Fault::Collision { .. } => "key-collision",
+            Fault::Throttled { .. } => "throttled",
             Fault::IndexRows { .. } => "index-rows",
             Fault::Membership { .. } => "index-membership",
             Fault::Stored { .. } => "stored-item",
@@ -166,6 +176,11 @@ impl fmt::Display for Fault {
             Fault::Collision { key } => {
                 write!(formatter, "two items have the key {key}: the second overwrites the first")
             }
+            Fault::Throttled { key, units, kind, served, refusal } => write!(
+                formatter,
+                "the key {key} gets {units} {kind} units a second; after {} it was refused: {refusal}",
+                counted(*served, "request")
+            ),
             Fault::IndexRows { index, missing, unwanted } => {
                 let list =
                     |items: &[String]| if items.is_empty() { "none".to_owned() } else { items.join(", ") };

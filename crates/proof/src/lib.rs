@@ -18,6 +18,7 @@ pub mod database;
 mod endpoint;
 mod expectation;
 mod experiment;
+mod extreme;
 mod fault;
 mod group_read;
 mod literal;

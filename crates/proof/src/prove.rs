@@ -12,9 +12,10 @@ use model::{Diagnostic, Model};
 use crate::certificate::{Certificate, Finding, PartCapacity, PatternProof, Verdict};
 use crate::database::Database;
 use crate::experiment::Experiment;
+use crate::extreme::HotKey;
 use crate::fault::Fault;
 use crate::trial::{Trial, name_of};
-use crate::{adversary, expectation, group_read, literal, page};
+use crate::{adversary, expectation, extreme, group_read, literal, page};
 
 /// How many kinds of failure are shown for one pattern.
 const FINDINGS_MAX: usize = 3;
@@ -48,7 +49,7 @@ pub async fn prove_on(model: &Model, database: &Database, turn: impl Fn(&str)) -
 
 async fn certify(model: &Model, database: Result<&Database, Fault>, turn: impl Fn(&str)) -> Certificate {
     let mut findings = Vec::new();
-    let data = self::data(model, &mut findings);
+    let data = self::data(model, &mut findings).await;
     let mut refusals: Vec<Refusal> = too_large(model).collect();
     let (database, data) = match database {
         Ok(database) => (Some(database), load(model, database, data, &mut refusals).await),
@@ -60,7 +61,9 @@ async fn certify(model: &Model, database: Result<&Database, Fault>, turn: impl F
     findings.extend(expectation::collisions(model));
     let unused = refusals.iter().filter(|one| one.entity.is_none_or(|id| !is_used(model, id)));
     findings.extend(unused.map(|one| one.finding.clone()));
-    let prover = Prover { model, database, beside: None, data, refusals, concerns: concerns(model) };
+    let concerns = concerns(model);
+    let hot = extreme::hot_keys(model, &concerns);
+    let prover = Prover { model, database, beside: None, data, refusals, concerns, hot };
     let patterns = prover.patterns(turn).await;
     Certificate { model: model.name.value.clone(), items: prover.data.len(), findings, patterns }
 }
@@ -95,6 +98,7 @@ pub async fn certify_on(model: &Model, database: &Database, data: Vec<SampleItem
         data,
         refusals: Vec::new(),
         concerns: concerns(model),
+        hot: Vec::new(),
     };
     let patterns = prover.patterns(|_| ()).await;
     let items = prover.data.len();
@@ -116,6 +120,7 @@ pub async fn try_reads<'m>(
         data,
         refusals: Vec::new(),
         concerns: concerns(model),
+        hot: Vec::new(),
     };
     let mut proofs = Vec::new();
     for pattern in patterns {
@@ -128,13 +133,15 @@ pub async fn try_reads<'m>(
 }
 
 /// Ordinary items and those that try to break the model, each key once. Colliding keys are reported on the way.
-fn data(model: &Model, findings: &mut Vec<Finding>) -> Vec<SampleItem> {
+async fn data(model: &Model, findings: &mut Vec<Finding>) -> Vec<SampleItem> {
     let mut data = sample(model, Scale::default()).items;
     data.retain(|item| item.entity.is_some_and(|id| model.entity(id).key.is_some()));
     let collided = collisions(model, &data, findings);
     for id in model.entity_ids().filter(|id| !collided.contains(&Some(*id))) {
-        let twins = adversary::twins(model, id, &data);
-        findings.extend(twins.map(|(one, other)| collision(model, &[one, other])));
+        let Some((one, other)) = adversary::twins(model, id, &data) else { continue };
+        if extreme::overwrites(model, &one, &other).await != Some(false) {
+            findings.push(collision(model, &[one, other]));
+        }
     }
     data.extend(adversary::items(model, &data));
     data
@@ -233,6 +240,8 @@ struct Prover<'m> {
     refusals: Vec<Refusal>,
     /// Findings of the rules that the file does not allow.
     concerns: Vec<Diagnostic>,
+    /// Keys that get more load than a partition takes.
+    hot: Vec<HotKey>,
 }
 
 /// An experiment, and its own data if it needs any.
@@ -274,6 +283,9 @@ impl Prover<'_> {
                 proof.findings.extend(page::findings(self.model, pattern, &plan, &self.data).await);
             }
             proof.findings.extend(self.expired(pattern, &plan, database).await);
+            proof.findings.extend(self.of_one_moment(pattern, &plan).await);
+            let throttled = extreme::throttled(self.model, pattern, &plan, &self.hot, &self.data);
+            proof.findings.extend(throttled.await);
             let laboratory = self.beside.as_ref().unwrap_or(database);
             proof.findings.extend(expectation::findings(self.model, laboratory, pattern, &plan).await);
             proof.findings.extend(literal::findings(self.model, pattern, &plan, &self.data).await);
@@ -326,6 +338,12 @@ impl Prover<'_> {
         found.iter().find(|one| key_of(self.model, item.table, one) == key)?;
         let fault = Fault::Expired { items: vec![name_of(self.model, item.table, &item.values)] };
         Some(Finding { fault, given, data: shown(self.model, std::slice::from_ref(item)), more: 0 })
+    }
+
+    async fn of_one_moment(&self, pattern: &Pattern, plan: &Plan) -> Option<Finding> {
+        let (_, read) = pattern.reads().next().filter(|_| pattern.grouping == Grouping::Single)?;
+        let plan = plan.reads().next().filter(|plan| self.is_keyed(plan))?;
+        extreme::of_one_moment(PlannedRead::new(self.model, read, plan), &self.data).await
     }
 
     fn blank(&self, pattern: &Pattern, plan: &Plan) -> PatternProof {

@@ -1,6 +1,6 @@
 //! The designs that `design` finds for patterns without keys are proven like any model.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::design::{Indexes, Options, design};
 use model::facts::Facts;
@@ -14,10 +14,14 @@ fn read(path: &Path) -> Model {
     reading.model.unwrap_or_else(|| panic!("{shown}"))
 }
 
-fn check_proven(folder: &str, indexes: Indexes) {
+fn examples(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(folder);
-    for entry in std::fs::read_dir(&folder).expect("the examples are there") {
-        let path = entry.expect("a readable folder").path();
+    let entries = std::fs::read_dir(&folder).expect("the examples are there");
+    entries.map(|entry| entry.expect("a readable folder").path()).collect()
+}
+
+fn check_proven(folder: &str, indexes: Indexes) {
+    for path in examples(folder) {
         let options = Options { indexes, ..Options::default() };
         let designed = design(&read(&path), &Facts::embedded(), &options)
             .unwrap_or_else(|problems| panic!("{}: {problems:?}", path.display()));
@@ -41,4 +45,18 @@ fn designs_from_patterns_alone_are_proven() {
 #[test]
 fn designs_with_an_index_for_each_purpose_are_proven() {
     check_proven("designs", Indexes::Named);
+}
+
+#[test]
+fn designs_of_models_that_had_other_keys_are_proven() {
+    check_proven("models", Indexes::Overloaded);
+}
+
+#[test]
+fn published_designs_are_proven_with_their_own_keys_and_with_those_that_are_designed() {
+    for path in examples("published") {
+        let certificate = proof::prove(&read(&path));
+        assert!(certificate.is_proven(), "{}: {}", path.display(), certificate.failures());
+    }
+    check_proven("published", Indexes::Overloaded);
 }

@@ -2,7 +2,7 @@
 
 use item::Value;
 use model::{Model, Source, file};
-use proof::{Certificate, Finding, Verdict, prove};
+use proof::{Certificate, Fault, Finding, Verdict, prove};
 
 fn read(text: &str) -> Model {
     let source = Source::new("model.yaml", text);
@@ -442,4 +442,67 @@ patterns:
     };
     proven(&sessions(", filter: expiresAt > :now"));
     finding(&sessions(""), "expired-items");
+}
+
+/// A counter that everyone adds to.
+fn counter(rate: &str) -> String {
+    format!(
+        "
+model: votes
+table: {{ name: votes, partition: PK, sort: SK }}
+entities:
+  Vote:
+    key: {{ PK: 'POLL#{{pollId}}', SK: 'VOTE#{{at}}#{{voteId}}' }}
+    attributes: {{ pollId: {{ distinct: 1 }}, at: timestamp, voteId: uuid }}
+    count: 1M
+    size: 200 B
+patterns:
+  P: {{ create: Vote, rate: {rate} }}
+  Q: {{ query: Vote, by: pollId, order: at desc, limit: 20, rate: 1/s }}
+"
+    )
+}
+
+#[test]
+fn a_hot_key_is_shown_by_the_request_that_is_refused() {
+    let found = finding(&counter("1800/s"), "throttled");
+    let Fault::Throttled { units, kind, served, refusal, .. } = &found.fault else { panic!("{found:?}") };
+    assert_eq!((*units, *kind, *served), (1_800, "write", 1_000));
+    assert!(refusal.contains("hroughput"), "{refusal}");
+    assert_eq!(found.data.len(), 1);
+    proven(&counter("500/s"));
+}
+
+#[test]
+fn a_key_that_is_read_too_often_is_refused_too() {
+    let text = "
+model: config
+table: { name: config, partition: PK }
+entities:
+  Setting: { key: { PK: 'SETTING#{name}' }, attributes: { name: { distinct: 1 } }, count: 1, size: 3 KB }
+patterns:
+  P: { get: Setting, by: name, consistency: strong, rate: 9000/s }
+";
+    let found = finding(text, "throttled");
+    let Fault::Throttled { kind, served, .. } = &found.fault else { panic!("{found:?}") };
+    assert_eq!((*kind, *served), ("read", 3_000));
+}
+
+#[test]
+fn a_hot_key_that_the_file_allows_is_proven() {
+    let allowed = counter("1800/s").replace("patterns:", "allow: { R11: one poll a year }\npatterns:");
+    let certificate = prove(&read(&allowed));
+    let throttled = certificate.patterns.iter().flat_map(|one| &one.findings);
+    assert_eq!(throttled.filter(|one| one.fault.name() == "throttled").count(), 0);
+}
+
+#[test]
+fn two_items_of_one_moment_overwrite_each_other_if_the_key_has_only_the_time() {
+    let text = counter("5/s").replace("VOTE#{at}#{voteId}", "VOTE#{at}");
+    let found = finding(&text, "key-collision");
+    assert_eq!(values(&found, "at").len(), 2);
+    assert_eq!(values(&found, "at")[0], values(&found, "at")[1]);
+    assert_ne!(values(&found, "voteId")[0], values(&found, "voteId")[1]);
+    // With the id behind it they don't, and pages end between them.
+    proven(&counter("5/s"));
 }

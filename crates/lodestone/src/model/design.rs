@@ -14,7 +14,7 @@ use super::{FOUND, ModelFile, UNREADABLE, output};
 
 /// Find keys, indexes, projections and shards for the access patterns of a model. The result is again a
 /// model file, with the reasons as comments. Keys in the file are ignored, except to compare. The
-/// status is 1 if a pattern can't be served, 2 if the file is not a model.
+/// status is 1 if a pattern can't be served or a key gets more than it sustains, 2 if the file is not a model.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lodestone model design model.yaml
@@ -97,10 +97,10 @@ impl Design {
             (false, Some(_)) => report(designed),
             (false, None) => {
                 output::print(&designed.text);
-                designed.notes.iter().for_each(|note| output::print_error(note));
+                notes(designed);
             }
         }
-        ExitCode::SUCCESS
+        if designed.hot.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) }
     }
 }
 
@@ -114,6 +114,7 @@ fn described(designed: &Designed) -> Value {
         "next_best": designed.next_best,
         "front": designed.front,
         "notes": designed.notes,
+        "hot": designed.hot,
         "states": designed.explored,
         "complete": designed.complete,
     })
@@ -152,5 +153,9 @@ fn report(designed: &Designed) {
     if !designed.complete {
         output::print_text("The search ended at its bound: a better design may exist.\n");
     }
-    designed.notes.iter().for_each(|note| output::print_error(note));
+    notes(designed);
+}
+
+fn notes(designed: &Designed) {
+    designed.notes.iter().chain(&designed.hot).for_each(|note| output::print_error(note));
 }

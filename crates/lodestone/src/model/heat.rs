@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use model::cost::number;
-use model::facts::{Facts, Limits};
-use model::heat::{Forecast, Growing, Heat as Heats, KeyHeat, forecasts, heat, svg};
+use model::facts::Limits;
+use model::heat::{Cure, Cures, Forecast, Growing, Heat as Heats, KeyHeat, forecasts, heat, svg};
 use model::plan::plan;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::prices::Prices;
 use super::{ModelFile, UNREADABLE, output};
@@ -56,19 +56,24 @@ impl Heat {
 
     fn show(&self) -> Result<(), ExitCode> {
         let model = self.file.model()?;
-        let Facts { limits, .. } = self.prices.facts()?;
+        let facts = self.prices.facts()?;
+        let limits = &facts.limits;
         let plans: Vec<_> = model.patterns.iter().map(|pattern| plan(&model, pattern)).collect();
         let headroom = f64::from(self.headroom) / 100.0;
-        let heats = heat(&model, &plans, &limits, headroom);
-        let forecasts = forecasts(&model, &limits);
+        let heats = heat(&model, &plans, limits, headroom);
+        let cures = Cures::new(&model, &plans, &facts, headroom);
+        let forecasts = forecasts(&model, limits);
         if let Some(path) = &self.svg {
-            self.draw(path, &svg(&model.name.value, &heats, &limits))?;
+            self.draw(path, &svg(&model.name.value, &heats, limits))?;
         }
         match self.json {
-            true => {
-                output::print_json(&json!({ "headroom": headroom, "heat": heats, "forecasts": forecasts }))
-            }
-            false => self.print(&heats, &forecasts, &limits),
+            true => output::print_json(&json!({
+                "headroom": headroom,
+                "heat": heats,
+                "cures": cures_of_all(&heats, &cures),
+                "forecasts": forecasts,
+            })),
+            false => self.print(&heats, &cures, &forecasts, limits),
         }
         Ok(())
     }
@@ -80,14 +85,14 @@ impl Heat {
         })
     }
 
-    fn print(&self, heats: &[Heats], forecasts: &[Forecast], limits: &Limits) {
+    fn print(&self, heats: &[Heats], cures: &Cures<'_>, forecasts: &[Forecast], limits: &Limits) {
         output::print_text(&format!(
             "Busiest keys, hour by hour, against {} WCU and {} RCU of one partition (█ all of it, ▲ beyond)\n",
             number(limits.partition_write_units),
             number(limits.partition_read_units)
         ));
         for heat in heats.iter().filter(|heat| !heat.keys.is_empty()) {
-            self.source(heat, limits);
+            self.source(heat, cures, limits);
         }
         let hot = heats.iter().flat_map(|heat| &heat.keys).filter(|key| key.is_too_hot()).count();
         let verdict = match hot {
@@ -105,12 +110,15 @@ impl Heat {
         output::width().map_or(KEY_WIDTH_MAX, |width| (width - BESIDE).min(KEY_WIDTH_MAX))
     }
 
-    fn source(&self, heat: &Heats, limits: &Limits) {
+    fn source(&self, heat: &Heats, cures: &Cures<'_>, limits: &Limits) {
         output::print_text(&format!("\n{}\n", heat.name()));
         let shown = if self.all { heat.keys.len() } else { KEYS_SHOWN };
         let keys = &heat.keys[..shown.min(heat.keys.len())];
         let width = keys.iter().map(|key| key.key.chars().count()).max().unwrap_or(0).min(Heat::key_width());
-        keys.iter().for_each(|key| output::print_text(&row(key, width, limits)));
+        for key in keys {
+            output::print_text(&row(key, width, limits));
+            cures.of(heat, key).iter().for_each(|cure| output::print_text(&advice(cure)));
+        }
         if heat.keys.len() > keys.len() {
             output::print_text(&format!("  and {} cooler keys\n", heat.keys.len() - keys.len()));
         }
@@ -138,6 +146,19 @@ fn row(key: &KeyHeat, width: usize, limits: &Limits) -> String {
         units(key.read.peak()),
         remark(key)
     )
+}
+
+/// `      cures it: keep 3 copies …`.
+fn advice(cure: &Cure) -> String {
+    let how = if cure.cures { "cures it" } else { "not enough" };
+    format!("      {how}: {}\n", cure.describe())
+}
+
+/// For each key that has more than it should.
+fn cures_of_all(heats: &[Heats], cures: &Cures<'_>) -> Vec<Value> {
+    let keys = heats.iter().flat_map(|heat| heat.keys.iter().map(move |key| (heat, key)));
+    let hot = keys.map(|(heat, key)| (heat, key, cures.of(heat, key))).filter(|(.., ways)| !ways.is_empty());
+    hot.map(|(heat, key, ways)| json!({ "on": heat.name(), "key": key.key, "ways": ways })).collect()
 }
 
 /// One character for each hour, as high as the load of the hour; full at what one partition sustains, and marked

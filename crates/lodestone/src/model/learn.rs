@@ -149,7 +149,8 @@ impl Learn {
             if let Some(operation) = line["operation"].as_str().filter(|_| is_meant) {
                 has_bodies |= line["body"].is_object();
                 if line["body"].is_object() {
-                    shapes.note(operation, &line["body"], None, 1);
+                    let answer = line["items"].as_u64().map(|items| json!({ "Count": items }));
+                    shapes.note(operation, &line["body"], answer.as_ref(), 1);
                 }
             }
         }

@@ -4,7 +4,7 @@ use super::figures::count;
 use super::{Rule, Subject};
 use crate::diagnostic::{Level, RuleId};
 use crate::facts::Facts;
-use crate::heat::{DEFAULT_HEADROOM, Heat, KeyHeat, heat};
+use crate::heat::{Cure, Cures, DEFAULT_HEADROOM, Heat, KeyHeat, Way, heat};
 use crate::model::{EntityId, Place};
 use crate::template::{Part, Template};
 use crate::{Diagnostic, Span};
@@ -39,7 +39,7 @@ fn finding(subject: &Subject<'_>, heat: &Heat, key: &KeyHeat) -> Option<Diagnost
             "one partition key takes at most 1,000 write units and 3,000 read units a second; adaptive \
              capacity moves whole keys about, it does not make one larger",
         )
-        .help(remedy(subject, place, template, key));
+        .help(remedy(subject, heat, place, template, key));
     Some(contributions(subject, key).into_iter().fold(found, |found, (span, note)| found.related(span, note)))
 }
 
@@ -59,52 +59,47 @@ fn units(write: f64, read: f64) -> String {
     }
 }
 
-fn remedy(subject: &Subject<'_>, place: Place<'_>, template: &Template, key: &KeyHeat) -> String {
-    let needed = key.shards_needed;
-    if let Some(help) = remedy_of_reads(subject, key) {
-        return help;
+/// What cures it, the cheapest first.
+fn remedy(
+    subject: &Subject<'_>,
+    heat: &Heat,
+    place: Place<'_>,
+    template: &Template,
+    key: &KeyHeat,
+) -> String {
+    let facts = Facts::embedded();
+    let cures = Cures::new(subject.model, subject.plans, &facts, subject.parameter("headroom")).of(heat, key);
+    let curing: Vec<&Cure> = cures.iter().filter(|cure| cure.cures).collect();
+    let describe = |cure: &&Cure| match cure.way {
+        Way::Shards { count } => format!("{}{}", spread(place, template, key.shards, count), cure.price()),
+        _ => cure.describe(),
+    };
+    let ways = curing.iter().map(describe).collect::<Vec<_>>().join("; or ");
+    let by_shards = curing.iter().any(|cure| matches!(cure.way, Way::Shards { .. }));
+    let is_collection = own_id(place).is_some();
+    match (ways.is_empty(), by_shards) {
+        (false, false) if is_collection => {
+            format!("shards don't help, since a read asks each of them: {ways}")
+        }
+        (false, _) => ways,
+        (true, _) => {
+            "no one way is enough: write it less often or in smaller items, and read it less often or let a \
+             cache answer (`cached`)"
+                .to_owned()
+        }
     }
-    let mostly_read = key.write.peak() * 3.0 < key.read.peak();
-    match (own_id(place), key.shards) {
+}
+
+fn spread(place: Place<'_>, template: &Template, shards: u64, needed: u64) -> String {
+    match (own_id(place), shards) {
         (_, shards) if shards > 1 => format!("spread it over {needed} keys instead of {shards}"),
         (Some(id), _) => format!(
             "spread it over {needed} keys: `{template}#{{shard({id}, {needed})}}`, and read all of them"
         ),
-        (None, _) if mostly_read => {
-            "let a cache answer most of it (`cached: 90%`), or read one of several copies".to_owned()
-        }
         (None, _) => format!(
             "it is one item: keep {needed} of it, as in `{template}#{{random({needed})}}`, and add them up"
         ),
     }
-}
-
-/// Shards don't cool a key that is hot by reads with a limit: each shard is asked for as many items. What does, with
-/// what it takes: a cache, or copies of what is read, each of which is written as often.
-fn remedy_of_reads(subject: &Subject<'_>, key: &KeyHeat) -> Option<String> {
-    let is_limited = |name: &str| {
-        let pattern = subject.model.pattern_named(name);
-        pattern.is_some_and(|pattern| pattern.reads().any(|(_, read)| read.limit.is_some()))
-    };
-    let limited: f64 = key.from.iter().filter(|one| is_limited(&one.pattern)).map(|one| one.read).sum();
-    let limits = Facts::embedded().limits;
-    let headroom = subject.parameter("headroom");
-    let (writes, reads) = (key.write.peak(), key.read.peak());
-    let bearable = limits.partition_read_units * headroom;
-    if limited * 2.0 <= reads || reads <= bearable || writes > limits.partition_write_units * headroom {
-        return None;
-    }
-    let (share, copies) = ((1.0 - bearable / reads) * 100.0, (reads / bearable).ceil());
-    let more = match writes * (copies - 1.0) {
-        more if more < 0.5 => "hardly any more write units".to_owned(),
-        more => format!("{} more write units a second", count(more)),
-    };
-    Some(format!(
-        "shards don't help, since a read with a limit asks each of them: let a cache answer {:.0}% of it \
-         (`cached: {:.0}%`), or keep {copies:.0} copies of what is read most and read one of them, for {more}",
-        share.ceil(),
-        share.ceil()
-    ))
 }
 
 /// An attribute that differs among the items of the key.

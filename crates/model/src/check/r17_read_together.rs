@@ -4,7 +4,7 @@ use super::{PlannedRead, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::{EntityId, Grouping, Model, Pattern, Place};
-use crate::plan::Gap;
+use crate::plan::{Gap, Plan};
 use crate::predict::found::items_per_key;
 use crate::template::Template;
 
@@ -82,7 +82,12 @@ fn fetched_apart(subject: &Subject<'_>, pattern: &Pattern) -> Option<Diagnostic>
 
 /// Two large kinds of item under one partition key that no pattern reads or writes together.
 fn together_for_nothing(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    let places: Vec<Place<'_>> =
+    strangers(subject).into_iter().filter_map(|(one, other)| strangers_together(one, other)).collect()
+}
+
+/// Those pairs, in the order of the file.
+fn strangers<'m>(subject: &Subject<'m>) -> Vec<(Place<'m>, Place<'m>)> {
+    let places: Vec<Place<'m>> =
         subject.model.places().into_iter().filter(|place| place.index.is_none()).collect();
     let mut found = Vec::new();
     for (position, other) in places.iter().enumerate() {
@@ -95,9 +100,15 @@ fn together_for_nothing(subject: &Subject<'_>) -> Vec<Diagnostic> {
                 && is_queried(subject, other.entity_id)
                 && !are_used_together(subject, one.entity_id, other.entity_id)
         });
-        found.extend(strangers.filter_map(|one| strangers_together(*one, *other)));
+        found.extend(strangers.map(|one| (*one, *other)));
     }
     found
+}
+
+/// The second of each pair: an entity that should have partitions of its own.
+pub fn better_apart(model: &Model, plans: &[Plan]) -> Vec<EntityId> {
+    let subject = Subject::new(model, plans, &RULE);
+    strangers(&subject).into_iter().map(|(_, other)| other.entity_id).collect()
 }
 
 fn is_large(subject: &Subject<'_>, place: Place<'_>) -> bool {

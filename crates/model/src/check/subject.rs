@@ -37,6 +37,11 @@ pub struct PlannedWrite<'m> {
 }
 
 impl<'m> Subject<'m> {
+    pub fn new(model: &'m Model, plans: &'m [Plan], rule: &'static Rule) -> Subject<'m> {
+        let setting = model.rules.iter().find(|setting| setting.rule == rule.id);
+        Subject { model, plans, rule, setting }
+    }
+
     /// A number of the rule, as the file sets it or by default.
     pub fn parameter(&self, name: &str) -> f64 {
         let set = self.setting.and_then(|setting| setting.parameters.get(name)).map(|value| value.value);

@@ -2,15 +2,15 @@
 //! read, shards where keys are hot. The result is judged as a whole.
 
 use super::Indexes;
-use super::blueprint::{Blueprint, IndexForm, LogicalIndex, PhysicalIndex, draw, place_of};
+use super::blueprint::{Blueprint, IndexForm, LogicalIndex, PhysicalIndex, draw};
 use super::judge::{Judge, is_asked_for};
 use super::overload::{named, overloaded};
 use super::price::{Price, Prices};
 use super::search::{Mask, QuestionGroup, Solution};
 use crate::Model;
-use crate::diagnostic::RuleId;
-use crate::heat::{Heat, heat};
-use crate::model::{ActionKind, Allowance, EntityId, FanOut, IndexId, TableId};
+use crate::check::r17_read_together::better_apart;
+use crate::heat::{Cure, Cures, Heat, Way, heat};
+use crate::model::{ActionKind, EntityId, FanOut, IndexId, TableId};
 use crate::plan::{ActionPlan, Gap, Plan, plan};
 use crate::{Span, Spanned};
 
@@ -23,8 +23,10 @@ pub struct Assembly {
     pub model: Model,
     pub plans: Vec<Plan>,
     pub price: Price,
-    /// What was impossible, and decisions that the patterns did not ask for.
+    /// Decisions that the patterns did not ask for, and what would be cheaper.
     pub notes: Vec<String>,
+    /// Keys that get more than one key should, and what cures them: no keys do.
+    pub hot: Vec<String>,
 }
 
 impl Assembly {
@@ -53,6 +55,7 @@ pub fn assemble(
     }
     let mut blueprint = Blueprint { table, indexes };
     separate_partitions(judge, groups, solutions, &mut blueprint);
+    separate_strangers(judge, &mut blueprint);
     let assembly = Finishing { judge, notes: Vec::new() }.finish(blueprint);
     judge.collections_fit(&assembly.model).then_some(assembly)
 }
@@ -81,6 +84,16 @@ fn separate_partitions(
     }
 }
 
+/// Large collections under the same key that no pattern uses together get partitions of their own.
+fn separate_strangers(judge: &Judge<'_>, blueprint: &mut Blueprint) {
+    let model = draw(judge.model, judge.identities, blueprint);
+    for id in better_apart(&model, &plans(&model)) {
+        if let Some(key) = blueprint.table.get_mut(&id) {
+            key.apart = true;
+        }
+    }
+}
+
 /// How many requests a pattern may take that did not ask for a fan-out.
 pub const UNASKED_REQUESTS_MAX: u64 = 10;
 
@@ -102,14 +115,14 @@ impl Finishing<'_, '_> {
             blueprint = with_shards;
             model = self.draw(&blueprint);
         }
-        self.note_hot_attributes(&model, &blueprint);
         self.shard_table(&mut blueprint);
         model = self.draw(&blueprint);
         self.allow_fan_out(&mut model);
         let plans = plans(&model);
-        self.allow_constants(&mut model, &plans, &blueprint);
+        self.note_cheaper_cures(&blueprint);
+        let hot = self.hot_keys(&model, &plans);
         let price = Prices::new(self.judge.facts, &model).of(&model, &plans);
-        Assembly { blueprint, model, plans, price, notes: self.notes }
+        Assembly { blueprint, model, plans, price, notes: self.notes, hot }
     }
 
     fn draw(&self, blueprint: &Blueprint) -> Model {
@@ -138,19 +151,54 @@ impl Finishing<'_, '_> {
         with_shards
     }
 
-    /// Keys that are plain attributes can't be sharded.
-    fn note_hot_attributes(&mut self, model: &Model, blueprint: &Blueprint) {
-        let plans = plans(model);
-        for heat in heat(model, &plans, &self.judge.facts.limits, self.judge.headroom) {
-            let (Some(name), Some(hot)) = (&heat.index, heat.busiest().filter(|key| key.is_too_hot())) else {
-                continue;
+    /// Keys that have more than they should, with the ways to cool them: those that cure, the cheapest first.
+    fn hot_keys(&self, model: &Model, plans: &[Plan]) -> Vec<String> {
+        let Judge { facts, headroom, .. } = *self.judge;
+        let heats = heat(model, plans, &facts.limits, headroom);
+        let cures = Cures::new(model, plans, facts, headroom);
+        let hot = heats.iter().flat_map(|heat| heat.keys.iter().map(move |key| (heat, key)));
+        let hot = hot.filter(|(_, key)| key.load > headroom);
+        hot.map(|(heat, key)| {
+            let all = cures.of(heat, key);
+            let ways: Vec<String> = all.iter().filter(|cure| cure.cures).map(Cure::describe).collect();
+            let ways = match ways.is_empty() {
+                true => "no one way cures it".to_owned(),
+                false => ways.join("; or "),
             };
-            let mut named =
-                blueprint.indexes.iter().filter(|one| one.table == heat.table_id && one.name == *name);
-            if named.any(|one| one.form() == IndexForm::Attributes) {
+            format!(
+                "`{}` of {} gets {:.0}% of what one key sustains, and no key serves better: {ways}",
+                key.key,
+                heat.name(),
+                key.load * 100.0
+            )
+        })
+        .collect()
+    }
+
+    /// Shards are what keys can do about reads; what is outside of them may cost less.
+    fn note_cheaper_cures(&mut self, blueprint: &Blueprint) {
+        let Judge { facts, headroom, .. } = *self.judge;
+        let mut whole = blueprint.clone();
+        whole.table.values_mut().for_each(|key| key.shards = 1);
+        let logical = whole.indexes.iter_mut().flat_map(|physical| &mut physical.logical);
+        logical.for_each(|one| one.shards = 1);
+        let model = self.draw(&whole);
+        let plans = plans(&model);
+        let heats = heat(&model, &plans, &facts.limits, headroom);
+        let cures = Cures::new(&model, &plans, facts, headroom);
+        for (heat, key) in heats.iter().flat_map(|heat| heat.keys.iter().map(move |key| (heat, key))) {
+            let ways = cures.of(heat, key);
+            let cheapest = ways.iter().find(|cure| cure.cures);
+            let shards = ways.iter().find(|cure| cure.cures && matches!(cure.way, Way::Shards { .. }));
+            if let (Some(shards), Some(cheapest)) = (shards, cheapest)
+                && cheapest != shards
+            {
                 self.notes.push(format!(
-                    "the busiest key `{}` of {name} needs {} shards, which a key of plain attributes can't have",
-                    hot.key, hot.shards_needed
+                    "`{}` of {} is spread over shards{}; cheaper than that: {}",
+                    key.key,
+                    heat.name(),
+                    shards.price(),
+                    cheapest.describe()
                 ));
             }
         }
@@ -170,15 +218,6 @@ impl Finishing<'_, '_> {
                 }
                 if tried.table != blueprint.table && self.is_sound(&tried) {
                     *blueprint = tried;
-                } else if blueprint
-                    .table
-                    .iter()
-                    .all(|(id, key)| table_prefix(&model, *id) != prefix || key.shards < needed)
-                {
-                    self.notes.push(format!(
-                        "the busiest key `{prefix}…` of the table needs {needed} shards, and not every reader \
-                         and writer could tell them: allow a fan-out, or make the key finer"
-                    ));
                 }
             }
         }
@@ -186,7 +225,11 @@ impl Finishing<'_, '_> {
 
     fn is_sound(&self, blueprint: &Blueprint) -> bool {
         let model = self.draw(blueprint);
-        plans(&model).iter().enumerate().all(|(at, plan)| open_gaps(&model, at, plan).next().is_none())
+        let is_few = |gap: &Gap| match gap {
+            Gap::FanOutUndeclared { requests } => *requests <= UNASKED_REQUESTS_MAX,
+            _ => false,
+        };
+        plans(&model).iter().enumerate().all(|(at, plan)| open_gaps(&model, at, plan).all(is_few))
     }
 
     /// Where a hot key leaves no choice, the pattern gets a declaration of how many requests it takes.
@@ -206,36 +249,6 @@ impl Finishing<'_, '_> {
                     pattern.id.value
                 ));
                 pattern.fan_out = Some(Spanned::new(FanOut::Most(requests), Span::default()));
-            }
-        }
-    }
-
-    /// A queue with little traffic may use one key. The load shows it, and the file gives it as the reason.
-    fn allow_constants(&self, model: &mut Model, plans: &[Plan], blueprint: &Blueprint) {
-        let limits = &self.judge.facts.limits;
-        let heats = heat(model, plans, limits, self.judge.headroom);
-        let mut positions: std::collections::BTreeMap<TableId, usize> = Default::default();
-        for physical in &blueprint.indexes {
-            let position = positions.entry(physical.table).or_default();
-            let index = IndexId(*position);
-            *position += 1;
-            for logical in physical.logical.iter().filter(|one| one.partition().is_empty() && one.shards == 1)
-            {
-                let id = logical.layouts[0].0;
-                let key = model.entity(id).entry(index).map(|entry| entry.partition[0].to_string());
-                let here =
-                    heats.iter().find(|heat| heat.table_id == physical.table && heat.index_id == Some(index));
-                let hottest =
-                    here.and_then(|heat| heat.keys.iter().find(|one| Some(&one.key) == key.as_ref()));
-                let load = hottest.map_or(0.0, |key| key.load * 100.0);
-                model.allowances.push(Allowance {
-                    rule: RuleId(7),
-                    reason: format!(
-                        "one key takes all of it: at most {load:.1}% of what a partition sustains"
-                    ),
-                    scope: place_of(id, index),
-                    span: Span::default(),
-                });
             }
         }
     }
@@ -281,7 +294,8 @@ fn hot_prefixes(model: &Model, heat: &Heat) -> Vec<(String, u64)> {
     for id in model.entity_ids() {
         let prefix = table_prefix(model, id).to_owned();
         let keys = heat.keys.iter().filter(|key| !prefix.is_empty() && key.key.starts_with(&prefix));
-        let needed = keys.map(|key| key.shards_needed).max().unwrap_or(1);
+        let needed =
+            keys.filter(|key| key.shards < key.shards_needed).map(|key| key.shards_needed).max().unwrap_or(1);
         if needed > 1 && !hot.iter().any(|(one, _)| *one == prefix) {
             hot.push((prefix, needed));
         }

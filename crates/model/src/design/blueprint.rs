@@ -115,35 +115,40 @@ pub type Identities = [Vec<String>];
 /// The model with these keys and no others.
 pub fn draw(model: &Model, identities: &Identities, blueprint: &Blueprint) -> Model {
     let mut drawn = model.clone();
-    for table in &mut drawn.tables {
-        table.key = Some(key_schema(table.key.take()));
+    let naming = Naming { model, identities };
+    let sorted: Vec<bool> = model.table_ids().map(|table| naming.needs_sort_key(blueprint, table)).collect();
+    for (table, sorted) in drawn.tables.iter_mut().zip(&sorted) {
+        table.key = Some(key_schema(table.key.take(), *sorted));
         table.indexes.clear();
     }
     for physical in &blueprint.indexes {
         let table = &drawn.tables[physical.table.0];
-        let index = physical_index(model, blueprint, physical, table.key.as_ref());
+        let id = IndexId(table.indexes.len());
+        let index = physical_index(model, blueprint, id, physical, table.key.as_ref());
         drawn.tables[physical.table.0].indexes.push(index);
     }
-    let naming = Naming { model, identities };
     for (position, entity) in drawn.entities.iter_mut().enumerate() {
         let id = EntityId(position);
         entity.key = blueprint.table.get(&id).map(|key| naming.table_key(id, key));
+        if let Some(key) = entity.key.as_mut().filter(|_| !sorted[entity.table.0]) {
+            key.sort = None;
+        }
         entity.entries = entries(&naming, blueprint, id, entity.table);
         entity.attributes.values_mut().for_each(|attribute| attribute.declared = true);
     }
     drawn
 }
 
-/// The names in the file, if it has names for a partition and a sort key of text.
-fn key_schema(given: Option<KeySchema>) -> KeySchema {
+/// The names in the file, if it has names for keys of text.
+fn key_schema(given: Option<KeySchema>, sorted: bool) -> KeySchema {
     let text = |schema: &KeySchema| {
         schema.partition.len() == 1
-            && schema.sort.len() == 1
+            && schema.sort.len() == usize::from(sorted)
             && schema.attributes().all(|attribute| attribute.kind == Type::S)
     };
     given.filter(text).unwrap_or_else(|| KeySchema {
         partition: vec![key_attribute("PK")],
-        sort: vec![key_attribute("SK")],
+        sort: sorted.then(|| key_attribute("SK")).into_iter().collect(),
     })
 }
 
@@ -167,6 +172,7 @@ fn need_beside_keys(model: &Model, blueprint: &Blueprint, logical: &LogicalIndex
 fn physical_index(
     model: &Model,
     blueprint: &Blueprint,
+    index: IndexId,
     physical: &PhysicalIndex,
     table_key: Option<&KeySchema>,
 ) -> Index {
@@ -181,7 +187,7 @@ fn physical_index(
     };
     Index {
         name: Spanned::new(physical.name.clone(), Span::default()),
-        span: Span::default(),
+        span: place_of_index(physical.table, index),
         kind: if physical.form() == IndexForm::Local { IndexKind::Local } else { IndexKind::Global },
         key: index_key(model, physical, table_key),
         projection: Spanned::new(projection, Span::default()),
@@ -261,10 +267,19 @@ pub fn spreading<'i>(identity: &'i [String], layout: &Layout) -> Option<&'i str>
     identity.iter().rev().find(|name| !layout.partition.contains(name)).map(String::as_str)
 }
 
-/// A span far beyond any text that identifies this entry, so that the file can allow a finding in it alone.
-pub fn place_of(id: EntityId, index: IndexId) -> Span {
-    const BEHIND_ALL_TEXT: usize = 1 << 40;
+/// Spans far beyond any text, so that the file can allow a finding in one element alone.
+const BEHIND_ALL_TEXT: usize = 1 << 40;
+const BEHIND_ALL_ENTRIES: usize = 1 << 50;
+
+/// The span of an entry.
+fn place_of(id: EntityId, index: IndexId) -> Span {
     let start = BEHIND_ALL_TEXT + id.0 * 100 + index.0;
+    Span::new(start, start + 1)
+}
+
+/// The span of an index.
+fn place_of_index(table: TableId, index: IndexId) -> Span {
+    let start = BEHIND_ALL_ENTRIES + table.0 * 100 + index.0;
     Span::new(start, start + 1)
 }
 
@@ -286,6 +301,20 @@ struct Naming<'m> {
 }
 
 impl Naming<'_> {
+    /// Whether some partition of the table holds more than one item. Otherwise a partition key alone is enough.
+    fn needs_sort_key(&self, blueprint: &Blueprint, table: TableId) -> bool {
+        let mut labels: Vec<String> = Vec::new();
+        for (id, _) in self.model.entities_of(table) {
+            let Some(key) = blueprint.table.get(&id).filter(|key| key.layout.sort.is_empty()) else {
+                return true;
+            };
+            labels.push(self.table_key(id, key).partition.literal_prefix().to_owned());
+        }
+        let shared = |(at, label): (usize, &String)| labels[..at].iter().any(|other| other == label);
+        let mut local = blueprint.indexes.iter().filter(|one| one.form() == IndexForm::Local);
+        labels.iter().enumerate().any(shared) || local.any(|one| one.table == table)
+    }
+
     fn table_key(&self, id: EntityId, key: &TableKey) -> EntityKey {
         let entity = self.model.entity(id);
         let own = label(&entity.name.value);

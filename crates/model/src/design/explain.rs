@@ -158,7 +158,9 @@ impl Explaining<'_, '_> {
         let keys = here.iter().flat_map(|heat| &heat.keys).filter(|key| key.key.starts_with(prefix));
         let busiest = keys.max_by(|one, other| one.load.total_cmp(&other.load));
         let load = |key: &KeyHeat| {
-            let (write, read) = (key.write.peak() * shards as f64, key.read.peak() * shards as f64);
+            let each = key.read_each.peak();
+            let read = each + (key.read.peak() - each).max(0.0) * shards as f64;
+            let write = key.write.peak() * shards as f64;
             match write / limits.partition_write_units >= read / limits.partition_read_units {
                 true => format!("{write:.0} WCU a second, of the {:.0}", limits.partition_write_units),
                 false => format!("{read:.0} RCU a second, of the {:.0}", limits.partition_read_units),

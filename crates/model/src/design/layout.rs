@@ -70,7 +70,7 @@ impl Layout {
 /// What a read knows and wants of one entity.
 struct Wanted {
     equal: Vec<String>,
-    /// Those of `equal` that the pattern itself fixes: `status = OPEN`.
+    /// What the pattern itself says of the items: `status = OPEN`, `exists escalatedTo`.
     constant: Vec<Member>,
     /// What follows in the sort key: a range first, then the order.
     tail: Vec<Element>,
@@ -86,7 +86,7 @@ pub fn proposals(model: &Model, read: &Read, id: EntityId) -> Vec<Layout> {
         let known: Vec<String> = wanted
             .equal
             .iter()
-            .filter(|name| !members.iter().any(|member| member.attribute == **name))
+            .filter(|name| !members.iter().any(|one| one.value.is_some() && one.attribute == **name))
             .cloned()
             .collect();
         for partition in splits(&known).into_iter().filter(|split| split.iter().all(|name| shared(name))) {
@@ -116,6 +116,7 @@ fn layout(
         .into_iter()
         .filter(optional)
         .map(|name| Member { attribute: name.to_owned(), value: None })
+        .filter(|member| !layout.members.contains(member))
         .collect();
     layout.members.extend(absent);
     layout
@@ -134,10 +135,13 @@ fn wanted(entity: &Entity, read: &Read) -> Wanted {
             equal.push(name.clone());
         }
     }
-    let constant = terms.iter().filter(|term| term.operator == Operator::Equal && own(&term.attribute));
-    let constant = constant.filter_map(|term| {
-        let value = term.operands.first()?.literal()?.to_owned();
-        Some(Member { attribute: term.attribute.value.clone(), value: Some(value) })
+    let constant = terms.iter().filter(|term| own(&term.attribute)).filter_map(|term| {
+        let value = match term.operator {
+            Operator::Equal => Some(term.operands.first()?.literal()?.to_owned()),
+            Operator::Exists => None,
+            _ => return None,
+        };
+        Some(Member { attribute: term.attribute.value.clone(), value })
     });
     let range = terms.iter().filter(|term| term.operator.is_range()).map(|term| &term.attribute.value);
     let mut tail: Vec<Element> = Vec::new();
@@ -152,12 +156,11 @@ fn wanted(entity: &Entity, read: &Read) -> Wanted {
     Wanted { equal, constant: constant.collect(), tail }
 }
 
-/// None of the constants as a condition of the index, or all of them.
+/// None of the constants as a condition of the index, those that items merely have, or all of them.
 fn sparse_choices(wanted: &Wanted) -> Vec<Vec<Member>> {
-    let mut choices = vec![Vec::new()];
-    if !wanted.constant.is_empty() {
-        choices.push(wanted.constant.clone());
-    }
+    let present = wanted.constant.iter().filter(|member| member.value.is_none()).cloned().collect();
+    let mut choices = vec![Vec::new(), present, wanted.constant.clone()];
+    choices.dedup();
     choices
 }
 

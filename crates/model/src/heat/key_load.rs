@@ -4,7 +4,9 @@ use super::key::{Known, follows_table, key_shares};
 use crate::Model;
 use crate::cache;
 use crate::demand::{self, Kind, Portion};
-use crate::model::{ActionKind, Index, IndexId, IndexKind, Pattern, Place, Read, Table, TableId, Write};
+use crate::model::{
+    Action, ActionKind, Index, IndexId, IndexKind, Pattern, Place, Read, Table, TableId, Write,
+};
 use crate::plan::{
     ActionPlan, IndexEffect, Membership, Plan, ReadOperation, ReadPlan, WritePlan, after_value, before_value,
 };
@@ -22,7 +24,19 @@ pub struct KeyLoad {
     pub pattern: String,
     pub write: Day,
     pub read: Day,
+    /// The part of `read` that each of any number of shards would get as much of.
+    pub read_each: Day,
 }
+
+/// A load on a key: all of it, and the part that shards don't divide.
+#[derive(Clone, Copy)]
+struct Units {
+    all: f64,
+    each: f64,
+}
+
+/// Enough shards to show what a read still asks of each.
+const VERY_MANY_SHARDS: u64 = 64;
 
 /// What every pattern does to every key.
 pub fn key_loads(model: &Model, plans: &[Plan]) -> Vec<KeyLoad> {
@@ -31,11 +45,19 @@ pub fn key_loads(model: &Model, plans: &[Plan]) -> Vec<KeyLoad> {
     for (pattern, plan) in model.patterns.iter().zip(plans).filter(|(pattern, _)| pattern.external.is_none())
     {
         let Some(rate) = &pattern.rate else { continue };
-        let mut touching = Touching { model, pattern, day: Day::busiest(rate), key_loads: &mut key_loads };
+        let mut touching = Touching {
+            model,
+            footprints: &footprints,
+            pattern,
+            day: Day::busiest(rate),
+            key_loads: &mut key_loads,
+        };
         for (action, step) in pattern.actions.iter().zip(&plan.steps) {
             let portions = demand::of_action(model, &footprints, pattern, (action, &step.kind));
             match (&action.kind, &step.kind) {
-                (ActionKind::Read(read), ActionPlan::Read(plan)) => touching.read(read, plan, &portions),
+                (ActionKind::Read(read), ActionPlan::Read(plan)) => {
+                    touching.read(action, read, plan, &portions);
+                }
                 (ActionKind::Write(write), ActionPlan::Write(plan)) => touching.write(write, plan, &portions),
                 _ => {}
             }
@@ -50,6 +72,7 @@ pub fn global_indexes(table: &Table) -> impl Iterator<Item = IndexId> {
 
 struct Touching<'a> {
     model: &'a Model,
+    footprints: &'a Footprints,
     pattern: &'a Pattern,
     /// Requests per second.
     day: Day,
@@ -64,14 +87,20 @@ fn units_at(portions: &[Portion], place: Place<'_>) -> f64 {
 
 impl Touching<'_> {
     /// A Scan reads all partitions equally and heats none.
-    fn read(&mut self, read: &Read, plan: &ReadPlan, portions: &[Portion]) {
+    fn read(&mut self, action: &Action, read: &Read, plan: &ReadPlan, portions: &[Portion]) {
         if plan.operation == ReadOperation::Scan {
             return;
         }
+        let of_each = asked_of_each_shard(self.model, self.footprints, self.pattern, (action, plan));
         let known = |name: &str| named(read.conditions.as_ref(), name);
         let places = self.model.places_of(plan.entities[0]);
         for place in places {
-            self.key_share(place, &known, units_at(portions, place), Kind::Read);
+            let all = units_at(portions, place);
+            let shards = shards_of(place) as f64;
+            // `all` is for all shards; each of them gets its part of it.
+            let each =
+                if holds_one_item(place) { all } else { (units_at(&of_each, place) * shards).min(all) };
+            self.key_share(place, &known, Units { all, each }, Kind::Read);
         }
     }
 
@@ -82,7 +111,7 @@ impl Touching<'_> {
                 let value = |name: &str| {
                     literal(before_value(write, name)).or_else(|| literal(after_value(write, name)))
                 };
-                self.key_share(place, &value, units_at(portions, place), Kind::Write);
+                self.key_share(place, &value, written(units_at(portions, place)), Kind::Write);
                 continue;
             };
             let when = |name: &str| named(entry.when.as_ref(), name);
@@ -90,19 +119,18 @@ impl Touching<'_> {
             let used = units_at(portions, place);
             let was = |name: &str| when(name).or_else(|| literal(before_value(write, name)));
             let is = |name: &str| when(name).or_else(|| literal(after_value(write, name)));
-            self.key_share(place, &was, used * before, Kind::Write);
-            self.key_share(place, &is, used * after, Kind::Write);
+            self.key_share(place, &was, written(used * before), Kind::Write);
+            self.key_share(place, &is, written(used * after), Kind::Write);
         }
     }
 
-    fn key_share(&mut self, place: Place<'_>, known: &Known<'_>, units: f64, kind: Kind) {
-        if units <= 0.0 {
+    fn key_share(&mut self, place: Place<'_>, known: &Known<'_>, units: Units, kind: Kind) {
+        if units.all <= 0.0 {
             return;
         }
         let speaks = matches!(kind, Kind::Read) || follows_table(place);
         let skew = self.pattern.skew.as_ref().map(|skew| skew.value).filter(|_| speaks);
-        let shards =
-            place.partition().iter().map(|(_, template)| template.shards()).fold(1, u64::saturating_mul);
+        let shards = shards_of(place);
         for key_share in
             key_shares(self.model, place, known, skew).into_iter().filter(|key_share| key_share.share > 0.0)
         {
@@ -110,11 +138,12 @@ impl Touching<'_> {
                 Kind::Read => cache::miss_share_of_key(self.model, self.pattern, place, key_share.share),
                 Kind::Write => 1.0,
             };
-            let load = self.day.times(units * key_share.share * reaching);
+            let load = self.day.times(units.all * key_share.share * reaching);
             let (write, read) = match kind {
                 Kind::Write => (load, Day::NOTHING),
                 Kind::Read => (Day::NOTHING, load),
             };
+            let read_each = read.times(units.each / units.all);
             self.key_loads.push(KeyLoad {
                 table: place.table_id,
                 index: place.index.filter(|(_, index, _)| is_global(index)).map(|(id, _, _)| id),
@@ -123,9 +152,42 @@ impl Touching<'_> {
                 pattern: self.pattern.id.value.clone(),
                 write,
                 read,
+                read_each,
             });
         }
     }
+}
+
+/// Shards divide all writes.
+fn written(all: f64) -> Units {
+    Units { all, each: 0.0 }
+}
+
+fn shards_of(place: Place<'_>) -> u64 {
+    place.partition().iter().map(|(_, template)| template.shards()).fold(1, u64::saturating_mul)
+}
+
+/// Whether a partition of the table holds nothing of the entity but one item: there is nothing to spread.
+fn holds_one_item(place: Place<'_>) -> bool {
+    let sort = place.sort();
+    place.index.is_none() && sort.iter().all(|(_, template)| template.fields().next().is_none())
+}
+
+/// What one execution asks of each shard, however many there are: as many items as its limit, and never less than
+/// the smallest read. Who knows the whole key asks one shard alone.
+pub fn asked_of_each_shard(
+    model: &Model,
+    footprints: &Footprints,
+    pattern: &Pattern,
+    (action, plan): (&Action, &ReadPlan),
+) -> Vec<Portion> {
+    if plan.operation != ReadOperation::Query {
+        return Vec::new();
+    }
+    let spread = ActionPlan::Read(ReadPlan { fan_out: VERY_MANY_SHARDS, ..plan.clone() });
+    let mut portions = demand::of_action(model, footprints, pattern, (action, &spread));
+    portions.iter_mut().for_each(|one| one.units /= VERY_MANY_SHARDS as f64);
+    portions
 }
 
 pub fn is_global(index: &Index) -> bool {
