@@ -191,7 +191,7 @@ fn designed(source: &Source, input: &Value) -> Result<Value, Fault> {
         "choices": designed.choices,
         "next_best": designed.next_best,
         "front": designed.front,
-        "notes": designed.notes,
+        "notes": designed.notes.iter().chain(&designed.hot).collect::<Vec<_>>(),
         "states": designed.explored,
         "complete": designed.complete,
     }))

@@ -182,6 +182,8 @@ export function Chart(props: Props) {
 function Line({ one, place, level }: { one: Series; place(value: number): number; level(value: number): number }) {
   if (!one.points.length) return null;
   const colour = `var(${one.colour})`;
+  // A line of one point has no length.
+  if (one.points.length === 1) return <circle cx={place(one.points[0][0])} cy={level(one.points[0][1])} r="2.5" fill={colour} />;
   let path = "";
   one.points.forEach(([x, y], at) => {
     const [left, top] = [place(x).toFixed(1), level(y).toFixed(1)];

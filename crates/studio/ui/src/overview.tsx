@@ -19,12 +19,12 @@ export function Overview() {
       {names.length === 0 ? (
         <Beginning />
       ) : (
-        <div class="columns">
+        <div class="columns overview">
           <div class="stack">
             <Tables names={names} />
             <Models />
           </div>
-          <div class="stack">
+          <div class="stack aside">
             <Attention names={names} />
             {!session.value?.readOnly && <Examples title="Load an example" />}
           </div>
@@ -56,7 +56,7 @@ function TableLine({ name }: { name: string }) {
       <th scope="row"><a href={href(`table/${name}`)}>{name}</a> {table && table.TableStatus !== "ACTIVE" && <span class="chip warn">{table.TableStatus}</span>}</th>
       <td class="r">{table ? count(table.ItemCount) : "…"}</td>
       <td class="r">{table ? bytes(table.TableSizeBytes) : "…"}</td>
-      <td>{table ? (isOnDemand(table) ? "on demand" : `${table.ProvisionedThroughput?.ReadCapacityUnits} RCU, ${table.ProvisionedThroughput?.WriteCapacityUnits} WCU`) : ""}</td>
+      <td class="nowrap">{table ? (isOnDemand(table) ? "on demand" : `${table.ProvisionedThroughput?.ReadCapacityUnits} RCU, ${table.ProvisionedThroughput?.WriteCapacityUnits} WCU`) : ""}</td>
       <Use name={name} />
       <td>{indexesOf(table).map((one) => one.IndexName).join(", ") || <span class="muted">none</span>}</td>
       <td>{model ? <a href={href(`model/${model.name}`)}>{model.name}</a> : <span class="muted">none</span>}</td>

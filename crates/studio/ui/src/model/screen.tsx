@@ -5,7 +5,7 @@ import type { EditorView } from "@codemirror/view";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { post } from "../door";
 import { Editor } from "../editor";
-import { count, money } from "../format";
+import { count, money, plural } from "../format";
 import { Dialog, Failure, Lazy, Loading } from "../parts";
 import { href, place } from "../place";
 import { session } from "../session";
@@ -61,7 +61,7 @@ function Tally({ state }: { state: ModelState }) {
   return (
     <>
       <span class={`chip ${open("error") ? "bad" : open("warning") ? "warn" : "good"}`}>
-        {open("error") ? `${open("error")} errors` : open("warning") ? `${open("warning")} warnings` : "✓ nothing found"}
+        {open("error") ? plural(open("error"), "error") : open("warning") ? plural(open("warning"), "warning") : "✓ nothing found"}
       </span>
       {state.proofs.value && <span class={`chip ${proven === state.proofs.value.length ? "good" : "warn"}`}>{proven} of {state.proofs.value.length} proven</span>}
       {state.proving.value && <span>proving</span>}

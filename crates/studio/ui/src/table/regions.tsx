@@ -68,10 +68,12 @@ export function Regions({ state }: { state: TableState }) {
       <div class="stack">
         {error ? <Failure error={error} /> : null}
         <div class="columns even">
-          <Members state={state} replicas={replicas} links={links} onDone={look} />
+          <div class="stack">
+            <Members state={state} replicas={replicas} links={links} onDone={look} />
+            {metrics && <Lag state={state} metrics={metrics} last={last} />}
+          </div>
           <Picture state={state} members={members} links={links} onDone={look} />
         </div>
-        {metrics && <Lag state={state} metrics={metrics} last={last} />}
       </div>
     </div>
   );
@@ -90,8 +92,14 @@ function linksOf(members: string[], { pairs, cut }: Found): Link[] {
   );
 }
 
-const waiting = (pair?: Pair) => (!pair ? "–" : pair.pending >= PENDING_MAX ? `${count(PENDING_MAX)} or more` : count(pair.pending));
-const behind = (pair: Pair) => (pair.pending === 0 ? "up to date" : `${waiting(pair)} waiting, ${milliseconds(pair.lag * 1000)} behind`);
+const waiting = (pair: Pair) => (pair.pending >= PENDING_MAX ? `${count(PENDING_MAX)} or more` : count(pair.pending));
+const behind = (pair: Pair) => (pair.pending === 0 ? "up to date" : `${milliseconds(pair.lag * 1000)} behind`);
+// What waits on a link, by where it goes: "40 to eu-west-1".
+function waitingOn({ there, back }: Link) {
+  const late = [there, back].filter((pair): pair is Pair => !!pair && pair.pending > 0);
+  if (late.length > 0) return late.map((pair) => `${waiting(pair)} to ${pair.to}`).join(", ");
+  return <span class="muted">{there && back ? "nothing" : "not known yet"}</span>;
+}
 
 function Alone({ state, onDone }: { state: TableState; onDone(): Promise<void> }) {
   return (
@@ -149,9 +157,9 @@ function Members({ state, replicas, links, onDone }: { state: TableState; replic
     <section class="panel" aria-label="Members">
       <h2>Members <span class="num muted">{replicas.length + 1}</span> <Saving name={`${state.name}-regions`} rows={() => ({ head: ["region", "status", "to send", "to receive"], rows: rows.map((one) => [one.region, one.status, one.sent?.pending ?? null, one.received?.pending ?? null]) })} /></h2>
       <table class="plain num">
-        <thead><tr><th scope="col">Region</th><th scope="col">State</th><th scope="col">To send there</th><th scope="col">To receive from there</th><th scope="col" /></tr></thead>
+        <thead><tr><th scope="col">Region</th><th scope="col">State</th><th scope="col">To send</th><th scope="col">To receive</th><th scope="col" /></tr></thead>
         <tbody>
-          <tr><th scope="row">{here()}</th><td><span class="chip blue">you look at this one</span></td><td /><td /><td /></tr>
+          <tr><th scope="row">{here()}</th><td><span class="chip blue">shown here</span></td><td /><td /><td /></tr>
           {rows.map((one) => (
             <tr key={one.region}>
               <th scope="row" class="nowrap"><a href={href(`table/${state.name}/regions`, { as: `${account()}.${one.region}` })}>{one.region}</a></th>
@@ -237,13 +245,13 @@ function Picture({ state, members, links, onDone }: { state: TableState; members
         })}
       </svg>
       <table class="plain num">
-        <thead><tr><th scope="col">Link</th><th scope="col">State</th><th scope="col" class="r">Waiting</th><th scope="col" /></tr></thead>
+        <thead><tr><th scope="col">Link</th><th scope="col">State</th><th scope="col">Waiting</th><th scope="col" /></tr></thead>
         <tbody>
           {links.map((link) => (
             <tr key={link.one + link.other}>
-              <th scope="row">{link.one} – {link.other}</th>
+              <th scope="row" class="nowrap">{link.one} – {link.other}</th>
               <td><span class={`chip ${link.isCut ? "bad" : "good"}`}>{link.isCut ? "✂ cut" : "✓ whole"}</span></td>
-              <td class="r">{waiting(link.there)} → · ← {waiting(link.back)}</td>
+              <td>{waitingOn(link)}</td>
               <td class="r">{!state.readOnly && <button type="button" class="btn small" aria-label={`${link.isCut ? "Heal" : "Cut"} ${link.one} – ${link.other}`} onClick={() => void turn(link)}>{link.isCut ? "Heal" : "Cut"}</button>}</td>
             </tr>
           ))}
