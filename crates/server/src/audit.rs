@@ -7,8 +7,9 @@
 //! ```
 //!
 //! A line is made when its request is answered, whether it succeeded or not. It holds names alone: tables, callers,
-//! operations, error names. With [`Audit::with_bodies`] it also holds the request's body. The lines are written by a
-//! thread of their own ([`log`]), so that a slow disk does not slow requests down.
+//! operations, error names. With [`Audit::with_bodies`] it also holds the request's body, and how many items a Query or
+//! Scan returned, from which `lodestone model learn` learns. The lines are written by a thread of their own ([`log`]), so
+//! that a slow disk does not slow requests down.
 
 mod log;
 mod subject;
@@ -19,7 +20,7 @@ use crate::peer::Peer;
 use api::{Error, ErrorKind, Service};
 use bytes::Bytes;
 use engine::{Caller, Principal};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -80,6 +81,7 @@ impl Audit {
             operation: answered.operation.to_owned(),
             tables: answered.tables.to_vec(),
             body: None,
+            items: None,
         });
     }
 
@@ -104,6 +106,7 @@ impl Audit {
             operation,
             tables: subject::tables(body),
             body: (self.with_bodies && body.len() <= BODY_BYTES_MAX).then(|| body.clone()),
+            items: None,
             audit: self.clone(),
         })
     }
@@ -139,6 +142,14 @@ pub(crate) struct Record {
     operation: String,
     tables: Vec<String>,
     body: Option<Bytes>,
+    items: Option<u64>,
+}
+
+/// What is read of an answer.
+#[derive(Deserialize)]
+struct Counted {
+    #[serde(rename = "Count")]
+    count: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -158,6 +169,9 @@ struct Line<'a> {
     tables: &'a [String],
     outcome: &'a str,
     us: u64,
+    /// How many items came back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<&'a RawValue>,
 }
@@ -166,6 +180,14 @@ impl Record {
     /// The signature is in order: it is this caller.
     pub(crate) fn note_caller(&mut self, caller: &Caller) {
         self.caller = Some(caller.clone());
+    }
+
+    /// How many items a Query or Scan returned, where bodies are recorded.
+    pub(crate) fn note_answer(&mut self, answer: &[u8]) {
+        if self.body.is_some() && matches!(self.operation.as_str(), "Query" | "Scan") {
+            let counted = serde_json::from_slice::<Counted>(answer);
+            self.items = counted.ok().and_then(|counted| counted.count);
+        }
     }
 
     /// The request is answered: `ok`, or the name of its error.
@@ -188,6 +210,7 @@ impl Record {
             tables: &self.tables,
             outcome: &self.outcome,
             us: self.began.elapsed().as_micros() as u64,
+            items: self.items,
             // What is not JSON was refused, and is nobody's data.
             body: self.body.as_deref().and_then(|body| serde_json::from_slice(body).ok()),
         }

@@ -5,7 +5,9 @@
 
 use crate::answer_size::AnswerSize;
 use api::{Error, Request, Service, Target, streams};
-use engine::{Caller, ChangeLogSize, Engine, FaultStatus, Health, IndexProgress, MetricTotal, PairStatus};
+use engine::{
+    Caller, ChangeLogSize, Engine, FaultStatus, Health, IndexProgress, MetricTotal, PairStatus, SketchTotals,
+};
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
 
@@ -86,6 +88,11 @@ pub trait Backend: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// What compressed copies of vector indexes hold, for the operator.
+    fn sketch_totals(&self) -> SketchTotals {
+        SketchTotals::default()
+    }
+
     /// The faults that requests meet because somebody asked for it, for the operator.
     fn injected_faults(&self) -> Vec<FaultStatus> {
         Vec::new()
@@ -147,6 +154,10 @@ impl Backend for Engine {
 
     fn change_log_sizes(&self) -> Vec<ChangeLogSize> {
         Engine::change_log_sizes(self)
+    }
+
+    fn sketch_totals(&self) -> SketchTotals {
+        Engine::sketch_totals(self)
     }
 
     fn injected_faults(&self) -> Vec<FaultStatus> {

@@ -155,6 +155,7 @@ impl<B: Backend> Exchange<B> {
                     &self.answers,
                     self.audit.as_ref(),
                 );
+                bounds.push_str(&metrics::copies_text(self.backend.sketch_totals()));
                 bounds.extend(self.figures.as_ref().map(|figures| figures.prometheus()));
                 let progress = match self.backend.index_progress().await {
                     Ok(indexes) => self.backend.replication_status().await.map(|pairs| (indexes, pairs)),
@@ -421,16 +422,19 @@ impl<B: Backend> Exchange<B> {
         asked: Asked,
         body: RequestBody,
         peer: &Peer,
-        record: Option<&mut Record>,
+        mut record: Option<&mut Record>,
     ) -> Result<(Vec<u8>, Share), Error> {
         match self.authenticated(head, asked, &body, peer) {
             Ok((caller, target)) => {
-                if let Some(record) = record {
+                if let Some(record) = &mut record {
                     record.note_caller(&caller);
                 }
                 let outcome = self.call(&caller, target, &body.bytes, peer).await;
                 if let Ok((answer, _)) = &outcome {
                     self.watch(&caller, target, &body.bytes, answer);
+                    if let Some(record) = record {
+                        record.note_answer(answer);
+                    }
                 }
                 outcome
             }
