@@ -332,7 +332,7 @@ impl Engine {
     ) -> Result<api::streams::Response, Error> {
         use api::streams::Request;
         use operation::*;
-        self.check_member()?;
+        self.check_member().await?;
         self.authorize_streams(caller, &request)?;
         Ok(match request {
             Request::ListStreams(input) => list_streams::run(self, caller, *input).await?.into(),
@@ -344,7 +344,7 @@ impl Engine {
 
     /// Carries out one request.
     pub async fn call(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
-        self.check_member()?;
+        self.check_member().await?;
         let result = self.authorized(caller, request).await;
         if let Err(error) = &result
             && metrics::is_user_error(error.kind)
@@ -357,8 +357,14 @@ impl Engine {
     }
 
     /// Refuses requests, also reads, when this server may not know what others did to tables.
-    fn check_member(&self) -> Result<(), Error> {
-        self.members.as_ref().map_or(Ok(()), |members| members.check_current()).map_err(fault::of_store)
+    async fn check_member(&self) -> Result<(), Error> {
+        match &self.members {
+            // Apart, because it is rare: other requests need no memory for it.
+            Some(members) if !members.is_current() => {
+                Box::pin(members.renew()).await.map_err(fault::of_store)
+            }
+            _ => Ok(()),
+        }
     }
 
     async fn authorized(&self, caller: &Caller, request: Request) -> Result<Response, Error> {

@@ -12,8 +12,8 @@
 //! - A lease is a row with the number of the member that runs a job. It has no end of its own: it can be taken when
 //!   its holder is no member any more. So a job that lost its lease cannot write either.
 //!
-//! Reads are not fenced by the store. A server whose last beat is too old answers no request, before others may
-//! expel it: that compares times of one clock, never the clocks of two machines.
+//! Reads are not fenced by the store. A server whose last beat is too old answers no request until a new one
+//! succeeds, before others may expel it: that compares times of one clock, never the clocks of two machines.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -51,6 +51,8 @@ pub struct Members {
     silence: Duration,
     /// When the last beat that succeeded began, by the clock that never goes back.
     beat_at: Mutex<Duration>,
+    /// Held while a request renews the beat. When the last such try failed, by the same clock.
+    renewal_failed_at: tokio::sync::Mutex<Option<Duration>>,
     others: Mutex<Others>,
     /// The version that this server said to have seen.
     seen: AtomicU64,
@@ -124,6 +126,8 @@ pub struct Watched {
     pub is_any_gone: bool,
     /// This server expelled one: it did not leave by itself.
     pub is_any_expelled: bool,
+    /// How many there are, this server among them.
+    pub count: u32,
 }
 
 /// What a member says of itself.
@@ -163,6 +167,7 @@ impl Members {
             poll: options.member_poll,
             silence: options.member_silence,
             beat_at: Mutex::new(began),
+            renewal_failed_at: tokio::sync::Mutex::default(),
             others: Mutex::default(),
             seen: AtomicU64::new(0),
             frozen: tokio::sync::Mutex::default(),
@@ -202,13 +207,32 @@ impl Members {
         self.frozen.lock().await.as_ref().map(|frozen| frozen.space)
     }
 
-    /// Refuses requests when others may have expelled this server, or soon will.
-    pub fn check_current(&self) -> Result<(), StoreError> {
-        let since = self.environment.uptime().saturating_sub(*self.beat_at.lock());
-        if since <= self.silence * CURRENT_PARTS / SILENT_PARTS && !*self.lost.borrow() {
+    /// Whether no other server may have expelled this one, or soon will.
+    pub fn is_current(&self) -> bool {
+        self.beat_age() <= self.silence * CURRENT_PARTS / SILENT_PARTS && !*self.lost.borrow()
+    }
+
+    fn beat_age(&self) -> Duration {
+        self.environment.uptime().saturating_sub(*self.beat_at.lock())
+    }
+
+    /// Beats on behalf of a request that finds the last beat too old: the store may have been away, and the next
+    /// beat that is due may be a second off. Requests that wait share one try.
+    pub async fn renew(&self) -> Result<(), StoreError> {
+        let asked_at = self.environment.uptime();
+        let mut failed_at = self.renewal_failed_at.lock().await;
+        if self.is_current() {
             return Ok(());
         }
-        Err(StoreError::Fenced(format!("it has not been heard of for {since:?}")))
+        let silent = || StoreError::Fenced(format!("it has not been heard of for {:?}", self.beat_age()));
+        if *self.lost.borrow() || failed_at.is_some_and(|failed_at| failed_at >= asked_at) {
+            return Err(silent());
+        }
+        if let Err(error) = self.beat().await {
+            *failed_at = Some(self.environment.uptime());
+            return Err(error);
+        }
+        if self.is_current() { Ok(()) } else { Err(silent()) }
     }
 
     /// Ends when this server was expelled.
@@ -292,7 +316,11 @@ impl Members {
             self.remove(*member).await?;
             self.others.lock().beats.remove(member);
         }
-        Ok(Watched { is_any_gone: is_any_gone || !silent.is_empty(), is_any_expelled: !silent.is_empty() })
+        Ok(Watched {
+            is_any_gone: is_any_gone || !silent.is_empty(),
+            is_any_expelled: !silent.is_empty(),
+            count: u32::try_from(rows.len() - silent.len()).unwrap_or(u32::MAX),
+        })
     }
 
     /// Takes a member out: the store refuses its writes from here on, and what it has frozen goes on.
