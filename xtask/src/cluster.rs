@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use ::bench::connection::Connection;
 use ::bench::server::Server;
 use anyhow::{Context, Result, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::command::{self, Tally, cargo, run_counting};
@@ -43,6 +43,8 @@ use patroni::Cluster;
 const SERVERS: usize = 2;
 /// How long writers write before something is killed.
 const LOAD_TIME: Duration = Duration::from_secs(2);
+/// How long a change of the table may take: it waits until the server that died is expelled, after 15 seconds.
+const CHANGE_WITHIN: Duration = Duration::from_secs(60);
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -250,20 +252,37 @@ impl Servers {
 
 /// How long after the kill the first write is acknowledged.
 async fn until_acknowledged(address: SocketAddr, killed: Instant, within: Duration) -> Result<Duration> {
-    loop {
-        let written = async {
+    until_answered(address, "PutItem", &pulse(), killed, within).await?;
+    Ok(killed.elapsed())
+}
+
+/// Sends a request again and again, as an SDK does, until it is answered.
+async fn until_answered(
+    address: SocketAddr,
+    operation: &str,
+    body: &Value,
+    since: Instant,
+    within: Duration,
+) -> Result<()> {
+    for tries in 1.. {
+        let answered = async {
             let mut connection = Connection::open(address).await?;
-            call(&mut connection, "PutItem", &pulse()).await
+            call(&mut connection, operation, body).await
         };
-        let left = within.saturating_sub(killed.elapsed());
-        let error = match tokio::time::timeout(left, written).await {
-            Ok(Ok(_)) => return Ok(killed.elapsed()),
+        let left = within.saturating_sub(since.elapsed());
+        let error = match tokio::time::timeout(left, answered).await {
+            Ok(Ok(_)) => break,
             Ok(Err(error)) => format!("{error:#}"),
             Err(_) => "no answer".to_owned(),
         };
-        ensure!(killed.elapsed() < within, "no write was acknowledged in time: {error}");
+        // Writes are refused while there is no leader; anything else should be rare.
+        if tries == 1 && operation != "PutItem" {
+            println!("cluster: {operation} is tried again: {error}");
+        }
+        ensure!(since.elapsed() < within, "no {operation} was answered in time: {error}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+    Ok(())
 }
 
 /// The writers and what they know.
@@ -308,11 +327,10 @@ impl Load {
         let change = json!({"TableName": TABLE, "DeletionProtectionEnabled": round.is_multiple_of(2)});
         let mut seen = Vec::new();
         for (number, address) in addresses.iter().enumerate() {
-            let mut connection = Connection::open(*address).await?;
             if number == 0 {
-                call(&mut connection, "UpdateTable", &change).await?;
+                until_answered(*address, "UpdateTable", &change, Instant::now(), CHANGE_WITHIN).await?;
             }
-            let found = read_all(&mut connection).await?;
+            let found = read_all(&mut Connection::open(*address).await?).await?;
             self.ledger.lock().unwrap_or_else(PoisonError::into_inner).settle(found.clone())?;
             seen.push(found);
         }
