@@ -40,8 +40,8 @@ enum Store {
 /// What says nothing about a cluster: how the process of a folder starts and ends, and programs that no server is
 /// needed for.
 const NOT_OF_CLUSTERS: [&str; 3] = ["test_process.py", "test_language_server.py", "test_mcp.py"];
-/// What each of several servers has for itself: faults that are on, limits and what is counted of them, DAX's cache, a
-/// certificate that it makes.
+/// What each of several servers has for itself: faults that are on, its share of limits and what is counted of them,
+/// DAX's cache, a certificate that it makes.
 const OF_EACH_SERVER: [&str; 5] =
     ["test_faults.py", "test_throttling.py", "test_dax.py", "test_tls.py", "tls.test.mjs"];
 /// Servers tell each other what they have counted every few seconds, and these tests look at once.

@@ -8,6 +8,8 @@ use crate::throughput::Part;
 #[derive(Clone, Debug)]
 pub struct Headroom {
     pub(crate) access: Access,
+    /// As in [`crate::Throughput`].
+    pub(crate) sharers: f64,
     pub(crate) table: Left,
     pub(crate) indexes: Vec<(u64, Left)>,
 }
@@ -39,14 +41,15 @@ impl Headroom {
             return Err(reasons);
         }
         for part in parts {
-            self.left_mut(part.place).take(part.key_hash, part.units);
+            let units = part.units * self.sharers;
+            self.left_mut(part.place).take(part.key_hash, units);
         }
         Ok(())
     }
 
     /// The most that a part can use without a debt; zero if it would be refused.
     pub fn units(&self, part: &Part) -> f64 {
-        self.left(part.place).units(part.key_hash).max(0.0)
+        self.left(part.place).units(part.key_hash).max(0.0) / self.sharers
     }
 
     fn left(&self, place: Place) -> &Left {

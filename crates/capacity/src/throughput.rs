@@ -30,13 +30,21 @@ pub struct Throughput {
     table: Resource,
     /// At most 20, so they are looked up one after the other.
     indexes: Vec<(u64, Resource)>,
+    /// How many servers share the limits. Each counts what it serves this many times: the others are taken to serve
+    /// as much, so that all together keep to the limits without a word between them.
+    sharers: f64,
 }
 
 impl Throughput {
     /// A table without indexes.
     pub fn new(enforcement: Enforcement, settings: Settings, now_ms: u64) -> Throughput {
         let table = Resource::new(settings, enforcement.models_aws(), now_ms);
-        Throughput { enforcement, table, indexes: Vec::new() }
+        Throughput { enforcement, table, indexes: Vec::new(), sharers: 1.0 }
+    }
+
+    /// Says how many servers share the limits.
+    pub fn share_among(&mut self, servers: u32) {
+        self.sharers = f64::from(servers.max(1));
     }
 
     /// Goes on with other settings of the table.
@@ -119,7 +127,7 @@ impl Throughput {
         let indexes =
             self.indexes.iter_mut().map(|(index, resource)| (*index, resource.left(access, now_ms)));
         let indexes = indexes.collect();
-        Headroom { access, table: self.table.left(access, now_ms), indexes }
+        Headroom { access, sharers: self.sharers, table: self.table.left(access, now_ms), indexes }
     }
 
     /// The indexes that it knows.
@@ -133,7 +141,8 @@ impl Throughput {
             return;
         }
         for part in parts {
-            self.resource_mut(part.place).charge(part.key_hash, access, part.units, now_ms);
+            let units = part.units * self.sharers;
+            self.resource_mut(part.place).charge(part.key_hash, access, units, now_ms);
         }
     }
 }

@@ -48,6 +48,34 @@ fn one_key_alone_gets_exactly_its_partition() {
 }
 
 #[test]
+fn servers_that_share_a_table_serve_together_what_one_would_serve() {
+    for enforcement in [Enforcement::Declared, Enforcement::Aws] {
+        let run = |servers: u32| -> u64 {
+            let served = |_| {
+                let mut table = Table::new(enforcement, provisioned(100, 30));
+                table.throughput.share_among(servers);
+                table.run(Access::Write, 120 / u64::from(servers), 10 * MINUTE, |number| number).admitted
+            };
+            (0..servers).map(served).sum()
+        };
+        let (alone, together) = (run(1), run(3));
+        assert!(alone.abs_diff(together) <= alone / 100, "{enforcement:?}: {alone} and {together}");
+    }
+}
+
+#[test]
+fn what_is_left_for_a_write_is_the_share_of_one_server() {
+    let mut table = Table::new(Enforcement::Declared, provisioned(100, 30));
+    let one = part(Place::Table, 1);
+    let alone = table.throughput.headroom(Access::Write, table.now_ms).units(&one);
+    table.throughput.share_among(3);
+    let mut headroom = table.throughput.headroom(Access::Write, table.now_ms);
+    assert_eq!(headroom.units(&one), alone / 3.0);
+    headroom.take(&[Part { units: alone / 3.0, ..one }]).unwrap();
+    assert!(headroom.take(&[one]).is_err(), "nothing is left");
+}
+
+#[test]
 fn a_starved_index_refuses_the_writes_of_its_table() {
     let mut table = aws(provisioned(100, 1_000)).with_index(provisioned(100, 5));
     let both = |number| vec![part(Place::Table, number), part(INDEX, number % 3)];

@@ -132,7 +132,8 @@ impl Meter {
     /// Of a table that is new, or was just loaded.
     pub fn new(table: &Table, usage: &Usage) -> Meter {
         let now_ms = usage.now().ms;
-        let throughput = Throughput::new(usage.enforcement, table_settings(table), now_ms);
+        let mut throughput = Throughput::new(usage.enforcement, table_settings(table), now_ms);
+        throughput.share_among(usage.servers());
         let meter = Meter {
             throughput: Mutex::new(throughput),
             figures: usage.metrics.figures(&table.namespace, &table.name),
@@ -157,6 +158,11 @@ impl Meter {
         for index in table.indexes.iter().filter(|index| index.is_global()) {
             throughput.set_index(index.space().0, index_settings(table, index), now_ms);
         }
+    }
+
+    /// Says how many servers share the limits.
+    pub fn share_among(&self, servers: u32) {
+        self.throughput.lock().share_among(servers);
     }
 
     /// Says how much is stored, for partitions split at 10 GB.

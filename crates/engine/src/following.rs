@@ -45,7 +45,10 @@ impl Job for Beat {
             self.core.background.stop();
         }
         beat?;
-        let Watched { is_any_gone, is_any_expelled } = self.members.watch_others().await?;
+        let Watched { is_any_gone, is_any_expelled, count } = self.members.watch_others().await?;
+        if self.core.usage.set_servers(count) {
+            self.core.catalog.all().iter().for_each(|table| table.meter.share_among(count));
+        }
         if is_any_gone {
             self.core.background.start(TakeOver { core: self.core.clone(), is_any_expelled });
         }

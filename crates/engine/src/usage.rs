@@ -11,7 +11,7 @@
 //! Capacity, metrics, alarms and cooldowns go by the time of [`Usage::now`], which may run faster than the clock.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use api::Operation;
 use capacity::{Access, Cause, Enforcement};
@@ -162,6 +162,8 @@ pub struct Usage {
     pub(crate) metrics: Metrics,
     observers: RwLock<Vec<Arc<dyn Observer>>>,
     is_observed: AtomicBool,
+    /// How many servers share the limits of tables.
+    servers: AtomicU32,
 }
 
 impl Usage {
@@ -177,7 +179,28 @@ impl Usage {
         let time_scale = u64::from(time_scale.max(1));
         let metrics = Metrics::new(environment.random() as u64);
         let (observers, is_observed) = (RwLock::default(), AtomicBool::new(false));
-        Usage { enforcement, environment, opened_us, began_us, time_scale, metrics, observers, is_observed }
+        let servers = AtomicU32::new(1);
+        Usage {
+            enforcement,
+            environment,
+            opened_us,
+            began_us,
+            time_scale,
+            metrics,
+            observers,
+            is_observed,
+            servers,
+        }
+    }
+
+    /// How many servers share the limits of tables.
+    pub(crate) fn servers(&self) -> u32 {
+        self.servers.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether it is news.
+    pub(crate) fn set_servers(&self, servers: u32) -> bool {
+        self.servers.swap(servers, Ordering::Relaxed) != servers
     }
 
     /// The time.

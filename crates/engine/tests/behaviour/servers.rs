@@ -1,10 +1,11 @@
 //! Several servers on one store: what one does to a table holds for the others, and the jobs of a server that is
 //! gone go on.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
+use capacity::Enforcement;
 use engine::{Caller, Engine, Environment, Options};
 use serde_json::{Value, json};
 use store::memory::MemoryCluster;
@@ -20,12 +21,19 @@ const SILENCE: Duration = Duration::from_secs(6);
 /// The clock of one machine.
 struct Clock {
     now_ms: AtomicU64,
+    /// How long this machine has stood still.
+    stood_still_s: AtomicU64,
     random: AtomicU64,
 }
 
 impl Environment for Clock {
     fn now_ms(&self) -> u64 {
         self.now_ms.load(Ordering::Relaxed)
+    }
+
+    fn uptime(&self) -> Duration {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        START.elapsed() + Duration::from_secs(self.stood_still_s.load(Ordering::Relaxed))
     }
 
     fn random(&self) -> u128 {
@@ -64,7 +72,11 @@ impl Servers {
 
     async fn open_at(&self, now_ms: u64) -> Server {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
-        let clock = Arc::new(Clock { now_ms: now_ms.into(), random: (number * 1_000_000).into() });
+        let clock = Arc::new(Clock {
+            now_ms: now_ms.into(),
+            stood_still_s: 0.into(),
+            random: (number * 1_000_000).into(),
+        });
         let store: Arc<dyn Store> = Arc::new(self.cluster.handle());
         let engine = Engine::open_with(store, clock.clone(), self.options.clone()).await.unwrap();
         Server { engine: Arc::new(engine), clock }
@@ -129,7 +141,7 @@ impl Server {
 }
 
 /// Waits until a condition holds.
-async fn until(what: &str, condition: impl AsyncFn() -> bool) {
+async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     let waiting = async {
         while !condition().await {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -274,6 +286,66 @@ async fn an_expelled_server_changes_nothing_and_answers_nothing_until_it_has_joi
     let anew = servers.open().await;
     anew.put("d").await.unwrap();
     assert_eq!(other.count(json!({"TableName": "Table"})).await, 3, "a, c and d");
+}
+
+#[tokio::test]
+async fn a_server_that_was_silent_for_a_while_renews_its_beat_before_it_answers() {
+    let servers = Servers::new(PATIENCE);
+    let (one, other) = (servers.open().await, servers.open().await);
+    one.create_table().await;
+    // Two thirds of the silence are allowed, and the next beat that is due is seconds away.
+    one.clock.stood_still_s.store(PATIENCE.as_secs() - 1, Ordering::Relaxed);
+    one.put("a").await.unwrap();
+    assert_eq!(one.count(json!({"TableName": "Table"})).await, 1);
+    // A server that was expelled in the meantime finds out by that.
+    servers.cluster.handle().cluster().unwrap().expel(Member(1)).await.unwrap();
+    one.clock.stood_still_s.store(2 * PATIENCE.as_secs(), Ordering::Relaxed);
+    let read = one.call("GetItem", json!({"TableName": "Table", "Key": {"p": {"S": "a"}}})).await;
+    assert_eq!(read.unwrap_err().name, "InternalServerError");
+    assert_eq!(other.count(json!({"TableName": "Table"})).await, 1);
+}
+
+/// How many writes a server takes at once to a table that is new.
+async fn writes_at_once(server: &Server, table: &str) -> u32 {
+    let input = json!({
+        "TableName": table,
+        "KeySchema": [{"AttributeName": "p", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "p", "AttributeType": "S"}],
+        "ProvisionedThroughput": {"ReadCapacityUnits": 1, "WriteCapacityUnits": 1},
+    });
+    server.ok("CreateTable", input).await;
+    for number in 0.. {
+        let item = json!({"p": {"S": "a"}});
+        if let Err(failure) = server.call("PutItem", json!({"TableName": table, "Item": item})).await {
+            assert_eq!(failure.name, "ProvisionedThroughputExceededException");
+            return number;
+        }
+    }
+    unreachable!("a table of one unit takes {} writes", u32::MAX)
+}
+
+#[tokio::test]
+async fn the_limits_of_a_table_are_divided_among_the_servers() {
+    let mut servers = Servers::new(SILENCE);
+    servers.options.capacity = Enforcement::Declared;
+    let one = servers.open().await;
+    let alone = writes_at_once(&one, "alone").await;
+    let other = servers.open().await;
+    for (name, server) in [("one", &one), ("other", &other)] {
+        let mut tries = 0;
+        until("the server has a half", async || {
+            tries += 1;
+            writes_at_once(server, &format!("{name}{tries}")).await == alone.div_ceil(2)
+        })
+        .await;
+    }
+    other.engine.close().await.unwrap();
+    let mut tries = 0;
+    until("one has all again", async || {
+        tries += 1;
+        writes_at_once(&one, &format!("again{tries}")).await == alone
+    })
+    .await;
 }
 
 #[tokio::test]
