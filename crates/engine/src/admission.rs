@@ -31,7 +31,7 @@ use store::{Key, Partition, Range, Space};
 use crate::catalog::LiveTable;
 use crate::heat::HeatMaps;
 use crate::insights::Contributors;
-use crate::metrics::Figures;
+use crate::metrics::{Figures, Subject};
 use crate::shadow::Shadow;
 use crate::shared::Core;
 use crate::sizes::Sizes;
@@ -135,7 +135,7 @@ impl Meter {
         let throughput = Throughput::new(usage.enforcement, table_settings(table), now_ms);
         let meter = Meter {
             throughput: Mutex::new(throughput),
-            figures: usage.metrics.figures(&table.namespace, &table.name),
+            figures: usage.metrics.figures(&table.namespace, Subject::Table(&table.name)),
             sampled_minute: AtomicU64::new(0),
             shadow: Mutex::default(),
             contributors: Mutex::default(),

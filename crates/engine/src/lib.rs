@@ -49,6 +49,7 @@ mod read;
 mod records;
 mod replication;
 mod restore;
+mod rows;
 mod search;
 mod service_rows;
 mod shadow;
@@ -86,7 +87,7 @@ pub use injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule};
 pub use injected_fault::{FaultStatus, TooManyFaults};
 pub use insights::{InsightMinute, InsightRule};
 pub use kinesis::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture};
-pub use metrics::{Dimensions, MetricId, MetricTotal, has_dimensions};
+pub use metrics::{Dimensions, MetricId, MetricTotal};
 pub use namespace::Namespace;
 pub use options::Options;
 pub use replication::{
