@@ -86,7 +86,7 @@ pub use index_change::IndexProgress;
 pub use injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule};
 pub use injected_fault::{FaultStatus, TooManyFaults};
 pub use insights::{InsightMinute, InsightRule};
-pub use kinesis::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture};
+pub use kinesis::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture, PutOutcome};
 pub use metrics::{Dimensions, MetricId, MetricTotal};
 pub use namespace::Namespace;
 pub use options::Options;

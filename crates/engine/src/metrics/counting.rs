@@ -43,10 +43,12 @@ impl Sets {
         self.0[position].1.add(metric, value);
     }
 
+    /// The cells of a set, if it has any.
     pub fn get(&self, set: CellSet<'_>) -> Option<&Cells> {
         self.0.iter().find(|(name, _)| set.is_named(name)).map(|(_, cells)| cells)
     }
 
+    /// Adds other figures of the same minute.
     pub fn merge(&mut self, other: &Sets) {
         for (name, cells) in &other.0 {
             match self.0.iter_mut().find(|(known, _)| known == name) {
@@ -61,10 +63,12 @@ impl Sets {
         self.0.iter().flat_map(|(name, cells)| cells.iter().map(move |(metric, _)| (name.as_str(), metric)))
     }
 
+    /// The bytes of a row.
     pub fn encode(&self) -> Bytes {
         Bytes::from(metric::encode_sets(self.0.iter().map(|(name, cells)| (name.as_str(), cells))))
     }
 
+    /// What a row holds.
     pub fn decode(row: &[u8]) -> Result<Sets, String> {
         let sets = metric::decode_sets(row).map_err(|error| error.to_string())?;
         Ok(Sets(sets.into_iter().map(|(name, cells)| (name.to_owned(), cells)).collect()))

@@ -23,6 +23,8 @@ pub struct Dimensions {
     pub stream_label: Option<String>,
     /// `ReceivingRegion`.
     pub receiving_region: Option<String>,
+    /// `DelegatedOperation`.
+    pub delegated_operation: Option<String>,
     /// `ClusterId`.
     pub cluster: Option<String>,
     /// `NodeId`.
@@ -30,12 +32,13 @@ pub struct Dimensions {
 }
 
 /// CloudWatch's names of the members of [`Dimensions`], in their order.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 8] = [
     "TableName",
     "GlobalSecondaryIndexName",
     "Operation",
     "StreamLabel",
     "ReceivingRegion",
+    "DelegatedOperation",
     "ClusterId",
     "NodeId",
 ];
@@ -45,8 +48,16 @@ const GET_RECORDS: &str = "GetRecords";
 impl Dimensions {
     /// As CloudWatch names them.
     pub fn pairs(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let Dimensions { table, index, operation, stream_label, receiving_region, cluster, node } = self;
-        let members = [table, index, operation, stream_label, receiving_region, cluster, node];
+        let members = [
+            &self.table,
+            &self.index,
+            &self.operation,
+            &self.stream_label,
+            &self.receiving_region,
+            &self.delegated_operation,
+            &self.cluster,
+            &self.node,
+        ];
         NAMES.into_iter().zip(members).filter_map(|(name, value)| Some((name, value.as_deref()?)))
     }
 
@@ -59,8 +70,18 @@ impl Dimensions {
                 return None;
             }
         }
-        let [table, index, operation, stream_label, receiving_region, cluster, node] = members;
-        Some(Dimensions { table, index, operation, stream_label, receiving_region, cluster, node })
+        let [table, index, operation, stream_label, receiving_region, delegated_operation, cluster, node] =
+            members;
+        Some(Dimensions {
+            table,
+            index,
+            operation,
+            stream_label,
+            receiving_region,
+            delegated_operation,
+            cluster,
+            node,
+        })
     }
 
     /// The dimensions of a set of cells.
@@ -80,6 +101,7 @@ impl Dimensions {
                 (dimensions.operation, dimensions.stream_label) = (text(GET_RECORDS), text(label));
             }
             CellSet::Replica(region) => dimensions.receiving_region = text(region),
+            CellSet::Delegated(operation) => dimensions.delegated_operation = text(operation),
             CellSet::Node(node) => dimensions.node = text(node),
         }
         dimensions
@@ -95,6 +117,7 @@ impl Dimensions {
         let set = match self {
             Dimensions { node: Some(node), .. } => CellSet::Node(node),
             Dimensions { receiving_region: Some(region), .. } => CellSet::Replica(region),
+            Dimensions { delegated_operation: Some(operation), .. } => CellSet::Delegated(operation),
             Dimensions { stream_label: Some(label), .. } => CellSet::Stream(label),
             Dimensions { operation: Some(operation), .. } => CellSet::Operation(operation),
             Dimensions { index: Some(index), .. } => CellSet::Index(index),
@@ -126,6 +149,7 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// The subject of a stored name.
     pub fn named(name: &'a str) -> Subject<'a> {
         match name.strip_prefix(CLUSTER) {
             Some(cluster) => Subject::Cluster(cluster),
@@ -147,6 +171,8 @@ pub enum CellSet<'a> {
     Stream(&'a str),
     /// Those of a Region that changes are sent to.
     Replica(&'a str),
+    /// Those of an operation that is done for a table on its own.
+    Delegated(&'a str),
     /// Those of a node of a cluster.
     Node(&'a str),
 }
@@ -160,6 +186,7 @@ impl<'a> CellSet<'a> {
             CellSet::Operation(operation) => ("o:", operation),
             CellSet::Stream(label) => ("s:", label),
             CellSet::Replica(region) => ("r:", region),
+            CellSet::Delegated(operation) => ("d:", operation),
             CellSet::Node(node) => ("n:", node),
         }
     }
@@ -170,6 +197,7 @@ impl<'a> CellSet<'a> {
         format!("{kind}{name}")
     }
 
+    /// Whether it is stored under this name.
     pub fn is_named(self, stored: &str) -> bool {
         let (kind, name) = self.parts();
         stored.strip_prefix(kind) == Some(name)
@@ -182,6 +210,7 @@ impl<'a> CellSet<'a> {
             Some(("o:", operation)) => CellSet::Operation(operation),
             Some(("s:", label)) => CellSet::Stream(label),
             Some(("r:", region)) => CellSet::Replica(region),
+            Some(("d:", operation)) => CellSet::Delegated(operation),
             Some(("n:", node)) => CellSet::Node(node),
             _ => CellSet::Whole,
         }
@@ -192,12 +221,13 @@ impl<'a> CellSet<'a> {
 mod tests {
     use super::*;
 
-    const SETS: [CellSet<'_>; 6] = [
+    const SETS: [CellSet<'_>; 7] = [
         CellSet::Whole,
         CellSet::Index("a"),
         CellSet::Operation("a"),
         CellSet::Stream("a"),
         CellSet::Replica("a"),
+        CellSet::Delegated("a"),
         CellSet::Node("a"),
     ];
 
@@ -218,7 +248,8 @@ mod tests {
             for set in SETS {
                 let dimensions = Dimensions::of(subject, set);
                 assert_eq!(dimensions.cells(), Some((subject, set)));
-                assert_eq!(Dimensions::from_pairs(dimensions.pairs()), Some(dimensions.clone()));
+                let pairs: Vec<(&str, &str)> = dimensions.pairs().collect();
+                assert_eq!(Dimensions::from_pairs(pairs), Some(dimensions.clone()));
             }
         }
         assert_eq!(Dimensions::default().cells(), Some((Subject::Account, CellSet::Whole)));

@@ -30,6 +30,7 @@ pub struct Names {
 }
 
 impl Names {
+    /// What a row holds.
     pub fn decode(row: &[u8]) -> Result<Names, StoreError> {
         serde_json::from_slice(row)
             .map_err(|error| StoreError::Corrupt(format!("the names of a table's metrics: {error}")))
@@ -49,10 +50,12 @@ impl Names {
         Ok(Bytes::from(serde_json::to_vec(&names).expect("names and numbers")))
     }
 
+    /// Whose subject it is.
     pub fn namespace(&self) -> Namespace {
         Namespace::new(self.account.as_str(), self.region.as_str())
     }
 
+    /// When any of its metrics last had a value.
     pub fn last_minute(&self) -> u64 {
         self.sets.values().flat_map(BTreeMap::values).copied().max().unwrap_or(0)
     }
