@@ -1,11 +1,11 @@
-// Pictures of every screen in both themes, for the docs: `node pictures.mjs FOLDER`.
+// Pictures of every screen in both themes, for the docs: `node pictures.mjs FOLDER`, or of some: `node pictures.mjs FOLDER regions learn`.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { loadExample, open, plainTable, row, rows, serve, withHistory } from "./studio.mjs";
 
-const folder = process.argv[2];
+const [folder, ...wanted] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 const server = await serve();
 const empty = await serve();
@@ -51,10 +51,10 @@ async function work(warm) {
   const large = "x".repeat(380_000);
   const standing = (season, shard) => ({ partitionId: { S: `PLAYER#large-${season}` }, rangeId: { S: `SEASON#${season}` }, gsiPartition: { S: `SEASON#${season}#${shard}` }, gsiSort: { S: "RATING#00001" }, text: { S: large }, rating: { N: "1" } });
   for (const season of ["2026-Q1", "2026-Q2"]) await busy.call("PutItem", { TableName: "game", Item: standing(season, 0) });
-  const change = (season, at) => busy.call("UpdateItem", { TableName: "game", Key: { partitionId: { S: `PLAYER#large-${season}` }, rangeId: { S: `SEASON#${season}` } }, UpdateExpression: "SET rating = :r", ExpressionAttributeValues: { ":r": { N: String(at) } } });
+  const change = (season, at) => busy.send("UpdateItem", { TableName: "game", Key: { partitionId: { S: `PLAYER#large-${season}` }, rangeId: { S: `SEASON#${season}` } }, UpdateExpression: "SET rating = :r", ExpressionAttributeValues: { ":r": { N: String(at) } } });
   const player = (at) => ({ partitionId: { S: `PLAYER#player-${at}` }, rangeId: { S: "PROFILE" }, handle: { S: `nighthawk-${at}` }, gsiPartition: { S: `HANDLE#nighthawk-${at}` }, gsiSort: { S: `PLAYER#player-${at}` }, text: { S: "x".repeat(100_000) } });
   for (let at = 0; at < 30; at++) await busy.call("PutItem", { TableName: "game", Item: player(at) });
-  const touch = (at) => busy.call("UpdateItem", { TableName: "game", Key: { partitionId: { S: `PLAYER#player-${at}` }, rangeId: { S: "PROFILE" } }, UpdateExpression: "SET seen = :r", ExpressionAttributeValues: { ":r": { S: String(Math.random()) } } });
+  const touch = (at) => busy.send("UpdateItem", { TableName: "game", Key: { partitionId: { S: `PLAYER#player-${at}` }, rangeId: { S: "PROFILE" } }, UpdateExpression: "SET seen = :r", ExpressionAttributeValues: { ":r": { S: String(Math.random()) } } });
   await busy.post("learn", { on: true });
   const began = Date.now();
   for (let second = 0; isWorking && second < 900; second++) {
@@ -65,8 +65,8 @@ async function work(warm) {
     for (let at = 0; at < 5; at++) requests.push(change("2026-Q1", at));
     // Some players are there all the time, others come and go.
     for (let at = 0; at < 30; at++) for (let times = 0; times < (at % 7 === 0 ? 4 : (second + at) % 5 === 0 ? 3 : 0); times++) requests.push(touch(at));
-    for (let at = 0; at < 20; at++) requests.push(busy.call("Query", { TableName: "game", KeyConditionExpression: "partitionId = :p", ExpressionAttributeValues: { ":p": { S: `PLAYER#player-${(second + at) % 30}` } } }));
-    requests.push(busy.call("GetItem", { TableName: "app-main", Key: { PK: { S: "CUST#customer-0002" }, SK: { S: "PROFILE" } } }));
+    for (let at = 0; at < 20; at++) requests.push(busy.send("Query", { TableName: "game", KeyConditionExpression: "partitionId = :p", ExpressionAttributeValues: { ":p": { S: `PLAYER#player-${(second + at) % 30}` } } }));
+    requests.push(busy.send("GetItem", { TableName: "app-main", Key: { PK: { S: "CUST#customer-0002" }, SK: { S: "PROFILE" } } }));
     await Promise.all(requests);
     while (Date.now() < began + 1000 * (second + 1)) await new Promise((done) => setTimeout(done, 10));
   }
@@ -85,7 +85,7 @@ const screens = {
   ],
   capacity: [() => `${busy.home}table/game/capacity`, (page) => page.getByRole("region", { name: "Keys that AWS would have throttled" }).waitFor()],
   metrics: [() => `${busy.home}metrics`, (page) => page.getByRole("row", { name: /^UpdateItem/ }).waitFor()],
-  learn: [() => `${busy.home}table/game/learn`, (page) => page.getByText("PLAYER#?").first().waitFor()],
+  learn: [() => `${busy.home}table/game/learn`, (page) => page.getByRole("region", { name: "Learnt patterns" }).getByRole("row", { name: /^query-/ }).first().waitFor()],
   beginning: [() => empty.home, (page) => page.getByRole("button", { name: "order-management" }).waitFor()],
   overview: [() => busy.home, (page) => page.getByText("nothing found").first().waitFor()],
   table: [
@@ -162,7 +162,7 @@ const screens = {
 };
 
 for (const theme of ["light", "dark"])
-  for (const [name, [address, ready]] of Object.entries(screens))
+  for (const [name, [address, ready]] of Object.entries(screens).filter(([name]) => wanted.length === 0 || wanted.includes(name)))
     test(`${name}, ${theme}`, async () => {
       const page = await open(address(), { theme, width: 1440, height: 900 });
       await ready(page);
