@@ -7,6 +7,13 @@ import { loadExample, open, plainTable, row, rows, serve, withHistory } from "./
 
 const [folder, ...wanted] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
+// The clients end before their server does.
+let isWorking = true;
+let working;
+after(async () => {
+  isWorking = false;
+  await working?.all;
+});
 const server = await serve();
 const empty = await serve();
 await loadExample(server);
@@ -32,14 +39,9 @@ for (let at = 0; at < 40; at++) await server.call("PutItem", { TableName: "every
 // A server where an hour passes in three minutes, with clients that go on while pictures are taken: players, and a season
 // that gets hot.
 const busy = await serve("--in-memory", "--time-scale", "20");
-let isWorking = true;
-const working = await new Promise((warm, failed) => {
+working = await new Promise((warm, failed) => {
   const all = work(() => warm({ all }));
   all.catch(failed);
-});
-after(async () => {
-  isWorking = false;
-  await working.all;
 });
 
 async function work(warm) {
@@ -66,7 +68,11 @@ async function work(warm) {
     // Some players are there all the time, others come and go.
     for (let at = 0; at < 30; at++) for (let times = 0; times < (at % 7 === 0 ? 4 : (second + at) % 5 === 0 ? 3 : 0); times++) requests.push(touch(at));
     for (let at = 0; at < 20; at++) requests.push(busy.send("Query", { TableName: "game", KeyConditionExpression: "partitionId = :p", ExpressionAttributeValues: { ":p": { S: `PLAYER#player-${(second + at) % 30}` } } }));
-    requests.push(busy.send("GetItem", { TableName: "app-main", Key: { PK: { S: "CUST#customer-0002" }, SK: { S: "PROFILE" } } }));
+    // A shop, for what is learnt: customers, their orders, and a report that reads everything.
+    const customer = (at) => ({ S: `CUST#customer-000${1 + ((second + at) % 5)}` });
+    for (let at = 0; at < 6; at++) requests.push(busy.send("GetItem", { TableName: "app-main", Key: { PK: customer(at), SK: { S: "PROFILE" } } }));
+    for (let at = 0; at < 4; at++) requests.push(busy.send("Query", { TableName: "app-main", KeyConditionExpression: "PK = :p AND begins_with(SK, :s)", ScanIndexForward: false, ExpressionAttributeValues: { ":p": at < 2 ? customer(0) : { S: "CUST#customer-0002" }, ":s": { S: "ORDER#" } } }));
+    if (second % 10 === 0) requests.push(busy.send("Scan", { TableName: "app-main" }));
     await Promise.all(requests);
     while (Date.now() < began + 1000 * (second + 1)) await new Promise((done) => setTimeout(done, 10));
   }
@@ -85,7 +91,7 @@ const screens = {
   ],
   capacity: [() => `${busy.home}table/game/capacity`, (page) => page.getByRole("region", { name: "Keys that AWS would have throttled" }).waitFor()],
   metrics: [() => `${busy.home}metrics`, (page) => page.getByRole("row", { name: /^UpdateItem/ }).waitFor()],
-  learn: [() => `${busy.home}table/game/learn`, (page) => page.getByRole("region", { name: "Learnt patterns" }).getByRole("row", { name: /^query-/ }).first().waitFor()],
+  learn: [() => `${busy.home}table/app-main/learn`, (page) => page.getByRole("region", { name: "Learnt patterns" }).getByRole("row", { name: /^query-/ }).first().waitFor()],
   beginning: [() => empty.home, (page) => page.getByRole("button", { name: "order-management" }).waitFor()],
   overview: [() => busy.home, (page) => page.getByText("nothing found").first().waitFor()],
   table: [
@@ -113,7 +119,17 @@ const screens = {
     },
   ],
   backups: [() => `${server.home}table/app-main/backups?time=${before}`, (page) => page.locator(".differences tbody tr").first().waitFor()],
-  regions: [() => `${server.home}table/everywhere/regions`, (page) => page.getByText("✂ cut").waitFor()],
+  regions: [
+    () => `${server.home}table/everywhere/regions`,
+    async (page) => {
+      await page.getByText("✂ cut").waitFor();
+      // What waits grows while one looks.
+      for (let at = 0; at < 60; at++) {
+        if (at % 20 < 14) await server.call("PutItem", { TableName: "everywhere", Item: { id: { S: `visitor-${Date.now()}` } } });
+        await page.waitForTimeout(250);
+      }
+    },
+  ],
   query: [
     () => `${server.home}query?table=app-main`,
     async (page) => {

@@ -149,7 +149,7 @@ export function Chart(props: Props) {
             </g>
           ))}
           {x.ticks.map((value) => (
-            <text key={value} x={place(value)} y={height - 7} text-anchor="middle" fill="var(--muted)">{x.show(value)}</text>
+            <text key={value} x={Math.min(place(value), width - 24)} y={height - 7} text-anchor="middle" fill="var(--muted)">{x.show(value)}</text>
           ))}
           {props.divide && (
             <g>
