@@ -1,9 +1,11 @@
 """Kinesis streaming destinations: the operations by boto3, and what arrives in a file and at an endpoint of Kinesis."""
 
 import base64
+import datetime
 import json
 import signal
 import threading
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import boto3
@@ -138,3 +140,34 @@ def test_every_change_arrives_also_after_a_kill(shop, kinesis, tmp_path):
             of_key = [record for record in first.values() if record["dynamodb"]["Keys"]["pk"]["S"] == f"o{key}"]
             assert [int(record["dynamodb"]["NewImage"]["n"]["N"]) for record in of_key] == list(range(key, 60, 3))
             assert [record["eventName"] for record in of_key] == ["INSERT"] + ["MODIFY"] * 19
+
+
+def statistics(server, metric):
+    """The sum and the number of values of a metric of deliveries, in the last ten minutes."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    points = connect(server, boto3.client, "cloudwatch").get_metric_statistics(
+        Namespace="AWS/DynamoDB",
+        MetricName=metric,
+        Dimensions=[{"Name": "TableName", "Value": "Orders"}, {"Name": "DelegatedOperation", "Value": "PutRecord"}],
+        StartTime=now - datetime.timedelta(minutes=10),
+        EndTime=now + datetime.timedelta(minutes=1),
+        Period=60,
+        Statistics=["Sum", "SampleCount"],
+    )["Datapoints"]
+    return sum(point["Sum"] for point in points), sum(point["SampleCount"] for point in points)
+
+
+def test_deliveries_are_metrics_of_the_table(shop, kinesis):
+    client, arn = orders(shop)
+    client.enable_kinesis_streaming_destination(TableName="Orders", StreamArn=arn("orders"))
+    for number in range(12):
+        put(client, number)
+    until(lambda: statistics(shop, "ConsumedChangeDataCaptureUnits") == (12, 12))
+    assert len({record["eventID"] for record in kinesis.records}) == 12
+    # The endpoint turns every fourth record away once.
+    assert statistics(shop, "ThrottledPutRecordCount")[0] == 3
+    assert statistics(shop, "AgeOfOldestUnreplicatedRecord")[1] > 0
+    assert statistics(shop, "FailedToReplicateRecordCount") == (0, 0)
+    figures = urllib.request.urlopen(f"{shop.endpoint}/metrics").read().decode()
+    labels = 'region="us-east-1",table="Orders",delegated_operation="PutRecord"'
+    assert f"{labels}}} 12\n" in figures.split("lodestone_consumed_change_data_capture_units_total{")[1]

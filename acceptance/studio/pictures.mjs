@@ -1,12 +1,19 @@
-// Pictures of every screen in both themes, for the docs: `node pictures.mjs FOLDER`.
+// Pictures of every screen in both themes, for the docs: `node pictures.mjs FOLDER`, or of some: `node pictures.mjs FOLDER regions learn`.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { loadExample, open, plainTable, row, rows, serve, withHistory } from "./studio.mjs";
 
-const folder = process.argv[2];
+const [folder, ...wanted] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
+// The clients end before their server does.
+let isWorking = true;
+let working;
+after(async () => {
+  isWorking = false;
+  await working?.all;
+});
 const server = await serve();
 const empty = await serve();
 await loadExample(server);
@@ -32,14 +39,9 @@ for (let at = 0; at < 40; at++) await server.call("PutItem", { TableName: "every
 // A server where an hour passes in three minutes, with clients that go on while pictures are taken: players, and a season
 // that gets hot.
 const busy = await serve("--in-memory", "--time-scale", "20");
-let isWorking = true;
-const working = await new Promise((warm, failed) => {
+working = await new Promise((warm, failed) => {
   const all = work(() => warm({ all }));
   all.catch(failed);
-});
-after(async () => {
-  isWorking = false;
-  await working.all;
 });
 
 async function work(warm) {
@@ -51,10 +53,10 @@ async function work(warm) {
   const large = "x".repeat(380_000);
   const standing = (season, shard) => ({ partitionId: { S: `PLAYER#large-${season}` }, rangeId: { S: `SEASON#${season}` }, gsiPartition: { S: `SEASON#${season}#${shard}` }, gsiSort: { S: "RATING#00001" }, text: { S: large }, rating: { N: "1" } });
   for (const season of ["2026-Q1", "2026-Q2"]) await busy.call("PutItem", { TableName: "game", Item: standing(season, 0) });
-  const change = (season, at) => busy.call("UpdateItem", { TableName: "game", Key: { partitionId: { S: `PLAYER#large-${season}` }, rangeId: { S: `SEASON#${season}` } }, UpdateExpression: "SET rating = :r", ExpressionAttributeValues: { ":r": { N: String(at) } } });
+  const change = (season, at) => busy.send("UpdateItem", { TableName: "game", Key: { partitionId: { S: `PLAYER#large-${season}` }, rangeId: { S: `SEASON#${season}` } }, UpdateExpression: "SET rating = :r", ExpressionAttributeValues: { ":r": { N: String(at) } } });
   const player = (at) => ({ partitionId: { S: `PLAYER#player-${at}` }, rangeId: { S: "PROFILE" }, handle: { S: `nighthawk-${at}` }, gsiPartition: { S: `HANDLE#nighthawk-${at}` }, gsiSort: { S: `PLAYER#player-${at}` }, text: { S: "x".repeat(100_000) } });
   for (let at = 0; at < 30; at++) await busy.call("PutItem", { TableName: "game", Item: player(at) });
-  const touch = (at) => busy.call("UpdateItem", { TableName: "game", Key: { partitionId: { S: `PLAYER#player-${at}` }, rangeId: { S: "PROFILE" } }, UpdateExpression: "SET seen = :r", ExpressionAttributeValues: { ":r": { S: String(Math.random()) } } });
+  const touch = (at) => busy.send("UpdateItem", { TableName: "game", Key: { partitionId: { S: `PLAYER#player-${at}` }, rangeId: { S: "PROFILE" } }, UpdateExpression: "SET seen = :r", ExpressionAttributeValues: { ":r": { S: String(Math.random()) } } });
   await busy.post("learn", { on: true });
   const began = Date.now();
   for (let second = 0; isWorking && second < 900; second++) {
@@ -65,8 +67,12 @@ async function work(warm) {
     for (let at = 0; at < 5; at++) requests.push(change("2026-Q1", at));
     // Some players are there all the time, others come and go.
     for (let at = 0; at < 30; at++) for (let times = 0; times < (at % 7 === 0 ? 4 : (second + at) % 5 === 0 ? 3 : 0); times++) requests.push(touch(at));
-    for (let at = 0; at < 20; at++) requests.push(busy.call("Query", { TableName: "game", KeyConditionExpression: "partitionId = :p", ExpressionAttributeValues: { ":p": { S: `PLAYER#player-${(second + at) % 30}` } } }));
-    requests.push(busy.call("GetItem", { TableName: "app-main", Key: { PK: { S: "CUST#customer-0002" }, SK: { S: "PROFILE" } } }));
+    for (let at = 0; at < 20; at++) requests.push(busy.send("Query", { TableName: "game", KeyConditionExpression: "partitionId = :p", ExpressionAttributeValues: { ":p": { S: `PLAYER#player-${(second + at) % 30}` } } }));
+    // A shop, for what is learnt: customers, their orders, and a report that reads everything.
+    const customer = (at) => ({ S: `CUST#customer-000${1 + ((second + at) % 5)}` });
+    for (let at = 0; at < 6; at++) requests.push(busy.send("GetItem", { TableName: "app-main", Key: { PK: customer(at), SK: { S: "PROFILE" } } }));
+    for (let at = 0; at < 4; at++) requests.push(busy.send("Query", { TableName: "app-main", KeyConditionExpression: "PK = :p AND begins_with(SK, :s)", ScanIndexForward: false, ExpressionAttributeValues: { ":p": at < 2 ? customer(0) : { S: "CUST#customer-0002" }, ":s": { S: "ORDER#" } } }));
+    if (second % 10 === 0) requests.push(busy.send("Scan", { TableName: "app-main" }));
     await Promise.all(requests);
     while (Date.now() < began + 1000 * (second + 1)) await new Promise((done) => setTimeout(done, 10));
   }
@@ -85,7 +91,7 @@ const screens = {
   ],
   capacity: [() => `${busy.home}table/game/capacity`, (page) => page.getByRole("region", { name: "Keys that AWS would have throttled" }).waitFor()],
   metrics: [() => `${busy.home}metrics`, (page) => page.getByRole("row", { name: /^UpdateItem/ }).waitFor()],
-  learn: [() => `${busy.home}table/game/learn`, (page) => page.getByText("PLAYER#?").first().waitFor()],
+  learn: [() => `${busy.home}table/app-main/learn`, (page) => page.getByRole("region", { name: "Learnt patterns" }).getByRole("row", { name: /^query-/ }).first().waitFor()],
   beginning: [() => empty.home, (page) => page.getByRole("button", { name: "order-management" }).waitFor()],
   overview: [() => busy.home, (page) => page.getByText("nothing found").first().waitFor()],
   table: [
@@ -113,7 +119,17 @@ const screens = {
     },
   ],
   backups: [() => `${server.home}table/app-main/backups?time=${before}`, (page) => page.locator(".differences tbody tr").first().waitFor()],
-  regions: [() => `${server.home}table/everywhere/regions`, (page) => page.getByText("✂ cut").waitFor()],
+  regions: [
+    () => `${server.home}table/everywhere/regions`,
+    async (page) => {
+      await page.getByText("✂ cut").waitFor();
+      // What waits grows while one looks.
+      for (let at = 0; at < 60; at++) {
+        if (at % 20 < 14) await server.call("PutItem", { TableName: "everywhere", Item: { id: { S: `visitor-${Date.now()}` } } });
+        await page.waitForTimeout(250);
+      }
+    },
+  ],
   query: [
     () => `${server.home}query?table=app-main`,
     async (page) => {
@@ -162,7 +178,7 @@ const screens = {
 };
 
 for (const theme of ["light", "dark"])
-  for (const [name, [address, ready]] of Object.entries(screens))
+  for (const [name, [address, ready]] of Object.entries(screens).filter(([name]) => wanted.length === 0 || wanted.includes(name)))
     test(`${name}, ${theme}`, async () => {
       const page = await open(address(), { theme, width: 1440, height: 900 });
       await ready(page);

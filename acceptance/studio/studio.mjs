@@ -46,7 +46,7 @@ export async function serveOn(folder, ...options) {
   const origin = line.match(/http:\/\/[\d.]+:\d+/)[0];
   const page = await (await fetch(`${origin}/studio/`)).text();
   assert.match(page, /assets\/main-/, "this binary has no studio: LODESTONE_STUDIO=required cargo build says why");
-  return { origin, home: `${origin}/studio/`, post: (path, body) => post(origin, path, body), call: (operation, input) => post(origin, `call/${operation}`, input) };
+  return { origin, home: `${origin}/studio/`, post: (path, body) => post(origin, path, body), call: (operation, input) => post(origin, `call/${operation}`, input), send: (operation, input) => send(origin, operation, input) };
 }
 
 // The door, as the studio's own page uses it.
@@ -56,6 +56,19 @@ async function post(origin, path, body) {
   const answer = await response.json();
   if (!response.ok) throw Object.assign(new Error(answer.message ?? JSON.stringify(answer)), { answer });
   return answer;
+}
+
+// The door of DynamoDB, as an application uses it.
+async function send(origin, operation, input) {
+  const headers = {
+    "content-type": "application/x-amz-json-1.0",
+    "x-amz-target": `DynamoDB_20120810.${operation}`,
+    authorization: "AWS4-HMAC-SHA256 Credential=test/20261118/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
+    "x-amz-date": "20261118T000000Z",
+  };
+  const response = await fetch(`${origin}/`, { method: "POST", headers, body: JSON.stringify(input) });
+  assert.equal(response.status, 200, `${operation}: ${await response.clone().text()}`);
+  return response.json();
 }
 
 // One browser for all stories of a file.

@@ -247,22 +247,48 @@ test("faults that are on are shown wherever one is, and can be removed there", a
   await close(page);
 });
 
+// What an application asks: a customer, the orders of a customer, and everything.
+async function ask(times) {
+  const PK = { S: "CUST#customer-0001" };
+  for (let at = 0; at < times; at++) {
+    await server.send("GetItem", { TableName: TABLE, Key: { PK, SK: { S: "PROFILE" } } });
+    await server.send("Query", { TableName: TABLE, KeyConditionExpression: "PK = :p AND begins_with(SK, :s)", ScanIndexForward: false, ExpressionAttributeValues: { ":p": PK, ":s": { S: "ORDER#" } } });
+  }
+  await server.send("Scan", { TableName: TABLE });
+}
+
 test("the shapes of requests are learnt, and the items become a model", async () => {
   const page = await open(`${server.home}table/${TABLE}/learn`);
+  const file = page.getByRole("region", { name: "A model file" });
+  await file.getByRole("button", { name: "Write a model of the items" }).waitFor();
   await page.getByRole("button", { name: "Learn from traffic" }).click();
   await page.getByRole("button", { name: "Stop learning" }).waitFor();
+  await page.getByText("Send requests; what they ask for is listed here.").waitFor();
+  // What the studio asks itself is not learnt.
   await work(5);
-  const shapes = page.getByRole("region", { name: "Shapes of requests" });
-  await shapes.getByText("PK = CUST#? and SK = PROFILE").first().waitFor();
+  await ask(60);
+  await page.getByText("121 requests in", { exact: false }).waitFor();
+  const patterns = page.getByRole("region", { name: "Learnt patterns" });
+  const get = patterns.getByRole("row", { name: /^get-/ });
+  await get.getByText("GetItem").waitFor();
+  await get.getByText(/^\d[\d.]*\/(s|min|h)$/).waitFor();
+  const query = patterns.getByRole("row", { name: /^query-/ });
+  await query.getByText("PK = CUST#", { exact: false }).waitFor();
+  await patterns.getByRole("row", { name: /^scan-/ }).getByText("no key serves it").waitFor();
+  const remarks = page.getByRole("region", { name: "What to know" });
+  await remarks.getByText(/No pattern reads .*GSI1, GSI2/).waitFor();
+  await accessible(page, "what was learnt");
   await page.getByRole("button", { name: "Stop learning" }).click();
   await page.getByRole("button", { name: "Learn from traffic" }).waitFor();
-  const model = page.getByRole("region", { name: "A model of the items" });
-  await model.getByRole("button", { name: "Write a model of the items" }).click();
-  await model.getByLabel("The model").getByText("CUST#", { exact: false }).waitFor();
-  await model.getByLabel("Name of the model").fill("learnt");
-  await model.getByRole("button", { name: "Save and open it" }).click();
+  await get.waitFor();
+  await file.getByRole("button", { name: "Write as a model file" }).click();
+  await file.getByLabel("The model").getByText("CUST#", { exact: false }).waitFor();
+  await file.getByLabel("The model").getByText("Learnt from 121 requests", { exact: false }).waitFor();
+  await file.getByLabel("Name of the model").fill("learnt");
+  await file.getByRole("button", { name: "Save and open it" }).click();
   await page.waitForURL(/model\/learnt/);
   await page.locator(".cm-content").getByText("CUST#", { exact: false }).first().waitFor();
+  await page.getByRole("region", { name: "Patterns" }).getByRole("row", { name: /^query-/ }).first().waitFor();
   await close(page);
 });
 

@@ -96,6 +96,10 @@ pub enum Metric {
     ScanRequestCount,
     EvictedSize,
     ClientConnections,
+    ConsumedChangeDataCaptureUnits,
+    FailedToReplicateRecordCount,
+    ThrottledPutRecordCount,
+    AgeOfOldestUnreplicatedRecord,
 }
 
 /// What a metric's values are.
@@ -139,6 +143,8 @@ pub enum Scope {
     Stream,
     /// `TableName` and `ReceivingRegion`.
     Replica,
+    /// `TableName` and `DelegatedOperation`: what is done for a table on its own, delivering to Kinesis.
+    Delegated,
     /// None: the account and Region.
     Account,
     /// `ClusterId`, or `ClusterId` and `NodeId`: the cache in front of the tables.
@@ -148,7 +154,7 @@ pub enum Scope {
 use Metric::*;
 
 /// All metrics in the order of their numbers.
-const FACTS: [(Metric, &str, Unit, Scope); 72] = [
+const FACTS: [(Metric, &str, Unit, Scope); 76] = [
     (ConsumedReadCapacityUnits, "ConsumedReadCapacityUnits", Unit::Count, Scope::Resource),
     (ConsumedWriteCapacityUnits, "ConsumedWriteCapacityUnits", Unit::Count, Scope::Resource),
     (ProvisionedReadCapacityUnits, "ProvisionedReadCapacityUnits", Unit::Count, Scope::Resource),
@@ -311,6 +317,10 @@ const FACTS: [(Metric, &str, Unit, Scope); 72] = [
     (ScanRequestCount, "ScanRequestCount", Unit::Count, Scope::Cluster),
     (EvictedSize, "EvictedSize", Unit::Bytes, Scope::Cluster),
     (ClientConnections, "ClientConnections", Unit::Count, Scope::Cluster),
+    (ConsumedChangeDataCaptureUnits, "ConsumedChangeDataCaptureUnits", Unit::Count, Scope::Delegated),
+    (FailedToReplicateRecordCount, "FailedToReplicateRecordCount", Unit::Count, Scope::Delegated),
+    (ThrottledPutRecordCount, "ThrottledPutRecordCount", Unit::Count, Scope::Delegated),
+    (AgeOfOldestUnreplicatedRecord, "AgeOfOldestUnreplicatedRecord", Unit::Milliseconds, Scope::Delegated),
 ];
 
 impl Metric {
@@ -416,12 +426,8 @@ impl Metric {
                 | ReturnedBytes
                 | ReturnedRecordsCount
                 | ReplicationLatency
+                | AgeOfOldestUnreplicatedRecord
         )
-    }
-
-    /// Whether AWS has this metric. What would have been throttled is Lodestone's own.
-    pub fn is_of_aws(self) -> bool {
-        self < ShadowReadThrottleEvents
     }
 
     fn from_number(number: u8) -> Option<Metric> {
@@ -449,6 +455,8 @@ mod tests {
         assert_eq!(ThrottledRequests as u8, 16);
         assert_eq!(UserErrors as u8, 24);
         assert_eq!(MaxProvisionedTableWriteCapacityUtilization as u8, 38);
+        assert_eq!(ClientConnections as u8, 71);
+        assert_eq!(AgeOfOldestUnreplicatedRecord as u8, 75);
     }
 
     #[test]

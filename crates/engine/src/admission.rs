@@ -31,7 +31,7 @@ use store::{Key, Partition, Range, Space};
 use crate::catalog::LiveTable;
 use crate::heat::HeatMaps;
 use crate::insights::Contributors;
-use crate::metrics::Figures;
+use crate::metrics::{Figures, Subject};
 use crate::shadow::Shadow;
 use crate::shared::Core;
 use crate::sizes::Sizes;
@@ -136,7 +136,7 @@ impl Meter {
         throughput.share_among(usage.servers());
         let meter = Meter {
             throughput: Mutex::new(throughput),
-            figures: usage.metrics.figures(&table.namespace, &table.name),
+            figures: usage.metrics.figures(&table.namespace, Subject::Table(&table.name)),
             sampled_minute: AtomicU64::new(0),
             shadow: Mutex::default(),
             contributors: Mutex::default(),

@@ -30,7 +30,7 @@ use crate::admission::Meter;
 use crate::background::Background;
 use crate::change::{ChangeClock, Shard};
 use crate::members::{Members, Version};
-use crate::metrics::delete_rows;
+use crate::rows::delete_rows;
 use crate::sizes::{Size, Sizes, Tally};
 use crate::stream::PastStream;
 use crate::table::Table;

@@ -21,6 +21,7 @@ use store::{Consistency, Direction, Key, Partition, Position, Range, Space, Stor
 
 use crate::background::{Job, Task};
 use crate::catalog::LiveTable;
+use crate::metrics::CellSet;
 use crate::shared::Core;
 use crate::table::Table;
 use crate::write::companion::{Companion, Stop};
@@ -216,8 +217,8 @@ impl Sweep {
         let is_deleted = |outcome: &&Outcome| outcome.old.is_some() && outcome.new.is_none();
         let deleted = results.iter().flatten().flatten().filter(is_deleted).count();
         if deleted > 0 && !self.core.usage.is_off() {
-            let (metric, now_ms) = (Metric::TimeToLiveDeletedItemCount, self.core.usage.now().ms);
-            table.meter.figures.add_to_table(metric, deleted as f64, now_ms);
+            let deleted = (Metric::TimeToLiveDeletedItemCount, deleted as f64);
+            table.meter.figures.add(CellSet::Whole, &[deleted], self.core.usage.now().ms);
         }
     }
 }

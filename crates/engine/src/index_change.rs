@@ -17,6 +17,7 @@ use store::{Partition, Position, Space, Store, StoreError};
 use crate::background::Job;
 use crate::catalog::{Catalog, LiveTable};
 use crate::filling::{self, Fill, Row};
+use crate::metrics::CellSet;
 use crate::shared::Core;
 use crate::table::{Index, IndexState, Table};
 use crate::usage::Usage;
@@ -82,7 +83,8 @@ impl IndexChange {
             return;
         }
         let (figures, now_ms) = (&table.meter.figures, self.usage.now().ms);
-        figures.add_to_index(&index.name, Metric::OnlineIndexConsumedWriteCapacity, units, now_ms);
+        let consumed = (Metric::OnlineIndexConsumedWriteCapacity, units);
+        figures.add(CellSet::Index(&index.name), &[consumed], now_ms);
         if self.usage.enforcement == Enforcement::Aws && index.is_global() {
             table.meter.charge_back_fill(index.space(), units, now_ms);
         }
@@ -91,7 +93,8 @@ impl IndexChange {
     fn note_progress(&self, table: &LiveTable, index: &Index, percentage: f64) {
         if !self.usage.is_off() {
             let (figures, now_ms) = (&table.meter.figures, self.usage.now().ms);
-            figures.add_to_index(&index.name, Metric::OnlineIndexPercentageProgress, percentage, now_ms);
+            let progress = (Metric::OnlineIndexPercentageProgress, percentage);
+            figures.add(CellSet::Index(&index.name), &[progress], now_ms);
         }
     }
 
@@ -162,8 +165,8 @@ impl Fill for BackFill<'_> {
             && table.global_index(self.space).is_some()
             && !table.meter.admits_back_fill(self.space, now_ms);
         if is_held_up {
-            let figures = &table.meter.figures;
-            figures.add_to_index(&self.change.index, Metric::OnlineIndexThrottleEvents, 1.0, now_ms);
+            let throttled = (Metric::OnlineIndexThrottleEvents, 1.0);
+            table.meter.figures.add(CellSet::Index(&self.change.index), &[throttled], now_ms);
         }
         is_held_up
     }

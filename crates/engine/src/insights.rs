@@ -29,9 +29,9 @@ use bytes::Bytes;
 use capacity::Access;
 use capacity::contributors::{MINUTE_BYTES_MAX, Minute, Rolling, consumed_throughput_units};
 use item::{Item, ItemBuilder, ItemRef, View};
-use store::{Key, Partition, Position, Range, Space, StoreError, WriteSet};
+use store::{Key, Partition, Position, Range, Space, StoreError};
 
-use crate::metrics::{ROWS_PER_COMMIT, delete_rows, visit_rows};
+use crate::rows::{ROWS_PER_COMMIT, delete_rows, put_rows, visit_rows};
 use crate::shared::Core;
 use crate::table::{Index, Insights, InsightsMode, InsightsState, KeyAttribute, KeySchema, Table};
 use crate::usage::PartUsed;
@@ -297,10 +297,10 @@ impl Core {
                 }
             }
             for rows in rows.chunks(ROWS_PER_COMMIT) {
-                let key = |(space, rule, minute): (Space, Rule, u64)| row_key(space, rule, minute, run);
-                let keys: Vec<Key> = rows.iter().map(|(of, _)| key(*of)).collect();
-                let puts = || keys.iter().cloned().zip(rows.iter().map(|(_, row)| row.clone())).collect();
-                self.store.update(&keys, &mut |_| WriteSet { puts: puts(), ..WriteSet::default() }).await?;
+                let put = |((space, rule, minute), row): &((Space, Rule, u64), Bytes)| {
+                    (row_key(*space, *rule, *minute, run), row.clone())
+                };
+                put_rows(&*self.store, &rows.iter().map(put).collect::<Vec<_>>()).await?;
                 let mut contributors = table.meter.contributors.lock();
                 for ((space, rule, minute), row) in rows {
                     let countings = contributors.0.get_mut(space);
@@ -408,6 +408,7 @@ impl Engine {
             if !row_of(&key).is_some_and(|(minute, of)| of == run && is_in_memory(minute)) {
                 rows.push(row);
             }
+            Ok(())
         })
         .await?;
         let in_memory = in_memory.into_iter().filter(|(minute, _)| minutes.contains(minute));

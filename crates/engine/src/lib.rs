@@ -49,6 +49,7 @@ mod read;
 mod records;
 mod replication;
 mod restore;
+mod rows;
 mod search;
 mod service_rows;
 mod shadow;
@@ -85,8 +86,8 @@ pub use index_change::IndexProgress;
 pub use injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule};
 pub use injected_fault::{FaultStatus, TooManyFaults};
 pub use insights::{InsightMinute, InsightRule};
-pub use kinesis::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture};
-pub use metrics::{Dimensions, MetricId, MetricTotal, has_dimensions};
+pub use kinesis::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture, PutOutcome};
+pub use metrics::{Dimensions, MetricId, MetricTotal};
 pub use namespace::Namespace;
 pub use options::Options;
 pub use replication::{

@@ -11,7 +11,7 @@ use serde::Serialize;
 use store::StoreError;
 
 use crate::catalog::LiveTable;
-use crate::metrics::MINUTE_MS;
+use crate::metrics::{CellSet, MINUTE_MS, Subject};
 use crate::shared::Core;
 use crate::table::{BillingMode, Index};
 use crate::usage::PartUsed;
@@ -148,7 +148,7 @@ impl Engine {
         let minutes = minute.saturating_sub(REPORT_MINUTES - 1)..minute + 1;
         let mut sums: BTreeMap<String, Cells> = BTreeMap::new();
         let mut peaks: BTreeMap<(String, usize), f64> = BTreeMap::new();
-        for (_, sets) in self.table_minutes(namespace, &table.name, minutes).await? {
+        for (_, sets) in self.minutes_of(namespace, Subject::Table(&table.name), minutes).await? {
             for (set, cells) in sets.into_iter() {
                 for access in Access::BOTH {
                     let used = cells.get(Metric::consumed(access)).map_or(0.0, |cell| cell.sum);
@@ -159,8 +159,7 @@ impl Engine {
             }
         }
         let resource = |index: Option<&Index>| {
-            let set =
-                index.map_or_else(String::new, |index| format!("{}{}", crate::metrics::INDEX, index.name));
+            let set = index.map_or(CellSet::Whole, |index| CellSet::Index(&index.name)).name();
             let cells = sums.get(&set).cloned().unwrap_or_default();
             let (warm, partitions) = table.meter.warm(index.map(Index::space));
             let of = |access: Access| AccessReport {

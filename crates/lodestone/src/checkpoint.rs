@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use server::{Administration, PageAnswer, Watched};
 use store::Store;
 use store_lsm::LsmStore;
+use studio::Watch;
 use tokio::sync::Notify;
 
-use crate::requests::Watch;
-use crate::{advice, capacity, fault, heat, region};
+use crate::{advice, capacity, fault, heat, region, requests};
 
 const PATH: &str = "/lodestone/checkpoint";
 /// Where `lodestone migrate` asks a server to end and let go of its folder.
@@ -114,7 +114,7 @@ pub struct Checkpoints {
     /// Why the data can't be copied as a folder, if it is not in one.
     obstacle: Option<&'static str>,
     /// What clients ask, while somebody learns from it.
-    watch: Watch,
+    watch: Arc<Watch>,
 }
 
 /// What to do instead.
@@ -124,8 +124,8 @@ pub const IN_POSTGRES: &str = "This server keeps its data in PostgreSQL: there i
     PostgreSQL's own tools, such as pg_dump.";
 
 impl Checkpoints {
-    pub fn new(database: Arc<Database>, obstacle: Option<&'static str>) -> Checkpoints {
-        Checkpoints { database, handed_over: Arc::default(), obstacle, watch: Watch::default() }
+    pub fn new(database: Arc<Database>, obstacle: Option<&'static str>, watch: Arc<Watch>) -> Checkpoints {
+        Checkpoints { database, handed_over: Arc::default(), obstacle, watch }
     }
 
     /// Notified when the server is to end, because `lodestone migrate` goes on with its folder.
@@ -191,7 +191,7 @@ impl Administration for Checkpoints {
     }
 
     fn requests(&self, body: Bytes) -> PageAnswer<'_> {
-        Box::pin(async move { response(self.watch.answer(&body)) })
+        Box::pin(async move { response(requests::answer(&self.watch, &body)) })
     }
 
     fn is_watching(&self) -> bool {
@@ -199,7 +199,8 @@ impl Administration for Checkpoints {
     }
 
     fn watch(&self, watched: &Watched<'_>) {
-        self.watch.note(watched);
+        let Watched { account, region, operation, body, answer } = *watched;
+        self.watch.note((account, region), operation, body, answer);
     }
 }
 

@@ -18,12 +18,14 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use clap::Args;
 use client::{Address, Client, Credentials, CredentialsError, ProcessEnvironment};
-use engine::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture};
+use engine::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture, PutOutcome};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 const HEADING: &str = "Kinesis streams that get the changes of tables";
 const PUT_RECORDS: &str = "Kinesis_20131202.PutRecords";
+/// `ErrorCode` of a record for which a shard has no throughput left.
+const THROTTLED: &str = "ProvisionedThroughputExceededException";
 /// How long an endpoint may take for a batch.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// How often records that an endpoint of Kinesis did not take are put again before the caller waits for longer.
@@ -169,10 +171,22 @@ impl KinesisStream for FileStream {
                 lines.extend_from_slice(&record.data);
                 lines.push(b'\n');
             }
-            self.append(lines).await?;
-            Ok(records.len())
+            match self.append(lines).await {
+                Ok(()) => all(records),
+                Err(reason) => none(reason),
+            }
         })
     }
+}
+
+/// All records have arrived.
+fn all(records: &[KinesisRecord]) -> PutOutcome {
+    PutOutcome { arrived: records.len(), ..PutOutcome::default() }
+}
+
+/// No record has arrived.
+fn none(reason: String) -> PutOutcome {
+    PutOutcome { obstacle: Some(reason), ..PutOutcome::default() }
 }
 
 /// An endpoint that takes all records of a request, or none.
@@ -192,10 +206,12 @@ impl KinesisStream for HttpStream {
                 body.extend_from_slice(&record.data);
             }
             body.push(b']');
-            let (status, _) = client::post(&self.address, &self.path, body, TIMEOUT).await?;
-            match status {
-                200..=299 => Ok(records.len()),
-                status => Err(format!("{}{} answers {status}", self.address, self.path)),
+            let refused = |status: u16| none(format!("{}{} answers {status}", self.address, self.path));
+            match client::post(&self.address, &self.path, body, TIMEOUT).await {
+                Ok((200..=299, _)) => all(records),
+                Ok((429, _)) => PutOutcome { throttled: records.len(), ..refused(429) },
+                Ok((status, _)) => refused(status),
+                Err(reason) => none(reason),
             }
         })
     }
@@ -247,15 +263,25 @@ impl Endpoint {
         Ok(Endpoint { name, client })
     }
 
-    /// Puts records of different items. Leaves those that were not taken, and returns why.
-    async fn put_once(&self, open: &mut Vec<&KinesisRecord>) -> Result<Option<String>, String> {
+    /// Puts records of different items. Leaves those that were not taken, counts those for which there was no
+    /// throughput, and returns why.
+    async fn put_once(
+        &self,
+        open: &mut Vec<&KinesisRecord>,
+        throttled: &mut usize,
+    ) -> Result<Option<String>, String> {
         let entry = |record: &&KinesisRecord| PutRecordsEntry {
             data: BASE64_STANDARD.encode(&record.data),
             partition_key: record.partition_key.clone(),
         };
         let input = PutRecordsInput { stream_name: &self.name, records: open.iter().map(entry).collect() };
         let body = serde_json::to_vec(&input).map_err(|error| error.to_string())?;
-        let answer = self.client.send_once(PUT_RECORDS, body).await.map_err(|error| error.message)?;
+        let answer = self.client.send_once(PUT_RECORDS, body).await.map_err(|error| {
+            if error.kind == api::ErrorKind::ProvisionedThroughputExceeded {
+                *throttled += open.len();
+            }
+            error.message
+        })?;
         let output: PutRecordsOutput = serde_json::from_slice(&answer)
             .map_err(|error| format!("{}: no answer of PutRecords: {error}", self.client.address()))?;
         if output.records.len() != open.len() {
@@ -263,6 +289,8 @@ impl Endpoint {
         }
         let mut results = output.records.iter();
         open.retain(|_| results.next().is_some_and(|result| result.error_code.is_some()));
+        let is_throttled = |result: &&PutRecordsResult| result.error_code.as_deref() == Some(THROTTLED);
+        *throttled += output.records.iter().filter(is_throttled).count();
         let refused = output.records.into_iter().find(|result| result.error_code.is_some());
         Ok(refused.map(|result| {
             format!("{}: {}", result.error_code.unwrap_or_default(), result.error_message.unwrap_or_default())
@@ -270,11 +298,11 @@ impl Endpoint {
     }
 
     /// Puts records of different items until all are taken, a bounded number of times.
-    async fn put_all(&self, records: &[KinesisRecord]) -> Result<(), String> {
+    async fn put_all(&self, records: &[KinesisRecord], throttled: &mut usize) -> Result<(), String> {
         let mut open: Vec<&KinesisRecord> = records.iter().collect();
         let mut pause = FIRST_PAUSE;
         for tries in 1.. {
-            match self.put_once(&mut open).await? {
+            match self.put_once(&mut open, throttled).await? {
                 None => break,
                 Some(reason) if tries == TRIES => return Err(reason),
                 Some(_) => tokio::time::sleep(pause).await,
@@ -290,18 +318,17 @@ impl KinesisStream for Endpoint {
     /// has at most one of them.
     fn put<'a>(&'a self, records: &'a [KinesisRecord]) -> PutFuture<'a> {
         Box::pin(async move {
-            let mut arrived = 0;
-            while arrived < records.len() {
+            let mut outcome = PutOutcome::default();
+            while outcome.arrived < records.len() && outcome.obstacle.is_none() {
                 let mut items = HashSet::new();
-                let rest = &records[arrived..];
+                let rest = &records[outcome.arrived..];
                 let count = rest.iter().take_while(|record| items.insert(&record.item)).count();
-                match self.put_all(&rest[..count]).await {
-                    Ok(()) => arrived += count,
-                    Err(reason) if arrived == 0 => return Err(reason),
-                    Err(_) => break,
+                match self.put_all(&rest[..count], &mut outcome.throttled).await {
+                    Ok(()) => outcome.arrived += count,
+                    Err(reason) => outcome.obstacle = Some(reason),
                 }
             }
-            Ok(arrived)
+            outcome
         })
     }
 }

@@ -295,10 +295,11 @@ impl Serve {
             database.engine().cut_regions(one, other).await.map_err(|error| error.to_string())?;
         }
         let services = Services::open(&database, self.trigger_options()).await?;
-        let studio = self.studio(&database, address);
+        let requests = Arc::<studio::Watch>::default();
+        let studio = self.studio(&database, address, requests.clone());
         let url = format!("{}://{address}", self.scheme());
         let studio_address = studio.as_ref().map(|studio| studio.address(&url));
-        let checkpoints = Checkpoints::new(database.clone(), self.checkpoint_obstacle());
+        let checkpoints = Checkpoints::new(database.clone(), self.checkpoint_obstacle(), requests);
         let handed_over = checkpoints.handed_over();
         let verification = access.zip(self.access.clone()).map(|(loaded, path)| server::Verification {
             authority: loaded.into_authority(path),
@@ -466,7 +467,12 @@ impl Serve {
     }
 
     /// None if it is off.
-    fn studio(&self, database: &Database, address: SocketAddr) -> Option<StudioPages> {
+    fn studio(
+        &self,
+        database: &Database,
+        address: SocketAddr,
+        watch: Arc<studio::Watch>,
+    ) -> Option<StudioPages> {
         let mode = studio_pages::mode(self.studio, address)?;
         let options = studio::Options {
             read_only: mode == StudioArgument::ReadOnly,
@@ -479,7 +485,7 @@ impl Serve {
             storage: self.storage_name(),
             models: (!self.in_memory).then(|| self.models.clone()),
         };
-        Some(StudioPages::new(database.engine(), options))
+        Some(StudioPages::new(database.engine(), options, watch))
     }
 
     /// Why there is no folder to copy, if there is none.

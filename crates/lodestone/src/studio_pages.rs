@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use engine::Engine;
 use http::Request;
 use server::{PageAnswer, Pages};
-use studio::Studio;
+use studio::{Studio, Watch};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StudioArgument {
@@ -35,9 +35,9 @@ pub struct StudioPages {
 }
 
 impl StudioPages {
-    pub fn new(engine: Arc<Engine>, options: studio::Options) -> StudioPages {
+    pub fn new(engine: Arc<Engine>, options: studio::Options, watch: Arc<Watch>) -> StudioPages {
         let token = options.token.clone();
-        StudioPages { studio: Studio::new(engine, options), token }
+        StudioPages { studio: Studio::new(engine, options, watch), token }
     }
 
     /// What to open in a browser.

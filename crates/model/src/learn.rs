@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::format::{self, Draft, Import, Notes, Unreadable};
-use pattern::{Action, Grouping, Learnt, of_shape};
+use pattern::{Action, Grouping, Learnt, Read, of_shape};
 use shape::{Seen, Shapes};
 
 /// The share of requests from which on a key is called busy.
@@ -25,6 +25,25 @@ const SKEW_LEAST: f64 = 0.1;
 const SKEW_REQUESTS_LEAST: u64 = 100;
 /// Fewer answers don't show that there is never more than one item.
 const ANSWERS_LEAST: u64 = 3;
+
+/// A model that was learnt, and what its patterns are from.
+pub struct Learning {
+    pub import: Import,
+    /// In the order of the model's patterns.
+    pub evidence: Vec<Evidence>,
+}
+
+/// What a pattern was learnt from.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    pub requests: u64,
+    /// The pattern as it is written in the model file.
+    pub fields: Map<String, Value>,
+    /// No request says that the answer needs this order.
+    pub is_order_guessed: bool,
+    /// No key serves it: it reads everything.
+    pub is_unserved: bool,
+}
 
 /// The key attributes of tables as DescribeTable shows them.
 pub fn key_names<'t>(tables: impl Iterator<Item = &'t Value>) -> shape::KeyNames {
@@ -43,7 +62,7 @@ pub fn key_names<'t>(tables: impl Iterator<Item = &'t Value>) -> shape::KeyNames
 
 /// A model of these tables (each in the format `table-contents`) with the patterns of requests that were seen in so
 /// many seconds.
-pub fn learn(tables: &[Value], shapes: &Shapes, seconds: f64) -> Result<Import, Unreadable> {
+pub fn learn(tables: &[Value], shapes: &Shapes, seconds: f64) -> Result<Learning, Unreadable> {
     let mut notes = Notes::default();
     let name = tables.first().and_then(|table| table["Table"]["TableName"].as_str()).unwrap_or("learnt");
     let mut draft = Draft::new(name);
@@ -61,8 +80,16 @@ pub fn learn(tables: &[Value], shapes: &Shapes, seconds: f64) -> Result<Import, 
     }
     let mut patterns: Vec<(Learnt, Found)> = joined(found).into_iter().map(single_items).collect();
     patterns.sort_by_key(|(_, found)| std::cmp::Reverse(found.seen.requests));
+    let mut evidence = Vec::new();
     for (learnt, found) in &patterns {
-        draft.add_pattern(&learnt.name(), fields(learnt, found, seconds));
+        let fields = fields(learnt, found, seconds);
+        draft.add_pattern(&learnt.name(), fields.clone());
+        evidence.push(Evidence {
+            requests: found.seen.requests,
+            fields,
+            is_order_guessed: is_order_guessed(learnt),
+            is_unserved: is_unserved(learnt),
+        });
     }
     let requests: u64 = shapes.all().iter().map(|shape| shape.seen.requests).sum();
     draft.comment = Some(format!(
@@ -79,7 +106,13 @@ pub fn learn(tables: &[Value], shapes: &Shapes, seconds: f64) -> Result<Import, 
     for (learnt, _) in patterns.iter().filter(|(learnt, _)| is_unserved(learnt)) {
         notes.add(format!("no key serves `{}`: it reads everything", learnt.name()));
     }
-    format::finish(&draft, notes)
+    Ok(Learning { import: format::finish(&draft, notes)?, evidence })
+}
+
+/// A request that asks for descending order means it; ascending is what it gets unasked.
+fn is_order_guessed(learnt: &Learnt) -> bool {
+    let is_guess = |read: &Read| read.order.as_ref().is_some_and(|(_, descending)| !descending);
+    learnt.actions.iter().any(|action| matches!(action, Action::Read(read) if is_guess(read)))
 }
 
 fn is_unserved(learnt: &Learnt) -> bool {

@@ -39,4 +39,4 @@ pub use endpoint::{Answer, Endpoint, Memory};
 pub use fault::Fault;
 pub use prove::{prove, prove_on};
 pub use rehearse::{Rehearsal, rehearse};
-pub use survey::survey;
+pub use survey::{describe_tables, survey};

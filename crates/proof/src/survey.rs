@@ -46,6 +46,28 @@ pub async fn survey(
     Ok(Some(document))
 }
 
+/// What DescribeTable says of each table.
+pub async fn describe_tables(endpoint: &dyn Endpoint, tables_max: usize) -> Result<Vec<Value>, Error> {
+    let mut tables = Vec::new();
+    let mut start = Value::Null;
+    while tables.len() < tables_max {
+        let input = match start.is_null() {
+            true => json!({}),
+            false => json!({ "ExclusiveStartTableName": start }),
+        };
+        let page = ask(endpoint, "ListTables", &input).await?;
+        for name in page["TableNames"].as_array().into_iter().flatten() {
+            let mut described = ask(endpoint, "DescribeTable", &json!({ "TableName": name })).await?;
+            tables.push(described["Table"].take());
+        }
+        start = page["LastEvaluatedTableName"].clone();
+        if start.is_null() {
+            break;
+        }
+    }
+    Ok(tables)
+}
+
 /// The partition key, and the sort key if there is one.
 fn key_names(table: &Value) -> Vec<String> {
     let schema = table["KeySchema"].as_array().into_iter().flatten();

@@ -128,8 +128,8 @@ async fn learnt(model: &Model) -> Model {
             }
         }
     }
-    let import = learn(&tables, &shapes, SECONDS).unwrap_or_else(|error| panic!("{}", error.0));
-    import.model
+    let learning = learn(&tables, &shapes, SECONDS).unwrap_or_else(|error| panic!("{}", error.0));
+    learning.import.model
 }
 
 /// What an entity is called where its keys are the same.

@@ -183,6 +183,7 @@ fn labels(total: &MetricTotal) -> String {
             "GlobalSecondaryIndexName" => "index",
             "StreamLabel" => "stream",
             "ReceivingRegion" => "receiving_region",
+            "DelegatedOperation" => "delegated_operation",
             _ => "operation",
         };
         labels.push_str(&format!(",{name}=\"{}\"", label(value)));

@@ -29,7 +29,7 @@ const EXAMPLES: [(&str, &str); 5] = [
 ];
 
 /// Items that are read to learn what a table holds.
-const SURVEYED_ITEMS_MAX: usize = 500;
+pub const SURVEYED_ITEMS_MAX: usize = 500;
 /// How much text one list of files holds.
 const LISTED_BYTES_MAX: usize = 8 << 20;
 
@@ -132,10 +132,7 @@ impl Studio {
             ("traffic", "") => self.traffic(head, &input),
             ("metrics", "") => self.metrics(head, &input).await,
             ("capacity", "") => self.capacity(head, &input).await,
-            ("learn", "") => {
-                self.traffic.learn(input["on"] == true);
-                Ok(json!({}))
-            }
+            ("learn", "") => self.learn(head, &input).await,
             ("faults", "") => self.faults(head, &input),
             ("regions", "") => self.regions(head, &input).await,
             ("progress", "") => self.progress(head).await,
@@ -222,7 +219,6 @@ impl Studio {
         Ok(json!({
             "now": self.engine.usage().now().ms as f64 / 1000.0,
             "counts": !self.engine.usage().is_off(),
-            "learning": self.traffic.is_learning(),
             "parts": self.traffic.of_table(&namespace, table, &heat),
         }))
     }
@@ -308,6 +304,17 @@ impl Studio {
         Ok(json!({ "indexes": shown.collect::<Vec<_>>() }))
     }
 
+    /// Begins to learn what clients ask, or ends it, if the page says so; and what is learnt of a table so far.
+    async fn learn(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
+        let live = self.live(head)?;
+        match input["on"].as_bool() {
+            Some(true) => self.begin_learning(&live).await?,
+            Some(false) => self.watch.end(),
+            None => {}
+        }
+        self.learnt(&live, input["table"].as_str().unwrap_or_default()).await
+    }
+
     /// A model of what a sample of a table's items shows.
     async fn survey(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
         let live = self.live(head)?;
@@ -384,7 +391,7 @@ impl Studio {
             .unwrap_or_else(|_| Err(Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "The command has failed.")))
     }
 
-    async fn permit(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Fault> {
+    pub(crate) async fn permit(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Fault> {
         let closed = |_| Fault::new(StatusCode::SERVICE_UNAVAILABLE, "The server is stopping.");
         self.work.clone().acquire_owned().await.map_err(closed)
     }

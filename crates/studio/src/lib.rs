@@ -11,7 +11,8 @@
 //!   workbench   model/…: what `lodestone model …` prints
 //!   legend      model/plan: tables, entities, key templates and the plan of each pattern
 //!   pattern     run: a pattern on the real table, what is expected beside what came
-//!   traffic     traffic, learn: what clients asked of which keys lately
+//!   traffic     traffic: what clients asked of which keys lately
+//!   learning    learn: what they ask, as the patterns of a model; watch counts it
 //!   metrics     metrics: the engine's metrics over a range of time
 //!   model_files file/…: model files, in a folder or in memory
 //! ```
@@ -25,6 +26,7 @@ mod code;
 mod door;
 mod guard;
 mod item_json;
+mod learning;
 mod legend;
 mod live;
 mod metrics;
@@ -33,6 +35,7 @@ mod page;
 mod pattern;
 mod reply;
 mod traffic;
+mod watch;
 mod workbench;
 
 use std::path::PathBuf;
@@ -45,7 +48,7 @@ use tokio::sync::Semaphore;
 
 pub use guard::is_loopback_name;
 pub use page::{Asset, asset, is_complete};
-pub use traffic::Sample;
+pub use watch::{MINUTES_MAX, SeenRequests, Watch};
 
 /// The path of the studio. It answers every request at or below it.
 pub const PATH: &str = "/studio";
@@ -79,14 +82,18 @@ pub struct Studio {
     files: model_files::ModelFiles,
     work: Arc<Semaphore>,
     traffic: Arc<traffic::Recorder>,
+    watch: Arc<Watch>,
+    surveyed: learning::LastSurvey,
 }
 
 impl Studio {
-    pub fn new(engine: Arc<Engine>, options: Options) -> Studio {
+    /// `watch` is what the server shows its requests to.
+    pub fn new(engine: Arc<Engine>, options: Options, watch: Arc<Watch>) -> Studio {
         let files = model_files::ModelFiles::new(options.models.clone());
         let traffic = Arc::<traffic::Recorder>::default();
         engine.usage().observe(traffic.clone());
-        Studio { engine, options, files, work: Arc::new(Semaphore::new(WORK_MAX)), traffic }
+        let (work, surveyed) = (Arc::new(Semaphore::new(WORK_MAX)), learning::LastSurvey::default());
+        Studio { engine, options, files, work, traffic, watch, surveyed }
     }
 
     /// Whether a path is the studio's.

@@ -1,19 +1,17 @@
-//! What clients asked of tables lately, key by key, for the screens *Heat* and *Learn*: the busiest keys and, while somebody
-//! learns, the shapes of requests. Heat by key range and all figures are the engine's.
+//! What clients asked of tables lately, key by key, for the screen *Heat*: the busiest keys. Heat by key range and all
+//! figures are the engine's.
 //!
 //! The recorder is an [`Observer`] of the engine's usage. It must cost next to nothing on a busy server, so it records
 //! [`RECORDED_PER_SECOND`] reports a second one by one, and of more than that every n-th, which counts n times.
-//! Everything that it keeps is bounded: [`PARTS_MAX`] tables and indexes, each with one sketch of keys (0.9 MB at most)
-//! and [`SHAPES_MAX`] shapes. Of values only forms are kept: `CUST#?`.
+//! Everything that it keeps is bounded: [`PARTS_MAX`] tables and indexes, each with one sketch of keys (0.9 MB at most).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use capacity::contributors::{Minute, Rolling};
 use capacity::heat::{RANGES, range_of};
 use engine::{Access, HeatColumn, Namespace, Observer, PartUsed, RequestDone, ResourceHeat};
-use item::ItemRef;
 use serde_json::{Value, json};
 
 /// Reports that are recorded one by one in a second: at some microseconds each, less than a hundredth of a core.
@@ -25,13 +23,11 @@ const KEY_MINUTES: usize = 15;
 const KEYS_SHOWN: usize = 20;
 /// Characters of a key's value.
 const TEXT_MAX: usize = 100;
-const SHAPES_MAX: usize = 512;
 
 /// Remembers what is used.
 #[derive(Default)]
 pub struct Recorder {
     parts: RwLock<HashMap<u64, Arc<Mutex<Part>>>>,
-    is_learning: AtomicBool,
     sample: Sample,
 }
 
@@ -67,31 +63,13 @@ struct Part {
     index: Option<String>,
     keys: Rolling,
     minutes: VecDeque<Minute>,
-    shapes: HashMap<Shape, Seen>,
-}
-
-/// The form of a request: its operation, and its key with `?` for what differs.
-#[derive(PartialEq, Eq, Hash)]
-struct Shape {
-    operation: &'static str,
-    key: String,
-}
-
-#[derive(Default)]
-struct Seen {
-    requests: u64,
-    units: f64,
 }
 
 impl Observer for Recorder {
     fn part(&self, used: &PartUsed<'_>) {
         let Some(weight) = self.sample.weight(used.now_ms) else { return };
         let Some(part) = self.find(used) else { return };
-        let mut part = lock(&part);
-        part.note(used, weight);
-        if self.is_learning.load(Ordering::Relaxed) {
-            part.learn(used, weight);
-        }
+        lock(&part).note(used, weight);
     }
 
     /// The engine's metrics have them.
@@ -112,16 +90,6 @@ impl Recorder {
         Some(parts.entry(space).or_insert_with(|| Arc::new(Mutex::new(Part::of(used)))).clone())
     }
 
-    /// Starts or stops to keep the shapes of requests.
-    pub fn learn(&self, on: bool) {
-        self.is_learning.store(on, Ordering::Relaxed);
-    }
-
-    /// Whether shapes are kept.
-    pub fn is_learning(&self) -> bool {
-        self.is_learning.load(Ordering::Relaxed)
-    }
-
     /// What happened with a table and its indexes, whose heat is given. Those that nobody asked are left out.
     pub fn of_table(&self, namespace: &Namespace, table: &str, heat: &[ResourceHeat]) -> Vec<Value> {
         let parts: Vec<Arc<Mutex<Part>>> =
@@ -136,7 +104,6 @@ impl Recorder {
                     "ranges": RANGES,
                     "columns": resource.columns.iter().map(column).collect::<Vec<_>>(),
                     "keys": part.as_ref().map_or_else(Vec::new, |part| part.busiest()),
-                    "shapes": part.as_ref().map_or_else(Vec::new, |part| part.shapes()),
                 })
             })
         };
@@ -159,7 +126,6 @@ impl Part {
             index: used.index_name().map(str::to_owned),
             keys: Rolling::default(),
             minutes: VecDeque::new(),
-            shapes: HashMap::new(),
         }
     }
 
@@ -173,28 +139,6 @@ impl Part {
         while self.minutes.len() > KEY_MINUTES {
             self.minutes.pop_front();
         }
-    }
-
-    fn learn(&mut self, used: &PartUsed<'_>, weight: u32) {
-        let Some(operation) = used.operation else { return };
-        let key = used.key().map_or_else(|| "all keys".to_owned(), |key| form(key.as_ref()));
-        let shape = Shape { operation: operation.name(), key };
-        if self.shapes.len() >= SHAPES_MAX && !self.shapes.contains_key(&shape) {
-            return;
-        }
-        let seen = self.shapes.entry(shape).or_default();
-        seen.requests += u64::from(weight);
-        seen.units += used.units * f64::from(weight);
-    }
-
-    /// The forms of requests, the most frequent first.
-    fn shapes(&self) -> Vec<Value> {
-        let mut shapes: Vec<(&Shape, &Seen)> = self.shapes.iter().collect();
-        shapes.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.requests));
-        let shapes = shapes.into_iter().map(|(shape, seen)| {
-            json!({ "operation": shape.operation, "key": shape.key, "requests": seen.requests, "units": seen.units })
-        });
-        shapes.collect()
     }
 
     /// The keys that used most in the minutes that are kept, each with its units by minute.
@@ -251,20 +195,6 @@ fn read_name(name: &[u8]) -> Option<(u64, bool, Value)> {
     };
     let key = item::Item::from_stored(bytes::Bytes::copy_from_slice(key)).ok()?;
     Some((u64::from_be_bytes(*hash), *is_write == 1, key.as_ref().iter().map(shown).collect()))
-}
-
-/// `PK = CUST#? and SK = ORDER#?`: words in capitals stay, everything else is a `?`.
-fn form(key: ItemRef<'_>) -> String {
-    let part = |text: &str| {
-        let is_word = text.starts_with(|first: char| first.is_ascii_uppercase())
-            && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
-        if is_word { text.to_owned() } else { "?".to_owned() }
-    };
-    let one = |(name, value): (&str, item::ValueRef<'_>)| {
-        let parts: Vec<String> = text(value).split('#').take(8).map(part).collect();
-        format!("{name} = {}", parts.join("#"))
-    };
-    key.iter().map(one).collect::<Vec<_>>().join(" and ")
 }
 
 fn text(value: item::ValueRef<'_>) -> String {

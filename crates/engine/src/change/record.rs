@@ -40,6 +40,12 @@ impl Change {
         self.new.as_ref().or(self.old.as_ref()).expect("a change has an image")
     }
 
+    /// What the write of the item's larger image costs; delivering the change to Kinesis costs as many units of its own.
+    pub fn write_units(&self) -> f64 {
+        let size = |image: &Option<Item>| image.as_ref().map(Item::size_bytes);
+        capacity::write_units(size(&self.old), size(&self.new))
+    }
+
     /// The bytes of a record.
     pub fn encode(
         origin: Origin,

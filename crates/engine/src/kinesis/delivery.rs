@@ -4,6 +4,9 @@
 //! changes are all in one log; so a generation is delivered to its end before the next one begins, and the changes of
 //! an item stay in order when shards are divided.
 //!
+//! A record that is a day old is given up, as at AWS, so that one that the stream never takes does not hold up the others
+//! for longer.
+//!
 //! Positions are rows, stored once a second and whenever everything is delivered. What was delivered after the last
 //! stored position is delivered again after a crash.
 
@@ -11,15 +14,17 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use capacity::metric::Metric;
 use parking_lot::Mutex;
 use store::{LogPosition, Space, StoreError};
 
 use super::destination::{Destination, stream_name};
 use super::record::record;
-use super::{KinesisRecord, KinesisStream};
+use super::{KinesisRecord, KinesisStream, PutOutcome};
 use crate::background::Job;
 use crate::catalog::LiveTable;
 use crate::change::{Change, Shard};
+use crate::metrics::CellSet;
 use crate::replication::position::{self, Positions};
 use crate::shared::Core;
 
@@ -35,6 +40,12 @@ const BACK_OFF_MIN: Duration = Duration::from_millis(100);
 const BACK_OFF_MAX: Duration = Duration::from_secs(30);
 /// How often positions are stored while there is work.
 const STORE_INTERVAL_MS: u64 = 1000;
+/// How long a record is tried, and how much longer the log has it: a delivery looks at least every [`BACK_OFF_MAX`], so
+/// it sees what it gives up.
+const TRIED_US: u64 = position::KEPT_US;
+const KEPT_US: u64 = TRIED_US + 60 * 60 * 1_000_000;
+/// `DelegatedOperation` of the metrics: what is called on behalf of the table.
+const PUT_RECORD: CellSet<'_> = CellSet::Delegated("PutRecord");
 
 /// The destinations that are delivered to on this server, by table and reader.
 #[derive(Default)]
@@ -54,6 +65,17 @@ struct Progress {
     positions: Positions,
     is_stored: bool,
     stored_ms: u64,
+}
+
+/// The next records of a shard, as many as are put at once.
+#[derive(Default)]
+struct Batch {
+    records: Vec<KinesisRecord>,
+    /// Where each record is in the log, and how many units of change data capture it takes.
+    marks: Vec<(LogPosition, f64)>,
+    /// How many records before them are too old, and where the last of these is.
+    given_up: usize,
+    given_up_through: Option<LogPosition>,
 }
 
 /// What a round of deliveries has met.
@@ -88,7 +110,7 @@ pub async fn needed_from_us(core: &Core, table: &LiveTable) -> Result<Option<u64
     for destination in &table.destinations {
         let (Some(reader), Some(since_us)) = (destination.reader(), destination.since_us) else { continue };
         let start = LogPosition::through(since_us);
-        let from_us = position::needed_by(core, table, &reader, start).await?;
+        let from_us = position::needed_by(core, table, &reader, start, KEPT_US).await?;
         needed = [needed, from_us].into_iter().flatten().min();
     }
     Ok(needed)
@@ -145,49 +167,80 @@ impl Delivery {
         if shard.end().is_some_and(|end| after >= end) {
             return Ok(Round::Idle);
         }
-        let found = self.read(table, destination, shard, after).await?;
-        let (positions, records): (Vec<LogPosition>, Vec<KinesisRecord>) = found.into_iter().unzip();
-        if records.is_empty() {
+        let batch = self.read(table, destination, shard, after).await?;
+        if let Some(through) = batch.given_up_through {
+            tracing::warn!(
+                records = batch.given_up,
+                subject = self.subject(),
+                "changes are given up after a day"
+            );
+            self.count(table, &[(Metric::FailedToReplicateRecordCount, batch.given_up as f64)]);
+            progress.set(shard, through);
+        }
+        let Some((oldest, _)) = batch.marks.first() else {
+            if batch.given_up > 0 {
+                return Ok(Round::Delivered);
+            }
             shard.end().into_iter().for_each(|end| progress.set(shard, end));
             return Ok(Round::Idle);
+        };
+        let age_us = self.core.environment.now_us().saturating_sub(oldest.time_us());
+        self.count(table, &[(Metric::AgeOfOldestUnreplicatedRecord, age_us as f64 / 1000.0)]);
+        let PutOutcome { arrived, throttled, obstacle } = stream.put(&batch.records).await;
+        if throttled > 0 {
+            self.count(table, &[(Metric::ThrottledPutRecordCount, throttled as f64)]);
         }
-        let arrived = match stream.put(&records).await {
-            Ok(arrived) => arrived.min(records.len()),
-            Err(reason) => return Ok(Round::Refused(reason)),
+        let arrived = &batch.marks[..arrived.min(batch.marks.len())];
+        let Some((last, _)) = arrived.last() else {
+            return Ok(Round::Refused(obstacle.unwrap_or_else(|| "the stream takes no records".to_owned())));
         };
-        let Some(last) = arrived.checked_sub(1) else {
-            return Ok(Round::Refused("the stream takes no records".to_owned()));
-        };
-        progress.set(shard, positions[last]);
-        Ok(if arrived == records.len() { Round::Delivered } else { Round::Partly })
+        let units = |(_, units): &(LogPosition, f64)| (Metric::ConsumedChangeDataCaptureUnits, *units);
+        self.count(table, &arrived.iter().map(units).collect::<Vec<_>>());
+        progress.set(shard, *last);
+        Ok(if arrived.len() == batch.marks.len() { Round::Delivered } else { Round::Partly })
     }
 
-    /// The next records of a shard, as many as are put at once.
+    fn count(&self, table: &LiveTable, values: &[(Metric, f64)]) {
+        if !self.core.usage.is_off() {
+            table.meter.figures.add(PUT_RECORD, values, self.core.usage.now().ms);
+        }
+    }
+
     async fn read(
         &self,
         table: &LiveTable,
         destination: &Destination,
         shard: &Shard,
         mut after: LogPosition,
-    ) -> Result<Vec<(LogPosition, KinesisRecord)>, StoreError> {
-        let (mut found, mut bytes) = (Vec::new(), 0);
+    ) -> Result<Batch, StoreError> {
+        let tried_since_us = self.core.environment.now_us().saturating_sub(TRIED_US);
+        let (mut batch, mut bytes) = (Batch::default(), 0);
         let log = shard.log();
         loop {
             let read = self.core.store.read_log(log, after, READ_RECORDS).await?;
             let is_last = read.len() < READ_RECORDS;
             for (position, change) in read {
+                let is_full = batch.marks.len() + batch.given_up == PUT_RECORDS;
+                if is_full || shard.end().is_some_and(|end| position > end) {
+                    return Ok(batch);
+                }
+                after = position;
+                if position.time_us() < tried_since_us {
+                    batch.given_up += 1;
+                    batch.given_up_through = Some(position);
+                    continue;
+                }
                 let change = Change::decode(change)?;
                 let record = record(table, destination.precision, log, position, &change);
                 bytes += record.data.len();
-                let is_full = found.len() == PUT_RECORDS || (bytes > PUT_BYTES && !found.is_empty());
-                if is_full || shard.end().is_some_and(|end| position > end) {
-                    return Ok(found);
+                if bytes > PUT_BYTES && !batch.records.is_empty() {
+                    return Ok(batch);
                 }
-                after = position;
-                found.push((position, record));
+                batch.marks.push((position, change.write_units()));
+                batch.records.push(record);
             }
             if is_last {
-                return Ok(found);
+                return Ok(batch);
             }
         }
     }

@@ -9,7 +9,7 @@
 //!
 //! What always holds:
 //! - A change is delivered at least once, from the time on at which the destination was enabled. After a day it is
-//!   given up, because the log is not kept for longer.
+//!   given up.
 //! - Changes of an item are delivered in their order.
 
 mod delivery;
@@ -19,4 +19,4 @@ mod stream;
 
 pub use delivery::{Deliveries, needed_from_us};
 pub use destination::{DESTINATIONS_ON_MAX, Destination, Precision, stream_name};
-pub use stream::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture};
+pub use stream::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture, PutOutcome};

@@ -18,13 +18,23 @@ pub struct KinesisRecord {
     pub data: Vec<u8>,
 }
 
-/// How many records have arrived, or why none has.
-pub type PutFuture<'a> = Pin<Box<dyn Future<Output = Result<usize, String>> + Send + 'a>>;
+/// What became of records that were put.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PutOutcome {
+    /// How many have arrived, counted from the first; the others are put again.
+    pub arrived: usize,
+    /// How often the stream turned a record away because it had no throughput left.
+    pub throttled: usize,
+    /// Why not all have arrived.
+    pub obstacle: Option<String>,
+}
+
+/// What [`KinesisStream::put`] returns.
+pub type PutFuture<'a> = Pin<Box<dyn Future<Output = PutOutcome> + Send + 'a>>;
 
 /// A stream that takes records.
 pub trait KinesisStream: Send + Sync {
-    /// Puts records. Returns how many of them have arrived, counted from the first; the others are put again. The
-    /// changes of an item arrive in their order.
+    /// Puts records. The changes of an item arrive in their order.
     fn put<'a>(&'a self, records: &'a [KinesisRecord]) -> PutFuture<'a>;
 }
 

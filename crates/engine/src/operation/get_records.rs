@@ -2,10 +2,12 @@
 
 use api::Error;
 use api::streams::{GetRecordsInput, GetRecordsOutput, Record, limits};
+use capacity::metric::Metric;
 use store::{LogPosition, StoreError};
 
 use super::shard_iterator::ShardIterator;
 use crate::change::{Change, Shard};
+use crate::metrics::{CellSet, Subject};
 use crate::stream::StreamView;
 use crate::{Caller, Engine, fault};
 
@@ -38,8 +40,12 @@ pub async fn run(
         page.is_end = false;
     }
     if !engine.usage.is_off() {
-        let figures = engine.usage.metrics.figures(&stream.namespace, &stream.table);
-        figures.add_records(&stream.stream.label(), page.records.len(), page.bytes, engine.usage.now().ms);
+        let figures = engine.usage.metrics.figures(&stream.namespace, Subject::Table(&stream.table));
+        let returned = [
+            (Metric::ReturnedRecordsCount, page.records.len() as f64),
+            (Metric::ReturnedBytes, page.bytes as f64),
+        ];
+        figures.add(CellSet::Stream(&stream.stream.label()), &returned, engine.usage.now().ms);
     }
     let next = ShardIterator { after: page.through, issued_ms: now_ms, ..iterator };
     Ok(GetRecordsOutput {

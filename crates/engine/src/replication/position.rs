@@ -89,21 +89,22 @@ pub async fn needed_from_us(core: &Core, table: &LiveTable) -> Result<Option<u64
     let Some(membership) = &table.membership else { return Ok(None) };
     let mut needed: Option<u64> = None;
     for replica in &membership.replicas {
-        let from_us = needed_by(core, table, &replica.region, start(replica)).await?;
+        let from_us = needed_by(core, table, &replica.region, start(replica), KEPT_US).await?;
         needed = [needed, from_us].into_iter().flatten().min();
     }
     Ok(needed)
 }
 
-/// The same for one reader, which began at `start`.
+/// The same for one reader, which began at `start` and for which records are kept for `kept_us`.
 pub async fn needed_by(
     core: &Core,
     table: &LiveTable,
     reader: &str,
     start: LogPosition,
+    kept_us: u64,
 ) -> Result<Option<u64>, StoreError> {
     let mut needed: Option<u64> = None;
-    let oldest_us = core.clock.now_us(&*core.environment).saturating_sub(KEPT_US);
+    let oldest_us = core.clock.now_us(&*core.environment).saturating_sub(kept_us);
     let positions = read(core, table, reader).await?;
     for log in table.log.logs() {
         let sent = positions.get(&log).copied().unwrap_or(start);

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use capacity::metric::Metric;
 use futures_util::future::try_join_all;
 use parking_lot::Mutex;
 use store::{Log, LogPosition, Position, Read, Space, StoreError};
@@ -25,6 +26,7 @@ use crate::Namespace;
 use crate::background::Job;
 use crate::catalog::LiveTable;
 use crate::change;
+use crate::metrics::CellSet;
 use crate::shared::Core;
 use crate::table::{Table, TableState};
 use crate::write::{Change, Origin};
@@ -478,14 +480,14 @@ impl Sender {
     }
 
     fn note_latency(&self, pair: &Pair, times: Vec<u64>) {
-        if self.core.usage.is_off() {
+        if self.core.usage.is_off() || times.is_empty() {
             return;
         }
         let (now_us, now_ms) = (self.core.environment.now_us(), self.core.usage.now().ms);
-        for time_us in times {
-            let latency_ms = now_us.saturating_sub(time_us) as f64 / 1000.0;
-            pair.source.meter.figures.add_latency(&self.region, latency_ms, now_ms);
-        }
+        let latency =
+            |time_us: u64| (Metric::ReplicationLatency, now_us.saturating_sub(time_us) as f64 / 1000.0);
+        let latencies: Vec<(Metric, f64)> = times.into_iter().map(latency).collect();
+        pair.source.meter.figures.add(CellSet::Replica(&self.region), &latencies, now_ms);
     }
 
     /// Stores how far it is, at most once in a while. Other servers go by it, and a member that leaves waits for it:

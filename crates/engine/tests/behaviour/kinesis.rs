@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use engine::{KinesisRecord, KinesisStream, KinesisStreams, Options, PutFuture};
+use engine::{
+    Dimensions, KinesisRecord, KinesisStream, KinesisStreams, Metric, MetricId, Namespace, Options,
+    PutFuture, PutOutcome,
+};
 use serde_json::{Value, json};
 
 use crate::database::Database;
@@ -51,11 +54,9 @@ impl KinesisStream for Stream {
     fn put<'a>(&'a self, records: &'a [KinesisRecord]) -> PutFuture<'a> {
         Box::pin(async move {
             let count = self.takes.lock().unwrap().unwrap_or(records.len()).min(records.len());
-            if count == 0 {
-                return Err("it is not there".to_owned());
-            }
             self.records.lock().unwrap().extend_from_slice(&records[..count]);
-            Ok(count)
+            let obstacle = (count < records.len()).then(|| "it takes no more".to_owned());
+            PutOutcome { arrived: count, throttled: records.len() - count, obstacle }
         })
     }
 }
@@ -334,4 +335,83 @@ async fn nothing_arrives_after_a_destination_was_disabled() {
     database.put(item("a", 3)).await;
     let records = stream.until(2).await;
     assert_eq!(by_item(&records)["a"], [1, 3]);
+}
+
+/// The points of a metric of deliveries, added up: how many values, their sum and the largest.
+async fn metric(database: &Database, metric: Metric) -> (u64, f64, f64) {
+    let dimensions = Dimensions {
+        table: Some("Table".into()),
+        delegated_operation: Some("PutRecord".into()),
+        ..Dimensions::default()
+    };
+    let (namespace, id) = (Namespace::new("123456789012", "us-east-1"), MetricId { metric, dimensions });
+    let points = database.engine.metric_points(&namespace, &id, 0, 1 << 40).await.unwrap();
+    points.iter().fold((0, 0.0, 0.0), |(count, sum, largest), (_, cell)| {
+        (count + cell.count, sum + cell.sum, f64::max(largest, cell.max))
+    })
+}
+
+/// Waits until a metric of deliveries has this sum.
+async fn until_sum(database: &Database, name: Metric, expected: f64) {
+    for _ in 0..3000 {
+        if metric(database, name).await.1 >= expected {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(metric(database, name).await.1, expected, "{}", name.name());
+}
+
+#[tokio::test]
+async fn deliveries_are_counted_in_units_of_the_larger_image() {
+    let (database, stream) = with_stream().await;
+    enable(&database).await;
+    let mut large = item("a", 1);
+    large["text"] = json!({"S": "x".repeat(2500)});
+    database.put(large).await;
+    database.put(item("a", 2)).await;
+    database.put(item("a", 3)).await;
+    stream.until(3).await;
+    // 3 KB come, the same 3 KB go, and a small item is changed.
+    until_sum(&database, Metric::ConsumedChangeDataCaptureUnits, 3.0 + 3.0 + 1.0).await;
+    assert_eq!(metric(&database, Metric::ConsumedChangeDataCaptureUnits).await.0, 3);
+    assert!(metric(&database, Metric::AgeOfOldestUnreplicatedRecord).await.0 > 0);
+    assert_eq!(metric(&database, Metric::ThrottledPutRecordCount).await, (0, 0.0, 0.0));
+    assert_eq!(metric(&database, Metric::FailedToReplicateRecordCount).await, (0, 0.0, 0.0));
+}
+
+#[tokio::test]
+async fn what_a_stream_turns_away_is_counted_and_grows_old() {
+    let (database, stream) = with_stream().await;
+    enable(&database).await;
+    stream.take(Some(0));
+    database.put(item("a", 1)).await;
+    database.pass_ms(90_000);
+    for _ in 0..3000 {
+        if metric(&database, Metric::AgeOfOldestUnreplicatedRecord).await.2 >= 89_000.0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let (_, _, oldest_ms) = metric(&database, Metric::AgeOfOldestUnreplicatedRecord).await;
+    assert!((89_000.0..91_000.0).contains(&oldest_ms), "{oldest_ms}");
+    assert!(metric(&database, Metric::ThrottledPutRecordCount).await.1 >= 1.0);
+    assert_eq!(metric(&database, Metric::ConsumedChangeDataCaptureUnits).await.0, 0);
+    stream.take(None);
+    until_sum(&database, Metric::ConsumedChangeDataCaptureUnits, 1.0).await;
+}
+
+#[tokio::test]
+async fn a_change_that_is_a_day_old_is_given_up_and_counted() {
+    let (database, stream) = with_stream().await;
+    enable(&database).await;
+    stream.take(Some(0));
+    for v in 0..3 {
+        database.put(item("a", v)).await;
+    }
+    database.pass_ms(24 * 60 * 60 * 1000 + 1);
+    database.put(item("a", 3)).await;
+    until_sum(&database, Metric::FailedToReplicateRecordCount, 3.0).await;
+    stream.take(None);
+    assert_eq!(by_item(&stream.until(1).await)["a"], [3]);
 }

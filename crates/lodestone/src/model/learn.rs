@@ -8,14 +8,15 @@ use std::time::Duration;
 
 use clap::Args;
 use model::learn::{self, shape::Shapes};
-use proof::{Endpoint, survey};
+use proof::{describe_tables, survey};
 use serde_json::{Value, json};
+use studio::MINUTES_MAX;
 
 use super::endpoint::{EndpointArguments, Http, explained, runtime};
 use super::export::put;
 use super::progress::Progress;
 use super::{UNREADABLE, output};
-use crate::requests::{MINUTES_MAX, PATH};
+use crate::requests::PATH;
 
 /// How many items of each table are read.
 const ITEMS: usize = 1000;
@@ -82,7 +83,8 @@ impl Learn {
             return Err(format!("--minutes is more than 0 and at most {MINUTES_MAX}"));
         }
         let runtime = runtime();
-        let tables = runtime.block_on(describe(endpoint)).map_err(|error| explained(&error))?;
+        let tables =
+            runtime.block_on(describe_tables(endpoint, TABLES_MAX)).map_err(|error| explained(&error))?;
         let (shapes, seconds) = match is_address {
             true => self.watch(&tables)?,
             false => self.read_log(&tables)?,
@@ -100,7 +102,8 @@ impl Learn {
                 contents.extend(found.map_err(|error| explained(&error))?);
             }
         }
-        learn::learn(&contents, &shapes, seconds).map_err(|error| error.0)
+        let learning = learn::learn(&contents, &shapes, seconds).map_err(|error| error.0)?;
+        Ok(learning.import)
     }
 
     /// Has the server watch, and waits.
@@ -185,32 +188,4 @@ fn span(log: impl BufRead) -> std::io::Result<Option<(f64, f64)>> {
         }
     }
     Ok(span)
-}
-
-/// What DescribeTable says of each table.
-async fn describe(endpoint: &dyn Endpoint) -> Result<Vec<Value>, api::Error> {
-    let mut tables = Vec::new();
-    let mut start = Value::Null;
-    while tables.len() < TABLES_MAX {
-        let input = match start.is_null() {
-            true => json!({}),
-            false => json!({ "ExclusiveStartTableName": start }),
-        };
-        let page = ask(endpoint, "ListTables", &input).await?;
-        for name in page["TableNames"].as_array().into_iter().flatten() {
-            let mut described = ask(endpoint, "DescribeTable", &json!({ "TableName": name })).await?;
-            tables.push(described["Table"].take());
-        }
-        start = page["LastEvaluatedTableName"].clone();
-        if start.is_null() {
-            break;
-        }
-    }
-    Ok(tables)
-}
-
-async fn ask(endpoint: &dyn Endpoint, operation: &str, input: &Value) -> Result<Value, api::Error> {
-    let answer = endpoint.send(operation, input.to_string().into_bytes()).await?;
-    let unreadable = |error| api::Error::new(api::ErrorKind::Serialization, format!("{operation}: {error}"));
-    serde_json::from_slice(&answer).map_err(unreadable)
 }

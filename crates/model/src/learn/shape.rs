@@ -175,6 +175,18 @@ impl Shapes {
         tables
     }
 
+    /// Those that ask for items of this table, and perhaps of others with them.
+    pub fn of_table(&self, table: &str) -> Shapes {
+        let mut own = Shapes { keys: self.keys.clone(), left_out: self.left_out, ..Shapes::default() };
+        for (name, seen) in &self.seen {
+            let one = Shapes { seen: BTreeMap::from([(name.clone(), seen.clone())]), ..Shapes::default() };
+            if one.tables().contains(table) {
+                own.seen.extend(one.seen);
+            }
+        }
+        own
+    }
+
     pub fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -8,7 +8,7 @@ use engine::{Engine, Environment};
 use http::{HeaderMap, Request, Response, StatusCode};
 use serde_json::{Value, json};
 use store::memory::MemoryStore;
-use studio::{Options, Studio};
+use studio::{Options, Studio, Watch};
 
 /// Time stands still and chance counts up.
 #[derive(Default)]
@@ -27,6 +27,7 @@ impl Environment for Still {
 pub struct Desk {
     studio: Studio,
     pub engine: Arc<Engine>,
+    watch: Arc<Watch>,
 }
 
 pub async fn desk() -> Desk {
@@ -36,7 +37,8 @@ pub async fn desk() -> Desk {
 pub async fn desk_with(options: Options) -> Desk {
     let engine = Engine::open(Arc::new(MemoryStore::new()), Arc::<Still>::default()).await;
     let engine = Arc::new(engine.expect("memory opens"));
-    Desk { studio: Studio::new(engine.clone(), options), engine }
+    let watch = Arc::<Watch>::default();
+    Desk { studio: Studio::new(engine.clone(), options, watch.clone()), engine, watch }
 }
 
 /// What our own page sends.
@@ -50,6 +52,14 @@ pub fn own(path: &str) -> http::request::Builder {
 }
 
 impl Desk {
+    /// Sends a request as a client of the server does, and not as a page of the studio.
+    pub async fn client(&self, operation: &str, input: &Value) -> Value {
+        let answer = self.ask(&format!("call/{operation}"), input).await;
+        let (body, answered) = (input.to_string(), answer.to_string());
+        self.watch.note(("000000000000", "us-east-1"), operation, body.as_bytes(), answered.as_bytes());
+        answer
+    }
+
     pub async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
         self.studio.answer(request).await
     }

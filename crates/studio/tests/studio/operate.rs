@@ -54,7 +54,7 @@ async fn a_table_without_recovery_has_no_difference() {
 }
 
 #[tokio::test]
-async fn traffic_is_counted_by_range_and_key_and_shapes_only_while_somebody_learns() {
+async fn traffic_is_counted_by_range_and_key() {
     let desk = desk().await.with_orders().await;
     let query = json!({
         "TableName": "app", "IndexName": "byStatus", "KeyConditionExpression": "#s = :s",
@@ -70,20 +70,50 @@ async fn traffic_is_counted_by_range_and_key_and_shapes_only_while_somebody_lear
     let writes: f64 = squares.filter_map(|square| square[2].as_f64()).sum();
     assert_eq!(writes, 3.0, "each item takes one unit of the table");
     assert_eq!(parts[0]["ranges"], 64);
-    assert_eq!(parts[1]["shapes"], json!([]));
-
-    desk.ask("learn", &json!({ "on": true })).await;
-    desk.ask("call/Query", &query).await;
-    desk.ask("call/PutItem", &json!({ "TableName": "app", "Item": order(9, "OPEN") })).await;
-    let found = desk.ask("traffic", &json!({ "table": "app" })).await;
-    let shapes = found["parts"][0]["shapes"].as_array().expect("shapes");
-    assert!(shapes.iter().any(|one| one["operation"] == "PutItem" && one["requests"] == 1), "{shapes:?}");
     let busiest = &found["parts"][0]["keys"][0];
     assert_eq!(busiest["key"]["PK"], "CUST#a", "{busiest}");
     assert!(busiest["range"].as_u64().is_some_and(|range| range < 64), "{busiest}");
     assert_eq!(busiest["minutes"].as_array().map(Vec::len), Some(1), "time stands still: {busiest}");
-    // Forms are kept, values are not.
-    assert!(!found["parts"][0]["shapes"].to_string().contains("ORDER#9"), "{shapes:?}");
+}
+
+#[tokio::test]
+async fn what_clients_ask_while_somebody_learns_becomes_patterns_of_a_model() {
+    let desk = desk().await.with_orders().await;
+    let table = json!({ "table": "app" });
+    let by_status = json!({
+        "TableName": "app", "IndexName": "byStatus", "KeyConditionExpression": "#s = :s",
+        "ExpressionAttributeNames": { "#s": "status" }, "ExpressionAttributeValues": { ":s": { "S": "OPEN" } },
+    });
+    desk.client("Query", &by_status).await;
+    let before = desk.ask("learn", &table).await;
+    assert_eq!((&before["learning"], &before["requests"]), (&json!(false), &json!(0)));
+
+    let begun = desk.ask("learn", &json!({ "table": "app", "on": true })).await;
+    assert_eq!((&begun["learning"], &begun["patterns"]), (&json!(true), &json!([])));
+    let (status, _) = desk.post("learn", &json!({ "table": "app", "on": true })).await;
+    assert_eq!(status, StatusCode::CONFLICT, "somebody learns already");
+    for _ in 0..4 {
+        desk.client("Query", &by_status).await;
+    }
+    desk.client("Scan", &json!({ "TableName": "app" })).await;
+    desk.client("PutItem", &json!({ "TableName": "app", "Item": order(9, "OPEN") })).await;
+    // What a page of the studio asks is not what an application asks.
+    desk.ask("call/Scan", &json!({ "TableName": "app" })).await;
+
+    let ended = desk.ask("learn", &json!({ "table": "app", "on": false })).await;
+    assert_eq!((&ended["learning"], &ended["requests"]), (&json!(false), &json!(6)), "{ended}");
+    let patterns = ended["patterns"].as_array().expect("patterns");
+    let first = &patterns[0];
+    assert_eq!((&first["operation"], &first["index"]), (&json!("Query"), &json!("byStatus")), "{first}");
+    assert_eq!(first["seen"]["requests"], 4);
+    assert!(first["seen"]["rate"].as_str().is_some_and(|rate| rate.contains('/')), "{first}");
+    let unserved = patterns.iter().filter(|one| one["seen"]["unserved"] == true);
+    assert_eq!(unserved.map(|one| &one["operation"]).collect::<Vec<_>>(), ["Scan"]);
+    let text = ended["text"].as_str().expect("a model file");
+    assert!(text.contains(first["id"].as_str().expect("a name")), "{text}");
+    assert!(!text.contains("ORDER#9"), "forms are kept, values are not: {text}");
+    let other = desk.ask("learn", &json!({ "table": "other" })).await;
+    assert_eq!((&other["requests"], &other["patterns"]), (&json!(0), &json!([])));
 }
 
 #[tokio::test]

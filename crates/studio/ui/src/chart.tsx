@@ -149,7 +149,7 @@ export function Chart(props: Props) {
             </g>
           ))}
           {x.ticks.map((value) => (
-            <text key={value} x={place(value)} y={height - 7} text-anchor="middle" fill="var(--muted)">{x.show(value)}</text>
+            <text key={value} x={Math.min(place(value), width - 24)} y={height - 7} text-anchor="middle" fill="var(--muted)">{x.show(value)}</text>
           ))}
           {props.divide && (
             <g>
@@ -182,8 +182,16 @@ export function Chart(props: Props) {
 function Line({ one, place, level }: { one: Series; place(value: number): number; level(value: number): number }) {
   if (!one.points.length) return null;
   const colour = `var(${one.colour})`;
-  // A line of one point has no length.
-  if (one.points.length === 1) return <circle cx={place(one.points[0][0])} cy={level(one.points[0][1])} r="2.5" fill={colour} />;
+  // A line of one point has no length: it stands on the axis, so that its height is seen.
+  if (one.points.length === 1) {
+    const [x, y] = [place(one.points[0][0]), level(one.points[0][1])];
+    return (
+      <g>
+        <line x1={x} x2={x} y1={level(0)} y2={y} stroke={colour} stroke-width="1.6" stroke-opacity="0.45" />
+        <circle cx={x} cy={y} r="3.5" fill={colour} />
+      </g>
+    );
+  }
   let path = "";
   one.points.forEach(([x, y], at) => {
     const [left, top] = [place(x).toFixed(1), level(y).toFixed(1)];

@@ -9,12 +9,8 @@ import { count, figure, milliseconds } from "./format";
 import { Failure, Loading, Saving, useRepeat } from "./parts";
 import { adjust, href, place } from "./place";
 import { statusLine, tableNames } from "./session";
-import { LASTS, type MetricSeries, type Metrics, everyMilliseconds, lastOf, rate, readMetrics, sum } from "./series";
+import { LASTS, type MetricSeries, type Metrics, averages, everyMilliseconds, lastOf, lines, rate, readMetrics, sum, worst } from "./series";
 import { Choice, NotCounted } from "./table/heat";
-
-// A chart tells eight lines apart.
-const LINES_MAX = 8;
-const colour = (at: number) => `--e${at % LINES_MAX}`;
 
 export function MetricsScreen() {
   const [metrics, setMetrics] = useState<Metrics | null>(null);
@@ -59,14 +55,6 @@ const Nothing = () => (
   </div>
 );
 
-// The lines of a chart: those with the largest sums, by name.
-function lines(series: MetricSeries[], name: (one: MetricSeries) => string, points: (all: MetricSeries[]) => [number, number][]): Series[] {
-  const groups = new Map<string, MetricSeries[]>();
-  for (const one of series) groups.set(name(one), [...(groups.get(name(one)) ?? []), one]);
-  const sorted = [...groups].sort(([, one], [, other]) => sum(other) - sum(one)).slice(0, LINES_MAX);
-  return sorted.map(([name, all], at) => ({ name, colour: colour(at), points: points(all) }));
-}
-
 function Shown({ metrics, cursor }: { metrics: Metrics; cursor: any }) {
   const of = (...names: string[]) => metrics.series.filter((one) => names.includes(one.metric));
   const latency = of("SuccessfulRequestLatency");
@@ -74,17 +62,6 @@ function Shown({ metrics, cursor }: { metrics: Metrics; cursor: any }) {
   const place = (one: MetricSeries) => (one.index ? `${one.table}/${one.index}` : (one.table ?? ""));
   const operation = (one: MetricSeries) => one.operation!;
   const sums = (all: MetricSeries[]) => rate(metrics, all);
-  // Of all tables: sum over count.
-  const averages = (all: MetricSeries[]) => {
-    const times = new Map<number, [number, number]>();
-    for (const one of all) for (const [at, samples, total] of one.points) times.set(at, [(times.get(at)?.[0] ?? 0) + samples, (times.get(at)?.[1] ?? 0) + total]);
-    return [...times].sort(([one], [other]) => one - other).map(([at, [samples, total]]): [number, number] => [at, total / samples]);
-  };
-  const worst = (all: MetricSeries[]) => {
-    const times = new Map<number, number>();
-    for (const one of all) for (const point of one.points) times.set(point[0], Math.max(times.get(point[0]) ?? 0, point[4]));
-    return [...times].sort(([one], [other]) => one - other);
-  };
   const throttled = lines(metrics.series.filter((one) => /^(Shadow)?(Read|Write)ThrottleEvents$/.test(one.metric)), (one) => `${place(one)} ${one.metric.includes("Read") ? "reads" : "writes"}${one.metric.startsWith("Shadow") ? ", would be on AWS" : ""}`, sums);
   const errors = lines(of("UserErrors", "SystemErrors", "ConditionalCheckFailedRequests", "TransactionConflict"), (one) => ({ UserErrors: "wrong requests", SystemErrors: "failures", ConditionalCheckFailedRequests: "failed conditions", TransactionConflict: "conflicts" })[one.metric]!, sums);
   const chart = (title: string, series: Series[], show: (value: number) => string, note?: string) => (series.length ? <Chart key={title} title={title} file={`metrics-${title.toLowerCase().replaceAll(/\W+/g, "-")}`} series={series} x={x} show={show} cursor={cursor} height={170} note={note && <span>{note}</span>} /> : null);
@@ -100,6 +77,8 @@ function Shown({ metrics, cursor }: { metrics: Metrics; cursor: any }) {
           {chart("Throttled", throttled, figure, "each second")}
           {chart("Errors", errors, figure, "each second")}
           {chart("Streams", lines(of("ReturnedRecordsCount"), (one) => `${one.table}, records`, sums), figure, "each second")}
+          {chart("Kinesis", lines(of("ConsumedChangeDataCaptureUnits"), (one) => `${one.table}, delivered`, sums), figure, "change data capture units each second")}
+          {chart("Oldest change that waits for Kinesis", lines(of("AgeOfOldestUnreplicatedRecord"), place, worst), milliseconds)}
           {chart("Expired items", lines(of("TimeToLiveDeletedItemCount"), place, sums), figure, "each second")}
         </div>
         <Operations metrics={metrics} />

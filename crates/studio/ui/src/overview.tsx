@@ -1,11 +1,13 @@
 // What there is: tables with their sizes, models with their findings, and how to begin where there is nothing.
 
+import { useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { type Example, examples, loadExample } from "./example";
-import { bytes, count, figure, money, plural } from "./format";
+import { Chart, timeAxis } from "./chart";
+import { bytes, count, figure, milliseconds, money, plural } from "./format";
 import { files, filesLoaded } from "./legend";
 import { Failure, Loading, Spark } from "./parts";
-import { pulse, sum, unitsOf } from "./series";
+import { averages, lines, pulse, rate, sum, unitsOf } from "./series";
 import { go, href } from "./place";
 import { descriptions, faultsOn, indexesOf, isOnDemand, session, tableNames, tablesCut } from "./session";
 import { post } from "./door";
@@ -19,15 +21,18 @@ export function Overview() {
       {names.length === 0 ? (
         <Beginning />
       ) : (
-        <div class="columns overview">
-          <div class="stack">
-            <Tables names={names} />
-            <Models />
+        <div class="stack">
+          <div class="columns overview">
+            <div class="stack">
+              <Tables names={names} />
+              <Models />
+            </div>
+            <div class="stack aside">
+              <Attention names={names} />
+              {!session.value?.readOnly && <Examples title="Load an example" />}
+            </div>
           </div>
-          <div class="stack aside">
-            <Attention names={names} />
-            {!session.value?.readOnly && <Examples title="Load an example" />}
-          </div>
+          <Lately />
         </div>
       )}
     </div>
@@ -74,6 +79,25 @@ function Use({ name }: { name: string }) {
       <td class="r">{figure(write.at(-1)?.[1] ?? 0)}</td>
       <td><a href={href(`table/${name}/heat`)} aria-label={`Heat of ${name}`}><Spark width={96} series={[["--blue", read], ["--north", write]]} /></a></td>
     </>
+  );
+}
+
+// What clients did in the last half hour, all tables together.
+function Lately() {
+  const cursor = useSignal<number | null>(null);
+  const all = pulse.value;
+  const requests = all?.series.filter((one) => one.metric === "SuccessfulRequestLatency") ?? [];
+  if (!all?.counts || requests.length === 0) return null;
+  const x = timeAxis(all.start, all.now);
+  const operation = (one: { operation: string | null }) => one.operation!;
+  return (
+    <section aria-label="Last half hour" class="stack">
+      <h2 class="rowline lately">Last half hour <a class="right" href={href("metrics")}>all metrics</a></h2>
+      <div class="charts">
+        <Chart title="Requests" file="requests" series={lines(requests, operation, (own) => rate(all, own, 1))} x={x} show={figure} cursor={cursor} note={<span>each second</span>} />
+        <Chart title="Latency, average" file="latency" series={lines(requests, operation, averages)} x={x} show={milliseconds} cursor={cursor} />
+      </div>
+    </section>
   );
 }
 

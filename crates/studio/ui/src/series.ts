@@ -1,6 +1,7 @@
 // The engine's metrics, as lines of charts.
 
 import { signal } from "@preact/signals";
+import type { Series } from "./chart";
 import { post } from "./door";
 
 export interface MetricSeries {
@@ -44,6 +45,33 @@ export function rate(all: Metrics, series: MetricSeries[], at: 1 | 2 = 2): [numb
 }
 
 export const sum = (series: MetricSeries[], at: 1 | 2 = 2): number => series.reduce((all, one) => all + one.points.reduce((total, point) => total + point[at], 0), 0);
+
+// A chart tells eight lines apart.
+const LINES_MAX = 8;
+
+// The lines of a chart: those with the largest sums, by name.
+export function lines(series: MetricSeries[], name: (one: MetricSeries) => string, points: (all: MetricSeries[]) => [number, number][]): Series[] {
+  const groups = new Map<string, MetricSeries[]>();
+  for (const one of series) groups.set(name(one), [...(groups.get(name(one)) ?? []), one]);
+  const sorted = [...groups].sort(([, one], [, other]) => sum(other) - sum(one)).slice(0, LINES_MAX);
+  return sorted.map(([name, all], at) => ({ name, colour: `--e${at}`, points: points(all) }));
+}
+
+const inOrder = (times: Map<number, number>) => [...times].sort(([one], [other]) => one - other);
+
+// Of all series together: sum over count.
+export function averages(all: MetricSeries[]): [number, number][] {
+  const times = new Map<number, [number, number]>();
+  for (const one of all) for (const [at, samples, total] of one.points) times.set(at, [(times.get(at)?.[0] ?? 0) + samples, (times.get(at)?.[1] ?? 0) + total]);
+  return inOrder(new Map([...times].map(([at, [samples, total]]) => [at, total / samples])));
+}
+
+// The largest value of each period.
+export function worst(all: MetricSeries[]): [number, number][] {
+  const times = new Map<number, number>();
+  for (const one of all) for (const point of one.points) times.set(point[0], Math.max(times.get(point[0]) ?? 0, point[4]));
+  return inOrder(times);
+}
 
 // What all tables use now, for the frame and the overview: asked for while somebody looks.
 export const pulse = signal<Metrics | null>(null);

@@ -18,7 +18,6 @@ export interface TrafficPart {
   columns: { minute: number; minutes: number; squares: [number, number, number, number][] }[];
   // Of each minute: read units, write units.
   keys: { key: Record<string, string>; range: number; minutes: [number, number, number][] }[];
-  shapes: { operation: string; key: string; requests: number; units: number }[];
 }
 
 // How long is shown, and how long a column is, in minutes.

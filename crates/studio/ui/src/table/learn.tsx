@@ -1,68 +1,66 @@
-// Learn from traffic: the forms of requests with their counts, never their values; and a model of the table's items to
-// begin with.
+// Learn from traffic: what clients ask of the table becomes the patterns of a model, as `lodestone model learn` writes
+// them. Forms and counts are kept, never values.
 
 import { useEffect, useState } from "preact/hooks";
 import { post } from "../door";
 import { count, figure } from "../format";
-import { loadFiles } from "../legend";
+import { loadFiles, type Pattern } from "../legend";
 import { Failure, Loading, Saving, useRepeat } from "../parts";
 import { go, href } from "../place";
 import { indexesOf, say, session, statusLine } from "../session";
-import { NotCounted, type TrafficPart } from "./heat";
 import type { TableState } from "./state";
 
-const SHAPES_SHOWN = 200;
-const SHAPES_NOTED = 30;
+const PATTERNS_SHOWN = 200;
+const ASK_AGAIN_MS = 2000;
+
+// A pattern, and the requests that it was learnt from.
+interface Learnt extends Pattern {
+  seen: { requests: number; rate: string; returns: number | null; skew: string | null; orderGuessed: boolean; unserved: boolean };
+}
+
+interface Answer {
+  learning: boolean;
+  // Somebody learns from another account or Region.
+  elsewhere: boolean;
+  seconds?: number;
+  requests: number;
+  patterns: Learnt[];
+  text?: string;
+  notes?: string[];
+}
 
 export function Learn({ state }: { state: TableState }) {
-  const [answer, setAnswer] = useState<any>(null);
+  const [answer, setAnswer] = useState<Answer | null>(null);
   const [error, setError] = useState<unknown>(null);
-  const ask = async (abort?: AbortSignal) => {
+  const ask = async (abort?: AbortSignal, on?: boolean) => {
     try {
-      setAnswer(await post("traffic", { table: state.name }, abort));
+      setAnswer(await post("learn", { table: state.name, on }, abort));
       setError(null);
     } catch (failure) {
       if (!abort?.aborted) setError(failure);
     }
   };
-  useRepeat(ask, 1000, [state.name]);
+  useRepeat(ask, ASK_AGAIN_MS, [state.name]);
   useEffect(() => () => void (statusLine.value = ""), []);
-  if (error) return <div class="page"><Failure error={error} /></div>;
-  if (!answer) return <Loading what="Looking at the traffic" />;
-  if (!answer.counts) return <NotCounted />;
-  const parts: TrafficPart[] = answer.parts;
-  const shapes = parts.flatMap((part) => part.shapes.map((one) => ({ ...one, on: part.index }))).sort((one, other) => other.requests - one.requests);
-  const unread = indexesOf(state.description.value!).filter((index) => !shapes.some((one) => one.on === index.IndexName && /^(Query|Scan|Execute)/.test(one.operation)));
+  if (error && !answer) return <div class="page"><Failure error={error} /></div>;
+  if (!answer) return <Loading what="Looking at what was asked" />;
+  const unread = indexesOf(state.description.value!).filter((index) => !answer.patterns.some((one) => one.index === index.IndexName));
   return (
     <>
       <section class="query" aria-label="What is learnt">
         <div class="pills">
-          <button type="button" class={`btn${answer.learning ? "" : " pri"}`} aria-pressed={answer.learning} onClick={() => void post("learn", { on: !answer.learning }).then(() => ask())}>{answer.learning ? "Stop learning" : "Learn from traffic"}</button>
-          <span class="muted">Forms and counts are kept, never values, and only while it is on.</span>
-          {answer.learning && <span class="chip good right">● learning</span>}
+          <button type="button" class={`btn${answer.learning ? "" : " pri"}`} aria-pressed={answer.learning} disabled={answer.elsewhere} onClick={() => void ask(undefined, !answer.learning)}>{answer.learning ? "Stop learning" : "Learn from traffic"}</button>
+          <span class="muted">{answer.elsewhere ? "Somebody learns from another account or Region at the moment." : "Forms and counts are kept, never values, and only while it is on. What you do in the studio is not counted."}</span>
+          {answer.seconds !== undefined && <span class={`chip right${answer.learning ? " good" : ""}`}>{answer.learning && "● "}{count(answer.requests)} requests in {duration(answer.seconds)}</span>}
         </div>
       </section>
       <div class="page">
+        {error ? <Failure error={error} /> : null}
         <div class="columns wideside">
-          <section class="panel" aria-label="Shapes of requests">
-            <h2>Shapes of requests <Saving name={`${state.name}-shapes`} rows={() => ({ head: ["operation", "on", "key", "requests", "units"], rows: shapes.map((one) => [one.operation, one.on, one.key, one.requests, one.units]) })} /></h2>
-            {shapes.length === 0 ? (
-              <p class="muted padded">{answer.learning ? "Send requests; this list fills." : "Start learning, let clients work for a while, and the forms of their requests are listed here."}</p>
-            ) : (
-              <table class="plain num">
-                <thead><tr><th scope="col">Operation</th><th scope="col">On</th><th scope="col">Key</th><th scope="col" class="r">Requests</th><th scope="col" class="r">Units each</th></tr></thead>
-                <tbody>{shapes.slice(0, SHAPES_SHOWN).map((one) => <tr key={`${one.on}/${one.operation}/${one.key}`}><th scope="row">{one.operation}</th><td>{one.on ?? "table"}</td><td class="mono">{one.key} {one.operation === "Scan" && <span class="chip warn">reads everything: give it an index</span>}</td><td class="r">{count(one.requests)}</td><td class="r">{figure(one.units / one.requests)}</td></tr>)}</tbody>
-              </table>
-            )}
-          </section>
+          <Patterns state={state} answer={answer} />
           <div class="stack">
-            {shapes.length > 0 && unread.length > 0 && (
-              <section class="panel" aria-label="Indexes that nobody reads">
-                <h2>Not read while learning</h2>
-                <p class="padded">{unread.map((one) => one.IndexName).join(", ")}. <span class="muted">Every write pays for an index, read or not.</span></p>
-              </section>
-            )}
-            <Survey state={state} shapes={shapes} />
+            {answer.patterns.length > 0 && <Remarks answer={answer} unread={unread.map((one) => one.IndexName)} />}
+            <ModelFile state={state} learnt={answer.text ? { text: answer.text, notes: [] } : null} />
           </div>
         </div>
       </div>
@@ -70,28 +68,74 @@ export function Learn({ state }: { state: TableState }) {
   );
 }
 
-// Keys, entities and attributes as the items have them.
-interface SeenShape {
-  operation: string;
-  on: string | null;
-  key: string;
-  requests: number;
-  units: number;
+function duration(seconds: number): string {
+  return seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
 }
 
-// The requests that were seen stand above the model as comments: patterns to write.
-function Survey({ state, shapes }: { state: TableState; shapes: SeenShape[] }) {
-  const [found, setFound] = useState<any>(null);
+function Patterns({ state, answer }: { state: TableState; answer: Answer }) {
+  const rows = () => ({
+    head: ["pattern", "operation", "on", "requests", "rate", "returns", "skew", "units"],
+    rows: answer.patterns.map((one) => [one.id, one.operation, one.source, one.seen.requests, one.seen.rate, one.seen.returns, one.seen.skew, one.units.read + one.units.write]),
+  });
+  return (
+    <section class="panel" aria-label="Learnt patterns">
+      <h2>Patterns <Saving name={`${state.name}-patterns`} rows={rows} /></h2>
+      {answer.patterns.length === 0 ? (
+        <p class="muted padded">{answer.learning ? "Send requests; what they ask for is listed here." : "Start learning, let clients work for a while, and what they ask for is listed here: named patterns with their rates, the number of items they return, and the share of their busiest key."}</p>
+      ) : (
+        <table class="plain num">
+          <thead><tr><th scope="col">Pattern</th><th scope="col">Request</th><th scope="col" class="r">Rate</th><th scope="col" class="r">Returns</th><th scope="col" class="r">Busiest key</th><th scope="col" class="r">Units each</th></tr></thead>
+          <tbody>{answer.patterns.slice(0, PATTERNS_SHOWN).map((one) => <PatternRow key={one.id} pattern={one} />)}</tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+function PatternRow({ pattern: { id, operation, source, condition, units, gaps, seen } }: { pattern: Learnt }) {
+  return (
+    <tr>
+      <th scope="row">{id}{seen.unserved && <div><span class="chip warn">no key serves it</span></div>}</th>
+      <td>
+        {operation} <span class="muted">{source}</span>
+        {condition && condition.length > 0 && <div class="mono">{condition.map((one) => `${one.attribute} ${one.condition}`).join(", ")}</div>}
+        {gaps.length > 0 && <div class="muted">{gaps.join("; ")}</div>}
+        {seen.orderGuessed && <div class="muted">its order is a guess</div>}
+      </td>
+      <td class="r" title={`${count(seen.requests)} requests`}>{seen.rate}</td>
+      <td class="r">{seen.returns ?? "–"}</td>
+      <td class="r">{seen.skew?.replace("top ", "") ?? "–"}</td>
+      <td class="r">{figure(units.read + units.write)}</td>
+    </tr>
+  );
+}
+
+// What was guessed, what became no pattern, and what costs without being read.
+function Remarks({ answer, unread }: { answer: Answer; unread: string[] }) {
+  return (
+    <section class="panel" aria-label="What to know">
+      <h2>What to know</h2>
+      <div class="padded stack">
+        {answer.patterns.some((one) => one.seen.unserved) && <p>A pattern that no key serves reads everything: <em>Design</em> in its model says what would serve it.</p>}
+        {unread.length > 0 && <p>No pattern reads {unread.join(", ")}. <span class="muted">Every write pays for an index, read or not.</span></p>}
+        {(answer.notes ?? []).map((note) => <p key={note}>{note}</p>)}
+        <p class="muted">Rates, items and skew are measured. Names are guesses, and so is the order where a request asks for none.</p>
+      </div>
+    </section>
+  );
+}
+
+// The patterns and the entities of the items as a file to go on with; without requests, the entities alone.
+function ModelFile({ state, learnt }: { state: TableState; learnt: { text: string; notes: string[] } | null }) {
+  const [found, setFound] = useState<{ text: string; notes: string[] } | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const [name, setName] = useState(state.name);
-  const survey = async () => {
+  const write = async () => {
     setBusy(true);
     setError(null);
     try {
-      const answer = await post("survey", { table: state.name });
-      const seen = shapes.slice(0, SHAPES_NOTED).map((one) => `#   ${one.operation} on ${one.on ?? "the table"}, ${one.key}: ${one.requests} requests, ${figure(one.units / one.requests)} units each\n`);
-      setFound({ ...answer, text: (seen.length ? `# Requests that were seen; each is a pattern to write:\n${seen.join("")}\n` : "") + answer.text });
+      setFound(learnt ?? (await post("survey", { table: state.name })));
     } catch (failure) {
       setError(failure);
     } finally {
@@ -101,7 +145,7 @@ function Survey({ state, shapes }: { state: TableState; shapes: SeenShape[] }) {
   const save = async (event: Event) => {
     event.preventDefault();
     try {
-      await post(`file/${name}`, { text: found.text });
+      await post(`file/${name}`, { text: found!.text });
       await loadFiles();
       say(`${name} is saved.`);
       go(href(`model/${name}`));
@@ -109,16 +153,17 @@ function Survey({ state, shapes }: { state: TableState; shapes: SeenShape[] }) {
       setError(failure);
     }
   };
+  const what = learnt ? "Write as a model file" : "Write a model of the items";
   return (
-    <section class="panel" aria-label="A model of the items">
+    <section class="panel" aria-label="A model file">
       <h2>A model to begin with</h2>
       <div class="padded stack">
-        <p class="muted">Reads some hundred items from all parts of the table and writes their keys, entities and attributes as a model, with the requests of the list as comments.</p>
-        {!found && <span><button type="button" class="btn" disabled={busy} onClick={() => void survey()}>{busy ? "Reading…" : "Write a model of the items"}</button></span>}
+        <p class="muted">{learnt ? "The patterns, and the keys, entities and attributes of some hundred items, as a model." : "Reads some hundred items from all parts of the table and writes their keys, entities and attributes as a model. After learning, it has the patterns too."}</p>
+        <span><button type="button" class="btn" disabled={busy} onClick={() => void write()}>{busy ? "Reading…" : what}</button></span>
         {found && (
           <>
             <pre class="code" tabIndex={0} aria-label="The model">{found.text}</pre>
-            {found.notes.map((note: string) => <p key={note} class="muted">{note}</p>)}
+            {found.notes.map((note) => <p key={note} class="muted">{note}</p>)}
             {!session.value?.readOnly && (
               <form class="rowline" onSubmit={save}>
                 <input class="field" aria-label="Name of the model" value={name} onInput={(event) => setName(event.currentTarget.value)} />

@@ -4,10 +4,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { Chart, type Series, timeAxis } from "../chart";
 import { acting, call, post } from "../door";
-import { count, milliseconds, plural } from "../format";
+import { count, figure, milliseconds, plural } from "../format";
 import { Dialog, Failure, Loading, Saving, useRepeat } from "../parts";
 import { adjust, href, place } from "../place";
-import { LASTS, type Metrics, everyMilliseconds, lastOf, readMetrics } from "../series";
+import { LASTS, type Metrics, everyMilliseconds, lastOf, rate, readMetrics, worst } from "../series";
 import { describe, say, session, statusLine } from "../session";
 import { Choice } from "./heat";
 import type { TableState } from "./state";
@@ -16,6 +16,8 @@ import type { TableState } from "./state";
 const KNOWN = ["us-east-1", "us-east-2", "us-west-2", "ca-central-1", "sa-east-1", "eu-west-1", "eu-central-1", "eu-north-1", "ap-south-1", "ap-southeast-1", "ap-southeast-2", "ap-northeast-1"];
 // The counting of waiting changes ends here.
 const PENDING_MAX = 10_000;
+// How long the page remembers what waited, in seconds.
+const WATCHED_SECONDS = 600;
 
 // What one Region has still to send to another.
 interface Pair {
@@ -27,6 +29,11 @@ interface Pair {
 interface Found {
   pairs: Pair[];
   cut: [string, string][];
+}
+// What waited at a time, in seconds.
+interface Look {
+  time: number;
+  pairs: Pair[];
 }
 interface Link {
   one: string;
@@ -41,6 +48,7 @@ const account = () => acting.value.split(".")[0] || session.value?.account || "0
 
 export function Regions({ state }: { state: TableState }) {
   const [found, setFound] = useState<Found | null>(null);
+  const [looks, setLooks] = useState<Look[]>([]);
   const [metrics, setMetrics] = useState<Metrics | null>(null);
   const [error, setError] = useState<unknown>(null);
   const last = lastOf(place.value.query.get("last"));
@@ -48,6 +56,8 @@ export function Regions({ state }: { state: TableState }) {
     try {
       const [regions, table] = await Promise.all([post("regions", { table: state.name }, abort), describe(state.name)]);
       setFound(regions);
+      const time = Date.now() / 1000;
+      setLooks((known) => [...known.filter((one) => one.time > time - WATCHED_SECONDS), { time, pairs: regions.pairs }]);
       state.description.value = table;
       setError(null);
     } catch (failure) {
@@ -70,10 +80,12 @@ export function Regions({ state }: { state: TableState }) {
         <div class="columns even">
           <div class="stack">
             <Members state={state} replicas={replicas} links={links} onDone={look} />
-            {metrics && <Lag state={state} metrics={metrics} last={last} />}
+            <Waiting state={state} looks={looks} />
           </div>
           <Picture state={state} members={members} links={links} onDone={look} />
         </div>
+        {metrics && <Sent state={state} metrics={metrics} last={last} />}
+        <Commands state={state} members={members} />
       </div>
     </div>
   );
@@ -97,7 +109,7 @@ const behind = (pair: Pair) => (pair.pending === 0 ? "up to date" : `${milliseco
 // What waits on a link, by where it goes: "40 to eu-west-1".
 function waitingOn({ there, back }: Link) {
   const late = [there, back].filter((pair): pair is Pair => !!pair && pair.pending > 0);
-  if (late.length > 0) return late.map((pair) => `${waiting(pair)} to ${pair.to}`).join(", ");
+  if (late.length > 0) return late.map((pair) => <div key={pair.to}>{waiting(pair)} to <span class="nowrap">{pair.to}</span></div>);
   return <span class="muted">{there && back ? "nothing" : "not known yet"}</span>;
 }
 
@@ -201,15 +213,17 @@ function Remove({ state, region, onClose, onDone }: { state: TableState; region:
   );
 }
 
-const [WIDTH, HEIGHT, RADIUS] = [460, 250, 88];
+const [WIDTH, RADIUS, MARGIN] = [460, 88, 28];
 
 // Regions on a circle, with a line for each link.
 function Picture({ state, members, links, onDone }: { state: TableState; members: string[]; links: Link[]; onDone(): Promise<void> }) {
   const [error, setError] = useState<unknown>(null);
   const spot = (region: string): [number, number] => {
     const angle = (2 * Math.PI * members.indexOf(region)) / members.length - (members.length === 2 ? Math.PI : Math.PI / 2);
-    return [WIDTH / 2 + 1.5 * RADIUS * Math.cos(angle), HEIGHT / 2 + RADIUS * Math.sin(angle)];
+    return [WIDTH / 2 + 1.5 * RADIUS * Math.cos(angle), RADIUS * Math.sin(angle)];
   };
+  const heights = members.map((region) => spot(region)[1]);
+  const [top, bottom] = [Math.min(...heights) - MARGIN, Math.max(...heights) + MARGIN];
   const turn = async (link: Link) => {
     try {
       await post("regions", { table: state.name, [link.isCut ? "heal" : "cut"]: [link.one, link.other] });
@@ -223,7 +237,7 @@ function Picture({ state, members, links, onDone }: { state: TableState; members
   return (
     <section class="panel" aria-label="Links">
       <h2>Links</h2>
-      <svg class="regions" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={links.map((link) => `${link.one} and ${link.other}: ${link.isCut ? "cut" : "whole"}`).join(", ")}>
+      <svg class="regions" viewBox={`0 ${top} ${WIDTH} ${bottom - top}`} role="img" aria-label={links.map((link) => `${link.one} and ${link.other}: ${link.isCut ? "cut" : "whole"}`).join(", ")}>
         {links.map((link) => {
           const [[x1, y1], [x2, y2]] = [spot(link.one), spot(link.other)];
           const late = (link.there?.pending ?? 0) + (link.back?.pending ?? 0) > 0;
@@ -265,15 +279,48 @@ function Picture({ state, members, links, onDone }: { state: TableState; members
   );
 }
 
-// How long changes took to reach other Regions.
-function Lag({ state, metrics, last }: { state: TableState; metrics: Metrics; last: string }) {
-  const latency = metrics.series
-    .filter((one) => one.metric === "ReplicationLatency" && one.receivingRegion)
-    .map((one, at): Series => ({ name: `to ${one.receivingRegion}`, colour: `--e${at % 8}`, points: one.points.map(([time, samples, total]) => [time, total / samples]) }));
+// What waited for each Region while this page was open.
+function Waiting({ state, looks }: { state: TableState; looks: Look[] }) {
+  const now = looks.at(-1)?.time ?? 0;
+  const targets = [...new Set(looks.flatMap((look) => look.pairs.map((pair) => pair.to)))].sort();
+  const series = targets.map((to, at): Series => ({
+    name: `to ${to}`,
+    colour: `--e${at % 8}`,
+    kind: "step",
+    points: looks.map(({ time, pairs }) => [time, pairs.filter((pair) => pair.to === to).reduce((sum, pair) => sum + pair.pending, 0)]),
+  }));
+  const from = looks[0]?.time ?? 0;
+  return <Chart title="Changes that wait" file={`${state.name}-waiting`} series={series} x={timeAxis(from, Math.max(now, from + 60))} show={count} height={150} note={<span>since this page was opened</span>} />;
+}
+
+// How many changes were sent to other Regions, and how long they took.
+function Sent({ state, metrics, last }: { state: TableState; metrics: Metrics; last: string }) {
+  const sent = metrics.series.filter((one) => one.metric === "ReplicationLatency" && one.receivingRegion);
+  const x = timeAxis(metrics.start, metrics.now);
+  const note = sent.length === 0 && <span>no change was sent in this time</span>;
+  const line = (one: (typeof sent)[number], at: number, points: [number, number][]): Series => ({ name: `to ${one.receivingRegion}`, colour: `--e${at % 8}`, points });
+  const slowest = sent.map((one, at): Series => ({ ...line(one, at, worst([one])), name: `slowest to ${one.receivingRegion}`, kind: "dashed" }));
   return (
     <>
       <span><Choice label="Time" options={Object.keys(LASTS)} value={last} onChoose={(one) => adjust({ last: one })} /></span>
-      <Chart title="Replication latency, average" file={`${state.name}-replication-latency`} series={latency} x={timeAxis(metrics.start, metrics.now)} show={milliseconds} note={latency.length === 0 && <span>no change was sent in this time</span>} />
+      <div class="charts">
+        <Chart title="Changes sent" file={`${state.name}-changes-sent`} series={sent.map((one, at) => line(one, at, rate(metrics, [one], 1)))} x={x} show={figure} note={note || <span>each second</span>} />
+        <Chart title="Replication latency, average" file={`${state.name}-replication-latency`} series={[...sent.map((one, at) => line(one, at, one.points.map(([time, samples, total]) => [time, total / samples]))), ...slowest]} x={x} show={milliseconds} note={note} />
+      </div>
     </>
+  );
+}
+
+// The same from a terminal, and what an application sees in another Region.
+function Commands({ state, members: [one, other] }: { state: TableState; members: string[] }) {
+  return (
+    <section class="panel" aria-label="From the command line">
+      <h2>From the command line</h2>
+      <div class="padded">
+        <pre class="code" tabIndex={0} aria-label="Commands to copy">{`lodestone region cut ${one} ${other} --endpoint-url ${location.origin}
+aws dynamodb scan --endpoint-url ${location.origin} --region ${other} --table-name ${state.name} --select COUNT
+lodestone region heal ${one} ${other} --endpoint-url ${location.origin}`}</pre>
+      </div>
+    </section>
   );
 }

@@ -1,0 +1,156 @@
+//! What clients ask of the server, while somebody learns from it: the shapes of requests, counted. `lodestone model learn`
+//! and the screen *Learn* begin it and read from it; there is one at a time.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use engine::Namespace;
+use model::learn::shape::{KeyNames, Shapes};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::traffic::Sample;
+
+/// Nobody learns for longer.
+pub const MINUTES_MAX: f64 = 7.0 * 24.0 * 60.0;
+
+/// Watches requests while it is told to. What was seen is kept until somebody begins again: some kilobytes, and 16 MB at
+/// most.
+#[derive(Default)]
+pub struct Watch {
+    is_watching: AtomicBool,
+    sample: Sample,
+    watching: Mutex<Option<Watching>>,
+}
+
+struct Watching {
+    namespace: Namespace,
+    shapes: Shapes,
+    since: Instant,
+    ends: Instant,
+}
+
+/// What was seen so far.
+pub struct SeenRequests {
+    /// Whose requests they are.
+    pub namespace: Namespace,
+    pub shapes: Shapes,
+    pub seconds: f64,
+    pub is_over: bool,
+}
+
+/// The members of an answer that matter.
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(rename = "Count")]
+    count: Option<u64>,
+}
+
+#[allow(clippy::disallowed_methods, reason = "rates are by real time")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+impl Watch {
+    pub fn is_watching(&self) -> bool {
+        self.is_watching.load(Ordering::Relaxed)
+    }
+
+    /// Counts a request that was served.
+    pub fn note(&self, (account, region): (&str, &str), operation: &str, body: &[u8], answer: &[u8]) {
+        let mut slot = self.lock();
+        let Some(watching) = slot.as_mut() else { return };
+        let now = now();
+        if now >= watching.ends {
+            self.is_watching.store(false, Ordering::Relaxed);
+            return;
+        }
+        if (account, region) != (&*watching.namespace.account, &*watching.namespace.region) {
+            return;
+        }
+        let passed_ms = u64::try_from((now - watching.since).as_millis()).unwrap_or(u64::MAX);
+        let Some(times) = self.sample.weight(passed_ms) else { return };
+        let Ok(input) = serde_json::from_slice::<Value>(body) else { return };
+        let counts = matches!(operation, "Query" | "Scan");
+        let answer = counts.then(|| serde_json::from_slice::<Answer>(answer).ok()).flatten();
+        let answer = answer.map(|answer| json!({ "Count": answer.count }));
+        watching.shapes.note(operation, &input, answer.as_ref(), u64::from(times));
+    }
+
+    /// Watches an account and Region from now on. `keys` has the key attributes of each table.
+    pub fn begin(&self, namespace: Namespace, minutes: f64, keys: KeyNames) -> Result<(), String> {
+        if !(minutes > 0.0 && minutes <= MINUTES_MAX) {
+            return Err(format!("Minutes are more than 0 and at most {MINUTES_MAX}."));
+        }
+        let now = now();
+        let mut slot = self.lock();
+        if slot.as_ref().is_some_and(|watching| now < watching.ends) {
+            return Err("Somebody learns from this server already; try again later.".to_owned());
+        }
+        let ends = now + Duration::from_secs_f64(minutes * 60.0);
+        *slot = Some(Watching { namespace, shapes: Shapes::new(keys), since: now, ends });
+        self.is_watching.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Watches no longer.
+    pub fn end(&self) {
+        let now = now();
+        self.is_watching.store(false, Ordering::Relaxed);
+        if let Some(watching) = self.lock().as_mut() {
+            watching.ends = watching.ends.min(now);
+        }
+    }
+
+    /// None if nobody has begun yet.
+    pub fn seen(&self) -> Option<SeenRequests> {
+        let now = now();
+        self.lock().as_ref().map(|watching| SeenRequests {
+            namespace: watching.namespace.clone(),
+            shapes: watching.shapes.clone(),
+            seconds: (now.min(watching.ends) - watching.since).as_secs_f64(),
+            is_over: now >= watching.ends,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Watching>> {
+        self.watching.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_asked_of_the_named_region_while_somebody_learns_is_counted() {
+        let watch = Watch::default();
+        let get = |region: &str| {
+            let body = br#"{"TableName": "t", "Key": {"pk": {"S": "USER#7"}}}"#;
+            watch.note(("000000000000", region), "GetItem", body, b"{}");
+        };
+        get("us-east-1");
+        assert!(watch.seen().is_none());
+        let begin = || {
+            let keys = KeyNames::from([("t".to_owned(), ["pk".to_owned()].into())]);
+            watch.begin(Namespace::new("000000000000", "us-east-1"), 10.0, keys)
+        };
+        begin().expect("it begins");
+        assert!(begin().is_err(), "somebody learns already");
+        for _ in 0..3 {
+            get("us-east-1");
+            get("eu-west-1");
+        }
+        watch.end();
+        get("us-east-1");
+        assert!(!watch.is_watching());
+        let seen = watch.seen().expect("what was seen");
+        assert!(seen.is_over);
+        let shapes = seen.shapes.all();
+        assert_eq!(shapes[0].seen.requests, 3);
+        assert_eq!(shapes[0].input["Key"]["pk"]["S"], "USER#?");
+        begin().expect("it begins again");
+        assert!(watch.seen().expect("nothing yet").shapes.all().is_empty());
+    }
+}
