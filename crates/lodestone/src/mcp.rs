@@ -99,7 +99,10 @@ fn called(method: &str, params: &Value) -> Result<Value, (Code, String)> {
         "tools/call" => {
             let name = params["name"].as_str().unwrap_or_default();
             let tool = TOOLS.iter().find(|tool| tool.name == name);
-            let tool = tool.ok_or_else(|| (Code::Parameters, format!("there is no tool `{name}`")))?;
+            let tool = tool.ok_or_else(|| {
+                let known = TOOLS.iter().map(|tool| tool.name).collect::<Vec<_>>().join(", ");
+                (Code::Parameters, format!("there is no tool `{name}`; there are {known}"))
+            })?;
             Ok(result(tool, &params["arguments"]))
         }
         _ => Err((Code::Method, format!("`{method}` is not served"))),

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use model::{Source, diagnostic, file};
+use model::{Source, file};
 
 use crate::{output, progress};
 
@@ -112,7 +112,7 @@ impl ModelFile {
         match model {
             Some(model) => Ok((source, model)),
             None => {
-                output::print_problems(&diagnostic::text(&source, &diagnostics, true));
+                output::print_problems(&output::findings(&source, &diagnostics));
                 Err(ExitCode::from(UNREADABLE))
             }
         }

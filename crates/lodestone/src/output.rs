@@ -1,8 +1,10 @@
 //! Output of commands: colours on a terminal, none elsewhere.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use comfy_table::{LineStyle, TableStyle};
+use model::{Diagnostic, Source, diagnostic};
 
 /// Prints to standard output. A closed pipe is not an error.
 pub fn print(text: &str) {
@@ -11,9 +13,18 @@ pub fn print(text: &str) {
 
 /// Prints sentences and lists: lines that are wider than the terminal are broken between words.
 pub fn print_text(text: &str) {
+    print(&fitted(text));
+}
+
+fn fitted(text: &str) -> Cow<'_, str> {
+    width().map_or(Cow::Borrowed(text), |width| Cow::Owned(fit(text, width)))
+}
+
+/// Findings in a file, with the lines that they are about.
+pub fn findings(source: &Source, diagnostics: &[Diagnostic]) -> String {
     match width() {
-        Some(width) => print(&fit(text, width)),
-        None => print(text),
+        Some(width) => diagnostic::text_within(source, diagnostics, true, width),
+        None => diagnostic::text(source, diagnostics, true),
     }
 }
 
@@ -84,7 +95,7 @@ pub fn try_print(text: &str) -> io::Result<()> {
 
 /// Prints a line to standard error that is no problem.
 pub fn print_note(text: &str) {
-    let _ = writeln!(anstream::stderr(), "{text}");
+    let _ = writeln!(anstream::stderr(), "{}", fitted(text));
 }
 
 pub fn print_json(value: &serde_json::Value) {
@@ -108,7 +119,7 @@ pub fn print_problems(text: &str) {
 
 /// Prints to standard error, with the prefix of all `lodestone` commands.
 pub fn print_error(text: &str) {
-    let _ = writeln!(anstream::stderr(), "lodestone: {text}");
+    let _ = writeln!(anstream::stderr(), "{}", fitted(&format!("lodestone: {text}")));
 }
 
 /// One line below the headings: rules between rows would double the length of a table.

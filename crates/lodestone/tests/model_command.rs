@@ -373,6 +373,13 @@ fn widest(folder: &Path, columns: usize, arguments: &[&str]) -> (usize, String) 
 fn nothing_is_wider_than_the_terminal() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
     let folder = TempDir::new().expect("a folder");
+    let broken = "model: a\ntable: { partition: PK }\nentities: { Note: { key: { PK: 'NOTE#{noteId}' } } }\n\
+                  patterns: { P: { query: Note, by: somethingThatNoKeyOfTheTableIsMadeOf, rate: 1/s } }\n";
+    std::fs::write(folder.path().join("broken.yaml"), broken).expect("the folder is ours");
+    for columns in [40, 72] {
+        let (width, line) = widest(folder.path(), columns, &["model", "check", "broken.yaml"]);
+        assert!(width <= columns, "{width} of {columns} columns\n{line}");
+    }
     for name in ["m01-shop", "m03-order-management", "m06-device-readings"] {
         let model = examples.join(format!("{name}.yaml")).display().to_string();
         let designed = folder.path().join("designed.yaml").display().to_string();

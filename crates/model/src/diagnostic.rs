@@ -4,6 +4,7 @@ mod fix;
 mod json;
 mod sarif;
 mod text;
+mod wrap;
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +14,7 @@ use crate::Span;
 pub use fix::{Change, Fix};
 pub use json::json;
 pub use sarif::sarif;
-pub use text::text;
+pub use text::{text, text_within};
 
 /// The number of a rule: `R14`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,8 +1,9 @@
 //! What patterns cost in capacity units, before anything runs.
 
 use capacity::ReadMode;
-use model::model::{IndexId, TableId};
+use model::model::{EntityId, IndexId, TableId};
 use model::plan::plan;
+use model::predict::found;
 use model::predict::item::{self, Values};
 use model::predict::typical::{self, Assumption, Footprints, Prediction};
 use model::predict::{RowChange, query};
@@ -80,6 +81,65 @@ fn a_query_costs_by_the_sum_of_what_it_finds() {
     assert_eq!(reads("{ query: [Customer, Order], by: customerId }"), [4.0, 0.0, 0.0]);
     assert_eq!(reads("{ query: Order, by: [customerId, status] }"), [0.0, 1.5, 0.0], "a third of 20");
     assert_eq!(reads("{ query: Order, by: customerId, returns: 100 }"), [19.0, 0.0, 0.0]);
+}
+
+#[test]
+fn a_reader_who_pages_goes_on_until_the_filter_has_let_enough_through() {
+    let open = "query: Order, by: customerId, filter: status = OPEN, limit: 5";
+    assert_eq!(reads(&format!("{{ {open} }}")), [1.0, 0.0, 0.0], "5 × 1.5 KB, a third of which is wanted");
+    assert_eq!(reads(&format!("{{ {open}, paged: true }}")), [3.0, 0.0, 0.0], "15 × 1.5 KB");
+}
+
+#[test]
+fn several_values_of_an_attribute_find_the_items_of_these_alone() {
+    let two = "{ query: Order, by: customerId, where: 'status in (OPEN, SHIPPED)', fan-out: 2 }";
+    assert_eq!(reads(two), [0.0, 3.0, 0.0], "twice a third of 20 × 1.5 KB");
+}
+
+#[test]
+fn the_items_of_a_parent_whose_whole_key_is_known_are_those_that_it_has() {
+    let text = "
+model: enrolments
+table: { name: school, partition: PK, sort: SK }
+entities:
+  Student: { key: { PK: 'S#{studentId}', SK: META }, count: 1000 }
+  Course: { key: { PK: 'C#{courseId}', SK: META }, count: 50 }
+  Enrolment: { key: { PK: 'S#{studentId}', SK: 'E#{courseId}' }, count: 5 per Student }
+  Attendance:
+    key: { PK: 'A#{studentId}#{courseId}', SK: '{day}' }
+    attributes: { day: date }
+    count: { typical: 30, max: 60, per: Enrolment }
+patterns:
+  P: { query: Attendance, by: [studentId, courseId] }
+  Q: { query: Attendance, by: studentId }
+";
+    let model = file::read(&Source::new("model.yaml", text)).model.expect("a model");
+    let found = |pattern: usize| {
+        let (_, read) = model.patterns[pattern].reads().next().expect("a read");
+        [found::examined(&model, read, EntityId(3), &[]), found::examined_at_most(&model, read, EntityId(3))]
+    };
+    assert_eq!(found(0), [Some(30.0), Some(60.0)]);
+    assert_eq!(found(1), [Some(150.0), Some(300.0)], "of five courses");
+}
+
+#[test]
+fn only_items_that_have_an_optional_attribute_are_found_by_it() {
+    let text = "
+model: tickets
+table: { name: tickets, partition: PK }
+entities:
+  Ticket:
+    key: { PK: 'TICKET#{ticketId}' }
+    attributes: { escalatedTo: { present: 2%, distinct: 50 } }
+    count: 100K
+    indexes: { escalated: { ePK: '{escalatedTo}' } }
+patterns:
+  P: { query: Ticket, by: escalatedTo }
+";
+    let model = file::read(&Source::new("model.yaml", text)).model.expect("a model");
+    let (_, read) = model.patterns[0].reads().next().expect("a read");
+    let found = found::examined(&model, read, EntityId(0), &[]).expect("the file says how many");
+    assert!((found - 40.0).abs() < 1e-6, "{found}");
 }
 
 #[test]

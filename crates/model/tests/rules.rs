@@ -76,6 +76,21 @@ fn every_rule_finds_what_is_marked_and_nothing_else() {
 }
 
 #[test]
+fn findings_fit_into_any_terminal_and_keep_their_words() {
+    let words = |text: &str| -> String { text.chars().filter(|one| !one.is_whitespace()).collect() };
+    for (_, source) in RULES.iter().flat_map(|rule| models(rule.id)) {
+        let found = found(&source);
+        for width in [40, 72, 100] {
+            let shown = diagnostic::text_within(&source, &found, false, width);
+            let wide = shown.lines().find(|line| line.chars().count() > width);
+            assert!(wide.is_none(), "{width} columns, {}:\n{}", source.path, wide.unwrap_or_default());
+            let kept = found.iter().all(|one| words(&shown).contains(&words(&one.message)));
+            assert!(kept || found.iter().any(|one| one.allowed.is_some()), "{shown}");
+        }
+    }
+}
+
+#[test]
 fn every_rule_is_explained_under_its_title() {
     for rule in RULES {
         let heading = format!("# {}: {}\n", rule.id, rule.title);

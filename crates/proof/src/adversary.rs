@@ -21,6 +21,8 @@ const EXPIRED_SECONDS: u64 = 1_735_689_600;
 const PLENTY_DIGITS: usize = 10;
 /// How many ids are tried to find two of the same shard.
 const OTHER_IDS_MAX: usize = 2_000;
+/// A number with a fraction; padded, it is as long as numbers that are larger.
+const HALF: f64 = 12.5;
 /// Longer than any key may be.
 const KEY_BYTES_TRIED: usize = 4_096;
 
@@ -96,20 +98,19 @@ fn numbers(model: &Model, id: EntityId, first: &SampleItem) -> Vec<SampleItem> {
         let largest = attribute.max.unwrap_or(widest);
         // Nothing says that a number without `max` has no more digits than its field.
         let narrow = digits.is_some_and(|digits| digits < PLENTY_DIGITS);
-        let wider = if attribute.max.is_none() && narrow { widest + 1.0 } else { largest };
+        let is_too_narrow = attribute.max.map_or(narrow, |max| max > widest);
+        let wider = if is_too_narrow { widest + 1.0 } else { largest };
+        let most = largest.max(wider);
         let least = attribute.min.unwrap_or(0.0);
         let negative = [least, least + 1.0].into_iter().filter(|value| *value < 0.0);
-        let candidates = [9.0, largest.min(1000.0), largest, wider].into_iter().chain(negative);
-        let fitting = candidates.filter(|value| value.is_finite() && *value <= wider && *value >= least);
-        for (number, value) in fitting.enumerate() {
-            items.extend(sibling(
-                model,
-                entity,
-                first,
-                &attribute.name,
-                Value::from(value as i64),
-                900 + number,
-            ));
+        let candidates =
+            [9.0, largest.min(1000.0), largest.min(widest), largest, wider].into_iter().chain(negative);
+        let fitting = candidates.filter(|value| value.is_finite() && *value <= most && *value >= least);
+        let whole = fitting.map(|value| Value::from(value as i64));
+        let has_fractions = entity.has_fractions(attribute) && least <= HALF && HALF <= largest;
+        let half = has_fractions.then(|| entity.typed(&attribute.name, &HALF.to_string()));
+        for (number, value) in whole.chain(half).enumerate() {
+            items.extend(sibling(model, entity, first, &attribute.name, value, 900 + number));
         }
     }
     items

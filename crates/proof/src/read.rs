@@ -169,7 +169,7 @@ fn judge(read: PlannedRead<'_>, data: &[SampleItem], given: &Given, answers: &[A
     trial.faults.extend(shape_faults(read, answers, &trial));
     trial.faults.extend(met_fault(read, data, given, &met));
     if trial.faults.is_empty() {
-        trial.predicted = predicted(read, data, &met);
+        trial.predicted = predicted(read, data, &met, answers);
         trial.faults = Bill::faults(read.model, &trial.predicted, &trial.consumed);
     }
     trial
@@ -340,18 +340,18 @@ fn mode(read: PlannedRead<'_>) -> ReadMode {
     if read.plan.consistent { ReadMode::Strong } else { ReadMode::Eventual }
 }
 
-/// The predicted units, from the sizes that the model gives the items found.
-fn predicted(read: PlannedRead<'_>, data: &[SampleItem], found: &[Vec<FoundItem>]) -> Bill {
+/// The predicted units, from the sizes that the model gives the items met.
+fn predicted(read: PlannedRead<'_>, data: &[SampleItem], met: &[Vec<FoundItem>], answers: &[Answer]) -> Bill {
     let mut bill = Bill::default();
-    for found in found {
+    for (met, answer) in met.iter().zip(answers) {
         let items: Vec<&Values> =
-            found.iter().filter_map(|found| Some(&data.get(found.position?)?.values)).collect();
-        bill.add(read.plan.table, predicted_request(read, &items));
+            met.iter().filter_map(|found| Some(&data.get(found.position?)?.values)).collect();
+        bill.add(read.plan.table, predicted_request(read, &items, answer.returned));
     }
     bill
 }
 
-fn predicted_request(read: PlannedRead<'_>, items: &[&Values]) -> Units {
+fn predicted_request(read: PlannedRead<'_>, items: &[&Values], returned: u64) -> Units {
     let table = read.table();
     if read.plan.operation == ReadOperation::GetItem {
         return Units::of_table(read_units(items.first().map_or(0, |item| size_bytes(item)), mode(read)));
@@ -365,7 +365,10 @@ fn predicted_request(read: PlannedRead<'_>, items: &[&Values]) -> Units {
     let page = if pages_on(read) { limit(read) } else { usize::MAX };
     let parts = bytes.chunks(page.clamp(1, bytes.len().max(1)));
     let of_part = |part: &[usize]| predict::query(part.iter().copied(), read.limit, mode(read)).units;
-    let used = if bytes.is_empty() { of_part(&[]) } else { parts.map(of_part).sum() };
+    // A full page does not say that it was the last: a reader who still lacks items asks for another, which is empty.
+    let asks_in_vain = page != usize::MAX && bytes.len().is_multiple_of(page) && returned < page as u64;
+    let used = parts.map(of_part).sum::<f64>();
+    let used = if bytes.is_empty() || asks_in_vain { used + of_part(&[]) } else { used };
     let mut units = Units::of(read.plan.index, used);
     if asks_for_more(read) {
         let fetched = items.iter().map(|item| read_units(size_bytes(item), mode(read)));

@@ -72,6 +72,14 @@ fn numbers_that_are_not_padded_come_in_the_wrong_order() {
 }
 
 #[test]
+fn fractions_are_not_in_order_however_they_are_padded() {
+    let top = "{ query: Player, by: season, order: rating desc, limit: 10 }";
+    let text = players("{rating:06}", top).replace("max: 5000", "max: 4999.5");
+    let ratings = values(&finding(&text, "order"), "rating");
+    assert!(ratings.contains(&"12.5".to_owned()), "{ratings:?}");
+}
+
+#[test]
 fn a_range_of_numbers_that_are_not_padded_misses_some() {
     let above = "{ query: Player, by: season, where: rating >= :least }";
     proven(&players("{rating:04}", above));
@@ -293,6 +301,10 @@ fn a_get_by_what_the_file_says_is_not_unique_is_not_one_item() {
     proven(&customers("{ distinct: 1M }", "1M", by_email));
     let finding = finding(&customers("{ distinct: 1000 }", "1M", by_email), "plan");
     assert_eq!(finding.fault.to_string(), "it can find 1000 items, not one");
+    // Other patterns get data of their own, and still no two customers have the same address.
+    let beside = customers("string", "1M", by_email) + "  Q: { query: Customer, by: name, limit: 5 }\n";
+    let certificate = prove(&read(&beside));
+    assert_eq!(certificate.patterns[0].returned, 1, "{}", shown(&certificate));
 }
 
 #[test]
@@ -328,6 +340,7 @@ fn padding_that_nothing_bounds_is_too_short_one_day() {
     finding(&unbounded("{rating:04}"), "order");
     finding(&unbounded("{desc(rating, 4)}"), "missing-items");
     proven(&unbounded("{rating:010}"));
+    finding(&players("{rating:03}", top), "order");
     let negative = players("{rating:04}", top).replace("min: 0", "min: -500");
     finding(&negative, "order");
 }
@@ -441,6 +454,11 @@ patterns:
         )
     };
     proven(&sessions(", filter: expiresAt > :now"));
+    // The reader goes on until it has enough, also from a full page that was the last.
+    for limit in [1, 2, 3, 20] {
+        proven(&sessions(&format!(", filter: expiresAt > :now, limit: {limit}, paged: true")));
+        proven(&sessions(&format!(", filter: expiresAt > :now, limit: {limit}, paged: true, read: count")));
+    }
     finding(&sessions(""), "expired-items");
 }
 

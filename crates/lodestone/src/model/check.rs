@@ -51,7 +51,7 @@ impl Check {
     fn print(&self, source: &Source, diagnostics: &[Diagnostic]) {
         let format = if self.json { Format::Json } else { self.format };
         match format {
-            Format::Text => output::print(&diagnostic::text(source, diagnostics, true)),
+            Format::Text => output::print(&output::findings(source, diagnostics)),
             Format::Json => output::print_json(&diagnostic::json(source, diagnostics)),
             Format::Sarif => {
                 let title = |rule| check::rule(rule).map_or(String::new(), |rule| rule.title.to_owned());

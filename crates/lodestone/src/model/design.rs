@@ -57,7 +57,7 @@ impl Design {
         };
         let file::Reading { model, diagnostics } = file::read(&source);
         let Some(model) = model else {
-            output::print_problems(&diagnostic::text(&source, &diagnostics, true));
+            output::print_problems(&output::findings(&source, &diagnostics));
             return ExitCode::from(UNREADABLE);
         };
         let facts = match self.prices.facts() {
@@ -71,7 +71,7 @@ impl Design {
                 ExitCode::from(FOUND)
             }
             Err(problems) => {
-                output::print_problems(&diagnostic::text(&source, &problems, true));
+                output::print_problems(&output::findings(&source, &problems));
                 ExitCode::from(FOUND)
             }
         }

@@ -82,9 +82,12 @@ impl ImportFile {
             Some(format) => Ok((format, path, text)),
             None => {
                 let names = names();
-                output::print_error(&format!(
-                    "{path}: its format can't be recognised from its content. Add `--from` and one of {names}."
-                ));
+                output::print_error(&match syntax_error(&path, &text) {
+                    Some(error) => format!("{path}: {error}"),
+                    None => format!(
+                        "{path}: its format can't be recognised from its content. Add `--from` and one of {names}."
+                    ),
+                });
                 Err(ExitCode::from(UNREADABLE))
             }
         }
@@ -112,6 +115,18 @@ impl ImportFile {
         let described = json!({ "format": format.name, "model": import.text, "notes": import.notes.0 });
         put(self.output.as_deref(), self.json.then_some(described), &import.text, &import.notes)
     }
+}
+
+/// Why a file is not even what its name says, or its words.
+fn syntax_error(path: &str, text: &str) -> Option<String> {
+    let ending = Path::new(path).extension().and_then(|ending| ending.to_str());
+    let likely = match ending {
+        Some("json") => "create-table",
+        Some("yaml" | "yml") => "cloudformation",
+        _ if text.contains("resource \"aws_dynamodb_table\"") => "terraform",
+        _ => return None,
+    };
+    (format::format(likely)?.syntax.parse)(text).err().map(|error| error.0)
 }
 
 /// The files of a folder that are one document together: a Terraform configuration, or modules with entities.

@@ -61,6 +61,12 @@ impl Learn {
         let is_address = self.from.contains("://");
         if is_address {
             self.endpoint.set_url(&self.from);
+        } else if let Err(error) = std::fs::metadata(&self.from) {
+            output::print_error(&format!(
+                "{}: {error}. --from takes the address of a server (http://localhost:8000), or a log that `lodestone serve --audit` wrote",
+                self.from
+            ));
+            return ExitCode::from(UNREADABLE);
         }
         let endpoint = match self.endpoint.open() {
             Ok(endpoint) => endpoint,

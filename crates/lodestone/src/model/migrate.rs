@@ -271,13 +271,15 @@ fn plan(migration: &Migration) -> Vec<String> {
 /// What a step did, reconciled.
 fn lines(done: &StepRecord) -> Vec<String> {
     let job = |job: &FinishedJob| {
-        let FinishedJob { entity, passes, last, all } = job;
+        let FinishedJob { entity, passes, last, all, was_killed } = job;
         let left = match all.refused {
             0 => String::new(),
             refused => format!(", {refused} left to the next pass because they had just changed"),
         };
+        // After a kill, what the process did for its last pages is in the table and in no count.
+        let at_least = if *was_killed { "at least " } else { "" };
         format!(
-            "{} items of {entity} are right; {} written in {passes} passes{left}; {:.0} read and {:.0} write units",
+            "{} items of {entity} are right; {at_least}{} written in {passes} passes{left}; {at_least}{:.0} read and {:.0} write units",
             last.right, all.written, all.read_units, all.write_units
         )
     };

@@ -90,6 +90,8 @@ fn share_of_term(attribute: &Attribute, term: &Term) -> Option<f64> {
     match term.operator {
         Operator::Equal | Operator::In => all,
         Operator::NotEqual => all.map(|share| 1.0 - share),
+        Operator::Exists => attribute.present,
+        Operator::NotExists => attribute.present.map(|share| 1.0 - share),
         _ => None,
     }
 }

@@ -48,7 +48,7 @@ fn in_field(subject: &Subject<'_>, place: Place<'_>, field: &Field) -> Option<Di
         _ => return None,
     };
     let attribute = place.entity.attribute(name)?;
-    let flaw = flaw(attribute, width)?;
+    let flaw = flaw(place.entity, attribute, width)?;
     let ordered = is_ordered_by(subject, place, name);
     if matches!(flaw, Flaw::Unbounded(_)) && !ordered {
         return None;
@@ -60,6 +60,9 @@ fn in_field(subject: &Subject<'_>, place: Place<'_>, field: &Field) -> Option<Di
         .why("sort keys of type string are ordered byte by byte: `9` comes after `1000`");
     Some(match flaw {
         Flaw::Negative => diagnostic.help(format!("add an offset, so that `{name}` is never below zero")),
+        Flaw::Fraction => diagnostic.help(format!(
+            "store whole numbers (cents, thousandths), or give the index a sort key of type number: `sort: {{ {name}: number }}`"
+        )),
         Flaw::Time => {
             diagnostic.help(format!("declare `{name}: timestamp`: ISO-8601 text sorts as time does"))
         }
@@ -83,6 +86,8 @@ enum Flaw {
     /// Padded, and the file does not say how large it gets.
     Unbounded(usize),
     Negative,
+    /// `12.5` padded is as long as `1000` padded.
+    Fraction,
     Time,
 }
 
@@ -95,6 +100,7 @@ impl Flaw {
                 format!("`{name}` is padded to {width} digits, and nothing says that they are enough")
             }
             Flaw::Negative => format!("`{name}` can be negative, and negative text sorts backwards"),
+            Flaw::Fraction => format!("`{name}` has fractions, and padded text does not sort them"),
             Flaw::Time => format!("the time `{name}` is not written as ISO-8601"),
         }
     }
@@ -103,16 +109,18 @@ impl Flaw {
         match (self, attribute.max) {
             (Flaw::TooNarrow(_), Some(max)) => format!("up to {max}"),
             (Flaw::Unbounded(_), _) => "no `max` is declared".to_owned(),
+            (Flaw::Fraction, _) => "as text, 012.5 comes after 00100".to_owned(),
             (Flaw::Negative, _) => format!("from {}", attribute.min.unwrap_or_default()),
             _ => "sorts as text".to_owned(),
         }
     }
 }
 
-fn flaw(attribute: &Attribute, width: Option<usize>) -> Option<Flaw> {
+fn flaw(entity: &Entity, attribute: &Attribute, width: Option<usize>) -> Option<Flaw> {
     match attribute.kind {
         AttributeKind::Epoch | AttributeKind::EpochMillis if width.is_none() => Some(Flaw::Time),
         AttributeKind::Number if attribute.min.is_some_and(|min| min < 0.0) => Some(Flaw::Negative),
+        AttributeKind::Number if entity.has_fractions(attribute) => Some(Flaw::Fraction),
         AttributeKind::Number => match (width, digits_of(attribute)) {
             (Some(width), Some(digits)) => (digits > width).then_some(Flaw::TooNarrow(width)),
             (Some(width), None) => {

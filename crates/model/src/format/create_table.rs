@@ -190,12 +190,13 @@ pub fn section(shape: &Value) -> Result<TableSection, Unreadable> {
     Ok(TableSection { name: name.to_owned(), fields })
 }
 
-/// CreateTable's default is provisioned, but that needs units.
+/// CreateTable's default is provisioned, but that needs units. They may be there and not known.
 fn billing(shape: &Value) -> Billing {
-    let units = shape["ProvisionedThroughput"]["ReadCapacityUnits"].as_u64().unwrap_or(0);
+    let units = shape["ProvisionedThroughput"].get("ReadCapacityUnits");
+    let has_units = units.is_some_and(|units| units.as_u64() != Some(0));
     match shape["BillingMode"].as_str() {
         Some("PROVISIONED") => Billing::Provisioned,
-        None if units > 0 => Billing::Provisioned,
+        None if has_units => Billing::Provisioned,
         _ => Billing::OnDemand,
     }
 }

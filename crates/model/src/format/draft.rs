@@ -89,6 +89,13 @@ impl Draft {
         self.add_entity(&entity_name(&table.name), &table.name, fields)
     }
 
+    /// Says more about an entity that was added.
+    pub fn describe_entity(&mut self, entity: &str, fields: Map<String, Value>) {
+        if let Some(Value::Object(known)) = self.entities.get_mut(entity) {
+            known.extend(fields);
+        }
+    }
+
     /// The same where the document could have described entities, with a note that it did not.
     pub fn add_unknown_entity(&mut self, table: &TableSection, notes: &mut Notes) {
         let entity = self.add_plain_entity(table);

@@ -43,7 +43,18 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
     for shape in tables {
         let table = section(shape)?;
         for (name, entity) in shape["entities"].as_object().into_iter().flatten() {
-            draft.add_entity(name, &table.name, entity_fields(&table, entity));
+            let fields = entity_fields(&table, entity);
+            let read = |mapping: &&Value| {
+                let index = mapping["name"].as_str().unwrap_or_default();
+                fields.get("indexes").is_some_and(|entries| entries.get(index).is_some())
+            };
+            for mapping in list(&entity["gsi_mappings"]).filter(|mapping| !read(mapping)) {
+                notes.add(format!(
+                    "{name}: its gsi_mapping of {} is kept, but not read: the index is not in gsi_list, or a template of its key is missing",
+                    mapping["name"]
+                ));
+            }
+            draft.add_entity(name, &table.name, fields);
         }
         draft.add_described_table(table);
     }
@@ -246,7 +257,8 @@ fn filter(
 ) -> Option<Result<String, ()>> {
     let conditions = expression["conditions"].as_array()?;
     let own = |name: &str| {
-        conditions.iter().any(|one| ["param", "param2"].iter().any(|member| one[*member] == name))
+        let named = |one: &Value| ["param", "param2"].iter().any(|member| one[*member] == name);
+        conditions.iter().any(|one| named(one) || list(&one["params"]).any(|one| one == name))
     };
     parameters.retain(|name| !own(name));
     let joined = conditions.len() == 1 || expression["logical_operator"] != "OR";
@@ -261,7 +273,12 @@ fn filter(
             (Some(_), _) => return None,
             (None, _) => {}
         }
-        let (operator, first) = (one["operator"].as_str()?, one["param"].as_str()?);
+        let operator = one["operator"].as_str()?;
+        if operator == "in" {
+            let values: Vec<String> = texts(&one["params"]).iter().map(|name| format!(":{name}")).collect();
+            return (!values.is_empty()).then(|| format!("{field} in ({})", values.join(", ")));
+        }
+        let first = one["param"].as_str()?;
         match operator {
             "between" => Some(format!("{field} between :{first} and :{}", one["param2"].as_str()?)),
             "=" | "<>" | "<" | "<=" | ">" | ">=" => Some(format!("{field} {operator} :{first}")),
@@ -513,7 +530,12 @@ fn condition(term: &Term, id: &str, parameters: &mut Parameters<'_>, notes: &mut
         Operator::Between => Some(json!({
             "field": field, "operator": "between", "param": operand(0)?, "param2": operand(1)?,
         })),
-        Operator::In => None,
+        // Several values that the model gives would all be the same parameter.
+        Operator::In if term.operands.iter().any(|one| matches!(one, Operand::Literal(_))) => None,
+        Operator::In => {
+            let names: Option<Vec<String>> = (0..term.operands.len()).map(operand).collect();
+            Some(json!({ "field": field, "operator": "in", "params": names? }))
+        }
         _ => Some(json!({ "field": field, "operator": term.operator.name(), "param": operand(0)? })),
     }
 }

@@ -3,7 +3,7 @@
 //! counts are inferred from the items; the items themselves are not taken over.
 
 use item::json::{Jiter, read_item};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::value::Row;
 use super::{Format, JSON, Notes, Unreadable, create_table, draft::Draft, infer};
@@ -48,7 +48,8 @@ pub fn add(draft: &mut Draft, document: &Value, notes: &mut Notes) -> Result<(),
         }
     }
     if rows.is_empty() {
-        draft.add_plain_entity(&table);
+        let entity = draft.add_plain_entity(&table);
+        draft.describe_entity(&entity, counted(document));
     }
     put_settings(document, &mut table);
     tell(document, rows.len(), notes);
@@ -88,10 +89,26 @@ fn put_settings(document: &Value, table: &mut create_table::TableSection) {
     if let Some(attribute) = ttl["AttributeName"].as_str().filter(|_| expires) {
         table.fields.insert("ttl".to_owned(), attribute.into());
     }
+    let home = document["Table"]["TableArn"].as_str().and_then(|arn| arn.split(':').nth(3));
+    let replicas = document["Table"]["Replicas"].as_array().into_iter().flatten();
+    let replicas = replicas.filter_map(|replica| replica["RegionName"].as_str());
+    let replicas: Vec<&str> = replicas.filter(|region| Some(*region) != home).collect();
+    if !replicas.is_empty() {
+        table.fields.insert("replicas".to_owned(), replicas.into());
+    }
     let recovery = &document["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
     if let Some(status) = recovery["PointInTimeRecoveryStatus"].as_str() {
         table.fields.insert("pitr".to_owned(), (status == "ENABLED").into());
     }
+}
+
+/// How many items the table has and how large they are, as it says itself.
+fn counted(document: &Value) -> Map<String, Value> {
+    let number = |name: &str| document["Table"][name].as_u64().filter(|number| *number > 0);
+    let (items, bytes) = (number("ItemCount"), number("TableSizeBytes"));
+    let size = items.zip(bytes).map(|(items, bytes)| format!("{} B", bytes.div_ceil(items)));
+    let count = items.map(|items| ("count".to_owned(), items.into()));
+    count.into_iter().chain(size.map(|size| ("size".to_owned(), size.into()))).collect()
 }
 
 /// The mean, and the maximum if it is much larger.
@@ -134,7 +151,13 @@ fn is_whole(document: &Value) -> bool {
 }
 
 fn tell(document: &Value, rows: usize, notes: &mut Notes) {
-    notes.add(format!("entities are inferred from {rows} items, by the words in their keys"));
+    match rows {
+        0 => notes.add("there are no items, so one entity represents all"),
+        rows => notes.add(format!("entities are inferred from {rows} items, by the words in their keys")),
+    }
+    if document.get("TimeToLiveDescription").is_none() {
+        notes.add("DescribeTable does not say what expires, whether there is point-in-time recovery, and which tags there are: add them");
+    }
     if !is_whole(document) {
         notes.add("the scan did not reach the end of the table: there may be further entities");
     }

@@ -50,7 +50,9 @@ pub const PLAN_FORMAT: Format = Format {
     read: Some(|document, notes| {
         let unread = document[module::NOTES].as_array().into_iter().flatten().filter_map(Value::as_str);
         unread.for_each(|note| notes.add(note));
-        read(&plan::configuration(document), notes)
+        let configuration = plan::configuration(document);
+        plan::tell_unread(&configuration, notes);
+        read(&configuration, notes)
     }),
     write: None,
     holds: HOLDS,

@@ -158,6 +158,18 @@ impl Entity {
         }
     }
 
+    /// Whether a number is not always whole: its bounds say so, or a sample.
+    pub fn has_fractions(&self, attribute: &Attribute) -> bool {
+        let bounds = attribute.min.into_iter().chain(attribute.max);
+        let is_fraction = |value: &Value| match value {
+            Value::N(number) => number.to_string().contains('.'),
+            _ => false,
+        };
+        let mut samples = self.samples.iter().filter_map(|row| row.values.get(&attribute.name));
+        bounds.into_iter().any(|bound| bound.fract() != 0.0)
+            || samples.any(|sample| is_fraction(&sample.value))
+    }
+
     /// What must hold for an item to be in the index: the entry's `when`, and that the item has the optional
     /// attributes of which the index's key is made. `None` if every item is in it.
     pub fn membership(&self, entry: &IndexEntry) -> Option<Predicate> {

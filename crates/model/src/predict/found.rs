@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use crate::Model;
 use crate::model::{Count, Entity, EntityId, Place, Read};
-use crate::predicate::{Operand, Operator};
+use crate::predicate::{Operand, Operator, Term};
+use crate::predict::typical::member_share;
 use crate::template::{Field, Form, Template};
 
 /// Items of one entity that the key condition finds; those that filters drop are read too. `None` if the
@@ -33,24 +34,65 @@ fn examined_of(
         return Some(1.0);
     }
     let count = model.entity(entity).count.as_ref()?;
-    let of_one_parent = |name: &str| count.per.is_some_and(|parent| owner(model, name) == Some(parent));
-    let found = match known.iter().any(|(name, _)| of_one_parent(name)) {
-        true => counted(count),
-        false if count.per.is_none() => counted(count),
-        false => model.items(entity)? / count.typical.max(f64::MIN_POSITIVE) * counted(count),
+    let parent = known_parent(model, entity, &known, counted);
+    let of_one_parent = |name: &str| match &parent {
+        Some((_, identity)) => identity.contains(name),
+        None => count.per.is_some_and(|parent| owner(model, name) == Some(parent)),
     };
+    let found = match (&parent, known.iter().any(|(name, _)| of_one_parent(name))) {
+        (Some((found, _)), _) => *found,
+        (None, true) => counted(count),
+        (None, false) if count.per.is_none() => counted(count),
+        (None, false) => model.items(entity)? / count.typical.max(f64::MIN_POSITIVE) * counted(count),
+    };
+    let found = found * having(model.entity(entity), read, &known, filtered);
     let others = known.iter().filter(|(name, _)| !of_one_parent(name));
     let found =
         others.fold(found, |found, (name, literal)| found * share(model, entity, name, *literal, found));
-    Some(found * having(model.entity(entity), read, filtered))
+    Some(found * among(model, entity, read, filtered, found))
 }
 
-/// The share of items that have the optional attributes which the read asks for with `exists`.
-fn having(entity: &Entity, read: &Read, filtered: &[&str]) -> f64 {
+/// How many items belong to the nearest parent (by `per`) whose whole key is known, and what that key is made of.
+fn known_parent<'m>(
+    model: &'m Model,
+    entity: EntityId,
+    known: &[(&str, Option<&str>)],
+    counted: fn(&Count) -> f64,
+) -> Option<(f64, BTreeSet<&'m str>)> {
+    let known: BTreeSet<&str> = known.iter().map(|(name, _)| *name).collect();
+    let (mut items, mut current) = (1.0, entity);
+    // A chain of `per` is no longer than there are entities.
+    for _ in 0..=model.entities.len() {
+        let count = model.entity(current).count.as_ref()?;
+        items *= counted(count);
+        current = count.per?;
+        let own = identity(model.entity(current));
+        if !own.is_empty() && own.is_subset(&known) {
+            return Some((items, own));
+        }
+    }
+    None
+}
+
+/// The share of items that have the optional attributes which the read knows, or asks for with `exists`.
+fn having(entity: &Entity, read: &Read, known: &[(&str, Option<&str>)], filtered: &[&str]) -> f64 {
     let terms = read.conditions.iter().flat_map(|conditions| &conditions.terms);
     let exists = terms.filter(|term| term.operator == Operator::Exists);
     let names = exists.map(|term| term.attribute.value.as_str()).filter(|name| !filtered.contains(name));
-    names.filter_map(|name| entity.attribute(name)?.present).product()
+    let names: BTreeSet<&str> = names.chain(known.iter().map(|(name, _)| *name)).collect();
+    names.into_iter().filter_map(|name| entity.attribute(name)?.present).product()
+}
+
+/// The share of items that have one of the values which the read asks for with `in`.
+fn among(model: &Model, id: EntityId, read: &Read, filtered: &[&str], found: f64) -> f64 {
+    let terms = read.conditions.iter().flat_map(|conditions| &conditions.terms);
+    let is_asked = |name: &str| model.entity(id).attribute(name).is_some() && !filtered.contains(&name);
+    let terms = terms.filter(|term| term.operator == Operator::In && is_asked(&term.attribute));
+    let of = |term: &Term| {
+        let each = term.operands.iter().map(|one| share(model, id, &term.attribute, one.literal(), found));
+        each.sum::<f64>().min(1.0)
+    };
+    terms.map(of).product()
 }
 
 /// Attributes fixed to one value, with the value if the file has it.
@@ -99,7 +141,15 @@ fn owner(model: &Model, attribute: &str) -> Option<EntityId> {
 /// `20 per Customer` is 20 under a key made of what identifies a customer, and no more if the key has other
 /// parts besides; a line item, `5 per Order`, is 100 under it. A count of its own is divided by how many
 /// keys there can be.
+///
+/// An index that only some items are in holds their share.
 pub fn items_per_key(model: &Model, place: Place<'_>) -> Option<f64> {
+    let share = place.index.map_or(1.0, |(_, _, entry)| member_share(model, place.entity_id, entry));
+    let items = all_items_per_key(model, place)?;
+    Some(if share < 1.0 { (items * share).max(1.0) } else { items })
+}
+
+fn all_items_per_key(model: &Model, place: Place<'_>) -> Option<f64> {
     let mut key: BTreeSet<&str> =
         place.partition().into_iter().flat_map(|(_, template)| template.fields()).filter_map(whole).collect();
     if key.is_empty() {

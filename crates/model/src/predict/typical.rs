@@ -9,8 +9,8 @@ use super::item::{Values, size_bytes};
 use super::{RowChange, TRANSACTION_FACTOR, Units, item};
 use crate::Model;
 use crate::model::{
-    Action, ActionKind, AttributesRead, EntityId, Grouping, IndexEntry, IndexId, IndexKind, Pattern,
-    Projection, Read, TableId, Write, WriteVerb,
+    Action, ActionKind, Attribute, AttributesRead, EntityId, Grouping, IndexEntry, IndexId, IndexKind,
+    Pattern, Projection, Read, TableId, Write, WriteVerb,
 };
 use crate::plan::{
     self, ActionPlan, Filter, IndexEffect, Membership, Plan, ReadOperation, ReadPlan, WritePlan,
@@ -203,8 +203,23 @@ impl Forecast<'_> {
         let wanted = returned.filter(|_| plan.filter.is_empty()).unwrap_or(items);
         let limit =
             read.limit.as_ref().map_or(f64::INFINITY, |limit| limit.value as f64 * plan.fan_out as f64);
+        // A reader who pages goes on until the filter has let as many through.
+        let paged = read.paged.as_ref().is_some_and(|paged| paged.value);
+        let limit = if paged { limit / self.passing(plan).max(f64::MIN_POSITIVE) } else { limit };
         let wanted = wanted.min(limit);
         if items > 0.0 { (wanted, sum / items * wanted) } else { (0.0, 0.0) }
+    }
+
+    /// The share of what is read that the filter lets through; all of it if nothing is declared.
+    fn passing(&self, plan: &ReadPlan) -> f64 {
+        let share = |filter: &Filter| match filter {
+            Filter::Term(term) => share_of_term(self.model, plan.entities[0], term),
+            Filter::Known(name) => {
+                let attribute = self.model.entity(plan.entities[0]).attribute(name);
+                attribute.and_then(Attribute::cardinality).map_or(1.0, |values| 1.0 / values.max(1.0))
+            }
+        };
+        plan.filter.iter().map(share).product()
     }
 
     /// Whether a local index has to fetch missing attributes from the table, item by item.
@@ -297,7 +312,11 @@ pub fn share(model: &Model, entity: EntityId, when: &Predicate) -> f64 {
 
 fn share_of_term(model: &Model, entity: EntityId, term: &Term) -> f64 {
     let attribute = model.entity(entity).attribute(&term.attribute);
-    let of = |operand: &Operand| attribute.and_then(|attribute| attribute.share_of(operand.literal()?));
+    let of = |operand: &Operand| {
+        let attribute = attribute?;
+        let of_value = operand.literal().and_then(|literal| attribute.share_of(literal));
+        of_value.or_else(|| attribute.cardinality().map(|values| 1.0 / values.max(1.0)))
+    };
     let all: Option<f64> = term.operands.iter().map(of).sum();
     match (term.operator, all) {
         // Without a declared share, every item counts as having it.

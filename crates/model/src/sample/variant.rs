@@ -6,7 +6,7 @@ use item::{Number, Value};
 
 use super::{SampleItem, refill, rekey};
 use crate::Model;
-use crate::model::{AttributeKind, Entity, EntityId};
+use crate::model::{AttributeKind, Entity, EntityId, ReadVerb};
 use crate::template::{Field, Form, plain_text};
 
 const YEAR_10000_SECONDS: u64 = 253_402_300_800;
@@ -41,7 +41,32 @@ pub fn variant_but(model: &Model, item: &SampleItem, number: usize, kept: &[&str
         let value = varied(entity, field, &item.get(name)?, number)?;
         Some((name.to_owned(), value))
     })?;
-    Some(with(model, item, [(name, value)], number))
+    let others = looked_up(model, item.entity?).into_iter().filter(|one| *one != name && !kept.contains(one));
+    let others = others.filter_map(|one| match item.get(one)? {
+        Value::S(text) => Some((one.to_owned(), Value::S(format!("{text}-{number}")))),
+        _ => None,
+    });
+    let changes: Vec<(String, Value)> = others.chain([(name.clone(), value)]).collect();
+    Some(with(model, item, changes, number))
+}
+
+/// Attributes by which a pattern asks for one item, and that are in no primary key: each item has another value, as far
+/// as the file says nothing else.
+fn looked_up(model: &Model, id: EntityId) -> Vec<&str> {
+    let entity = model.entity(id);
+    let gets = model.patterns.iter().flat_map(|pattern| pattern.reads()).map(|(_, read)| read);
+    let gets = gets.filter(|read| read.verb == ReadVerb::Get && read.limit.is_none());
+    let gets = gets.filter(|read| read.entities.iter().any(|one| one.value == id));
+    let names = gets.flat_map(|read| &read.by).map(|name| name.value.as_str());
+    let is_free = |name: &&str| {
+        let attribute = entity.attribute(name);
+        let is_plain = attribute.is_some_and(|one| one.cardinality().is_none() && !one.kind.is_time());
+        is_plain && !entity.key_templates().any(|template| template.uses(name))
+    };
+    let mut names: Vec<&str> = names.filter(is_free).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// The fields that identify items of the entity, the most specific first: from the end of the key.

@@ -98,8 +98,38 @@ fn what_loops_aliases_and_short_forms_stand_for_is_read() {
     check("cloudformation/simple-table.yaml", &["partition: code", "partition: id", "read: 5"]);
     check("cloudformation-json/simple-table.json", &["code: number", "team: blue"]);
     check("cloudformation/serverless.yml", &["partition: PK", "sort: SK"]);
+    check("cloudformation/serverless-in-parts.yml", &["orders:", "users:", "partition: userId"]);
     check("cloudformation/names-with-a-hash.yaml", &["tenant#id"]);
     check("create-table/without-a-name.json", &["name: table"]);
+}
+
+#[test]
+fn what_a_template_leaves_to_others_is_said() {
+    let told = |file: &str, note: &str| {
+        let notes = imported(file).notes.0;
+        assert!(notes.iter().any(|one| one.contains(note)), "`{note}` is not in {notes:#?}");
+    };
+    let file = "cloudformation/mappings-and-conditions.yaml";
+    check(file, &["billing: provisioned", "read: 50", "pitr: true", "deletion-protection: true"]);
+    told(file, "`ProvisionedThroughput.WriteCapacityUnits` is decided on deployment");
+    told("cloudformation/serverless-in-parts.yml", "resources/queues.yml");
+    told("cloudformation/for-each-of-a-deployment.yaml", "Fn::ForEach::Tables makes is kept, but not read");
+}
+
+#[test]
+fn what_a_described_table_says_of_its_items_and_regions_is_read() {
+    let file = "table-contents/describe-table-replicas.json";
+    check(file, &["replicas: us-east-1", "count: 4K", "size: 31 B", "project: keys", "max: 100"]);
+    assert!(imported(file).notes.0.iter().any(|note| note.contains("what expires")));
+}
+
+#[test]
+fn what_a_plan_has_beyond_a_model_is_said() {
+    let notes = imported("terraform-plan/beyond-a-model.json").notes.0;
+    for name in ["`import_table`", "`recovery_period_in_days`"] {
+        assert!(notes.iter().any(|note| note.contains(name)), "{name} is not in {notes:?}");
+    }
+    assert!(!notes.iter().any(|note| note.contains("restore_source_name")), "{notes:?}");
 }
 
 #[test]
@@ -114,6 +144,10 @@ fn ranges_filters_and_new_values_of_a_schema_are_read() {
         ],
     );
     check("mcp-schema/filters.json", &["filter: total >= :min_total", "by: customer_id"]);
+    check("mcp-schema/several-values.json", &["status in (:first, :second) and exists total"]);
+    let notes = imported("mcp-schema/mapping-without-a-template.json").notes.0;
+    let told = |index: &str| notes.iter().any(|note| note.contains(&format!("gsi_mapping of \"{index}\"")));
+    assert!(told("ByStatus") && told("Gone"), "{notes:?}");
     check("mcp-schema/updates.json", &["set: status", "[customer_id, created_at, order_id]"]);
     check("mcp-schema/ttl-and-cross-table.json", &["ttl: expires_at"]);
     check("mcp-schema/number-keys.json", &["at: number"]);
@@ -138,6 +172,9 @@ fn tables_and_indexes_of_a_program_are_read_and_the_rest_is_said() {
             "[total, customerId]",
         ],
     );
+    check("cdk/constants.ts", &["partition: pk", "placedAt: number", "[total, status]"]);
+    check("electrodb/constant-partition.json", &["article.query.latest: { query: article, index: gsi1 }"]);
+    check("dynamodb-toolbox/part-of-an-index.ts", &["sk: \"{monsterId}\"", "byLevel"]);
     check("cdk/provisioned.ts", &["Users:", "read: 20", "write: 10", "read: 5", "id: number", "write: 4"]);
     check(
         "cdk/table-v2.ts",

@@ -336,6 +336,23 @@ fn the_tables_of_the_registrys_module_are_read_from_its_arguments() {
 }
 
 #[test]
+fn what_only_a_plan_knows_of_a_module_is_said() {
+    let import = of_modules("unknown");
+    for part in ["shop-orders", "shop-carts", "sort: placedAt", "partition: userId"] {
+        assert!(import.text.contains(part), "no `{part}` in\n{}", import.text);
+    }
+    assert!(!import.text.contains("ttl:"), "the registry's module has it off by default:\n{}", import.text);
+    let notes = [
+        "module.table[\"orders\"]: only a plan knows `key_arn`: the module's default instead",
+        "module.table[\"carts\"].aws_dynamodb_table.this: only a plan knows `dynamic replica`: left out",
+        "module.sessions.aws_dynamodb_table.this: `autoscaling_enabled` has no place in a model",
+    ];
+    for note in notes {
+        assert!(import.notes.0.iter().any(|one| one == note), "no `{note}` in {:#?}", import.notes.0);
+    }
+}
+
+#[test]
 fn a_configuration_without_tables_in_modules_is_no_plan() {
     let load = |_: &str| Some("module \"again\" { source = \"./again\" }".to_owned());
     let own =

@@ -39,6 +39,12 @@ pub struct JobRecord {
     pub fruitless: u32,
     /// What the passes before did, without this one.
     pub before: Tally,
+    /// A process works on it, or was killed while it did.
+    #[serde(default)]
+    pub is_running: bool,
+    /// A process was killed: what it did for its last pages is not counted.
+    #[serde(default)]
+    pub was_killed: bool,
 }
 
 /// How far a segment of the scan is.
@@ -91,6 +97,9 @@ pub struct FinishedJob {
     pub last: Tally,
     /// What all passes did.
     pub all: Tally,
+    /// A process was killed on the way, so `all` is the least that was done; `last` is right all the same.
+    #[serde(default)]
+    pub was_killed: bool,
 }
 
 impl Record {
@@ -114,6 +123,11 @@ impl Record {
 impl JobRecord {
     pub fn new(segments: usize) -> JobRecord {
         JobRecord { pass: 1, segments: vec![Segment::default(); segments], ..JobRecord::default() }
+    }
+
+    /// A process takes it up: the one before has ended by itself, or was killed.
+    pub fn take_up(&mut self) {
+        self.was_killed |= std::mem::replace(&mut self.is_running, true);
     }
 
     /// The next time over the table.

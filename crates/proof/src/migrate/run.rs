@@ -306,11 +306,16 @@ impl Run<'_> {
     async fn jobs(&self, jobs: Vec<Job<'_>>) -> Result<(), Stop> {
         let first = self.record.borrow().finished.len();
         for job in jobs.iter().skip(first) {
-            if self.record.borrow().job.is_none() {
-                self.record.borrow_mut().job = Some(JobRecord::new(self.segments));
+            let new = || JobRecord::new(self.segments);
+            self.record.borrow_mut().job.get_or_insert_with(new).take_up();
+            self.keep()?;
+            let ended = self.sweep(job).await;
+            // Whatever it did is counted: only a process that is killed does not get here.
+            self.record.borrow_mut().job.iter_mut().for_each(|job| job.is_running = false);
+            if ended.is_err() {
                 self.keep()?;
             }
-            let finished = self.sweep(job).await?;
+            let finished = ended?;
             let mut record = self.record.borrow_mut();
             record.job = None;
             record.finished.push(finished);

@@ -13,6 +13,7 @@ use api::{
 use futures_util::future::join_all;
 use item::Item;
 use item::json::{Jiter, read_item, write_item};
+use model::diagnostic::counted;
 use model::predict::item::Values;
 use model::sample::item;
 use serde_json::Value;
@@ -65,12 +66,18 @@ impl Sweep<'_> {
             if job.found.written == 0 && job.found.refused == 0 {
                 self.reconcile(&job.found)?;
                 let entity = self.job.form.entity().name.value.clone();
-                return Ok(FinishedJob { entity, passes: job.pass, last: job.found, all });
+                return Ok(FinishedJob {
+                    entity,
+                    passes: job.pass,
+                    last: job.found,
+                    all,
+                    was_killed: job.was_killed,
+                });
             }
             if job.fruitless >= FRUITLESS_MAX {
                 return Err(Stop::Failed(format!(
-                    "{} items are changed by others each time before they can be written; it goes on from here when it is run again",
-                    job.found.refused
+                    "others change {} each time before the job can write; run the command again to go on from here",
+                    counted(job.found.refused, "item")
                 )));
             }
             self.change_record(|record| record.job.iter_mut().for_each(super::JobRecord::again))?;
@@ -82,14 +89,15 @@ impl Sweep<'_> {
         let example = found.example.as_ref().map(|key| format!(", for example {key}")).unwrap_or_default();
         if found.differing > 0 {
             return Err(Stop::Failed(format!(
-                "{} items of {entity} have other keys than their attributes say{example}: is there a writer that does not maintain both?",
-                found.differing
+                "{} other keys than {} attributes say{example}: is there a writer that does not maintain both?",
+                many(found.differing, &format!(" of {entity}")),
+                if found.differing == 1 { "its" } else { "their" }
             )));
         }
         if found.unknown > 0 && !self.ignore_unknown {
             return Err(Stop::Failed(format!(
-                "{} items have a key like {entity}'s, but not the attributes that it is made of{example}; they were left alone. With --ignore-unknown they may be",
-                found.unknown
+                "{} a key like {entity}'s, but not the attributes that it is made of{example}; nothing was done with that. To leave it so, give --ignore-unknown",
+                many(found.unknown, "")
             )));
         }
         Ok(())
@@ -280,7 +288,9 @@ impl Sweep<'_> {
         let record = self.record.borrow();
         let Some(job) = &record.job else { return };
         let entity = &self.job.form.entity().name.value;
-        let text = format!("{entity}, pass {}, {} written", job.pass, job.before.written + job.found.written);
+        let at_least = if job.was_killed { "at least " } else { "" };
+        let written = job.before.written + job.found.written;
+        let text = format!("{entity}, pass {}, {at_least}{written} written", job.pass);
         self.watcher.count(&text, job.found.read, self.items.max(job.found.read));
     }
 
@@ -288,6 +298,10 @@ impl Sweep<'_> {
         change(&mut self.record.borrow_mut());
         self.watcher.keep(&self.record.borrow()).map_err(Stop::Failed)
     }
+}
+
+fn many(items: u64, of: &str) -> String {
+    format!("{}{of} {}", counted(items, "item"), if items == 1 { "has" } else { "have" })
 }
 
 fn is_throttled(error: &Error) -> bool {

@@ -237,11 +237,13 @@ impl<'d> Entity<'d> {
             let (partition, sort) = (plain("pk"), plain("sk"));
             let name = access.shape["access"].as_str().or(access.index()).unwrap_or("primary");
             let mut add = |verb: &str, by: Vec<&str>| {
-                if by.is_empty() {
+                let mut fields = Map::from_iter([(verb.to_owned(), Value::from(called))]);
+                // A partition key without composites is a constant: nothing has to be known.
+                if !by.is_empty() {
+                    fields.insert("by".to_owned(), by.into());
+                } else if verb == "get" {
                     return;
                 }
-                let mut fields =
-                    Map::from_iter([(verb.to_owned(), Value::from(called)), ("by".to_owned(), by.into())]);
                 if let Some(index) = access.index() {
                     fields.insert("index".to_owned(), index.into());
                 }

@@ -483,7 +483,13 @@ pub fn calls(text: &str, names: &[&str]) -> (Vec<Call>, Map<String, Value>) {
                 reader.advance();
                 let start = reader.at;
                 reader.skip_blank();
-                match (declared, &target, reader.scalar().filter(|_| reader.value_ends())) {
+                let value = match reader.peek() {
+                    Some('{' | '[') if declared => reader.value(0).ok(),
+                    _ => reader.scalar().filter(|_| reader.value_ends()),
+                };
+                // What is made in a literal is found on the way through it.
+                let is_made = text[start..reader.at].contains("new ");
+                match (declared, &target, value.filter(|_| !is_made)) {
                     (true, Some(name), Some(value)) => {
                         constants.insert(name.clone(), value);
                     }

@@ -11,6 +11,7 @@ use serde_json::{Value as Json, json};
 
 use super::hcl::is_too_deep;
 use super::{TABLE, scaling};
+use crate::diagnostic::listed;
 
 const DEPTH_MAX: usize = 8;
 const MODULES_MAX: usize = 64;
@@ -45,7 +46,8 @@ fn region(root: &Body) -> Option<String> {
         block.identifier.as_str() == "provider"
             && block.labels.first().is_some_and(|label| label.as_str() == "aws")
     };
-    let mut providers = root.blocks().filter(is_aws).map(|block| values(&block.body, &context));
+    let mut providers =
+        root.blocks().filter(is_aws).map(|block| values(&block.body, &context, &mut Vec::new()));
     let provider = providers.find(|provider| !provider.contains_key("alias"))?;
     provider.get("region")?.as_str().map(str::to_owned)
 }
@@ -104,7 +106,9 @@ impl Expander<'_> {
         for (key, context) in self.instances(block, context, &format!("{}.{}", kind.as_str(), label.as_str()))
         {
             let address = format!("{}{}.{}{key}", place.address, kind.as_str(), label.as_str());
-            let mut values = values(&block.body, &context);
+            let mut unknown = Vec::new();
+            let mut values = values(&block.body, &context, &mut unknown);
+            self.tell_unknown(&address, &unknown, "left out");
             if let Some(name) = values.get("name").cloned() {
                 values.insert("id".to_owned(), name);
             }
@@ -136,7 +140,7 @@ impl Expander<'_> {
             inner
         };
         if let Some(count) = attribute("count") {
-            let Some(count) = count.expr.evaluate(context).ok().and_then(|value| value.as_u64()) else {
+            let Some(count) = evaluated(&count.expr, context).and_then(|value| value.as_u64()) else {
                 self.notes.push(format!("{name}: its `count` is not known; one is read"));
                 return vec![("[0]".to_owned(), with("count", 0.into(), Value::Null))];
             };
@@ -146,7 +150,7 @@ impl Expander<'_> {
                 .collect();
         }
         let Some(each) = attribute("for_each") else { return vec![(String::new(), context.clone())] };
-        match each.expr.evaluate(context).ok().and_then(|value| entries(&value)) {
+        match evaluated(&each.expr, context).and_then(|value| entries(&value)) {
             Some(entries) => entries
                 .into_iter()
                 .take(INSTANCES_MAX)
@@ -159,11 +163,18 @@ impl Expander<'_> {
         }
     }
 
+    fn tell_unknown(&mut self, of: &str, unknown: &[String], what: &str) {
+        if !unknown.is_empty() {
+            let names = listed(&unknown.iter().map(String::as_str).collect::<Vec<_>>());
+            self.notes.push(format!("{of}: only a plan knows {names}: {what}"));
+        }
+    }
+
     fn call(&mut self, block: &Block, place: &Place<'_>, context: &Context<'_>) {
         let Some(label) = block.labels.first() else { return };
         let name = format!("{}module.{}", place.address, label.as_str());
         let source = block.body.attributes().find(|one| one.key.as_str() == "source");
-        let source = source.and_then(|one| one.expr.evaluate(context).ok()).map(|value| text(&value));
+        let source = source.and_then(|one| evaluated(&one.expr, context)).map(|value| text(&value));
         let Some(source) = source else { return };
         self.modules += 1;
         if self.modules > MODULES_MAX || place.depth >= DEPTH_MAX {
@@ -174,7 +185,9 @@ impl Expander<'_> {
         let folder = format!("{}/{source}", place.folder);
         let body = is_local.then(|| (self.load)(&folder)).flatten().and_then(|text| parse(&text));
         for (key, context) in self.instances(block, context, &name) {
-            let arguments = values(&block.body, &context);
+            let mut unknown = Vec::new();
+            let arguments = values(&block.body, &context, &mut unknown);
+            self.tell_unknown(&format!("{name}{key}"), &unknown, "the module's default instead");
             let address = format!("{name}{key}.");
             match &body {
                 Some(body) => {
@@ -192,6 +205,8 @@ impl Expander<'_> {
     /// The resource that the registry's module makes of its arguments.
     fn table_module(&mut self, address: &str, arguments: Map<String, Value>) {
         let mut table = Map::new();
+        // Off by default, whatever the attribute is.
+        let expires = arguments.get("ttl_enabled") == Some(&Value::Bool(true));
         let one = |name: &str, value: Value| {
             Value::Array(vec![Value::Object(Map::from_iter([(name.to_owned(), value)]))])
         };
@@ -208,7 +223,7 @@ impl Expander<'_> {
                     table.insert("server_side_encryption".to_owned(), one("enabled", value))
                 }
                 "ttl_attribute_name" => {
-                    let ttl = [("attribute_name".to_owned(), value), ("enabled".to_owned(), true.into())];
+                    let ttl = [("attribute_name".to_owned(), value), ("enabled".to_owned(), expires.into())];
                     table.insert("ttl".to_owned(), Value::Array(vec![Value::Object(Map::from_iter(ttl))]))
                 }
                 "source" | "version" | "ttl_enabled" => None,
@@ -239,7 +254,7 @@ fn context(body: &Body, mut arguments: Map<String, Value>) -> Context<'static> {
     for block in body.blocks().filter(|block| block.identifier.as_str() == "variable") {
         let Some(label) = block.labels.first().map(|label| label.as_str().to_owned()) else { continue };
         let default = block.body.attributes().find(|one| one.key.as_str() == "default");
-        let default = default.and_then(|one| one.expr.evaluate(&context).ok());
+        let default = default.and_then(|one| evaluated(&one.expr, &context));
         if let Some(default) = default.filter(|_| !arguments.contains_key(&label)) {
             arguments.insert(label, default);
         }
@@ -253,7 +268,7 @@ fn context(body: &Body, mut arguments: Map<String, Value>) -> Context<'static> {
         context.declare_var("local", Value::Object(known.clone()));
         let before = known.len();
         for one in locals().flat_map(|block| block.body.attributes()) {
-            if let Ok(value) = one.expr.evaluate(&context) {
+            if let Some(value) = evaluated(&one.expr, &context) {
                 known.insert(one.key.as_str().to_owned(), value);
             }
         }
@@ -264,12 +279,30 @@ fn context(body: &Body, mut arguments: Map<String, Value>) -> Context<'static> {
     context
 }
 
-/// The values of a block; nested blocks are in lists. What is not known is left out.
-fn values(body: &Body, context: &Context<'_>) -> Map<String, Value> {
+/// What an expression is, if the files say it. `try` is the first of its arguments that is known.
+fn evaluated(expression: &Expression, context: &Context<'_>) -> Option<Value> {
+    match expression {
+        Expression::FuncCall(call) if call.name.name.as_str() == "try" => {
+            call.args.iter().find_map(|argument| evaluated(argument, context))
+        }
+        other => other.evaluate(context).ok(),
+    }
+}
+
+/// Arguments that every block may have, and that say nothing about a table.
+const META: [&str; 7] = ["source", "version", "providers", "provider", "depends_on", "count", "for_each"];
+
+/// The values of a block; nested blocks are in lists. What is not known is left out, and named in `unknown`.
+fn values(body: &Body, context: &Context<'_>, unknown: &mut Vec<String>) -> Map<String, Value> {
     let mut values = Map::new();
     for one in body.attributes() {
-        if let Ok(value) = one.expr.evaluate(context) {
-            values.insert(one.key.as_str().to_owned(), value);
+        let name = one.key.as_str();
+        match evaluated(&one.expr, context) {
+            Some(value) => {
+                values.insert(name.to_owned(), value);
+            }
+            None if META.contains(&name) => {}
+            None => unknown.push(name.to_owned()),
         }
     }
     let mut add = |kind: &str, inner: Map<String, Value>| {
@@ -282,37 +315,39 @@ fn values(body: &Body, context: &Context<'_>) -> Map<String, Value> {
         let kind = block.identifier.as_str();
         match (kind, block.labels.first()) {
             ("dynamic", Some(label)) => {
-                for context in dynamic(block, label.as_str(), context) {
-                    let content = block.body.blocks().find(|inner| inner.identifier.as_str() == "content");
-                    content
-                        .into_iter()
-                        .for_each(|content| add(label.as_str(), self::values(&content.body, &context)));
+                let Some(contexts) = dynamic(block, label.as_str(), context) else {
+                    unknown.push(format!("dynamic {}", label.as_str()));
+                    continue;
+                };
+                let content = block.body.blocks().find(|inner| inner.identifier.as_str() == "content");
+                for (context, content) in contexts.iter().zip(content.into_iter().cycle()) {
+                    add(label.as_str(), self::values(&content.body, context, unknown));
                 }
             }
             ("lifecycle" | "timeouts" | "provisioner" | "connection", _) => {}
-            (kind, _) => add(kind, self::values(&block.body, context)),
+            (kind, _) => add(kind, self::values(&block.body, context, unknown)),
         }
     }
     values
 }
 
-/// The contexts of the blocks that a `dynamic` block makes.
-fn dynamic<'c>(block: &Block, label: &str, context: &Context<'c>) -> Vec<Context<'c>> {
+/// The contexts of the blocks that a `dynamic` block makes; `None` if it is not known which.
+fn dynamic<'c>(block: &Block, label: &str, context: &Context<'c>) -> Option<Vec<Context<'c>>> {
     let attribute = |name: &str| block.body.attributes().find(|one| one.key.as_str() == name);
     let iterator = attribute("iterator").map(|one| match &one.expr {
         Expression::Variable(name) => name.as_str().to_owned(),
         other => other.to_string(),
     });
     let iterator = iterator.unwrap_or_else(|| label.to_owned());
-    let each = attribute("for_each").and_then(|one| one.expr.evaluate(context).ok());
-    let entries = each.and_then(|value| entries(&value)).unwrap_or_default();
+    let each = attribute("for_each").and_then(|one| evaluated(&one.expr, context));
+    let entries = entries(&each?)?;
     let with = |(key, value): (Value, Value)| {
         let mut inner = context.clone();
         let members = Map::from_iter([("key".to_owned(), key), ("value".to_owned(), value)]);
         inner.declare_var(iterator.clone(), Value::Object(members));
         inner
     };
-    entries.into_iter().take(INSTANCES_MAX).map(with).collect()
+    Some(entries.into_iter().take(INSTANCES_MAX).map(with).collect())
 }
 
 /// The keys and values of what `for_each` is given; in a set they are the same.
@@ -341,7 +376,7 @@ fn text(value: &Value) -> String {
 
 /// The functions that configurations of tables use most. With any other an expression is not known.
 fn declare_functions(context: &mut Context<'_>) {
-    let functions: [(&str, hcl::eval::Func); 14] = [
+    let functions: [(&str, hcl::eval::Func); 19] = [
         ("merge", merge),
         ("concat", concat),
         ("toset", first),
@@ -350,6 +385,11 @@ fn declare_functions(context: &mut Context<'_>) {
         ("tostring", |arguments| Ok(text(&first(arguments)?).into())),
         ("lower", |arguments| Ok(text(&first(arguments)?).to_lowercase().into())),
         ("upper", |arguments| Ok(text(&first(arguments)?).to_uppercase().into())),
+        ("compact", |arguments| elements(arguments, |all| all.retain(|one| !is_nothing(one)))),
+        ("distinct", |arguments| elements(arguments, distinct)),
+        ("flatten", |arguments| elements(arguments, |all| *all = flat(std::mem::take(all)))),
+        ("length", length),
+        ("replace", replace),
         ("join", join),
         ("format", format),
         ("lookup", lookup),
@@ -364,6 +404,57 @@ fn declare_functions(context: &mut Context<'_>) {
 
 fn first(arguments: FuncArgs) -> Result<Value, String> {
     arguments.into_values().into_iter().next().ok_or_else(|| "an argument is missing".to_owned())
+}
+
+/// A list, changed.
+fn elements(arguments: FuncArgs, change: fn(&mut Vec<Value>)) -> Result<Value, String> {
+    match first(arguments)? {
+        Value::Array(mut elements) => {
+            change(&mut elements);
+            Ok(Value::Array(elements))
+        }
+        _ => Err("not a list".to_owned()),
+    }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_str() == Some("")
+}
+
+fn distinct(elements: &mut Vec<Value>) {
+    let mut seen: Vec<Value> = Vec::new();
+    elements.retain(|one| {
+        let is_new = !seen.contains(one);
+        seen.extend(is_new.then(|| one.clone()));
+        is_new
+    });
+}
+
+/// As deep as the text was nested, which is bounded.
+fn flat(elements: Vec<Value>) -> Vec<Value> {
+    let inner = |one| match one {
+        Value::Array(elements) => flat(elements),
+        other => vec![other],
+    };
+    elements.into_iter().flat_map(inner).collect()
+}
+
+fn length(arguments: FuncArgs) -> Result<Value, String> {
+    match first(arguments)? {
+        Value::Array(elements) => Ok(elements.len().into()),
+        Value::Object(members) => Ok(members.len().into()),
+        Value::String(text) => Ok(text.chars().count().into()),
+        _ => Err("has no length".to_owned()),
+    }
+}
+
+/// Texts alone: a pattern between slashes is not known.
+fn replace(arguments: FuncArgs) -> Result<Value, String> {
+    let arguments: Vec<String> = arguments.into_values().iter().map(text).collect();
+    match arguments.as_slice() {
+        [text, what, with] if !what.starts_with('/') => Ok(text.replace(what.as_str(), with).into()),
+        _ => Err("not known".to_owned()),
+    }
 }
 
 fn part(arguments: FuncArgs, part: fn((Value, Value)) -> Value) -> Result<Value, String> {

@@ -2,6 +2,71 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::Notes;
+use super::{TABLE, resources};
+use crate::diagnostic::listed;
+
+/// What is read of a table, and what a plan computes from it.
+const READ: [&str; 28] = [
+    "name",
+    "billing_mode",
+    "hash_key",
+    "range_key",
+    "key_schema",
+    "attribute",
+    "global_secondary_index",
+    "local_secondary_index",
+    "table_class",
+    "stream_enabled",
+    "stream_view_type",
+    "deletion_protection_enabled",
+    "server_side_encryption",
+    "tags",
+    "read_capacity",
+    "write_capacity",
+    "on_demand_throughput",
+    "ttl",
+    "point_in_time_recovery",
+    "replica",
+    "id",
+    "arn",
+    "stream_arn",
+    "stream_label",
+    "tags_all",
+    "region",
+    "timeouts",
+    "lifecycle",
+];
+
+/// A plan does not come back, so nothing of it is kept: what a table has beyond a model is named.
+pub fn tell_unread(configuration: &Value, notes: &mut Notes) {
+    for (label, table) in resources(configuration, TABLE) {
+        let members = table.as_object().into_iter().flatten();
+        let unread = members.filter(|(name, value)| !READ.contains(&name.as_str()) && says(value));
+        let mut names: Vec<&str> = unread.map(|(name, _)| name.as_str()).collect();
+        let within = [("point_in_time_recovery", "recovery_period_in_days"), ("replica", "kms_key_arn")];
+        let within = within.into_iter().filter(|(block, name)| {
+            super::blocks(&table[*block]).any(|block| block.get(*name).is_some_and(says))
+        });
+        names.extend(within.map(|(_, name)| name));
+        if !names.is_empty() {
+            notes.add(format!("{label}: {} has no place in a model", listed(&names)));
+        }
+    }
+}
+
+/// Plans have every argument: null, false, empty or zero where nothing was given.
+fn says(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(elements) => elements.iter().any(says),
+        Value::Object(members) => members.values().any(says),
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::Bool(true) => true,
+    }
+}
+
 /// Deeper than anybody nests modules.
 const DEPTH_MAX: usize = 16;
 

@@ -231,6 +231,13 @@ fn entity(
         if entry.is_empty() {
             continue;
         }
+        let plain =
+            names.iter().filter(|name| !templates.contains_key(*name) && described.contains_key(*name));
+        entry.extend(plain.map(|name| (name.clone(), Value::from(format!("{{{name}}}")))));
+        if let Some(missing) = names.iter().find(|name| !entry.contains_key(*name)) {
+            notes.add(format!("{name} has no `{missing}`, so it is not in index {index}"));
+            continue;
+        }
         // That an optional attribute is there follows from the template.
         let used: Vec<String> = entry.values().filter_map(Value::as_str).flat_map(fields_of).collect();
         let is_optional = |name: &str| described.get(name).is_some_and(|one| one["optional"] == true);
