@@ -88,7 +88,7 @@ def check_found(example, found, stored):
     if isinstance(found, dict) and all(value is None or isinstance(value, list) for value in found.values()):
         found = [record for value in found.values() for record in value or []]
     records = found if isinstance(found, list) else [found] if found else []
-    assert len(records) == len(items)
+    assert len(records) == len(items), (example["pattern"], records, items)
     if in_order:
         for record, item in zip(records, items):
             assert is_read_from(record, item), (record, item)
