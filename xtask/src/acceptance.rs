@@ -1,4 +1,4 @@
-//! `cargo xtask acceptance`: boto3, the AWS CLI, and the SDKs of JavaScript, Rust and Go against the release binary.
+//! `cargo xtask acceptance`: boto3, the AWS CLI, and the SDKs of JavaScript, Rust, Go and Java against the release binary.
 //!
 //! With `--store postgres`, what they are given is a program that looks like the binary (`stand_in`): each server that a
 //! test starts is one or several servers on a database of their own.
@@ -108,7 +108,7 @@ fn run_clients(binary: &Path, options: &Options, tally: &mut Tally) -> Result<()
     }
     pytest.args(&options.pytest);
     pytest.env("PYTHONDONTWRITEBYTECODE", "1").env("PATH", path).env("LODESTONE", binary);
-    pytest.env("GOCACHE", tools::go()?);
+    pytest.env("GOCACHE", tools::go()?).env("JAVA_SDK", tools::java()?);
     run_counting(&mut pytest, tally)?;
 
     if options.pytest.is_empty() {

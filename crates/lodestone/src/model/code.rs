@@ -12,7 +12,7 @@ use super::{ModelFile, UNREADABLE, output};
 
 /// Write the access patterns as code.
 ///
-/// In python, typescript, rust and go, a module for an application: types of the entities, functions that build keys,
+/// In python, typescript, rust, go and java, a module for an application: types of the entities, functions that build keys,
 /// and a function with parameters for each pattern. In cli, boto3 and javascript, each pattern's request with values of the
 /// example data (`lodestone model export --to sample-data` prints it). The requests are those that `prove` sends.
 #[derive(Args)]
@@ -21,6 +21,7 @@ use super::{ModelFile, UNREADABLE, output};
   lodestone model code model.yaml --language rust > src/orders.rs
   lodestone model code model.yaml --language typescript > src/orders.ts
   lodestone model code model.yaml --language go > orders/orders.go
+  lodestone model code model.yaml --language java > src/main/java/orders/Orders.java
   lodestone model code model.yaml --language python --calls
   lodestone model code model.yaml --pattern A2 --language cli")]
 pub struct Code {

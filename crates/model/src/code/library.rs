@@ -8,6 +8,7 @@
 mod call;
 mod case;
 mod go;
+mod java;
 mod key;
 mod parameter;
 mod python;
@@ -38,11 +39,18 @@ pub enum LibraryLanguage {
     TypeScript,
     /// Go 1.18 and later, with the SDK version 2.
     Go,
+    /// Java 17 and later, with the SDK version 2.
+    Java,
 }
 
 impl LibraryLanguage {
-    pub const ALL: [LibraryLanguage; 4] =
-        [LibraryLanguage::Python, LibraryLanguage::TypeScript, LibraryLanguage::Rust, LibraryLanguage::Go];
+    pub const ALL: [LibraryLanguage; 5] = [
+        LibraryLanguage::Python,
+        LibraryLanguage::TypeScript,
+        LibraryLanguage::Rust,
+        LibraryLanguage::Go,
+        LibraryLanguage::Java,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -50,6 +58,7 @@ impl LibraryLanguage {
             LibraryLanguage::Rust => "rust",
             LibraryLanguage::TypeScript => "typescript",
             LibraryLanguage::Go => "go",
+            LibraryLanguage::Java => "java",
         }
     }
 }
@@ -61,6 +70,7 @@ pub fn source(library: &Library, language: LibraryLanguage) -> String {
         LibraryLanguage::Rust => rust::source(library),
         LibraryLanguage::TypeScript => typescript::source(library),
         LibraryLanguage::Go => go::source(library),
+        LibraryLanguage::Java => java::source(library),
     }
 }
 
@@ -71,6 +81,7 @@ pub fn calls(library: &Library, calls: &[Call], language: LibraryLanguage) -> St
         LibraryLanguage::Rust => rust::calls(library, calls),
         LibraryLanguage::TypeScript => typescript::calls(library, calls),
         LibraryLanguage::Go => go::calls(library, calls),
+        LibraryLanguage::Java => java::calls(library, calls),
     }
 }
 

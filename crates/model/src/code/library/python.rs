@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use item::Value as Stored;
 
 use super::call::{Argument, Call, Row};
-use super::writer::{atom, helpers, line, list, table_variable, tight, unreserved};
+use super::writer::{self, atom, helpers, line, list, table_variable, tight, unreserved};
 use super::{
     Body, Each, Field, Form, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part, Piece, Read,
     ReadOperation, Reader, Record, Request, Source, Step, Test, Value, Verb, View, Write,
@@ -17,14 +17,21 @@ use crate::predicate::Operator;
 const STEP: usize = 4;
 const ITEM: &str = "dict[str, Any]";
 
+/// Words of the language, and names that the modules use themselves.
 #[rustfmt::skip]
-const RESERVED: [&str; 38] = [
+const RESERVED: [&str; 57] = [
     "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except",
     "False", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "list", "None", "nonlocal",
     "not", "or", "pass", "raise", "return", "set", "True", "try", "while", "with", "yield", "type",
+    "bool", "boto3", "bytes", "chr", "crc32", "dataclass", "dict", "format", "int", "len", "max", "next", "ord",
+    "random", "range", "replace", "str", "time", "tuple",
 ];
 
-const HELPERS: [(&str, &str); 6] = [
+/// Types that the modules use, so that a record has another name.
+const TYPES: [&str; 9] =
+    ["Any", "Context", "Decimal", "Found", "Generic", "Literal", "Page", "RuntimeError", "TypeVar"];
+
+const HELPERS: [(&str, &str); 7] = [
     (
         "Page(",
         "
@@ -47,6 +54,15 @@ class Page(Generic[Found]):
 def _number(number: Decimal | int) -> str:
     \"\"\"A number as keys have it: no exponent, no zeros at the end.\"\"\"
     return format(Context(prec=38).normalize(Decimal(number)), \"f\")
+",
+    ),
+    (
+        "_padded(",
+        "
+
+def _padded(text: str, width: int) -> str:
+    \"\"\"With zeros in front, after the sign if there is one.\"\"\"
+    return text.zfill(width + text.startswith(\"-\"))
 ",
     ),
     (
@@ -189,7 +205,7 @@ fn row_doc(library: &Library, row: &Row) -> Doc {
         let value = value.as_ref()?;
         Some(Doc::named(format!("{}=", ident(&field.name)), stored(value, field.kind != Kind::Integer)))
     });
-    list(&format!("{}(", row.record), members.collect(), ")")
+    list(&format!("{}(", type_name(&row.record)), members.collect(), ")")
 }
 
 struct Python<'l> {
@@ -245,7 +261,7 @@ impl Python<'_> {
     }
 
     fn record(&self, record: &Record) -> String {
-        let mut text = format!("\n\n@dataclass(kw_only=True)\nclass {}:\n", record.name);
+        let mut text = format!("\n\n@dataclass(kw_only=True)\nclass {}:\n", type_name(&record.name));
         if !record.comment.is_empty() {
             let _ = writeln!(text, "    \"\"\"{}\"\"\"\n", documentation(&record.comment));
         }
@@ -259,26 +275,27 @@ impl Python<'_> {
     }
 
     fn mixed(&self, record: &str, parts: &[Part]) -> String {
-        let mut text = format!("\n\n@dataclass(kw_only=True)\nclass {record}:\n");
+        let mut text = format!("\n\n@dataclass(kw_only=True)\nclass {}:\n", type_name(record));
         for part in parts {
-            let _ = writeln!(text, "    {}: list[{}]", ident(&part.name), part.view.record);
+            let _ = writeln!(text, "    {}: list[{}]", ident(&part.name), type_name(&part.view.record));
         }
         text
     }
 
     fn item_writer(&self, entity: &super::EntityItem) -> String {
         let variable = ident(&entity.name);
+        let item = if variable == "item" { "stored" } else { "item" };
         let (always, tested): (Vec<_>, Vec<_>) =
             entity.attributes.iter().partition(|one| one.when.is_empty());
         let member = |one: &&super::ItemAttribute| {
             Doc::named(format!("{}: ", string(&one.attribute)), self.value(&one.value))
         };
-        let item = list("item: dict[str, Any] = {", always.iter().map(member).collect(), "}");
+        let doc = list(&format!("{item}: {ITEM} = {{"), always.iter().map(member).collect(), "}");
         let mut text = format!(
             "\n\ndef {}_to_item({variable}: {}) -> {ITEM}:\n{}",
             entity.name,
-            entity.record,
-            line(&item, 1, STEP)
+            type_name(&entity.record),
+            line(&doc, 1, STEP)
         );
         let mut last: Option<&Vec<Test>> = None;
         for one in tested {
@@ -286,17 +303,18 @@ impl Python<'_> {
                 let _ = writeln!(text, "    if {}:", self.tests(&one.when));
             }
             last = Some(&one.when);
-            let doc = Doc::named(format!("item[{}] = ", string(&one.attribute)), self.value(&one.value));
+            let doc = Doc::named(format!("{item}[{}] = ", string(&one.attribute)), self.value(&one.value));
             text.push_str(&line(&doc, 2, STEP));
         }
-        text + "    return item\n"
+        text + &format!("    return {item}\n")
     }
 
     fn item_reader(&self, reader: &Reader) -> String {
         let members =
             reader.fields.iter().map(|field| Doc::named(format!("{}=", ident(&field.name)), read(field)));
-        let doc = list(&format!("return {}(", reader.record), members.collect(), ")");
-        format!("\n\ndef {}(item: {ITEM}) -> {}:\n{}", reader.name, reader.record, line(&doc, 1, STEP))
+        let record = type_name(&reader.record);
+        let doc = list(&format!("return {record}("), members.collect(), ")");
+        format!("\n\ndef {}(item: {ITEM}) -> {record}:\n{}", reader.name, line(&doc, 1, STEP))
     }
 
     fn function(&self, function: &Function) -> String {
@@ -310,8 +328,8 @@ impl Python<'_> {
             let name = ident(&parameter.name);
             atom(match &parameter.kind {
                 ParameterKind::Value { kind, values } => format!("{name}: {}", type_of(*kind, values)),
-                ParameterKind::Record(record) => format!("{name}: {record}"),
-                ParameterKind::Records(record) => format!("{name}: list[{record}]"),
+                ParameterKind::Record(record) => format!("{name}: {}", type_name(record)),
+                ParameterKind::Records(record) => format!("{name}: list[{}]", type_name(record)),
                 ParameterKind::Limit(limit) => format!("{name}: int = {limit}"),
                 ParameterKind::Start => format!("{name}: {ITEM} | None = None"),
             })
@@ -492,7 +510,7 @@ impl Python<'_> {
         let (kind, result) = match (&read.found, read.operation) {
             (Found::Count, _) => ("int".to_owned(), atom("int(answer[\"Count\"])")),
             (Found::One(view), ReadOperation::Get) => (
-                format!("{} | None", view.record),
+                format!("{} | None", type_name(&view.record)),
                 atom(format!("{}(answer[\"Item\"]) if \"Item\" in answer else None", view.reader)),
             ),
             (found, _) => self.found(found, "answer[\"Items\"]"),
@@ -514,10 +532,10 @@ impl Python<'_> {
         match found {
             Found::Count => ("int".to_owned(), atom(format!("len({items})"))),
             Found::One(view) => (
-                format!("{} | None", view.record),
+                format!("{} | None", type_name(&view.record)),
                 atom(format!("next(({}(item) for item in {items}), None)", view.reader)),
             ),
-            Found::Many(view) => (format!("list[{}]", view.record), atom(each(view, items))),
+            Found::Many(view) => (format!("list[{}]", type_name(&view.record)), atom(each(view, items))),
             Found::Mixed { record, parts } => {
                 let part = |part: &Part| {
                     let attribute = string(&part.is.attribute);
@@ -529,7 +547,9 @@ impl Python<'_> {
                     let of = each(&part.view, &format!("{items} if {is}"));
                     Doc::named(format!("{}=", ident(&part.name)), atom(of))
                 };
-                (record.clone(), list(&format!("{record}("), parts.iter().map(part).collect(), ")"))
+                let record = type_name(record);
+                let result = list(&format!("{record}("), parts.iter().map(part).collect(), ")");
+                (record, result)
             }
         }
     }
@@ -644,13 +664,22 @@ impl Python<'_> {
             Value::Shard { of, count } => atom(format!("_shard({}, {count})", self.plain(of))),
             Value::Random { count } => atom(format!("random.randrange({count})")),
             Value::Next(inner) => atom(format!("{} + 1", self.inline(inner))),
-            Value::Key { builder, arguments } => list(
-                &format!("{}(", self.builder(*builder)),
-                arguments.iter().map(|one| self.value(one)).collect(),
-                ")",
-            ),
+            Value::Key { builder, arguments } => {
+                let kinds = self.library.keys[*builder].parameters.iter().map(|(_, kind)| *kind);
+                let arguments = arguments.iter().zip(kinds).map(|(one, kind)| self.argument(one, kind));
+                list(&format!("{}(", self.builder(*builder)), arguments.collect(), ")")
+            }
             Value::Text(pieces) => atom(self.text(pieces)),
             Value::Before(inner) => atom(format!("_before({})", self.inline(inner))),
+        }
+    }
+
+    /// Entities that share a parameter may have different types for it.
+    fn argument(&self, value: &Value, kind: Kind) -> Doc {
+        match (value.kind(), kind) {
+            (Kind::Integer, Kind::Number) => atom(format!("Decimal({})", self.inline(value))),
+            (Kind::Number, Kind::Integer) => atom(format!("int({})", self.inline(value))),
+            _ => self.value(value),
         }
     }
 
@@ -674,16 +703,18 @@ impl Python<'_> {
             Piece::Literal(text) => inside(text).replace('{', "{{").replace('}', "}}"),
             Piece::Field { value, form, width } => {
                 let inner = self.inline(value);
-                match (form, value.kind(), width) {
+                let text = match (form, value.kind(), width) {
                     (Form::Descending(digits), ..) => {
-                        format!("{{{} - int({inner}):0{digits}}}", "9".repeat(*digits))
+                        return format!("{{{} - int({inner}):0{digits}}}", "9".repeat(*digits));
                     }
-                    (Form::Lower, ..) => format!("{{{}.lower()}}", self.plain(value)),
-                    (Form::Prefix(length), ..) => format!("{{{}[:{length}]}}", self.plain(value)),
-                    (Form::Plain, Kind::Integer, Some(width)) => format!("{{{inner}:0{width}}}"),
-                    (Form::Plain, Kind::Integer | Kind::Text, None) => format!("{{{inner}}}"),
-                    (Form::Plain, _, None) => format!("{{{}}}", self.plain(value)),
-                    (Form::Plain, _, Some(width)) => format!("{{{}.zfill({width})}}", self.plain(value)),
+                    (Form::Lower, ..) => format!("{}.lower()", self.plain(value)),
+                    (Form::Prefix(length), ..) => format!("{}[:{length}]", self.plain(value)),
+                    (Form::Plain, Kind::Integer | Kind::Text, None) => inner,
+                    (Form::Plain, ..) => self.plain(value),
+                };
+                match width {
+                    Some(width) => format!("{{_padded({text}, {width})}}"),
+                    None => format!("{{{text}}}"),
                 }
             }
         };
@@ -747,6 +778,10 @@ fn type_of(kind: Kind, values: &[String]) -> String {
 
 fn ident(name: &str) -> String {
     unreserved(name.to_owned(), &RESERVED)
+}
+
+fn type_name(record: &str) -> String {
+    writer::type_name(record, &TYPES)
 }
 
 /// A stored value as a literal; `exact` numbers are Decimal, whole or not.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use item::Value as Stored;
 
 use super::call::{Argument, Call, Row};
-use super::writer::{helpers, table_variable, unreserved};
+use super::writer::{self, helpers, table_variable, unreserved};
 use super::{
     Body, EntityItem, Field, Form, Found, Function, ItemAttribute, Kind, Library, Loop, Pages, ParameterKind,
     Part, Piece, Read, ReadOperation, Reader, Record, Request, Source, Step, Test, Value, Verb, View, Write,
@@ -826,13 +826,6 @@ impl Rust<'_> {
                     format!("{}.to_lowercase()", self.text_of(value).trim_start_matches('&'))
                 }
                 (Form::Prefix(length), ..) => format!("first_characters({}, {length})", self.text_of(value)),
-                (Form::Plain, Kind::Integer, Some(width)) => {
-                    let place = self.place(value);
-                    let inside = matches!(value, Value::Variable { .. });
-                    let _ = write!(format, "{{{}:0{width}}}", if inside { place.as_str() } else { "" });
-                    arguments.extend((!inside).then(|| plain(place)));
-                    continue;
-                }
                 (Form::Plain, _, Some(width)) => format!("padded({}, {width})", self.text_of(value)),
                 (Form::Plain, Kind::Binary, None) => {
                     format!("to_hex({})", self.borrowed(value, Kind::Binary).inline())
@@ -1064,7 +1057,7 @@ fn ident(name: &str) -> String {
 }
 
 fn type_name(record: &str) -> String {
-    if TYPES.contains(&record) { format!("{record}Record") } else { record.to_owned() }
+    writer::type_name(record, &TYPES)
 }
 
 /// A literal that a parameter of this kind takes.

@@ -6,7 +6,7 @@ use item::Value as Stored;
 
 use super::call::{Argument, Call, Row};
 use super::case::camel;
-use super::writer::{atom, helpers, line, table_variable, unreserved};
+use super::writer::{self, atom, helpers, line, table_variable, unreserved};
 use super::{
     Body, Each, EntityItem, Field, Form, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part,
     Piece, Read, ReadOperation, Record, Request, Source, Step, Test, Value, Verb, Write,
@@ -27,7 +27,20 @@ const RESERVED: [&str; 49] = [
     "documents",
 ];
 
-const HELPERS: [(&str, &str); 6] = [
+/// Types that the modules use, so that a record has another name.
+const TYPES: [&str; 9] = [
+    "DynamoDBClient",
+    "DynamoDBDocumentClient",
+    "Page",
+    "Promise",
+    "QueryCommandOutput",
+    "Record",
+    "ScanCommandOutput",
+    "Set",
+    "Uint8Array",
+];
+
+const HELPERS: [(&str, &str); 7] = [
     (
         "Page<",
         "
@@ -35,6 +48,16 @@ const HELPERS: [(&str, &str); 6] = [
 export interface Page<Found> {
   items: Found;
   next?: Record<string, any>;
+}
+",
+    ),
+    (
+        "zeroPadded(",
+        "
+/** With zeros in front, after the sign if there is one. */
+function zeroPadded(text: string, width: number): string {
+  const sign = text.startsWith(\"-\") ? \"-\" : \"\";
+  return sign + text.slice(sign.length).padStart(width, \"0\");
 }
 ",
     ),
@@ -130,9 +153,9 @@ pub fn source(library: &Library) -> String {
         body.push_str(&interface(record));
     }
     for (record, parts) in library.mixed() {
-        let _ = write!(body, "\nexport interface {record} {{\n");
+        let _ = write!(body, "\nexport interface {} {{\n", type_name(record));
         for part in parts {
-            let _ = writeln!(body, "  {}: {}[];", ident(&part.name), part.view.record);
+            let _ = writeln!(body, "  {}: {}[];", ident(&part.name), type_name(&part.view.record));
         }
         body.push_str("}\n");
     }
@@ -162,7 +185,7 @@ pub fn source(library: &Library) -> String {
             body,
             "\nexport function {}(item: {ITEM}): {} {{\n{}}}\n",
             ident(&reader.name),
-            reader.record,
+            type_name(&reader.record),
             line(&doc, 1, STEP)
         );
     }
@@ -215,7 +238,7 @@ fn interface(record: &Record) -> String {
     if !record.comment.is_empty() {
         let _ = writeln!(text, "/** {} */", comment(&record.comment));
     }
-    let _ = writeln!(text, "export interface {} {{", record.name);
+    let _ = writeln!(text, "export interface {} {{", type_name(&record.name));
     for field in &record.fields {
         if let Some(note) = field.note {
             let _ = writeln!(text, "  /** {note} */");
@@ -257,28 +280,29 @@ impl TypeScript<'_> {
 
     fn item_writer(&self, entity: &EntityItem) -> String {
         let variable = ident(&entity.name);
+        let item = if variable == "item" { "stored" } else { "item" };
         let (always, tested): (Vec<_>, Vec<_>) =
             entity.attributes.iter().partition(|one| one.when.is_empty());
         let members = always.iter().map(|one| member(&one.attribute, self.value(&one.value)));
-        let item = object(&format!("const item: {ITEM} = {{"), members.collect(), "};");
+        let doc = object(&format!("const {item}: {ITEM} = {{"), members.collect(), "};");
         let mut text = format!(
             "\nexport function {}ToItem({variable}: {}): {ITEM} {{\n{}",
             camel(&entity.name),
-            entity.record,
-            line(&item, 1, STEP)
+            type_name(&entity.record),
+            line(&doc, 1, STEP)
         );
         let mut rest = tested.as_slice();
         while let Some(first) = rest.first() {
             let same = rest.iter().take_while(|one| one.when == first.when).count();
             let _ = writeln!(text, "  if ({}) {{", self.tests(&first.when));
             for one in &rest[..same] {
-                let doc = Doc::named(format!("item{} = ", access(&one.attribute)), self.value(&one.value));
+                let doc = Doc::named(format!("{item}{} = ", access(&one.attribute)), self.value(&one.value));
                 text.push_str(&ended(&doc, 2));
             }
             text.push_str("  }\n");
             rest = &rest[same..];
         }
-        text + "  return item;\n}\n"
+        text + &format!("  return {item};\n}}\n")
     }
 
     fn function(&self, function: &Function) -> String {
@@ -292,8 +316,8 @@ impl TypeScript<'_> {
             let name = ident(&parameter.name);
             atom(match &parameter.kind {
                 ParameterKind::Value { kind, values } => format!("{name}: {}", type_of(*kind, values)),
-                ParameterKind::Record(record) => format!("{name}: {record}"),
-                ParameterKind::Records(record) => format!("{name}: {record}[]"),
+                ParameterKind::Record(record) => format!("{name}: {}", type_name(record)),
+                ParameterKind::Records(record) => format!("{name}: {}[]", type_name(record)),
                 ParameterKind::Limit(limit) => format!("{name} = {limit}"),
                 ParameterKind::Start => format!("{name}?: {ITEM}"),
             })
@@ -489,7 +513,7 @@ impl TypeScript<'_> {
         let (kind, result) = match (&read.found, read.operation) {
             (Found::Count, _) => ("number".to_owned(), atom("answer.Count ?? 0")),
             (Found::One(view), ReadOperation::Get) => (
-                format!("{} | undefined", view.record),
+                format!("{} | undefined", type_name(&view.record)),
                 atom(format!("answer.Item && {}(answer.Item)", ident(&view.reader))),
             ),
             (found, _) => {
@@ -514,12 +538,13 @@ impl TypeScript<'_> {
         match found {
             Found::Count => ("number".to_owned(), atom(format!("{items}.length"))),
             Found::One(view) => (
-                format!("{} | undefined", view.record),
+                format!("{} | undefined", type_name(&view.record)),
                 atom(format!("{items}.map({})[0]", ident(&view.reader))),
             ),
-            Found::Many(view) => {
-                (format!("{}[]", view.record), atom(format!("{items}.map({})", ident(&view.reader))))
-            }
+            Found::Many(view) => (
+                format!("{}[]", type_name(&view.record)),
+                atom(format!("{items}.map({})", ident(&view.reader))),
+            ),
             Found::Mixed { record, parts } => {
                 let part = |part: &Part| {
                     let (key, text) = (access(&part.is.attribute), string(&part.is.text));
@@ -530,7 +555,7 @@ impl TypeScript<'_> {
                     let of = format!("{items}.filter((item) => {is}).map({})", ident(&part.view.reader));
                     Doc::named(format!("{}: ", ident(&part.name)), atom(of))
                 };
-                (record.clone(), object("{", parts.iter().map(part).collect(), "}"))
+                (type_name(record), object("{", parts.iter().map(part).collect(), "}"))
             }
         }
     }
@@ -685,13 +710,13 @@ impl TypeScript<'_> {
                     }
                     (Form::Lower, _) => format!("{}.toLowerCase()", self.plain(value)),
                     (Form::Prefix(length), _) => format!("{}.slice(0, {length})", self.plain(value)),
-                    (Form::Plain, Some(width)) => format!("{}.padStart({width}, \"0\")", self.plain(value)),
-                    (Form::Plain, None) => match value.kind() {
-                        Kind::Binary => self.plain(value),
-                        _ => self.inline(value),
-                    },
+                    (Form::Plain, None) if value.kind() != Kind::Binary => self.inline(value),
+                    (Form::Plain, _) => self.plain(value),
                 };
-                format!("${{{inner}}}")
+                match width {
+                    Some(width) => format!("${{zeroPadded({inner}, {width})}}"),
+                    None => format!("${{{inner}}}"),
+                }
             }
         };
         format!("`{}`", pieces.iter().map(piece).collect::<String>())
@@ -786,6 +811,10 @@ fn type_of(kind: Kind, values: &[String]) -> String {
 
 fn ident(name: &str) -> String {
     unreserved(camel(name), &RESERVED)
+}
+
+fn type_name(record: &str) -> String {
+    writer::type_name(record, &TYPES)
 }
 
 fn stored(value: &Stored) -> Doc {

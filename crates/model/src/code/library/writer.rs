@@ -29,6 +29,11 @@ pub fn unreserved(name: String, reserved: &[&str]) -> String {
     if reserved.contains(&name.as_str()) { name + "_" } else { name }
 }
 
+/// A record's name that is none of the language's own types.
+pub fn type_name(record: &str, reserved: &[&str]) -> String {
+    if reserved.contains(&record) { format!("{record}Record") } else { record.to_owned() }
+}
+
 pub fn list(open: &str, items: Vec<Doc>, close: &str) -> Doc {
     Doc::Group { open: open.to_owned(), items, close: close.to_owned(), space: false, comma: true }
 }
