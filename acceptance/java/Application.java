@@ -34,7 +34,7 @@ final class Application {
     }
 
     private static Post post(String id) {
-        return new Post(id, "t", "b", "2026-01-01T00:00:00Z");
+        return new Post("t", "b", "2026-01-01T00:00:00Z", id);
     }
 
     /** Writes a post with five comments, and reads the comments in two pages. */
@@ -43,7 +43,7 @@ final class Application {
         check(comments.post("p-1").equals(Optional.of(post("p-1"))), "the post is another");
         for (int second = 0; second < 5; second++) {
             String at = "2026-01-01T00:00:0" + second + "Z";
-            comments.comment(new Comment("u-1", "p-1", at, "c-" + second, "hello"));
+            comments.comment(new Comment(at, "c-" + second, "hello", "u-1", "p-1"));
         }
         List<List<String>> found = new ArrayList<>();
         Map<String, AttributeValue> start = null;
@@ -71,7 +71,7 @@ final class Application {
     private static Object nulls(Comments comments) {
         return List.of(
                 nameOfNull(() -> comments.post(null)),
-                nameOfNull(() -> new Post("p-3", null, "b", "2026-01-01T00:00:00Z")));
+                nameOfNull(() -> new Post(null, "b", "2026-01-01T00:00:00Z", "p-3")));
     }
 
     private static String nameOfNull(Supplier<Object> call) {

@@ -475,7 +475,7 @@ fn java_merges_shards_returns_pages_and_has_an_optional_for_one_item() {
     check(
         &written_library("{ query: Order, by: customerId, limit: 5, paged: true }", LibraryLanguage::Java),
         &[
-            "    public Page<List<Order>> p(\n            String customerId,\n            int limit,\n            Map<String, AttributeValue> start) {\n",
+            "    public Page<List<Order>> p(String customerId, int limit, Map<String, AttributeValue> start) {\n",
             "                .exclusiveStartKey(start)\n",
             "answer.hasLastEvaluatedKey() ? answer.lastEvaluatedKey() : null",
         ],

@@ -664,13 +664,22 @@ impl Python<'_> {
             Value::Shard { of, count } => atom(format!("_shard({}, {count})", self.plain(of))),
             Value::Random { count } => atom(format!("random.randrange({count})")),
             Value::Next(inner) => atom(format!("{} + 1", self.inline(inner))),
-            Value::Key { builder, arguments } => list(
-                &format!("{}(", self.builder(*builder)),
-                arguments.iter().map(|one| self.value(one)).collect(),
-                ")",
-            ),
+            Value::Key { builder, arguments } => {
+                let kinds = self.library.keys[*builder].parameters.iter().map(|(_, kind)| *kind);
+                let arguments = arguments.iter().zip(kinds).map(|(one, kind)| self.argument(one, kind));
+                list(&format!("{}(", self.builder(*builder)), arguments.collect(), ")")
+            }
             Value::Text(pieces) => atom(self.text(pieces)),
             Value::Before(inner) => atom(format!("_before({})", self.inline(inner))),
+        }
+    }
+
+    /// Entities that share a parameter may have different types for it.
+    fn argument(&self, value: &Value, kind: Kind) -> Doc {
+        match (value.kind(), kind) {
+            (Kind::Integer, Kind::Number) => atom(format!("Decimal({})", self.inline(value))),
+            (Kind::Number, Kind::Integer) => atom(format!("int({})", self.inline(value))),
+            _ => self.value(value),
         }
     }
 
