@@ -155,7 +155,8 @@ fn tell(document: &Value, rows: usize, notes: &mut Notes) {
         0 => notes.add("there are no items, so one entity represents all"),
         rows => notes.add(format!("entities are inferred from {rows} items, by the words in their keys")),
     }
-    if document.get("TimeToLiveDescription").is_none() {
+    let others = ["TimeToLiveDescription", "ContinuousBackupsDescription", "Tags"];
+    if others.iter().all(|answer| document.get(answer).is_none()) {
         notes.add("DescribeTable does not say what expires, whether there is point-in-time recovery, and which tags there are: add them");
     }
     if !is_whole(document) {
