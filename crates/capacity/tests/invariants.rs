@@ -19,10 +19,11 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     prop::collection::vec((wait_ms, 0..6_u64, 1..2_000_u32), 1..400)
 }
 
+/// A debt of more than 300 seconds is forgiven. From 4 units a second on, no request above (1,000 units at most) leaves one.
 fn settings() -> impl Strategy<Value = Settings> {
-    let provisioned = (1..5_000_u64, 1..5_000_u64)
+    let provisioned = (4..5_000_u64, 4..5_000_u64)
         .prop_map(|(read, write)| Settings::new(Billing::Provisioned(Rate { read, write })));
-    let on_demand = prop::option::of(1..5_000_u64)
+    let on_demand = prop::option::of(4..5_000_u64)
         .prop_map(|max_write| Settings::new(Billing::OnDemand { max_read: None, max_write }));
     prop_oneof![provisioned, on_demand]
 }
