@@ -19,7 +19,8 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     prop::collection::vec((wait_ms, 0..6_u64, 1..2_000_u32), 1..400)
 }
 
-/// A debt of more than 300 seconds is forgiven. From 4 units a second on, no request above (1,000 units at most) leaves one.
+/// A debt of more than 300 seconds is forgiven. From 4 units a second on, none of the requests above leaves one: they
+/// have 1,000 units at most.
 fn settings() -> impl Strategy<Value = Settings> {
     let provisioned = (4..5_000_u64, 4..5_000_u64)
         .prop_map(|(read, write)| Settings::new(Billing::Provisioned(Rate { read, write })));
