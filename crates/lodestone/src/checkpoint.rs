@@ -113,7 +113,7 @@ pub struct Checkpoints {
     handed_over: Arc<Notify>,
     /// Why the data can't be copied as a folder, if it is not in one.
     obstacle: Option<&'static str>,
-    /// What clients ask, while somebody learns from it.
+    /// Counts the requests of clients while learning is on.
     watch: Arc<Watch>,
 }
 

@@ -1,5 +1,5 @@
-//! What clients ask of the server, while somebody learns from it: the shapes of requests, counted. `lodestone model learn`
-//! and the screen *Learn* begin it and read from it; there is one at a time.
+//! Counts the shapes of the requests that clients send, while learning is on. `lodestone model learn` and the screen
+//! *Learn* switch it on and read the counts. A server learns for one of them at a time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,11 +12,10 @@ use serde_json::{Value, json};
 
 use crate::traffic::Sample;
 
-/// Nobody learns for longer.
+/// The longest time that learning can be on.
 pub const MINUTES_MAX: f64 = 7.0 * 24.0 * 60.0;
 
-/// Watches requests while it is told to. What was seen is kept until somebody begins again: some kilobytes, and 16 MB at
-/// most.
+/// Counts requests while learning is on. The counts stay until it is switched on again: some kilobytes, 16 MB at most.
 #[derive(Default)]
 pub struct Watch {
     is_watching: AtomicBool,
@@ -103,7 +102,7 @@ impl Watch {
         }
     }
 
-    /// None if nobody has begun yet.
+    /// None if learning was never on.
     pub fn seen(&self) -> Option<SeenRequests> {
         let now = now();
         self.lock().as_ref().map(|watching| SeenRequests {

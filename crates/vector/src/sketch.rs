@@ -1,11 +1,11 @@
 //! Many vectors in a quarter of their size, to find out quickly which of them may be the nearest.
 //!
-//! A sketch has one byte for each number. In each dimension, the numbers of its vectors lie between a least and a greatest
+//! A sketch has one byte for each number. In each dimension, the numbers of its vectors are between a least and a greatest
 //! one; the byte says where, in 256 steps. So a sketch needs no training, and vectors that are far from the origin
 //! or have dimensions of different sizes lose no more than others.
 //!
-//! What it says of a distance is an estimate. Whoever wants the nearest ten takes some more, and compares those
-//! exactly.
+//! Its distances are estimates. To find the nearest ten, a search takes some more candidates from the sketch and compares
+//! those exactly.
 
 use crate::Distance;
 
@@ -18,8 +18,9 @@ const LANES: usize = 16;
 pub struct Sketch {
     distance: Distance,
     dimensions: usize,
-    /// In each dimension, the number that the byte 0 stands for, and how much one more is.
+    /// For each dimension, the number that the byte 0 means.
     middle: Vec<f64>,
+    /// For each dimension, how much the number grows when the byte grows by 1.
     step: Vec<f64>,
     /// One after the other.
     codes: Vec<i8>,

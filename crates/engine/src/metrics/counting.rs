@@ -211,8 +211,8 @@ impl Metrics {
         self.figures.lock().values().cloned().collect()
     }
 
-    /// Forgets the figures of dropped tables, and of others that nobody holds, when they are stored and their minute is
-    /// over. Until then they are needed: the row of a minute is replaced as a whole.
+    /// Forgets figures that no table uses any more, once they are stored and their minute is over. Until then they are
+    /// needed: the row of a minute is replaced as a whole.
     pub(super) fn forget_unused(&self, minute: u64) {
         self.figures.lock().retain(|_, figures| {
             let open = figures.open.lock();

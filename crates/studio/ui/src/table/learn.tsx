@@ -20,7 +20,7 @@ interface Learnt extends Pattern {
 
 interface Answer {
   learning: boolean;
-  // Somebody learns from another account or Region.
+  // Learning is on for another account or Region.
   elsewhere: boolean;
   seconds?: number;
   requests: number;
