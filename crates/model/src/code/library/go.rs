@@ -2,22 +2,21 @@
 
 mod layout;
 mod prelude;
+mod values;
 
 use std::fmt::Write as _;
 
-use item::Value as Stored;
-
 use super::call::{Argument, Call, Row};
 use super::case::{free, pascal};
-use super::writer::{atom, helpers as used, list, table_variable, unreserved};
+use super::writer::{atom, list, table_variable, unreserved, used_of};
 use super::{
-    Body, EntityItem, Field, Form, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part, Piece,
-    Read, ReadOperation, Reader, Record, Request, Source, Step, Test, Value, Verb, View, Write,
+    Body, EntityItem, Field, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part, Read,
+    ReadOperation, Reader, Record, Request, Source, Step, Test, Value, Verb, View, Write,
 };
 use crate::code::layout::Doc;
-use crate::code::literal::quoted;
 use crate::predicate::Operator;
 use layout::line;
+use values::{attribute_value, string, typed};
 
 const ITEM: &str = "map[string]types.AttributeValue";
 const CONTEXT: &str = "ctx context.Context, client *dynamodb.Client";
@@ -101,13 +100,14 @@ pub fn source(library: &Library) -> String {
     for (function, name) in library.functions.iter().zip(&go.functions) {
         body.push_str(&go.function(function, name));
     }
-    let all = [prelude::HELPERS.as_slice(), prelude::REQUESTS.as_slice()].concat();
+    let all = [prelude::VALUES.as_slice(), prelude::REQUESTS.as_slice()].concat();
     // The package's file of calls has pointers to values.
     let is_pointer = |field: &Field| field.optional && is_scalar(field.kind);
     let pointers = library.records.iter().any(|record| record.fields.iter().any(is_pointer));
-    let used = used(&format!("{body}{}", if pointers { "pointer(" } else { "" }), &all).replace("    ", "\t");
-    let (number, used) = match used.strip_prefix(prelude::HELPERS[0].1) {
-        Some(rest) => (prelude::HELPERS[0].1, rest),
+    let used =
+        used_of(&format!("{body}{}", if pointers { "pointer(" } else { "" }), &all).replace("    ", "\t");
+    let (number, used) = match used.strip_prefix(prelude::VALUES[0].1) {
+        Some(rest) => (prelude::VALUES[0].1, rest),
         None => ("", used.as_str()),
     };
     let mut tables = String::new();
@@ -551,8 +551,8 @@ impl Go<'_> {
 
     /// Statements that return what was found, with where the next page begins.
     fn found(&self, found: &Found, items: &str, next: Option<&str>) -> String {
-        let read = |helper: &str, view: &View| {
-            let reading = format!("{helper}({items}, {})", self.reader(view));
+        let read = |function: &str, view: &View| {
+            let reading = format!("{function}({items}, {})", self.reader(view));
             match next {
                 Some(next) => format!("\tfound, err := {reading}\n\treturn found, {next}, err\n"),
                 None => format!("\treturn {reading}\n"),
@@ -707,93 +707,6 @@ impl Go<'_> {
             None => text,
         }
     }
-
-    fn inline(&self, value: &Value) -> String {
-        self.value(value, value.kind()).inline()
-    }
-
-    /// An expression of the Go type of this kind.
-    fn value(&self, value: &Value, kind: Kind) -> Doc {
-        match value {
-            Value::Literal(literal) => typed(literal, kind),
-            Value::Variable { name, kind: own } => atom(converted(ident(name), *own, kind)),
-            Value::Field { of, name, kind: own, optional } => {
-                let pointer = if *optional && is_scalar(*own) { "*" } else { "" };
-                atom(converted(format!("{pointer}{}.{}", ident(of), exported(name)), *own, kind))
-            }
-            Value::Shard { of, count } => atom(format!("shardOf({}, {count})", self.plain(of))),
-            Value::Random { count } => atom(format!("rand.Int63n({count})")),
-            Value::Next(inner) if inner.kind() == Kind::Integer => {
-                atom(format!("increment({})", self.inline(inner)))
-            }
-            Value::Next(inner) => atom(format!("nextVersion({})", self.inline(inner))),
-            Value::Key { builder, arguments } => {
-                let kinds = self.library.keys[*builder].parameters.iter().map(|(_, kind)| *kind);
-                let arguments = arguments.iter().zip(kinds).map(|(one, kind)| self.value(one, kind));
-                list(&format!("{}(", self.keys[*builder]), arguments.collect(), ")")
-            }
-            Value::Text(pieces) => atom(self.text(pieces)),
-            Value::Before(inner) => atom(format!("before({})", self.inline(inner))),
-        }
-    }
-
-    /// The value as requests have it.
-    fn attribute(&self, value: &Value) -> Doc {
-        if let Value::Literal(literal) = value {
-            return attribute_value(literal);
-        }
-        let kind = value.kind();
-        let member = match kind {
-            Kind::Number => atom(format!("string({})", self.inline(value))),
-            Kind::Integer => atom(format!("strconv.FormatInt({}, 10)", self.inline(value))),
-            Kind::NumberSet => atom(format!("digitsOf({})", self.inline(value))),
-            _ => self.value(value, kind),
-        };
-        of_type(name_of(kind), member)
-    }
-
-    /// An expression for the value's text.
-    fn plain(&self, value: &Value) -> String {
-        let text = self.inline(value);
-        match value.kind() {
-            Kind::Number => format!("numberText({text})"),
-            Kind::Integer => format!("strconv.FormatInt({text}, 10)"),
-            Kind::Bool => format!("strconv.FormatBool({text})"),
-            Kind::Binary => format!("hex.EncodeToString({text})"),
-            _ => text,
-        }
-    }
-
-    fn text(&self, pieces: &[Piece]) -> String {
-        let piece = |piece: &Piece| match piece {
-            Piece::Literal(text) => string(text),
-            Piece::Field { value, form, width } => {
-                let plain = self.plain(value);
-                let text = match form {
-                    Form::Plain => plain,
-                    Form::Lower => format!("strings.ToLower({plain})"),
-                    Form::Prefix(length) => format!("beginning({plain}, {length})"),
-                    Form::Descending(digits) => format!("padded(distance({plain}, {digits}), {digits})"),
-                };
-                match width {
-                    Some(width) => format!("padded({text}, {width})"),
-                    None => text,
-                }
-            }
-        };
-        pieces.iter().map(piece).collect::<Vec<_>>().join(" + ")
-    }
-}
-
-/// Entities that share a parameter may have different types for it.
-fn converted(text: String, from: Kind, to: Kind) -> String {
-    match (from, to) {
-        (Kind::Integer, Kind::Number) => format!("Number(strconv.FormatInt({text}, 10))"),
-        (Kind::Integer, Kind::Text) => format!("strconv.FormatInt({text}, 10)"),
-        (Kind::Number, Kind::Text) => format!("numberText({text})"),
-        (Kind::Text, Kind::Number) => format!("Number({text})"),
-        _ => text,
-    }
 }
 
 /// What a function does, in front of a name that a type has too.
@@ -928,76 +841,4 @@ fn word(word: &str) -> String {
     let of_index = word.strip_prefix("gsi").or_else(|| word.strip_prefix("lsi"));
     let numbered = of_index.is_some_and(|rest| rest.starts_with(|one: char| one.is_ascii_digit()));
     if numbered || INITIALISMS.contains(&word) { word.to_ascii_uppercase() } else { pascal(word) }
-}
-
-/// A stored value as a literal of the Go type of this kind.
-fn typed(value: &Stored, kind: Kind) -> Doc {
-    let bytes = |bytes: &[u8]| {
-        let shown: String = bytes.iter().map(|byte| byte.escape_ascii().to_string()).collect();
-        atom(format!("[]byte(\"{}\")", shown.replace("\\'", "'")))
-    };
-    match value {
-        Stored::S(text) => atom(string(text)),
-        Stored::N(number) if kind == Kind::Integer => atom(number.to_string()),
-        Stored::N(number) => atom(string(&number.to_string())),
-        Stored::B(one) => bytes(one),
-        Stored::Bool(flag) => atom(flag.to_string()),
-        Stored::Null => atom("nil"),
-        Stored::Ss(members) => list("[]string{", members.iter().map(|one| atom(string(one))).collect(), "}"),
-        Stored::Ns(members) => {
-            list("[]Number{", members.iter().map(|one| atom(string(&one.to_string()))).collect(), "}")
-        }
-        Stored::Bs(members) => list("[][]byte{", members.iter().map(|one| bytes(one)).collect(), "}"),
-        Stored::L(elements) => {
-            list("[]types.AttributeValue{", elements.iter().map(attribute_value).collect(), "}")
-        }
-        Stored::M(entries) => {
-            let entries = entries.iter().map(|(name, one)| entry(name, attribute_value(one)));
-            list(&format!("{ITEM}{{"), entries.collect(), "}")
-        }
-    }
-}
-
-/// A stored value as requests have it.
-fn attribute_value(value: &Stored) -> Doc {
-    let texts = |members: Vec<Doc>| list("[]string{", members, "}");
-    match value {
-        Stored::S(_) => of_type("S", typed(value, Kind::Text)),
-        Stored::N(_) => of_type("N", typed(value, Kind::Number)),
-        Stored::B(_) => of_type("B", typed(value, Kind::Binary)),
-        Stored::Bool(_) => of_type("BOOL", typed(value, Kind::Bool)),
-        Stored::Null => of_type("NULL", atom("true")),
-        Stored::Ss(_) => of_type("SS", typed(value, Kind::TextSet)),
-        Stored::Ns(members) => {
-            of_type("NS", texts(members.iter().map(|one| atom(string(&one.to_string()))).collect()))
-        }
-        Stored::Bs(_) => of_type("BS", typed(value, Kind::BinarySet)),
-        Stored::L(_) => of_type("L", typed(value, Kind::List)),
-        Stored::M(_) => of_type("M", typed(value, Kind::Map)),
-    }
-}
-
-fn of_type(name: &str, value: Doc) -> Doc {
-    list(&format!("&types.AttributeValueMember{name}{{"), vec![pair("Value", value)], "}")
-}
-
-fn name_of(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Text => "S",
-        Kind::Number | Kind::Integer => "N",
-        Kind::Bool => "BOOL",
-        Kind::Binary => "B",
-        Kind::TextSet => "SS",
-        Kind::NumberSet => "NS",
-        Kind::BinarySet => "BS",
-        Kind::List => "L",
-        Kind::Map => "M",
-    }
-}
-
-fn string(text: &str) -> String {
-    quoted(text, |one| match one as u32 {
-        code @ 0..=0xFFFF => format!("\\u{code:04x}"),
-        code => format!("\\U{code:08x}"),
-    })
 }

@@ -13,7 +13,7 @@ mod writes;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::writer::helpers;
+use super::writer::used_of;
 use super::{Function, KeyBuilder, Kind, Library, ParameterKind, Record, Written};
 pub use calls::calls;
 use comment::{Comment, escaped, one_of};
@@ -62,7 +62,7 @@ pub fn source(library: &Library) -> String {
     for (reader, name) in library.readers.iter().zip(&java.readers) {
         methods.push_str(&java.item_reader(reader, name));
     }
-    let own = helpers(&methods, &[prelude::VALUES.as_slice(), &prelude::READERS, &prelude::BATCHES].concat());
+    let own = used_of(&methods, &[prelude::VALUES.as_slice(), &prelude::READERS, &prelude::BATCHES].concat());
     let is_mixed = |record: &&Record| library.mixed().any(|(name, _)| name == record.name);
     let mut types = String::new();
     for record in library.records.iter().filter(|record| !is_mixed(record)) {
@@ -71,7 +71,7 @@ pub fn source(library: &Library) -> String {
     for (record, parts) in library.mixed() {
         types.push_str(&java.mixed_type(record, parts));
     }
-    types.push_str(&helpers(&methods, &prelude::TYPES));
+    types.push_str(&used_of(&methods, &prelude::TYPES));
     let mut comment = Comment::default();
     let described = library.description.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
     let described = described.trim_end_matches('.');

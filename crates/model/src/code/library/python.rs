@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use item::Value as Stored;
 
 use super::call::{Argument, Call, Row};
-use super::writer::{self, atom, helpers, line, list, table_variable, tight, unreserved};
+use super::writer::{self, atom, line, list, table_variable, tight, unreserved, used_of};
 use super::{
     Body, Each, Field, Form, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part, Piece, Read,
     ReadOperation, Reader, Record, Request, Source, Step, Test, Value, Verb, View, Write,
@@ -31,7 +31,7 @@ const RESERVED: [&str; 57] = [
 const TYPES: [&str; 9] =
     ["Any", "Context", "Decimal", "Found", "Generic", "Literal", "Page", "RuntimeError", "TypeVar"];
 
-const HELPERS: [(&str, &str); 7] = [
+const PRELUDE: [(&str, &str); 7] = [
     (
         "Page(",
         "
@@ -157,8 +157,8 @@ pub fn source(library: &Library) -> String {
     for function in &library.functions {
         functions.push_str(&python.function(function));
     }
-    let helpers = helpers(&functions, &HELPERS);
-    let all = format!("{helpers}{body}{functions}");
+    let prelude = used_of(&functions, &PRELUDE);
+    let all = format!("{prelude}{body}{functions}");
     python.header(&all) + &all
 }
 

@@ -6,7 +6,7 @@ use item::Value as Stored;
 
 use super::call::{Argument, Call, Row};
 use super::case::camel;
-use super::writer::{self, atom, helpers, line, table_variable, unreserved};
+use super::writer::{self, atom, line, table_variable, unreserved, used_of};
 use super::{
     Body, Each, EntityItem, Field, Form, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part,
     Piece, Read, ReadOperation, Record, Request, Source, Step, Test, Value, Verb, Write,
@@ -40,7 +40,7 @@ const TYPES: [&str; 9] = [
     "Uint8Array",
 ];
 
-const HELPERS: [(&str, &str); 7] = [
+const PRELUDE: [(&str, &str); 7] = [
     (
         "Page<",
         "
@@ -192,7 +192,7 @@ pub fn source(library: &Library) -> String {
     for function in &library.functions {
         body.push_str(&script.function(function));
     }
-    let body = helpers(&body, &HELPERS) + &body;
+    let body = used_of(&body, &PRELUDE) + &body;
     script.header(&body) + &body
 }
 

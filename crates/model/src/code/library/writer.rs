@@ -11,8 +11,8 @@ pub fn table_variable(library: &Library, table: &str) -> String {
     }
 }
 
-/// The helpers whose names are used, in their order; a helper may use one before it.
-pub fn helpers(text: &str, all: &[(&str, &str)]) -> String {
+/// The parts of a prelude whose names are used in the text, in their order; a part may use one before it.
+pub fn used_of(text: &str, all: &[(&str, &str)]) -> String {
     let mut used: Vec<&str> = Vec::new();
     let mut seen = text.to_owned();
     for (name, source) in all.iter().rev() {

@@ -1,6 +1,6 @@
 //! Functions of the Go package that the others use; each may use those before it. Four spaces are a tab of Go.
 
-pub const HELPERS: [(&str, &str); 32] = [
+pub const VALUES: [(&str, &str); 32] = [
     (
         "Number",
         r#"

@@ -1,7 +1,7 @@
 //! What the modules have of their own beside the model: a number type, readers of attributes, batches.
 
 /// Each under a text that is there if it is used; one may use those before it.
-pub const HELPERS: [(&str, &str); 21] = [
+pub const VALUES: [(&str, &str); 21] = [
     ("Page<", PAGE),
     ("Number", NUMBER),
     ("StoredAs", STORED_AS),
