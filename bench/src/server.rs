@@ -17,8 +17,8 @@ use tokio::process::{Child, ChildStdout, Command};
 
 use crate::progress;
 
-/// Far longer than any healthy start, recovery after a crash included.
-const READY_WITHIN: Duration = Duration::from_secs(120);
+/// Far longer than any healthy start, recovery after a crash included, also on a machine that is ten times slower.
+const READY_WITHIN: Duration = Duration::from_secs(300);
 /// How long a server without requests may stay busy before it is measured anyway.
 const AT_REST_WITHIN: Duration = Duration::from_secs(300);
 

@@ -3,6 +3,7 @@
 use api::autoscaling::{Operation, Request, Response};
 use api::{Error, ErrorKind, Service};
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use host::Namespace;
 
 use crate::service::AutoScaling;
@@ -17,15 +18,22 @@ impl AutoScaling {
     }
 
     /// Answers a request.
-    pub async fn answer(&self, namespace: &Namespace, target: &str, body: &[u8]) -> http::Response<Bytes> {
-        match self.run(namespace, target, body).await {
-            Ok(response) => {
-                let mut body = Vec::new();
-                response.write_json(&mut body);
-                http_response(200, body)
+    pub fn answer<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        target: &'a str,
+        body: &'a [u8],
+    ) -> BoxFuture<'a, http::Response<Bytes>> {
+        Box::pin(async move {
+            match self.run(namespace, target, body).await {
+                Ok(response) => {
+                    let mut body = Vec::new();
+                    response.write_json(&mut body);
+                    http_response(200, body)
+                }
+                Err(error) => AutoScaling::refusal(&error),
             }
-            Err(error) => AutoScaling::refusal(&error),
-        }
+        })
     }
 
     /// An error as the service writes it.

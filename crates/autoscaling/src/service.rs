@@ -23,6 +23,7 @@ use api::autoscaling::{
 };
 use api::{Error, ErrorKind};
 use capacity::{Access, Decreases};
+use futures_util::future::BoxFuture;
 use host::{EachMinute, Environment, Namespace, Rows, RowsError, SharedRows, uuid};
 use parking_lot::Mutex;
 use tokio::sync::MutexGuard;
@@ -76,28 +77,30 @@ pub enum OpenError {
 
 impl AutoScaling {
     /// Reads the stored targets. They are scaled from [`AutoScaling::start`] on.
-    pub async fn open(
+    pub fn open(
         tables: Arc<dyn Tables>,
         cloudwatch: Arc<dyn CloudWatch>,
         rows: Arc<dyn Rows>,
         environment: Arc<dyn Environment>,
-    ) -> Result<AutoScaling, OpenError> {
-        let opened_ms = environment.now_ms();
-        let shared = Shared {
-            tables,
-            cloudwatch,
-            target_rows: SharedRows::new(rows.clone(), TARGET_PREFIX),
-            rows,
-            environment,
-            targets: Mutex::default(),
-            decreases: Mutex::default(),
-            changes: tokio::sync::Mutex::default(),
-            opened_ms,
-            scheduled_ms: AtomicU64::new(opened_ms),
-        };
-        shared.load().await?;
-        let shared = Arc::new(shared);
-        Ok(AutoScaling { shared, task: EachMinute::default() })
+    ) -> BoxFuture<'static, Result<AutoScaling, OpenError>> {
+        Box::pin(async move {
+            let opened_ms = environment.now_ms();
+            let shared = Shared {
+                tables,
+                cloudwatch,
+                target_rows: SharedRows::new(rows.clone(), TARGET_PREFIX),
+                rows,
+                environment,
+                targets: Mutex::default(),
+                decreases: Mutex::default(),
+                changes: tokio::sync::Mutex::default(),
+                opened_ms,
+                scheduled_ms: AtomicU64::new(opened_ms),
+            };
+            shared.load().await?;
+            let shared = Arc::new(shared);
+            Ok(AutoScaling { shared, task: EachMinute::default() })
+        })
     }
 
     /// Scales each minute from now on. To be called within a tokio runtime.
@@ -115,8 +118,10 @@ impl AutoScaling {
     }
 
     /// Does what a minute asks for.
-    pub async fn scale(&self) {
-        self.shared.scale().await;
+    pub fn scale(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.shared.scale().await;
+        })
     }
 
     /// The targets, as other servers have left them.

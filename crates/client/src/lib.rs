@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use api::{Error, ErrorKind, Service};
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::client::legacy;
@@ -96,34 +97,45 @@ impl Client {
     }
 
     /// The same for another service at the endpoint that speaks JSON 1.0.
-    pub async fn send_to(&self, service: Service, operation: &str, body: Vec<u8>) -> Result<Vec<u8>, Error> {
-        let target = format!("{}.{operation}", service.target_prefix().unwrap_or_default());
-        let body = Bytes::from(body);
-        let mut pause = FIRST_PAUSE;
-        for _ in 1..ATTEMPTS_MAX {
-            match self.attempt(&target, body.clone()).await {
-                Err(Failure { error, is_transient: true }) if error.kind != ErrorKind::UnknownOperation => {
-                    // With random pauses, clients that failed together don't retry together.
-                    tokio::time::sleep(pause.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
-                    pause *= 2;
+    pub fn send_to<'a>(
+        &'a self,
+        service: Service,
+        operation: &'a str,
+        body: Vec<u8>,
+    ) -> BoxFuture<'a, Result<Vec<u8>, Error>> {
+        Box::pin(async move {
+            let target = format!("{}.{operation}", service.target_prefix().unwrap_or_default());
+            let body = Bytes::from(body);
+            let mut pause = FIRST_PAUSE;
+            for _ in 1..ATTEMPTS_MAX {
+                match self.attempt(&target, body.clone()).await {
+                    Err(Failure { error, is_transient: true })
+                        if error.kind != ErrorKind::UnknownOperation =>
+                    {
+                        // With random pauses, clients that failed together don't retry together.
+                        tokio::time::sleep(pause.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
+                        pause *= 2;
+                    }
+                    answer => return answer.map_err(|failure| failure.error),
                 }
-                answer => return answer.map_err(|failure| failure.error),
             }
-        }
-        self.attempt(&target, body).await.map_err(|failure| failure.error)
+            self.attempt(&target, body).await.map_err(|failure| failure.error)
+        })
     }
 
     /// Sends a request once, to a server that answers briefly. The target is a whole one.
-    pub async fn send_once(&self, target: &str, body: Vec<u8>) -> Result<Vec<u8>, Error> {
-        let exchange = async {
-            let request = self.request(target, body.into())?;
-            let response = self.http.request(request).await;
-            let response = response.map_err(|error| self.unreachable(&innermost_cause(&error)))?;
-            self.read(response, BRIEF_BYTES_MAX).await
-        };
-        let outcome = tokio::time::timeout(BRIEF_TIMEOUT, exchange).await;
-        let late = |_| self.unreachable(&format!("no answer within {} s", BRIEF_TIMEOUT.as_secs()));
-        outcome.map_err(late).flatten().map_err(|failure| failure.error)
+    pub fn send_once<'a>(&'a self, target: &'a str, body: Vec<u8>) -> BoxFuture<'a, Result<Vec<u8>, Error>> {
+        Box::pin(async move {
+            let exchange = async {
+                let request = self.request(target, body.into())?;
+                let response = self.http.request(request).await;
+                let response = response.map_err(|error| self.unreachable(&innermost_cause(&error)))?;
+                self.read(response, BRIEF_BYTES_MAX).await
+            };
+            let outcome = tokio::time::timeout(BRIEF_TIMEOUT, exchange).await;
+            let late = |_| self.unreachable(&format!("no answer within {} s", BRIEF_TIMEOUT.as_secs()));
+            outcome.map_err(late).flatten().map_err(|failure| failure.error)
+        })
     }
 
     async fn attempt(&self, target: &str, body: Bytes) -> Result<Vec<u8>, Failure> {
@@ -183,28 +195,30 @@ impl Client {
 
 /// Sends JSON to a path of a server of ours that is no operation of DynamoDB. The answer is its status
 /// and body.
-pub async fn post(
-    address: &Address,
-    path: &str,
+pub fn post<'a>(
+    address: &'a Address,
+    path: &'a str,
     body: Vec<u8>,
     timeout: Duration,
-) -> Result<(u16, Vec<u8>), String> {
-    let connector = connector(address, None).map_err(|error| error.to_string())?;
-    let http: legacy::Client<Connector, Full<Bytes>> =
-        legacy::Client::builder(TokioExecutor::new()).build(connector);
-    let request = Request::post(format!("{address}{path}")).header("content-type", "application/json");
-    let request = request.body(Full::new(Bytes::from(body))).map_err(|error| error.to_string())?;
-    let unreachable = |error: &dyn std::error::Error| format!("{address}: {}", innermost_cause(error));
-    let exchange = async {
-        let response = http.request(request).await.map_err(|error| unreachable(&error))?;
-        let status = response.status().as_u16();
-        let body = response.into_body().collect().await.map_err(|error| unreachable(&error))?;
-        Ok((status, body.to_bytes().to_vec()))
-    };
-    match tokio::time::timeout(timeout, exchange).await {
-        Ok(answer) => answer,
-        Err(_) => Err(format!("{address}: no answer within {} s", timeout.as_secs())),
-    }
+) -> BoxFuture<'a, Result<(u16, Vec<u8>), String>> {
+    Box::pin(async move {
+        let connector = connector(address, None).map_err(|error| error.to_string())?;
+        let http: legacy::Client<Connector, Full<Bytes>> =
+            legacy::Client::builder(TokioExecutor::new()).build(connector);
+        let request = Request::post(format!("{address}{path}")).header("content-type", "application/json");
+        let request = request.body(Full::new(Bytes::from(body))).map_err(|error| error.to_string())?;
+        let unreachable = |error: &dyn std::error::Error| format!("{address}: {}", innermost_cause(error));
+        let exchange = async {
+            let response = http.request(request).await.map_err(|error| unreachable(&error))?;
+            let status = response.status().as_u16();
+            let body = response.into_body().collect().await.map_err(|error| unreachable(&error))?;
+            Ok((status, body.to_bytes().to_vec()))
+        };
+        match tokio::time::timeout(timeout, exchange).await {
+            Ok(answer) => answer,
+            Err(_) => Err(format!("{address}: no answer within {} s", timeout.as_secs())),
+        }
+    })
 }
 
 /// Why an attempt failed, and whether another may succeed in a moment.

@@ -3,24 +3,32 @@
 use api::cloudwatch::{Body, Call, Operation, Request, Response};
 use api::{Error, ErrorKind};
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use host::{Namespace, uuid};
 
 use crate::service::CloudWatch;
 
 impl CloudWatch {
     /// Answers a request in the protocol in which it came.
-    pub async fn answer(&self, namespace: &Namespace, call: &Call, body: &[u8]) -> http::Response<Bytes> {
-        let outcome = match call.read(body) {
-            Ok(request) => {
-                let operation = request.operation();
-                self.carry_out(namespace, request).await.map(|response| (operation, response))
+    pub fn answer<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        call: &'a Call,
+        body: &'a [u8],
+    ) -> BoxFuture<'a, http::Response<Bytes>> {
+        Box::pin(async move {
+            let outcome = match call.read(body) {
+                Ok(request) => {
+                    let operation = request.operation();
+                    self.carry_out(namespace, request).await.map(|response| (operation, response))
+                }
+                Err(error) => Err(error),
+            };
+            match outcome {
+                Ok((operation, response)) => self.success(call, operation, &response),
+                Err(error) => self.refusal(call, &error),
             }
-            Err(error) => Err(error),
-        };
-        match outcome {
-            Ok((operation, response)) => self.success(call, operation, &response),
-            Err(error) => self.refusal(call, &error),
-        }
+        })
     }
 
     fn success(&self, call: &Call, operation: Operation, response: &Response) -> http::Response<Bytes> {

@@ -19,6 +19,7 @@ use api::cloudwatch::{
 };
 use api::{Error, ErrorKind};
 use capacity::metric::Metric;
+use futures_util::future::BoxFuture;
 use host::{EachMinute, Environment, Namespace, Rows, RowsError, SharedRows};
 use parking_lot::Mutex;
 use tokio::sync::MutexGuard;
@@ -65,18 +66,20 @@ pub enum OpenError {
 
 impl CloudWatch {
     /// Reads the stored alarms. They are evaluated from [`CloudWatch::start`] on.
-    pub async fn open(
+    pub fn open(
         metrics: Arc<dyn Metrics>,
         insights: Arc<dyn Insights>,
         rows: Arc<dyn Rows>,
         environment: Arc<dyn Environment>,
-    ) -> Result<CloudWatch, OpenError> {
-        let alarm_rows = SharedRows::new(rows.clone(), ALARM_PREFIX);
-        let (alarms, changes) = (Mutex::default(), tokio::sync::Mutex::default());
-        let shared = Shared { metrics, insights, rows, alarm_rows, environment, alarms, changes };
-        shared.load().await?;
-        let shared = Arc::new(shared);
-        Ok(CloudWatch { shared, evaluation: EachMinute::default() })
+    ) -> BoxFuture<'static, Result<CloudWatch, OpenError>> {
+        Box::pin(async move {
+            let alarm_rows = SharedRows::new(rows.clone(), ALARM_PREFIX);
+            let (alarms, changes) = (Mutex::default(), tokio::sync::Mutex::default());
+            let shared = Shared { metrics, insights, rows, alarm_rows, environment, alarms, changes };
+            shared.load().await?;
+            let shared = Arc::new(shared);
+            Ok(CloudWatch { shared, evaluation: EachMinute::default() })
+        })
     }
 
     /// Evaluates the alarms each minute from now on. To be called within a tokio runtime.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
@@ -72,10 +73,13 @@ impl Server {
     }
 
     /// Serves until `shutdown` is ready and the requests then under way are finished or out of time.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+    pub fn run(self, shutdown: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+        Box::pin(self.serve(shutdown))
+    }
+
+    async fn serve(self, mut shutdown: BoxFuture<'static, ()>) {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
-        let mut shutdown = std::pin::pin!(shutdown);
         let mut next_id = 0;
         loop {
             tokio::select! {

@@ -24,6 +24,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use store::StoreError;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit, oneshot, watch};
@@ -81,6 +82,52 @@ pub trait Job: Send + Sync + 'static {
     /// up when the database is next opened.
     fn gave_up(&self, _reason: &StoreError) -> impl Future<Output = Result<(), StoreError>> + Send {
         std::future::ready(Ok(()))
+    }
+}
+
+/// A [`Job`] of any type, so that what drives jobs is compiled once and not for each of them.
+trait AnyJob: Send + Sync {
+    fn name(&self) -> &'static str;
+    fn subject(&self) -> String;
+    fn delay(&self) -> Duration;
+    fn interval(&self) -> Option<Duration>;
+    fn is_short(&self) -> bool;
+    fn lease(&self) -> Option<String>;
+    fn run(&self) -> BoxFuture<'_, Result<(), StoreError>>;
+    fn gave_up<'a>(&'a self, reason: &'a StoreError) -> BoxFuture<'a, Result<(), StoreError>>;
+}
+
+impl<J: Job> AnyJob for J {
+    fn name(&self) -> &'static str {
+        Job::name(self)
+    }
+
+    fn subject(&self) -> String {
+        Job::subject(self)
+    }
+
+    fn delay(&self) -> Duration {
+        Job::delay(self)
+    }
+
+    fn interval(&self) -> Option<Duration> {
+        Job::interval(self)
+    }
+
+    fn is_short(&self) -> bool {
+        Job::is_short(self)
+    }
+
+    fn lease(&self) -> Option<String> {
+        Job::lease(self)
+    }
+
+    fn run(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(Job::run(self))
+    }
+
+    fn gave_up<'a>(&'a self, reason: &'a StoreError) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(Job::gave_up(self, reason))
     }
 }
 
@@ -163,6 +210,9 @@ enum AtClose {
     Finish,
 }
 
+/// What a task does: it ends with the act that hands its outcome to whoever waits for it.
+type Work = BoxFuture<'static, Box<dyn FnOnce() + Send>>;
+
 impl Background {
     /// No tasks yet.
     pub fn new(environment: Arc<dyn Environment>, members: Option<Arc<Members>>) -> Background {
@@ -179,9 +229,11 @@ impl Background {
 
     /// Starts a job. It goes on when the returned task is dropped.
     pub fn start(&self, job: impl Job) -> Task<Result<(), StoreError>> {
-        let (name, subject) = (job.name(), job.subject());
-        let shared = self.0.clone();
-        self.spawn(name, subject, AtClose::Stop, |id| async move { shared.drive(id, &job).await })
+        let (name, subject) = (Job::name(&job), Job::subject(&job));
+        let (shared, job) = (self.0.clone(), Box::new(job) as Box<dyn AnyJob>);
+        self.start_boxed(name, subject, AtClose::Stop, |id| {
+            Box::pin(async move { shared.drive(id, &*job).await })
+        })
     }
 
     /// Runs a step of a request to its end even if the request is dropped. The error says that it could not
@@ -193,7 +245,8 @@ impl Background {
         step: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.check()?;
-        self.spawn(name, subject.to_owned(), AtClose::Finish, |_| step).outcome().await
+        let step = Box::pin(step);
+        self.start_boxed(name, subject.to_owned(), AtClose::Finish, |_| step).outcome().await
     }
 
     /// Refuses to go on after a panic of a task.
@@ -233,18 +286,31 @@ impl Background {
         }
     }
 
-    fn spawn<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+    fn start_boxed<T: Send + 'static>(
         &self,
         name: &'static str,
         subject: String,
         at_close: AtClose,
-        work: impl FnOnce(u64) -> F,
+        work: impl FnOnce(u64) -> BoxFuture<'static, T>,
     ) -> Task<T> {
         let (sender, receiver) = oneshot::channel();
-        let task = Task { background: self.clone(), receiver };
-        let Some(registered) = self.0.register(name, subject) else { return task };
+        if let Some(registered) = self.0.register(name, subject) {
+            let work = work(registered.id);
+            let work = async move {
+                let outcome = work.await;
+                // Nobody may be waiting for it.
+                let hand_over = move || drop(sender.send(outcome));
+                Box::new(hand_over) as Box<dyn FnOnce() + Send>
+            };
+            self.spawn(registered, at_close, Box::pin(work));
+        }
+        Task { background: self.clone(), receiver }
+    }
+
+    /// Not generic, because tokio's part of a task is large.
+    fn spawn(&self, registered: Registered, at_close: AtClose, work: Work) {
         let id = registered.id;
-        let work = AssertUnwindSafe(work(id)).catch_unwind();
+        let work = AssertUnwindSafe(work).catch_unwind();
         let run = async move {
             let outcome = match at_close {
                 AtClose::Finish => work.await,
@@ -255,10 +321,9 @@ impl Background {
                 },
             };
             match outcome {
-                Ok(outcome) => {
+                Ok(hand_over) => {
                     drop(registered);
-                    // Nobody may be waiting for it.
-                    let _ = sender.send(outcome);
+                    hand_over();
                 }
                 Err(panic) => registered.shared.poison(id, &*panic),
             }
@@ -267,7 +332,6 @@ impl Background {
         if let Some(running) = self.0.tasks.lock().running.get_mut(&id) {
             running.abort = Some(abort);
         }
-        task
     }
 }
 
@@ -303,7 +367,7 @@ impl Shared {
     }
 
     /// Runs a job: once, or again and again.
-    async fn drive(&self, id: u64, job: &impl Job) -> Result<(), StoreError> {
+    async fn drive(&self, id: u64, job: &dyn AnyJob) -> Result<(), StoreError> {
         self.sleep(job.delay()).await;
         loop {
             let outcome = self.run_with_retries(id, job).await;
@@ -315,7 +379,7 @@ impl Shared {
         }
     }
 
-    async fn run_with_retries(&self, id: u64, job: &impl Job) -> Result<(), StoreError> {
+    async fn run_with_retries(&self, id: u64, job: &dyn AnyJob) -> Result<(), StoreError> {
         for tries in 1.. {
             let outcome = self.run_under_lease(id, job, tries).await;
             self.show(id, TaskState::Waiting, tries);
@@ -342,7 +406,7 @@ impl Shared {
         Ok(())
     }
 
-    async fn run_under_lease(&self, id: u64, job: &impl Job, tries: u32) -> Result<(), StoreError> {
+    async fn run_under_lease(&self, id: u64, job: &dyn AnyJob, tries: u32) -> Result<(), StoreError> {
         let name = job.lease();
         let _lease = match (&self.members, &name) {
             (Some(members), Some(name)) => match self.lease(members, name, job).await? {
@@ -363,7 +427,7 @@ impl Shared {
         &self,
         members: &'a Members,
         name: &'a str,
-        job: &impl Job,
+        job: &dyn AnyJob,
     ) -> Result<Option<RunningLease<'a>>, StoreError> {
         loop {
             let lease = members.take(name).await?;
@@ -374,7 +438,7 @@ impl Shared {
         }
     }
 
-    async fn release(&self, job: &impl Job) {
+    async fn release(&self, job: &dyn AnyJob) {
         if let (Some(members), Some(name)) = (&self.members, job.lease())
             && let Err(error) = members.release(&name).await
         {
@@ -382,7 +446,7 @@ impl Shared {
         }
     }
 
-    async fn turn(&self, job: &impl Job) -> Option<SemaphorePermit<'_>> {
+    async fn turn(&self, job: &dyn AnyJob) -> Option<SemaphorePermit<'_>> {
         if job.is_short() {
             return None;
         }

@@ -118,12 +118,48 @@ pub enum CreateError {
 }
 
 /// What a change makes of the stored row of its table.
-enum Replacement<E> {
+enum Replacement {
     /// There is no such table any more.
     Gone,
     /// The change itself refuses.
-    Refused(E),
+    Refused,
     Changed(Box<Changed>),
+}
+
+/// Changes a table, given a space that no table has used; `None` if it refuses.
+pub type ChangeOfTable = dyn Fn(&Table, Space) -> Option<Table> + Send + Sync;
+
+/// What became of a table that was to be changed.
+pub enum Replaced {
+    Gone,
+    Refused,
+    Changed(Arc<LiveTable>),
+}
+
+/// Why a change refused. It is kept beside the change, so that what carries changes out is compiled once and not for
+/// each kind of refusal.
+pub struct Refusal<E>(Arc<Mutex<Option<E>>>);
+
+impl<E> Refusal<E> {
+    /// No refusal yet: one half goes into the change, the other explains its outcome.
+    pub fn none() -> (Refusal<E>, Refusal<E>) {
+        let refusal = Arc::default();
+        (Refusal(Arc::clone(&refusal)), Refusal(refusal))
+    }
+
+    /// The changed table; a refusal is kept.
+    pub fn keep(&self, changed: Result<Table, E>) -> Option<Table> {
+        changed.map_err(|refusal| *self.0.lock() = Some(refusal)).ok()
+    }
+
+    /// The outcome of the change, with its refusal.
+    pub fn explain(&self, replaced: Replaced) -> Option<Result<Arc<LiveTable>, E>> {
+        match replaced {
+            Replaced::Gone => None,
+            Replaced::Refused => Some(Err(self.0.lock().take().expect("the change has said why"))),
+            Replaced::Changed(table) => Some(Ok(table)),
+        }
+    }
 }
 
 struct Changed {
@@ -474,6 +510,18 @@ impl Catalog {
         name: &str,
         change: impl Fn(&Table, Space) -> Result<Table, E> + Send + Sync + 'static,
     ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
+        let (refusal, refused) = Refusal::none();
+        let change = move |table: &Table, unused| refused.keep(change(table, unused));
+        Ok(refusal.explain(self.replace_boxed(namespace, name, Box::new(change)).await?))
+    }
+
+    /// [`Catalog::replace`], compiled once and not for each kind of change.
+    pub async fn replace_boxed(
+        self: &Arc<Catalog>,
+        namespace: &Namespace,
+        name: &str,
+        change: Box<ChangeOfTable>,
+    ) -> Result<Replaced, StoreError> {
         let (catalog, namespace, table) = (self.clone(), namespace.clone(), name.to_owned());
         let replace = async move {
             let changing = catalog.changing.lock().await;
@@ -481,7 +529,7 @@ impl Catalog {
             let mut decided = None;
             let mut decide = |rows: &[Option<Bytes>]| {
                 let replace = || {
-                    let (replacement, mut writes) = decide_replacement(&keys, rows, &change)?;
+                    let (replacement, mut writes) = decide_replacement(&keys, rows, &*change)?;
                     let raised = catalog.raise_version(rows, &mut writes)?;
                     Ok::<_, StoreError>((replacement, raised, writes))
                 };
@@ -497,13 +545,13 @@ impl Catalog {
             let replaced = match replacement {
                 Replacement::Gone => {
                     catalog.hide(&namespace, &table);
-                    None
+                    Replaced::Gone
                 }
-                Replacement::Refused(refusal) => Some(Err(refusal)),
+                Replacement::Refused => Replaced::Refused,
                 Replacement::Changed(changed) => {
                     let Changed { table, past_stream } = *changed;
                     catalog.past_streams.write().extend(past_stream.map(Arc::new));
-                    Some(Ok(catalog.show(catalog.following(table))))
+                    Replaced::Changed(catalog.show(catalog.following(table)))
                 }
             };
             catalog.pass(raised, changing).await?;
@@ -658,16 +706,15 @@ impl Catalog {
 }
 
 /// What becomes of a table, given its stored row and that of the next unused space.
-fn decide_replacement<E>(
+fn decide_replacement(
     keys: &[Key],
     rows: &[Option<Bytes>],
-    change: &impl Fn(&Table, Space) -> Result<Table, E>,
-) -> Result<(Replacement<E>, WriteSet), StoreError> {
+    change: &ChangeOfTable,
+) -> Result<(Replacement, WriteSet), StoreError> {
     let Some(row) = &rows[0] else { return Ok((Replacement::Gone, WriteSet::default())) };
     let (current, next) = (decode_table(row)?, next_space(&rows[1])?);
-    let changed = match change(&current, next) {
-        Ok(changed) => changed,
-        Err(refusal) => return Ok((Replacement::Refused(refusal), WriteSet::default())),
+    let Some(changed) = change(&current, next) else {
+        return Ok((Replacement::Refused, WriteSet::default()));
     };
     assert!(changed.is_successor_of(&current), "{} became another table", current.full_name());
     let past_stream = past_stream(&current, &changed);

@@ -7,6 +7,7 @@
 //! Dropping: the index is DELETING in the catalog, and writes no longer maintain it. When the last write
 //! that doesn't know of that has ended, it leaves the catalog and its rows are cleared.
 
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 use capacity::metric::Metric;
@@ -191,20 +192,24 @@ pub struct IndexProgress {
 
 impl Engine {
     /// Every index that is being created.
-    pub async fn index_progress(&self) -> Result<Vec<IndexProgress>, StoreError> {
-        let mut progress = Vec::new();
-        for table in self.catalog.all() {
-            for index in table.indexes.iter().filter(|index| index.state == IndexState::Creating) {
-                let position = walk::read_progress(&*self.store, &space::progress_key(index.space())).await?;
-                progress.push(IndexProgress {
-                    namespace: table.namespace.clone(),
-                    table: table.name.clone(),
-                    index: index.name.clone(),
-                    percentage: position.map_or(0.0, |position| share_before(&position.partition) * 100.0),
-                });
+    pub fn index_progress(&self) -> BoxFuture<'_, Result<Vec<IndexProgress>, StoreError>> {
+        Box::pin(async move {
+            let mut progress = Vec::new();
+            for table in self.catalog.all() {
+                for index in table.indexes.iter().filter(|index| index.state == IndexState::Creating) {
+                    let position =
+                        walk::read_progress(&*self.store, &space::progress_key(index.space())).await?;
+                    progress.push(IndexProgress {
+                        namespace: table.namespace.clone(),
+                        table: table.name.clone(),
+                        index: index.name.clone(),
+                        percentage: position
+                            .map_or(0.0, |position| share_before(&position.partition) * 100.0),
+                    });
+                }
             }
-        }
-        Ok(progress)
+            Ok(progress)
+        })
     }
 }
 

@@ -18,6 +18,7 @@
 //! Memory of a table or index: four sketches of 0.9 MB and the minutes that wait for the store, 90 KB for each rule.
 //! An account has at most [`RULES_MAX`] rules in a Region.
 
+use futures_util::future::BoxFuture;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::Bound;
@@ -351,6 +352,9 @@ pub struct InsightMinute {
     pub contributors: Vec<(Vec<String>, f64)>,
 }
 
+/// A rule and what it counted; none if there is no such rule.
+type CountedMinutes = Option<(InsightRule, Vec<InsightMinute>)>;
+
 impl Engine {
     /// The bytes that counting the keys of a table and its indexes takes.
     pub fn insight_bytes(&self, namespace: &Namespace, table: &str) -> usize {
@@ -372,51 +376,53 @@ impl Engine {
 
     /// What a rule counted in some minutes since 1970, with the labels of its keys; none if there is no such
     /// rule. A minute that two runs of the database have a part of comes twice.
-    pub async fn insight_minutes(
-        &self,
-        namespace: &Namespace,
-        name: &str,
+    pub fn insight_minutes<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        name: &'a str,
         minutes: std::ops::Range<u64>,
-    ) -> Result<Option<(InsightRule, Vec<InsightMinute>)>, StoreError> {
-        let tables = self.catalog.all();
-        let own = tables.iter().filter(|table| table.namespace == *namespace);
-        let found = own.flat_map(|table| {
-            table
-                .resources()
-                .flat_map(move |index| RuleInForce::of(table, index))
-                .map(move |rule| (table, rule))
-        });
-        let Some((table, rule)) = found.into_iter().find(|(_, rule)| rule.name() == name) else {
-            return Ok(None);
-        };
-        // What was counted before the rule was created belongs to an earlier one.
-        let since = minutes.start.max(rule.since_ms / crate::metrics::MINUTE_MS);
-        let minutes = since..minutes.end.max(since);
-        let run = self.usage.metrics.run;
-        let in_memory: Vec<(u64, Bytes)> = {
-            let contributors = table.meter.contributors.lock();
-            let counting = contributors.get(rule.space(), rule.rule);
-            let rows = |counting: &Counting| {
-                counting.ended.iter().cloned().chain([counting.open_row()]).collect::<Vec<_>>()
+    ) -> BoxFuture<'a, Result<CountedMinutes, StoreError>> {
+        Box::pin(async move {
+            let tables = self.catalog.all();
+            let own = tables.iter().filter(|table| table.namespace == *namespace);
+            let found = own.flat_map(|table| {
+                table
+                    .resources()
+                    .flat_map(move |index| RuleInForce::of(table, index))
+                    .map(move |rule| (table, rule))
+            });
+            let Some((table, rule)) = found.into_iter().find(|(_, rule)| rule.name() == name) else {
+                return Ok(None);
             };
-            counting.map(rows).unwrap_or_default()
-        };
-        let is_in_memory = |minute: u64| in_memory.iter().any(|(known, _)| *known == minute);
-        let mut rows: Vec<Bytes> = Vec::new();
-        let range = rows_range(rule.space(), rule.rule, minutes.clone());
-        visit_rows(&*self.store, &range, |key, row| {
-            if !row_of(&key).is_some_and(|(minute, of)| of == run && is_in_memory(minute)) {
-                rows.push(row);
-            }
-            Ok(())
+            // What was counted before the rule was created belongs to an earlier one.
+            let since = minutes.start.max(rule.since_ms / crate::metrics::MINUTE_MS);
+            let minutes = since..minutes.end.max(since);
+            let run = self.usage.metrics.run;
+            let in_memory: Vec<(u64, Bytes)> = {
+                let contributors = table.meter.contributors.lock();
+                let counting = contributors.get(rule.space(), rule.rule);
+                let rows = |counting: &Counting| {
+                    counting.ended.iter().cloned().chain([counting.open_row()]).collect::<Vec<_>>()
+                };
+                counting.map(rows).unwrap_or_default()
+            };
+            let is_in_memory = |minute: u64| in_memory.iter().any(|(known, _)| *known == minute);
+            let mut rows: Vec<Bytes> = Vec::new();
+            let range = rows_range(rule.space(), rule.rule, minutes.clone());
+            visit_rows(&*self.store, &range, |key, row| {
+                if !row_of(&key).is_some_and(|(minute, of)| of == run && is_in_memory(minute)) {
+                    rows.push(row);
+                }
+                Ok(())
+            })
+            .await?;
+            let in_memory = in_memory.into_iter().filter(|(minute, _)| minutes.contains(minute));
+            rows.extend(in_memory.map(|(_, row)| row));
+            let labels = rule.labels();
+            let read = rows.iter().map(|row| read_minute(row, &labels)).collect::<Result<Vec<_>, _>>()?;
+            let read = read.into_iter().filter(|minute| minute.total > 0.0).collect();
+            Ok(Some((InsightRule { name: name.to_owned(), key_labels: labels }, read)))
         })
-        .await?;
-        let in_memory = in_memory.into_iter().filter(|(minute, _)| minutes.contains(minute));
-        rows.extend(in_memory.map(|(_, row)| row));
-        let labels = rule.labels();
-        let read = rows.iter().map(|row| read_minute(row, &labels)).collect::<Result<Vec<_>, _>>()?;
-        let read = read.into_iter().filter(|minute| minute.total > 0.0).collect();
-        Ok(Some((InsightRule { name: name.to_owned(), key_labels: labels }, read)))
     }
 }
 

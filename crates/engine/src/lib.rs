@@ -68,6 +68,7 @@ mod verify;
 mod walk;
 mod write;
 
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -139,59 +140,62 @@ impl std::ops::Deref for Engine {
 impl Engine {
     /// Opens the database that the store holds; an empty store is an empty database. Must be called
     /// inside a tokio runtime, which then runs the background work.
-    pub async fn open(
+    pub fn open(
         store: Arc<dyn Store>,
         environment: Arc<dyn Environment>,
-    ) -> Result<Engine, StoreError> {
-        Engine::open_with(store, environment, Options::default()).await
+    ) -> BoxFuture<'static, Result<Engine, StoreError>> {
+        Box::pin(async move { Engine::open_with(store, environment, Options::default()).await })
     }
 
     /// Like [`Engine::open`], with settings.
-    pub async fn open_with(
+    pub fn open_with(
         store: Arc<dyn Store>,
         environment: Arc<dyn Environment>,
         options: Options,
-    ) -> Result<Engine, StoreError> {
-        format::check(&*store).await?;
-        let members = Members::join(&store, &environment, &options).await?;
-        if let Some(members) = &members
-            && let Err(refusal) = migration::check_open(&*store).await
-        {
-            // A migration has begun in the meantime, and may not have seen this member.
-            members.leave().await?;
-            return Err(refusal);
-        }
-        let background = Background::new(environment.clone(), members.clone());
-        let reached_us = metrics::read_clock(&*store, options.time_scale).await?;
-        let usage = Usage::new(environment.clone(), options.capacity, options.time_scale, reached_us);
-        let usage = Arc::new(usage);
-        let clock = Arc::default();
-        let (tasks, uses) = (background.clone(), usage.clone());
-        let catalog = Catalog::load(store.clone(), tasks, uses, Arc::clone(&clock), members.clone()).await?;
-        let core = Core {
-            store,
-            catalog: Arc::new(catalog),
-            environment,
-            clock,
-            background,
-            index_delay: (!options.index_delay.is_zero()).then(|| IndexDelay::new(options.index_delay)),
-            sketches: Sketches::new(&options, members.is_none()),
-            options,
-            transactions: Transactions::default(),
-            usage,
-            replication: Replication::default(),
-            deliveries: Deliveries::default(),
-            members,
-            expressions: Expressions::default(),
-        };
-        core.start_clock().await?;
-        let engine = Engine {
-            core: Arc::new(core),
-            token_clearing: idempotency::Clearing::default(),
-            faults: InjectedFaults::default(),
-        };
-        engine.start_jobs().await?;
-        Ok(engine)
+    ) -> BoxFuture<'static, Result<Engine, StoreError>> {
+        Box::pin(async move {
+            format::check(&*store).await?;
+            let members = Members::join(&store, &environment, &options).await?;
+            if let Some(members) = &members
+                && let Err(refusal) = migration::check_open(&*store).await
+            {
+                // A migration has begun in the meantime, and may not have seen this member.
+                members.leave().await?;
+                return Err(refusal);
+            }
+            let background = Background::new(environment.clone(), members.clone());
+            let reached_us = metrics::read_clock(&*store, options.time_scale).await?;
+            let usage = Usage::new(environment.clone(), options.capacity, options.time_scale, reached_us);
+            let usage = Arc::new(usage);
+            let clock = Arc::default();
+            let (tasks, uses) = (background.clone(), usage.clone());
+            let catalog =
+                Catalog::load(store.clone(), tasks, uses, Arc::clone(&clock), members.clone()).await?;
+            let core = Core {
+                store,
+                catalog: Arc::new(catalog),
+                environment,
+                clock,
+                background,
+                index_delay: (!options.index_delay.is_zero()).then(|| IndexDelay::new(options.index_delay)),
+                sketches: Sketches::new(&options, members.is_none()),
+                options,
+                transactions: Transactions::default(),
+                usage,
+                replication: Replication::default(),
+                deliveries: Deliveries::default(),
+                members,
+                expressions: Expressions::default(),
+            };
+            core.start_clock().await?;
+            let engine = Engine {
+                core: Arc::new(core),
+                token_clearing: idempotency::Clearing::default(),
+                faults: InjectedFaults::default(),
+            };
+            engine.start_jobs().await?;
+            Ok(engine)
+        })
     }
 
     /// Starts the jobs that run for as long as the database is open, and goes on with what was interrupted when it
@@ -226,8 +230,8 @@ impl Engine {
 
     /// Takes up at once what other servers on the same store did to tables. What they have acknowledged is known
     /// without it; what their jobs did is known a moment later.
-    pub async fn follow(&self) -> Result<(), StoreError> {
-        self.catalog.follow().await
+    pub fn follow(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move { self.catalog.follow().await })
     }
 
     /// Whether other servers may work on the same store.
@@ -237,67 +241,73 @@ impl Engine {
 
     /// Takes the lease of a service beside the engine, which one server at a time runs. Once taken, it is this
     /// server's until it leaves or is expelled.
-    pub async fn take_lease(&self, name: &str) -> Result<bool, StoreError> {
-        match &self.members {
-            Some(members) => Ok(members.take(name).await?.is_some()),
-            None => Ok(true),
-        }
+    pub fn take_lease<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            match &self.members {
+                Some(members) => Ok(members.take(name).await?.is_some()),
+                None => Ok(true),
+            }
+        })
     }
 
     /// Ends when other servers on the same store have expelled this one, which they do when it is silent for long:
     /// it writes nothing any more. The database must be opened again, on a store that is opened again.
-    pub async fn expelled(&self) {
-        match &self.members {
-            Some(members) => members.expelled().await,
-            None => std::future::pending().await,
-        }
+    pub fn expelled(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            match &self.members {
+                Some(members) => members.expelled().await,
+                None => std::future::pending().await,
+            }
+        })
     }
 
     /// Closes the database to everybody, because it is moved to another store. The caller closes this one.
-    pub async fn begin_moving(&self, to: &str) -> Result<(), StoreError> {
-        migration::pause(&*self.store, to).await
+    pub fn begin_moving<'a>(&'a self, to: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { migration::pause(&*self.store, to).await })
     }
 
     /// Ends background work and makes everything durable. Later calls fail.
-    pub async fn close(&self) -> Result<(), StoreError> {
-        self.background.close().await;
-        let mut tables = self.catalog.all();
-        // The gates are taken in the order in which writes take them. They are held until the store is
-        // closed, so that the stored sizes are those of the stored items.
-        tables.sort_by_key(|table| table.space());
-        let mut gates = Vec::with_capacity(tables.len());
-        // The gate of a frozen table is held already, until this server has left.
-        let frozen = match &self.members {
-            Some(members) => members.frozen_here().await,
-            None => None,
-        };
-        for table in tables.iter().filter(|table| Some(table.space()) != frozen) {
-            gates.push(table.gate.write().await);
-        }
-        if self.health() == Health::Healthy
-            && let Err(error) = self.keep_figures(Duration::ZERO).await
-        {
-            tracing::warn!(%error, "the metrics of the last seconds were not stored");
-        }
-        if self.health() == Health::Healthy
-            && self.members.is_none()
-            && let Err(error) = self.catalog.keep_sizes(&tables).await
-        {
-            tracing::warn!(%error, "the sizes of tables were not stored; the next start counts the items");
-        }
-        if let Some(delay) = &self.index_delay {
-            delay.close();
-        }
-        if let Some(members) = &self.members
-            && let Err(error) = async {
-                sizes::share(&*self.store, &tables).await?;
-                members.leave().await
+    pub fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.background.close().await;
+            let mut tables = self.catalog.all();
+            // The gates are taken in the order in which writes take them. They are held until the store is
+            // closed, so that the stored sizes are those of the stored items.
+            tables.sort_by_key(|table| table.space());
+            let mut gates = Vec::with_capacity(tables.len());
+            // The gate of a frozen table is held already, until this server has left.
+            let frozen = match &self.members {
+                Some(members) => members.frozen_here().await,
+                None => None,
+            };
+            for table in tables.iter().filter(|table| Some(table.space()) != frozen) {
+                gates.push(table.gate.write().await);
             }
-            .await
-        {
-            tracing::warn!(%error, "the other servers will expel this one, because it could not leave");
-        }
-        self.store.close().await
+            if self.health() == Health::Healthy
+                && let Err(error) = self.keep_figures(Duration::ZERO).await
+            {
+                tracing::warn!(%error, "the metrics of the last seconds were not stored");
+            }
+            if self.health() == Health::Healthy
+                && self.members.is_none()
+                && let Err(error) = self.catalog.keep_sizes(&tables).await
+            {
+                tracing::warn!(%error, "the sizes of tables were not stored; the next start counts the items");
+            }
+            if let Some(delay) = &self.index_delay {
+                delay.close();
+            }
+            if let Some(members) = &self.members
+                && let Err(error) = async {
+                    sizes::share(&*self.store, &tables).await?;
+                    members.leave().await
+                }
+                .await
+            {
+                tracing::warn!(%error, "the other servers will expel this one, because it could not leave");
+            }
+            self.store.close().await
+        })
     }
 
     /// Whether the database takes writes. It does not after a panic of a background task, or after a failure
@@ -326,35 +336,45 @@ impl Engine {
     }
 
     /// Carries out one request to DynamoDB Streams.
-    pub async fn call_streams(
-        &self,
-        caller: &Caller,
+    pub fn call_streams<'a>(
+        &'a self,
+        caller: &'a Caller,
         request: api::streams::Request,
-    ) -> Result<api::streams::Response, Error> {
-        use api::streams::Request;
-        use operation::*;
-        self.check_member().await?;
-        self.authorize_streams(caller, &request)?;
-        Ok(match request {
-            Request::ListStreams(input) => list_streams::run(self, caller, *input).await?.into(),
-            Request::DescribeStream(input) => describe_stream::run(self, caller, *input).await?.into(),
-            Request::GetShardIterator(input) => get_shard_iterator::run(self, caller, *input).await?.into(),
-            Request::GetRecords(input) => get_records::run(self, caller, *input).await?.into(),
+    ) -> BoxFuture<'a, Result<api::streams::Response, Error>> {
+        Box::pin(async move {
+            use api::streams::Request;
+            use operation::*;
+            self.check_member().await?;
+            self.authorize_streams(caller, &request)?;
+            Ok(match request {
+                Request::ListStreams(input) => list_streams::run(self, caller, *input).await?.into(),
+                Request::DescribeStream(input) => describe_stream::run(self, caller, *input).await?.into(),
+                Request::GetShardIterator(input) => {
+                    get_shard_iterator::run(self, caller, *input).await?.into()
+                }
+                Request::GetRecords(input) => get_records::run(self, caller, *input).await?.into(),
+            })
         })
     }
 
     /// Carries out one request.
-    pub async fn call(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
-        self.check_member().await?;
-        let result = self.authorized(caller, request).await;
-        if let Err(error) = &result
-            && metrics::is_user_error(error.kind)
-            && !self.usage.is_off()
-            && self.catalog.has_tables(&caller.namespace)
-        {
-            self.usage.metrics.user_error(&caller.namespace, self.usage.now().ms);
-        }
-        result
+    pub fn call<'a>(
+        &'a self,
+        caller: &'a Caller,
+        request: Request,
+    ) -> BoxFuture<'a, Result<Response, Error>> {
+        Box::pin(async move {
+            self.check_member().await?;
+            let result = self.authorized(caller, request).await;
+            if let Err(error) = &result
+                && metrics::is_user_error(error.kind)
+                && !self.usage.is_off()
+                && self.catalog.has_tables(&caller.namespace)
+            {
+                self.usage.metrics.user_error(&caller.namespace, self.usage.now().ms);
+            }
+            result
+        })
     }
 
     /// Refuses requests, also reads, when this server may not know what others did to tables.

@@ -23,6 +23,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use store::{Consistency, Direction, Log, Member, Position, Range, Read, Space, Store, StoreError, WriteSet};
@@ -268,41 +269,43 @@ impl<'a> Move<'a> {
         self.walk(source, Check::ReadBack, progress).await
     }
 
-    async fn walk(
-        &self,
-        source: &dyn Read,
+    fn walk<'w>(
+        &'w self,
+        source: &'w dyn Read,
         check: Check,
-        progress: &mut OnProgress<'_>,
-    ) -> Result<Pass, StoreError> {
-        let next = source.get(&[space::next_key()], Consistency::Latest).await?.pop().flatten();
-        let next = next.as_deref().map(space::decode_number).transpose()?;
-        // Logs are numbered like spaces.
-        let numbers = 0..next.unwrap_or(0).max(space::FIRST_OF_TABLES.0);
-        let spaces = numbers.clone().map(Space).filter(|space| *space != space::CLUSTER);
-        let spaces: Vec<Space> = spaces.collect();
-        let (mut pass, mut checksum) = (Pass::default(), blake3::Hasher::new());
-        let mut rows = 0;
-        for (done, space) in spaces.iter().enumerate() {
-            let mut step = |position: &Position, seen: u64| {
-                rows += seen;
-                let millionths = (done as u64 * 1_000_000 + fraction(position)) / spaces.len() as u64;
-                progress(PassProgress { millionths, rows });
-            };
-            let counts =
-                copy::copy_space(source, self.target, *space, is_copied, check, &mut checksum, &mut step)
-                    .await?;
-            pass.rows += counts.seen;
-            pass.changed += counts.changed;
-        }
-        for log in numbers.map(Log) {
-            let mut compared = self.compared.lock().get(&log).copied().unwrap_or_default();
-            let counts = copy::copy_log(source, self.target, log, check, &mut compared).await?;
-            self.compared.lock().insert(log, compared);
-            pass.records += counts.seen;
-            pass.changed += counts.changed;
-        }
-        pass.checksum = checksum.finalize().to_hex().to_string();
-        Ok(pass)
+        progress: &'w mut OnProgress<'_>,
+    ) -> BoxFuture<'w, Result<Pass, StoreError>> {
+        Box::pin(async move {
+            let next = source.get(&[space::next_key()], Consistency::Latest).await?.pop().flatten();
+            let next = next.as_deref().map(space::decode_number).transpose()?;
+            // Logs are numbered like spaces.
+            let numbers = 0..next.unwrap_or(0).max(space::FIRST_OF_TABLES.0);
+            let spaces = numbers.clone().map(Space).filter(|space| *space != space::CLUSTER);
+            let spaces: Vec<Space> = spaces.collect();
+            let (mut pass, mut checksum) = (Pass::default(), blake3::Hasher::new());
+            let mut rows = 0;
+            for (done, space) in spaces.iter().enumerate() {
+                let mut step = |position: &Position, seen: u64| {
+                    rows += seen;
+                    let millionths = (done as u64 * 1_000_000 + fraction(position)) / spaces.len() as u64;
+                    progress(PassProgress { millionths, rows });
+                };
+                let counts =
+                    copy::copy_space(source, self.target, *space, is_copied, check, &mut checksum, &mut step)
+                        .await?;
+                pass.rows += counts.seen;
+                pass.changed += counts.changed;
+            }
+            for log in numbers.map(Log) {
+                let mut compared = self.compared.lock().get(&log).copied().unwrap_or_default();
+                let counts = copy::copy_log(source, self.target, log, check, &mut compared).await?;
+                self.compared.lock().insert(log, compared);
+                pass.records += counts.seen;
+                pass.changed += counts.changed;
+            }
+            pass.checksum = checksum.finalize().to_hex().to_string();
+            Ok(pass)
+        })
     }
 
     /// Opens the target to everybody.

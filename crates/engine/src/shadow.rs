@@ -1,6 +1,7 @@
 //! What AWS would have throttled (`serve --capacity shadow`): which keys, a line in the log, and the report of a
 //! table for `lodestone capacity`.
 
+use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 
 use capacity::contributors::Sketch;
@@ -138,53 +139,55 @@ impl Core {
 
 impl Engine {
     /// How a table used its throughput in the last hour; none if there is no such table.
-    pub async fn capacity_report(
-        &self,
-        namespace: &Namespace,
-        table: &str,
-    ) -> Result<Option<CapacityReport>, StoreError> {
-        let Some(table) = self.catalog.find(namespace, table) else { return Ok(None) };
-        let minute = self.usage.now().ms / MINUTE_MS;
-        let minutes = minute.saturating_sub(REPORT_MINUTES - 1)..minute + 1;
-        let mut sums: BTreeMap<String, Cells> = BTreeMap::new();
-        let mut peaks: BTreeMap<(String, usize), f64> = BTreeMap::new();
-        for (_, sets) in self.minutes_of(namespace, Subject::Table(&table.name), minutes).await? {
-            for (set, cells) in sets.into_iter() {
-                for access in Access::BOTH {
-                    let used = cells.get(Metric::consumed(access)).map_or(0.0, |cell| cell.sum);
-                    let peak = peaks.entry((set.clone(), access.position())).or_default();
-                    *peak = peak.max(used / 60.0);
+    pub fn capacity_report<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<CapacityReport>, StoreError>> {
+        Box::pin(async move {
+            let Some(table) = self.catalog.find(namespace, table) else { return Ok(None) };
+            let minute = self.usage.now().ms / MINUTE_MS;
+            let minutes = minute.saturating_sub(REPORT_MINUTES - 1)..minute + 1;
+            let mut sums: BTreeMap<String, Cells> = BTreeMap::new();
+            let mut peaks: BTreeMap<(String, usize), f64> = BTreeMap::new();
+            for (_, sets) in self.minutes_of(namespace, Subject::Table(&table.name), minutes).await? {
+                for (set, cells) in sets.into_iter() {
+                    for access in Access::BOTH {
+                        let used = cells.get(Metric::consumed(access)).map_or(0.0, |cell| cell.sum);
+                        let peak = peaks.entry((set.clone(), access.position())).or_default();
+                        *peak = peak.max(used / 60.0);
+                    }
+                    sums.entry(set).or_default().merge(&cells);
                 }
-                sums.entry(set).or_default().merge(&cells);
             }
-        }
-        let resource = |index: Option<&Index>| {
-            let set = index.map_or(CellSet::Whole, |index| CellSet::Index(&index.name)).name();
-            let cells = sums.get(&set).cloned().unwrap_or_default();
-            let (warm, partitions) = table.meter.warm(index.map(Index::space));
-            let of = |access: Access| AccessReport {
-                declared: table.declared_units(index, access),
-                warm: warm.of(access),
-                consumed: cells.get(Metric::consumed(access)).map_or(0.0, |cell| cell.sum),
-                peak_per_second: peaks.get(&(set.clone(), access.position())).copied().unwrap_or(0.0),
-                throttled: by_cause(&cells, |cause| Metric::throttle_events_for(access, cause)),
-                would_throttle: by_cause(&cells, |cause| Metric::shadow_events_for(access, cause)),
+            let resource = |index: Option<&Index>| {
+                let set = index.map_or(CellSet::Whole, |index| CellSet::Index(&index.name)).name();
+                let cells = sums.get(&set).cloned().unwrap_or_default();
+                let (warm, partitions) = table.meter.warm(index.map(Index::space));
+                let of = |access: Access| AccessReport {
+                    declared: table.declared_units(index, access),
+                    warm: warm.of(access),
+                    consumed: cells.get(Metric::consumed(access)).map_or(0.0, |cell| cell.sum),
+                    peak_per_second: peaks.get(&(set.clone(), access.position())).copied().unwrap_or(0.0),
+                    throttled: by_cause(&cells, |cause| Metric::throttle_events_for(access, cause)),
+                    would_throttle: by_cause(&cells, |cause| Metric::shadow_events_for(access, cause)),
+                };
+                let index = index.map(|index| index.name.clone());
+                ResourceReport { index, partitions, read: of(Access::Read), write: of(Access::Write) }
             };
-            let index = index.map(|index| index.name.clone());
-            ResourceReport { index, partitions, read: of(Access::Read), write: of(Access::Write) }
-        };
-        let global = table.indexes.iter().filter(|index| index.is_global());
-        Ok(Some(CapacityReport {
-            table: table.name.clone(),
-            billing_mode: match table.billing.mode {
-                BillingMode::Provisioned => "PROVISIONED",
-                BillingMode::OnDemand => "PAY_PER_REQUEST",
-            },
-            capacity: self.usage.enforcement.as_str(),
-            minutes: REPORT_MINUTES,
-            resources: std::iter::once(None).chain(global.map(Some)).map(resource).collect(),
-            shadow_keys: shadow_keys(&table),
-        }))
+            let global = table.indexes.iter().filter(|index| index.is_global());
+            Ok(Some(CapacityReport {
+                table: table.name.clone(),
+                billing_mode: match table.billing.mode {
+                    BillingMode::Provisioned => "PROVISIONED",
+                    BillingMode::OnDemand => "PAY_PER_REQUEST",
+                },
+                capacity: self.usage.enforcement.as_str(),
+                minutes: REPORT_MINUTES,
+                resources: std::iter::once(None).chain(global.map(Some)).map(resource).collect(),
+                shadow_keys: shadow_keys(&table),
+            }))
+        })
     }
 }
 

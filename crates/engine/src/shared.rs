@@ -6,7 +6,7 @@ use bytes::Bytes;
 use store::{Space, Store, StoreError, WriteSet};
 
 use crate::background::Background;
-use crate::catalog::{Catalog, LiveTable};
+use crate::catalog::{Catalog, LiveTable, Refusal, Replaced};
 use crate::change::ChangeClock;
 use crate::expressions::Expressions;
 use crate::index_delay::IndexDelay;
@@ -90,6 +90,16 @@ impl Core {
         table: &LiveTable,
         change: impl Fn(&Table, Space, u64) -> Result<Table, E> + Send + Sync + 'static,
     ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
+        let (refusal, refused) = Refusal::none();
+        let change = move |table: &Table, unused, time_us| refused.keep(change(table, unused, time_us));
+        Ok(refusal.explain(self.change_between_writes_boxed(table, Box::new(change)).await?))
+    }
+
+    async fn change_between_writes_boxed(
+        &self,
+        table: &LiveTable,
+        change: Box<ChangeAtTime>,
+    ) -> Result<Replaced, StoreError> {
         if let Some(members) = &self.members {
             return self.change_between_writes_of_all(members, table, change).await;
         }
@@ -101,27 +111,31 @@ impl Core {
         }
         self.clock.pass(time_us);
         let change = move |table: &Table, unused| change(table, unused, time_us);
-        self.catalog.replace(&table.namespace, &table.name, change).await
+        self.catalog.replace_boxed(&table.namespace, &table.name, Box::new(change)).await
     }
+
     /// The same while the table is frozen on all servers.
-    async fn change_between_writes_of_all<E: Send + 'static>(
+    async fn change_between_writes_of_all(
         &self,
         members: &Arc<Members>,
         table: &LiveTable,
-        change: impl Fn(&Table, Space, u64) -> Result<Table, E> + Send + Sync + 'static,
-    ) -> Result<Option<Result<Arc<LiveTable>, E>>, StoreError> {
+        change: Box<ChangeAtTime>,
+    ) -> Result<Replaced, StoreError> {
         let (members, catalog) = (members.clone(), self.catalog.clone());
         let (clock, environment) = (self.clock.clone(), self.environment.clone());
-        let Some(table) = self.catalog.successor(table) else { return Ok(None) };
+        let Some(table) = self.catalog.successor(table) else { return Ok(Replaced::Gone) };
         let (definition, name) = (table.table.clone(), table.name.clone());
         let change_frozen = async move {
             let changed = async {
                 let time_us = catalog.cut(&members, &definition, clock.now_us(&*environment)).await?;
                 let change = move |table: &Table, unused| change(table, unused, time_us);
-                catalog.replace(&definition.namespace, &definition.name, change).await
+                catalog.replace_boxed(&definition.namespace, &definition.name, Box::new(change)).await
             };
             members.while_frozen(&table, changed).await
         };
         self.background.carry_through("change between writes", &name, change_frozen).await?
     }
 }
+
+/// Changes a table, given a space that no table has used and the time that divides its records; `None` if it refuses.
+type ChangeAtTime = dyn Fn(&Table, Space, u64) -> Option<Table> + Send + Sync;

@@ -7,6 +7,7 @@
 //! others, the index is right.
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use item::Item;
 use store::{Consistency, Key, Position, Read, Space, Store, StoreError};
 
@@ -45,22 +46,24 @@ impl Verification {
 
 impl Engine {
     /// Checks every table of every account and Region.
-    pub async fn verify(&self) -> Result<Verification, StoreError> {
-        verify(&*self.store).await
+    pub fn verify(&self) -> BoxFuture<'_, Result<Verification, StoreError>> {
+        Box::pin(async move { verify(&*self.store).await })
     }
 }
 
 /// Checks every table that the store holds, without opening the database: nothing is written.
-pub async fn verify(store: &dyn Store) -> Result<Verification, StoreError> {
-    let snapshot = store.snapshot().await?;
-    format::check_readable(&*snapshot).await?;
-    let tables = catalog::stored_tables(&*snapshot).await?;
-    catalog::check_rest(&*snapshot, &tables).await?;
-    let mut found = Verification::default();
-    for table in &tables {
-        verify_table(&*snapshot, table, &mut found).await?;
-    }
-    Ok(found)
+pub fn verify<'a>(store: &'a dyn Store) -> BoxFuture<'a, Result<Verification, StoreError>> {
+    Box::pin(async move {
+        let snapshot = store.snapshot().await?;
+        format::check_readable(&*snapshot).await?;
+        let tables = catalog::stored_tables(&*snapshot).await?;
+        catalog::check_rest(&*snapshot, &tables).await?;
+        let mut found = Verification::default();
+        for table in &tables {
+            verify_table(&*snapshot, table, &mut found).await?;
+        }
+        Ok(found)
+    })
 }
 
 async fn verify_table(rows: &dyn Read, table: &Table, found: &mut Verification) -> Result<(), StoreError> {

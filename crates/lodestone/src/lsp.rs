@@ -19,8 +19,8 @@ use lsp_types::request::{
 };
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CompletionOptions,
-    DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams, InitializeParams,
-    OneOf, PositionEncodingKind, PublishDiagnosticsParams, ServerCapabilities, TextDocumentSyncCapability,
+    DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams, OneOf,
+    PositionEncodingKind, PublishDiagnosticsParams, ServerCapabilities, TextDocumentSyncCapability,
     TextDocumentSyncKind, Uri,
 };
 use model::Source;
@@ -61,8 +61,6 @@ impl Lsp {
 
     fn serve(self, connection: &Connection) -> Result<(), String> {
         let (id, parameters) = connection.initialize_start().map_err(|error| error.to_string())?;
-        let parameters: InitializeParams =
-            serde_json::from_value(parameters).map_err(|error| format!("initialize: {error}"))?;
         let encoding = encoding(&parameters);
         let server = json!({ "name": "lodestone", "version": env!("CARGO_PKG_VERSION") });
         let answer = json!({ "capabilities": capabilities(encoding), "serverInfo": server });
@@ -72,10 +70,12 @@ impl Lsp {
     }
 }
 
-fn encoding(parameters: &InitializeParams) -> Encoding {
-    let general = parameters.capabilities.general.as_ref();
-    let offered = general.and_then(|general| general.position_encodings.as_ref());
-    match offered.is_some_and(|offered| offered.contains(&PositionEncodingKind::UTF8)) {
+/// Only this of all that an editor says of itself is needed, so the rest is not read.
+fn encoding(parameters: &Value) -> Encoding {
+    let offered = parameters.pointer("/capabilities/general/positionEncodings").and_then(Value::as_array);
+    match offered
+        .is_some_and(|offered| offered.iter().any(|kind| kind == PositionEncodingKind::UTF8.as_str()))
+    {
         true => Encoding::Utf8,
         false => Encoding::Utf16,
     }

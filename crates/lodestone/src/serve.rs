@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use futures_util::future::BoxFuture;
 use lodestone::{Database, Durability, Enforcement, Options, Storage};
 use server::{NeighbourService, Server};
 use tokio::signal::unix::{SignalKind, signal};
@@ -345,7 +346,7 @@ impl Serve {
         );
         let engine = database.engine();
         let is_expelled = tokio::select! {
-            () = run(server, dax, stop) => false,
+            () = run(server, dax, Box::pin(stop)) => false,
             () = watch(certificate) => false,
             () = engine.expelled() => true,
         };
@@ -507,16 +508,16 @@ impl Serve {
 }
 
 /// Serves on both ports until the process is to stop.
-async fn run(server: Server<engine::Engine>, dax: Option<Dax>, stop: impl Future<Output = ()>) {
+async fn run(server: Server<engine::Engine>, dax: Option<Dax>, stop: BoxFuture<'static, ()>) {
     let (stopping, mut stopped) = tokio::sync::watch::channel(());
-    let http = server.run(async move {
+    let http = server.run_engine(Box::pin(async move {
         stop.await;
         drop(stopping);
-    });
+    }));
     let cache = async {
         if let Some(dax) = dax {
             // Ends with an error, because nothing is ever sent.
-            dax.server.run(async move { while stopped.changed().await.is_ok() {} }).await;
+            dax.server.run(Box::pin(async move { while stopped.changed().await.is_ok() {} })).await;
         }
     };
     tokio::join!(http, cache);

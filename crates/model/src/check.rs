@@ -5,7 +5,7 @@
 //! the model file allows, so a rule contains nothing but its own question.
 //!
 //! To add a rule: a file like `r14_unpadded_number.rs`, its line in [`RULES`], `docs/rules/R14.md`, and
-//! models in `tests/rules/R14/` that trip it and that nearly do.
+//! models in `tests/workbench/rules/R14/` that trip it and that nearly do.
 
 pub(crate) mod figures;
 mod r01_served_only_by_scan;

@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use api::Error;
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::apply::state::{State, observe};
@@ -47,25 +48,30 @@ pub async fn survey(
 }
 
 /// What DescribeTable says of each table.
-pub async fn describe_tables(endpoint: &dyn Endpoint, tables_max: usize) -> Result<Vec<Value>, Error> {
-    let mut tables = Vec::new();
-    let mut start = Value::Null;
-    while tables.len() < tables_max {
-        let input = match start.is_null() {
-            true => json!({}),
-            false => json!({ "ExclusiveStartTableName": start }),
-        };
-        let page = ask(endpoint, "ListTables", &input).await?;
-        for name in page["TableNames"].as_array().into_iter().flatten() {
-            let mut described = ask(endpoint, "DescribeTable", &json!({ "TableName": name })).await?;
-            tables.push(described["Table"].take());
+pub fn describe_tables<'a>(
+    endpoint: &'a dyn Endpoint,
+    tables_max: usize,
+) -> BoxFuture<'a, Result<Vec<Value>, Error>> {
+    Box::pin(async move {
+        let mut tables = Vec::new();
+        let mut start = Value::Null;
+        while tables.len() < tables_max {
+            let input = match start.is_null() {
+                true => json!({}),
+                false => json!({ "ExclusiveStartTableName": start }),
+            };
+            let page = ask(endpoint, "ListTables", &input).await?;
+            for name in page["TableNames"].as_array().into_iter().flatten() {
+                let mut described = ask(endpoint, "DescribeTable", &json!({ "TableName": name })).await?;
+                tables.push(described["Table"].take());
+            }
+            start = page["LastEvaluatedTableName"].clone();
+            if start.is_null() {
+                break;
+            }
         }
-        start = page["LastEvaluatedTableName"].clone();
-        if start.is_null() {
-            break;
-        }
-    }
-    Ok(tables)
+        Ok(tables)
+    })
 }
 
 /// The partition key, and the sort key if there is one.

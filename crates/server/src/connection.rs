@@ -13,6 +13,8 @@ use crate::limits::{HTTP2_STREAMS_MAX, HTTP2_WINDOW_BYTES, Options, READ_BUFFER_
 use crate::peer::{Entry, InFlight, LOOK_INTERVAL, Peers, Wanted};
 use crate::stream::TimedStream;
 use crate::tls::{self, Tls};
+use engine::Engine;
+use futures_util::future::BoxFuture;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -78,7 +80,11 @@ impl<B: Backend> Server<B> {
     }
 
     /// Serves until `shutdown` is ready and the requests then in flight are finished or out of time.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Ended {
+    pub fn run(self, shutdown: impl Future<Output = ()> + Send + 'static) -> BoxFuture<'static, Ended> {
+        Box::pin(self.serve(Box::pin(shutdown)))
+    }
+
+    async fn serve(self, shutdown: BoxFuture<'static, ()>) -> Ended {
         let limits = self.exchange.limits.clone();
         let connections_max = limits.connections_max.min(Semaphore::MAX_PERMITS);
         let slots = Arc::new(Semaphore::new(connections_max));
@@ -99,6 +105,14 @@ impl<B: Backend> Server<B> {
         let connections_cut = connections_max - slots.available_permits();
         phase.send_replace(Phase::Cutting);
         Ended { connections_cut }
+    }
+}
+
+impl Server<Engine> {
+    /// [`Server::run`] for the real backend. It is named here so that the path of a request is compiled once, in this
+    /// crate, with this crate's optimisation, and not in the binary.
+    pub fn run_engine(self, shutdown: BoxFuture<'static, ()>) -> BoxFuture<'static, Ended> {
+        Box::pin(self.serve(shutdown))
     }
 }
 

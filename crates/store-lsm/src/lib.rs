@@ -116,7 +116,7 @@ pub struct Options {
     pub tuning: Tuning,
 }
 
-/// Sizes that tests make small.
+/// Sizes and times that tests make small.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
     /// One memtable. With those that are written out they take three times as much, and a reopening
@@ -126,11 +126,18 @@ pub struct Tuning {
     pub segment_bytes: u64,
     /// How large tables become below level 0.
     pub table_bytes: u64,
+    /// The pause of maintenance after a failure.
+    pub retry_time: Duration,
 }
 
 impl Default for Tuning {
     fn default() -> Self {
-        Tuning { memtable_bytes: 32 << 20, segment_bytes: 32 << 20, table_bytes: tree::TABLE_BYTES }
+        Tuning {
+            memtable_bytes: 32 << 20,
+            segment_bytes: 32 << 20,
+            table_bytes: tree::TABLE_BYTES,
+            retry_time: Duration::from_millis(500),
+        }
     }
 }
 

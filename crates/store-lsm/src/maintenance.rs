@@ -23,8 +23,6 @@ use crate::wal::writer::Prepared;
 
 /// How long nobody has written before an idle flush, at least. At most it is twice as long.
 const QUIET_TIME: Duration = Duration::from_secs(5);
-/// The pause after a failure.
-const RETRY_TIME: Duration = Duration::from_millis(500);
 /// A reader takes about as long at most between finding a version and having read from it.
 const LEAVE_TIME: Duration = Duration::from_millis(5);
 /// A thread that serves requests gets three times as much of a processor. Much less would be too little
@@ -111,7 +109,7 @@ impl Database {
     pub(crate) fn maintain(&self) -> Duration {
         self.urgent_work();
         if self.stalls.lock().urgent.is_some() {
-            return RETRY_TIME;
+            return self.tuning.retry_time;
         }
         let compacted = self.compact_once();
         if self.is_stopping() {
@@ -125,7 +123,7 @@ impl Database {
                 return Duration::ZERO;
             }
             Ok(false) => {}
-            Err(_) => return RETRY_TIME,
+            Err(_) => return self.tuning.retry_time,
         }
         match self.reclaim() {
             true => LEAVE_TIME,

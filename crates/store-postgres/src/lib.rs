@@ -69,6 +69,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use store::{
     Cluster, Consistency, Decide, Direction, Key, Log, LogPosition, Member, Range, Read, Space, Store,
@@ -167,37 +168,39 @@ impl PostgresStore {
     /// Connects to the database of `url` (`postgresql://user@host:port/database`; several hosts with
     /// `target_session_attrs=read-write` follow a failover) and creates its tables if they are missing.
     /// What `sslmode` and `sslrootcert` mean is in `address.rs`.
-    pub async fn open(url: &str, options: Options) -> Result<PostgresStore, StoreError> {
-        let address = Address::parse(url)?;
-        let engine = match options.engine {
-            Some(engine) => engine,
-            None => connection::recognise(&address, &options).await?,
-        };
-        let calls = Connections::of_calls(&address, &options, engine, options.connections)?;
-        let updating = Connections::of_calls(&address, &options, engine, options.transactions)?;
-        let snapshots = Connections::of_snapshots(&address, &options, engine)?;
-        match options.is_read_only {
-            true => schema::check(&calls).await?,
-            false => schema::prepare(&calls, engine).await?,
-        }
-        let shared = Shared {
-            engine,
-            calls,
-            updating,
-            snapshots,
-            latches: Latches::new(),
-            member: Mutex::default(),
-            tickets: Arc::default(),
-            updates: Arc::new(Gather::new(options.transactions, options.stripes_per_transaction)),
-            lookups: Arc::new(Gather::new(
-                LOOKUP_ROUND_TRIPS.min(options.connections),
-                LOOKUPS_PER_ROUND_TRIP,
-            )),
-            idle_sessions: Mutex::default(),
-            jitter: AtomicU64::new(options.seed),
-            options,
-        };
-        Ok(PostgresStore { shared: Arc::new(shared) })
+    pub fn open<'a>(url: &'a str, options: Options) -> BoxFuture<'a, Result<PostgresStore, StoreError>> {
+        Box::pin(async move {
+            let address = Address::parse(url)?;
+            let engine = match options.engine {
+                Some(engine) => engine,
+                None => connection::recognise(&address, &options).await?,
+            };
+            let calls = Connections::of_calls(&address, &options, engine, options.connections)?;
+            let updating = Connections::of_calls(&address, &options, engine, options.transactions)?;
+            let snapshots = Connections::of_snapshots(&address, &options, engine)?;
+            match options.is_read_only {
+                true => schema::check(&calls).await?,
+                false => schema::prepare(&calls, engine).await?,
+            }
+            let shared = Shared {
+                engine,
+                calls,
+                updating,
+                snapshots,
+                latches: Latches::new(),
+                member: Mutex::default(),
+                tickets: Arc::default(),
+                updates: Arc::new(Gather::new(options.transactions, options.stripes_per_transaction)),
+                lookups: Arc::new(Gather::new(
+                    LOOKUP_ROUND_TRIPS.min(options.connections),
+                    LOOKUPS_PER_ROUND_TRIP,
+                )),
+                idle_sessions: Mutex::default(),
+                jitter: AtomicU64::new(options.seed),
+                options,
+            };
+            Ok(PostgresStore { shared: Arc::new(shared) })
+        })
     }
 
     /// What answers behind the URL.

@@ -43,6 +43,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use engine::Engine;
+use futures_util::future::BoxFuture;
 use http::{Request, Response};
 use tokio::sync::Semaphore;
 
@@ -102,15 +103,17 @@ impl Studio {
     }
 
     /// The answer to a request whose path [`Studio::owns`].
-    pub async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
-        let (head, body) = request.into_parts();
-        if let Err(refusal) = guard::admit(&head, &self.options) {
-            return refusal.response();
-        }
-        let path = head.uri.path().strip_prefix(PATH).unwrap_or_default();
-        match path.strip_prefix("/api/") {
-            Some(command) => self.door(&head, command, &body).await,
-            None => self.page(&head, path).await,
-        }
+    pub fn answer(&self, request: Request<Bytes>) -> BoxFuture<'_, Response<Bytes>> {
+        Box::pin(async move {
+            let (head, body) = request.into_parts();
+            if let Err(refusal) = guard::admit(&head, &self.options) {
+                return refusal.response();
+            }
+            let path = head.uri.path().strip_prefix(PATH).unwrap_or_default();
+            match path.strip_prefix("/api/") {
+                Some(command) => self.door(&head, command, &body).await,
+                None => self.page(&head, path).await,
+            }
+        })
     }
 }

@@ -2,6 +2,7 @@
 
 use api::lambda::{Error, ErrorKind, Request, TagList, owns_path};
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::Response;
 use http::header::CONTENT_TYPE;
 use serde::Serialize;
@@ -16,25 +17,27 @@ impl Triggers {
     }
 
     /// Answers a request. `path` is as it was sent, with its percent-encoding; `query` is what follows the `?`.
-    pub async fn answer(
-        &self,
-        namespace: &Namespace,
-        method: &str,
-        path: &str,
-        query: Option<&str>,
-        body: &[u8],
-    ) -> Response<Bytes> {
-        let outcome = match Request::decode(method, path, query.unwrap_or_default(), body) {
-            Ok(request) => {
-                let status = request.status();
-                self.carry_out(namespace, request).await.map(|body| (status, body))
+    pub fn answer<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        method: &'a str,
+        path: &'a str,
+        query: Option<&'a str>,
+        body: &'a [u8],
+    ) -> BoxFuture<'a, Response<Bytes>> {
+        Box::pin(async move {
+            let outcome = match Request::decode(method, path, query.unwrap_or_default(), body) {
+                Ok(request) => {
+                    let status = request.status();
+                    self.carry_out(namespace, request).await.map(|body| (status, body))
+                }
+                Err(error) => Err(error),
+            };
+            match outcome {
+                Ok((status, body)) => response(status, body, None),
+                Err(error) => response(error.kind.status(), error.to_json(), Some(error.kind)),
             }
-            Err(error) => Err(error),
-        };
-        match outcome {
-            Ok((status, body)) => response(status, body, None),
-            Err(error) => response(error.kind.status(), error.to_json(), Some(error.kind)),
-        }
+        })
     }
 
     /// A request that is refused before it is looked at, such as one that is not signed.

@@ -24,6 +24,7 @@ use api::lambda::{
     limits,
 };
 use api::streams::DescribeStreamInput;
+use futures_util::future::BoxFuture;
 use futures_util::future::join_all;
 use host::{SharedRows, uuid};
 use parking_lot::Mutex;
@@ -104,29 +105,31 @@ pub enum OpenError {
 
 impl Triggers {
     /// Reads the stored mappings and starts those that are enabled. To be called within a tokio runtime.
-    pub async fn open(
+    pub fn open(
         options: Options,
         streams: Arc<dyn Streams>,
         rows: Arc<dyn Rows>,
         environment: Arc<dyn Environment>,
-    ) -> Result<Triggers, OpenError> {
-        let Options { functions, destinations, backoff } = options;
-        let mapping_rows = SharedRows::new(rows.clone(), MAPPING_PREFIX);
-        let outside = Arc::new(Outside { streams, rows, environment, functions, destinations });
-        let shared = Arc::new(Shared {
-            outside,
-            mapping_rows,
-            backoff,
-            has_lease: AtomicBool::new(false),
-            mappings: Mutex::default(),
-            changes: tokio::sync::Mutex::default(),
-            tasks: Mutex::default(),
-        });
-        shared.follow().await?;
-        if shared.outside.rows.are_shared() {
-            shared.spawn(Shared::keep_following(Arc::downgrade(&shared)));
-        }
-        Ok(Triggers { shared })
+    ) -> BoxFuture<'static, Result<Triggers, OpenError>> {
+        Box::pin(async move {
+            let Options { functions, destinations, backoff } = options;
+            let mapping_rows = SharedRows::new(rows.clone(), MAPPING_PREFIX);
+            let outside = Arc::new(Outside { streams, rows, environment, functions, destinations });
+            let shared = Arc::new(Shared {
+                outside,
+                mapping_rows,
+                backoff,
+                has_lease: AtomicBool::new(false),
+                mappings: Mutex::default(),
+                changes: tokio::sync::Mutex::default(),
+                tasks: Mutex::default(),
+            });
+            shared.follow().await?;
+            if shared.outside.rows.are_shared() {
+                shared.spawn(Shared::keep_following(Arc::downgrade(&shared)));
+            }
+            Ok(Triggers { shared })
+        })
     }
 
     /// The triggers, as other servers have left them.

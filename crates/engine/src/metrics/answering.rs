@@ -1,5 +1,6 @@
 //! Answering: the minutes of a metric, from the rows of all runs and from memory, and its total since the start.
 
+use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -24,18 +25,21 @@ pub struct MetricTotal {
 impl Engine {
     /// The minutes of a metric that begin between two times in seconds since 1970, the second excluded, in order.
     /// A minute without values is absent. [`capacity::metric::buckets`] adds them up to longer periods.
-    pub async fn metric_points(
-        &self,
-        namespace: &Namespace,
-        id: &MetricId,
+    pub fn metric_points<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        id: &'a MetricId,
         start_seconds: u64,
         end_seconds: u64,
-    ) -> Result<Vec<Point>, StoreError> {
-        let Some((subject, set)) = id.dimensions.cells() else { return Ok(Vec::new()) };
-        let minutes = start_seconds.div_ceil(60)..end_seconds.div_ceil(60);
-        let found = self.minutes_of(namespace, subject, minutes).await?;
-        let point = |(minute, sets): (u64, Sets)| Some((minute * 60, sets.get(set)?.get(id.metric)?.clone()));
-        Ok(found.into_iter().filter_map(point).collect())
+    ) -> BoxFuture<'a, Result<Vec<Point>, StoreError>> {
+        Box::pin(async move {
+            let Some((subject, set)) = id.dimensions.cells() else { return Ok(Vec::new()) };
+            let minutes = start_seconds.div_ceil(60)..end_seconds.div_ceil(60);
+            let found = self.minutes_of(namespace, subject, minutes).await?;
+            let point =
+                |(minute, sets): (u64, Sets)| Some((minute * 60, sets.get(set)?.get(id.metric)?.clone()));
+            Ok(found.into_iter().filter_map(point).collect())
+        })
     }
 
     /// All figures of a subject in some minutes.

@@ -1,6 +1,7 @@
 //! The list of metrics: a row for each subject says which metrics it has, so that they are listed without reading all
 //! minutes.
 
+use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -114,32 +115,38 @@ impl Core {
 
 impl Engine {
     /// The metrics of an account and Region that had a value in the last two weeks.
-    pub async fn metrics(&self, namespace: &Namespace) -> Result<Vec<MetricId>, StoreError> {
-        let mut found: BTreeMap<(String, String, Metric), u64> = BTreeMap::new();
-        visit_rows(&*self.store, &space::metric_names_range(namespace), |_, row| {
-            let names = Names::decode(&row)?;
-            let metrics = names.metrics();
-            found.extend(
-                metrics
-                    .map(|(set, metric, minute)| ((names.subject.clone(), set.to_owned(), metric), minute)),
-            );
-            Ok(())
-        })
-        .await?;
-        for figures in self.usage.metrics.all().iter().filter(|figures| figures.namespace == *namespace) {
-            for (minute, sets) in figures.open.lock().minutes() {
+    pub fn metrics<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+    ) -> BoxFuture<'a, Result<Vec<MetricId>, StoreError>> {
+        Box::pin(async move {
+            let mut found: BTreeMap<(String, String, Metric), u64> = BTreeMap::new();
+            visit_rows(&*self.store, &space::metric_names_range(namespace), |_, row| {
+                let names = Names::decode(&row)?;
+                let metrics = names.metrics();
                 found.extend(
-                    sets.metrics()
-                        .map(|(set, metric)| ((figures.subject.clone(), set.to_owned(), metric), minute)),
+                    metrics.map(|(set, metric, minute)| {
+                        ((names.subject.clone(), set.to_owned(), metric), minute)
+                    }),
                 );
+                Ok(())
+            })
+            .await?;
+            for figures in self.usage.metrics.all().iter().filter(|figures| figures.namespace == *namespace) {
+                for (minute, sets) in figures.open.lock().minutes() {
+                    found
+                        .extend(sets.metrics().map(|(set, metric)| {
+                            ((figures.subject.clone(), set.to_owned(), metric), minute)
+                        }));
+                }
             }
-        }
-        let now_minute = self.usage.now().ms / MINUTE_MS;
-        let listed = found.into_iter().filter(|(_, minute)| minute + LISTED_MINUTES > now_minute);
-        let id = |((subject, set, metric), _): ((String, String, Metric), u64)| MetricId {
-            metric,
-            dimensions: Dimensions::of(Subject::named(&subject), CellSet::named(&set)),
-        };
-        Ok(listed.map(id).collect())
+            let now_minute = self.usage.now().ms / MINUTE_MS;
+            let listed = found.into_iter().filter(|(_, minute)| minute + LISTED_MINUTES > now_minute);
+            let id = |((subject, set, metric), _): ((String, String, Metric), u64)| MetricId {
+                metric,
+                dimensions: Dimensions::of(Subject::named(&subject), CellSet::named(&set)),
+            };
+            Ok(listed.map(id).collect())
+        })
     }
 }

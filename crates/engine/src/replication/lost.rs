@@ -6,6 +6,7 @@
 //!
 //! A member that was still being copied from the lost Region can't be completed. It leaves.
 
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 use store::StoreError;
@@ -43,17 +44,22 @@ pub struct LostReplica {
 
 impl Engine {
     /// Takes a Region out of all global tables that are here, without its help.
-    pub async fn forget_region(&self, region: &str) -> Result<Vec<LostReplica>, StoreError> {
-        let core = &self.core;
-        let knows = |table: &Arc<LiveTable>| {
-            table.membership.as_ref().is_some_and(|own| own.replica(region).is_some())
-        };
-        let mut lost = Vec::new();
-        for table in core.catalog.all().into_iter().filter(knows) {
-            lost.push(core.forget_lost(&table, region).await?);
-        }
-        core.replication.changed.notify_waiters();
-        Ok(lost)
+    pub fn forget_region<'a>(
+        &'a self,
+        region: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<LostReplica>, StoreError>> {
+        Box::pin(async move {
+            let core = &self.core;
+            let knows = |table: &Arc<LiveTable>| {
+                table.membership.as_ref().is_some_and(|own| own.replica(region).is_some())
+            };
+            let mut lost = Vec::new();
+            for table in core.catalog.all().into_iter().filter(knows) {
+                lost.push(core.forget_lost(&table, region).await?);
+            }
+            core.replication.changed.notify_waiters();
+            Ok(lost)
+        })
     }
 }
 

@@ -51,6 +51,7 @@ pub use settings::note_change;
 pub use tombstone::ForgetTombstones;
 pub use version::{Version, Versions};
 
+use futures_util::future::BoxFuture;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -109,27 +110,35 @@ impl Engine {
     }
 
     /// Cuts the link between two Regions: changes wait on both sides until it is healed.
-    pub async fn cut_regions(&self, one: &str, other: &str) -> Result<(), StoreError> {
-        self.core.set_cut(one, other, true).await?;
-        self.replication.changed.notify_waiters();
-        Ok(())
+    pub fn cut_regions<'a>(&'a self, one: &'a str, other: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.core.set_cut(one, other, true).await?;
+            self.replication.changed.notify_waiters();
+            Ok(())
+        })
     }
 
     /// Heals the link between two Regions. False if it was not cut.
-    pub async fn heal_regions(&self, one: &str, other: &str) -> Result<bool, StoreError> {
-        let was_cut = self.core.set_cut(one, other, false).await?;
-        self.replication.changed.notify_waiters();
-        Ok(was_cut)
+    pub fn heal_regions<'a>(
+        &'a self,
+        one: &'a str,
+        other: &'a str,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let was_cut = self.core.set_cut(one, other, false).await?;
+            self.replication.changed.notify_waiters();
+            Ok(was_cut)
+        })
     }
 
     /// The pairs of Regions between which the link is cut.
-    pub async fn cut_links(&self) -> Result<Vec<(String, String)>, StoreError> {
-        Ok(self.core.cuts().await?.into_iter().collect())
+    pub fn cut_links(&self) -> BoxFuture<'_, Result<Vec<(String, String)>, StoreError>> {
+        Box::pin(async move { Ok(self.core.cuts().await?.into_iter().collect()) })
     }
 
     /// How far each Region's changes have come, for each global table.
-    pub async fn replication_status(&self) -> Result<Vec<PairStatus>, StoreError> {
-        send::status(&self.core).await
+    pub fn replication_status(&self) -> BoxFuture<'_, Result<Vec<PairStatus>, StoreError>> {
+        Box::pin(async move { send::status(&self.core).await })
     }
 
     /// Makes a replica in the background. Waits a moment, so that a small one is ready.

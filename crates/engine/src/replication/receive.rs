@@ -1,5 +1,6 @@
 //! What a peer tells this server. Nothing of it is trusted: what makes no sense is refused and changes nothing.
 
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 use store::StoreError;
@@ -20,29 +21,31 @@ const PARTS_MAX: usize = 100;
 
 impl Engine {
     /// Takes a message of a peer, which is told again if there is an error.
-    pub async fn hear(&self, message: Message) -> Result<Answer, String> {
-        let Message { account, table, from, to, news } = message;
-        if self.options.peers.get(&to).is_some() || self.options.peers.get(&from).is_none() {
-            return Err(format!("{from} is no peer of {to} here; see --peer"));
-        }
-        if self.core.is_cut(&from, &to).await.map_err(|error| error.to_string())? {
-            return Err(format!("{from} and {to} are cut off from each other"));
-        }
-        let namespace = Namespace::new(account, to);
-        let heard = Hearing { core: &self.core, namespace, name: table, from };
-        let asks_scaling = matches!(news, News::Scaling(_));
-        match heard.hear(news).await {
-            Ok(is_done) => {
-                let table = self.core.standing(&heard.namespace, &heard.name, &heard.from);
-                let scaling = if asks_scaling { heard.scaling().await? } else { Vec::new() };
-                Ok(Answer { is_done, table, scaling })
+    pub fn hear(&self, message: Message) -> BoxFuture<'_, Result<Answer, String>> {
+        Box::pin(async move {
+            let Message { account, table, from, to, news } = message;
+            if self.options.peers.get(&to).is_some() || self.options.peers.get(&from).is_none() {
+                return Err(format!("{from} is no peer of {to} here; see --peer"));
             }
-            Err(Refused::Because(reason)) => Err(reason),
-            Err(Refused::Failed(error)) => {
-                tracing::warn!(%error, from = heard.from, table = heard.name, "a peer is not heard");
-                Err(error.to_string())
+            if self.core.is_cut(&from, &to).await.map_err(|error| error.to_string())? {
+                return Err(format!("{from} and {to} are cut off from each other"));
             }
-        }
+            let namespace = Namespace::new(account, to);
+            let heard = Hearing { core: &self.core, namespace, name: table, from };
+            let asks_scaling = matches!(news, News::Scaling(_));
+            match heard.hear(news).await {
+                Ok(is_done) => {
+                    let table = self.core.standing(&heard.namespace, &heard.name, &heard.from);
+                    let scaling = if asks_scaling { heard.scaling().await? } else { Vec::new() };
+                    Ok(Answer { is_done, table, scaling })
+                }
+                Err(Refused::Because(reason)) => Err(reason),
+                Err(Refused::Failed(error)) => {
+                    tracing::warn!(%error, from = heard.from, table = heard.name, "a peer is not heard");
+                    Err(error.to_string())
+                }
+            }
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use std::cell::{Cell, Ref, RefCell};
 use std::time::Duration;
 
 use api::{Error, ErrorKind};
+use futures_util::future::LocalBoxFuture;
 use model::migrate::{Layout, Migration, Setting, Step, StepKind};
 use model::model::Table;
 use serde_json::{Value, json};
@@ -59,30 +60,34 @@ pub struct Run<'a> {
 
 impl Run<'_> {
     /// All steps that are not done yet.
-    pub async fn forwards(&self) -> Result<(), Stop> {
-        while let Some(step) = self.migration.steps.get(self.done()) {
-            let number = self.done() + 1;
-            self.watcher.tell(&step.title);
-            if !step.rollback.reversible && !self.delete {
-                return Err(Stop::NotAllowed(number));
+    pub fn forwards(&self) -> LocalBoxFuture<'_, Result<(), Stop>> {
+        Box::pin(async move {
+            while let Some(step) = self.migration.steps.get(self.done()) {
+                let number = self.done() + 1;
+                self.watcher.tell(&step.title);
+                if !step.rollback.reversible && !self.delete {
+                    return Err(Stop::NotAllowed(number));
+                }
+                self.step(number, step).await?;
+                self.finish(StepRecord { step: number, name: step.kind.name(), ..StepRecord::default() })?;
             }
-            self.step(number, step).await?;
-            self.finish(StepRecord { step: number, name: step.kind.name(), ..StepRecord::default() })?;
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// The way back from the last step that was done to the first.
-    pub async fn backwards(&self) -> Result<(), Stop> {
-        self.keep()?;
-        while let Some(last) = self.done().checked_sub(1) {
-            let step = &self.migration.steps[last];
-            self.watcher.tell(&format!("back: {}", step.title));
-            self.step_back(last + 1, step).await?;
-            let name = step.kind.name();
-            self.finish(StepRecord { step: last + 1, name, back: true, ..StepRecord::default() })?;
-        }
-        Ok(())
+    pub fn backwards(&self) -> LocalBoxFuture<'_, Result<(), Stop>> {
+        Box::pin(async move {
+            self.keep()?;
+            while let Some(last) = self.done().checked_sub(1) {
+                let step = &self.migration.steps[last];
+                self.watcher.tell(&format!("back: {}", step.title));
+                self.step_back(last + 1, step).await?;
+                let name = step.kind.name();
+                self.finish(StepRecord { step: last + 1, name, back: true, ..StepRecord::default() })?;
+            }
+            Ok(())
+        })
     }
 
     pub fn record(&self) -> Ref<'_, Record> {

@@ -53,7 +53,8 @@ impl Totals {
 
 /// Sizes so small that a few commits reach everything.
 pub fn small(durability: Durability) -> Options {
-    let tuning = Tuning { memtable_bytes: 6 << 10, segment_bytes: 8 << 10, table_bytes: 8 << 10 };
+    let tuning =
+        Tuning { memtable_bytes: 6 << 10, segment_bytes: 8 << 10, table_bytes: 8 << 10, ..Tuning::default() };
     Options { durability, cache_bytes: 1 << 20, address: None, tuning }
 }
 
