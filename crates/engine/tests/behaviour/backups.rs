@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::database::{Database, on_every_store};
+use crate::support::wait_for;
 
 fn item(p: u32, value: u32) -> Value {
     json!({"p": {"S": format!("p{p}")}, "s": {"S": "s"}, "v": {"N": value.to_string()}})
@@ -12,30 +13,8 @@ async fn back_up(database: &Database, name: &str) -> String {
     let details = &answer["BackupDetails"];
     assert_eq!((&details["BackupStatus"], &details["BackupType"]), (&json!("CREATING"), &json!("USER")));
     let arn = details["BackupArn"].as_str().unwrap().to_owned();
-    until_available(database, &arn).await;
+    database.until_available(&arn).await;
     arn
-}
-
-async fn until_available(database: &Database, arn: &str) {
-    for _ in 0..1000 {
-        let answer = database.ok("DescribeBackup", json!({"BackupArn": arn})).await;
-        if answer["BackupDescription"]["BackupDetails"]["BackupStatus"] == "AVAILABLE" {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("{arn} was not made");
-}
-
-async fn until_active(database: &Database, table: &str) {
-    for _ in 0..1000 {
-        let description = database.ok("DescribeTable", json!({"TableName": table})).await["Table"].take();
-        if description["TableStatus"] == "ACTIVE" {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("{table} was not restored");
 }
 
 /// The values of all items, sorted.
@@ -62,14 +41,14 @@ on_every_store! {
         for p in 0..30 {
             database.put(item(p, 1000)).await;
         }
-        until_available(database, &arn).await;
+        database.until_available(&arn).await;
         database.ok("DeleteTable", json!({"TableName": "Table"})).await;
         let restore = json!({"BackupArn": arn, "TargetTableName": "Restored"});
         let answer = database.ok("RestoreTableFromBackup", restore).await;
         let description = &answer["TableDescription"];
         assert_eq!(description["TableStatus"], "CREATING");
         assert_eq!(description["RestoreSummary"]["SourceBackupArn"], json!(arn));
-        until_active(database, "Restored").await;
+        database.until_active("Restored").await;
         assert_eq!(values(database, "Restored").await, (0..60).collect::<Vec<u32>>());
         let details = database.ok("DescribeBackup", json!({"BackupArn": arn})).await["BackupDescription"].take();
         assert_eq!(details["SourceTableDetails"]["ItemCount"], 60);
@@ -112,14 +91,10 @@ on_every_store! {
             database.put(item(p, p)).await;
         }
         database.ok("DeleteTable", json!({"TableName": "Table"})).await;
-        let mut page = json!({});
-        for _ in 0..1000 {
-            page = database.ok("ListBackups", json!({"BackupType": "SYSTEM"})).await;
-            if page["BackupSummaries"][0]["BackupStatus"] == "AVAILABLE" {
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
+        let page = wait_for("the backup is AVAILABLE", async || {
+            let page = database.ok("ListBackups", json!({"BackupType": "SYSTEM"})).await;
+            Some(page).filter(|page| page["BackupSummaries"][0]["BackupStatus"] == "AVAILABLE")
+        }).await;
         assert!(database.call("DescribeTable", json!({"TableName": "Table"})).await.is_err(), "it is gone by then");
         let summary = &page["BackupSummaries"][0];
         assert_eq!((&summary["BackupName"], &summary["BackupStatus"]),
@@ -127,7 +102,7 @@ on_every_store! {
         let arn = summary["BackupArn"].as_str().unwrap();
         assert!(arn.ends_with("-00000000"), "{arn}");
         database.ok("RestoreTableFromBackup", json!({"BackupArn": arn, "TargetTableName": "Table"})).await;
-        until_active(database, "Table").await;
+        database.until_active("Table").await;
         assert_eq!(values(database, "Table").await, (0..10).collect::<Vec<u32>>());
     }
 }

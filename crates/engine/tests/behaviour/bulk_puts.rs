@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::database::Database;
+use crate::support::wait_for;
 
 fn start(prefix: &str) -> Value {
     json!({
@@ -22,16 +23,11 @@ fn key(p: &str) -> Value {
 
 /// Waits until the operation is over and returns its description.
 async fn ended(database: &Database, arn: &Value) -> Value {
-    for _ in 0..1000 {
-        let shown = database.ok("DescribeBulkOperation", json!({"BulkOperationArn": arn})).await
-            ["BulkOperationDescription"]
-            .take();
-        if shown.get("EndTime").is_some() {
-            return shown;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("{arn} did not end");
+    wait_for(&format!("{arn} ends"), async || {
+        let mut shown = database.ok("DescribeBulkOperation", json!({"BulkOperationArn": arn})).await;
+        Some(shown["BulkOperationDescription"].take()).filter(|shown| shown.get("EndTime").is_some())
+    })
+    .await
 }
 
 async fn run(database: &Database, request: Value) -> Value {

@@ -6,6 +6,7 @@ use engine::{Dimensions, Enforcement, InsightMinute, Metric, MetricId, Namespace
 use serde_json::{Value, json};
 
 use crate::database::{Database, on_every_store};
+use crate::support::until;
 
 fn namespace() -> Namespace {
     Namespace::new("123456789012", "us-east-1")
@@ -498,11 +499,5 @@ async fn a_dropped_table_leaves_no_rules_and_no_rows() {
     assert_eq!(database.count_rows(11..=11).await, 2);
     database.ok("DeleteTable", json!({"TableName": "Table"})).await;
     assert_eq!(database.engine.insight_rules(&namespace()), []);
-    for _ in 0..1000 {
-        if database.count_rows(11..=11).await == 0 {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("rows are left");
+    until("no rows are left", async || database.count_rows(11..=11).await == 0).await;
 }

@@ -11,6 +11,7 @@ use engine::{Caller, Enforcement, Options};
 use serde_json::{Value, json};
 
 use crate::database::Database;
+use crate::support::pass;
 
 const REGIONS: [&str; 3] = ["us-east-1", "eu-west-1", "ap-south-1"];
 const KEYS: u64 = 5;
@@ -99,7 +100,7 @@ impl Run {
     async fn pass(&mut self, ms: u64) {
         self.database.pass_ms(ms);
         self.now_ms += ms as i64;
-        tokio::time::sleep(Duration::from_millis(ms)).await;
+        pass(Duration::from_millis(ms)).await;
     }
 
     async fn write(&mut self, step: u64, may_delete: bool) {

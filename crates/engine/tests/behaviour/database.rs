@@ -18,6 +18,9 @@ use store::{
     Cluster, Consistency, Decide, Direction, Key, KeyRef, Log, LogPosition, Range, Read, Space, Store,
     StoreError, Visit,
 };
+use tokio::time::Instant;
+
+use crate::support::{until, wait_for};
 
 pub struct Database {
     pub engine: Arc<Engine>,
@@ -52,12 +55,17 @@ impl Shared {
 /// Time stands still unless it is moved, and chance counts up.
 struct Fixed {
     now_ms: AtomicU64,
+    began: Instant,
     random: AtomicU64,
 }
 
 impl Environment for Fixed {
     fn now_ms(&self) -> u64 {
         self.now_ms.load(Ordering::Relaxed)
+    }
+
+    fn uptime(&self) -> Duration {
+        self.began.elapsed()
     }
 
     fn random(&self) -> u128 {
@@ -203,7 +211,12 @@ impl Database {
 
     pub async fn on_lsm() -> Database {
         let folder = tempfile::tempdir().unwrap();
-        let options = store_lsm::Options { durability: store_lsm::Durability::Os, ..Default::default() };
+        let options = store_lsm::Options {
+            durability: store_lsm::Durability::Os,
+            // A new folder is filled with segments of this length.
+            tuning: store_lsm::Tuning { segment_bytes: 1 << 20, ..Default::default() },
+            ..Default::default()
+        };
         let store = store_lsm::LsmStore::open(folder.path(), options).unwrap();
         Database::on(Arc::new(store), Some(folder)).await
     }
@@ -307,7 +320,7 @@ impl Database {
 
     async fn open(store: Arc<dyn Store>, options: Options, folder: Option<tempfile::TempDir>) -> Database {
         let now_ms = AtomicU64::new(1_800_000_000_000);
-        let environment = Arc::new(Fixed { now_ms, random: AtomicU64::new(1) });
+        let environment = Arc::new(Fixed { now_ms, began: Instant::now(), random: AtomicU64::new(1) });
         Database::opened(store, environment, options, folder.map(Arc::new)).await
     }
 
@@ -497,26 +510,37 @@ impl Database {
     /// Waits until an index of the table `Table` has this status, or is gone: in two answers, so that both servers of
     /// two know it.
     pub async fn until(&self, index: &str, status: Option<&str>) {
-        let mut answers = 0;
-        for _ in 0..1000 {
-            let table =
-                self.ok("DescribeTable", serde_json::json!({"TableName": "Table"})).await["Table"].take();
+        let is_so = async || {
+            let table = self.described("Table").await;
             let of = |member: &str| table[member].as_array().cloned().unwrap_or_default();
             let indexes = [of("GlobalSecondaryIndexes"), of("VectorIndexes")].concat();
             let found = indexes.iter().find(|found| found["IndexName"] == index);
-            answers = match found.and_then(|found| found["IndexStatus"].as_str()) == status {
-                true => answers + 1,
-                false => 0,
-            };
-            if answers == 2 {
-                return;
-            }
-            if answers == 1 {
-                continue;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-        panic!("the index {index} did not become {status:?}");
+            found.and_then(|found| found["IndexStatus"].as_str()) == status
+        };
+        let what = format!("the index {index} becomes {status:?}");
+        until(&what, async || is_so().await && is_so().await).await;
+    }
+
+    async fn described(&self, table: &str) -> Value {
+        self.ok("DescribeTable", serde_json::json!({"TableName": table})).await["Table"].take()
+    }
+
+    /// Waits until a table is ACTIVE, and returns its description.
+    pub async fn until_active(&self, table: &str) -> Value {
+        wait_for(&format!("{table} is ACTIVE"), async || {
+            Some(self.described(table).await).filter(|table| table["TableStatus"] == "ACTIVE")
+        })
+        .await
+    }
+
+    /// Waits until a backup is AVAILABLE, and returns its description.
+    pub async fn until_available(&self, backup_arn: &str) -> Value {
+        wait_for(&format!("{backup_arn} is AVAILABLE"), async || {
+            let input = serde_json::json!({"BackupArn": backup_arn});
+            let backup = self.ok("DescribeBackup", input).await["BackupDescription"].take();
+            Some(backup).filter(|backup| backup["BackupDetails"]["BackupStatus"] == "AVAILABLE")
+        })
+        .await
     }
 
     /// Carries out a request that must succeed.
@@ -613,20 +637,33 @@ fn files_below(folder: &std::path::Path) -> Vec<PathBuf> {
 macro_rules! on_every_store {
     ($(async fn $name:ident($database:ident) $body:block)*) => {
         on_every_store!(one server { $(async fn $name($database) $body)* });
-        on_every_store!(on_two_servers { $(async fn $name($database) $body)* });
+        on_every_store!(paused on_two_servers { $(async fn $name($database) $body)* });
         on_every_store!(ignored on_two_servers_of_postgres { $(async fn $name($database) $body)* });
     };
     // Changes of tables, jobs, logs and transactions are where servers meet most: these run on PostgreSQL every time.
     (two servers { $(async fn $name:ident($database:ident) $body:block)* }) => {
         on_every_store!(one server { $(async fn $name($database) $body)* });
-        on_every_store!(on_two_servers { $(async fn $name($database) $body)* });
+        on_every_store!(paused on_two_servers { $(async fn $name($database) $body)* });
         on_every_store!(on_two_servers_of_postgres { $(async fn $name($database) $body)* });
     };
     // What one server knows at once, and others a moment later.
     (one server { $(async fn $name:ident($database:ident) $body:block)* }) => {
-        on_every_store!(in_memory { $(async fn $name($database) $body)* });
+        on_every_store!(paused in_memory { $(async fn $name($database) $body)* });
         on_every_store!(on_lsm { $(async fn $name($database) $body)* });
         on_every_store!(on_postgres { $(async fn $name($database) $body)* });
+    };
+    // Nothing waits for a disk or a network, so tokio's clock can jump over every wait.
+    (paused $store:ident { $(async fn $name:ident($database:ident) $body:block)* }) => {
+        mod $store {
+            use super::*;
+            $(
+                #[tokio::test(start_paused = true)]
+                async fn $name() {
+                    let $database = &$crate::database::Database::$store().await;
+                    $body
+                }
+            )*
+        }
     };
     (ignored $store:ident { $(async fn $name:ident($database:ident) $body:block)* }) => {
         mod $store {

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::database::Database;
+use crate::support::wait_for;
 
 fn item(p: u32, value: u32) -> Value {
     json!({"p": {"S": format!("p{p}")}, "s": {"S": "s"}, "v": {"N": value.to_string()}, "t": {"SS": ["x", "y"]}})
@@ -25,15 +26,12 @@ async fn ended(database: &Database, operation: &str, arn: &Value) -> Value {
         "DescribeExport" => ("ExportDescription", "ExportArn"),
         _ => ("ImportTableDescription", "ImportArn"),
     };
-    for _ in 0..1000 {
+    wait_for(&format!("{arn} ends"), async || {
         let description = database.ok(operation, json!({key: arn})).await[member].take();
         let status = description.get("ExportStatus").or(description.get("ImportStatus"));
-        if status.is_some_and(|status| status != "IN_PROGRESS") {
-            return description;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("{arn} did not end");
+        status.is_some_and(|status| status != "IN_PROGRESS").then_some(description)
+    })
+    .await
 }
 
 async fn export(database: &Database, mut request: Value, arn: &str) -> Value {

@@ -9,6 +9,7 @@ use store::fault::{Fault, FaultStore};
 use store::{Key, Partition, Position, Space, Store, StoreError, WriteSet};
 
 use crate::database::Database;
+use crate::support::wait_for;
 
 async fn with_items() -> (Database, Arc<FaultStore>) {
     let (database, store) = Database::on_faults().await;
@@ -278,27 +279,17 @@ async fn a_backup_whose_files_are_damaged_is_not_restored_in_part() {
     }
     let begun = database.ok("CreateBackup", json!({"TableName": "Table", "BackupName": "nightly"})).await;
     let arn = begun["BackupDetails"]["BackupArn"].as_str().unwrap().to_owned();
-    for _ in 0..1000 {
-        let shown = database.ok("DescribeBackup", json!({"BackupArn": arn})).await;
-        if shown["BackupDescription"]["BackupDetails"]["BackupStatus"] == "AVAILABLE" {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    database.until_available(&arn).await;
     let file = database.backup_files().into_iter().find(|path| path.extension() == Some("gz".as_ref()));
     let file = file.expect("a data file");
     let whole = std::fs::read(&file).unwrap();
     std::fs::write(&file, &whole[..whole.len() - 5]).unwrap();
     database.ok("RestoreTableFromBackup", json!({"BackupArn": arn, "TargetTableName": "Target"})).await;
-    let mut failure = None;
-    for _ in 0..1000 {
-        failure = database.call("DescribeTable", json!({"TableName": "Target"})).await.err();
-        if failure.is_some() {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    let message = failure.expect("the table is dropped").message;
+    let failure = wait_for("the table is dropped", async || {
+        database.call("DescribeTable", json!({"TableName": "Target"})).await.err()
+    })
+    .await;
+    let message = failure.message;
     let name = file.file_name().unwrap().to_str().unwrap();
     assert!(message.contains("Its restore failed") && message.contains(name), "{message}");
 }

@@ -1,14 +1,11 @@
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use engine::{Caller, Enforcement, Namespace, Options, Scaled, ScaledUnits, Scaling, ScalingSettings};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::database::{Database, on_every_store};
-
-const TIMES: usize = 2000;
-const PAUSE: Duration = Duration::from_millis(10);
+use crate::support::until;
 
 /// One Region of a database.
 struct Region<'a> {
@@ -51,13 +48,8 @@ impl<'a> Region<'a> {
     }
 
     async fn until(&self, p: &str, value: Option<&str>) {
-        for _ in 0..TIMES {
-            if self.get(p).await.as_deref() == value {
-                return;
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
-        panic!("{p} is {:?} in {}", self.get(p).await, self.caller.namespace.region);
+        let what = format!("{p} is {value:?} in {}", self.caller.namespace.region);
+        until(&what, async || self.get(p).await.as_deref() == value).await;
     }
 
     async fn table(&self) -> Value {
@@ -66,31 +58,25 @@ impl<'a> Region<'a> {
 
     /// Waits until the other members are these, with their states.
     async fn until_replicas(&self, expected: &[(&str, &str)]) {
-        let mut found = Vec::new();
-        for _ in 0..TIMES {
+        until(&format!("the replicas are {expected:?}"), async || {
             let table = self.table().await;
             let replicas = table["Replicas"].as_array().cloned().unwrap_or_default();
             let text = |replica: &Value, name: &str| replica[name].as_str().unwrap_or_default().to_owned();
-            found = replicas.iter().map(|it| (text(it, "RegionName"), text(it, "ReplicaStatus"))).collect();
+            let found: Vec<(String, String)> =
+                replicas.iter().map(|it| (text(it, "RegionName"), text(it, "ReplicaStatus"))).collect();
             let shown: Vec<(&str, &str)> = found.iter().map(|(name, state)| (&**name, &**state)).collect();
-            if shown == expected && table["TableStatus"] == "ACTIVE" {
-                return;
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
-        panic!("{found:?}");
+            shown == expected && table["TableStatus"] == "ACTIVE"
+        })
+        .await;
     }
 
     async fn until_gone(&self) {
-        for _ in 0..TIMES {
+        until("the table is gone", async || {
             let answer =
                 self.database.call_as(&self.caller, "DescribeTable", json!({"TableName": "Table"})).await;
-            if answer.is_err_and(|failure| failure.name == "ResourceNotFoundException") {
-                return;
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
-        panic!("the table is still there");
+            answer.is_err_and(|failure| failure.name == "ResourceNotFoundException")
+        })
+        .await;
     }
 
     /// All records of the table's stream, as `INSERT a`.
@@ -285,28 +271,17 @@ on_every_store! { two servers {
                 "KeySchema": [{"AttributeName": "v", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}}]});
         away.ok("UpdateTable", create).await;
         for region in [&home, &away] {
-            let mut found = Value::Null;
-            for _ in 0..TIMES {
-                found = region.table().await["GlobalSecondaryIndexes"][0]["IndexStatus"].take();
-                if found == "ACTIVE" {
-                    break;
-                }
-                tokio::time::sleep(PAUSE).await;
-            }
-            assert_eq!(found, "ACTIVE");
+            until("the index is ACTIVE", async || {
+                region.table().await["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE"
+            }).await;
             let query = json!({"TableName": "Table", "IndexName": "ByValue", "KeyConditionExpression": "v = :v",
                 "ExpressionAttributeValues": {":v": {"S": "g"}}});
             assert_eq!(region.ok("Query", query).await["Count"], 1);
         }
         home.ok("UpdateTable", json!({"TableName": "Table",
             "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "ByValue"}}]})).await;
-        for _ in 0..TIMES {
-            if away.table().await.get("GlobalSecondaryIndexes").is_none() {
-                return;
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
-        panic!("the index is still there");
+        let is_gone = async || away.table().await.get("GlobalSecondaryIndexes").is_none();
+        until("the index is gone", is_gone).await;
     }
 }}
 
@@ -369,7 +344,7 @@ mod whole_transactions {
     }}
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn wrong_changes_of_replicas_are_refused_in_aws_words() {
     let database = &Database::in_memory().await;
     let (home, away) = two_regions(database).await;
@@ -509,7 +484,7 @@ pub fn provisioned() -> Value {
         "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5}})
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_auto_scaling_of_all_regions_is_described_and_set_at_once() {
     let database = &Database::in_memory().await;
     let home = Region::of(database, "us-east-1");
@@ -602,7 +577,7 @@ async fn the_auto_scaling_of_all_regions_is_described_and_set_at_once() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn auto_scaling_of_replicas_is_refused_with_the_words_of_aws() {
     let database = &Database::in_memory().await;
     let home = Region::of(database, "us-east-1");
@@ -656,7 +631,7 @@ async fn auto_scaling_of_replicas_is_refused_with_the_words_of_aws() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_replica_has_settings_of_its_own_and_those_of_the_group() {
     let database = &Database::in_memory().await;
     let (home, away) = (Region::of(database, "us-east-1"), Region::of(database, "eu-west-1"));
@@ -705,7 +680,7 @@ async fn a_replica_has_settings_of_its_own_and_those_of_the_group() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn clocks_that_differ_by_minutes_come_to_the_same_result() {
     let region_clocks = [("us-east-1".to_owned(), 300_000), ("eu-west-1".to_owned(), -300_000)].into();
     let database = &Database::with_options(Options { region_clocks, ..Options::default() }).await;
@@ -728,7 +703,7 @@ async fn clocks_that_differ_by_minutes_come_to_the_same_result() {
     assert_eq!(home.get("a").await.as_deref(), Some("by the fast clock"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_replicated_write_costs_units_in_each_region() {
     let database =
         &Database::with_options(Options { capacity: Enforcement::Shadow, ..Options::default() }).await;
@@ -752,7 +727,7 @@ async fn a_replicated_write_costs_units_in_each_region() {
     assert_eq!(latency.id.dimensions.receiving_region.as_deref(), Some("eu-west-1"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_pending_can_be_seen() {
     let database = &Database::in_memory().await;
     let (home, away) = two_regions(database).await;
@@ -769,7 +744,7 @@ async fn what_is_pending_can_be_seen() {
     away.until("b", Some("1")).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_region_that_is_lost_is_forgotten_and_what_it_had_alone_is_named() {
     let database = &Database::in_memory().await;
     let (home, away) = two_regions(database).await;
@@ -789,7 +764,7 @@ async fn a_region_that_is_lost_is_forgotten_and_what_it_had_alone_is_named() {
     assert!(database.engine.forget_region("eu-west-1").await.unwrap().is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn there_are_no_global_tables_of_the_first_version() {
     let database = &Database::in_memory().await;
     let (home, _) = two_regions(database).await;

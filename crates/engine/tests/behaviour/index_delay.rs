@@ -32,7 +32,7 @@ async fn pass(database: &Database, time: Duration) {
     let step = DELAY / 10;
     for _ in 0..(time.as_millis() / step.as_millis()) {
         database.pass_ms(step.as_millis() as u64);
-        tokio::time::sleep(step).await;
+        crate::support::pass(step).await;
     }
 }
 

@@ -11,6 +11,7 @@ use engine::{
 use serde_json::{Value, json};
 
 use crate::database::Database;
+use crate::support::wait_for;
 
 const ARN: &str = "arn:aws:kinesis:us-east-1:123456789012:stream/orders";
 const STATE: &str = "Table is not in a valid state to enable Kinesis Streaming Destination: ";
@@ -38,15 +39,10 @@ impl Stream {
 
     /// Waits until so many records are there.
     async fn until(&self, count: usize) -> Vec<Value> {
-        for _ in 0..3000 {
-            if self.records().len() >= count {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        let records = self.records();
-        assert!(records.len() >= count, "{} of {count} records came", records.len());
-        records
+        wait_for(&format!("{count} records come"), async || {
+            Some(self.records()).filter(|records| records.len() >= count)
+        })
+        .await
     }
 }
 
@@ -104,7 +100,7 @@ fn by_item(records: &[Value]) -> BTreeMap<String, Vec<usize>> {
     found
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_destination_is_enabled_updated_and_disabled() {
     let (database, _) = with_stream().await;
     assert_eq!(described(&database).await, json!([]));
@@ -132,19 +128,13 @@ async fn a_destination_is_enabled_updated_and_disabled() {
     assert_eq!(described(&database).await, shown("ACTIVE", "MILLISECOND"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn passing_states_last_as_long_as_those_of_tables() {
     let stream = Stream::new();
     let options = Options { state_delay: Duration::from_millis(200), ..options(&stream) };
     let database = Database::with_options(options).await;
     database.with_table("Table").await;
-    for _ in 0..3000 {
-        let table = database.ok("DescribeTable", json!({"TableName": "Table"})).await;
-        if table["Table"]["TableStatus"] == "ACTIVE" {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    database.until_active("Table").await;
     enable(&database).await;
     // The clock of the database stands still until it is moved.
     assert_eq!(described(&database).await[0]["DestinationStatus"], "ENABLING");
@@ -159,7 +149,7 @@ async fn passing_states_last_as_long_as_those_of_tables() {
     assert_eq!(described(&database).await[0]["DestinationStatus"], "DISABLED");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_does_not_fit_the_state_is_refused() {
     let (database, _) = with_stream().await;
     let refused = |operation: &'static str, input: Value, message: String| {
@@ -205,7 +195,7 @@ async fn what_does_not_fit_the_state_is_refused() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_table_has_at_most_two_destinations_that_are_on() {
     let (database, _) = with_stream().await;
     let arn = |name: &str| format!("arn:aws:kinesis:us-east-1:123456789012:stream/{name}");
@@ -226,7 +216,7 @@ async fn a_table_has_at_most_two_destinations_that_are_on() {
     database.ok(operation, third).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_change_arrives_in_the_form_of_dynamodb() {
     let (database, stream) = with_stream().await;
     database.put(item("before", 1)).await;
@@ -264,7 +254,7 @@ async fn every_change_arrives_in_the_form_of_dynamodb() {
     assert!(keys.iter().all(|key| key.len() == 32 && *key == keys[0]), "{keys:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn times_are_as_exact_as_the_destination_says() {
     let (database, stream) = with_stream().await;
     let mut input = named();
@@ -278,7 +268,7 @@ async fn times_are_as_exact_as_the_destination_says() {
     assert!(time > 1_000_000_000_000_000, "{time}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_a_stream_does_not_take_is_put_again_in_order() {
     let (database, stream) = with_stream().await;
     enable(&database).await;
@@ -297,7 +287,7 @@ async fn what_a_stream_does_not_take_is_put_again_in_order() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_delivery_goes_on_after_a_restart_and_shards_that_are_divided_keep_the_order() {
     let (database, stream) = with_stream().await;
     enable(&database).await;
@@ -323,7 +313,7 @@ async fn a_delivery_goes_on_after_a_restart_and_shards_that_are_divided_keep_the
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nothing_arrives_after_a_destination_was_disabled() {
     let (database, stream) = with_stream().await;
     enable(&database).await;
@@ -353,16 +343,12 @@ async fn metric(database: &Database, metric: Metric) -> (u64, f64, f64) {
 
 /// Waits until a metric of deliveries has this sum.
 async fn until_sum(database: &Database, name: Metric, expected: f64) {
-    for _ in 0..3000 {
-        if metric(database, name).await.1 >= expected {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    assert_eq!(metric(database, name).await.1, expected, "{}", name.name());
+    let what = format!("{} has the sum {expected}", name.name());
+    let sum = wait_for(&what, async || Some(metric(database, name).await.1).filter(|sum| *sum >= expected));
+    assert_eq!(sum.await, expected, "{}", name.name());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn deliveries_are_counted_in_units_of_the_larger_image() {
     let (database, stream) = with_stream().await;
     enable(&database).await;
@@ -380,20 +366,18 @@ async fn deliveries_are_counted_in_units_of_the_larger_image() {
     assert_eq!(metric(&database, Metric::FailedToReplicateRecordCount).await, (0, 0.0, 0.0));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_a_stream_turns_away_is_counted_and_grows_old() {
     let (database, stream) = with_stream().await;
     enable(&database).await;
     stream.take(Some(0));
     database.put(item("a", 1)).await;
     database.pass_ms(90_000);
-    for _ in 0..3000 {
-        if metric(&database, Metric::AgeOfOldestUnreplicatedRecord).await.2 >= 89_000.0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    let (_, _, oldest_ms) = metric(&database, Metric::AgeOfOldestUnreplicatedRecord).await;
+    let oldest_ms = wait_for("the record is old", async || {
+        let (_, _, oldest_ms) = metric(&database, Metric::AgeOfOldestUnreplicatedRecord).await;
+        Some(oldest_ms).filter(|oldest_ms| *oldest_ms >= 89_000.0)
+    })
+    .await;
     assert!((89_000.0..91_000.0).contains(&oldest_ms), "{oldest_ms}");
     assert!(metric(&database, Metric::ThrottledPutRecordCount).await.1 >= 1.0);
     assert_eq!(metric(&database, Metric::ConsumedChangeDataCaptureUnits).await.0, 0);
@@ -401,7 +385,7 @@ async fn what_a_stream_turns_away_is_counted_and_grows_old() {
     until_sum(&database, Metric::ConsumedChangeDataCaptureUnits, 1.0).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_change_that_is_a_day_old_is_given_up_and_counted() {
     let (database, stream) = with_stream().await;
     enable(&database).await;

@@ -37,6 +37,7 @@ mod settings;
 mod sizes;
 mod states;
 mod streams;
+mod support;
 mod tables;
 mod tags;
 mod throttling;

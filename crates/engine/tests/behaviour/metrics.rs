@@ -7,6 +7,7 @@ use engine::{Dimensions, Enforcement, Metric, MetricId, Namespace};
 use serde_json::{Value, json};
 
 use crate::database::Database;
+use crate::support::{pass, until};
 
 fn namespace() -> Namespace {
     Namespace::new("123456789012", "us-east-1")
@@ -172,7 +173,7 @@ async fn a_crash_loses_the_last_seconds_and_counts_nothing_twice() {
     for p in 0..10 {
         database.put(key(p)).await;
     }
-    tokio::time::sleep(Duration::from_secs(6)).await;
+    pass(Duration::from_secs(6)).await;
     for p in 0..5 {
         database.put(key(p)).await;
     }
@@ -198,11 +199,11 @@ async fn minutes_are_kept_for_15_days_and_metrics_listed_for_14() {
     assert_eq!(database.engine.metrics(&namespace()).await.unwrap().len(), 2, "stored");
     let day_ms = 24 * 3_600_000;
     database.pass_ms(14 * day_ms + 7_200_000);
-    tokio::time::sleep(Duration::from_secs(6)).await;
+    pass(Duration::from_secs(6)).await;
     assert!(!database.engine.metrics(&namespace()).await.unwrap().contains(&consumed));
     assert_eq!(sum(&database, consumed.metric, of_table()).await.0, 1.0);
     database.pass_ms(day_ms);
-    tokio::time::sleep(Duration::from_secs(6)).await;
+    pass(Duration::from_secs(6)).await;
     assert_eq!(sum(&database, consumed.metric, of_table()).await.0, 0.0);
 }
 
@@ -213,7 +214,7 @@ async fn a_metric_of_the_last_seconds_of_a_minute_is_listed() {
     database.put(key(1)).await;
     database.pass_ms(60_000);
     database.get(key(1)).await;
-    tokio::time::sleep(Duration::from_secs(6)).await;
+    pass(Duration::from_secs(6)).await;
     let listed = database.engine.metrics(&namespace()).await.unwrap();
     let consumed = MetricId { metric: Metric::ConsumedWriteCapacityUnits, dimensions: of_table() };
     assert!(listed.contains(&consumed), "{listed:?}");
@@ -300,7 +301,7 @@ async fn a_faster_clock_goes_on_where_it_was() {
     assert_eq!(database.engine.usage().now().ms, began_ms + 120_000);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_back_fill_waits_for_the_write_throughput_of_its_index() {
     let database = Database::with_capacity(Enforcement::Aws).await;
     let units = |read: u64, write: u64| json!({"ReadCapacityUnits": read, "WriteCapacityUnits": write});
@@ -325,28 +326,20 @@ async fn a_back_fill_waits_for_the_write_throughput_of_its_index() {
         "GlobalSecondaryIndexUpdates": [{"Create": index}],
     });
     database.ok("UpdateTable", update).await;
-    let mut held_up = 0;
-    for _ in 0..1_000 {
-        (_, held_up) = sum(&database, Metric::OnlineIndexThrottleEvents, of_index("byG")).await;
-        if held_up > 0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    assert!(held_up > 0);
+    until("the back-fill is held up", async || {
+        sum(&database, Metric::OnlineIndexThrottleEvents, of_index("byG")).await.1 > 0
+    })
+    .await;
     let status = || async {
         let described = database.ok("DescribeTable", json!({"TableName": "Table"})).await;
         described["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"].as_str().unwrap().to_owned()
     };
     assert_eq!(status().await, "CREATING");
-    for _ in 0..1_000 {
-        if status().await == "ACTIVE" {
-            break;
-        }
+    until("the index is ACTIVE", async || {
         database.pass_ms(60_000);
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    assert_eq!(status().await, "ACTIVE");
+        status().await == "ACTIVE"
+    })
+    .await;
     let (consumed, _) = sum(&database, Metric::OnlineIndexConsumedWriteCapacity, of_index("byG")).await;
     assert_eq!(consumed, 2_000.0);
 }

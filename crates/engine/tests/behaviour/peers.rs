@@ -14,10 +14,9 @@ use store::{Log, LogPosition, Store};
 use crate::convergence::Chance;
 use crate::database::{Failure, call_engine, lasting_store};
 use crate::global_tables::{Targets, provisioned};
+use crate::support::{pass, until, wait_for};
 
 const ACCOUNT: &str = "123456789012";
-const TIMES: usize = 3000;
-const PAUSE: Duration = Duration::from_millis(10);
 const REGIONS: [&str; 3] = ["us-east-1", "eu-west-1", "ap-south-1"];
 
 /// The clock of one machine.
@@ -171,29 +170,20 @@ impl Server {
     }
 
     async fn until(&self, p: &str, value: Option<&str>) {
-        for _ in 0..TIMES {
-            if self.get(p).await.as_deref() == value {
-                return;
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
-        panic!("{p} is {:?} in {}", self.get(p).await, self.region);
+        let what = format!("{p} is {value:?} in {}", self.region);
+        until(&what, async || self.get(p).await.as_deref() == value).await;
     }
 
     /// Waits until the table is described like this, and gives the description.
     async fn until_table(&self, is_it: impl Fn(&Value) -> bool) -> Value {
-        let mut table = Value::Null;
-        for _ in 0..TIMES {
-            table = match self.call("DescribeTable", json!({"TableName": "Table"})).await {
+        wait_for(&format!("the table is like this in {}", self.region), async || {
+            let table = match self.call("DescribeTable", json!({"TableName": "Table"})).await {
                 Ok(mut answer) => answer["Table"].take(),
                 Err(_) => Value::Null,
             };
-            if is_it(&table) {
-                return table;
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
-        panic!("{} has {table:#}", self.region);
+            Some(table).filter(&is_it)
+        })
+        .await
     }
 
     /// Waits until the other members are these, with their states.
@@ -253,7 +243,7 @@ async fn a_global_table_lives_on_two_servers(home: &Server, away: &Server) {
     away.engine().verify().await.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_replica_at_a_peer_has_what_was_there_and_what_is_written_on_either_server() {
     let servers = servers(2).await;
     a_global_table_lives_on_two_servers(&servers[0], &servers[1]).await;
@@ -271,7 +261,7 @@ async fn two_databases_of_postgres_have_a_global_table() {
     a_global_table_lives_on_two_servers(&servers[0], &servers[1]).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_server_that_was_away_catches_up_and_the_later_write_wins() {
     let (home, away) = two_servers().await;
     home.put("both", "0").await;
@@ -294,7 +284,7 @@ async fn a_server_that_was_away_catches_up_and_the_later_write_wins() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_server_that_was_away_for_longer_than_the_log_gets_all_items() {
     let (home, away) = two_servers().await;
     home.put("deleted", "0").await;
@@ -323,7 +313,7 @@ async fn a_server_that_was_away_for_longer_than_the_log_gets_all_items() {
     away.until("after", Some("1")).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn shared_settings_follow_also_when_the_other_server_comes_back() {
     let (home, away) = two_servers().await;
     let index = json!({
@@ -344,18 +334,15 @@ async fn shared_settings_follow_also_when_the_other_server_comes_back() {
     home.ok("UpdateTimeToLive", ttl).await;
     away.open().await;
     // A server says every few seconds how it stands.
-    for _ in 0..TIMES {
+    until("the setting arrives", async || {
         home.pass_ms(100);
         let answer = away.ok("DescribeTimeToLive", json!({"TableName": "Table"})).await;
-        if answer["TimeToLiveDescription"]["AttributeName"] == "expires" {
-            return;
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
-    panic!("the setting did not arrive");
+        answer["TimeToLiveDescription"]["AttributeName"] == "expires"
+    })
+    .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_replica_at_a_peer_is_removed_from_either_side() {
     let (home, away) = two_servers().await;
     home.put("a", "1").await;
@@ -373,7 +360,7 @@ async fn a_replica_at_a_peer_is_removed_from_either_side() {
     assert_eq!(home.get("last").await.as_deref(), Some("1"), "what it had is sent before it goes");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_third_server_gets_everything_from_both_others() {
     let servers = servers(3).await;
     let [home, away, third] = &servers[..] else { unreachable!() };
@@ -392,7 +379,7 @@ async fn a_third_server_gets_everything_from_both_others() {
     away.until("c", Some("1")).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_replica_whose_source_is_lost_before_it_is_complete_is_given_up() {
     let servers = servers(3).await;
     let [lost, away, third] = &servers[..] else { unreachable!() };
@@ -418,7 +405,7 @@ async fn a_replica_whose_source_is_lost_before_it_is_complete_is_given_up() {
     third.until("a", Some("1")).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_replica_that_is_lost_before_it_is_complete_can_be_forgotten() {
     let servers = servers(2).await;
     let [home, lost] = &servers[..] else { unreachable!() };
@@ -437,7 +424,7 @@ async fn a_replica_that_is_lost_before_it_is_complete_can_be_forgotten() {
     home.ok("UpdateTable", json!({"TableName": "Table", "DeletionProtectionEnabled": true})).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_items_of_a_transaction_arrive_together_at_a_peer() {
     const ITEMS: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let network = Arc::new(Network::default());
@@ -465,7 +452,7 @@ async fn the_items_of_a_transaction_arrive_together_at_a_peer() {
     assert_eq!(seen().await, vec![json!("29"); ITEMS.len()]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn auto_scaling_is_described_and_set_at_a_peer() {
     let servers = servers(2).await;
     let [home, away] = &servers[..] else { unreachable!() };
@@ -491,7 +478,7 @@ async fn auto_scaling_is_described_and_set_at_a_peer() {
     assert_eq!(failure.message, "Failed to access the region: ‘eu-west-1’. Its server can't be reached.");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_others_go_on_without_a_server_that_is_lost() {
     let servers = servers(3).await;
     let [home, lost, third] = &servers[..] else { unreachable!() };
@@ -527,7 +514,7 @@ async fn the_others_go_on_without_a_server_that_is_lost() {
     assert_eq!(lost.get("end").await, None);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_replica_needs_a_server_that_answers() {
     let servers = servers(2).await;
     servers[0].with_table().await;
@@ -537,7 +524,7 @@ async fn a_replica_needs_a_server_that_answers() {
     assert_eq!(refused.message, "Failed to access the region: ‘eu-west-1’. Its server can't be reached.");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_makes_no_sense_is_refused_and_changes_nothing() {
     let (home, away) = two_servers().await;
     home.put("a", "1").await;
@@ -622,7 +609,7 @@ async fn converge(seed: u64) {
                     stopped = Some(at);
                 }
             },
-            6 => tokio::time::sleep(Duration::from_millis(chance.below(3000))).await,
+            6 => pass(Duration::from_millis(chance.below(3000))).await,
             _ if stopped == Some(at) => {}
             kind => {
                 let key = format!("key {}", chance.below(4));

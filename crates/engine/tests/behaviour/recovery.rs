@@ -21,15 +21,8 @@ async fn restore(database: &Database, target: &str, time_s: f64) {
 }
 
 async fn until_active(database: &Database, table: &str) {
-    for _ in 0..1000 {
-        let description = database.ok("DescribeTable", json!({"TableName": table})).await["Table"].take();
-        if description["TableStatus"] == "ACTIVE" {
-            assert_eq!(description["RestoreSummary"], Value::Null, "gone once the table is ACTIVE");
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("{table} was not restored");
+    let description = database.until_active(table).await;
+    assert_eq!(description["RestoreSummary"], Value::Null, "gone once the table is ACTIVE");
 }
 
 /// All items of a table or index by their key.

@@ -12,6 +12,8 @@ use api::{Input, streams};
 use engine::{Caller, Engine, Environment, Options};
 use serde_json::{Value, json};
 
+use crate::support::{until, wait_for};
+
 const WRITERS: u64 = 8;
 const KEYS: u64 = 60;
 const ROUNDS: u64 = 12;
@@ -20,6 +22,8 @@ const ROUNDS: u64 = 12;
 struct World {
     now_ms: AtomicU64,
     chance: AtomicU64,
+    /// How many writes have ended.
+    written: AtomicU64,
 }
 
 impl World {
@@ -53,14 +57,11 @@ async fn open(folder: &Path, world: &Arc<World>) -> Arc<Engine> {
 
 /// Opens the store as soon as the last tasks of the database before have let go of it.
 async fn free_store(folder: &Path) -> store_lsm::LsmStore {
-    for _ in 0..1000 {
+    wait_for("the folder is free", async || {
         let options = store_lsm::Options { durability: store_lsm::Durability::Os, ..Default::default() };
-        if let Ok(store) = store_lsm::LsmStore::open(folder, options) {
-            return store;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("the folder stayed in use");
+        store_lsm::LsmStore::open(folder, options).ok()
+    })
+    .await
 }
 
 async fn call(engine: &Engine, operation: &str, input: Value) -> Result<Value, api::Error> {
@@ -101,6 +102,7 @@ async fn write(engine: Arc<Engine>, world: Arc<World>, writes: u64) {
         };
         // Transactions that meet are refused, and after the end everything is.
         drop(written);
+        world.written.fetch_add(1, Ordering::Relaxed);
         if world.draw(50) == 0 {
             tokio::task::yield_now().await;
         }
@@ -183,7 +185,11 @@ async fn a_replayed_stream_is_the_table_whatever_is_cut_off() {
     let writes: u64 =
         std::env::var("LODESTONE_REPLAY_WRITES").ok().and_then(|text| text.parse().ok()).unwrap_or(4000);
     let folder = tempfile::tempdir().unwrap();
-    let world = Arc::new(World { now_ms: AtomicU64::new(1_800_000_000_000), chance: AtomicU64::new(42) });
+    let world = Arc::new(World {
+        now_ms: AtomicU64::new(1_800_000_000_000),
+        chance: AtomicU64::new(42),
+        written: AtomicU64::new(0),
+    });
     let first = open(folder.path(), &world).await;
     let table = json!({
         "TableName": "Table",
@@ -203,6 +209,7 @@ async fn a_replayed_stream_is_the_table_whatever_is_cut_off() {
         let writers: Vec<_> = (0..WRITERS)
             .map(|_| tokio::spawn(write(engine.clone(), world.clone(), writes / ROUNDS / WRITERS)))
             .collect();
+        let begin = world.written.load(Ordering::Relaxed);
         // The reader works beside the writers, is cut off, and begins again from what it had kept.
         let kept = replica.clone();
         for _ in 0..world.draw(4) {
@@ -216,7 +223,9 @@ async fn a_replayed_stream_is_the_table_whatever_is_cut_off() {
                 writer.await.unwrap();
             }
         } else {
-            tokio::time::sleep(std::time::Duration::from_millis(world.draw(30))).await;
+            // All writers together reach this number.
+            let end = begin + world.draw(writes / ROUNDS / WRITERS * WRITERS);
+            until("some have written", async || world.written.load(Ordering::Relaxed) >= end).await;
             writers.iter().for_each(tokio::task::JoinHandle::abort);
             for writer in writers {
                 let _ = writer.await;

@@ -1,26 +1,29 @@
 //! Several servers on one store: what one does to a table holds for the others, and the jobs of a server that is
 //! gone go on.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use capacity::Enforcement;
 use engine::{Caller, Engine, Environment, Options};
 use serde_json::{Value, json};
 use store::memory::MemoryCluster;
 use store::{Member, Store};
+use tokio::time::Instant;
 
 use crate::database::{Database, Failure, call_engine};
+use crate::support::{PATIENCE, until};
 
-/// Far above what any step takes.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a server that was killed is waited for: long, so that a busy machine expels none that lives.
+/// How long a server that was killed is waited for.
 const SILENCE: Duration = Duration::from_secs(6);
+/// For servers that live on.
+const LONG_SILENCE: Duration = Duration::from_secs(60);
 
-/// The clock of one machine.
+/// The clock of one machine. Where tokio's is paused, time passes when nothing else is to be done.
 struct Clock {
     now_ms: AtomicU64,
+    began: Instant,
     /// How long this machine has stood still.
     stood_still_s: AtomicU64,
     random: AtomicU64,
@@ -32,8 +35,7 @@ impl Environment for Clock {
     }
 
     fn uptime(&self) -> Duration {
-        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-        START.elapsed() + Duration::from_secs(self.stood_still_s.load(Ordering::Relaxed))
+        self.began.elapsed() + Duration::from_secs(self.stood_still_s.load(Ordering::Relaxed))
     }
 
     fn random(&self) -> u128 {
@@ -74,6 +76,7 @@ impl Servers {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
         let clock = Arc::new(Clock {
             now_ms: now_ms.into(),
+            began: Instant::now(),
             stood_still_s: 0.into(),
             random: (number * 1_000_000).into(),
         });
@@ -140,19 +143,9 @@ impl Server {
     }
 }
 
-/// Waits until a condition holds.
-async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !condition().await {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("never: {what}"));
-}
-
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_one_server_does_to_a_table_holds_at_once_for_the_others() {
-    let servers = Servers::new(PATIENCE);
+    let servers = Servers::new(LONG_SILENCE);
     let (one, other) = (servers.open().await, servers.open().await);
     for _ in 0..5 {
         one.create_table().await;
@@ -168,9 +161,9 @@ async fn what_one_server_does_to_a_table_holds_at_once_for_the_others() {
     assert_eq!(later.ok("ListTables", json!({})).await["TableNames"], json!([]));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_describe_table_tells_of_a_job_holds_at_once_for_the_others() {
-    let mut servers = Servers::new(PATIENCE);
+    let mut servers = Servers::new(LONG_SILENCE);
     // Long enough for a request between two looks.
     servers.options.member_poll = Duration::from_millis(100);
     let (one, other) = (servers.open().await, servers.open().await);
@@ -188,7 +181,7 @@ async fn what_describe_table_tells_of_a_job_holds_at_once_for_the_others() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_index_that_is_made_while_several_servers_write_misses_nothing() {
-    let servers = Servers::new(PATIENCE);
+    let servers = Servers::new(LONG_SILENCE);
     let (one, other) = (servers.open().await, servers.open().await);
     one.create_table().await;
     let is_done = AtomicBool::new(false);
@@ -227,7 +220,7 @@ async fn an_index_that_is_made_while_several_servers_write_misses_nothing() {
     assert_eq!(found.faults, 0, "{found:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn jobs_of_a_server_that_is_killed_are_taken_over() {
     let servers = Servers::new(SILENCE);
     let (one, other) = (servers.open().await, servers.open().await);
@@ -251,7 +244,7 @@ async fn jobs_of_a_server_that_is_killed_are_taken_over() {
     other.ok("UpdateTable", json!({"TableName": "Table", "DeletionProtectionEnabled": true})).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn expired_items_are_deleted_by_one_server_and_by_another_when_that_is_killed() {
     let servers = Servers::new(SILENCE);
     let (one, other) = (servers.open().await, servers.open().await);
@@ -270,7 +263,7 @@ async fn expired_items_are_deleted_by_one_server_and_by_another_when_that_is_kil
     until("the other sweeps", async || other.count(json!({"TableName": "Table"})).await == 0).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_expelled_server_changes_nothing_and_answers_nothing_until_it_has_joined_anew() {
     let servers = Servers::new(SILENCE);
     let (one, other) = (servers.open().await, servers.open().await);
@@ -288,18 +281,18 @@ async fn an_expelled_server_changes_nothing_and_answers_nothing_until_it_has_joi
     assert_eq!(other.count(json!({"TableName": "Table"})).await, 3, "a, c and d");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_server_that_was_silent_for_a_while_renews_its_beat_before_it_answers() {
-    let servers = Servers::new(PATIENCE);
+    let servers = Servers::new(LONG_SILENCE);
     let (one, other) = (servers.open().await, servers.open().await);
     one.create_table().await;
     // Two thirds of the silence are allowed, and the next beat that is due is seconds away.
-    one.clock.stood_still_s.store(PATIENCE.as_secs() - 1, Ordering::Relaxed);
+    one.clock.stood_still_s.store(LONG_SILENCE.as_secs() - 1, Ordering::Relaxed);
     one.put("a").await.unwrap();
     assert_eq!(one.count(json!({"TableName": "Table"})).await, 1);
     // A server that was expelled in the meantime finds out by that.
     servers.cluster.handle().cluster().unwrap().expel(Member(1)).await.unwrap();
-    one.clock.stood_still_s.store(2 * PATIENCE.as_secs(), Ordering::Relaxed);
+    one.clock.stood_still_s.store(2 * LONG_SILENCE.as_secs(), Ordering::Relaxed);
     let read = one.call("GetItem", json!({"TableName": "Table", "Key": {"p": {"S": "a"}}})).await;
     assert_eq!(read.unwrap_err().name, "InternalServerError");
     assert_eq!(other.count(json!({"TableName": "Table"})).await, 1);
@@ -324,7 +317,7 @@ async fn writes_at_once(server: &Server, table: &str) -> u32 {
     unreachable!("a table of one unit takes {} writes", u32::MAX)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_limits_of_a_table_are_divided_among_the_servers() {
     let mut servers = Servers::new(SILENCE);
     servers.options.capacity = Enforcement::Declared;
@@ -348,9 +341,9 @@ async fn the_limits_of_a_table_are_divided_among_the_servers() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_point_in_time_divides_the_changes_of_servers_whose_clocks_differ() {
-    let servers = Servers::new(PATIENCE);
+    let servers = Servers::new(LONG_SILENCE);
     let (one, other) = (servers.open().await, servers.open_at(1_800_000_000_000 - 7_000).await);
     one.create_table().await;
     one.put("before").await.unwrap();
@@ -386,9 +379,9 @@ async fn a_point_in_time_divides_the_changes_of_servers_whose_clocks_differ() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_server_shows_what_all_of_them_wrote() {
-    let servers = Servers::new(PATIENCE);
+    let servers = Servers::new(LONG_SILENCE);
     let (one, other) = (servers.open().await, servers.open().await);
     one.create_table().await;
     for number in 0..10 {
@@ -403,9 +396,9 @@ async fn every_server_shows_what_all_of_them_wrote() {
     until("the size goes on", async || one.table().await["ItemCount"] == 21).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_stream_has_the_changes_of_all_servers_in_their_order() {
-    let servers = Servers::new(PATIENCE);
+    let servers = Servers::new(LONG_SILENCE);
     let (one, other) = (servers.open().await, servers.open_at(1_800_000_000_000 - 60_000).await);
     one.create_table().await;
     let specification = json!({"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"});
@@ -421,9 +414,9 @@ async fn a_stream_has_the_changes_of_all_servers_in_their_order() {
     assert_eq!(numbers, (0..50).map(|number| number.to_string()).collect::<Vec<_>>());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_server_knows_how_far_the_changes_of_a_region_have_come() {
-    let servers = Servers::new(PATIENCE);
+    let servers = Servers::new(LONG_SILENCE);
     let (one, other) = (servers.open().await, servers.open().await);
     one.create_table().await;
     let add = json!({"Create": {"RegionName": "eu-west-1"}});

@@ -33,13 +33,8 @@ async fn check(database: &Database, expected: [i64; 4]) {
 
 /// Waits until the background has counted.
 async fn until(database: &Database, expected: [i64; 4]) {
-    for _ in 0..1000 {
-        if sizes(database).await == expected {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
-    check(database, expected).await;
+    let what = format!("the sizes are {expected:?}");
+    crate::support::until(&what, async || sizes(database).await == expected).await;
 }
 
 async fn change(database: &Database) {

@@ -16,7 +16,7 @@ async fn check_status(database: &Database, status: &str) {
 }
 
 async fn pass() {
-    tokio::time::sleep(Duration::from_millis(1100)).await;
+    crate::support::pass(Duration::from_millis(1100)).await;
 }
 
 async fn active() -> Database {

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::database::{Database, on_every_store};
+use crate::support::until;
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
 
@@ -272,13 +273,8 @@ async fn shards_close_after_hours_and_children_follow() {
 }
 
 async fn until_rolled(database: &Database, arn: &str, first: usize, expected: bool) {
-    for _ in 0..500 {
-        if !expected || shards(database, arn).await.len() > first {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("the shards have no children");
+    let has_children = async || !expected || shards(database, arn).await.len() > first;
+    until("the shards have children", has_children).await;
 }
 
 #[tokio::test]

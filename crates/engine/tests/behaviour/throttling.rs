@@ -354,7 +354,7 @@ async fn a_write_that_is_cut_off_costs_nothing() {
     put(&failing, key("d")).await.unwrap_err();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_one_write_holds_is_not_left_for_another() {
     let database = database(units(1, 1), units(1, 1000)).await;
     let slow = failing(&database, [Fault::Delay(Duration::from_millis(20)); 3]).await;

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::database::{Database, on_every_store};
+use crate::support::{until, wait_for};
 
 fn specification(attribute: &str, enabled: bool) -> Value {
     json!({"AttributeName": attribute, "Enabled": enabled})
@@ -21,26 +22,18 @@ async fn refused(database: &Database, specification: Value, message: &str) {
 
 /// Waits until the items that were there before are in the index of expiry times.
 async fn check(database: &Database, description: Value) {
-    let mut answer = Value::Null;
-    for _ in 0..500 {
-        answer = database.ok("DescribeTimeToLive", json!({"TableName": "Table"})).await;
-        if answer["TimeToLiveDescription"]["TimeToLiveStatus"] != "ENABLING" {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    let answer = wait_for("the items are in it", async || {
+        let answer = database.ok("DescribeTimeToLive", json!({"TableName": "Table"})).await;
+        Some(answer).filter(|answer| answer["TimeToLiveDescription"]["TimeToLiveStatus"] != "ENABLING")
+    })
+    .await;
     assert_eq!(answer, json!({"TimeToLiveDescription": description}));
 }
 
 /// Waits until this item of `Table` is gone.
 async fn until_gone(database: &Database, p: &str) {
-    for _ in 0..1000 {
-        if database.get(json!({"p": {"S": p}, "s": {"S": "s"}})).await.is_null() {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("{p} was not deleted");
+    let key = json!({"p": {"S": p}, "s": {"S": "s"}});
+    until(&format!("{p} is deleted"), async || database.get(key.clone()).await.is_null()).await;
 }
 
 fn item(p: &str, expires: Value) -> Value {

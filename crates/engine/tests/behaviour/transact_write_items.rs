@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use store::fault::{Fault, FaultStore};
 
 use crate::database::{Database, Failure, on_every_store};
+use crate::support::until;
 
 const TEN_MINUTES_MS: u64 = 600_000;
 /// Where the engine keeps them.
@@ -107,13 +108,7 @@ mod one_server {
                 assert_eq!(database.get(key("a")).await, account("a", token + 1));
             }
             // The last twenty minutes have three tokens; what is older is cleared in the background.
-            for _ in 0..1000 {
-                if database.count_rows(TOKEN_SPACES).await <= 3 {
-                    return;
-                }
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-            panic!("old tokens are still there: {}", database.count_rows(TOKEN_SPACES).await);
+            until("old tokens are cleared", async || database.count_rows(TOKEN_SPACES).await <= 3).await;
         }
     }}
 }
@@ -321,7 +316,7 @@ async fn slow(database: &Database) -> Database {
     database.reopened_on(|store| Arc::new(FaultStore::scripted(store, [delay]))).await
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn whoever_meets_a_transaction_is_told_so() {
     let database = &Database::in_memory().await;
     database.with_table("Table").await.put(account("a", 1)).await;

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use engine::Options;
 use serde_json::{Value, json};
 
 use crate::database::{Database, on_every_store};
+use crate::support::until;
 
 const INVALID: &str = "One or more parameter values were invalid: ";
 
@@ -443,14 +443,11 @@ async fn write_while_searching(database: &Database) {
 
 /// Waits until this search, which walks many rows at first, is done with a compressed copy of so many.
 async fn until_copied(database: &Database, search: Value, vectors: usize) {
-    for _ in 0..6000 {
+    until(&format!("there are copies of {vectors}"), async || {
         database.ok("SearchVectors", search.clone()).await;
-        if database.engine.sketch_totals().vectors == vectors {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("there are copies of {:?}", database.engine.sketch_totals());
+        database.engine.sketch_totals().vectors == vectors
+    })
+    .await;
 }
 
 /// A table with one vector index of eight dimensions, and what must be in it.
@@ -511,7 +508,7 @@ impl Judged {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_search_by_a_copy_sees_every_write_that_was_acknowledged() {
     for distance in ["EUCLIDEAN", "COSINE", "DOT_PRODUCT"] {
         let options = Options { vector_rows_min: 500, ..Options::default() };
@@ -544,19 +541,16 @@ async fn a_search_by_a_copy_sees_every_write_that_was_acknowledged() {
         for key in 2000..2500 {
             judged.put(key).await;
         }
-        for _ in 0..6000 {
-            if judged.database.engine.sketch_totals().vectors + 250 > judged.vectors.len() {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        assert!(judged.database.engine.sketch_totals().vectors + 250 > judged.vectors.len());
+        until("the copy has most of them", async || {
+            judged.database.engine.sketch_totals().vectors + 250 > judged.vectors.len()
+        })
+        .await;
         let right = judged.search(&[0.25; 8]).await + judged.search(&[-0.25; 8]).await;
         assert!(right >= 19, "{distance}: {right} of 20");
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_copy_is_of_a_partition_and_filters_are_kept() {
     let options = Options { vector_rows_min: 500, ..Options::default() };
     let database = Database::with_options(options.clone()).await;
@@ -588,7 +582,7 @@ async fn a_copy_is_of_a_partition_and_filters_are_kept() {
     check(&database).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_copy_has_no_more_memory_than_it_may_and_ends_with_its_index() {
     for (vector_bytes_max, vectors) in [(0, 0), (20_000, 0), (1 << 20, 300)] {
         let options = Options { vector_rows_min: 100, vector_bytes_max, ..Options::default() };
@@ -600,13 +594,7 @@ async fn a_copy_has_no_more_memory_than_it_may_and_ends_with_its_index() {
         assert_eq!(judged.search(&[1.0; 8]).await, 10);
         assert!(judged.database.engine.sketch_totals().bytes <= vector_bytes_max);
         judged.database.ok("DeleteTable", json!({"TableName": "Table"})).await;
-        for _ in 0..6000 {
-            if judged.database.engine.sketch_totals().bytes == 0 {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        assert_eq!(judged.database.engine.sketch_totals().bytes, 0);
+        until("the copy is gone", async || judged.database.engine.sketch_totals().bytes == 0).await;
     }
 }
 
@@ -626,16 +614,8 @@ async fn a_restored_table_has_the_vector_indexes_of_its_source_unless_the_reques
     database.ok("UpdateTable", update).await;
     database.until("ByV", Some("ACTIVE")).await;
     let answer = database.ok("CreateBackup", json!({"TableName": "Table", "BackupName": "one"})).await;
-    let arn = answer["BackupDetails"]["BackupArn"].clone();
-    let description =
-        async || database.ok("DescribeBackup", json!({"BackupArn": arn})).await["BackupDescription"].take();
-    for _ in 0..1000 {
-        if description().await["BackupDetails"]["BackupStatus"] == "AVAILABLE" {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    let kept = description().await["SourceTableFeatureDetails"]["VectorIndexes"].take();
+    let arn = answer["BackupDetails"]["BackupArn"].as_str().unwrap();
+    let kept = database.until_available(arn).await["SourceTableFeatureDetails"]["VectorIndexes"].take();
     assert_eq!(kept, json!([index(json!({"SearchSchema": schema()}))]));
     let renamed = index(json!({"SearchSchema": schema(), "IndexName": "Renamed"}));
     let other = index(json!({"SearchSchema": schema(), "DistanceFunction": "COSINE"}));
@@ -650,14 +630,7 @@ async fn a_restored_table_has_the_vector_indexes_of_its_source_unless_the_reques
             restore["VectorIndexOverride"] = indexes;
         }
         database.ok("RestoreTableFromBackup", restore).await;
-        let mut table = Value::Null;
-        for _ in 0..1000 {
-            table = database.ok("DescribeTable", json!({"TableName": name})).await["Table"].take();
-            if table["TableStatus"] == "ACTIVE" {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        let table = database.until_active(name).await;
         let indexes = table["VectorIndexes"].as_array().cloned().unwrap_or_default();
         let names: Vec<&str> = indexes.iter().map(|index| index["IndexName"].as_str().unwrap()).collect();
         assert_eq!(names, expected, "{name}");

@@ -1,4 +1,4 @@
-use crate::wire::{Post, Running, Wire};
+use crate::wire::{Post, Running, Wire, pass};
 use server::Limits;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ async fn no_more_connections_are_served_than_there_are_slots() {
     for _ in 0..8 {
         server.held().await;
     }
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    pass(Duration::from_millis(50)).await;
     assert_eq!(server.backend.arrived.available_permits(), 0, "a ninth connection was served");
 
     // Those that waited get their turn when others leave.

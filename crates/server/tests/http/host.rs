@@ -1,6 +1,6 @@
 //! `Host`, and heads that two recipients could read differently.
 
-use crate::wire::{Post, Running};
+use crate::wire::{Post, Running, pass};
 use std::time::Duration;
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn a_bare_line_feed_is_found_behind_another_request_and_in_any_pieces() {
         wire.stream.set_nodelay(true).unwrap();
         for piece in refused.split_inclusive('\n') {
             wire.send(piece).await;
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            pass(Duration::from_millis(5)).await;
         }
         assert_eq!(wire.answer().await.status, 400);
     }

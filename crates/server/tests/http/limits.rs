@@ -1,4 +1,4 @@
-use crate::wire::{Post, Running, Wire};
+use crate::wire::{Post, Running, WAIT_MAX, Wire, pass, until};
 use server::Limits;
 use std::time::Duration;
 
@@ -118,12 +118,10 @@ async fn a_request_is_not_run_before_there_is_memory_for_its_answer() {
 
 #[tokio::test]
 async fn an_answer_that_turns_out_large_is_made_again_when_there_is_memory() {
-    let (server, mut holder) = without_memory_for_answers(Duration::from_secs(20)).await;
+    let (server, mut holder) = without_memory_for_answers(WAIT_MAX).await;
     let mut wire = server.connect().await;
     wire.send(Post::new("item:100000").bytes()).await;
-    while server.runs() < 2 {
-        tokio::task::yield_now().await;
-    }
+    until("the second is run", async || server.runs() == 2).await;
     assert_eq!(holder.answer().await.status, 200);
     let answer = wire.answer().await;
     assert_eq!((answer.status, answer.body.len(), server.runs()), (200, 100_000, 3));
@@ -170,7 +168,7 @@ async fn a_connection_has_one_answer_on_its_way_at_a_time() {
     wire.send(Post::new(format!("long:{}", 12 * MIB)).bytes()).await;
     wire.send(Post::new("{}").bytes()).await;
     wire.stream.readable().await.unwrap();
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    pass(Duration::from_millis(50)).await;
     assert_eq!(server.runs(), 1, "the second request waits until the first answer is read");
     assert_eq!(wire.answer().await.body.len(), 12 * MIB);
     assert_eq!(wire.answer().await.status, 200);

@@ -14,8 +14,25 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Longer than anything here takes; a test that waits this long has failed.
-const WAIT_MAX: Duration = Duration::from_secs(20);
+/// Longer than anything takes on a machine that does ten other things: a test that waits so long has failed.
+pub const WAIT_MAX: Duration = Duration::from_secs(120);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Looks until it is so.
+pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let looking = async {
+        while !is_so().await {
+            pass(PAUSE).await;
+        }
+    };
+    timeout(WAIT_MAX, looking).await.unwrap_or_else(|_| panic!("it never happens that {what}"));
+}
+
+/// Lets time pass: for what must not happen, and for clients that take their time.
+pub async fn pass(time: Duration) {
+    tokio::time::sleep(time).await;
+}
 
 /// Does what the body tells it to, and by default says who asked for what.
 pub struct StandIn {

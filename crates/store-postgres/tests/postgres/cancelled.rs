@@ -5,15 +5,16 @@ use std::time::Duration;
 use store::StoreError;
 use store_postgres::{Options, PostgresStore};
 
-use crate::{
-    OPEN_TRANSACTIONS, WAITING_FOR_LOCKS, fresh_database, increment, read_number, session, wait_for_count,
+use crate::support::{
+    OPEN_TRANSACTIONS, WAITING_FOR_LOCKS, fresh_database, increment, options, read_number, session,
+    wait_for_count,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_update_dropped_while_it_waits_for_a_lock_leaves_nothing_behind() {
     let url = fresh_database().await;
     // With one connection, whatever the dropped update left on it would meet the next one.
-    let options = Options { transactions: 1, ..Options::default() };
+    let options = Options { transactions: 1, ..options() };
     let store = PostgresStore::open(&url, options).await.expect("the store opens");
     let other = session(&url).await;
     other.batch_execute("BEGIN; SELECT FROM lodestone_lock FOR UPDATE").await.expect("all locks");

@@ -5,7 +5,7 @@
 
 use store::StoreError;
 
-use crate::{fresh_database, increment_while, open, read_number, session};
+use crate::support::{fresh_database, increment_while, open, read_number, session};
 
 /// Lets the first `conflicts` writes of rows fail with `code`.
 async fn updates_that_meet(url: &str, code: &str, conflicts: u32) -> (Result<(), StoreError>, u32, u64) {

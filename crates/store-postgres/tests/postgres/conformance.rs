@@ -5,7 +5,7 @@ use std::sync::Arc;
 use store::Store;
 use store_postgres::{Engine, Options, PostgresStore};
 
-use crate::{fresh_database, open};
+use crate::support::{fresh_database, open};
 
 store::conformance_tests!(|| async {
     let store = open(&fresh_database().await).await;

@@ -1,15 +1,14 @@
 //! A server that is killed between a commit and its reply, and starts again.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use store::{Store, StoreError};
+use store_postgres::PostgresStore;
 use store_postgres::test_server::TestServer;
-use store_postgres::{Options, PostgresStore};
 
 use crate::proxy::{Answers, Proxy};
-use crate::{increment, read_number};
+use crate::support::{increment, options, pause, read_number, until};
 
 const KILLS: usize = 3;
 const WRITERS: usize = 6;
@@ -23,15 +22,23 @@ struct Counted {
 }
 
 /// Adds to a counter until it is told to stop. While there is no server, it tries again.
-async fn count_up(store: Arc<dyn Store>, name: String, stop: Arc<AtomicBool>) -> Counted {
+async fn count_up(
+    store: Arc<dyn Store>,
+    name: String,
+    stop: Arc<AtomicBool>,
+    written: Arc<AtomicU64>,
+) -> Counted {
     let mut counted = Counted::default();
     while !stop.load(Ordering::SeqCst) {
         match increment(&*store, &name).await {
-            Ok(()) => counted.acknowledged += 1,
+            Ok(()) => {
+                counted.acknowledged += 1;
+                written.fetch_add(1, Ordering::SeqCst);
+            }
             Err(StoreError::Ambiguous(_)) => counted.unknown += 1,
             Err(StoreError::Unavailable(_)) => {
                 counted.unavailable += 1;
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                pause().await;
             }
             Err(error) => panic!("{error}"),
         }
@@ -45,23 +52,27 @@ async fn kills_between_commit_and_reply_lose_nothing_and_repeat_nothing() {
     server.restart_when_it_ends();
     let url = server.create_database().await;
     let proxy = Proxy::start(&url).await;
-    let options = Options { wait: Duration::from_secs(20), ..Options::default() };
-    let store = PostgresStore::open(&proxy.url(&url), options).await.expect("the store opens");
+    let store = PostgresStore::open(&proxy.url(&url), options()).await.expect("the store opens");
     let store: Arc<dyn Store> = Arc::new(store);
     let stop = Arc::new(AtomicBool::new(false));
     let name = |writer: usize| format!("counter {writer}");
-    let writers: Vec<_> = (0..WRITERS)
-        .map(|writer| tokio::spawn(count_up(store.clone(), name(writer), stop.clone())))
+    let written: Vec<Arc<AtomicU64>> = (0..WRITERS).map(|_| Arc::default()).collect();
+    let writers: Vec<_> = written
+        .iter()
+        .enumerate()
+        .map(|(writer, written)| {
+            tokio::spawn(count_up(store.clone(), name(writer), stop.clone(), written.clone()))
+        })
         .collect();
     for _ in 0..KILLS {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        let written = || written.iter().map(|written| written.load(Ordering::SeqCst));
+        let before: Vec<u64> = written().collect();
+        until("all writers write", async || written().zip(&before).all(|(now, before)| now > *before)).await;
         proxy.set(Answers::HoldAtCommit);
         proxy.held().await;
         server.kill();
         // It is up again when a write of somebody else succeeds.
-        while increment(&*store, "probe").await.is_err() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        until("the server is up again", async || increment(&*store, "probe").await.is_ok()).await;
     }
     stop.store(true, Ordering::SeqCst);
     for (writer, counted) in writers.into_iter().enumerate() {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use store::{Consistency, Key, Read, Store, StoreError, WriteSet};
 use store_postgres::SORT_LENGTH_MAX;
 
-use crate::{fresh_database, increment, key, open};
+use crate::support::{fresh_database, increment, key, open};
 
 /// Bytes that cannot be compressed, as PostgreSQL would do with long keys.
 fn noise(length: usize) -> Vec<u8> {

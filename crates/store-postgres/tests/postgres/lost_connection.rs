@@ -7,9 +7,9 @@ use store::{Consistency, Direction, Range, Read, Space, StoreError};
 use store_postgres::{Options, PostgresStore};
 
 use crate::proxy::{Answers, Proxy};
-use crate::{
-    TERMINATE_ALL, WAITING_FOR_LOCKS, fresh_database, increment, increment_while, open, read_number, session,
-    wait_for_count,
+use crate::support::{
+    TERMINATE_ALL, WAITING_FOR_LOCKS, fresh_database, increment, increment_while, open, options, read_number,
+    session, until, wait_for_count,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -35,11 +35,12 @@ async fn a_connection_lost_while_waiting_for_a_lock_is_unavailable() {
 async fn scan_until_noticed(store: &PostgresStore) {
     let mut visit = |_: store::KeyRef<'_>, _| std::ops::ControlFlow::Continue(());
     let range = Range::all(Space(1));
-    let deadline = tokio::time::Instant::now() + crate::DEADLINE;
-    while let Err(error) = store.scan(&range, Direction::Forward, Consistency::Latest, &mut visit).await {
-        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
-        assert!(tokio::time::Instant::now() < deadline, "{error}");
-    }
+    until("the store notices", async || {
+        let scanned = store.scan(&range, Direction::Forward, Consistency::Latest, &mut visit).await;
+        assert!(matches!(scanned, Ok(()) | Err(StoreError::Unavailable(_))), "{scanned:?}");
+        scanned.is_ok()
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -58,21 +59,20 @@ async fn connections_lost_while_idle_are_replaced_unnoticed() {
     .await;
     scan_until_noticed(&store).await;
     // Updates have connections of their own.
-    let deadline = tokio::time::Instant::now() + crate::DEADLINE;
-    while let Err(error) = increment(&store, "row").await {
-        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
-        assert!(tokio::time::Instant::now() < deadline, "{error}");
-    }
+    until("a write succeeds", async || {
+        let written = increment(&store, "row").await;
+        assert!(matches!(written, Ok(()) | Err(StoreError::Unavailable(_))), "{written:?}");
+        written.is_ok()
+    })
+    .await;
     assert_eq!(read_number(&store, "row").await, 2);
 }
 
 /// Updates a row through a wire that fails between its reading and its commit. Says what the store
 /// answered and what is in the row.
-async fn update_through(answers: Answers) -> (Result<(), StoreError>, u64) {
+async fn update_through(answers: Answers, options: Options) -> (Result<(), StoreError>, u64) {
     let url = fresh_database().await;
     let proxy = Proxy::start(&url).await;
-    let second = Duration::from_secs(1);
-    let options = Options { wait: second, reply: 2 * second, failover: second, ..Options::default() };
     let store = PostgresStore::open(&proxy.url(&url), options).await.expect("the store opens");
     increment(&store, "row").await.expect("a write succeeds");
     let outcome = increment_while(&store, "row", &mut || proxy.set(answers)).await;
@@ -83,14 +83,16 @@ async fn update_through(answers: Answers) -> (Result<(), StoreError>, u64) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_commit_whose_reply_was_lost_is_found_and_not_repeated() {
-    let (outcome, value) = update_through(Answers::EndAtCommit).await;
+    let (outcome, value) = update_through(Answers::EndAtCommit, options()).await;
     outcome.expect("the commit is found");
     assert_eq!(value, 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_server_that_falls_silent_for_good_is_ambiguous_in_bounded_time() {
-    let (outcome, _) = update_through(Answers::Vanish).await;
+    let second = Duration::from_secs(1);
+    let options = Options { wait: second, reply: 2 * second, failover: second, ..Options::default() };
+    let (outcome, _) = update_through(Answers::Vanish, options).await;
     assert!(matches!(outcome, Err(StoreError::Ambiguous(_))), "{outcome:?}");
 }
 

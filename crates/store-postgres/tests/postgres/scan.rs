@@ -7,7 +7,7 @@ use bytes::Bytes;
 use store::{Consistency, Direction, Key, KeyRef, Range, Read, Space, Store, WriteSet};
 use store_postgres::{Options, PostgresStore};
 
-use crate::{fresh_database, key};
+use crate::support::{fresh_database, key};
 
 /// More than the first chunk holds, several times over.
 const ROWS: usize = 500;

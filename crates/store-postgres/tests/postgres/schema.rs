@@ -3,7 +3,7 @@
 use store::{Store, StoreError};
 use store_postgres::{Options, PostgresStore};
 
-use crate::{fresh_database, increment, open, read_number, session};
+use crate::support::{fresh_database, increment, open, read_number, session};
 
 #[tokio::test]
 async fn rows_are_still_there_after_closing_and_opening_again() {

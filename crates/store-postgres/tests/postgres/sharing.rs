@@ -5,7 +5,7 @@ use std::sync::Arc;
 use store::Store;
 use store_postgres::PostgresStore;
 
-use crate::{fresh_database, increment, open, read_number};
+use crate::support::{fresh_database, increment, open, read_number};
 
 const TASKS: usize = 8;
 const ROUNDS: usize = 25;

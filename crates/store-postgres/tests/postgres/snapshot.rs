@@ -5,7 +5,7 @@ use std::time::Duration;
 use store::{Store, StoreError};
 use store_postgres::{Options, PostgresStore};
 
-use crate::{OPEN_TRANSACTIONS, fresh_database, increment, read_number, session, wait_for_count};
+use crate::support::{OPEN_TRANSACTIONS, fresh_database, increment, read_number, session, wait_for_count};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_dropped_snapshot_ends_its_transaction_and_makes_room_for_another() {

@@ -4,7 +4,7 @@ use store::{Store, StoreError};
 use store_postgres::test_server::TestServer;
 use store_postgres::{Options, PostgresStore};
 
-use crate::{increment, session};
+use crate::support::{increment, session};
 
 async fn open(url: &str) -> Result<PostgresStore, StoreError> {
     PostgresStore::open(url, Options::default()).await
@@ -39,7 +39,7 @@ async fn sslmode_says_whether_to_encrypt_and_what_to_check() {
         let other = session(&database).await;
         let open = "SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND application_name = 'lodestone'";
-        crate::wait_for_count(&other, open, 0).await;
+        crate::support::wait_for_count(&other, open, 0).await;
     }
     for (url, parameters) in [
         (&database, format!("sslmode=verify-full&{roots}")),

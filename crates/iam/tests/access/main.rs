@@ -1,0 +1,4 @@
+//! Who signs a request, and what they may do.
+
+mod agreement;
+mod signatures;

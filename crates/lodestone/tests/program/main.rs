@@ -1,0 +1,19 @@
+//! The program as its users run it, and the library as a process embeds it.
+
+mod checkpoint_command;
+mod histories;
+mod hostile_requests;
+mod kinesis;
+mod migrate_command;
+mod model_apply;
+mod model_command;
+mod model_diff;
+mod model_learn;
+mod model_migrate;
+mod model_prove;
+mod pages;
+mod regions;
+mod serve_command;
+mod support;
+mod table_commands;
+mod verify_command;

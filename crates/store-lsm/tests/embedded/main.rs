@@ -1,0 +1,10 @@
+//! The store on a folder: its promises, its repairs, and disks that crash, fail and are full.
+
+mod conformance;
+mod damage;
+mod faults;
+mod refusing;
+mod reopening;
+mod repair;
+mod simulation;
+mod support;

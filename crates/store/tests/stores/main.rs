@@ -1,0 +1,4 @@
+//! The stores of this crate: the one in memory, and the one that injects faults.
+
+mod fault;
+mod memory;
