@@ -5,11 +5,15 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use crate::cluster::patroni::Single;
-use crate::command::{self, Tally, cargo, program, root, run_counting};
+use crate::command::{self, cores, program, root};
+use crate::evidence::{self, Scratch};
+use crate::node_tests::{self, NodeTests};
+use crate::report::Report;
+use crate::rust_tests::Workspace;
 use crate::{stand_in, tools};
 
 #[derive(clap::Args, Default)]
@@ -23,9 +27,10 @@ pub struct Options {
     /// How many servers share each database and get the requests by turns; with --store postgres
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
     servers: u8,
-    /// Passed to pytest, e.g. `-k paging`; the JavaScript and Rust tests are then left out
+    /// What to run: arguments of pytest such as `-k paging`, files of JavaScript tests such as `tls.test.mjs`, or `rust`
+    /// and names of its tests; everything by default
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pytest: Vec<String>,
+    only: Vec<String>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -54,8 +59,8 @@ impl Options {
     /// A short round with two servers: what most applications use.
     pub fn brief_on_two_servers() -> Options {
         let files = ["test_items.py", "test_indexes.py", "test_transactions.py", "test_streams.py"];
-        let pytest = files.map(str::to_owned).to_vec();
-        Options { store: Store::Postgres, servers: 2, pytest, ..Options::default() }
+        let only = files.map(str::to_owned).to_vec();
+        Options { store: Store::Postgres, servers: 2, only, ..Options::default() }
     }
 
     /// The files of tests that don't fit the servers.
@@ -65,36 +70,86 @@ impl Options {
         of_clusters.chain(of_several)
     }
 
-    fn javascript_tests(&self, folder: &Path) -> Result<Vec<PathBuf>> {
-        let files: std::io::Result<Vec<PathBuf>> =
-            folder.read_dir()?.map(|entry| Ok(entry?.path())).collect();
-        let mut files = files?;
+    /// What is to run.
+    fn part(&self) -> Part<'_> {
+        match self.only.as_slice() {
+            [] => Part::All,
+            [first, names @ ..] if first == "rust" => Part::Rust(names),
+            files if files.iter().all(|file| file.ends_with(".test.mjs")) => Part::JavaScript(files),
+            arguments => Part::Python(arguments),
+        }
+    }
+
+    /// The files of JavaScript tests that are to run.
+    fn javascript_tests(&self, folder: &Path, only: &[String]) -> Result<Vec<PathBuf>> {
+        let mut files = node_tests::files(folder)?;
         files.retain(|file| {
             let name = file.file_name().unwrap_or_default();
-            file.is_file() && !self.left_out().any(|left_out| name == left_out)
+            let is_meant = only.is_empty() || only.iter().any(|only| name == only.as_str());
+            is_meant && !self.left_out().any(|left_out| name == left_out)
         });
-        files.sort();
         Ok(files)
+    }
+
+    /// The arguments that the command has for what is tested.
+    fn alone(&self) -> String {
+        match self.store {
+            Store::Embedded => "cargo xtask acceptance".to_owned(),
+            Store::Postgres => {
+                format!("cargo xtask acceptance --store postgres --servers {}", self.servers)
+            }
+        }
     }
 }
 
-pub fn run(options: &Options, tally: &mut Tally) -> Result<()> {
+/// The clients that run, with what is said about each.
+enum Part<'a> {
+    All,
+    /// Arguments of pytest.
+    Python(&'a [String]),
+    /// Names of files.
+    JavaScript(&'a [String]),
+    /// Names of tests.
+    Rust(&'a [String]),
+}
+
+pub fn run(options: &Options, report: &mut Report) -> Result<()> {
     let binary = command::lodestone(options.lodestone.as_ref())?;
     if options.store == Store::Embedded {
-        return run_clients(&binary, options, tally);
+        return run_clients(&binary, options, report);
     }
     tools::postgres()?;
-    let folder = tempfile::tempdir()?;
+    let scratch = Scratch::new("acceptance-postgres")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Nothing is synced to disk: this is about behaviour, not about crashes.
     let settings = ["fsync=off", "full_page_writes=off", "max_connections=400"];
-    let postgres = runtime.block_on(Single::start(folder.path(), &settings))?;
-    let script = folder.path().join("lodestone");
+    let postgres = runtime.block_on(Single::start(scratch.path(), &settings))?;
+    let script = scratch.path().join("lodestone");
     stand_in::write_script(&script, &binary, &postgres.url(), options.servers.into())?;
-    run_clients(&script, options, tally)
+    run_clients(&script, options, report)?;
+    drop(postgres);
+    scratch.passed();
+    Ok(())
 }
 
-fn run_clients(binary: &Path, options: &Options, tally: &mut Tally) -> Result<()> {
+/// Runs the clients, each also when another fails.
+fn run_clients(binary: &Path, options: &Options, report: &mut Report) -> Result<()> {
+    match options.part() {
+        Part::Python(arguments) => python(binary, options, arguments, report),
+        Part::JavaScript(files) => javascript(binary, options, files, report),
+        Part::Rust(names) => rust(binary, names, report),
+        Part::All => {
+            let outcomes = [
+                python(binary, options, &[], report).context("Python"),
+                javascript(binary, options, &[], report).context("JavaScript"),
+                rust(binary, &[], report).context("Rust"),
+            ];
+            outcomes.into_iter().collect()
+        }
+    }
+}
+
+fn python(binary: &Path, options: &Options, arguments: &[String], report: &mut Report) -> Result<()> {
     let folder = root().join("acceptance");
     tools::faketime()?;
     let python = tools::python(&folder.join("requirements.txt"))?;
@@ -106,25 +161,42 @@ fn run_clients(binary: &Path, options: &Options, tally: &mut Tally) -> Result<()
     if options.store == Store::Postgres {
         pytest.args(options.left_out().map(|file| format!("--ignore={file}"))).args(["-k", ONE_OF_EACH]);
     }
-    pytest.args(&options.pytest);
+    let store = if options.store == Store::Postgres { "python-postgres.xml" } else { "python.xml" };
+    let junit = evidence::folder()?.join(store);
+    // This kind of file says which file a test is in.
+    pytest.arg("--junitxml").arg(&junit).args(["-o", "junit_family=xunit1"]).args(arguments);
     pytest.env("PYTHONDONTWRITEBYTECODE", "1").env("PATH", path).env("LODESTONE", binary);
     pytest.env("GOCACHE", tools::go()?).env("JAVA_SDK", tools::java()?);
-    run_counting(&mut pytest, tally)?;
+    pytest.env(evidence::VARIABLE, evidence::folder()?);
+    let ran = command::run(&mut pytest);
+    report.add_junit(ran, &junit, "python", |test| {
+        format!("{} '{}::{}'", options.alone(), test.group, test.name)
+    })
+}
 
-    if options.pytest.is_empty() {
-        let javascript = folder.join("javascript");
-        tools::node_modules(&javascript)?;
-        let mut node = program("node");
-        node.args(["--test", "--test-reporter=spec"])
-            .args(options.javascript_tests(&javascript.join("test"))?);
-        node.current_dir(javascript).env("LODESTONE", binary);
-        run_counting(&mut node, tally)?;
+fn javascript(binary: &Path, options: &Options, only: &[String], report: &mut Report) -> Result<()> {
+    let folder = root().join("acceptance/javascript");
+    tools::node_modules(&folder)?;
+    let files = options.javascript_tests(&folder.join("test"), only)?;
+    let tests =
+        NodeTests { folder: &folder, name: "javascript", width: cores(), binary, alone: &options.alone() };
+    tests.run(files, report)
+}
 
-        let rust = folder.join("rust").join("Cargo.toml");
-        let mut test = cargo(["test", "--quiet", "--locked", "--manifest-path"]);
-        test.arg(rust).env("LODESTONE", binary);
-        // The SDK is built once for all clones.
-        run_counting(test.env("CARGO_TARGET_DIR", tools::cache()?.join("rust-sdk")), tally)?;
-    }
-    Ok(())
+fn rust(binary: &Path, names: &[String], report: &mut Report) -> Result<()> {
+    let manifest = root().join("acceptance/rust/Cargo.toml");
+    let workspace = Workspace {
+        manifest: Some(&manifest),
+        // Cargo has one folder for each workspace. With ours it goes from one clone to the next, and with a folder for
+        // all clones the tests of one would run in another.
+        variables: vec![
+            ("CARGO_TARGET_DIR", command::target_folder()?.join("rust-sdk")),
+            ("LODESTONE", binary.to_owned()),
+        ],
+        names,
+        alone: |_, test| format!("cargo xtask acceptance rust {test}").trim_end().to_owned(),
+        evidence: evidence::folder()?,
+        has_postgres: true,
+    };
+    workspace.run(&[], report)
 }

@@ -26,11 +26,13 @@ pub fn run(parsed: &Arguments) -> Result<()> {
 pub fn smoke() -> Result<()> {
     let folder = command::build_release()?;
     let measurements = ["scale", "latency", "hostile", "access", "change-log", "agreement"].map(Some);
-    for measurement in [None].into_iter().chain(measurements) {
+    let run = |measurement: Option<&str>| {
         let arguments = measurement.into_iter().chain(["--quick"]);
-        run_with(folder.clone(), arguments.map(OsString::from))?;
-    }
-    Ok(())
+        run_with(folder.clone(), arguments.map(OsString::from))
+    };
+    // Each runs, also when another fails.
+    let outcomes: Vec<Result<()>> = [None].into_iter().chain(measurements).map(run).collect();
+    outcomes.into_iter().collect()
 }
 
 fn run_with(folder: PathBuf, arguments: impl IntoIterator<Item = OsString>) -> Result<()> {

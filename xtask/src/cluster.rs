@@ -29,11 +29,14 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::command::{self, Tally, cargo, run_counting};
+use crate::command::{self, cargo, run_counting};
 use crate::crash::ledger::Ledger;
 use crate::crash::writer::{self, Progress};
-use crate::crash::{TABLE, call, pulse, read_all, table, wait_until_active};
+use crate::crash::{TABLE, pulse, read_all, table};
+use crate::evidence::Scratch;
 use crate::tools;
+use crate::victim::{call, until_active};
+use crate::wait::WAIT;
 
 mod figures;
 pub mod patroni;
@@ -43,8 +46,6 @@ use patroni::Cluster;
 const SERVERS: usize = 2;
 /// How long writers write before something is killed.
 const LOAD_TIME: Duration = Duration::from_secs(2);
-/// How long a change of the table may take: it waits until the server that died is expelled, after 15 seconds.
-const CHANGE_WITHIN: Duration = Duration::from_secs(60);
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -57,6 +58,9 @@ pub struct Options {
     /// How many clients write at the same time
     #[arg(long, default_value_t = 16)]
     writers: usize,
+    /// Repeats the load of an earlier run, though not its moments
+    #[arg(long)]
+    seed: Option<u64>,
     /// Run the suites on this database instead, which may be on any cluster. They make schemas in it and leave them
     /// there: use a database of its own
     #[arg(long, value_name = "URL")]
@@ -73,7 +77,8 @@ impl Options {
     /// One kill, to see that nothing is lost. How soon writes go on is measured by the full campaign: it depends on how
     /// busy the machine is.
     pub fn brief() -> Options {
-        Options { rounds: 1, seconds: 90, writers: 16, url: None, figures: false, lodestone: None }
+        let seconds = WAIT.as_secs();
+        Options { rounds: 1, seconds, writers: 16, seed: None, url: None, figures: false, lodestone: None }
     }
 }
 
@@ -84,50 +89,62 @@ pub fn run(options: &Options) -> Result<()> {
     tools::postgres()?;
     tools::patroni()?;
     let binary = command::lodestone(options.lodestone.as_ref())?;
-    let folder = tempfile::tempdir()?;
+    let scratch = Scratch::new("cluster")?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let outcome = match options.figures {
         true => {
             let generator = command::build_release()?.join("bench");
-            runtime.block_on(figures::measure(&binary, &generator, folder.path()))
+            runtime.block_on(figures::measure(&binary, &generator, scratch.path()))
         }
-        false => runtime.block_on(rounds(options, &binary, folder.path())),
+        false => runtime.block_on(campaign(options, &binary, &scratch)),
     };
-    if outcome.is_err() {
-        eprintln!("cluster: the data and the logs stay in {}", folder.keep().display());
+    if outcome.is_ok() {
+        scratch.passed();
     }
     outcome
 }
 
 /// The suites that every store passes, on a cluster that somebody has.
 fn run_suites(url: &str) -> Result<()> {
-    let mut tally = Tally::default();
+    let mut passed = 0;
     let suites: [&[&str]; 5] = [
         // The statements for single keys are tried on our own PostgreSQL.
-        &["postgres", "conformance", "--", "--skip", "by_single_keys"],
-        &["behaviour", "on_postgres"],
-        &["behaviour", "on_two_servers_of_postgres", "--", "--include-ignored"],
-        &["histories", "postgres"],
-        &["verify_command"],
+        &["store-postgres", "--test", "postgres", "conformance", "--", "--skip", "by_single_keys"],
+        &["engine", "--test", "behaviour", "on_postgres"],
+        &["engine", "--test", "behaviour", "on_two_servers_of_postgres", "--", "--include-ignored"],
+        &["lodestone", "--test", "program", "histories::on_"],
+        &["lodestone", "--test", "program", "verify_command"],
     ];
     for suite in suites {
-        let mut test = cargo(["test", "--workspace", "--test"]);
-        run_counting(test.args(suite).env("LODESTONE_POSTGRES_URL", url), &mut tally)?;
+        let mut test = cargo(["test", "--package"]);
+        passed += run_counting(test.args(suite).env("LODESTONE_POSTGRES_URL", url))?.passed;
     }
-    println!("cluster: {} tests passed", tally.passed);
+    println!("cluster: {passed} tests passed");
     Ok(())
 }
 
-async fn rounds(options: &Options, binary: &Path, folder: &Path) -> Result<()> {
-    println!("cluster: {} leaders and servers to be killed, {} writers", options.rounds, options.writers);
+async fn campaign(options: &Options, binary: &Path, scratch: &Scratch) -> Result<()> {
+    let (rounds, writers) = (options.rounds, options.writers);
+    let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
+    println!("cluster: {rounds} leaders and servers to be killed, {writers} writers, seed {seed}");
+    scratch.note("seed", seed);
+    let mut load = Load::new(writers, seed);
+    let outcome = self::rounds(options, binary, scratch.path(), &mut load).await;
+    if outcome.is_err() {
+        let ledger = load.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        scratch.note("ledger", format!("{ledger:#?}"));
+    }
+    outcome.with_context(|| format!("seed {seed}"))
+}
+
+async fn rounds(options: &Options, binary: &Path, folder: &Path, load: &mut Load) -> Result<()> {
     let mut cluster = Cluster::start(folder).await?;
     let mut servers = Servers::start(binary, folder, &cluster.url()).await?;
     let mut connection = Connection::open(servers.addresses[0]).await?;
     call(&mut connection, "CreateTable", &table()).await?;
-    wait_until_active(&mut connection).await?;
+    until_active(&mut connection, TABLE).await?;
 
     let within = Duration::from_secs(options.seconds);
-    let mut load = Load::new(options.writers);
     let mut slowest = Slowest::default();
     for round in 0..options.rounds {
         let writers = load.start(&servers.addresses).await?;
@@ -294,9 +311,9 @@ struct Load {
 }
 
 impl Load {
-    fn new(writers: usize) -> Load {
+    fn new(writers: usize, seed: u64) -> Load {
         let ledger = Arc::new(Mutex::new(Ledger::new(writers)));
-        Load { ledger, progress: Arc::default(), random: fastrand::Rng::new() }
+        Load { ledger, progress: Arc::default(), random: fastrand::Rng::with_seed(seed) }
     }
 
     async fn start(&mut self, addresses: &[SocketAddr]) -> Result<JoinSet<Result<()>>> {
@@ -329,7 +346,8 @@ impl Load {
         let mut seen = Vec::new();
         for (number, address) in addresses.iter().enumerate() {
             if number == 0 {
-                until_answered(*address, "UpdateTable", &change, Instant::now(), CHANGE_WITHIN).await?;
+                // It waits until the server that died is expelled, after 15 seconds.
+                until_answered(*address, "UpdateTable", &change, Instant::now(), WAIT).await?;
             }
             let found = read_all(&mut Connection::open(*address).await?).await?;
             self.ledger.lock().unwrap_or_else(PoisonError::into_inner).settle(found.clone())?;

@@ -1,11 +1,16 @@
 //! Running other programs, and counting what test runners report.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+
+use crate::process;
 
 /// The folder of the workspace.
 pub fn root() -> &'static Path {
@@ -45,39 +50,131 @@ pub fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// Like [`run`], and adds what a test runner reports to the tally.
-pub fn run_counting(command: &mut Command, tally: &mut Tally) -> Result<()> {
+/// A line that a program prints.
+pub enum Line {
+    Output(String),
+    Error(String),
+}
+
+impl Line {
+    pub fn text(&self) -> &str {
+        match self {
+            Line::Output(text) | Line::Error(text) => text,
+        }
+    }
+
+    pub fn print(&self) {
+        match self {
+            Line::Output(text) => println!("{text}"),
+            Line::Error(text) => eprintln!("{text}"),
+        }
+    }
+}
+
+/// How often it is looked whether a program has ended.
+const POLL: Duration = Duration::from_millis(50);
+/// How long the last lines of a program may take that has ended. A process that it leaves behind can hold its output
+/// open for ever.
+const LAST_LINES_WITHIN: Duration = Duration::from_secs(2);
+
+/// No program of tests takes nearly as long. One that does hangs.
+pub const TEST_PROGRAM_TIME_MAX: Duration = Duration::from_secs(30 * 60);
+/// For programs that have their own bounds.
+pub const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Runs a program to its end, line by line. One that takes longer than it may is killed with all that it has started, and
+/// there is no status.
+pub fn run_by_lines(
+    command: &mut Command,
+    time_max: Duration,
+    mut on_line: impl FnMut(Line),
+) -> Result<Option<ExitStatus>> {
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .with_context(|| format!("starting {}", shown(command)))?;
-    let counted = Mutex::new(Tally::default());
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    std::thread::scope(|scope| {
-        scope.spawn(|| forward(stdout, |line| println!("{line}"), &counted));
-        scope.spawn(|| forward(stderr, |line| eprintln!("{line}"), &counted));
-    });
-    let status = child.wait()?;
-    let counted = counted.into_inner().unwrap_or_default();
-    ensure!(status.success() && counted.failed == 0, "{status}: {}", shown(command));
-    ensure!(counted.passed > 0, "no test ran: {}", shown(command));
-    tally.passed += counted.passed;
-    Ok(())
-}
-
-fn forward(from: Option<impl Read>, to: impl Fn(&str), counted: &Mutex<Tally>) {
-    let Some(from) = from else { return };
-    for line in BufReader::new(from).split(b'\n').map_while(Result::ok) {
-        let line = String::from_utf8_lossy(&line);
-        to(&line);
-        if let Ok(mut counted) = counted.lock() {
-            counted.read(&line);
+    let (sender, lines) = mpsc::channel();
+    forward(child.stdout.take(), Line::Output, sender.clone());
+    forward(child.stderr.take(), Line::Error, sender);
+    let deadline = Instant::now() + time_max;
+    let mut ended: Option<(ExitStatus, Instant)> = None;
+    loop {
+        match lines.recv_timeout(POLL) {
+            Ok(line) => on_line(line),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                if ended.is_some_and(|(_, at)| at.elapsed() > LAST_LINES_WITHIN) {
+                    break;
+                }
+            }
+        }
+        if ended.is_none() {
+            ended = child.try_wait()?.map(|status| (status, Instant::now()));
+        }
+        if ended.is_none() && Instant::now() > deadline {
+            process::kill_with_children(child.id());
+            child.wait()?;
+            return Ok(None);
         }
     }
+    Ok(Some(child.wait()?))
 }
 
-fn shown(command: &Command) -> String {
+/// Sends the lines of a stream, from a thread of its own.
+fn forward(from: Option<impl Read + Send + 'static>, line: fn(String) -> Line, to: Sender<Line>) {
+    let Some(from) = from else { return };
+    std::thread::spawn(move || {
+        for bytes in BufReader::new(from).split(b'\n').map_while(Result::ok) {
+            if to.send(line(String::from_utf8_lossy(&bytes).into_owned())).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Like [`run`], and counts what `cargo test` reports.
+pub fn run_counting(command: &mut Command) -> Result<Tally> {
+    let mut tally = Tally::default();
+    let status = run_by_lines(command, A_DAY, |line| {
+        tally.read(line.text());
+        line.print();
+    })?;
+    let status = status.context("it was killed after a day")?;
+    ensure!(status.success() && tally.failed == 0, "{status}: {}", shown(command));
+    ensure!(tally.passed > 0, "no test ran: {}", shown(command));
+    Ok(tally)
+}
+
+/// How many processors there are.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Does all jobs, so many at the same time, and begins them in their order.
+pub fn side_by_side<J: Send, R: Send>(
+    jobs: impl IntoIterator<Item = J>,
+    width: usize,
+    work: impl Fn(J) -> R + Sync,
+) -> Vec<R> {
+    let queue: Mutex<VecDeque<J>> = Mutex::new(jobs.into_iter().collect());
+    let done = Mutex::new(Vec::new());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    std::thread::scope(|scope| {
+        for _ in 0..width.max(1) {
+            scope.spawn(|| {
+                while let Some(job) = next() {
+                    let result = work(job);
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+                }
+            });
+        }
+    });
+    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A command as it would be typed.
+pub fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
@@ -106,7 +203,8 @@ pub fn lodestone(given: Option<&PathBuf>) -> Result<PathBuf> {
     }
 }
 
-fn target_folder() -> Result<PathBuf> {
+/// Where cargo builds.
+pub fn target_folder() -> Result<PathBuf> {
     let output = cargo(["metadata", "--no-deps", "--format-version", "1"]).output()?;
     let metadata: serde_json::Value =
         serde_json::from_slice(&output.stdout).context("reading cargo metadata")?;
@@ -121,18 +219,14 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Recognises the summary lines of cargo test, pytest and node:test.
+    /// Adds up the summary lines of cargo test.
     fn read(&mut self, line: &str) {
-        let words: Vec<&str> = line.split([' ', ',', ';']).filter(|word| !word.is_empty()).collect();
-        let summary = line.starts_with("test result:") || (line.starts_with("==") && line.contains(" in "));
+        let Some(summary) = line.strip_prefix("test result:") else { return };
+        let words: Vec<&str> = summary.split([' ', ';', '.']).filter(|word| !word.is_empty()).collect();
         for pair in words.windows(2) {
             match *pair {
-                [count, "passed"] if summary => self.passed += count.parse().unwrap_or(0),
-                [count, "failed" | "error" | "errors"] if summary => {
-                    self.failed += count.parse().unwrap_or(0)
-                }
-                ["pass", count] if words.len() == 3 => self.passed += count.parse().unwrap_or(0),
-                ["fail", count] if words.len() == 3 => self.failed += count.parse().unwrap_or(0),
+                [count, "passed"] => self.passed += count.parse().unwrap_or(0),
+                [count, "failed"] => self.failed += count.parse().unwrap_or(0),
                 _ => {}
             }
         }
@@ -144,17 +238,63 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_runner_s_summary_is_counted() {
-        let check = |line: &str, passed: u64, failed: u64| {
-            let mut tally = Tally::default();
-            tally.read(line);
-            assert_eq!(tally, Tally { passed, failed }, "{line}");
-        };
-        check("test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; finished in 0.00s", 12, 0);
-        check("===== 1 failed, 84 passed, 2 skipped in 3.20s =====", 84, 1);
-        check("===== 84 passed in 3.20s =====", 84, 0);
-        check("ℹ pass 30", 30, 0);
-        check("# fail 2", 0, 2);
-        check("the server passed 3 checks", 0, 0);
+    fn the_summary_of_cargo_is_counted() {
+        let mut tally = Tally::default();
+        tally.read("test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; finished in 0.00s");
+        tally.read("test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; finished in 0.00s");
+        tally.read("the server passed 3 checks");
+        assert_eq!(tally, Tally { passed: 13, failed: 2 });
+    }
+
+    fn shell(script: &str, time_max: Duration) -> (Vec<String>, Option<ExitStatus>) {
+        let mut lines = Vec::new();
+        let mut command = Command::new("sh");
+        let status = run_by_lines(command.args(["-c", script]), time_max, |line| {
+            lines.push(line.text().to_owned());
+        });
+        (lines, status.unwrap())
+    }
+
+    #[test]
+    fn a_program_is_heard_to_its_end() {
+        let (mut lines, status) = shell("echo one; echo two >&2; exit 3", Duration::from_secs(60));
+        lines.sort();
+        assert_eq!(lines, ["one", "two"]);
+        assert_eq!(status.and_then(|status| status.code()), Some(3));
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_killed_with_what_it_has_started() {
+        let script = "sleep 600 & echo $!; wait";
+        let (lines, status) = shell(script, Duration::from_millis(300));
+        assert!(status.is_none());
+        let child: i32 = lines[0].parse().unwrap();
+        // A dead one stays in the list until whoever has inherited it takes note.
+        let is_dead = || matches!(process::state(child), None | Some('Z' | 'X'));
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !is_dead() {
+            assert!(Instant::now() < deadline, "{child} goes on");
+            std::thread::sleep(POLL);
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_process_that_is_left_behind() {
+        let (lines, status) = shell("sleep 20 & echo $!", Duration::from_secs(60));
+        assert!(status.is_some_and(|status| status.success()));
+        process::kill_with_children(lines[0].parse().unwrap());
+    }
+
+    #[test]
+    fn all_jobs_are_done_and_no_more_at_a_time_than_allowed() {
+        let running = std::sync::atomic::AtomicUsize::new(0);
+        let done = side_by_side(0..20, 3, |job| {
+            let together = running.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
+            std::thread::sleep(Duration::from_millis(2));
+            running.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+            (job, together)
+        });
+        assert!(done.iter().all(|(_, together)| *together <= 3));
+        assert_eq!(done.iter().map(|(job, _)| job).sum::<i32>(), 190);
     }
 }

@@ -16,13 +16,18 @@ mod convergence;
 mod crash;
 mod damage;
 mod deny;
+mod evidence;
 mod fuzz;
 mod model_migration;
+mod node_tests;
 mod policies;
+mod process;
 mod recovery;
 mod regions;
 mod replay;
+mod report;
 mod round_trip;
+mod rust_tests;
 mod simulation;
 mod stand_in;
 mod studio;
@@ -31,6 +36,7 @@ mod tidy;
 mod tools;
 mod vectors;
 mod victim;
+mod wait;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's chores")]
@@ -43,6 +49,9 @@ struct Arguments {
 enum Chore {
     /// Check everything; installs what it needs
     Test(test::Options),
+    /// One step of the tests
+    #[command(hide = true)]
+    Step(test::StepOptions),
     /// Write the generated code of `api` from the services' facts
     Codegen {
         /// Only check that the code in the tree is what would be written
@@ -91,24 +100,28 @@ enum Chore {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse().chore) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("xtask: {error:#}");
-            ExitCode::FAILURE
-        }
+    let has_passed = run(Arguments::parse().chore).unwrap_or_else(|error| {
+        eprintln!("xtask: {error:#}");
+        evidence::print_place();
+        false
+    });
+    if has_passed {
+        evidence::discard();
     }
+    if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn run(chore: Chore) -> Result<()> {
+/// Whether it has passed, if it says so itself.
+fn run(chore: Chore) -> Result<bool> {
     match chore {
-        Chore::Test(options) => test::run(&options),
+        Chore::Test(options) => return test::run(&options),
+        Chore::Step(options) => test::run_step(&options),
         Chore::Codegen { check } => codegen::run(check).map_err(|error| anyhow!("{error}")),
         Chore::Tidy => tidy::run(),
         Chore::Deny => deny::run(),
-        Chore::Acceptance(options) => acceptance::run(&options, &mut command::Tally::default()),
+        Chore::Acceptance(options) => acceptance::run(&options, &mut report::Report::default()),
         Chore::StandIn(options) => stand_in::run(&options),
-        Chore::Studio(options) => studio::check(&options, &mut command::Tally::default()),
+        Chore::Studio(options) => studio::check(&options, &mut report::Report::default()),
         Chore::Crash(options) => crash::run(&options),
         Chore::Cluster(options) => cluster::run(&options),
         Chore::Recovery(options) => recovery::run(&options),
@@ -123,5 +136,6 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Policies(options) => policies::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Bench(arguments) => bench::run(&arguments),
-    }
+    }?;
+    Ok(true)
 }

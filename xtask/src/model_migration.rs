@@ -60,7 +60,8 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 async fn campaign(options: &Options) -> Result<()> {
-    let victim = Victim::new(options.lodestone.as_ref(), None, &["--capacity", "declared"])?;
+    let victim =
+        Victim::new("model-migration", options.lodestone.as_ref(), None, &["--capacity", "declared"])?;
     let server = victim.start().await?;
     let folder = tempfile::tempdir()?;
     let capacity = options.capacity;
@@ -118,7 +119,9 @@ async fn campaign(options: &Options) -> Result<()> {
         options.share,
         writes as f64 / took,
     );
-    server.stop().await
+    server.stop().await?;
+    victim.passed();
+    Ok(())
 }
 
 /// Without capacity, the table is as it is filled: on demand, and nothing is recorded.

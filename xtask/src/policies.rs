@@ -15,7 +15,8 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Result<()> {
-    let mut agreement = cargo(["test", "--quiet", "--release", "--package", "iam", "--test", "agreement"]);
+    let mut agreement =
+        cargo(["test", "--quiet", "--release", "--package", "iam", "--test", "access", "agreement"]);
     agreement.env("POLICY_DECISIONS", options.decisions.to_string());
     agreement.env("POLICY_SEED", options.seed.to_string());
     command::run(&mut agreement)

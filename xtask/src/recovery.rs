@@ -9,7 +9,7 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ::bench::connection::Connection;
@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::victim::{Victim, call, scan, until_active};
+use crate::wait;
 
 mod history;
 
@@ -29,7 +30,10 @@ const INDEXES: [&str; 2] = ["Global", "Local"];
 const WRITERS: usize = 4;
 /// Items that never change: they make the copy last.
 const STILL_ITEMS: usize = 1500;
-const DAY_US: u64 = 24 * 60 * 60 * 1_000_000;
+const SECOND_US: u64 = 1_000_000;
+const DAY_US: u64 = 24 * 60 * 60 * SECOND_US;
+/// The window of recovery moves on while a request is on its way.
+const REQUEST_WITHIN_US: u64 = 10 * 60 * SECOND_US;
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -59,31 +63,43 @@ pub fn run(options: &Options) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let serve = ["--stream-shards", "4"];
-        let mut victim = Victim::new(options.lodestone.as_ref(), options.postgres.as_deref(), &serve)?;
-        let outcome = rounds(options, &mut victim, seed).await;
-        if outcome.is_err() {
-            eprintln!("recovery: the data and the server's log stay in {}", victim.keep().display());
+        let mut victim =
+            Victim::new("recovery", options.lodestone.as_ref(), options.postgres.as_deref(), &serve)?;
+        victim.note("seed", seed);
+        let history = Arc::default();
+        let outcome = rounds(options, &mut victim, &history, seed).await;
+        match &outcome {
+            Ok(()) => victim.passed(),
+            Err(_) => victim.note("history", format!("{:#?}", locked(&history))),
         }
         outcome
     })
 }
 
-async fn rounds(options: &Options, victim: &mut Victim, seed: u64) -> Result<()> {
+fn locked(history: &Mutex<History>) -> MutexGuard<'_, History> {
+    history.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn rounds(
+    options: &Options,
+    victim: &mut Victim,
+    history: &Arc<Mutex<History>>,
+    seed: u64,
+) -> Result<()> {
     let progress = indicatif::ProgressBar::new(u64::from(options.rounds));
     if !std::io::stderr().is_terminal() {
         progress.set_draw_target(indicatif::ProgressDrawTarget::hidden());
     }
     let mut random = fastrand::Rng::with_seed(seed);
-    let history = Arc::new(Mutex::new(History::default()));
-    prepare(victim, &history).await?;
+    prepare(victim, history).await?;
     let mut kills = 0;
     for round in 0..options.rounds {
-        let done = one_round(victim, &history, &mut random, round, &mut kills).await;
+        let done = one_round(victim, history, &mut random, round, &mut kills).await;
         done.with_context(|| format!("round {round} of seed {seed}"))?;
         progress.inc(1);
     }
     progress.finish_and_clear();
-    let history = history.lock().unwrap_or_else(PoisonError::into_inner);
+    let history = locked(history);
     println!(
         "recovery: {} restores after {} writes and {kills} kills equal the history, indexes included; no transaction split",
         options.rounds,
@@ -116,12 +132,12 @@ async fn prepare(victim: &Victim, history: &Mutex<History>) -> Result<()> {
         let batch = json!({"RequestItems": {TABLE: puts}});
         let sent_us = victim.now_us();
         call(&mut connection, "BatchWriteItem", &batch).await?;
-        let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut history = locked(history);
         for item in &items {
             history.note(history::name(item)?, Some(1), None, sent_us, victim.now_us());
         }
     }
-    history.lock().unwrap_or_else(PoisonError::into_inner).begin(victim.now_us());
+    locked(history).begin(victim.now_us());
     server.kill().await
 }
 
@@ -145,7 +161,7 @@ async fn one_round(
     }
     tokio::time::sleep(Duration::from_millis(random.u64(300..1500))).await;
 
-    let time_s = random_second(victim, history, random);
+    let time_s = random_second(victim, history, random).await?;
     let target = format!("Restored-{round}");
     let restore = json!({"SourceTableName": TABLE, "TargetTableName": target, "RestoreDateTime": time_s});
     let mut connection = Connection::open(server.address).await?;
@@ -161,7 +177,7 @@ async fn one_round(
     settle(&server, history, victim).await?;
     let mut connection = Connection::open(server.address).await?;
     until_active(&mut connection, &target).await?;
-    compare(&mut connection, &target, history, time_s * 1_000_000)
+    compare(&mut connection, &target, history, time_s * SECOND_US)
         .await
         .with_context(|| format!("restored to {time_s}, clock {} s ahead", victim.ahead_s))?;
     call(&mut connection, "DeleteTable", &json!({"TableName": target})).await?;
@@ -171,16 +187,35 @@ async fn one_round(
 }
 
 /// A whole second of the last day, most often one in which there were writes.
-fn random_second(victim: &Victim, history: &Mutex<History>, random: &mut fastrand::Rng) -> u64 {
-    let history = history.lock().unwrap_or_else(PoisonError::into_inner);
-    let now_us = victim.now_us();
-    // The window moves on while the request is on its way.
-    let earliest_us = history.begun_us().max((now_us + 60_000_000).saturating_sub(DAY_US));
-    let (first, last) = (earliest_us.div_ceil(1_000_000), now_us / 1_000_000);
-    let busy: Vec<u64> = history.seconds().filter(|second| (first..=last).contains(second)).collect();
+async fn random_second(victim: &Victim, history: &Mutex<History>, random: &mut fastrand::Rng) -> Result<u64> {
+    let mut chosen = None;
+    wait::until("there is a second that the table can be restored to", async || {
+        let history = locked(history);
+        chosen = choose_second(history.begun_us(), victim.now_us(), history.seconds(), random);
+        Ok(chosen.is_some())
+    })
+    .await?;
+    chosen.context("a second was chosen")
+}
+
+/// A second that the table can be restored to; none while the one in which recovery began is not over. A quarter are any,
+/// the others are of the `busy` ones if there are some.
+fn choose_second(
+    begun_us: u64,
+    now_us: u64,
+    busy: impl Iterator<Item = u64>,
+    random: &mut fastrand::Rng,
+) -> Option<u64> {
+    let earliest_us = begun_us.max((now_us + REQUEST_WITHIN_US).saturating_sub(DAY_US));
+    let possible = earliest_us.div_ceil(SECOND_US)..=now_us / SECOND_US;
+    if possible.is_empty() {
+        return None;
+    }
+    let busy: Vec<u64> = busy.filter(|second| possible.contains(second)).collect();
+    let any = random.u64(possible);
     match random.u8(0..4) {
-        0 => random.u64(first.min(last)..=last),
-        _ => random.choice(&busy).copied().unwrap_or(last),
+        0 => Some(any),
+        _ => random.choice(&busy).copied().or(Some(any)),
     }
 }
 
@@ -188,7 +223,7 @@ fn random_second(victim: &Victim, history: &Mutex<History>, random: &mut fastran
 async fn settle(server: &Server, history: &Mutex<History>, victim: &Victim) -> Result<()> {
     let mut connection = Connection::open(server.address).await?;
     let items = scan(&mut connection, TABLE, None).await?;
-    history.lock().unwrap_or_else(PoisonError::into_inner).settle(&items, victim.now_us())
+    locked(history).settle(&items, victim.now_us())
 }
 
 async fn compare(
@@ -206,7 +241,7 @@ async fn compare(
         rows.sort_by_key(by_name);
         ensure!(rows == items, "the index {index} has {} rows, the table {} items", rows.len(), items.len());
     }
-    history.lock().unwrap_or_else(PoisonError::into_inner).compare(&items, time_us)
+    locked(history).compare(&items, time_us)
 }
 
 fn table() -> Value {
@@ -226,4 +261,44 @@ fn table() -> Value {
         }],
         "BillingMode": "PAY_PER_REQUEST",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON_US: u64 = 1_800_000_000 * SECOND_US;
+
+    #[test]
+    fn no_second_is_chosen_before_one_is_over_since_recovery_began() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let begun_us = NOON_US + 200_000;
+        let mut choose = |now_us| choose_second(begun_us, now_us, [1_800_000_000].into_iter(), &mut random);
+        assert_eq!(choose(begun_us), None);
+        assert_eq!(choose(NOON_US + 999_999), None, "its only second began before recovery did");
+        for _ in 0..100 {
+            assert_eq!(choose(NOON_US + SECOND_US), Some(1_800_000_001));
+        }
+        assert_eq!(
+            choose_second(NOON_US, NOON_US, std::iter::empty(), &mut random),
+            Some(1_800_000_000),
+            "recovery began with the second"
+        );
+    }
+
+    #[test]
+    fn every_chosen_second_can_be_restored_to() {
+        for seed in 0..1000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let begun_us = NOON_US + random.u64(0..3 * SECOND_US);
+            let now_us = begun_us + random.u64(0..2 * DAY_US);
+            let busy: Vec<u64> = (0..20).map(|_| random.u64(begun_us..=now_us) / SECOND_US).collect();
+            let Some(second) = choose_second(begun_us, now_us, busy.into_iter(), &mut random) else {
+                assert!(now_us - begun_us < SECOND_US);
+                continue;
+            };
+            let time_us = second * SECOND_US;
+            assert!(begun_us <= time_us && time_us <= now_us && now_us - time_us < DAY_US, "seed {seed}");
+        }
+    }
 }

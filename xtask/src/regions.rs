@@ -21,6 +21,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::command;
+use crate::evidence::Scratch;
+use crate::wait::{self, WAIT};
 
 mod figures;
 mod gate;
@@ -34,8 +36,6 @@ const TABLE: &str = "Everywhere";
 /// Few, so that writers of several Regions meet.
 const KEYS: u64 = 40;
 const WRITERS_PER_REGION: usize = 3;
-/// Longer than any wait of healthy servers, also on a busy machine.
-const WAIT: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(20);
 
 #[derive(clap::Args)]
@@ -69,15 +69,21 @@ pub fn run(options: &Options) -> Result<()> {
     }
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
     println!("regions: {} servers, {:.1} minutes, seed {seed}", REGIONS.len(), options.minutes);
-    let folder = tempfile::tempdir()?;
+    let scratch = Scratch::new("regions")?;
+    scratch.note("seed", seed);
+    let history = Arc::default();
     let writing = Duration::from_secs_f64(options.minutes * 60.0);
     let outcome = runtime.block_on(async {
-        let mut campaign = Campaign::begin(binary, folder.path().to_owned(), seed).await?;
+        let folder = scratch.path().to_owned();
+        let mut campaign = Campaign::begin(binary, folder, seed, Arc::clone(&history)).await?;
         campaign.run(writing).await.with_context(|| format!("seed {seed}"))
     });
-    if outcome.is_err() {
-        let kept = folder.keep();
-        eprintln!("regions: the data and the servers' logs stay in {}", kept.display());
+    match &outcome {
+        Ok(()) => scratch.passed(),
+        Err(_) => {
+            let history = history.lock().unwrap_or_else(PoisonError::into_inner);
+            scratch.note("history", format!("{history:#?}"));
+        }
     }
     outcome
 }
@@ -100,7 +106,12 @@ struct Campaign {
 
 impl Campaign {
     /// Three servers with a table of three Regions.
-    async fn begin(binary: PathBuf, folder: PathBuf, seed: u64) -> Result<Campaign> {
+    async fn begin(
+        binary: PathBuf,
+        folder: PathBuf,
+        seed: u64,
+        history: Arc<Mutex<History>>,
+    ) -> Result<Campaign> {
         let mut gates = BTreeMap::new();
         for (from, to) in pairs() {
             gates.insert((from, to), Gate::open().await?);
@@ -112,7 +123,7 @@ impl Campaign {
             addresses: Arc::new(std::array::from_fn(|_| watch::Sender::new(None))),
             gates,
             random: fastrand::Rng::with_seed(seed),
-            history: Arc::default(),
+            history,
             kills: 0,
             cuts: 0,
         };
@@ -346,18 +357,14 @@ async fn call(connection: &mut Connection, region: usize, operation: &str, body:
 
 /// Waits until the replica in another Region is ACTIVE.
 async fn until_active(connection: &mut Connection, region: usize, other: &str) -> Result<()> {
-    let deadline = Instant::now() + WAIT;
-    while Instant::now() < deadline {
+    wait::until(&format!("{other} is ACTIVE"), async || {
         let mut shown = call(connection, region, "DescribeTable", &json!({"TableName": TABLE})).await?;
         let replicas = shown["Table"]["Replicas"].take();
         let is_active =
             |replica: &Value| replica["RegionName"] == other && replica["ReplicaStatus"] == "ACTIVE";
-        if replicas.as_array().is_some_and(|replicas| replicas.iter().any(is_active)) {
-            return Ok(());
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
-    bail!("{other} did not become ACTIVE")
+        Ok(replicas.as_array().is_some_and(|replicas| replicas.iter().any(is_active)))
+    })
+    .await
 }
 
 /// All items of a Region, by key.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ::bench::connection::Connection;
 use anyhow::{Context, Result, ensure};
@@ -22,12 +22,11 @@ use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 
 use crate::victim::{Victim, call, call_streams, scan, until_active};
+use crate::wait;
 
 const TABLE: &str = "Replay";
 const WRITERS: u64 = 8;
 const NAMES_PER_WRITER: u64 = 50;
-/// How long the reader may need for what is left when the writers have ended.
-const CATCH_UP: Duration = Duration::from_secs(300);
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -75,15 +74,11 @@ pub fn run(options: &Options) -> Result<()> {
     runtime.block_on(async {
         let shards = options.shards.to_string();
         let serve = ["--stream-shards", &shards];
-        let victim = Victim::new(options.lodestone.as_ref(), options.postgres.as_deref(), &serve)?;
-        let outcome = campaign(options, &victim, seed).await;
-        if outcome.is_err() {
-            eprintln!(
-                "replay: the data, the journal and the server's log stay in {}",
-                victim.keep().display()
-            );
-        }
-        outcome
+        let victim = Victim::new("replay", options.lodestone.as_ref(), options.postgres.as_deref(), &serve)?;
+        victim.note("seed", seed);
+        campaign(options, &victim, seed).await.with_context(|| format!("seed {seed}"))?;
+        victim.passed();
+        Ok(())
     })
 }
 
@@ -122,20 +117,14 @@ async fn campaign(options: &Options, victim: &Victim, seed: u64) -> Result<()> {
     let mut connection = Connection::open(server.address).await?;
     let items = scan(&mut connection, TABLE, None).await?;
     let mut reader = start_reader(server.address, &journal)?;
-    let deadline = Instant::now() + CATCH_UP;
-    let records = loop {
-        tokio::time::sleep(Duration::from_millis(200)).await;
+    let mut records = 0;
+    wait::until("the journal equals the table, so that no record is missing", async || {
         let replayed = replay(&journal)?;
-        let is_whole = replayed.items.len() == items.len()
-            && items.iter().all(|item| name(item).is_ok_and(|name| replayed.items.get(&name) == Some(item)));
-        if is_whole {
-            break replayed.records;
-        }
-        ensure!(
-            Instant::now() < deadline,
-            "records are missing: the journal never became equal to the table"
-        );
-    };
+        records = replayed.records;
+        let is_right = |item| name(item).is_ok_and(|name| replayed.items.get(&name) == Some(item));
+        Ok(replayed.items.len() == items.len() && items.iter().all(is_right))
+    })
+    .await?;
     // Nothing may come behind the last record.
     tokio::time::sleep(Duration::from_secs(1)).await;
     ensure!(replay(&journal)?.records == records, "records came behind the last one");

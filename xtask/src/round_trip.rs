@@ -53,7 +53,7 @@ async fn round_trip(options: &Options) -> Result<()> {
     let buckets = tempfile::tempdir()?;
     std::fs::create_dir(buckets.path().join("bucket"))?;
     let s3 = buckets.path().display().to_string();
-    let victim = Victim::new(options.lodestone.as_ref(), None, &["--s3", &s3])?;
+    let victim = Victim::new("round-trip", options.lodestone.as_ref(), None, &["--s3", &s3])?;
     let server = victim.start().await?;
     fill(&server, data).await?;
 
@@ -96,7 +96,9 @@ async fn round_trip(options: &Options) -> Result<()> {
         mb(export_bytes_max),
         mb(server.resident_bytes_max()?),
     );
-    server.stop().await
+    server.stop().await?;
+    victim.passed();
+    Ok(())
 }
 
 async fn fill(server: &Server, data: Data) -> Result<()> {

@@ -16,7 +16,7 @@ pub struct Options {
 
 pub fn run(options: &Options) -> Result<()> {
     let mut simulation =
-        cargo(["test", "--quiet", "--release", "--package", "store-lsm", "--test", "simulation"]);
+        cargo(["test", "--quiet", "--release", "--package", "store-lsm", "--test", "embedded", "simulation"]);
     simulation.env("SIMULATION_SEEDS", options.seeds.to_string());
     simulation.env("SIMULATION_FIRST_SEED", options.first.to_string());
     command::run(&mut simulation)

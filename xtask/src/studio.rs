@@ -1,10 +1,12 @@
 //! `cargo xtask studio`: the studio's pages type-checked, and used in Chromium against the release binary.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::command::{self, Tally, program, root, run, run_counting};
+use crate::command::{self, program, root, run};
+use crate::node_tests::{self, NodeTests};
+use crate::report::Report;
 use crate::tools;
 
 #[derive(clap::Args, Default)]
@@ -18,11 +20,11 @@ pub struct Options {
     /// Only measure: a table of so many items is opened, scrolled and jumped through
     #[arg(long, value_name = "ITEMS")]
     figures: Option<u64>,
-    /// The test files to run, e.g. `test/edit.test.mjs`; all by default
+    /// The test files to run, e.g. `edit.test.mjs`; all by default
     tests: Vec<String>,
 }
 
-pub fn check(options: &Options, tally: &mut Tally) -> Result<()> {
+pub fn check(options: &Options, report: &mut Report) -> Result<()> {
     let ui = root().join("crates/studio/ui");
     tools::node_modules(&ui)?;
     run(program("node").args(["node_modules/typescript/bin/tsc", "--project", "."]).current_dir(&ui))?;
@@ -32,18 +34,23 @@ pub fn check(options: &Options, tally: &mut Tally) -> Result<()> {
     tools::node_modules(&stories)?;
     let binary = command::lodestone(options.lodestone.as_ref())?;
     let mut node = program("node");
-    node.current_dir(stories).env("LODESTONE", &binary);
+    node.current_dir(&stories).env("LODESTONE", &binary);
     if options.pictures {
         return run(node.arg("pictures.mjs").arg(root().join("docs/studio")));
     }
     if let Some(items) = options.figures {
         return run(node.arg("figures.mjs").arg(items.to_string()));
     }
+    let mut files = node_tests::files(&stories.join("test"))?;
+    let is_meant = |file: &Path| options.tests.iter().any(|test| file.ends_with(test));
+    files.retain(|file| options.tests.is_empty() || is_meant(file));
     // One browser at a time: side by side they only slow each other down.
-    node.args(["--test", "--test-reporter=spec", "--test-concurrency=1"]);
-    match options.tests.as_slice() {
-        [] => node.arg("test/"),
-        tests => node.args(tests),
+    let tests = NodeTests {
+        folder: &stories,
+        name: "studio",
+        width: 1,
+        binary: &binary,
+        alone: "cargo xtask studio",
     };
-    run_counting(&mut node, tally)
+    tests.run(files, report)
 }

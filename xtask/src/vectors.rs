@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ::bench::connection::Connection;
 use ::bench::server::Server;
@@ -13,6 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::victim::{Victim, call, until_active};
+use crate::wait;
 
 const TABLE: &str = "Vectors";
 const TOP_K: usize = 10;
@@ -24,8 +25,6 @@ const BATCH: usize = 25;
 const WALKS: usize = 1;
 /// Vectors that are written and at once searched for.
 const WRITES: usize = 300;
-/// Longer than any wait of a healthy server, also on a busy machine.
-const WAIT: Duration = Duration::from_secs(300);
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -102,7 +101,8 @@ async fn campaign(options: &Options, kind: Kind) -> Result<()> {
     let mut source = Source::new(options, kind);
     let mut known: Known = (0..options.vectors).map(|number| (number.to_string(), source.vector())).collect();
     let rows_min = options.rows_min.to_string();
-    let victim = Victim::new(options.lodestone.as_ref(), None, &["--vector-rows-min", &rows_min])?;
+    let victim = Victim::new("vectors", options.lodestone.as_ref(), None, &["--vector-rows-min", &rows_min])?;
+    victim.note("seed", options.seed);
     let server = victim.start().await?;
     let mut connection = Connection::open(server.address).await?;
     fill(&mut connection, options, &known).await?;
@@ -152,6 +152,7 @@ async fn campaign(options: &Options, kind: Kind) -> Result<()> {
         copied.percentile_ms(0.99),
         walked.percentile_ms(0.5),
     );
+    victim.passed();
     Ok(())
 }
 
@@ -186,15 +187,11 @@ async fn fill(connection: &mut Connection, options: &Options, known: &Known) -> 
     let update = json!({"TableName": TABLE, "VectorIndexUpdates": [{"Create": index}]});
     call(connection, "UpdateTable", &update).await?;
     write(connection, second).await?;
-    let deadline = Instant::now() + WAIT;
-    loop {
+    wait::until("the index is ACTIVE", async || {
         let shown = call(connection, "DescribeTable", &json!({"TableName": TABLE})).await?;
-        if shown["Table"]["VectorIndexes"][0]["IndexStatus"] == "ACTIVE" {
-            return Ok(());
-        }
-        ensure!(Instant::now() < deadline, "the index did not become ACTIVE");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+        Ok(shown["Table"]["VectorIndexes"][0]["IndexStatus"] == "ACTIVE")
+    })
+    .await
 }
 
 async fn write(connection: &mut Connection, vectors: &[(&String, &Vec<f32>)]) -> Result<()> {
@@ -266,13 +263,8 @@ fn cosine(left: &[f32], right: &[f32]) -> f64 {
 
 /// Waits until the server searches by a copy of the index.
 async fn until_copied(server: &Server, vectors: usize) -> Result<()> {
-    let deadline = Instant::now() + WAIT;
     let expected = format!("\nlodestone_copied_vectors {vectors}\n");
-    while !metrics(server).await?.contains(&expected) {
-        ensure!(Instant::now() < deadline, "the index was not copied");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    Ok(())
+    wait::until("the index is copied", async || Ok(metrics(server).await?.contains(&expected))).await
 }
 
 async fn metrics(server: &Server) -> Result<String> {

@@ -5,24 +5,23 @@
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 use ::bench::connection::Connection;
 use ::bench::request::encode_for;
 use ::bench::server::Server;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use crate::command;
+use crate::evidence::Scratch;
 use crate::tools;
-
-/// Longer than any wait of a healthy server, also on a busy machine.
-const WAIT: Duration = Duration::from_secs(120);
+use crate::wait;
 
 /// How the server is started.
 pub struct Victim {
     binary: PathBuf,
-    folder: tempfile::TempDir,
+    scratch: Scratch,
     storage: Vec<String>,
     options: Vec<String>,
     /// How far its clock is ahead of ours.
@@ -30,17 +29,22 @@ pub struct Victim {
 }
 
 impl Victim {
-    /// On an empty database of PostgreSQL, if there is its URL, or on the embedded store.
-    pub fn new(binary: Option<&PathBuf>, postgres: Option<&str>, options: &[&str]) -> Result<Victim> {
+    /// Of the campaign with this name, on an empty database of PostgreSQL, if there is its URL, or on the embedded store.
+    pub fn new(
+        campaign: &str,
+        binary: Option<&PathBuf>,
+        postgres: Option<&str>,
+        options: &[&str],
+    ) -> Result<Victim> {
         tools::faketime()?;
         let binary = command::lodestone(binary)?;
-        let folder = tempfile::tempdir()?;
+        let scratch = Scratch::new(campaign)?;
         let storage = match postgres {
             Some(url) => vec!["--postgres".to_owned(), url.to_owned()],
-            None => vec!["--data".to_owned(), folder.path().join("data").display().to_string()],
+            None => vec!["--data".to_owned(), scratch.path().join("data").display().to_string()],
         };
         let options = options.iter().map(|option| (*option).to_owned()).collect();
-        Ok(Victim { binary, folder, storage, options, ahead_s: 0 })
+        Ok(Victim { binary, scratch, storage, options, ahead_s: 0 })
     }
 
     pub fn binary(&self) -> &Path {
@@ -48,12 +52,17 @@ impl Victim {
     }
 
     pub fn folder(&self) -> &Path {
-        self.folder.path()
+        self.scratch.path()
     }
 
-    /// Keeps the data and the server's log.
-    pub fn keep(self) -> PathBuf {
-        self.folder.keep()
+    /// Takes note of something for the case that the campaign fails.
+    pub fn note(&self, name: &str, text: impl std::fmt::Display) {
+        self.scratch.note(name, text);
+    }
+
+    /// The data and the server's log are not needed any more.
+    pub fn passed(self) {
+        self.scratch.passed();
     }
 
     pub async fn start(&self) -> Result<Server> {
@@ -106,15 +115,11 @@ async fn call_service(
 
 /// Waits until a table is ACTIVE.
 pub async fn until_active(connection: &mut Connection, table: &str) -> Result<()> {
-    let deadline = Instant::now() + WAIT;
-    while Instant::now() < deadline {
+    wait::until(&format!("{table} is ACTIVE"), async || {
         let shown = call(connection, "DescribeTable", &json!({"TableName": table})).await?;
-        if shown["Table"]["TableStatus"] == "ACTIVE" {
-            return Ok(());
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    bail!("{table} did not become ACTIVE")
+        Ok(shown["Table"]["TableStatus"] == "ACTIVE")
+    })
+    .await
 }
 
 /// All items of a table or index.

@@ -13,7 +13,8 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::patroni::Single;
-use crate::crash::{TABLE, call, table, wait_until_active};
+use crate::crash::{TABLE, table};
+use crate::victim::{call, until_active};
 
 const CLIENTS: u64 = 64;
 const ITEMS: u64 = 10_000;
@@ -115,7 +116,7 @@ fn get(number: u64) -> Value {
 async fn prepare(server: &Server, url: &str) -> Result<()> {
     let mut connection = Connection::open(server.address).await?;
     call(&mut connection, "CreateTable", &table()).await?;
-    wait_until_active(&mut connection).await?;
+    until_active(&mut connection, TABLE).await?;
     for batch in (0..ITEMS).collect::<Vec<_>>().chunks(25) {
         let puts: Vec<Value> =
             batch.iter().map(|number| json!({"PutRequest": {"Item": put(*number)["Item"]}})).collect();

@@ -12,11 +12,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
+use crate::process::{children_of, status_fields};
+use crate::wait::WAIT;
+
 /// Where Debian puts the programs of PostgreSQL.
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 const NODES: usize = 3;
-/// Far longer than it takes to make three servers on a busy machine.
-const READY_WITHIN: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(200);
 
 /// The cluster ends with this value.
@@ -108,7 +109,7 @@ impl Cluster {
     }
 
     async fn until_it_has_a_synchronous_standby(&self) -> Result<()> {
-        let deadline = Instant::now() + READY_WITHIN;
+        let deadline = Instant::now() + WAIT;
         loop {
             let standby = self.member("sync_standby").await;
             if let (Ok(Some(_)), Ok(Some(_))) = (&standby, self.member("leader").await) {
@@ -238,7 +239,7 @@ impl Single {
             .arg(own.join("data"))
             .args(settings.iter().flat_map(|setting| ["-c", setting]));
         let single = Single { port, postgres: spawn(postgres, &log, user)? };
-        let deadline = Instant::now() + READY_WITHIN;
+        let deadline = Instant::now() + WAIT;
         let is_ready = || {
             let answer = std::process::Command::new(format!("{PROGRAMS}/pg_isready"))
                 .args(["--quiet", "--host=127.0.0.1", "--port", &port.to_string()])
@@ -313,25 +314,6 @@ fn postgres_user(folder: &Path) -> Result<Option<(u32, u32)>> {
     let mut numbers = account.context("there is no postgres user")?.split(':').skip(1).map(str::parse);
     let mut number = || numbers.next().context("a user has two numbers");
     Ok(Some((number()??, number()??)))
-}
-
-fn children_of(parent: i32) -> Result<Vec<i32>> {
-    let mut children = Vec::new();
-    for entry in fs::read_dir("/proc")? {
-        let name = entry?.file_name();
-        let Some(process) = name.to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
-        if status_fields(process).get(1).and_then(|field| field.parse().ok()) == Some(parent) {
-            children.push(process);
-        }
-    }
-    Ok(children)
-}
-
-/// The fields after the name in brackets. There are none if the process has ended.
-fn status_fields(process: i32) -> Vec<String> {
-    let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let fields = status.rsplit_once(") ").map(|(_, fields)| fields).unwrap_or_default();
-    fields.split_whitespace().map(str::to_owned).collect()
 }
 
 pub fn free_port() -> Result<u16> {

@@ -20,6 +20,7 @@ pub const SLOTS_PER_WRITER: usize = 16;
 pub const COUNTERS: usize = 4;
 pub const RACES: usize = 8;
 
+#[derive(Debug)]
 pub struct Ledger {
     slots: Vec<[Slot; SLOTS_PER_WRITER]>,
     counters: [Counter; COUNTERS],
@@ -84,7 +85,7 @@ impl Ledger {
 /// The version of the item; none if there is no item.
 type State = Option<u64>;
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Slot {
     certain: State,
     in_flight: Option<State>,
@@ -127,7 +128,7 @@ impl Slot {
     }
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Counter {
     /// The count at the last settlement.
     base: u64,
@@ -156,7 +157,7 @@ impl Counter {
     }
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Race {
     /// The version at the last settlement, and its owner.
     base: Option<(u64, usize)>,

@@ -30,8 +30,10 @@ use tokio::task::JoinSet;
 
 use super::ledger::Ledger;
 use super::writer::{self, Progress};
-use super::{Launch, Options, TABLE, Totals, call, pulse, read_all, reopen};
+use super::{Launch, Options, TABLE, Totals, pulse, read_all, reopen};
 use crate::command;
+use crate::victim::call;
+use crate::wait::WAIT;
 
 /// The group of the large items.
 pub const BALLAST: &str = "ballast";
@@ -45,8 +47,6 @@ const DESCRIPTORS: u64 = 256;
 const DESCRIPTORS_SHORT: u64 = 8;
 /// Connections that do nothing, more than the binary can have.
 const IDLE_CONNECTIONS: usize = 300;
-/// Far longer than it should take until writes are refused, or go on.
-const CHANGE_WITHIN: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Shortage {
@@ -64,7 +64,13 @@ impl fmt::Display for Shortage {
 }
 
 impl Shortage {
-    pub(super) async fn rounds(self, options: &Options, mut launch: Launch, seed: u64) -> Result<()> {
+    pub(super) async fn rounds(
+        self,
+        options: &Options,
+        mut launch: Launch,
+        ledger: &Arc<Mutex<Ledger>>,
+        seed: u64,
+    ) -> Result<()> {
         let place = launch.folder.join("disk");
         let disk = match self {
             Shortage::Disk => match Disk::mount(&place) {
@@ -79,7 +85,7 @@ impl Shortage {
                 None
             }
         };
-        let ledger = Arc::new(Mutex::new(Ledger::new(options.writers)));
+        let ledger = ledger.clone();
         let (ballast, progress) = (Arc::default(), Arc::default());
         let random = fastrand::Rng::with_seed(seed);
         let totals = Totals::default();
@@ -212,7 +218,7 @@ impl Run {
     }
 
     async fn wait_until_refused(&mut self, connection: &mut Connection) -> Result<()> {
-        let deadline = Instant::now() + CHANGE_WITHIN;
+        let deadline = Instant::now() + WAIT;
         loop {
             let (status, reply) = connection.exchange(&encode("PutItem", &pulse())).await?;
             let text = String::from_utf8_lossy(reply);
@@ -252,7 +258,7 @@ impl Run {
                 break;
             }
             let text = String::from_utf8_lossy(reply);
-            ensure!(started.elapsed() < CHANGE_WITHIN, "writes stay refused: {status} {text}");
+            ensure!(started.elapsed() < WAIT, "writes stay refused: {status} {text}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         self.totals.slowest_write = self.totals.slowest_write.max(started.elapsed());
@@ -269,7 +275,7 @@ impl Run {
             let mut connection = Connection::open(server.address).await?;
             call(&mut connection, "PutItem", &pulse()).await
         };
-        let served = tokio::time::timeout(CHANGE_WITHIN, served).await;
+        let served = tokio::time::timeout(WAIT, served).await;
         served.context("idle connections keep out one that has work")??;
         Ok(())
     }

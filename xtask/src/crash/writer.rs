@@ -17,6 +17,7 @@ use super::TABLE;
 use super::ledger::{
     COUNTERS, Ledger, RACES, SLOTS_PER_WRITER, race_item, slot_content, slot_group, slot_item,
 };
+use crate::wait::WAIT;
 
 /// What a writer did before its connection was cut.
 #[derive(Default)]
@@ -70,8 +71,6 @@ struct Writer {
     in_doubt: BTreeSet<usize>,
 }
 
-/// Longer than a server in a shortage should leave anybody waiting.
-const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 const RETRY_TIME: Duration = Duration::from_millis(20);
 
 pub async fn write_until_cut(
@@ -287,7 +286,7 @@ impl Writer {
         let request = encode(operation, body);
         let way = &mut self.ways[self.turn];
         let Some(connection) = &mut way.connection else { return Ok(Answer::Cut) };
-        let exchange = tokio::time::timeout(ANSWER_WITHIN, connection.exchange(&request));
+        let exchange = tokio::time::timeout(WAIT, connection.exchange(&request));
         let Ok((status, reply)) = exchange.await.with_context(|| format!("no answer to {operation}"))? else {
             way.connection = None;
             return Ok(Answer::Cut);

@@ -31,7 +31,7 @@ struct Write {
 }
 
 /// Everything about one name.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Item {
     writes: Vec<Write>,
     expires_s: Option<u64>,
@@ -40,7 +40,7 @@ struct Item {
     gone_us: Option<u64>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct History {
     items: BTreeMap<String, Item>,
     begun_us: u64,

@@ -45,7 +45,7 @@ impl Write {
 }
 
 /// All writes, by key.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct History(BTreeMap<u64, Vec<Write>>);
 
 impl History {
