@@ -87,13 +87,14 @@ fn statuses(mut bytes: &[u8]) -> Vec<u16> {
         let status = answer.code.expect("a status");
         statuses.push(status);
         let value = |name: &str| answer.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
-        let body = value("content-length").map_or(0, |header| {
-            std::str::from_utf8(header.value).expect("a number").parse::<usize>().expect("a number")
-        });
-        if value("transfer-encoding").is_some() {
-            // Figures are streamed; what follows them is not looked at.
-            return statuses;
-        }
+        let has_no_body = matches!(status, 100..=199 | 204 | 304);
+        let body = match value("content-length") {
+            Some(header) => std::str::from_utf8(header.value).expect("a number").parse().expect("a number"),
+            None if has_no_body => 0,
+            // Figures are streamed, in chunks or, to an old client, until the connection ends. What follows them is not
+            // looked at.
+            None => return statuses,
+        };
         let rest = &bytes[length..];
         bytes = rest.get(body..).expect("a body is whole");
     }
