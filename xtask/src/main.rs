@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 mod acceptance;
 mod bench;
+mod budget;
 mod cluster;
 mod codegen;
 mod command;
@@ -52,6 +53,8 @@ enum Chore {
     /// One step of the tests
     #[command(hide = true)]
     Step(test::StepOptions),
+    /// Measure how long the first command and the test command take
+    Budget(budget::Options),
     /// Write the generated code of `api` from the services' facts
     Codegen {
         /// Only check that the code in the tree is what would be written
@@ -115,6 +118,7 @@ fn main() -> ExitCode {
 fn run(chore: Chore) -> Result<bool> {
     match chore {
         Chore::Test(options) => return test::run(&options),
+        Chore::Budget(options) => return budget::run(&options),
         Chore::Step(options) => test::run_step(&options),
         Chore::Codegen { check } => codegen::run(check).map_err(|error| anyhow!("{error}")),
         Chore::Tidy => tidy::run(),

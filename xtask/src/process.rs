@@ -1,8 +1,9 @@
 //! Other processes, as `/proc` shows them.
 
 use std::fs;
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The processes that a process has started and that still run.
@@ -18,8 +19,26 @@ pub fn children_of(parent: i32) -> Result<Vec<i32>> {
     Ok(children)
 }
 
+/// Processor time of a process so far, without that of its children.
+pub fn time_of(process: i32) -> Result<Duration> {
+    ticks(process, 11..=12)
+}
+
+/// Processor time of all that a process has started and that has ended, and of what those have started.
+pub fn time_of_ended_children_of(process: i32) -> Result<Duration> {
+    ticks(process, 13..=14)
+}
+
+/// The sum of fields that count ticks. `man proc` counts from 1, and the state is 3.
+fn ticks(process: i32, fields: std::ops::RangeInclusive<usize>) -> Result<Duration> {
+    let all = status_fields(process);
+    let fields = all.get(fields).with_context(|| format!("reading the times of process {process}"))?;
+    let ticks = fields.iter().map(|field| field.parse::<u64>()).sum::<Result<u64, _>>()?;
+    Ok(Duration::from_secs(ticks) / u32::try_from(rustix::param::clock_ticks_per_second())?)
+}
+
 /// The fields after the name in brackets. There are none if the process has ended.
-pub fn status_fields(process: i32) -> Vec<String> {
+fn status_fields(process: i32) -> Vec<String> {
     let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let fields = status.rsplit_once(") ").map(|(_, fields)| fields).unwrap_or_default();
     fields.split_whitespace().map(str::to_owned).collect()

@@ -28,7 +28,7 @@ use crate::{
 /// How many of the slowest tests are listed.
 const SLOWEST: usize = 20;
 
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 pub struct Options {
     /// The steps to run; all by default
     steps: Vec<Step>,

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
-use crate::process::{children_of, status_fields};
+use crate::process;
 use crate::wait::WAIT;
 
 /// Where Debian puts the programs of PostgreSQL.
@@ -85,7 +85,7 @@ impl Cluster {
         let postmaster = postmaster_of(&self.folder, leader).context("the leader has a process")?;
         // All at once, as when the machine fails: the server's own processes would otherwise end in good order.
         let mut processes = vec![postmaster];
-        processes.extend(children_of(postmaster)?);
+        processes.extend(process::children_of(postmaster)?);
         for process in processes {
             let process = Pid::from_raw(process).context("a process number")?;
             // One that has ended by itself in the meantime is as dead.
@@ -260,15 +260,10 @@ impl Single {
     /// Processor time of all its processes so far, those that ended included.
     pub fn cpu_time(&self) -> Result<Duration> {
         let postmaster = self.postgres.id().context("PostgreSQL runs")?.cast_signed();
-        let living = children_of(postmaster)?;
-        let ticks = |process: i32, fields: &[usize]| -> u64 {
-            let all = status_fields(process);
-            fields.iter().filter_map(|field| all.get(*field)?.parse::<u64>().ok()).sum()
-        };
-        // User and kernel time are fields 11 and 12 after the name; 13 and 14 are of children that ended.
-        let ended = ticks(postmaster, &[11, 12, 13, 14]);
-        let ticks = ended + living.into_iter().map(|process| ticks(process, &[11, 12])).sum::<u64>();
-        Ok(Duration::from_secs(ticks) / u32::try_from(rustix::param::clock_ticks_per_second())?)
+        let of_ended = process::time_of(postmaster)? + process::time_of_ended_children_of(postmaster)?;
+        // One that ends in between is missed.
+        let of_living = process::children_of(postmaster)?.into_iter().map(process::time_of);
+        Ok(of_ended + of_living.filter_map(Result::ok).sum::<Duration>())
     }
 }
 
