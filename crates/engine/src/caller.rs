@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{Error, ErrorKind};
+use api::{Error, ErrorKind, TableHome};
 use iam::{Decision, NoContext, Question};
 
 use crate::Namespace;
@@ -65,6 +65,22 @@ impl Caller {
                 let message = denial.message(&verified.identity.arn, action, resource);
                 Err(Error::new(ErrorKind::AccessDenied, message))
             }
+        }
+    }
+
+    /// Refuses an ARN of another Region, in AWS's words (seen there in October 2026).
+    pub fn check_region(&self, arn: &str, home: TableHome<'_>) -> Result<(), Error> {
+        match home.region == &*self.namespace.region {
+            true => Ok(()),
+            false => Err(Error::request_shape(format_args!("Invalid AWS region in '{arn}'"))),
+        }
+    }
+
+    /// Refuses an ARN of another account. The answer does not depend on whether the table exists.
+    pub fn check_account(&self, home: TableHome<'_>) -> Result<(), Error> {
+        match home.account == &*self.namespace.account {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::AccessDenied, "Access is denied")),
         }
     }
 

@@ -16,7 +16,6 @@ mod change;
 mod clearing;
 mod collection;
 mod difference;
-mod environment;
 mod expiry;
 mod export;
 mod expressions;
@@ -40,7 +39,6 @@ mod loading;
 mod members;
 mod metrics;
 pub mod migration;
-mod namespace;
 mod operation;
 mod options;
 mod past;
@@ -81,15 +79,14 @@ pub use capacity::metric::{Metric, Unit};
 pub use capacity::{Access, Cause, Enforcement};
 pub use change::ChangeLogSize;
 pub use difference::{Difference, ItemDifference};
-pub use environment::{Environment, Sleep};
 pub use heat::{HeatColumn, HeatReport, ResourceHeat};
+pub use host::{Environment, Namespace, Sleep};
 pub use index_change::IndexProgress;
 pub use injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule};
 pub use injected_fault::{FaultStatus, TooManyFaults};
 pub use insights::{InsightMinute, InsightRule};
 pub use kinesis::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture, PutOutcome};
 pub use metrics::{Dimensions, MetricId, MetricTotal};
-pub use namespace::Namespace;
 pub use options::Options;
 pub use replication::{
     Answer, LostReplica, Message, PairStatus, Peer, Peers, Scaled, ScaledUnits, Scaling, ScalingSettings,
@@ -535,9 +532,9 @@ impl Engine {
         let text = name;
         let Ok(TableName { name, home }) = TableName::parse(text) else { return Ok(None) };
         let Some(home) = home else { return Ok(self.catalog.find(&caller.namespace, name)) };
-        caller.namespace.check_region(text, home)?;
+        caller.check_region(text, home)?;
         if !caller.is_verified() {
-            caller.namespace.check_account(home)?;
+            caller.check_account(home)?;
         }
         Ok(self.catalog.find(&Namespace::new(home.account, home.region), name))
     }

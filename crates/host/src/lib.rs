@@ -1,4 +1,5 @@
-//! What a service beside the database needs from the process that runs it: rows to keep, time and chance.
+//! What the engine and the services beside it need from the process that runs them: time, chance, the namespaces of
+//! their clients, and, for services, rows to keep.
 //!
 //! Triggers, CloudWatch and Application Auto Scaling are such services. Each defines by itself what else it
 //! needs of the database, in its `outside.rs`.

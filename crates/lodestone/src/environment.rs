@@ -1,6 +1,6 @@
 //! The system: the one place where time and chance come from.
 
-use engine::Environment;
+use host::Environment;
 
 /// Real time and real chance.
 pub struct System;

@@ -117,7 +117,7 @@ fn main() -> ExitCode {
 
 /// The time of the system.
 fn environment_now() -> SystemTime {
-    UNIX_EPOCH + Duration::from_millis(engine::Environment::now_ms(&lodestone::System))
+    UNIX_EPOCH + Duration::from_millis(host::Environment::now_ms(&lodestone::System))
 }
 
 #[expect(clippy::print_stderr, reason = "a command speaks to its user on standard error")]

@@ -24,19 +24,19 @@ pub struct ReplicaScaling(pub Weak<AutoScalingService>);
 impl engine::Scaling for ReplicaScaling {
     fn scales_writes<'a>(
         &'a self,
-        namespace: &'a engine::Namespace,
+        namespace: &'a Namespace,
         table: &'a str,
         index: Option<&'a str>,
     ) -> Answer<'a, bool> {
         Box::pin(async move {
             let Some(service) = self.0.upgrade() else { return Ok(false) };
-            Ok(service.0.current().await?.scales_writes(&of_host(namespace), table, index))
+            Ok(service.0.current().await?.scales_writes(namespace, table, index))
         })
     }
 
     fn settings<'a>(
         &'a self,
-        namespace: &'a engine::Namespace,
+        namespace: &'a Namespace,
         table: &'a str,
         units: &'a ScaledUnits,
     ) -> Answer<'a, Option<ScalingSettings>> {
@@ -49,7 +49,7 @@ impl engine::Scaling for ReplicaScaling {
 
     fn set<'a>(
         &'a self,
-        namespace: &'a engine::Namespace,
+        namespace: &'a Namespace,
         table: &'a str,
         Scaled { units, settings }: Scaled,
     ) -> Answer<'a, ()> {
@@ -64,11 +64,6 @@ impl engine::Scaling for ReplicaScaling {
     }
 }
 
-fn of_host(namespace: &engine::Namespace) -> Namespace {
-    let engine::Namespace { account, region } = namespace;
-    Namespace { account: account.to_string(), region: region.to_string() }
-}
-
 /// A scalable target, registered or not.
 struct Target {
     namespace: Namespace,
@@ -78,7 +73,7 @@ struct Target {
 }
 
 impl Target {
-    fn new(namespace: &engine::Namespace, table: &str, units: &ScaledUnits) -> Target {
+    fn new(namespace: &Namespace, table: &str, units: &ScaledUnits) -> Target {
         let (resource_id, is_index) = match &units.index {
             Some(index) => (format!("table/{table}/index/{index}"), true),
             None => (format!("table/{table}"), false),
@@ -93,7 +88,7 @@ impl Target {
             false => MetricType::DynamoDBReadCapacityUtilization,
             true => MetricType::DynamoDBWriteCapacityUtilization,
         };
-        Target { namespace: of_host(namespace), resource_id, dimension, metric }
+        Target { namespace: namespace.clone(), resource_id, dimension, metric }
     }
 
     /// The policy that tracks the utilization. There is at most one.

@@ -13,13 +13,12 @@ mod tests;
 
 /// Whose request it is.
 pub fn namespace(caller: &Caller) -> Namespace {
-    let engine::Namespace { account, region } = &caller.namespace;
-    Namespace { account: account.to_string(), region: region.to_string() }
+    caller.namespace.clone()
 }
 
 /// The database itself as the sender of a request.
 pub fn caller(namespace: &Namespace) -> Caller {
-    Caller::new(namespace.account.as_str(), namespace.region.as_str())
+    Caller::new(namespace.account.clone(), namespace.region.clone())
 }
 
 /// Sends the engine a request of the database itself.
@@ -84,13 +83,13 @@ pub enum Clock {
 impl Environment for Clock {
     fn now_ms(&self) -> u64 {
         match self {
-            Clock::System => engine::Environment::now_ms(&lodestone::System),
+            Clock::System => lodestone::System.now_ms(),
             Clock::OfCapacity(engine) => engine.usage().now().ms,
         }
     }
 
     fn random(&self) -> u128 {
-        engine::Environment::random(&lodestone::System)
+        lodestone::System.random()
     }
 
     fn sleep(&self, time: Duration) -> Sleep {

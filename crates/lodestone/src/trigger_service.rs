@@ -105,7 +105,7 @@ impl OfEngine {
     where
         I: Input<Request = streams::Request, Response = streams::Response>,
     {
-        let caller = Caller::new(namespace.account.as_str(), namespace.region.as_str());
+        let caller = Caller::new(namespace.account.clone(), namespace.region.clone());
         let response = self.0.call_streams(&caller, input.into_request()).await?;
         I::output(response).ok_or_else(api::Error::internal)
     }

@@ -267,7 +267,7 @@ fn check_stream_arn(arn: &str, namespace: &Namespace) -> Result<(), Error> {
     let is_ours = stream
         .table
         .home
-        .is_some_and(|home| home.region == namespace.region && home.account == namespace.account);
+        .is_some_and(|home| (home.region, home.account) == (&*namespace.region, &*namespace.account));
     if is_ours { Ok(()) } else { Err(Error::stream_not_found(arn)) }
 }
 
@@ -289,8 +289,8 @@ fn resolve_function(
     functions: &Functions,
 ) -> Result<(String, String), Error> {
     let name = FunctionName::parse(text).ok_or_else(|| Error::function_not_found(text))?;
-    let is_ours = name.region.is_none_or(|region| region == namespace.region)
-        && name.account.is_none_or(|account| account == namespace.account);
+    let is_ours = name.region.is_none_or(|region| region == &*namespace.region)
+        && name.account.is_none_or(|account| account == &*namespace.account);
     if !is_ours {
         return Err(Error::function_elsewhere(&name));
     }

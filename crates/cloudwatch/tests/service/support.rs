@@ -90,7 +90,7 @@ impl World {
 }
 
 pub fn namespace() -> Namespace {
-    Namespace { account: "000000000000".to_owned(), region: "us-east-1".to_owned() }
+    Namespace::new("000000000000", "us-east-1")
 }
 
 pub fn table() -> Dimensions {

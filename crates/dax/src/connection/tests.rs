@@ -19,15 +19,6 @@ use crate::outside::{Database, Done};
 
 struct Clock(AtomicU64);
 
-impl engine::Environment for Clock {
-    fn now_ms(&self) -> u64 {
-        1_794_878_400_000
-    }
-    fn random(&self) -> u128 {
-        u128::from(self.0.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
 impl host::Environment for Clock {
     fn now_ms(&self) -> u64 {
         1_794_878_400_000
@@ -42,7 +33,7 @@ struct OfEngine(Engine);
 #[async_trait]
 impl Database for OfEngine {
     async fn call(&self, namespace: &Namespace, request: api::Request) -> Result<api::Response, Error> {
-        self.0.call(&Caller::new(namespace.account.as_str(), namespace.region.as_str()), request).await
+        self.0.call(&Caller::new(namespace.account.clone(), namespace.region.clone()), request).await
     }
 }
 

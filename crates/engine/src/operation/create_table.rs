@@ -1,12 +1,12 @@
 //! CreateTable: a new, empty table.
 
 use api::{BillingMode as Mode, CreateTableInput, CreateTableOutput, Error, TableStatus};
+pub use host::uuid;
 
 use super::description::description;
 use super::stream_specification::{self, Moment};
 use super::{policy, schema, unserved};
 use crate::catalog::CreateError;
-pub use crate::environment::uuid;
 use crate::table::{
     Billing, BillingMode, NewTable, OnDemandMax, ResourcePolicy, Table, TableState, WarmThroughput,
 };

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use host::uuid;
 use store::{Space, StoreError};
 
 use super::copy::Copy;
@@ -26,7 +27,6 @@ use super::{in_region, position, settings};
 use crate::Namespace;
 use crate::background::Job;
 use crate::catalog::{CreateError, LiveTable};
-use crate::environment::uuid;
 use crate::shared::Core;
 use crate::stream::Moment;
 use crate::table::{Expiry, IndexState, NewIndex, NewTable, Table, TableState};

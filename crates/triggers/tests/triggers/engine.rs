@@ -34,7 +34,7 @@ impl EngineStreams {
     where
         I: Input<Request = api::streams::Request, Response = api::streams::Response>,
     {
-        let caller = Caller::new(namespace.account.as_str(), namespace.region.as_str());
+        let caller = Caller::new(namespace.account.clone(), namespace.region.clone());
         let response = self.engine.call_streams(&caller, input.into_request()).await?;
         Ok(I::output(response).expect("an operation answers with its own output"))
     }
@@ -92,16 +92,6 @@ struct Clock(AtomicU64);
 impl Clock {
     fn next(&self) -> u64 {
         self.0.fetch_add(1, Ordering::SeqCst)
-    }
-}
-
-impl engine::Environment for Clock {
-    fn now_ms(&self) -> u64 {
-        self.next()
-    }
-
-    fn random(&self) -> u128 {
-        u128::from(self.next())
     }
 }
 
