@@ -4,26 +4,18 @@
 //! `{"folder": "/absolute/path"}`, which only programs on the server's machine may do.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use clap::Args;
-use client::Address;
-use http::{Response, StatusCode};
 use lodestone::{Database, OpenError};
 use serde_json::{Value, json};
-use server::{Administration, PageAnswer, Watched};
 use store::Store;
 use store_lsm::LsmStore;
-use studio::Watch;
-use tokio::sync::Notify;
 
-use crate::{advice, capacity, fault, heat, region, requests};
+use crate::administration::administer;
+use crate::advice;
 
 const PATH: &str = "/lodestone/checkpoint";
-/// Where `lodestone migrate` asks a server to end and let go of its folder.
-pub const HAND_OVER: &str = "/lodestone/hand-over";
 /// Files that can't be shared are copied, and that may take a while.
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -72,20 +64,6 @@ pub async fn ask_server(url: &str, to: &Path) -> Result<(), String> {
     administer(url, PATH, &json!({"folder": folder}), TIMEOUT).await.map(drop)
 }
 
-/// What a server on this machine answers to a request of its operator.
-pub async fn administer(url: &str, path: &str, body: &Value, timeout: Duration) -> Result<Value, String> {
-    let address: Address = url.parse().map_err(|error: client::AddressError| error.to_string())?;
-    let (status, answer) = client::post(&address, path, body.to_string().into_bytes(), timeout).await?;
-    let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
-    let message = answer["message"].as_str().or_else(|| answer["Message"].as_str());
-    match (status, message) {
-        (200, _) => Ok(answer),
-        (_, Some(message)) => Err(message.to_owned()),
-        (404, None) => Err(format!("{address} does not know {path}; is a Lodestone of this version there?")),
-        (_, None) => Err(format!("{address} answers with status {status}")),
-    }
-}
-
 async fn copy_folder(data: &Path, to: &Path) -> Result<(), String> {
     let explain = |error| advice::about_opening(&OpenError::Folder(error));
     if !data.join("store").is_dir() {
@@ -106,112 +84,11 @@ fn refusal(error: &std::io::Error) -> String {
     format!("no checkpoint was taken: {error}")
 }
 
-/// Takes the checkpoints that a running server is asked for, and hands its folder over to `lodestone migrate`.
-pub struct Checkpoints {
-    database: Arc<Database>,
-    /// Notified when the folder is to be let go.
-    handed_over: Arc<Notify>,
-    /// Why the data can't be copied as a folder, if it is not in one.
-    obstacle: Option<&'static str>,
-    /// Counts the requests of clients while learning is on.
-    watch: Arc<Watch>,
-}
-
-/// What to do instead.
-pub const IN_MEMORY: &str = "This server keeps its data in memory: there is no folder to copy. Start it with \
-    `lodestone serve --data DIR` to have one.";
-pub const IN_POSTGRES: &str = "This server keeps its data in PostgreSQL: there is no folder to copy. Use \
-    PostgreSQL's own tools, such as pg_dump.";
-
-impl Checkpoints {
-    pub fn new(database: Arc<Database>, obstacle: Option<&'static str>, watch: Arc<Watch>) -> Checkpoints {
-        Checkpoints { database, handed_over: Arc::default(), obstacle, watch }
-    }
-
-    /// Notified when the server is to end, because `lodestone migrate` goes on with its folder.
-    pub fn handed_over(&self) -> Arc<Notify> {
-        self.handed_over.clone()
-    }
-
-    async fn hand_over(&self, body: &[u8]) -> Result<Value, String> {
-        if let Some(obstacle) = self.obstacle {
-            return Err(obstacle.to_owned());
-        }
-        let body: Value = serde_json::from_slice(body).unwrap_or_default();
-        let to = body["to"].as_str().filter(|to| !to.is_empty());
-        let to = to.ok_or(r#"Say where the data goes: {"to": "postgresql://db/app"}"#)?;
-        self.database.engine().begin_moving(to).await.map_err(|error| error.to_string())?;
-        tracing::warn!("the data is moved to {to}: this server ends");
-        self.handed_over.notify_one();
-        Ok(json!({}))
-    }
-
-    async fn take(&self, body: &[u8]) -> Result<Value, String> {
-        if let Some(obstacle) = self.obstacle {
-            return Err(obstacle.to_owned());
-        }
-        let body: Value = serde_json::from_slice(body).unwrap_or_default();
-        let folder = body["folder"].as_str().map(Path::new).filter(|folder| folder.is_absolute());
-        let folder =
-            folder.ok_or(r#"Say where the copy goes, as an absolute path: {"folder": "/srv/copy"}"#)?;
-        self.database.checkpoint(folder).await.map_err(|error| refusal(&error))?;
-        Ok(json!({"folder": folder}))
-    }
-}
-
-impl std::fmt::Debug for Checkpoints {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Checkpoints")
-    }
-}
-
-impl Administration for Checkpoints {
-    fn checkpoint(&self, body: Bytes) -> PageAnswer<'_> {
-        Box::pin(async move { response(self.take(&body).await) })
-    }
-
-    fn hand_over(&self, body: Bytes) -> PageAnswer<'_> {
-        Box::pin(async move { response(self.hand_over(&body).await) })
-    }
-
-    fn capacity(&self, body: Bytes) -> PageAnswer<'_> {
-        Box::pin(async move { response(capacity::report(&self.database.engine(), &body).await) })
-    }
-
-    fn faults(&self, body: Bytes) -> PageAnswer<'_> {
-        Box::pin(async move { response(fault::answer(&self.database.engine(), &body)) })
-    }
-
-    fn heat(&self, body: Bytes) -> PageAnswer<'_> {
-        Box::pin(async move { response(heat::report(&self.database.engine(), &body).await) })
-    }
-
-    fn regions(&self, body: Bytes) -> PageAnswer<'_> {
-        Box::pin(async move { response(region::answer(&self.database.engine(), &body).await) })
-    }
-
-    fn requests(&self, body: Bytes) -> PageAnswer<'_> {
-        Box::pin(async move { response(requests::answer(&self.watch, &body)) })
-    }
-
-    fn is_watching(&self) -> bool {
-        self.watch.is_watching()
-    }
-
-    fn watch(&self, watched: &Watched<'_>) {
-        let Watched { account, region, operation, body, answer } = *watched;
-        self.watch.note((account, region), operation, body, answer);
-    }
-}
-
-fn response(answer: Result<Value, String>) -> Response<Bytes> {
-    let (status, answer) = match answer {
-        Ok(answer) => (StatusCode::OK, answer),
-        Err(message) => (StatusCode::BAD_REQUEST, json!({"message": message})),
-    };
-    let mut response = Response::new(Bytes::from(answer.to_string()));
-    *response.status_mut() = status;
-    let json = http::HeaderValue::from_static("application/json");
-    response.headers_mut().insert(http::header::CONTENT_TYPE, json);
-    response
+/// Copies the folder of a running server to where a request says.
+pub async fn answer(database: &Database, body: &[u8]) -> Result<Value, String> {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let folder = body["folder"].as_str().map(Path::new).filter(|folder| folder.is_absolute());
+    let folder = folder.ok_or(r#"Say where the copy goes, as an absolute path: {"folder": "/srv/copy"}"#)?;
+    database.checkpoint(folder).await.map_err(|error| refusal(&error))?;
+    Ok(json!({"folder": folder}))
 }

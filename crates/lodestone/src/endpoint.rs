@@ -7,7 +7,7 @@ use client::{Address, Client, Credentials, Environment, ProcessEnvironment};
 use engine::Namespace;
 use serde_json::Value;
 
-use crate::checkpoint::administer;
+use crate::administration::administer;
 
 #[derive(Args)]
 pub struct EndpointArguments {

@@ -2,6 +2,7 @@
 
 mod access;
 mod access_file;
+mod administration;
 mod advice;
 mod audit;
 mod autoscaling_service;

@@ -17,15 +17,18 @@ use store_lsm::LsmStore;
 use store_postgres::PostgresStore;
 use tokio::time::Instant;
 
-use crate::checkpoint::{administer, ask_server};
+use crate::administration::administer;
+use crate::advice;
+use crate::checkpoint::ask_server;
 use crate::output::print;
 use crate::progress::Progress;
-use crate::{advice, checkpoint};
 
 /// Walks while the source is in use. Each finds less to do, unless clients write faster than it copies.
 const PASSES_IN_USE_MAX: u32 = 5;
 /// So few changes are copied in a moment: the source can be closed.
 const FEW_CHANGES: u64 = 1000;
+/// Where a server is asked to end and let go of its folder.
+const HAND_OVER: &str = "/lodestone/hand-over";
 /// How long a server may take to end, and how often is looked whether it has.
 const HAND_OVER_TIME: Duration = Duration::from_secs(300);
 const HAND_OVER_POLL: Duration = Duration::from_millis(20);
@@ -360,7 +363,7 @@ fn remove_copy(copy: &Path) -> Result<(), String> {
 
 /// Asks the server to end, and takes its folder.
 async fn hand_over(folder: &Path, url: &str, to: &str) -> Result<Box<dyn Store>, String> {
-    administer(url, checkpoint::HAND_OVER, &json!({"to": to}), HAND_OVER_TIME).await?;
+    administer(url, HAND_OVER, &json!({"to": to}), HAND_OVER_TIME).await?;
     let began = Instant::now();
     loop {
         match LsmStore::open(folder, store_lsm::Options::default()) {

@@ -15,11 +15,11 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::administration::{self, Administrator};
 use crate::audit::AuditArguments;
 use crate::autoscaling_service::{self, AutoScalingService};
 use crate::bounds::BoundArguments;
 use crate::certificate::{Certificate, TlsArguments};
-use crate::checkpoint::{self, Checkpoints};
 use crate::cloudwatch_service::{self, CloudWatchService};
 use crate::dax_service::{Dax, DaxArguments, DaxClusters};
 use crate::kinesis::KinesisArguments;
@@ -300,8 +300,8 @@ impl Serve {
         let studio = self.studio(&database, address, requests.clone());
         let url = format!("{}://{address}", self.scheme());
         let studio_address = studio.as_ref().map(|studio| studio.address(&url));
-        let checkpoints = Checkpoints::new(database.clone(), self.checkpoint_obstacle(), requests);
-        let handed_over = checkpoints.handed_over();
+        let administrator = Administrator::new(database.clone(), self.folder_obstacle(), requests);
+        let handed_over = administrator.handed_over();
         let verification = access.zip(self.access.clone()).map(|(loaded, path)| server::Verification {
             authority: loaded.into_authority(path),
             now: environment_now,
@@ -319,7 +319,7 @@ impl Serve {
             tls,
             audit,
             verification,
-            ..self.server_options(studio, &services, checkpoints)
+            ..self.server_options(studio, &services, administrator)
         };
         server_options.region = self.peers.region();
         server_options.neighbours.push(Arc::new(ReplicationService(database.engine())));
@@ -398,7 +398,7 @@ impl Serve {
         &self,
         studio: Option<StudioPages>,
         services: &Services,
-        checkpoints: Checkpoints,
+        administrator: Administrator,
     ) -> server::Options {
         let hosts = self.allow_host.iter().cloned().chain(own_host_name());
         let mut limits = self.bounds.limits();
@@ -410,7 +410,7 @@ impl Serve {
             request_id_seed: getrandom::u64().unwrap_or(1),
             pages: studio.map(|studio| Arc::new(studio) as Arc<dyn server::Pages>),
             neighbours: services.neighbours(),
-            administration: Some(Arc::new(checkpoints)),
+            administration: Some(Arc::new(administrator)),
             ..server::Options::default()
         }
     }
@@ -490,10 +490,10 @@ impl Serve {
     }
 
     /// Why there is no folder to copy, if there is none.
-    fn checkpoint_obstacle(&self) -> Option<&'static str> {
+    fn folder_obstacle(&self) -> Option<&'static str> {
         match (&self.postgres, self.in_memory) {
-            (Some(_), _) => Some(checkpoint::IN_POSTGRES),
-            (None, true) => Some(checkpoint::IN_MEMORY),
+            (Some(_), _) => Some(administration::IN_POSTGRES),
+            (None, true) => Some(administration::IN_MEMORY),
             (None, false) => None,
         }
     }

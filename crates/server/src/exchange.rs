@@ -1,25 +1,32 @@
 //! One request, one answer: which checks, in DynamoDB's order, and what becomes of each.
 //!
 //! 1. head within bounds; `Host` and `Origin` are ours; a preflight is answered here;
-//! 2. method and path have a handler, and the content type is one of its service, or 404;
-//! 3. body whole, unpacked and within bounds;
-//! 4. body is JSON, then target known, then signature in order;
-//! 5. the backend decodes and runs the operation, with memory set aside for its answer.
+//! 2. method, path and content type have a [`Recipient`], or 404;
+//! 3. receive: the body whole, unpacked and within bounds;
+//! 4. record: a line for the audit log begins;
+//! 5. caller: body is JSON, then target known, then signature in order;
+//! 6. answer: the recipient decodes the request and carries it out. The backend does so with memory set aside for
+//!    its answer;
+//! 7. reply: packed and counted until it is sent.
 //!
-//! The decoder of step 5 parses the JSON anyway. So step 4 parses it only for requests that are about to
+//! Steps 3 to 7 are [`Exchange::serve`], for DynamoDB, the services beside it, pages and administration alike. Pages
+//! and administration have no callers: pages check requests by themselves, and the operator is known by step 2.
+//!
+//! The decoder of step 6 parses the JSON anyway. So step 5 parses it only for requests that are about to
 //! be refused, to refuse them for the reason that comes first.
 
 use crate::access::{self, Guard};
 use crate::administration::{self, Administration, Watched};
 use crate::answer_size::AnswerSize;
-use crate::audit::{self, Audit, Record};
+use crate::audit::{Audit, Record};
 use crate::auth::Verification;
 use crate::budget::{Budget, Busy, Share};
 use crate::dispatch::{Asked, Backend};
 use crate::health::Health;
 use crate::limits::{Limits, Options};
-use crate::pages::{Figures, NeighbourService, PageAnswer, Pages};
+use crate::pages::{Figures, NeighbourService, Pages};
 use crate::peer::{Awaits, InFlight, Peer, Peers, Wanted};
+use crate::recipient::Recipient;
 use crate::reply::{Reply, ReplyBody};
 use crate::request::{self, BodyStream, Format, Receiver, RequestBody};
 use crate::request_id::RequestIds;
@@ -31,9 +38,8 @@ use api::{Error, Service, Target, is_json};
 use bytes::Bytes;
 use engine::Caller;
 use hyper::body::Incoming;
-use hyper::header::ORIGIN;
 use hyper::http::request::Parts;
-use hyper::{Method, Request, Response};
+use hyper::{HeaderMap, Request, Response};
 use iam::SignatureError;
 use std::any::Any;
 use std::future::poll_fn;
@@ -139,123 +145,61 @@ impl<B: Backend> Exchange<B> {
         if cors::is_preflight(&head.method, &head.headers) {
             return cors::preflight(&head.headers);
         }
-        match Handler::of(&head.method, head.uri.path()) {
-            Some(Handler::JsonCall) => self.json_call(head, body, from).await,
-            Some(Handler::Health) => match self.home(head) {
-                Some(home) => Reply::redirect(home),
-                None => self.health.answer(self.backend.health(), &head.headers),
-            },
-            Some(Handler::Metrics) => {
-                let (logs, totals) = (self.backend.change_log_sizes(), self.backend.metric_totals());
-                let faults = self.backend.injected_faults();
-                let mut bounds = figures::text(
-                    &self.peers,
-                    &self.limits,
-                    &self.bodies,
-                    &self.answers,
-                    self.audit.as_ref(),
-                );
-                bounds.push_str(&metrics::copies_text(self.backend.sketch_totals()));
-                bounds.extend(self.figures.as_ref().map(|figures| figures.prometheus()));
-                let progress = match self.backend.index_progress().await {
-                    Ok(indexes) => self.backend.replication_status().await.map(|pairs| (indexes, pairs)),
-                    Err(reason) => Err(reason),
-                };
-                metrics::answer(progress, logs, faults, totals, bounds, &self.answers, from.peer)
+        let recipient = match Handler::of(&head.method, head.uri.path()) {
+            Some(Handler::JsonCall) => self.of_target(head),
+            Some(Handler::Health) => return self.health_page(head),
+            Some(Handler::Metrics) => return self.metrics_page(from.peer).await,
+            Some(Handler::Administration(task)) => {
+                self.administration.as_deref().map(|answers| Recipient::Administration(answers, task))
             }
-            Some(Handler::Checkpoint) => {
-                self.administer("Checkpoint", head, body, from, |administration, body| {
-                    administration.checkpoint(body)
-                })
-                .await
+            None => self.of_path(head),
+        };
+        match recipient {
+            None => Reply::not_found(),
+            Some(Recipient::Administration(..))
+                if !administration::is_from_operator(&head.headers, from.peer) =>
+            {
+                administration::refusal()
             }
-            Some(Handler::HandOver) => {
-                self.administer("HandOver", head, body, from, |administration, body| {
-                    administration.hand_over(body)
-                })
-                .await
-            }
-            Some(Handler::Capacity) => {
-                self.administer("Capacity", head, body, from, |administration, body| {
-                    administration.capacity(body)
-                })
-                .await
-            }
-            Some(Handler::Faults) => {
-                self.administer("Faults", head, body, from, |administration, body| {
-                    administration.faults(body)
-                })
-                .await
-            }
-            Some(Handler::Heat) => {
-                self.administer("Heat", head, body, from, |administration, body| administration.heat(body))
-                    .await
-            }
-            Some(Handler::Regions) => {
-                self.administer("Regions", head, body, from, |administration, body| {
-                    administration.regions(body)
-                })
-                .await
-            }
-            Some(Handler::Requests) => {
-                self.administer("Requests", head, body, from, |administration, body| {
-                    administration.requests(body)
-                })
-                .await
-            }
-            None => self.elsewhere(head, body, from).await,
+            Some(recipient) => self.serve(recipient, head, body, from).await,
         }
     }
 
-    /// Answers a path that no route has.
-    async fn elsewhere(&self, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
-        if let Some(service) = self.neighbour(head) {
-            return self.neighbour_call(service, head, body, from).await;
+    /// Who answers a POST to the bare address.
+    fn of_target(&self, head: &Parts) -> Option<Recipient<'_>> {
+        let asked = Asked::of(&head.headers);
+        // Most requests are DynamoDB's, and need not be looked at twice.
+        if !matches!(asked, Asked::For(_))
+            && let Some(service) = self.neighbour(head)
+        {
+            return Some(service);
         }
-        match self.pages.as_ref().filter(|pages| pages.owns(head.uri.path())) {
-            Some(pages) => self.page(&**pages, head, body, from).await,
-            None => Reply::not_found(),
+        if sts::is_form(&head.headers) {
+            return Some(Recipient::Sts);
         }
+        let format = Format::of(&head.headers, asked.service())?;
+        Some(Recipient::Operation(asked, format))
+    }
+
+    /// Who answers a path that no route has.
+    fn of_path(&self, head: &Parts) -> Option<Recipient<'_>> {
+        let pages = || self.pages.as_deref().filter(|pages| pages.owns(head.uri.path()));
+        self.neighbour(head).or_else(|| pages().map(Recipient::Pages))
     }
 
     /// The service beside DynamoDB that a request is for.
-    fn neighbour(&self, head: &Parts) -> Option<&dyn NeighbourService> {
-        self.neighbours.iter().find(|service| service.owns(head)).map(|service| &**service)
+    fn neighbour(&self, head: &Parts) -> Option<Recipient<'_>> {
+        self.neighbours
+            .iter()
+            .find(|service| service.owns(head))
+            .map(|service| Recipient::Neighbour(&**service))
     }
 
-    async fn neighbour_call(
-        &self,
-        service: &dyn NeighbourService,
-        head: &Parts,
-        body: &mut BodyStream,
-        from: From<'_>,
-    ) -> Reply {
-        let receiver = self.receiver(from.peer);
-        let body = match receiver.receive(&head.headers, body).await {
-            Ok(body) => body,
-            Err(refusal) => return refusal.reply(Format::DYNAMODB),
-        };
-        let asked =
-            || (audit::service_name(Some(service.service())), format!("{} {}", head.method, head.uri.path()));
-        let mut record = match self.record(from, asked, &body.bytes) {
-            Ok(record) => record,
-            Err(error) => return Reply::error(Format::DYNAMODB, &error),
-        };
-        let caller = self.caller(head, service.service().signing_name(), &body, from.peer);
-        let response = match caller.map_err(auth::json_error) {
-            Ok(caller) => {
-                record.iter_mut().for_each(|record| record.note_caller(&caller));
-                service.answer(caller, Request::from_parts(head.clone(), body.bytes.clone())).await
-            }
-            Err(error) => service.refuse(head, &error),
-        };
-        drop(body);
-        end_by_status(record, &response);
-        Reply::page(response).compressed(&head.headers).await.counted(
-            Format::DYNAMODB,
-            &self.answers,
-            from.peer,
-        )
+    fn health_page(&self, head: &Parts) -> Reply {
+        match self.home(head) {
+            Some(home) => Reply::redirect(home),
+            None => self.health.answer(self.backend.health(), &head.headers),
+        }
     }
 
     /// Where a browser goes when a person opens the server's bare address. Programs don't ask for documents.
@@ -264,187 +208,141 @@ impl<B: Backend> Exchange<B> {
         self.pages.as_ref().filter(|_| is_navigation).map(|pages| pages.home())
     }
 
-    /// The bounds of bodies and answers hold for pages too; checks and headers are their own.
-    async fn page(&self, pages: &dyn Pages, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
-        let receiver = self.receiver(from.peer);
-        let body = match receiver.receive(&head.headers, body).await {
-            Ok(body) => body,
-            Err(refusal) => return refusal.reply(Format::DYNAMODB),
+    async fn metrics_page(&self, peer: &Peer) -> Reply {
+        let (logs, totals) = (self.backend.change_log_sizes(), self.backend.metric_totals());
+        let faults = self.backend.injected_faults();
+        let audit = self.audit.as_ref();
+        let mut bounds = figures::text(&self.peers, &self.limits, &self.bodies, &self.answers, audit);
+        bounds.push_str(&metrics::copies_text(self.backend.sketch_totals()));
+        bounds.extend(self.figures.as_ref().map(|figures| figures.prometheus()));
+        let progress = match self.backend.index_progress().await {
+            Ok(indexes) => self.backend.replication_status().await.map(|pairs| (indexes, pairs)),
+            Err(reason) => Err(reason),
         };
-        // Files of the pages are nobody's data.
-        let is_call = head.method == Method::POST;
-        let asked = || ("studio", format!("{} {}", head.method, head.uri.path()));
-        let record = match if is_call { self.record(from, asked, &body.bytes) } else { Ok(None) } {
-            Ok(record) => record,
-            Err(error) => return Reply::error(Format::DYNAMODB, &error),
-        };
-        let response = pages.answer(Request::from_parts(head.clone(), body.bytes.clone())).await;
-        drop(body);
-        end_by_status(record, &response);
-        Reply::page(response).compressed(&head.headers).await.counted(
-            Format::DYNAMODB,
-            &self.answers,
-            from.peer,
-        )
+        metrics::answer(progress, logs, faults, totals, bounds, &self.answers, peer)
     }
 
-    async fn administer(
+    /// The way of every request with a body: receive, record, answer, reply.
+    async fn serve(
         &self,
-        name: &str,
+        recipient: Recipient<'_>,
         head: &Parts,
         body: &mut BodyStream,
         from: From<'_>,
-        answer: impl for<'a> FnOnce(&'a dyn Administration, Bytes) -> PageAnswer<'a>,
     ) -> Reply {
-        let Some(administration) = &self.administration else { return Reply::not_found() };
-        if !from.peer.is_local() || head.headers.contains_key(ORIGIN) {
-            return administration::refusal();
-        }
-        let receiver = self.receiver(from.peer);
+        let receiver =
+            Receiver { limits: &self.limits, budget: &self.bodies, turns: &self.turns, peer: from.peer };
         let body = match receiver.receive(&head.headers, body).await {
             Ok(body) => body,
-            Err(refusal) => return refusal.reply(Format::DYNAMODB),
+            Err(refusal) => return refusal.reply(recipient.format()),
         };
-        match self.record(from, || ("lodestone", name.to_owned()), &body.bytes) {
-            Ok(record) => {
-                let response = answer(&**administration, body.bytes.clone()).await;
-                end_by_status(record, &response);
-                Reply::page(response)
-            }
-            Err(error) => Reply::error(Format::DYNAMODB, &error),
-        }
-    }
-
-    /// Answers a request whose body is a form.
-    async fn form_call(&self, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
-        let receiver = self.receiver(from.peer);
-        let body = match receiver.receive(&head.headers, body).await {
-            Ok(body) => body,
-            Err(refusal) => return refusal.reply(Format::DYNAMODB),
-        };
-        if !sts::is_get_caller_identity(&body.bytes) {
+        if !recipient.serves(&body.bytes) {
             return Reply::not_found();
         }
-        let asked = || (sts::SIGNING_NAME, "GetCallerIdentity".to_owned());
-        let mut record = match self.record(from, asked, &body.bytes) {
-            Ok(record) => record,
-            Err(error) => return Reply::error(Format::DYNAMODB, &error),
+        let answer = match self.record(recipient, head, &body.bytes, from) {
+            Ok(record) => self.answer_call(recipient, Call { head, body, from, record }).await,
+            Err(error) => Answer::Json(Err(error)),
         };
-        let response = match self.caller(head, sts::SIGNING_NAME, &body, from.peer) {
-            Ok(caller) => {
-                record.iter_mut().for_each(|record| record.note_caller(&caller));
-                sts::answer(&caller, from.request_id)
-            }
-            Err(error) => sts::error(&error, from.request_id),
-        };
-        end_by_status(record, &response);
-        Reply::page(response)
+        self.reply(recipient, answer, &head.headers, from.peer).await
     }
 
-    fn receiver<'a>(&'a self, peer: &'a Peer) -> Receiver<'a> {
-        Receiver { limits: &self.limits, budget: &self.bodies, turns: &self.turns, peer }
-    }
-
-    /// Who sends a request.
-    fn caller(
-        &self,
-        head: &Parts,
-        service: &str,
-        body: &RequestBody,
-        peer: &Peer,
-    ) -> Result<Caller, SignatureError> {
-        let verification = self.verification.as_ref();
-        let caller =
-            auth::verified_caller(verification, head, service, &body.received, peer.ip, peer.is_secure)?;
-        auth::check_region(&caller, self.region.as_deref())?;
-        Ok(caller)
-    }
-
-    async fn json_call(&self, head: &Parts, body: &mut BodyStream, from: From<'_>) -> Reply {
-        let asked = Asked::of(&head.headers);
-        // Most requests are DynamoDB's, and need not be looked at twice.
-        if !matches!(asked, Asked::For(_))
-            && let Some(service) = self.neighbour(head)
-        {
-            return self.neighbour_call(service, head, body, from).await;
-        }
-        if sts::is_form(&head.headers) {
-            return self.form_call(head, body, from).await;
-        }
-        let Some(format) = Format::of(&head.headers, asked.service()) else {
-            return Reply::not_found();
-        };
-        let receiver = self.receiver(from.peer);
-        let outcome = match receiver.receive(&head.headers, body).await {
-            Ok(body) => self.recorded(head, asked, body, from).await,
-            Err(refusal) => return refusal.reply(format),
-        };
-        let reply = match outcome {
-            Ok((answer, share)) => Reply::success(format, answer, share),
-            Err(error) => Reply::error(format, &self.health.explain(error, &*self.backend)),
-        };
-        reply.compressed(&head.headers).await.counted(format, &self.answers, from.peer)
-    }
-
-    /// Has the audit log record the request, if there is one.
-    async fn recorded(
-        &self,
-        head: &Parts,
-        asked: Asked,
-        body: RequestBody,
-        from: From<'_>,
-    ) -> Result<(Vec<u8>, Share), Error> {
-        let mut record =
-            self.record(from, || (audit::service_name(asked.service()), asked.name()), &body.bytes)?;
-        let outcome = self.run(head, asked, body, from.peer, record.as_mut()).await;
-        if let Some(record) = record {
-            record.end(outcome.as_ref().map_or_else(|error| error.kind.name(), |_| "ok"));
-        }
-        outcome
-    }
-
-    /// Begins a record, if there is an audit log: of a service and an operation.
+    /// Begins a record, if there is an audit log and the request belongs in it.
     fn record(
         &self,
-        from: From<'_>,
-        asked: impl FnOnce() -> (&'static str, String),
+        recipient: Recipient<'_>,
+        head: &Parts,
         body: &Bytes,
+        from: From<'_>,
     ) -> Result<Option<Record>, Error> {
         let Some(audit) = &self.audit else { return Ok(None) };
-        let (service, operation) = asked();
+        let Some((service, operation)) = recipient.recorded_as(head) else { return Ok(None) };
         audit.begin(from.peer, from.request_id, service, operation, body).map(Some)
     }
 
-    /// Takes the body, so that its memory is free again before the answer is sent.
-    async fn run(
-        &self,
-        head: &Parts,
-        asked: Asked,
-        body: RequestBody,
-        peer: &Peer,
-        mut record: Option<&mut Record>,
-    ) -> Result<(Vec<u8>, Share), Error> {
-        match self.authenticated(head, asked, &body, peer) {
-            Ok((caller, target)) => {
-                if let Some(record) = &mut record {
-                    record.note_caller(&caller);
-                }
-                let outcome = self.call(&caller, target, &body.bytes, peer).await;
-                if let Ok((answer, _)) = &outcome {
-                    self.watch(&caller, target, &body.bytes, answer);
-                    if let Some(record) = record {
-                        record.note_answer(answer);
-                    }
-                }
-                outcome
+    /// Takes the call, so that its body's memory is free again before the answer is sent.
+    async fn answer_call(&self, recipient: Recipient<'_>, mut call: Call<'_>) -> Answer {
+        let answer = match recipient {
+            Recipient::Operation(asked, _) => Answer::Json(self.run_operation(asked, &mut call).await),
+            Recipient::Neighbour(service) => {
+                Answer::Http(match self.caller(service.service().signing_name(), &mut call) {
+                    Ok(caller) => service.answer(caller, call.request()).await,
+                    Err(error) => service.refuse(call.head, &auth::json_error(error)),
+                })
             }
-            // An empty body passes: that it is missing is found later than that one is broken.
-            Err(_) if !body.bytes.is_empty() && !self.is_json(&body.bytes).await => Err(Error::unreadable()),
-            Err(error) => Err(error),
+            Recipient::Sts => Answer::Http(match self.caller(sts::SIGNING_NAME, &mut call) {
+                Ok(caller) => sts::answer(&caller, call.from.request_id),
+                Err(error) => sts::error(&error, call.from.request_id),
+            }),
+            Recipient::Pages(pages) => Answer::Http(pages.answer(call.request()).await),
+            Recipient::Administration(administration, task) => {
+                Answer::Http(administration.answer(task, call.body.bytes.clone()).await)
+            }
+        };
+        if let Some(record) = call.record {
+            answer.end(record);
         }
+        answer
     }
 
-    /// Shows the request to whoever learns from requests.
+    /// The sender of a request to the service with this signing name. It is noted in the record.
+    fn caller(&self, service: &str, call: &mut Call<'_>) -> Result<Caller, SignatureError> {
+        let Peer { ip, is_secure, .. } = *call.from.peer;
+        let (verification, payload) = (self.verification.as_ref(), &call.body.received);
+        let caller = auth::verified_caller(verification, call.head, service, payload, ip, is_secure)?;
+        auth::check_region(&caller, self.region.as_deref())?;
+        if let Some(record) = &mut call.record {
+            record.note_caller(&caller);
+        }
+        Ok(caller)
+    }
+
+    async fn reply(
+        &self,
+        recipient: Recipient<'_>,
+        answer: Answer,
+        request: &HeaderMap,
+        peer: &Peer,
+    ) -> Reply {
+        let format = recipient.format();
+        let reply = match answer {
+            Answer::Json(Ok((answer, share))) => Reply::success(format, answer, share),
+            Answer::Json(Err(error)) => Reply::error(format, &self.health.explain(error, &*self.backend)),
+            Answer::Http(response) => Reply::page(response),
+        };
+        if !recipient.is_bounded() {
+            return reply;
+        }
+        reply.compressed(request).await.counted(format, &self.answers, peer)
+    }
+
+    /// Runs an operation of the backend, or finds the reason to refuse it that comes first.
+    async fn run_operation(&self, asked: Asked, call: &mut Call<'_>) -> Result<(Vec<u8>, Share), Error> {
+        let (caller, target) = match self.authenticated(asked, call) {
+            Ok(found) => found,
+            Err(error) => return Err(self.first_refusal(error, &call.body.bytes).await),
+        };
+        let body = &call.body.bytes;
+        let (answer, share) = self.call(&caller, target, body, call.from.peer).await?;
+        self.watch(&caller, target, body, &answer);
+        if let Some(record) = &mut call.record {
+            record.note_answer(&answer);
+        }
+        Ok((answer, share))
+    }
+
+    fn authenticated(&self, asked: Asked, call: &mut Call<'_>) -> Result<(Caller, Target), Error> {
+        let target = asked.target()?;
+        let caller = self.caller(target.service().signing_name(), call).map_err(auth::json_error)?;
+        Ok((caller, target))
+    }
+
+    /// A body that is not JSON is refused before all else, but not an empty body: DynamoDB finds that a body is
+    /// missing only when it decodes the operation.
+    async fn first_refusal(&self, error: Error, body: &[u8]) -> Error {
+        if body.is_empty() || self.is_json(body).await { error } else { Error::unreadable() }
+    }
+
+    /// Shows the request to what learns from requests, if it is on.
     fn watch(&self, caller: &Caller, target: Target, body: &[u8], answer: &[u8]) {
         let watcher = self.administration.as_ref().filter(|administration| administration.is_watching());
         if let Some(watcher) = watcher.filter(|_| target.service() == Service::DynamoDb) {
@@ -461,23 +359,6 @@ impl<B: Backend> Exchange<B> {
     async fn decode(&self, target: Target, body: &[u8]) -> Result<B::Request, Error> {
         let _turn = self.turns.wait(body.len()).await;
         self.backend.decode(target, body)
-    }
-
-    fn authenticated(
-        &self,
-        head: &Parts,
-        asked: Asked,
-        body: &RequestBody,
-        peer: &Peer,
-    ) -> Result<(Caller, Target), Error> {
-        let target = asked.target()?;
-        let service = target.service();
-        let caller = self.caller(head, service.signing_name(), body, peer).map_err(auth::json_error)?;
-        // DynamoDB's own operations are about tables and items, which the engine knows.
-        if !matches!(service, Service::DynamoDb | Service::DynamoDbStreams) {
-            caller.authorize(&format!("{}:{}", service.action_prefix(), target.name()), "*")?;
-        }
-        Ok((caller, target))
     }
 
     /// Runs an operation when there is memory for its answer.
@@ -527,11 +408,42 @@ struct From<'a> {
     request_id: &'a [u8; request_id::LENGTH],
 }
 
-/// Ends the record of what a page or a service with paths answered.
-fn end_by_status(record: Option<Record>, response: &Response<Bytes>) {
-    if let Some(record) = record {
-        let status = response.status();
-        record.end(if status.is_client_error() || status.is_server_error() { status.as_str() } else { "ok" });
+/// A request that was received whole.
+struct Call<'a> {
+    head: &'a Parts,
+    body: RequestBody,
+    from: From<'a>,
+    /// Its line in the audit log, if it has one.
+    record: Option<Record>,
+}
+
+impl Call<'_> {
+    /// The request as pages and neighbouring services take it.
+    fn request(&self) -> Request<Bytes> {
+        Request::from_parts(self.head.clone(), self.body.bytes.clone())
+    }
+}
+
+/// An answer before it becomes a [`Reply`].
+enum Answer {
+    /// What the backend printed, and its share of the memory for answers.
+    Json(Result<(Vec<u8>, Share), Error>),
+    /// What a page or another service answered, with its own headers.
+    Http(Response<Bytes>),
+}
+
+impl Answer {
+    /// Ends a record with `ok`, the error's name or its status.
+    fn end(&self, record: Record) {
+        match self {
+            Answer::Json(Ok(_)) => record.end("ok"),
+            Answer::Json(Err(error)) => record.end(error.kind.name()),
+            Answer::Http(response) => {
+                let status = response.status();
+                let is_error = status.is_client_error() || status.is_server_error();
+                record.end(if is_error { status.as_str() } else { "ok" });
+            }
+        }
     }
 }
 

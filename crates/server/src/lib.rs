@@ -8,12 +8,13 @@
 //!   stream       times the client, and checks line ends before hyper does (framing)
 //! exchange     the one place that decides: which checks, in which order, which answer
 //!   access       Host and Origin: is the request for us, and from a page of ours
-//!   route        method and path -> handler; other paths -> pages, and services beside DynamoDB
+//!   route        method and path -> handler
+//!   recipient    DynamoDB, a service beside it, pages or administration, and in what they differ
 //!   request      content type; the body, bounded and decompressed
 //!   dispatch     X-Amz-Target -> service and operation
+//!   audit        a line for the audit log, if there is one
 //!   auth         signature -> caller, whose policies the engine asks
 //!   dispatch     the backend decodes, runs and prints the operation
-//!   audit        a line for the audit log, if there is one
 //!   reply        status, body, compression, checksum, headers
 //! ```
 //!
@@ -41,6 +42,7 @@ mod limits;
 mod metrics;
 mod pages;
 mod peer;
+mod recipient;
 mod reply;
 mod request;
 mod request_id;
@@ -52,7 +54,7 @@ mod turns;
 
 pub use access::Access;
 pub use address::network;
-pub use administration::{Administration, Watched};
+pub use administration::{Administration, Task, Watched};
 pub use answer_size::AnswerSize;
 pub use audit::{Answered, Audit, AuditFile, AuditLog};
 pub use auth::{Verification, caller};

@@ -1,8 +1,8 @@
 //! Which handler answers a method and path.
 //!
-//! To add one: a variant of [`Handler`], a line in [`ROUTES`], and its arm in `exchange.rs`. The first
-//! line that fits wins, so an exact path comes before a prefix of it.
+//! To add one: a variant of [`Handler`], a line in [`ROUTES`], and its arm in `exchange.rs`.
 
+use crate::administration::Task;
 use hyper::Method;
 
 /// What answers a request.
@@ -12,61 +12,43 @@ pub(crate) enum Handler {
     JsonCall,
     Health,
     Metrics,
-    Checkpoint,
-    HandOver,
-    Capacity,
-    Faults,
-    Heat,
-    Regions,
-    Requests,
-}
-
-#[derive(Debug)]
-enum Path {
-    Exact(&'static str),
-    #[cfg_attr(not(test), expect(dead_code, reason = "no route of today has paths below it"))]
-    Prefix(&'static str),
+    Administration(Task),
 }
 
 #[derive(Debug)]
 struct Route {
     method: Method,
-    path: Path,
+    path: &'static str,
     handler: Handler,
+}
+
+const fn post(path: &'static str, handler: Handler) -> Route {
+    Route { method: Method::POST, path, handler }
+}
+
+const fn get(path: &'static str, handler: Handler) -> Route {
+    Route { method: Method::GET, path, handler }
 }
 
 /// In the order of how often they are asked for.
 const ROUTES: &[Route] = &[
-    Route { method: Method::POST, path: Path::Exact("/"), handler: Handler::JsonCall },
-    Route { method: Method::GET, path: Path::Exact("/"), handler: Handler::Health },
-    Route { method: Method::GET, path: Path::Exact("/metrics"), handler: Handler::Metrics },
-    Route { method: Method::POST, path: Path::Exact("/lodestone/checkpoint"), handler: Handler::Checkpoint },
-    Route { method: Method::POST, path: Path::Exact("/lodestone/hand-over"), handler: Handler::HandOver },
-    Route { method: Method::POST, path: Path::Exact("/lodestone/capacity"), handler: Handler::Capacity },
-    Route { method: Method::POST, path: Path::Exact("/lodestone/faults"), handler: Handler::Faults },
-    Route { method: Method::POST, path: Path::Exact("/lodestone/heat"), handler: Handler::Heat },
-    Route { method: Method::POST, path: Path::Exact("/lodestone/regions"), handler: Handler::Regions },
-    Route { method: Method::POST, path: Path::Exact("/lodestone/requests"), handler: Handler::Requests },
+    post("/", Handler::JsonCall),
+    get("/", Handler::Health),
+    get("/metrics", Handler::Metrics),
+    post("/lodestone/checkpoint", Handler::Administration(Task::Checkpoint)),
+    post("/lodestone/hand-over", Handler::Administration(Task::HandOver)),
+    post("/lodestone/capacity", Handler::Administration(Task::Capacity)),
+    post("/lodestone/faults", Handler::Administration(Task::Faults)),
+    post("/lodestone/heat", Handler::Administration(Task::Heat)),
+    post("/lodestone/regions", Handler::Administration(Task::Regions)),
+    post("/lodestone/requests", Handler::Administration(Task::Requests)),
 ];
 
 impl Handler {
     /// `None` if nothing is served there.
     pub(crate) fn of(method: &Method, path: &str) -> Option<Handler> {
-        find(ROUTES, method, path)
-    }
-}
-
-fn find(routes: &[Route], method: &Method, path: &str) -> Option<Handler> {
-    routes.iter().find(|route| route.fits(method, path)).map(|route| route.handler)
-}
-
-impl Route {
-    fn fits(&self, method: &Method, path: &str) -> bool {
-        let path_fits = match self.path {
-            Path::Exact(exact) => path == exact,
-            Path::Prefix(prefix) => path.starts_with(prefix),
-        };
-        path_fits && self.method == *method
+        let route = ROUTES.iter().find(|route| route.path == path && route.method == *method);
+        route.map(|route| route.handler)
     }
 }
 
@@ -89,18 +71,5 @@ mod tests {
         ] {
             assert_eq!(Handler::of(&method, path), None, "{method} {path}");
         }
-    }
-
-    #[test]
-    fn a_prefix_serves_every_path_below_it_but_for_those_named_before() {
-        let route = |path, handler| Route { method: Method::GET, path, handler };
-        let routes = [
-            route(Path::Exact("/studio/health"), Handler::Health),
-            route(Path::Prefix("/studio/"), Handler::Metrics),
-        ];
-        assert_eq!(find(&routes, &Method::GET, "/studio/health"), Some(Handler::Health));
-        assert_eq!(find(&routes, &Method::GET, "/studio/"), Some(Handler::Metrics));
-        assert_eq!(find(&routes, &Method::GET, "/studio/a/b.js"), Some(Handler::Metrics));
-        assert_eq!(find(&routes, &Method::GET, "/studio"), None);
     }
 }
