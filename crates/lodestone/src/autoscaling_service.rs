@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use api::autoscaling::{Operation, Request as Asked};
 use api::cloudwatch::{Datapoint, GetMetricStatisticsInput, PutMetricAlarmInput};
-use api::{Error, ErrorKind, TableDescription, UpdateTableInput};
+use api::{Error, ErrorKind, Service, TableDescription, UpdateTableInput};
 use async_trait::async_trait;
 use autoscaling::{AutoScaling, Tables};
 use bytes::Bytes;
 use cloudwatch::CloudWatch;
-use engine::{Caller, Engine};
+use engine::Engine;
 use host::Namespace;
+use http::Response;
 use http::request::Parts;
-use http::{Request, Response};
-use server::{NeighbourService, PageAnswer};
 
-use crate::cloudwatch_service::{describe_table, text};
+use crate::cloudwatch_service::describe_table;
+use crate::neighbour::{Mounted, Neighbour, Permission, text};
 use crate::replica_scaling::ReplicaScaling;
-use crate::service_host::{Clock, EngineRows, namespace, send};
+use crate::service_host::{Clock, OfEngine, send};
 
 /// Opens the scalable targets of a database, and scales them from now on.
 pub async fn open(
@@ -26,7 +26,7 @@ pub async fn open(
 ) -> Result<Arc<AutoScalingService>, String> {
     let service = read(engine.clone(), cloudwatch).await?;
     service.0.start();
-    engine.set_scaling(Arc::new(ReplicaScaling(Arc::downgrade(&service))));
+    engine.set_scaling(Arc::new(ReplicaScaling(Arc::downgrade(&service.0))));
     Ok(service)
 }
 
@@ -35,28 +35,33 @@ pub async fn read(
     engine: Arc<Engine>,
     cloudwatch: Arc<CloudWatch>,
 ) -> Result<Arc<AutoScalingService>, String> {
-    let (tables, rows) = (Arc::new(OfEngine(engine.clone())), Arc::new(EngineRows(engine.clone())));
-    let clock = Arc::new(Clock::OfCapacity(engine));
-    let opened = AutoScaling::open(tables, Arc::new(Watched(cloudwatch)), rows, clock).await;
+    let (database, clock) = (Arc::new(OfEngine(engine.clone())), Arc::new(Clock::OfCapacity(engine)));
+    let opened = AutoScaling::open(database.clone(), Arc::new(Watched(cloudwatch)), database, clock).await;
     let scaling = opened.map_err(|error| format!("can't open the scalable targets: {error}"))?;
-    Ok(Arc::new(AutoScalingService(scaling)))
+    Ok(Arc::new(Neighbour(Arc::new(scaling))))
 }
 
 /// Application Auto Scaling's operations.
-pub struct AutoScalingService(pub AutoScaling);
+pub type AutoScalingService = Neighbour<AutoScaling>;
 
-impl AutoScalingService {
-    /// Refuses a request that policies do not allow. What is no request needs nothing: it is refused for that.
-    async fn authorize(&self, caller: &Caller, target: &str, body: &[u8]) -> Result<(), Error> {
-        if !caller.is_verified() {
-            return Ok(());
-        }
-        let name = target.split_once('.').map(|(_, name)| name).unwrap_or_default();
-        let Some(operation) = Operation::from_target_name(name) else { return Ok(()) };
-        let Ok(asked) = Asked::decode(operation, body) else { return Ok(()) };
-        let namespace = namespace(caller);
-        let scaling = self.0.current().await?;
-        let arn = |resource_id: &str, dimension| scaling.target_arn(&namespace, resource_id, dimension);
+impl Mounted for AutoScaling {
+    const SERVICE: Service = Service::ApplicationAutoScaling;
+
+    fn owns(head: &Parts) -> bool {
+        target(head).is_some_and(AutoScaling::owns)
+    }
+
+    async fn permission(
+        &self,
+        namespace: &Namespace,
+        head: &Parts,
+        body: &[u8],
+    ) -> Result<Option<Permission>, Error> {
+        let name = target(head).and_then(|target| target.split_once('.')).map(|(_, name)| name);
+        let Some(operation) = name.and_then(Operation::from_target_name) else { return Ok(None) };
+        let Ok(asked) = Asked::decode(operation, body) else { return Ok(None) };
+        let scaling = self.current().await?;
+        let arn = |resource_id: &str, dimension| scaling.target_arn(namespace, resource_id, dimension);
         let resource = match &asked {
             Asked::DescribeScalableTargets(_)
             | Asked::DescribeScalingPolicies(_)
@@ -72,38 +77,14 @@ impl AutoScalingService {
             Asked::UntagResource(input) => input.resource_arn.clone(),
             Asked::ListTagsForResource(input) => input.resource_arn.clone(),
         };
-        let prefix = api::Service::ApplicationAutoScaling.action_prefix();
-        caller.authorize(&format!("{prefix}:{name}"), &resource)
-    }
-}
-
-impl std::fmt::Debug for AutoScalingService {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("AutoScalingService")
-    }
-}
-
-impl NeighbourService for AutoScalingService {
-    fn service(&self) -> api::Service {
-        api::Service::ApplicationAutoScaling
+        Ok(Some(Permission::one(operation.name(), resource)))
     }
 
-    fn owns(&self, head: &Parts) -> bool {
-        target(head).is_some_and(AutoScaling::owns)
+    async fn answer(&self, namespace: &Namespace, head: &Parts, body: &[u8]) -> Response<Bytes> {
+        self.answer(namespace, target(head).unwrap_or_default(), body).await
     }
 
-    fn answer(&self, caller: Caller, request: Request<Bytes>) -> PageAnswer<'_> {
-        Box::pin(async move {
-            let (head, body) = request.into_parts();
-            let target = target(&head).unwrap_or_default();
-            match self.authorize(&caller, target, &body).await {
-                Ok(()) => self.0.answer(&namespace(&caller), target, &body).await,
-                Err(error) => AutoScaling::refusal(&error),
-            }
-        })
-    }
-
-    fn refuse(&self, _head: &Parts, error: &Error) -> Response<Bytes> {
+    fn refusal(&self, _head: &Parts, error: &Error) -> Response<Bytes> {
         AutoScaling::refusal(error)
     }
 }
@@ -112,9 +93,7 @@ fn target(head: &Parts) -> Option<&str> {
     text(&head.headers, "x-amz-target")
 }
 
-/// The tables of an engine.
-struct OfEngine(Arc<Engine>);
-
+/// The tables that are scaled.
 #[async_trait]
 impl Tables for OfEngine {
     async fn describe(&self, namespace: &Namespace, table: &str) -> Result<Option<TableDescription>, Error> {

@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use api::cloudwatch::{Call, Request as Asked};
-use api::{DescribeTableInput, ErrorKind, Protocol, TableDescription};
+use api::{DescribeTableInput, Error, ErrorKind, Protocol, Service, TableDescription};
 use async_trait::async_trait;
 use bytes::Bytes;
 use capacity::metric::{Metric, Point};
 use cloudwatch::{
     CloudWatch, Dimensions, InsightRuleSummary, Insights, Metrics, Ranking, ReadError, RuleMinutes, alarm_arn,
 };
-use engine::{Caller, Engine, InsightMinute};
+use engine::{Engine, InsightMinute};
 use host::Namespace;
+use http::Response;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderMap, Request, Response};
-use server::{NeighbourService, PageAnswer};
 
-use crate::service_host::{Clock, EngineRows, caller, namespace, send};
+use crate::neighbour::{Mounted, Neighbour, Permission, text};
+use crate::service_host::{Clock, OfEngine, send};
 
 /// Opens the alarms of a database, and evaluates them from now on.
 pub async fn open(engine: Arc<Engine>) -> Result<Arc<CloudWatchService>, String> {
@@ -28,67 +28,56 @@ pub async fn open(engine: Arc<Engine>) -> Result<Arc<CloudWatchService>, String>
 
 /// Opens the alarms of a database, which are not evaluated yet.
 pub async fn read(engine: Arc<Engine>) -> Result<Arc<CloudWatchService>, String> {
-    let rows = Arc::new(EngineRows(engine.clone()));
-    let clock = Arc::new(Clock::OfCapacity(engine.clone()));
-    let opened =
-        CloudWatch::open(Arc::new(OfEngine(engine.clone())), Arc::new(OfEngine(engine)), rows, clock).await;
+    let (database, clock) = (Arc::new(OfEngine(engine.clone())), Arc::new(Clock::OfCapacity(engine)));
+    let opened = CloudWatch::open(database.clone(), database.clone(), database, clock).await;
     let cloudwatch = opened.map_err(|error| format!("can't open the alarms: {error}"))?;
-    Ok(Arc::new(CloudWatchService(Arc::new(cloudwatch))))
+    Ok(Arc::new(Neighbour(Arc::new(cloudwatch))))
 }
 
 /// CloudWatch's operations.
-pub struct CloudWatchService(pub Arc<CloudWatch>);
+pub type CloudWatchService = Neighbour<CloudWatch>;
 
-impl std::fmt::Debug for CloudWatchService {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("CloudWatchService")
-    }
-}
+impl Mounted for CloudWatch {
+    const SERVICE: Service = Service::CloudWatch;
 
-impl NeighbourService for CloudWatchService {
-    fn service(&self) -> api::Service {
-        api::Service::CloudWatch
-    }
-
-    fn owns(&self, head: &Parts) -> bool {
+    fn owns(head: &Parts) -> bool {
         call(head).is_some()
     }
 
-    fn answer(&self, caller: Caller, request: Request<Bytes>) -> PageAnswer<'_> {
-        Box::pin(async move {
-            let (head, body) = request.into_parts();
-            match call(&head) {
-                Some(call) => match authorize(&caller, &call, &body) {
-                    Ok(()) => self.0.answer(&namespace(&caller), &call, &body).await,
-                    Err(error) => self.0.refusal(&call, &error),
-                },
-                None => self.refuse(&head, &api::Error::unknown_operation()),
-            }
-        })
+    async fn permission(
+        &self,
+        namespace: &Namespace,
+        head: &Parts,
+        body: &[u8],
+    ) -> Result<Option<Permission>, Error> {
+        let asked = call(head).and_then(|call| call.read(body).ok());
+        Ok(asked.map(|asked| Permission {
+            operation: asked.operation().name(),
+            resources: resources(namespace, &asked),
+        }))
     }
 
-    fn refuse(&self, head: &Parts, error: &api::Error) -> Response<Bytes> {
-        let call = call(head).unwrap_or_else(Call::json);
-        self.0.refusal(&call, error)
+    async fn answer(&self, namespace: &Namespace, head: &Parts, body: &[u8]) -> Response<Bytes> {
+        match call(head) {
+            Some(call) => self.answer(namespace, &call, body).await,
+            None => Mounted::refusal(self, head, &Error::unknown_operation()),
+        }
+    }
+
+    fn refusal(&self, head: &Parts, error: &Error) -> Response<Bytes> {
+        self.refusal(&call(head).unwrap_or_else(Call::json), error)
     }
 }
 
-/// Refuses a request that policies do not allow. What is no request needs nothing: it is refused for that.
-fn authorize(caller: &Caller, call: &Call, body: &[u8]) -> Result<(), api::Error> {
-    if !caller.is_verified() {
-        return Ok(());
-    }
-    let Ok(asked) = call.read(body) else { return Ok(()) };
-    let action = format!("{}:{}", api::Service::CloudWatch.action_prefix(), asked.operation().name());
-    let namespace = namespace(caller);
-    let alarm = |name: &str| alarm_arn(&namespace, name);
-    let resources: Vec<String> = match &asked {
+fn resources(namespace: &Namespace, asked: &Asked) -> Vec<String> {
+    let alarm = |name: &str| alarm_arn(namespace, name);
+    match asked {
         Asked::GetMetricStatistics(_)
         | Asked::GetMetricData(_)
         | Asked::ListMetrics(_)
         | Asked::DescribeInsightRules(_) => vec!["*".to_owned()],
         Asked::GetInsightRuleReport(input) => {
-            let Namespace { account, region } = &namespace;
+            let Namespace { account, region } = namespace;
             vec![format!("arn:aws:cloudwatch:{region}:{account}:insight-rule/{}", input.rule_name)]
         }
         Asked::DescribeAlarms(_) | Asked::DescribeAlarmsForMetric(_) => vec![alarm("*")],
@@ -101,8 +90,7 @@ fn authorize(caller: &Caller, call: &Call, body: &[u8]) -> Result<(), api::Error
         Asked::TagResource(input) => vec![input.resource_arn.clone()],
         Asked::UntagResource(input) => vec![input.resource_arn.clone()],
         Asked::ListTagsForResource(input) => vec![input.resource_arn.clone()],
-    };
-    resources.iter().try_for_each(|resource| caller.authorize(&action, resource))
+    }
 }
 
 fn call(head: &Parts) -> Option<Call> {
@@ -113,16 +101,11 @@ fn call(head: &Parts) -> Option<Call> {
     )?;
     // Other services take forms, too.
     let is_signed_for_us = || {
-        let scope = format!("/{}/", api::Service::CloudWatch.signing_name());
+        let scope = format!("/{}/", Service::CloudWatch.signing_name());
         let header = text(&head.headers, AUTHORIZATION.as_str()).unwrap_or_default();
         header.contains(&scope) || head.uri.query().is_some_and(|query| query.contains("%2Fmonitoring%2F"))
     };
     Some(call).filter(|call| call.protocol() != Protocol::Query || is_signed_for_us())
-}
-
-/// A header, if it is text.
-pub fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    headers.get(name)?.to_str().ok()
 }
 
 /// A table as DescribeTable shows it; none if it does not exist.
@@ -130,7 +113,7 @@ pub async fn describe_table(
     engine: &Engine,
     namespace: &Namespace,
     table: &str,
-) -> Result<Option<TableDescription>, api::Error> {
+) -> Result<Option<TableDescription>, Error> {
     let input = DescribeTableInput { table_name: table.to_owned() };
     match send(engine, namespace, input).await {
         Ok(output) => Ok(output.table),
@@ -140,8 +123,6 @@ pub async fn describe_table(
 }
 
 /// The metrics of an engine.
-struct OfEngine(Arc<Engine>);
-
 #[async_trait]
 impl Metrics for OfEngine {
     async fn points(
@@ -155,8 +136,7 @@ impl Metrics for OfEngine {
         let pairs = dimensions.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let Some(dimensions) = engine::Dimensions::from_pairs(pairs) else { return Ok(Vec::new()) };
         let id = engine::MetricId { metric, dimensions };
-        let namespace = caller(namespace).namespace;
-        let points = self.0.metric_points(&namespace, &id, start_seconds, end_seconds).await;
+        let points = self.0.metric_points(namespace, &id, start_seconds, end_seconds).await;
         points.map_err(|error| ReadError(error.to_string()))
     }
 
@@ -166,16 +146,15 @@ impl Metrics for OfEngine {
         namespace: &Namespace,
         since_seconds: u64,
     ) -> Result<Vec<(Metric, Dimensions)>, ReadError> {
-        let owner = caller(namespace).namespace;
         let failed = |error: store::StoreError| ReadError(error.to_string());
         let now_seconds = self.0.usage().now().ms / 1000;
         let is_short = now_seconds.saturating_sub(since_seconds) < TWO_WEEKS_SECONDS;
         let mut listed = Vec::new();
-        for id in self.0.metrics(&owner).await.map_err(failed)? {
+        for id in self.0.metrics(namespace).await.map_err(failed)? {
             let has_values = !is_short
                 || !self
                     .0
-                    .metric_points(&owner, &id, since_seconds, now_seconds + 60)
+                    .metric_points(namespace, &id, since_seconds, now_seconds + 60)
                     .await
                     .map_err(failed)?
                     .is_empty();
@@ -210,7 +189,7 @@ const TWO_WEEKS_SECONDS: u64 = 14 * 24 * 3600;
 #[async_trait]
 impl Insights for OfEngine {
     async fn rules(&self, namespace: &Namespace) -> Result<Vec<InsightRuleSummary>, ReadError> {
-        let rules = self.0.insight_rules(&caller(namespace).namespace).into_iter();
+        let rules = self.0.insight_rules(namespace).into_iter();
         Ok(rules.map(|rule| InsightRuleSummary { name: rule.name, key_labels: rule.key_labels }).collect())
     }
 
@@ -221,8 +200,7 @@ impl Insights for OfEngine {
         start_minute: u64,
         end_minute: u64,
     ) -> Result<Option<RuleMinutes>, ReadError> {
-        let namespace = caller(namespace).namespace;
-        let found = self.0.insight_minutes(&namespace, rule, start_minute..end_minute).await;
+        let found = self.0.insight_minutes(namespace, rule, start_minute..end_minute).await;
         let found = found.map_err(|error| ReadError(error.to_string()))?;
         let ranking = |counted: InsightMinute| {
             let InsightMinute { minute, total, distinct, contributors } = counted;

@@ -11,16 +11,16 @@ use clap::Args;
 use dax::{CacheOptions, Claim, Database, Done, Gate, Limits, Service, Session};
 use engine::{Caller, Engine, Metric};
 use host::Namespace;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use http::header::{AUTHORIZATION, HOST};
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Request, Response};
 use serde_json::{Value, json};
-use server::{Answered, Audit, Figures, NeighbourService, PageAnswer, Verification};
+use server::{Answered, Audit, Figures, Verification};
 use tokio::net::TcpListener;
 
 use crate::advice;
-use crate::cloudwatch_service::text;
-use crate::service_host::{Clock, EngineRows, caller, namespace};
+use crate::neighbour::{Mounted, Permission, json_response, text};
+use crate::service_host::{Clock, OfEngine, caller};
 
 const DAX: &str = "A cache in front of the tables, for clients of DAX";
 
@@ -74,10 +74,9 @@ impl DaxArguments {
         audit: Option<Audit>,
         bounds: &server::Limits,
     ) -> Result<Dax, String> {
-        let rows = Arc::new(EngineRows(engine.clone()));
         let clock = Arc::new(Clock::OfCapacity(engine.clone()));
         let database = Arc::new(OfEngine(engine.clone()));
-        let service = Arc::new(Service::new(database, rows, clock, self.cache_options()));
+        let service = Arc::new(Service::new(database.clone(), database, clock, self.cache_options()));
         let tls = tls.map(|tls| Arc::new(move || tls.acceptor()) as dax::Tls);
         let scheme = if tls.is_some() { "daxs" } else { "dax" };
         let gate = Arc::new(SignatureGate { verification, engine, audit });
@@ -136,8 +135,6 @@ impl Figures for DaxFigures {
 }
 
 /// The engine, asked by the cache itself. At AWS the cluster has a role of its own for this.
-struct OfEngine(Arc<Engine>);
-
 #[async_trait]
 impl Database for OfEngine {
     async fn call(&self, namespace: &Namespace, request: api::Request) -> Result<api::Response, Error> {
@@ -172,7 +169,7 @@ impl Gate for SignatureGate {
         }
         let caller = caller?;
         let (engine, audit) = (self.engine.clone(), self.audit.clone());
-        Ok(Arc::new(Client { namespace: namespace(&caller), caller, engine, audit }))
+        Ok(Arc::new(Client { caller, engine, audit }))
     }
 }
 
@@ -219,7 +216,6 @@ fn signed_request(claim: &Claim) -> Result<Parts, Error> {
 
 /// A client that was let in.
 struct Client {
-    namespace: Namespace,
     caller: Caller,
     engine: Arc<Engine>,
     audit: Option<Audit>,
@@ -227,14 +223,14 @@ struct Client {
 
 impl Session for Client {
     fn namespace(&self) -> &Namespace {
-        &self.namespace
+        &self.caller.namespace
     }
 
     fn authorize(&self, action: &str) -> Result<(), Error> {
         if !self.caller.is_verified() {
             return Ok(());
         }
-        self.caller.authorize(action, &cluster_arn(&self.namespace))
+        self.caller.authorize(action, &cluster_arn(&self.caller.namespace))
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -308,58 +304,59 @@ fn figures(done: &Done<'_>) -> Vec<(Metric, f64)> {
 
 const NODE_NAME: &str = "lodestone-a";
 const CLUSTER_NAME: &str = "lodestone";
+const DESCRIBE_CLUSTERS: &str = "DescribeClusters";
+const JSON_1_1: &str = "application/x-amz-json-1.1";
 
 fn cluster_arn(namespace: &Namespace) -> String {
     format!("arn:aws:dax:{}:{}:cache/{CLUSTER_NAME}", namespace.region, namespace.account)
 }
 
 /// DAX's operations on clusters, of which DescribeClusters is served.
-#[derive(Debug)]
 pub struct DaxClusters {
     pub cluster: Option<Cluster>,
     /// Since when there is one.
     pub since: SystemTime,
 }
 
-impl NeighbourService for DaxClusters {
-    fn service(&self) -> api::Service {
-        api::Service::Dax
-    }
+impl Mounted for DaxClusters {
+    const SERVICE: api::Service = api::Service::Dax;
 
-    fn owns(&self, head: &Parts) -> bool {
+    fn owns(head: &Parts) -> bool {
         target(head).is_some()
     }
 
-    fn answer(&self, caller: Caller, request: Request<Bytes>) -> PageAnswer<'_> {
-        Box::pin(async move {
-            let (head, body) = request.into_parts();
-            let answer = match target(&head) {
-                Some("DescribeClusters") => self.describe_clusters(&caller, &body),
-                _ => Err(Error::operation_not_served()),
-            };
-            match answer {
-                Ok(answer) => reply(StatusCode::OK, answer.to_string().into()),
-                Err(error) => self.refuse(&head, &error),
-            }
-        })
+    async fn permission(
+        &self,
+        namespace: &Namespace,
+        head: &Parts,
+        body: &[u8],
+    ) -> Result<Option<Permission>, Error> {
+        let is_request = target(head) == Some(DESCRIBE_CLUSTERS) && api::is_json(body);
+        Ok(is_request.then(|| Permission::one(DESCRIBE_CLUSTERS, cluster_arn(namespace))))
     }
 
-    fn refuse(&self, _head: &Parts, error: &Error) -> Response<Bytes> {
+    async fn answer(&self, namespace: &Namespace, head: &Parts, body: &[u8]) -> Response<Bytes> {
+        let answer = match target(head) {
+            Some(DESCRIBE_CLUSTERS) => self.describe_clusters(namespace, body),
+            _ => Err(Error::operation_not_served()),
+        };
+        match answer {
+            Ok(answer) => json_response(200, JSON_1_1, answer.to_string().into()),
+            Err(error) => self.refusal(head, &error),
+        }
+    }
+
+    fn refusal(&self, _head: &Parts, error: &Error) -> Response<Bytes> {
         let mut body = Vec::new();
         error.write_json(api::Service::Dax, &mut body);
-        let status = match error.kind {
-            ErrorKind::InternalServerError => StatusCode::INTERNAL_SERVER_ERROR,
-            _ => StatusCode::BAD_REQUEST,
-        };
-        reply(status, body.into())
+        let status = if error.kind == ErrorKind::InternalServerError { 500 } else { 400 };
+        json_response(status, JSON_1_1, body)
     }
 }
 
 impl DaxClusters {
-    fn describe_clusters(&self, caller: &Caller, body: &[u8]) -> Result<Value, Error> {
+    fn describe_clusters(&self, namespace: &Namespace, body: &[u8]) -> Result<Value, Error> {
         let input: Value = serde_json::from_slice(body).map_err(|_| Error::unreadable())?;
-        let namespace = namespace(caller);
-        caller.authorize("dax:DescribeClusters", &cluster_arn(&namespace))?;
         let names = input.get("ClusterNames").and_then(Value::as_array);
         let names: Vec<&str> = names.into_iter().flatten().filter_map(Value::as_str).collect();
         if let Some(other) = names.iter().find(|name| self.cluster.is_none() || **name != CLUSTER_NAME) {
@@ -367,7 +364,7 @@ impl DaxClusters {
             return Err(Error::new(ErrorKind::ClusterNotFound, message));
         }
         let clusters: Vec<Value> =
-            self.cluster.iter().map(|cluster| self.description(cluster, &namespace)).collect();
+            self.cluster.iter().map(|cluster| self.description(cluster, namespace)).collect();
         Ok(json!({ "Clusters": clusters }))
     }
 
@@ -405,11 +402,4 @@ impl DaxClusters {
 fn target(head: &Parts) -> Option<&str> {
     let (prefix, name) = text(&head.headers, "x-amz-target")?.split_once('.')?;
     (Some(prefix) == api::Service::Dax.target_prefix()).then_some(name)
-}
-
-fn reply(status: StatusCode, body: Bytes) -> Response<Bytes> {
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, http::HeaderValue::from_static("application/x-amz-json-1.1"));
-    response
 }

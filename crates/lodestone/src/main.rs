@@ -25,6 +25,7 @@ mod mcp;
 mod migrate;
 mod model;
 mod moment;
+mod neighbour;
 mod output;
 mod peer;
 mod places;

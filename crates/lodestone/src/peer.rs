@@ -23,7 +23,7 @@ use http::request::Parts;
 use http::{Request, Response};
 use server::{NeighbourService, PageAnswer};
 
-use crate::cloudwatch_service::text;
+use crate::neighbour::{json_response, text};
 
 const TARGET: &str = "LodestoneReplication.Tell";
 const HEADING: &str = "Regions of other servers";
@@ -183,6 +183,5 @@ fn refusal(error: &Error) -> Response<Bytes> {
 }
 
 fn response(status: u16, body: Vec<u8>) -> Response<Bytes> {
-    let response = Response::builder().status(status).header("content-type", "application/x-amz-json-1.0");
-    response.body(Bytes::from(body)).expect("status and headers are made of fixed parts")
+    json_response(status, "application/x-amz-json-1.0", body)
 }

@@ -14,12 +14,10 @@ use autoscaling::AutoScaling;
 use engine::{Scaled, ScaledUnits, ScalingSettings};
 use host::Namespace;
 
-use crate::autoscaling_service::AutoScalingService;
-
 type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
 /// What the engine asks of auto scaling. The service has the engine, so the engine has it weakly.
-pub struct ReplicaScaling(pub Weak<AutoScalingService>);
+pub struct ReplicaScaling(pub Weak<AutoScaling>);
 
 impl engine::Scaling for ReplicaScaling {
     fn scales_writes<'a>(
@@ -30,7 +28,7 @@ impl engine::Scaling for ReplicaScaling {
     ) -> Answer<'a, bool> {
         Box::pin(async move {
             let Some(service) = self.0.upgrade() else { return Ok(false) };
-            Ok(service.0.current().await?.scales_writes(namespace, table, index))
+            Ok(service.current().await?.scales_writes(namespace, table, index))
         })
     }
 
@@ -42,7 +40,7 @@ impl engine::Scaling for ReplicaScaling {
     ) -> Answer<'a, Option<ScalingSettings>> {
         Box::pin(async move {
             let service = self.0.upgrade().ok_or_else(Error::scaling_absent)?;
-            let scaling = service.0.current().await?;
+            let scaling = service.current().await?;
             Target::new(namespace, table, units).settings(scaling)
         })
     }
@@ -57,8 +55,8 @@ impl engine::Scaling for ReplicaScaling {
             let service = self.0.upgrade().ok_or_else(Error::scaling_absent)?;
             let target = Target::new(namespace, table, &units);
             match settings {
-                Some(settings) => target.scale(&service.0, settings).await,
-                None => target.scale_no_more(&service.0).await,
+                Some(settings) => target.scale(&service, settings).await,
+                None => target.scale_no_more(&service).await,
             }
         })
     }

@@ -23,6 +23,7 @@ use crate::certificate::{Certificate, TlsArguments};
 use crate::cloudwatch_service::{self, CloudWatchService};
 use crate::dax_service::{Dax, DaxArguments, DaxClusters};
 use crate::kinesis::KinesisArguments;
+use crate::neighbour::Neighbour;
 use crate::peer::{PeerArguments, ReplicationService};
 use crate::studio_pages::{self, StudioArgument, StudioPages};
 use crate::trigger_service::{self, TriggerService};
@@ -323,7 +324,8 @@ impl Serve {
         };
         server_options.region = self.peers.region();
         server_options.neighbours.push(Arc::new(ReplicationService(database.engine())));
-        server_options.neighbours.push(Arc::new(DaxClusters { cluster, since: environment_now() }));
+        let clusters = DaxClusters { cluster, since: environment_now() };
+        server_options.neighbours.push(Arc::new(Neighbour(Arc::new(clusters))));
         server_options.figures = dax.as_ref().map(|dax| dax.figures.clone() as Arc<dyn server::Figures>);
         let server = Server::on(listener, database.engine(), server_options);
         let server = server.map_err(|error| format!("can't listen on {address}: {error}"))?;
@@ -553,7 +555,7 @@ impl Services {
     async fn close(&self) {
         self.scaling.0.close().await;
         self.cloudwatch.0.close().await;
-        self.triggers.close().await;
+        self.triggers.0.close().await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! What every service beside the engine gets from it: rows, time, chance and namespaces.
+//! What every service beside the engine gets from it: rows, time, chance and callers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,6 @@ use host::{Environment, Namespace, Rows, RowsError, Sleep};
 
 #[cfg(test)]
 mod tests;
-
-/// Whose request it is.
-pub fn namespace(caller: &Caller) -> Namespace {
-    caller.namespace.clone()
-}
 
 /// The database itself as the sender of a request.
 pub fn caller(namespace: &Namespace) -> Caller {
@@ -30,11 +25,12 @@ where
     I::output(response).ok_or_else(api::Error::internal)
 }
 
-/// Rows in the engine's store.
-pub struct EngineRows(pub Arc<Engine>);
+/// The engine as services know it. What each needs of it is in the service's file.
+pub struct OfEngine(pub Arc<Engine>);
 
+/// Rows in the engine's store.
 #[async_trait]
-impl Rows for EngineRows {
+impl Rows for OfEngine {
     async fn get(&self, name: &str) -> Result<Option<Vec<u8>>, RowsError> {
         let row = self.0.service_row(name).await.map_err(|error| RowsError(error.to_string()))?;
         Ok(row.map(Vec::from))

@@ -23,7 +23,7 @@ pub fn mode(asked: Option<StudioArgument>, address: SocketAddr) -> Option<Studio
     Some(asked.unwrap_or(usual)).filter(|mode| *mode != StudioArgument::Off)
 }
 
-/// What nobody guesses.
+/// A random access token.
 pub fn token() -> String {
     let random = || getrandom::u64().expect("the system gives random numbers");
     format!("{:016x}{:016x}", random(), random())

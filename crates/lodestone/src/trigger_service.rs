@@ -2,139 +2,117 @@
 
 use std::sync::Arc;
 
-use api::Input;
+use api::lambda::Request as Lambda;
 use api::streams::{
     self, DescribeStreamInput, DescribeStreamOutput, GetRecordsInput, GetRecordsOutput,
     GetShardIteratorInput, GetShardIteratorOutput,
 };
+use api::{Error, ErrorKind, Input, Service};
 use async_trait::async_trait;
 use bytes::Bytes;
-use engine::{Caller, Engine};
+use engine::Engine;
 use http::request::Parts;
-use http::{Request, Response};
-use server::{NeighbourService, PageAnswer};
+use http::{HeaderValue, Response};
 use triggers::{Namespace, Options, Sleep, Streams, Triggers};
 
-use crate::service_host::{Clock, EngineRows, namespace};
+use crate::neighbour::{Mounted, Neighbour, Permission, json_response};
+use crate::service_host::{Clock, OfEngine, caller};
 
 /// Starts the triggers of a database.
 pub async fn open(engine: Arc<Engine>, options: Options) -> Result<Arc<TriggerService>, String> {
-    let (streams, rows) = (Arc::new(OfEngine(engine.clone())), Arc::new(EngineRows(engine)));
-    let opened = Triggers::open(options, streams, rows, Arc::new(Clock::System)).await;
+    let database = Arc::new(OfEngine(engine));
+    let opened = Triggers::open(options, database.clone(), database, Arc::new(Clock::System)).await;
     let triggers = opened.map_err(|error| format!("can't start the triggers: {error}"))?;
-    Ok(Arc::new(TriggerService(triggers)))
+    Ok(Arc::new(Neighbour(Arc::new(triggers))))
 }
 
 /// Lambda's operations on event source mappings.
-pub struct TriggerService(Triggers);
+pub type TriggerService = Neighbour<Triggers>;
 
-impl TriggerService {
-    /// Ends every trigger; calls under way are waited for.
-    pub async fn close(&self) {
-        self.0.close().await;
-    }
-}
+impl Mounted for Triggers {
+    const SERVICE: Service = Service::Lambda;
 
-impl std::fmt::Debug for TriggerService {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("TriggerService")
-    }
-}
-
-impl NeighbourService for TriggerService {
-    fn service(&self) -> api::Service {
-        api::Service::Lambda
-    }
-
-    fn owns(&self, head: &Parts) -> bool {
+    fn owns(head: &Parts) -> bool {
         Triggers::owns(head.uri.path())
     }
 
-    fn refuse(&self, _head: &Parts, error: &api::Error) -> Response<Bytes> {
-        Triggers::refusal(error)
+    async fn permission(
+        &self,
+        namespace: &Namespace,
+        head: &Parts,
+        body: &[u8],
+    ) -> Result<Option<Permission>, Error> {
+        let query = head.uri.query().unwrap_or_default();
+        let asked = Lambda::decode(head.method.as_str(), head.uri.path(), query, body);
+        Ok(asked.ok().map(|asked| Permission::one(asked.name(), resource(namespace, &asked))))
     }
 
-    fn answer(&self, caller: Caller, request: Request<Bytes>) -> PageAnswer<'_> {
-        Box::pin(async move {
-            let namespace = namespace(&caller);
-            let (method, uri) = (request.method().as_str(), request.uri());
-            if let Err(error) = authorize(&caller, &request) {
-                return denied(&error);
-            }
-            self.0.answer(&namespace, method, uri.path(), uri.query(), request.body()).await
-        })
+    async fn answer(&self, namespace: &Namespace, head: &Parts, body: &[u8]) -> Response<Bytes> {
+        self.answer(namespace, head.method.as_str(), head.uri.path(), head.uri.query(), body).await
+    }
+
+    fn refusal(&self, _head: &Parts, error: &Error) -> Response<Bytes> {
+        match error.kind {
+            ErrorKind::AccessDenied => denied(error),
+            _ => Triggers::refusal(error),
+        }
     }
 }
 
-/// Refuses a request that policies do not allow. What is no request needs nothing: it is refused for that.
-fn authorize(caller: &Caller, request: &Request<Bytes>) -> Result<(), api::Error> {
-    use api::lambda::Request as Lambda;
-
-    let (method, uri) = (request.method().as_str(), request.uri());
-    let Ok(asked) = Lambda::decode(method, uri.path(), uri.query().unwrap_or_default(), request.body())
-    else {
-        return Ok(());
-    };
-    let engine::Namespace { account, region } = &caller.namespace;
+fn resource(namespace: &Namespace, asked: &Lambda) -> String {
+    let Namespace { account, region } = namespace;
     let mapping = |uuid: &str| format!("arn:aws:lambda:{region}:{account}:event-source-mapping:{uuid}");
-    let (action, resource) = match &asked {
-        Lambda::CreateEventSourceMapping(_) => ("lambda:CreateEventSourceMapping", "*".to_owned()),
-        Lambda::ListEventSourceMappings(_) => ("lambda:ListEventSourceMappings", "*".to_owned()),
-        Lambda::GetEventSourceMapping { uuid } => ("lambda:GetEventSourceMapping", mapping(uuid)),
-        Lambda::UpdateEventSourceMapping(input) => ("lambda:UpdateEventSourceMapping", mapping(&input.uuid)),
-        Lambda::DeleteEventSourceMapping { uuid } => ("lambda:DeleteEventSourceMapping", mapping(uuid)),
-        Lambda::ListTags { resource } => ("lambda:ListTags", resource.clone()),
-        Lambda::TagResource { resource, .. } => ("lambda:TagResource", resource.clone()),
-        Lambda::UntagResource { resource, .. } => ("lambda:UntagResource", resource.clone()),
-    };
-    caller.authorize(action, &resource)
+    match asked {
+        Lambda::CreateEventSourceMapping(_) | Lambda::ListEventSourceMappings(_) => "*".to_owned(),
+        Lambda::UpdateEventSourceMapping(input) => mapping(&input.uuid),
+        Lambda::GetEventSourceMapping { uuid } | Lambda::DeleteEventSourceMapping { uuid } => mapping(uuid),
+        Lambda::ListTags { resource }
+        | Lambda::TagResource { resource, .. }
+        | Lambda::UntagResource { resource, .. } => resource.clone(),
+    }
 }
 
-fn denied(error: &api::Error) -> http::Response<Bytes> {
+/// A refusal by policies, as Lambda writes it.
+fn denied(error: &Error) -> Response<Bytes> {
     let body = serde_json::json!({"Message": error.message}).to_string();
-    let response = http::Response::builder().status(403).header("content-type", "application/json");
-    let response = response.header("x-amzn-errortype", error.kind.name());
-    response.body(Bytes::from(body)).expect("status and headers are made of fixed parts")
+    let mut response = json_response(403, "application/json", body.into());
+    response.headers_mut().insert("x-amzn-errortype", HeaderValue::from_static(error.kind.name()));
+    response
+}
+
+async fn call<I>(engine: &Engine, namespace: &Namespace, input: I) -> Result<I::Output, Error>
+where
+    I: Input<Request = streams::Request, Response = streams::Response>,
+{
+    let response = engine.call_streams(&caller(namespace), input.into_request()).await?;
+    I::output(response).ok_or_else(Error::internal)
 }
 
 /// The streams of an engine.
-struct OfEngine(Arc<Engine>);
-
-impl OfEngine {
-    async fn call<I>(&self, namespace: &Namespace, input: I) -> Result<I::Output, api::Error>
-    where
-        I: Input<Request = streams::Request, Response = streams::Response>,
-    {
-        let caller = Caller::new(namespace.account.clone(), namespace.region.clone());
-        let response = self.0.call_streams(&caller, input.into_request()).await?;
-        I::output(response).ok_or_else(api::Error::internal)
-    }
-}
-
 #[async_trait]
 impl Streams for OfEngine {
     async fn describe_stream(
         &self,
         namespace: &Namespace,
         input: DescribeStreamInput,
-    ) -> Result<DescribeStreamOutput, api::Error> {
-        self.call(namespace, input).await
+    ) -> Result<DescribeStreamOutput, Error> {
+        call(&self.0, namespace, input).await
     }
 
     async fn get_shard_iterator(
         &self,
         namespace: &Namespace,
         input: GetShardIteratorInput,
-    ) -> Result<GetShardIteratorOutput, api::Error> {
-        self.call(namespace, input).await
+    ) -> Result<GetShardIteratorOutput, Error> {
+        call(&self.0, namespace, input).await
     }
 
     async fn get_records(
         &self,
         namespace: &Namespace,
         input: GetRecordsInput,
-    ) -> Result<GetRecordsOutput, api::Error> {
-        self.call(namespace, input).await
+    ) -> Result<GetRecordsOutput, Error> {
+        call(&self.0, namespace, input).await
     }
 
     fn changed(&self, stream_arn: &str) -> Sleep {

@@ -139,7 +139,7 @@ async fn each_record_is_delivered_once_and_another_server_goes_on_when_one_leave
     }
     put(&[&one, &two], 0..20).await;
     until_delivered(events, 20).await;
-    of_one.close().await;
+    of_one.0.close().await;
     one.close().await.unwrap();
 
     put(&[&two], 20..40).await;
@@ -154,7 +154,7 @@ async fn each_record_is_delivered_once_and_another_server_goes_on_when_one_leave
     drop((of_two, two));
     put(&[&three], 60..80).await;
     until_delivered(events, 80).await;
-    of_three.close().await;
+    of_three.0.close().await;
     three.close().await.unwrap();
 }
 
@@ -243,7 +243,7 @@ async fn one_server_scales_until_another_takes_over() {
 async fn a_server_does_not_undo_what_another_has_stored() {
     let cluster = MemoryCluster::new();
     let [one, two] = [server(&cluster).await, server(&cluster).await];
-    let rows = |engine: &Arc<Engine>| SharedRows::new(Arc::new(EngineRows(engine.clone())), "test/");
+    let rows = |engine: &Arc<Engine>| SharedRows::new(Arc::new(OfEngine(engine.clone())), "test/");
     let (of_one, of_two) = (rows(&one), rows(&two));
     of_one.put("test/a", b"first".to_vec()).await.unwrap();
     assert!(of_two.put("test/a", b"made twice".to_vec()).await.is_err());
