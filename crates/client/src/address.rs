@@ -4,8 +4,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use hyper::Uri;
-use hyper::http::uri::Scheme;
+use http::Uri;
+use http::uri::Scheme;
 
 /// An endpoint: scheme, host and port.
 #[derive(Clone, Debug, PartialEq)]

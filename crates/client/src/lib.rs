@@ -12,20 +12,14 @@ use std::time::{Duration, SystemTime};
 use api::{Error, ErrorKind, Service};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::{Request, Response, StatusCode};
-use hyper_util::client::legacy;
-use hyper_util::rt::TokioExecutor;
+use http_client::{HttpClient, Incoming, innermost_cause};
 use serde_json::Value;
 
 pub use address::{Address, AddressError};
 pub use credentials::{Credentials, CredentialsError, Environment, ProcessEnvironment};
 pub use signature::authorization;
-
-#[cfg(feature = "https")]
-type Connector = hyper_rustls::HttpsConnector<legacy::connect::HttpConnector>;
-#[cfg(not(feature = "https"))]
-type Connector = legacy::connect::HttpConnector;
 
 /// A request is sent up to eight times. The pauses between add up to six seconds.
 const ATTEMPTS_MAX: u32 = 8;
@@ -52,14 +46,14 @@ pub struct Client {
     region: String,
     credentials: Credentials,
     dialect: Dialect,
-    http: legacy::Client<Connector, Full<Bytes>>,
+    http: HttpClient,
 }
 
 impl Client {
     /// Sends nothing yet.
     pub fn new(address: Address, region: String, credentials: Credentials) -> Result<Client, AddressError> {
-        let connector = connector(&address, None)?;
-        Ok(Client::over(connector, address, region, credentials))
+        let http = http_client(&address, None)?;
+        Ok(Client { address, region, credentials, dialect: DYNAMODB, http })
     }
 
     /// The same for an endpoint of Kinesis Data Streams, which is sent whole targets ([`Client::send_once`]).
@@ -78,13 +72,8 @@ impl Client {
         region: String,
         credentials: Credentials,
     ) -> Result<Client, AddressError> {
-        let connector = connector(&address, Some(authorities))?;
-        Ok(Client::over(connector, address, region, credentials))
-    }
-
-    fn over(connector: Connector, address: Address, region: String, credentials: Credentials) -> Client {
-        let http = legacy::Client::builder(TokioExecutor::new()).build(connector);
-        Client { address, region, credentials, dialect: DYNAMODB, http }
+        let http = http_client(&address, Some(authorities))?;
+        Ok(Client { address, region, credentials, dialect: DYNAMODB, http })
     }
 
     pub fn address(&self) -> &Address {
@@ -128,7 +117,7 @@ impl Client {
         Box::pin(async move {
             let exchange = async {
                 let request = self.request(target, body.into())?;
-                let response = self.http.request(request).await;
+                let response = self.http.send(request).await;
                 let response = response.map_err(|error| self.unreachable(&innermost_cause(&error)))?;
                 self.read(response, BRIEF_BYTES_MAX).await
             };
@@ -139,7 +128,7 @@ impl Client {
     }
 
     async fn attempt(&self, target: &str, body: Bytes) -> Result<Vec<u8>, Failure> {
-        let sent = tokio::time::timeout(TIMEOUT, self.http.request(self.request(target, body)?));
+        let sent = tokio::time::timeout(TIMEOUT, self.http.send(self.request(target, body)?));
         let response = match sent.await {
             Ok(response) => response.map_err(|error| self.unreachable(&innermost_cause(&error)))?,
             Err(_) => return Err(self.unreachable(&format!("no answer within {} s", TIMEOUT.as_secs()))),
@@ -171,11 +160,7 @@ impl Client {
         request.body(Full::new(body)).map_err(|error| self.unreachable(&error.to_string()))
     }
 
-    async fn read(
-        &self,
-        response: Response<hyper::body::Incoming>,
-        bytes_max: usize,
-    ) -> Result<Vec<u8>, Failure> {
+    async fn read(&self, response: Response<Incoming>, bytes_max: usize) -> Result<Vec<u8>, Failure> {
         let status = response.status();
         let body = Limited::new(response.into_body(), bytes_max).collect().await;
         let body = body.map_err(|error| self.unreachable(&innermost_cause(&*error)))?.to_bytes();
@@ -202,14 +187,12 @@ pub fn post<'a>(
     timeout: Duration,
 ) -> BoxFuture<'a, Result<(u16, Vec<u8>), String>> {
     Box::pin(async move {
-        let connector = connector(address, None).map_err(|error| error.to_string())?;
-        let http: legacy::Client<Connector, Full<Bytes>> =
-            legacy::Client::builder(TokioExecutor::new()).build(connector);
+        let http = http_client(address, None).map_err(|error| error.to_string())?;
         let request = Request::post(format!("{address}{path}")).header("content-type", "application/json");
         let request = request.body(Full::new(Bytes::from(body))).map_err(|error| error.to_string())?;
         let unreachable = |error: &dyn std::error::Error| format!("{address}: {}", innermost_cause(error));
         let exchange = async {
-            let response = http.request(request).await.map_err(|error| unreachable(&error))?;
+            let response = http.send(request).await.map_err(|error| unreachable(&error))?;
             let status = response.status().as_u16();
             let body = response.into_body().collect().await.map_err(|error| unreachable(&error))?;
             Ok((status, body.to_bytes().to_vec()))
@@ -253,56 +236,17 @@ fn dynamodb_error(status: StatusCode, body: &[u8]) -> Option<Failure> {
     Some(Failure { error, is_transient })
 }
 
-/// The text of the innermost cause: `Connection refused`, not `client error`.
-fn innermost_cause(error: &dyn std::error::Error) -> String {
-    let mut innermost = error;
-    while let Some(cause) = innermost.source() {
-        innermost = cause;
-    }
-    innermost.to_string()
-}
-
 #[expect(clippy::disallowed_methods, reason = "a signature contains the time")]
 fn now() -> SystemTime {
     SystemTime::now()
 }
 
-#[cfg(feature = "https")]
-fn connector(_address: &Address, authorities: Option<&[u8]>) -> Result<Connector, AddressError> {
-    let builder = hyper_rustls::HttpsConnectorBuilder::new();
-    let builder = match authorities {
-        Some(authorities) => builder.with_tls_config(trust(authorities).map_err(AddressError::NoAuthority)?),
-        None => {
-            builder.with_native_roots().map_err(|error| AddressError::NoCertificates(error.to_string()))?
-        }
-    };
-    Ok(builder.https_or_http().enable_http1().build())
-}
-
-/// Trust in the certificates of these authorities alone. The error says what is wrong with them.
-#[cfg(feature = "https")]
-fn trust(authorities: &[u8]) -> Result<rustls::ClientConfig, String> {
-    use rustls::pki_types::CertificateDer;
-    use rustls::pki_types::pem::PemObject;
-
-    let mut roots = rustls::RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(authorities) {
-        let certificate = certificate.map_err(|error| error.to_string())?;
-        roots.add(certificate).map_err(|error| error.to_string())?;
-    }
-    if roots.is_empty() {
-        return Err("there is none in it. It should be a PEM file".to_owned());
-    }
-    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.map_err(|error| error.to_string())?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
-}
-
-#[cfg(not(feature = "https"))]
-fn connector(address: &Address, _authorities: Option<&[u8]>) -> Result<Connector, AddressError> {
-    if address.is_secure() {
+fn http_client(address: &Address, authorities: Option<&[u8]>) -> Result<HttpClient, AddressError> {
+    if address.is_secure() && !http_client::HAS_HTTPS {
         return Err(AddressError::NoHttps);
     }
-    Ok(legacy::connect::HttpConnector::new())
+    match authorities {
+        Some(authorities) => HttpClient::trusting(authorities).map_err(AddressError::NoAuthority),
+        None => HttpClient::new().map_err(|error| AddressError::NoCertificates(error.to_string())),
+    }
 }

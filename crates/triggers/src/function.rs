@@ -19,8 +19,7 @@ use api::lambda::limits::{FUNCTION_TIMEOUT, PAYLOAD_BYTES_MAX};
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper_util::client::legacy::{Client, connect::HttpConnector};
-use hyper_util::rt::TokioExecutor;
+use http_client::{HttpClient, innermost_cause};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -28,11 +27,6 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
 use crate::batch::Outcome;
-
-#[cfg(feature = "https")]
-type Connector = hyper_rustls::HttpsConnector<HttpConnector>;
-#[cfg(not(feature = "https"))]
-type Connector = HttpConnector;
 
 /// Bytes of a failed function's answer that go to the log.
 const LOGGED_BYTES_MAX: usize = 1000;
@@ -51,7 +45,7 @@ pub struct Function {
 
 #[derive(Debug)]
 enum Target {
-    Http { uri: Uri, client: Box<Client<Connector, Full<Bytes>>> },
+    Http { uri: Uri, client: Box<HttpClient> },
     Command(String),
 }
 
@@ -94,7 +88,7 @@ impl Function {
             return Err(FunctionError::BadName(name.to_owned()));
         }
         let target = match target.split_once("://") {
-            Some(("https", _)) if cfg!(not(feature = "https")) => {
+            Some(("https", _)) if !http_client::HAS_HTTPS => {
                 return Err(FunctionError::NoHttps(name.to_owned()));
             }
             Some(("http" | "https", _)) => http_target(name, target)?,
@@ -138,21 +132,8 @@ fn http_target(name: &str, address: &str) -> Result<Target, FunctionError> {
         let invoke = format!("{}/2015-03-31/functions/{name}/invocations", address.trim_end_matches('/'));
         uri = invoke.parse().map_err(|error: http::uri::InvalidUri| bad_address(error.to_string()))?;
     }
-    let connector = connector().map_err(|error| bad_address(error.to_string()))?;
-    let client = Box::new(Client::builder(TokioExecutor::new()).build(connector));
-    Ok(Target::Http { uri, client })
-}
-
-/// Certificates are checked against those that the system trusts.
-#[cfg(feature = "https")]
-fn connector() -> std::io::Result<Connector> {
-    let builder = hyper_rustls::HttpsConnectorBuilder::new().with_native_roots()?;
-    Ok(builder.https_or_http().enable_http1().build())
-}
-
-#[cfg(not(feature = "https"))]
-fn connector() -> std::io::Result<Connector> {
-    Ok(HttpConnector::new())
+    let client = HttpClient::new().map_err(|error| bad_address(error.to_string()))?;
+    Ok(Target::Http { uri, client: Box::new(client) })
 }
 
 fn unreachable(reason: impl ToString) -> Outcome {
@@ -165,15 +146,15 @@ fn too_large() -> Outcome {
     ))
 }
 
-async fn post(client: &Client<Connector, Full<Bytes>>, uri: &Uri, event: Bytes) -> Outcome {
+async fn post(client: &HttpClient, uri: &Uri, event: Bytes) -> Outcome {
     let request = Request::post(uri.clone()).header("x-amz-invocation-type", "RequestResponse");
     let request = match request.body(Full::new(event)) {
         Ok(request) => request,
         Err(error) => return unreachable(error),
     };
-    let response = match client.request(request).await {
+    let response = match client.send(request).await {
         Ok(response) => response,
-        Err(error) => return unreachable(innermost(&error)),
+        Err(error) => return unreachable(innermost_cause(&error)),
     };
     let (head, body) = response.into_parts();
     match Limited::new(body, PAYLOAD_BYTES_MAX).collect().await {
@@ -181,15 +162,6 @@ async fn post(client: &Client<Connector, Full<Bytes>>, uri: &Uri, event: Bytes) 
         Err(error) if error.is::<http_body_util::LengthLimitError>() => too_large(),
         Err(error) => unreachable(error),
     }
-}
-
-/// `Connection refused`, not `client error`.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut innermost = error;
-    while let Some(cause) = innermost.source() {
-        innermost = cause;
-    }
-    innermost.to_string()
 }
 
 /// What the function reports of an exception.

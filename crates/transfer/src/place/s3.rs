@@ -1,7 +1,7 @@
 //! Buckets of an S3-compatible endpoint, by path (`http://host/bucket/key`).
 //!
-//! `object_store` signs, retries and reads the answers. The bytes go through hyper, as those of `client` do, so there
-//! is no second HTTP client or TLS library. Credentials and the Region come from the usual variables of the
+//! `object_store` signs, retries and reads the answers. The bytes go through `http-client`, so there is no
+//! second HTTP client or TLS library. Credentials and the Region come from the usual variables of the
 //! environment: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`.
 
 use std::sync::Arc;
@@ -12,12 +12,10 @@ use futures_util::stream;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::StatusCode;
 use hyper::body::Incoming;
-use hyper_util::client::legacy;
-use hyper_util::rt::TokioExecutor;
 use object_store::aws::AmazonS3Builder;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse,
-    HttpResponseBody, HttpService,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
+    HttpService,
 };
 use object_store::prefix::PrefixStore;
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
@@ -29,11 +27,6 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const RETRIES_MAX: usize = 5;
 /// Stands for the endpoint of AWS.
 const AWS: &str = "s3://";
-
-#[cfg(feature = "https")]
-type Connector = hyper_rustls::HttpsConnector<legacy::connect::HttpConnector>;
-#[cfg(not(feature = "https"))]
-type Connector = legacy::connect::HttpConnector;
 
 /// The address of an endpoint; `None` for that of AWS.
 #[derive(Clone, Debug)]
@@ -59,7 +52,7 @@ pub async fn place(spec: &str) -> Result<Bucket, PlaceError> {
 
 impl Endpoint {
     pub fn new(spec: &str) -> Result<Endpoint, PlaceError> {
-        if cfg!(not(feature = "https")) && !spec.starts_with("http://") {
+        if !http_client::HAS_HTTPS && !spec.starts_with("http://") {
             return Err(unusable(spec, "this build speaks no https"));
         }
         match spec.strip_prefix(AWS) {
@@ -135,32 +128,21 @@ struct Hyper;
 
 impl HttpConnector for Hyper {
     fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let connector = connector().map_err(|source| object_store::Error::Generic { store: "S3", source })?;
-        Ok(HttpClient::new(Service(legacy::Client::builder(TokioExecutor::new()).build(connector))))
+        let client = http_client::HttpClient::new();
+        let client =
+            client.map_err(|error| object_store::Error::Generic { store: "S3", source: error.into() })?;
+        Ok(HttpClient::new(Service(client)))
     }
 }
 
-type ConnectorError = Box<dyn std::error::Error + Send + Sync>;
-
-#[cfg(feature = "https")]
-fn connector() -> Result<Connector, ConnectorError> {
-    let builder = hyper_rustls::HttpsConnectorBuilder::new().with_native_roots()?;
-    Ok(builder.https_or_http().enable_http1().build())
-}
-
-#[cfg(not(feature = "https"))]
-fn connector() -> Result<Connector, ConnectorError> {
-    Ok(legacy::connect::HttpConnector::new())
-}
-
 #[derive(Debug)]
-struct Service(legacy::Client<Connector, HttpRequestBody>);
+struct Service(http_client::HttpClient);
 
 #[async_trait]
 impl HttpService for Service {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let is_listing = request.uri().query().is_some_and(|query| query.contains("list-type="));
-        let answer = tokio::time::timeout(TIMEOUT, self.0.request(request)).await;
+        let answer = tokio::time::timeout(TIMEOUT, self.0.send(request)).await;
         let response = answer.map_err(|slow| HttpError::new(HttpErrorKind::Timeout, slow))?;
         let response = response.map_err(|error| match error.is_connect() {
             true => HttpError::new(HttpErrorKind::Connect, error),

@@ -149,7 +149,7 @@ fn functions_are_given_as_name_and_target() {
         assert!(Function::parse(text).is_err(), "{text}");
     }
     assert_eq!(Function::parse("a b=cat").expect_err("a blank"), FunctionError::BadName("a b".into()));
-    assert_eq!(Function::parse("f=https://host").is_ok(), cfg!(feature = "https"));
+    assert_eq!(Function::parse("f=https://host").is_ok(), http_client::HAS_HTTPS);
     assert!(matches!(Function::parse("f=http://"), Err(FunctionError::BadAddress { .. })));
     let functions = Functions::new([function("f=a=b cat"), function("g=http://localhost:9000/path")]);
     assert_eq!(functions.get("f").map(|function| function.name()), Some("f"));
