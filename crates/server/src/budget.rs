@@ -7,6 +7,17 @@
 //! A share counts twice: against what the client's address may take, then against what all may take. Those that wait
 //! for either stand in line, and only the first in line has others disconnected: however many requests for large
 //! answers wait, the clients that do not read theirs are replaced at one pace.
+//!
+//! What always holds:
+//!
+//! ```text
+//! free bytes of all       +  bytes of all shares             =  bytes_max
+//! free bytes of an address  +  bytes of its clients' shares  =  address_bytes_max  <=  bytes_max
+//! a share's bytes of its address  =  its bytes of all        =  what it counts for
+//! ```
+//!
+//! The last line is asserted wherever a share is made or changed. What holds a large body or answer asserts that it has
+//! a share.
 
 use crate::address::Address;
 use crate::limits::{Limits, UNCOUNTED_BYTES};
@@ -40,6 +51,14 @@ struct Permits {
     of_all: OwnedSemaphorePermit,
 }
 
+impl Permits {
+    fn bytes(&self) -> usize {
+        let bytes = self.of_all.num_permits();
+        debug_assert_eq!(self.of_address.num_permits(), bytes, "a share counts for the same twice");
+        bytes
+    }
+}
+
 /// The memory of one address, or of all.
 #[derive(Debug)]
 pub(crate) struct Room {
@@ -70,10 +89,12 @@ pub(crate) struct Budget {
 impl Budget {
     pub(crate) fn new(bytes_max: usize, limits: &Limits, wanted: Wanted, peers: Arc<Peers>) -> Budget {
         let bytes_max = bytes_max.min(u32::MAX as usize).min(Semaphore::MAX_PERMITS);
+        let address_bytes_max = limits.of_one_address(bytes_max);
+        assert!(address_bytes_max <= bytes_max.max(1), "one address has no more than all have");
         Budget {
             room: Room::new(bytes_max),
             bytes_max,
-            address_bytes_max: limits.of_one_address(bytes_max),
+            address_bytes_max,
             wait_max: limits.share_timeout,
             peers,
             wanted,
@@ -90,7 +111,9 @@ impl Budget {
         let permits = self.permits(bytes);
         let of_address = self.wait(self.room_of(address), permits, deadline, Some(address)).await?;
         let of_all = self.wait(&self.room, permits, deadline, None).await?;
-        Ok(Share(Some(Permits { of_address, of_all })))
+        let share = Share(Some(Permits { of_address, of_all }));
+        debug_assert_eq!(share.bytes(), permits as usize, "a share is as large as it was asked for");
+        Ok(share)
     }
 
     async fn wait(
@@ -116,7 +139,9 @@ impl Budget {
     }
 
     pub(crate) fn bytes_used(&self) -> usize {
-        self.bytes_max - self.room.free.available_permits()
+        let free = self.room.free.available_permits();
+        assert!(free <= self.bytes_max, "no share gives back more than it took");
+        self.bytes_max - free
     }
 
     fn room_of<'a>(&self, address: &'a Address) -> &'a Room {
@@ -137,10 +162,19 @@ impl Share {
         self.0.is_some()
     }
 
+    /// Whether so many bytes may be held with this share. Small ones need none.
+    pub(crate) fn allows(&self, bytes: usize) -> bool {
+        bytes <= UNCOUNTED_BYTES || self.is_counted()
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, Permits::bytes)
+    }
+
     /// Gives back what is not needed, or takes what is needed beyond, if it is free now.
     pub(crate) fn resize(&mut self, bytes: usize, budget: &Budget, address: &Address) -> Result<(), Busy> {
         let wanted = budget.permits(bytes) as usize;
-        let held = self.0.as_ref().map_or(0, |permits| permits.of_all.num_permits());
+        let held = self.bytes();
         if wanted == 0 {
             self.0 = None;
         } else if let (Some(permits), true) = (&mut self.0, wanted < held) {
@@ -158,6 +192,7 @@ impl Share {
                 None => self.0 = Some(Permits { of_address, of_all }),
             }
         }
+        debug_assert_eq!(self.bytes(), wanted, "a share counts for what it was resized to");
         Ok(())
     }
 }

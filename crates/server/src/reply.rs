@@ -129,6 +129,7 @@ impl Reply {
 
     /// A call that succeeded, and the share that its answer took.
     pub(crate) fn success(format: Format, body: Vec<u8>, share: Share) -> Reply {
+        debug_assert!(share.allows(body.capacity()), "a large answer has a share");
         let reply = Reply::new(StatusCode::OK, Some(format.content_type.value()), Bytes::new());
         Reply { content: Content::Whole(body.into(), share), ..reply }
     }

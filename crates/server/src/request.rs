@@ -136,6 +136,13 @@ pub(crate) struct RequestBody {
     _share: Share,
 }
 
+impl RequestBody {
+    fn new(bytes: Bytes, received: Bytes, share: Share) -> RequestBody {
+        debug_assert!(share.allows(bytes.len().max(received.len())), "a large body has a share");
+        RequestBody { bytes, received, _share: share }
+    }
+}
+
 /// Why there is no body.
 #[derive(Debug)]
 pub(crate) enum Refusal {
@@ -194,7 +201,7 @@ impl Receiver<'_> {
         self.peer.set_awaits(Awaits::Nothing);
         let (bytes, share) = received?;
         match Coding::of_request(headers).map_err(|_| Refusal::CannotUnpack)? {
-            None => Ok(RequestBody { received: bytes.clone(), bytes, _share: share }),
+            None => Ok(RequestBody::new(bytes.clone(), bytes, share)),
             Some(coding) => self.unpack(coding, bytes, share).await,
         }
     }
@@ -268,7 +275,7 @@ impl Receiver<'_> {
         let received = packed.clone();
         let _turn = self.turns.wait(self.unpacked_bytes_max(packed.len())).await;
         match tokio::task::spawn_blocking(move || coding.inflate(&packed, bytes_max)).await {
-            Ok(Ok(plain)) => Ok(RequestBody { bytes: plain.into(), received, _share: share }),
+            Ok(Ok(plain)) => Ok(RequestBody::new(plain.into(), received, share)),
             Ok(Err(InflateError::TooLarge)) => Err(Refusal::TooLarge),
             Ok(Err(InflateError::Broken)) | Err(_) => Err(Refusal::CannotUnpack),
         }
