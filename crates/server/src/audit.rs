@@ -117,7 +117,7 @@ pub struct Answered<'a> {
     pub id: String,
     pub from: IpAddr,
     pub is_encrypted: bool,
-    /// None if nobody knows who it was.
+    /// None if the sender could not be identified.
     pub caller: Option<&'a Caller>,
     pub service: &'static str,
     pub operation: &'a str,
@@ -211,7 +211,7 @@ impl Record {
             outcome: &self.outcome,
             us: self.began.elapsed().as_micros() as u64,
             items: self.items,
-            // What is not JSON was refused, and is nobody's data.
+            // A body that is not JSON was refused, so it is left out.
             body: self.body.as_deref().and_then(|body| serde_json::from_slice(body).ok()),
         }
     }

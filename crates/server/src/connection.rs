@@ -33,7 +33,7 @@ use tokio::time::timeout;
 /// How long to wait when the system has no socket to give: another connection must end first.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
-/// How often to look for answers over HTTP/2 that nobody reads. They may wait for minutes.
+/// How often to look for answers over HTTP/2 that their clients do not read. They may wait for minutes.
 const READERS_LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A server that listens and does not serve yet.
@@ -168,7 +168,7 @@ async fn free_slot<B: Backend>(exchange: &Exchange<B>, slots: &Arc<Semaphore>) -
     }
 }
 
-/// Looks for answers that nobody reads. Never ends by itself.
+/// Looks for answers that their clients do not read. Never ends by itself.
 async fn watch_readers(peers: &Peers, timeout: Duration) {
     loop {
         tokio::time::sleep(READERS_LOOK_INTERVAL.min(timeout)).await;

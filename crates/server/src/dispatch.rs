@@ -93,7 +93,7 @@ pub trait Backend: Send + Sync + 'static {
         SketchTotals::default()
     }
 
-    /// The faults that requests meet because somebody asked for it, for the operator.
+    /// The faults that requests meet because the operator asked for them.
     fn injected_faults(&self) -> Vec<FaultStatus> {
         Vec::new()
     }

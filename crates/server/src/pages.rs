@@ -1,5 +1,4 @@
-//! What answers besides the backend: pages such as the studio, and the services beside DynamoDB, such as Lambda and
-//! CloudWatch.
+//! What answers beside the backend: pages such as the studio, and other services of AWS such as CloudWatch.
 
 use bytes::Bytes;
 use engine::Caller;
