@@ -11,7 +11,6 @@
 
 use crate::access::{self, Guard};
 use crate::administration::{self, Administration, Watched};
-use crate::answer_size::AnswerSize;
 use crate::audit::{self, Audit, Record};
 use crate::auth::Verification;
 use crate::budget::{Budget, Busy, Share};
@@ -29,6 +28,7 @@ use crate::turns::Turns;
 use crate::{auth, cors, figures, metrics, request_id, sts};
 use api::{Error, Service, Target, is_json};
 use bytes::Bytes;
+use engine::AnswerSize;
 use engine::Caller;
 use hyper::body::Incoming;
 use hyper::header::ORIGIN;
