@@ -193,7 +193,7 @@ fn run_documents(check: bool) -> Result<(), Error> {
         let path = root.join("crates/api/facts").join(service.module).with_extension("json");
         Facts::read(&path).map(|facts| (service, facts))
     };
-    let page = operations::print(&SERVICES.iter().map(facts).collect::<Result<Vec<_>, _>>()?);
+    let page = operations::print(&SERVICES.iter().map(facts).collect::<Result<Vec<_>, _>>()?)?;
     let path = root.join("docs/operations.md");
     match check {
         false => std::fs::write(&path, page)?,

@@ -93,7 +93,7 @@ pub fn create_table_input(input: &ImportTableInput) -> CreateTableInput {
 }
 
 /// Makes the table of an import and puts its items.
-pub struct ImportTable {
+pub struct ImportJob {
     pub core: Arc<Core>,
     pub record: ImportRecord,
     pub request: ImportTableInput,
@@ -102,7 +102,7 @@ pub struct ImportTable {
     pub table_id: String,
 }
 
-impl Job for ImportTable {
+impl Job for ImportJob {
     fn name(&self) -> &'static str {
         "import of a table"
     }
@@ -142,7 +142,7 @@ impl Job for ImportTable {
     }
 }
 
-impl ImportTable {
+impl ImportJob {
     async fn open(&self) -> Result<Import, PlaceError> {
         let source = &self.request.s3_bucket_source;
         let format = match self.request.input_format {
@@ -238,7 +238,7 @@ fn show(description: &mut ImportTableDescription, counts: Counts) {
 
 /// The log of what could not be imported.
 struct ErrorLog<'a> {
-    job: &'a ImportTable,
+    job: &'a ImportJob,
     log: String,
 }
 

@@ -87,6 +87,8 @@ pub use injected_fault::{FaultStatus, TooManyFaults};
 pub use insights::{InsightMinute, InsightRule};
 pub use kinesis::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture, PutOutcome};
 pub use metrics::{Dimensions, MetricId, MetricTotal};
+pub use operation::list::{dynamodb, streams};
+pub use operation::{AnswerSize, Kind};
 pub use options::Options;
 pub use replication::{
     Answer, LostReplica, Message, PairStatus, Peer, Peers, Scaled, ScaledUnits, Scaling, ScalingSettings,
@@ -112,6 +114,7 @@ use injected_fault::InjectedFaults;
 use kinesis::Deliveries;
 use members::Members;
 use metrics::KeepMetrics;
+use operation::list;
 use replication::{ForgetTombstones, Replication};
 use search::{KeepSketches, Sketches};
 use shared::Core;
@@ -339,18 +342,9 @@ impl Engine {
         request: api::streams::Request,
     ) -> BoxFuture<'a, Result<api::streams::Response, Error>> {
         Box::pin(async move {
-            use api::streams::Request;
-            use operation::*;
             self.check_member().await?;
             self.authorize_streams(caller, &request)?;
-            Ok(match request {
-                Request::ListStreams(input) => list_streams::run(self, caller, *input).await?.into(),
-                Request::DescribeStream(input) => describe_stream::run(self, caller, *input).await?.into(),
-                Request::GetShardIterator(input) => {
-                    get_shard_iterator::run(self, caller, *input).await?.into()
-                }
-                Request::GetRecords(input) => get_records::run(self, caller, *input).await?.into(),
-            })
+            list::streams::run(self, caller, request).await
         })
     }
 
@@ -388,136 +382,10 @@ impl Engine {
     async fn authorized(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
         self.authorize(caller, &request)?;
         match self.faults.is_any() {
-            false => self.carry_out(caller, request).await,
+            false => list::dynamodb::run(self, caller, request).await,
             // Apart, so that requests without faults need no memory for it.
             true => Box::pin(self.carry_out_with_faults(caller, request)).await,
         }
-    }
-
-    async fn carry_out(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
-        use operation::*;
-        Ok(match request {
-            Request::CreateTable(input) => create_table::run(self, caller, *input).await?.into(),
-            Request::DeleteTable(input) => delete_table::run(self, caller, *input).await?.into(),
-            Request::DescribeTable(input) => describe_table::run(self, caller, *input).await?.into(),
-            Request::ListTables(input) => list_tables::run(self, caller, *input).await?.into(),
-            Request::UpdateTable(input) => update_table::run(self, caller, *input).await?.into(),
-            Request::TagResource(input) => {
-                tag_resource::run(self, caller, *input).await?;
-                Response::TagResource
-            }
-            Request::UntagResource(input) => {
-                untag_resource::run(self, caller, *input).await?;
-                Response::UntagResource
-            }
-            Request::ListTagsOfResource(input) => {
-                list_tags_of_resource::run(self, caller, *input).await?.into()
-            }
-            Request::UpdateTimeToLive(input) => update_time_to_live::run(self, caller, *input).await?.into(),
-            Request::DescribeTimeToLive(input) => {
-                describe_time_to_live::run(self, caller, *input).await?.into()
-            }
-            Request::DescribeContinuousBackups(input) => {
-                describe_continuous_backups::run(self, caller, *input).await?.into()
-            }
-            Request::UpdateContinuousBackups(input) => {
-                update_continuous_backups::run(self, caller, *input).await?.into()
-            }
-            Request::RestoreTableToPointInTime(input) => {
-                restore_table_to_point_in_time::run(self, caller, *input).await?.into()
-            }
-            Request::CreateBackup(input) => create_backup::run(self, caller, *input).await?.into(),
-            Request::DescribeBackup(input) => describe_backup::run(self, caller, *input).await?.into(),
-            Request::ListBackups(input) => list_backups::run(self, caller, *input).await?.into(),
-            Request::DeleteBackup(input) => delete_backup::run(self, caller, *input).await?.into(),
-            Request::RestoreTableFromBackup(input) => {
-                restore_table_from_backup::run(self, caller, *input).await?.into()
-            }
-            Request::ExportTableToPointInTime(input) => {
-                export_table_to_point_in_time::run(self, caller, *input).await?.into()
-            }
-            Request::DescribeExport(input) => describe_export::run(self, caller, *input).await?.into(),
-            Request::ListExports(input) => list_exports::run(self, caller, *input).await?.into(),
-            Request::ImportTable(input) => import_table::run(self, caller, *input).await?.into(),
-            Request::DescribeImport(input) => describe_import::run(self, caller, *input).await?.into(),
-            Request::ListImports(input) => list_imports::run(self, caller, *input).await?.into(),
-            Request::StartBulkPutItems(input) => {
-                start_bulk_put_items::run(self, caller, *input).await?.into()
-            }
-            Request::DescribeBulkOperation(input) => {
-                describe_bulk_operation::run(self, caller, *input).await?.into()
-            }
-            Request::ListBulkOperations(input) => {
-                list_bulk_operations::run(self, caller, *input).await?.into()
-            }
-            Request::CancelBulkOperation(input) => {
-                cancel_bulk_operation::run(self, caller, *input).await?.into()
-            }
-            Request::PutResourcePolicy(input) => put_resource_policy::run(self, caller, *input).await?.into(),
-            Request::GetResourcePolicy(input) => get_resource_policy::run(self, caller, *input).await?.into(),
-            Request::DeleteResourcePolicy(input) => {
-                delete_resource_policy::run(self, caller, *input).await?.into()
-            }
-            Request::UpdateContributorInsights(input) => {
-                update_contributor_insights::run(self, caller, *input).await?.into()
-            }
-            Request::DescribeContributorInsights(input) => {
-                describe_contributor_insights::run(self, caller, *input).await?.into()
-            }
-            Request::ListContributorInsights(input) => {
-                list_contributor_insights::run(self, caller, *input).await?.into()
-            }
-            Request::EnableKinesisStreamingDestination(input) => Response::EnableKinesisStreamingDestination(
-                Box::new(enable_kinesis_streaming_destination::run(self, caller, *input).await?),
-            ),
-            Request::DisableKinesisStreamingDestination(input) => {
-                Response::DisableKinesisStreamingDestination(Box::new(
-                    disable_kinesis_streaming_destination::run(self, caller, *input).await?,
-                ))
-            }
-            Request::DescribeKinesisStreamingDestination(input) => {
-                describe_kinesis_streaming_destination::run(self, caller, *input).await?.into()
-            }
-            Request::UpdateKinesisStreamingDestination(input) => {
-                update_kinesis_streaming_destination::run(self, caller, *input).await?.into()
-            }
-            Request::CreateGlobalTable(input) => first_global_tables::create(&input)?.into(),
-            Request::DescribeGlobalTable(input) => first_global_tables::describe(&input)?.into(),
-            Request::DescribeGlobalTableSettings(input) => {
-                first_global_tables::describe_settings(&input)?.into()
-            }
-            Request::ListGlobalTables(input) => first_global_tables::list(&input)?.into(),
-            Request::UpdateGlobalTable(input) => first_global_tables::update(&input)?.into(),
-            Request::UpdateGlobalTableSettings(input) => first_global_tables::update_settings(&input)?.into(),
-            Request::DescribeTableReplicaAutoScaling(input) => {
-                describe_table_replica_auto_scaling::run(self, caller, *input).await?.into()
-            }
-            Request::UpdateTableReplicaAutoScaling(input) => {
-                update_table_replica_auto_scaling::run(self, caller, *input).await?.into()
-            }
-            Request::DescribeLimits(input) => describe_limits::run(*input).await?.into(),
-            Request::DescribeEndpoints(input) => describe_endpoints::run(self, caller, *input).await?.into(),
-            Request::PutItem(input) => put_item::run(self, caller, *input).await?.into(),
-            Request::GetItem(input) => get_item::run(self, caller, *input).await?.into(),
-            Request::UpdateItem(input) => update_item::run(self, caller, *input).await?.into(),
-            Request::DeleteItem(input) => delete_item::run(self, caller, *input).await?.into(),
-            Request::Query(input) => query::run(self, caller, *input).await?.into(),
-            Request::Scan(input) => scan::run(self, caller, *input).await?.into(),
-            Request::SearchVectors(input) => search_vectors::run(self, caller, *input).await?.into(),
-            Request::BatchGetItem(input) => batch_get_item::run(self, caller, *input).await?.into(),
-            Request::BatchWriteItem(input) => batch_write_item::run(self, caller, *input).await?.into(),
-            Request::ExecuteStatement(input) => execute_statement::run(self, caller, *input).await?.into(),
-            Request::BatchExecuteStatement(input) => {
-                batch_execute_statement::run(self, caller, *input).await?.into()
-            }
-            Request::TransactGetItems(input) => transact_get_items::run(self, caller, *input).await?.into(),
-            Request::TransactWriteItems(input) => {
-                transact_write_items::run(self, caller, *input).await?.into()
-            }
-            Request::ExecuteTransaction(input) => {
-                execute_transaction::run(self, caller, *input).await?.into()
-            }
-        })
     }
 
     /// The table of an item operation. A table that is CREATING or DELETING has no items.

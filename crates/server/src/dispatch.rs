@@ -3,10 +3,10 @@
 //! One port serves every service that a DynamoDB client's tools talk to; the part of the target before
 //! the dot says which. An operation that is not served is an UnknownOperationException.
 
-use crate::answer_size::AnswerSize;
 use api::{Error, Request, Service, Target, streams};
 use engine::{
-    Caller, ChangeLogSize, Engine, FaultStatus, Health, IndexProgress, MetricTotal, PairStatus, SketchTotals,
+    AnswerSize, Caller, ChangeLogSize, Engine, FaultStatus, Health, IndexProgress, MetricTotal, PairStatus,
+    SketchTotals,
 };
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
@@ -133,8 +133,8 @@ impl Backend for Engine {
 
     fn answer_size(&self, request: &ServiceRequest) -> AnswerSize {
         match request {
-            ServiceRequest::DynamoDb(request) => AnswerSize::of(request),
-            ServiceRequest::Streams(request) => AnswerSize::of_streams(request),
+            ServiceRequest::DynamoDb(request) => engine::dynamodb::answer_size(request),
+            ServiceRequest::Streams(request) => engine::streams::answer_size(request),
         }
     }
 

@@ -17,7 +17,6 @@
 
 use crate::access::{self, Guard};
 use crate::administration::{self, Administration, Watched};
-use crate::answer_size::AnswerSize;
 use crate::audit::{Audit, Record};
 use crate::auth::Verification;
 use crate::budget::{Budget, Busy, Share};
@@ -36,7 +35,7 @@ use crate::turns::Turns;
 use crate::{auth, cors, figures, metrics, request_id, sts};
 use api::{Error, Service, Target, is_json};
 use bytes::Bytes;
-use engine::Caller;
+use engine::{AnswerSize, Caller};
 use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Request, Response};

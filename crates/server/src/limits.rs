@@ -13,7 +13,7 @@
 //! a request counts until its answer is written. The third is all larger bodies together; each takes its whole
 //! share at once and holds it until its request is answered. The fourth is all larger answers together, and what
 //! the engine holds while it makes them: a request that may have a large answer takes the largest share that it
-//! can need before it is run, and gives back what it did not need (`answer_size.rs`). TLS adds its own buffers,
+//! can need before it is run, and gives back what it did not need ([`engine::AnswerSize`]). TLS adds its own buffers,
 //! up to 128 KiB for a connection whose client sends or reads slowly.
 //!
 //! One address gets `address_share_percent` of each term (`address.rs`).

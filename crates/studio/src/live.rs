@@ -4,47 +4,10 @@
 use std::sync::Arc;
 
 use api::{Error, ErrorKind, Operation, Request, streams};
-use engine::{Caller, Engine};
+use engine::{Caller, Engine, Kind};
 use http::StatusCode;
 use proof::{Answer, Endpoint};
 use serde_json::Value;
-
-/// Operations that change nothing. Every operation that is not listed counts as a write.
-const READS: [&str; 33] = [
-    "BatchGetItem",
-    "DescribeBackup",
-    "DescribeBulkOperation",
-    "DescribeContinuousBackups",
-    "DescribeContributorInsights",
-    "DescribeEndpoints",
-    "DescribeExport",
-    "DescribeGlobalTable",
-    "DescribeGlobalTableSettings",
-    "DescribeImport",
-    "DescribeKinesisStreamingDestination",
-    "DescribeLimits",
-    "DescribeStream",
-    "DescribeTable",
-    "DescribeTableReplicaAutoScaling",
-    "DescribeTimeToLive",
-    "GetItem",
-    "GetRecords",
-    "GetResourcePolicy",
-    "GetShardIterator",
-    "ListBackups",
-    "ListBulkOperations",
-    "ListContributorInsights",
-    "ListExports",
-    "ListGlobalTables",
-    "ListImports",
-    "ListStreams",
-    "ListTables",
-    "ListTagsOfResource",
-    "Query",
-    "Scan",
-    "SearchVectors",
-    "TransactGetItems",
-];
 
 pub struct Live {
     pub engine: Arc<Engine>,
@@ -83,29 +46,17 @@ impl Live {
     }
 }
 
-/// Whether a request writes: by its operation, and PartiQL by each of its statements. They are read as the engine
-/// reads them, so that nothing can look like a read here and be run as a write.
+/// Whether a request writes. The engine decides, so that nothing can look like a read here and be run as a write. A request
+/// that can't be read counts as a write, unless its operation only reads.
 pub fn writes(operation: &str, body: &[u8]) -> bool {
-    if READS.contains(&operation) {
-        return false;
+    if let Some(operation) = streams::Operation::from_target_name(operation) {
+        return engine::streams::kind(operation) == Kind::Write;
     }
     let Some(operation) = Operation::from_target_name(operation) else { return true };
-    match Request::decode(operation, body) {
-        Ok(Request::ExecuteStatement(input)) => !is_select(&input.statement),
-        Ok(Request::BatchExecuteStatement(input)) => {
-            !input.statements.iter().all(|one| is_select(&one.statement))
-        }
-        Ok(Request::ExecuteTransaction(input)) => {
-            !input.transact_statements.iter().all(|one| is_select(&one.statement))
-        }
-        _ => true,
+    if engine::dynamodb::kind(operation) == Kind::Read {
+        return false;
     }
-}
-
-/// SELECT and EXISTS are the statements that only read.
-fn is_select(statement: &str) -> bool {
-    let word: String = statement.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
-    word.eq_ignore_ascii_case("SELECT") || word.eq_ignore_ascii_case("EXISTS")
+    Request::decode(operation, body).map_or(true, |request| engine::dynamodb::writes(&request))
 }
 
 /// Every error of the API is the client's, 400, but for the two that say it is not.

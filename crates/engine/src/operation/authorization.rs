@@ -1,6 +1,6 @@
 //! May the caller do this? Asked once for each request, before anything of it is carried out.
 //!
-//! [`access`] says which actions on which resources a request needs; [`keys`] has the values of DynamoDB's condition
+//! Each operation says which actions on which resources it needs, in the words of [`access`]; [`keys`] has the values of DynamoDB's condition
 //! keys, which are worked out only if a policy asks for them. The `iam` crate decides.
 //!
 //! The order is AWS's: a caller without rights is denied before it is known whether the table exists. Only requests with
@@ -9,7 +9,6 @@
 pub(super) mod access;
 pub(super) mod keys;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use api::{Error, ErrorKind, Request, TableName, streams};
@@ -20,6 +19,7 @@ use crate::caller::{Principal, Verified};
 use crate::catalog::LiveTable;
 use crate::{Caller, Engine, Namespace};
 
+use super::list;
 use access::{Access, Resource};
 use keys::RequestKeys;
 
@@ -27,15 +27,15 @@ impl Engine {
     /// Refuses a request that policies do not allow.
     pub(crate) fn authorize(&self, caller: &Caller, request: &Request) -> Result<(), Error> {
         let Principal::Verified(verified) = &caller.principal else { return Ok(()) };
-        access::of_request(request, &caller.namespace)
-            .iter()
-            .try_for_each(|access| self.check_access(caller, verified, access))
+        let needed = list::dynamodb::access(request, &caller.namespace);
+        needed.iter().try_for_each(|access| self.check_access(caller, verified, access))
     }
 
     /// Refuses a request to DynamoDB Streams that policies do not allow.
     pub(crate) fn authorize_streams(&self, caller: &Caller, request: &streams::Request) -> Result<(), Error> {
         let Principal::Verified(verified) = &caller.principal else { return Ok(()) };
-        self.check_access(caller, verified, &access::of_streams_request(request))
+        let needed = list::streams::access(request, &caller.namespace);
+        needed.iter().try_for_each(|access| self.check_access(caller, verified, access))
     }
 
     /// Refuses one statement of a batch, whose others may go on.
@@ -45,9 +45,9 @@ impl Engine {
     }
 
     fn check_access(&self, caller: &Caller, verified: &Verified, access: &Access<'_>) -> Result<(), Error> {
-        let resource = access.resource.arn(&caller.namespace);
+        let resource = access.resource.full_arn(&caller.namespace);
         let namespace = namespace_of(&resource).unwrap_or_else(|| caller.namespace.clone());
-        let table = access.resource.table().and_then(|name| self.table_named(&namespace, name));
+        let table = access.resource.table_name().and_then(|name| self.table_named(&namespace, name));
         let decision = self.decide(verified, access, &resource, &namespace, table.as_deref());
         match decision {
             Decision::Allowed(_) => Ok(()),
@@ -103,7 +103,7 @@ fn namespace_of(arn: &str) -> Option<Namespace> {
 
 impl Resource<'_> {
     /// The ARN, as policies and errors name it.
-    fn arn(&self, namespace: &Namespace) -> String {
+    fn full_arn(&self, namespace: &Namespace) -> String {
         match self {
             Resource::Any => "*".to_owned(),
             Resource::Arn(arn) => arn.clone().into_owned(),
@@ -113,7 +113,7 @@ impl Resource<'_> {
     }
 
     /// The table that it is or belongs to.
-    pub(super) fn table(&self) -> Option<&str> {
+    pub(super) fn table_name(&self) -> Option<&str> {
         match self {
             Resource::Any => None,
             Resource::Table(name) | Resource::Index { table: name, .. } => Some(name),
@@ -123,16 +123,11 @@ impl Resource<'_> {
 
     /// A table's policy is about the table and its indexes, not about its streams and backups.
     fn has_table_policy(&self) -> bool {
-        self.table().is_some()
+        self.table_name().is_some()
     }
 }
 
 /// Requests name a table by its name or by its ARN.
 fn table_arn(namespace: &Namespace, name: &str) -> String {
     if name.starts_with("arn:") { name.to_owned() } else { namespace.table_arn(name) }
-}
-
-/// A borrowed table name or ARN.
-fn table(name: &str) -> Resource<'_> {
-    Resource::Table(Cow::Borrowed(name))
 }

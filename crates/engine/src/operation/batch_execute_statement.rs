@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use api::limits::BATCH_GET_BYTES_MAX;
 use api::{
     BatchExecuteStatementInput, BatchExecuteStatementOutput, BatchStatementError,
     BatchStatementErrorCodeEnum, BatchStatementRequest, BatchStatementResponse, Error, ErrorKind, Operation,
@@ -14,54 +15,78 @@ use futures_util::future::join_all;
 use item::Item;
 use store::Key;
 
+use super::answer_size::AnswerSize;
+use super::authorization::access::{self, Access};
 use super::consumed::{ConsumedByTable, written};
 use super::paging::read_mode;
 use super::parameters::shows_failed_item;
 use super::statement::{self, Read, Write, returned, statement_error};
+use super::{Kind, Serve};
 use crate::catalog::LiveTable;
 use crate::units::Units;
-use crate::{Caller, Engine, read, write};
+use crate::{Caller, Engine, Namespace, read, write};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: BatchExecuteStatementInput,
-) -> Result<BatchExecuteStatementOutput, Error> {
-    input.check()?;
-    let statements: Vec<Result<Statement, Error>> = input
-        .statements
-        .iter()
-        .map(|request| statement::parse(&request.statement, request.parameters.as_ref()))
-        .collect();
-    check_mixing(&statements)?;
-    let tables: Vec<Option<String>> =
-        statements.iter().map(|statement| Some(statement.as_ref().ok()?.table().to_owned())).collect();
-    let plans: Vec<Result<Plan, Error>> = statements
-        .into_iter()
-        .zip(&input.statements)
-        .map(|(statement, request)| plan(engine, caller, statement?, request))
-        .collect();
-    check_duplicates(&plans)?;
+pub(super) struct BatchExecuteStatement;
 
-    let results = join_all(plans.into_iter().map(|plan| carry_out(engine, plan))).await;
+impl Serve for BatchExecuteStatement {
+    type Input = BatchExecuteStatementInput;
+    type Output = BatchExecuteStatementOutput;
+    const KIND: Kind = Kind::Write;
 
-    let mut consumed = ConsumedByTable::default();
-    let mut responses = Vec::with_capacity(results.len());
-    for (result, table_name) in results.into_iter().zip(tables) {
-        responses.push(match result {
-            Ok(done) => {
-                consumed.add(&done.table, done.units);
-                BatchStatementResponse { item: done.item, table_name, error: None }
-            }
-            Err(error) => {
-                BatchStatementResponse { error: Some(shown(error)), table_name, ..Default::default() }
-            }
-        });
+    fn access<'r>(_: &'r BatchExecuteStatementInput, _: &Namespace) -> Vec<Access<'r>> {
+        // Each statement has its own answer, so each is asked about when it is planned.
+        Vec::new()
     }
-    Ok(BatchExecuteStatementOutput {
-        consumed_capacity: consumed.answer(input.return_consumed_capacity),
-        responses: Some(responses),
-    })
+
+    fn answer_size(input: &BatchExecuteStatementInput) -> AnswerSize {
+        AnswerSize::of_items(input.statements.len(), BATCH_GET_BYTES_MAX)
+    }
+
+    fn writes(input: &BatchExecuteStatementInput) -> bool {
+        !input.statements.iter().all(|one| statement::only_reads(&one.statement))
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: BatchExecuteStatementInput,
+    ) -> Result<BatchExecuteStatementOutput, Error> {
+        input.check()?;
+        let statements: Vec<Result<Statement, Error>> = input
+            .statements
+            .iter()
+            .map(|request| statement::parse(&request.statement, request.parameters.as_ref()))
+            .collect();
+        check_mixing(&statements)?;
+        let tables: Vec<Option<String>> =
+            statements.iter().map(|statement| Some(statement.as_ref().ok()?.table().to_owned())).collect();
+        let plans: Vec<Result<Plan, Error>> = statements
+            .into_iter()
+            .zip(&input.statements)
+            .map(|(statement, request)| plan(engine, caller, statement?, request))
+            .collect();
+        check_duplicates(&plans)?;
+
+        let results = join_all(plans.into_iter().map(|plan| carry_out(engine, plan))).await;
+
+        let mut consumed = ConsumedByTable::default();
+        let mut responses = Vec::with_capacity(results.len());
+        for (result, table_name) in results.into_iter().zip(tables) {
+            responses.push(match result {
+                Ok(done) => {
+                    consumed.add(&done.table, done.units);
+                    BatchStatementResponse { item: done.item, table_name, error: None }
+                }
+                Err(error) => {
+                    BatchStatementResponse { error: Some(shown(error)), table_name, ..Default::default() }
+                }
+            });
+        }
+        Ok(BatchExecuteStatementOutput {
+            consumed_capacity: consumed.answer(input.return_consumed_capacity),
+            responses: Some(responses),
+        })
+    }
 }
 
 /// What one statement does.
@@ -170,4 +195,10 @@ fn code(kind: ErrorKind) -> BatchStatementErrorCodeEnum {
         ErrorKind::AccessDenied => Code::AccessDenied,
         _ => Code::InternalServerError,
     }
+}
+
+/// What the statements need, each by itself.
+pub(super) fn accesses(input: &BatchExecuteStatementInput) -> Vec<Access<'_>> {
+    let statements = input.statements.iter();
+    statements.filter_map(|it| access::of_text(&it.statement, it.parameters.as_ref(), None)).collect()
 }

@@ -4,23 +4,39 @@ use std::sync::Arc;
 
 use api::{CreateBackupInput, CreateBackupOutput, Error};
 
+use super::authorization::access::{Access, Resource};
 use super::backup_description::details;
+use super::{Kind, Serve};
 use crate::backup::{BackUp, Backup, BackupKind};
 use crate::catalog::LiveTable;
-use crate::{Caller, Engine, fault, records};
+use crate::{Caller, Engine, Namespace, fault, records};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: CreateBackupInput,
-) -> Result<CreateBackupOutput, Error> {
-    input.check()?;
-    let not_found = || Error::table_not_found(&input.table_name);
-    let table =
-        engine.find(caller, &input.table_name)?.filter(|table| table.has_items()).ok_or_else(not_found)?;
-    let random = engine.environment.random() as u32;
-    let backup = begin(engine, &table, &input.backup_name, BackupKind::User, random).await?;
-    Ok(CreateBackupOutput { backup_details: Some(details(&backup)) })
+pub(super) struct CreateBackup;
+
+impl Serve for CreateBackup {
+    type Input = CreateBackupInput;
+    type Output = CreateBackupOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r CreateBackupInput, _: &Namespace) -> Vec<Access<'r>> {
+        Access::one("dynamodb:CreateBackup", Resource::table(&input.table_name))
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: CreateBackupInput,
+    ) -> Result<CreateBackupOutput, Error> {
+        input.check()?;
+        let not_found = || Error::table_not_found(&input.table_name);
+        let table = engine
+            .find(caller, &input.table_name)?
+            .filter(|table| table.has_items())
+            .ok_or_else(not_found)?;
+        let random = engine.environment.random() as u32;
+        let backup = begin(engine, &table, &input.backup_name, BackupKind::User, random).await?;
+        Ok(CreateBackupOutput { backup_details: Some(details(&backup)) })
+    }
 }
 
 /// The last backup of a table that is DELETING and has point-in-time recovery.

@@ -3,51 +3,81 @@
 use api::{BillingMode as Mode, CreateTableInput, CreateTableOutput, Error, TableStatus};
 pub use host::uuid;
 
+use super::authorization::access::{Access, Detail, Resource};
 use super::description::description;
 use super::stream_specification::{self, Moment};
+use super::{Kind, Serve};
 use super::{policy, schema, unserved};
 use crate::catalog::CreateError;
 use crate::table::{
     Billing, BillingMode, NewTable, OnDemandMax, ResourcePolicy, Table, TableState, WarmThroughput,
 };
-use crate::{Caller, Engine, failures, fault};
+use crate::{Caller, Engine, Namespace, failures, fault};
 use store::Space;
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: CreateTableInput,
-) -> Result<CreateTableOutput, Error> {
-    input.check()?;
-    let name = input.table_name.clone();
-    unserved::check_create_table(&input)?;
-    let (namespace, now) = (caller.namespace.clone(), engine.environment.now_ms());
-    let id = uuid(engine.environment.random());
-    let state = engine.passing_state(TableState::Creating);
-    let new = NewTable { state, ..new_table(&input, now)? };
-    let view = stream_specification::of_new_table(input.stream_specification.as_ref())?;
-    let (now_us, shards) = (engine.clock.now_us(&*engine.environment), engine.options.stream_shards);
-    // Every write to the new table is later than the beginning of its stream.
-    engine.clock.pass(now_us);
-    let created_ms = engine.new_stream_ms(&caller.namespace, &name);
-    let make = move |space| {
-        let mut table = Table::new(namespace.clone(), new.clone(), space, id.clone(), now);
-        if let Some(view) = view {
-            let moment = Moment { created_ms, now_us, shards, unused: Space(table.numbers_end()) };
-            table.switch_stream_on(view, &moment);
+pub(super) struct CreateTable;
+
+impl Serve for CreateTable {
+    type Input = CreateTableInput;
+    type Output = CreateTableOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r CreateTableInput, _: &Namespace) -> Vec<Access<'r>> {
+        let named = || Resource::table(&input.table_name);
+        let tags: Vec<_> =
+            input.tags.iter().flatten().map(|tag| (tag.key.as_str(), Some(tag.value.as_str()))).collect();
+        let detail = || Detail { tags: tags.clone(), ..Detail::default() };
+        let mut accesses = vec![Access::new("dynamodb:CreateTable", named()).with(detail())];
+        if !tags.is_empty() {
+            accesses.push(Access::new("dynamodb:TagResource", named()).with(detail()));
         }
-        table
-    };
-    let arn = caller.namespace.table_arn(&name);
-    failures::forget(engine, &caller.namespace, &arn).await.map_err(fault::of_store)?;
-    let table = engine.catalog.create(&caller.namespace, &name, make).await.map_err(|error| match error {
-        CreateError::Exists => Error::table_exists(&name),
-        CreateError::Store(error) => fault::of_store(error),
-    })?;
-    engine.leave_state(&table).await;
-    Ok(CreateTableOutput {
-        table_description: Some(description(&table, TableStatus::Creating, engine.usage.now().ms)),
-    })
+        if input.resource_policy.is_some() {
+            accesses.push(Access::new("dynamodb:PutResourcePolicy", named()));
+        }
+        if let Some(source) = &input.global_table_source_arn {
+            accesses.push(Access::new("dynamodb:CreateTableReplica", Resource::arn(source)));
+            accesses.push(Access::new("dynamodb:AssociateTableReplica", Resource::arn(source)));
+        }
+        accesses
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: CreateTableInput,
+    ) -> Result<CreateTableOutput, Error> {
+        input.check()?;
+        let name = input.table_name.clone();
+        unserved::check_create_table(&input)?;
+        let (namespace, now) = (caller.namespace.clone(), engine.environment.now_ms());
+        let id = uuid(engine.environment.random());
+        let state = engine.passing_state(TableState::Creating);
+        let new = NewTable { state, ..new_table(&input, now)? };
+        let view = stream_specification::of_new_table(input.stream_specification.as_ref())?;
+        let (now_us, shards) = (engine.clock.now_us(&*engine.environment), engine.options.stream_shards);
+        // Every write to the new table is later than the beginning of its stream.
+        engine.clock.pass(now_us);
+        let created_ms = engine.new_stream_ms(&caller.namespace, &name);
+        let make = move |space| {
+            let mut table = Table::new(namespace.clone(), new.clone(), space, id.clone(), now);
+            if let Some(view) = view {
+                let moment = Moment { created_ms, now_us, shards, unused: Space(table.numbers_end()) };
+                table.switch_stream_on(view, &moment);
+            }
+            table
+        };
+        let arn = caller.namespace.table_arn(&name);
+        failures::forget(engine, &caller.namespace, &arn).await.map_err(fault::of_store)?;
+        let table =
+            engine.catalog.create(&caller.namespace, &name, make).await.map_err(|error| match error {
+                CreateError::Exists => Error::table_exists(&name),
+                CreateError::Store(error) => fault::of_store(error),
+            })?;
+        engine.leave_state(&table).await;
+        Ok(CreateTableOutput {
+            table_description: Some(description(&table, TableStatus::Creating, engine.usage.now().ms)),
+        })
+    }
 }
 
 /// The definition of the table that a request asks for.

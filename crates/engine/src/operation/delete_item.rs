@@ -2,24 +2,57 @@
 
 use api::{DeleteItemInput, DeleteItemOutput, Error, Operation, ReturnValue};
 
+use super::answer_size::AnswerSize;
+use super::authorization::access::{self, Access, Detail, Resource};
 use super::consumed::{consumed, written};
 use super::item_collection::metrics;
 use super::parameters::{Parameters, shows_failed_item};
+use super::{Kind, Serve};
 use crate::write::{self, Change, Plan};
-use crate::{Caller, Engine};
+use crate::{Caller, Engine, Namespace};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: DeleteItemInput,
-) -> Result<DeleteItemOutput, Error> {
-    let mut plan = plan(engine, caller, &input)?;
-    let outcome = write::apply(engine, Operation::DeleteItem, &mut plan).await?;
-    Ok(DeleteItemOutput {
-        consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &written(&plan, &outcome)),
-        item_collection_metrics: metrics(input.return_item_collection_metrics, &plan.table, &outcome),
-        attributes: outcome.old.filter(|_| input.return_values == Some(ReturnValue::AllOld)),
-    })
+pub(super) struct DeleteItem;
+
+impl Serve for DeleteItem {
+    type Input = DeleteItemInput;
+    type Output = DeleteItemOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r DeleteItemInput, _: &Namespace) -> Vec<Access<'r>> {
+        let access = Access::new("dynamodb:DeleteItem", Resource::table(&input.table_name)).with(Detail {
+            items: vec![&input.key],
+            listed: access::listed(None, [access::keys(input.expected.as_ref())]),
+            names: input.expression_attribute_names.as_ref(),
+            values: input.expression_attribute_values.as_ref(),
+            condition: input.condition_expression.as_deref(),
+            return_values: access::return_values(input.return_values),
+            return_consumed_capacity: access::return_consumed_capacity(input.return_consumed_capacity),
+            ..Detail::default()
+        });
+        vec![access]
+    }
+
+    fn answer_size(input: &DeleteItemInput) -> AnswerSize {
+        AnswerSize::of_write(input.return_values, input.return_values_on_condition_check_failure)
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: DeleteItemInput,
+    ) -> Result<DeleteItemOutput, Error> {
+        let mut plan = plan(engine, caller, &input)?;
+        let outcome = write::apply(engine, Operation::DeleteItem, &mut plan).await?;
+        Ok(DeleteItemOutput {
+            consumed_capacity: consumed(
+                input.return_consumed_capacity,
+                &plan.table,
+                &written(&plan, &outcome),
+            ),
+            item_collection_metrics: metrics(input.return_item_collection_metrics, &plan.table, &outcome),
+            attributes: outcome.old.filter(|_| input.return_values == Some(ReturnValue::AllOld)),
+        })
+    }
 }
 
 fn plan(engine: &Engine, caller: &Caller, input: &DeleteItemInput) -> Result<Plan, Error> {

@@ -3,38 +3,52 @@
 
 use api::{DeleteTableInput, DeleteTableOutput, Error};
 
+use super::authorization::access::{Access, Resource};
 use super::description::deleted;
+use super::{Kind, Serve};
 use super::{create_backup, replica_updates};
 use crate::table::{IndexState, Table, TableState};
-use crate::{Caller, Engine};
+use crate::{Caller, Engine, Namespace};
 use store::Space;
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: DeleteTableInput,
-) -> Result<DeleteTableOutput, Error> {
-    input.check()?;
-    let not_found = || Error::resource_not_found_table(&input.table_name);
-    let table = engine.find(caller, &input.table_name)?.ok_or_else(not_found)?;
-    // Deleting a table that is already DELETING is no error.
-    let table = match table.state {
-        TableState::Deleting => table,
-        _ => {
-            let now_ms = engine.environment.now_ms();
-            let delete = move |table: &mut Table, _: Space| delete(table, now_ms);
-            let table = engine.change_table(&table, delete).await?.ok_or_else(not_found)?;
-            if table.recovery.is_some() && engine.options.backups.is_some() {
-                create_backup::of_deleted_table(engine, &table).await?;
+pub(super) struct DeleteTable;
+
+impl Serve for DeleteTable {
+    type Input = DeleteTableInput;
+    type Output = DeleteTableOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r DeleteTableInput, _: &Namespace) -> Vec<Access<'r>> {
+        Access::one("dynamodb:DeleteTable", Resource::table(&input.table_name))
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: DeleteTableInput,
+    ) -> Result<DeleteTableOutput, Error> {
+        input.check()?;
+        let not_found = || Error::resource_not_found_table(&input.table_name);
+        let table = engine.find(caller, &input.table_name)?.ok_or_else(not_found)?;
+        // Deleting a table that is already DELETING is no error.
+        let table = match table.state {
+            TableState::Deleting => table,
+            _ => {
+                let now_ms = engine.environment.now_ms();
+                let delete = move |table: &mut Table, _: Space| delete(table, now_ms);
+                let table = engine.change_table(&table, delete).await?.ok_or_else(not_found)?;
+                if table.recovery.is_some() && engine.options.backups.is_some() {
+                    create_backup::of_deleted_table(engine, &table).await?;
+                }
+                match &table.membership {
+                    Some(_) => engine.start_leave(table.namespace.clone(), &table.name).await,
+                    None => engine.leave_state(&table).await,
+                }
+                table
             }
-            match &table.membership {
-                Some(_) => engine.start_leave(table.namespace.clone(), &table.name).await,
-                None => engine.leave_state(&table).await,
-            }
-            table
-        }
-    };
-    Ok(DeleteTableOutput { table_description: Some(deleted(&table, engine.usage.now().ms)) })
+        };
+        Ok(DeleteTableOutput { table_description: Some(deleted(&table, engine.usage.now().ms)) })
+    }
 }
 
 /// Makes the table DELETING, or says why it cannot be deleted.

@@ -2,17 +2,31 @@
 
 use api::{DescribeBulkOperationInput, DescribeBulkOperationOutput, Error, ErrorKind};
 
+use super::authorization::access::{Access, Resource};
+use super::{Kind, Serve};
 use crate::bulk_put::BulkPutRecord;
-use crate::{Caller, Engine, fault, records};
+use crate::{Caller, Engine, Namespace, fault, records};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: DescribeBulkOperationInput,
-) -> Result<DescribeBulkOperationOutput, Error> {
-    input.check()?;
-    let record = find(engine, caller, &input.bulk_operation_arn).await?;
-    Ok(DescribeBulkOperationOutput { bulk_operation_description: record.description()? })
+pub(super) struct DescribeBulkOperation;
+
+impl Serve for DescribeBulkOperation {
+    type Input = DescribeBulkOperationInput;
+    type Output = DescribeBulkOperationOutput;
+    const KIND: Kind = Kind::Read;
+
+    fn access<'r>(input: &'r DescribeBulkOperationInput, _: &Namespace) -> Vec<Access<'r>> {
+        Access::one("dynamodb:DescribeBulkOperation", Resource::arn(&input.bulk_operation_arn))
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: DescribeBulkOperationInput,
+    ) -> Result<DescribeBulkOperationOutput, Error> {
+        input.check()?;
+        let record = find(engine, caller, &input.bulk_operation_arn).await?;
+        Ok(DescribeBulkOperationOutput { bulk_operation_description: record.description()? })
+    }
 }
 
 /// The caller's bulk operation with this ARN.

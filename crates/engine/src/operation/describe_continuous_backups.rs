@@ -5,20 +5,36 @@ use api::{
     DescribeContinuousBackupsOutput, Error, PointInTimeRecoveryDescription, PointInTimeRecoveryStatus,
 };
 
+use super::authorization::access::{Access, Resource};
+use super::{Kind, Serve};
 use crate::table::Table;
-use crate::{Caller, Engine};
+use crate::{Caller, Engine, Namespace};
 
 const DAY_US: u64 = 24 * 60 * 60 * 1_000_000;
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: DescribeContinuousBackupsInput,
-) -> Result<DescribeContinuousBackupsOutput, Error> {
-    input.check()?;
-    let not_found = || Error::table_not_found(&input.table_name);
-    let table = engine.find(caller, &input.table_name)?.ok_or_else(not_found)?;
-    Ok(DescribeContinuousBackupsOutput { continuous_backups_description: Some(description(engine, &table)) })
+pub(super) struct DescribeContinuousBackups;
+
+impl Serve for DescribeContinuousBackups {
+    type Input = DescribeContinuousBackupsInput;
+    type Output = DescribeContinuousBackupsOutput;
+    const KIND: Kind = Kind::Read;
+
+    fn access<'r>(input: &'r DescribeContinuousBackupsInput, _: &Namespace) -> Vec<Access<'r>> {
+        Access::one("dynamodb:DescribeContinuousBackups", Resource::table(&input.table_name))
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: DescribeContinuousBackupsInput,
+    ) -> Result<DescribeContinuousBackupsOutput, Error> {
+        input.check()?;
+        let not_found = || Error::table_not_found(&input.table_name);
+        let table = engine.find(caller, &input.table_name)?.ok_or_else(not_found)?;
+        Ok(DescribeContinuousBackupsOutput {
+            continuous_backups_description: Some(description(engine, &table)),
+        })
+    }
 }
 
 /// What a table can be restored to.

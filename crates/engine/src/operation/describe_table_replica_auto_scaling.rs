@@ -9,21 +9,35 @@ use api::{
     ReplicaGlobalSecondaryIndexAutoScalingDescription, ReplicaStatus, TableAutoScalingDescription,
 };
 
+use super::authorization::access::{Access, Resource};
 use super::description;
+use super::{Kind, Serve};
 use crate::catalog::LiveTable;
 use crate::replication::{Scaled, ScalingSettings};
-use crate::{Caller, Engine};
+use crate::{Caller, Engine, Namespace};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: DescribeTableReplicaAutoScalingInput,
-) -> Result<DescribeTableReplicaAutoScalingOutput, Error> {
-    input.check()?;
-    let table = find(engine, caller, &input.table_name)?;
-    Ok(DescribeTableReplicaAutoScalingOutput {
-        table_auto_scaling_description: Some(describe(engine, &table).await?),
-    })
+pub(super) struct DescribeTableReplicaAutoScaling;
+
+impl Serve for DescribeTableReplicaAutoScaling {
+    type Input = DescribeTableReplicaAutoScalingInput;
+    type Output = DescribeTableReplicaAutoScalingOutput;
+    const KIND: Kind = Kind::Read;
+
+    fn access<'r>(input: &'r DescribeTableReplicaAutoScalingInput, _: &Namespace) -> Vec<Access<'r>> {
+        Access::one("dynamodb:DescribeTableReplicaAutoScaling", Resource::table(&input.table_name))
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: DescribeTableReplicaAutoScalingInput,
+    ) -> Result<DescribeTableReplicaAutoScalingOutput, Error> {
+        input.check()?;
+        let table = find(engine, caller, &input.table_name)?;
+        Ok(DescribeTableReplicaAutoScalingOutput {
+            table_auto_scaling_description: Some(describe(engine, &table).await?),
+        })
+    }
 }
 
 /// The table, if other Regions have it, too.

@@ -3,31 +3,54 @@
 
 use api::{Error, ErrorKind, ExecuteStatementInput, ExecuteStatementOutput, Operation};
 use expression::Condition;
-use expression::partiql::{Access, Select, Statement};
+use expression::partiql::{self, Select, Statement};
 use item::Item;
 use store::{Direction, Position, Range};
 
+use super::answer_size::AnswerSize;
+use super::authorization::access::{self, Access};
 use super::consumed::{consumed, written};
 use super::next_token::{NextToken, Purpose};
 use super::paging;
 use super::parameters::shows_failed_item;
 use super::query::{borrowed, checked_partition_key};
 use super::statement::{self, Write, returned, source_error, statement_error};
+use super::{Kind, Serve};
 use crate::key::{query_range, segment_range};
 use crate::read::{self, PageRequest, Walk};
 use crate::source::Source;
-use crate::{Caller, Engine, write};
+use crate::{Caller, Engine, Namespace, write};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: ExecuteStatementInput,
-) -> Result<ExecuteStatementOutput, Error> {
-    input.check()?;
-    match statement::parse(&input.statement, input.parameters.as_ref())? {
-        Statement::Select(select) => read(engine, caller, &input, &select).await,
-        Statement::Exists(_) => Err(Error::exists_outside_transaction()),
-        statement => write(engine, caller, &input, statement).await,
+pub(super) struct ExecuteStatement;
+
+impl Serve for ExecuteStatement {
+    type Input = ExecuteStatementInput;
+    type Output = ExecuteStatementOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r ExecuteStatementInput, _: &Namespace) -> Vec<Access<'r>> {
+        access::of_text(&input.statement, input.parameters.as_ref(), None).into_iter().collect()
+    }
+
+    fn answer_size(input: &ExecuteStatementInput) -> AnswerSize {
+        AnswerSize::of_page(input.limit, None)
+    }
+
+    fn writes(input: &ExecuteStatementInput) -> bool {
+        !statement::only_reads(&input.statement)
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: ExecuteStatementInput,
+    ) -> Result<ExecuteStatementOutput, Error> {
+        input.check()?;
+        match statement::parse(&input.statement, input.parameters.as_ref())? {
+            Statement::Select(select) => read(engine, caller, &input, &select).await,
+            Statement::Exists(_) => Err(Error::exists_outside_transaction()),
+            statement => write(engine, caller, &input, statement).await,
+        }
     }
 }
 
@@ -122,7 +145,7 @@ impl Rows {
         let access =
             select.access(&borrowed(&keys.partition), &borrowed(&keys.sort)).map_err(statement_error)?;
         Ok(match access {
-            Access::Query { ranges, filter, descending } => {
+            partiql::Access::Query { ranges, filter, descending } => {
                 let partitions = ranges.iter().map(|range| checked_partition_key(keys, range));
                 let partitions = partitions.collect::<Result<Vec<Item>, Error>>()?;
                 let ranges = ranges.iter().map(|range| query_range(source.space(), range));
@@ -133,7 +156,7 @@ impl Rows {
                     filter,
                 }
             }
-            Access::Scan { filter } => Rows {
+            partiql::Access::Scan { filter } => Rows {
                 walk: Walk::Scan(segment_range(source.space(), 0, 1)),
                 partition_key: None,
                 direction: Direction::Forward,

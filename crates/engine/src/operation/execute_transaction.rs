@@ -8,36 +8,63 @@ use api::{Error, ExecuteTransactionInput, ExecuteTransactionOutput, ItemResponse
 use expression::partiql::Statement;
 use store::Key;
 
+use super::answer_size::AnswerSize;
+use super::authorization::access::{self, Access};
 use super::cancellation;
 use super::digest::Digest;
 use super::parameters::shows_failed_item;
 use super::statement::{self, Read, Write, statement_error};
 use super::transact_get_items::read_all;
 use super::transact_write_items::{carry_out, consumed, token};
+use super::{Kind, Serve};
 use crate::catalog::LiveTable;
 use crate::read::Asked;
 use crate::write::Plan;
-use crate::{Caller, Engine};
+use crate::{Caller, Engine, Namespace};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: ExecuteTransactionInput,
-) -> Result<ExecuteTransactionOutput, Error> {
-    input.check()?;
-    let requests = input.transact_statements.iter();
-    let statements = in_each(requests, |request| {
-        let statement = statement::parse(&request.statement, request.parameters.as_ref())?;
-        check(&statement)?;
-        Ok(statement)
-    })?;
-    let reads = statements.iter().filter(|statement| statement.is_read()).count();
-    if reads == statements.len() {
-        read(engine, caller, &input, statements).await
-    } else if reads == 0 {
-        write(engine, caller, &input, statements).await
-    } else {
-        Err(Error::statements_mixed_in_transaction())
+pub(super) struct ExecuteTransaction;
+
+impl Serve for ExecuteTransaction {
+    type Input = ExecuteTransactionInput;
+    type Output = ExecuteTransactionOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r ExecuteTransactionInput, _: &Namespace) -> Vec<Access<'r>> {
+        let enclosing = Some("ExecuteTransaction");
+        let statements = input.transact_statements.iter();
+        statements
+            .filter_map(|it| access::of_text(&it.statement, it.parameters.as_ref(), enclosing))
+            .collect()
+    }
+
+    fn answer_size(input: &ExecuteTransactionInput) -> AnswerSize {
+        AnswerSize::of_items(input.transact_statements.len(), usize::MAX)
+    }
+
+    fn writes(input: &ExecuteTransactionInput) -> bool {
+        !input.transact_statements.iter().all(|one| statement::only_reads(&one.statement))
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: ExecuteTransactionInput,
+    ) -> Result<ExecuteTransactionOutput, Error> {
+        input.check()?;
+        let requests = input.transact_statements.iter();
+        let statements = in_each(requests, |request| {
+            let statement = statement::parse(&request.statement, request.parameters.as_ref())?;
+            check(&statement)?;
+            Ok(statement)
+        })?;
+        let reads = statements.iter().filter(|statement| statement.is_read()).count();
+        if reads == statements.len() {
+            read(engine, caller, &input, statements).await
+        } else if reads == 0 {
+            write(engine, caller, &input, statements).await
+        } else {
+            Err(Error::statements_mixed_in_transaction())
+        }
     }
 }
 

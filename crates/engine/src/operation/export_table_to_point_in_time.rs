@@ -8,46 +8,60 @@ use api::{
     IncrementalExportSpecification, S3SseAlgorithm,
 };
 
+use super::authorization::access::{Access, Resource};
 use super::describe_continuous_backups::window;
 use super::parameters::Parameters;
+use super::{Kind, Serve};
 use crate::catalog::LiveTable;
 use crate::export::{ExportFilter, ExportRecord, ExportTable, ExportTimes};
 use crate::shared::Core;
 use crate::stream::iso_8601_ms;
 use crate::transfer_record::NewTransfer;
-use crate::{Caller, Engine, fault, records};
+use crate::{Caller, Engine, Namespace, fault, records};
 
 const PERIOD_MIN_US: u64 = 15 * 60 * 1_000_000;
 const PERIOD_MAX_US: u64 = 24 * 60 * 60 * 1_000_000;
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: ExportTableToPointInTimeInput,
-) -> Result<ExportTableToPointInTimeOutput, Error> {
-    input.check()?;
-    let kind = check_type(&input)?;
-    if input.s3_sse_kms_key_id.is_some() && input.s3_sse_algorithm != Some(S3SseAlgorithm::Kms) {
-        return Err(invalid("KMS Key Id is not supported for this encryption type"));
+pub(super) struct ExportTableToPointInTime;
+
+impl Serve for ExportTableToPointInTime {
+    type Input = ExportTableToPointInTimeInput;
+    type Output = ExportTableToPointInTimeOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r ExportTableToPointInTimeInput, _: &Namespace) -> Vec<Access<'r>> {
+        Access::one("dynamodb:ExportTableToPointInTime", Resource::arn(&input.table_arn))
     }
-    let filter = filter(engine, input.filter_specification.as_ref())?;
-    if let Some(earlier) = earlier(engine, caller, &input).await? {
-        return Ok(ExportTableToPointInTimeOutput { export_description: Some(earlier) });
-    }
-    let table = engine.find(caller, &input.table_arn)?.filter(|table| table.has_items());
-    let table = table.ok_or_else(|| Error::table_not_found(&input.table_arn))?;
-    let now_us = engine.cut(&table).await.map_err(fault::of_store)?;
-    let (from_us, time_us) = match kind {
-        ExportType::FullExport => (None, full_time(engine, &table, &input, now_us)?),
-        ExportType::IncrementalExport => {
-            let (from_us, to_us) = period(engine, &table, &input, now_us)?;
-            (Some(from_us), to_us)
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: ExportTableToPointInTimeInput,
+    ) -> Result<ExportTableToPointInTimeOutput, Error> {
+        input.check()?;
+        let kind = check_type(&input)?;
+        if input.s3_sse_kms_key_id.is_some() && input.s3_sse_algorithm != Some(S3SseAlgorithm::Kms) {
+            return Err(invalid("KMS Key Id is not supported for this encryption type"));
         }
-    };
-    let record = begin(engine, &table, &input, from_us, time_us).await?;
-    let description = record.description()?;
-    engine.background.start(ExportTable { core: engine.core.clone(), record, request: input, filter });
-    Ok(ExportTableToPointInTimeOutput { export_description: Some(description) })
+        let filter = filter(engine, input.filter_specification.as_ref())?;
+        if let Some(earlier) = earlier(engine, caller, &input).await? {
+            return Ok(ExportTableToPointInTimeOutput { export_description: Some(earlier) });
+        }
+        let table = engine.find(caller, &input.table_arn)?.filter(|table| table.has_items());
+        let table = table.ok_or_else(|| Error::table_not_found(&input.table_arn))?;
+        let now_us = engine.cut(&table).await.map_err(fault::of_store)?;
+        let (from_us, time_us) = match kind {
+            ExportType::FullExport => (None, full_time(engine, &table, &input, now_us)?),
+            ExportType::IncrementalExport => {
+                let (from_us, to_us) = period(engine, &table, &input, now_us)?;
+                (Some(from_us), to_us)
+            }
+        };
+        let record = begin(engine, &table, &input, from_us, time_us).await?;
+        let description = record.description()?;
+        engine.background.start(ExportTable { core: engine.core.clone(), record, request: input, filter });
+        Ok(ExportTableToPointInTimeOutput { export_description: Some(description) })
+    }
 }
 
 async fn begin(

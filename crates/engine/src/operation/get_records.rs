@@ -1,57 +1,86 @@
 //! GetRecords: the records of a shard from an iterator on.
 
+use std::borrow::Cow;
+
 use api::Error;
+use api::limits::ITEM_BYTES_MAX;
+use api::streams::limits::GET_RECORDS_BYTES_MAX;
 use api::streams::{GetRecordsInput, GetRecordsOutput, Record, limits};
 use capacity::metric::Metric;
 use store::{LogPosition, StoreError};
 
+use super::answer_size::AnswerSize;
+use super::authorization::access::{Access, Resource};
 use super::shard_iterator::ShardIterator;
+use super::{Kind, Serve};
 use crate::change::{Change, Shard};
 use crate::metrics::{CellSet, Subject};
 use crate::stream::StreamView;
-use crate::{Caller, Engine, fault};
+use crate::{Caller, Engine, Namespace, fault};
 
 /// Records that are read from the store at once: two images of 400 KB each fit 32 times into 25 MB.
 const STEP_RECORDS: usize = 32;
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: GetRecordsInput,
-) -> Result<GetRecordsOutput, Error> {
-    input.check()?;
-    let iterator = ShardIterator::parse(&input.shard_iterator).ok_or_else(Error::iterator_invalid)?;
-    let now_ms = engine.environment.now_ms();
-    if now_ms.saturating_sub(iterator.issued_ms) > limits::ITERATOR_LIFETIME.as_millis() as u64 {
-        return Err(Error::iterator_expired());
+pub(super) struct GetRecords;
+
+impl Serve for GetRecords {
+    type Input = GetRecordsInput;
+    type Output = GetRecordsOutput;
+    const KIND: Kind = Kind::Read;
+
+    fn access<'r>(input: &'r GetRecordsInput, _: &Namespace) -> Vec<Access<'r>> {
+        // What is no iterator names no stream, and is refused for that.
+        let stream = ShardIterator::parse(&input.shard_iterator).map(|iterator| iterator.stream_arn);
+        Access::one(
+            "dynamodb:GetRecords",
+            stream.map_or(Resource::Any, |stream| Resource::Arn(Cow::Owned(stream))),
+        )
     }
-    let stream = engine.stream(caller, &iterator.stream_arn)?;
-    let shard = stream.shards.iter().find(|shard| shard.number == iterator.shard);
-    let shard = shard.ok_or_else(Error::record_trimmed)?;
-    let limit = input.limit.map_or(limits::GET_RECORDS_PAGE_MAX, |limit| limit as usize);
-    // What is older than a day can't be read, whether it was trimmed yet or not.
-    let after = iterator.after.max(LogPosition(engine.stream_horizon().0.saturating_sub(1)));
-    let mut page = read(engine, &stream, shard, after, limit).await.map_err(fault::of_store)?;
-    if page.is_end && page.records.is_empty() {
-        // A write that began before the shard was closed may just have been recorded.
-        engine.wait_for_writes_of(&stream).await;
-        page = read(engine, &stream, shard, after, limit).await.map_err(fault::of_store)?;
-    } else {
-        page.is_end = false;
+
+    fn answer_size(_: &GetRecordsInput) -> AnswerSize {
+        // A page ends behind the record that fills it, which has two images of an item.
+        AnswerSize::of_bytes(GET_RECORDS_BYTES_MAX + 2 * ITEM_BYTES_MAX)
     }
-    if !engine.usage.is_off() {
-        let figures = engine.usage.metrics.figures(&stream.namespace, Subject::Table(&stream.table));
-        let returned = [
-            (Metric::ReturnedRecordsCount, page.records.len() as f64),
-            (Metric::ReturnedBytes, page.bytes as f64),
-        ];
-        figures.add(CellSet::Stream(&stream.stream.label()), &returned, engine.usage.now().ms);
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: GetRecordsInput,
+    ) -> Result<GetRecordsOutput, Error> {
+        input.check()?;
+        let iterator = ShardIterator::parse(&input.shard_iterator).ok_or_else(Error::iterator_invalid)?;
+        let now_ms = engine.environment.now_ms();
+        if now_ms.saturating_sub(iterator.issued_ms) > limits::ITERATOR_LIFETIME.as_millis() as u64 {
+            return Err(Error::iterator_expired());
+        }
+        let stream = engine.stream(caller, &iterator.stream_arn)?;
+        let shard = stream.shards.iter().find(|shard| shard.number == iterator.shard);
+        let shard = shard.ok_or_else(Error::record_trimmed)?;
+        let limit = input.limit.map_or(limits::GET_RECORDS_PAGE_MAX, |limit| limit as usize);
+        // What is older than a day can't be read, whether it was trimmed yet or not.
+        let after = iterator.after.max(LogPosition(engine.stream_horizon().0.saturating_sub(1)));
+        let mut page = read(engine, &stream, shard, after, limit).await.map_err(fault::of_store)?;
+        if page.is_end && page.records.is_empty() {
+            // A write that began before the shard was closed may just have been recorded.
+            engine.wait_for_writes_of(&stream).await;
+            page = read(engine, &stream, shard, after, limit).await.map_err(fault::of_store)?;
+        } else {
+            page.is_end = false;
+        }
+        if !engine.usage.is_off() {
+            let figures = engine.usage.metrics.figures(&stream.namespace, Subject::Table(&stream.table));
+            let returned = [
+                (Metric::ReturnedRecordsCount, page.records.len() as f64),
+                (Metric::ReturnedBytes, page.bytes as f64),
+            ];
+            figures.add(CellSet::Stream(&stream.stream.label()), &returned, engine.usage.now().ms);
+        }
+        let next = ShardIterator { after: page.through, issued_ms: now_ms, ..iterator };
+        Ok(GetRecordsOutput {
+            next_shard_iterator: (!page.is_end).then(|| next.to_string()),
+            records: Some(page.records),
+        })
     }
-    let next = ShardIterator { after: page.through, issued_ms: now_ms, ..iterator };
-    Ok(GetRecordsOutput {
-        next_shard_iterator: (!page.is_end).then(|| next.to_string()),
-        records: Some(page.records),
-    })
 }
 
 struct Page {

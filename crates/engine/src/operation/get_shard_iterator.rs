@@ -4,26 +4,40 @@ use api::Error;
 use api::streams::{GetShardIteratorInput, GetShardIteratorOutput, ShardIteratorType};
 use store::LogPosition;
 
+use super::authorization::access::{Access, Resource};
 use super::shard_iterator::ShardIterator;
+use super::{Kind, Serve};
 use crate::change::Shard;
-use crate::{Caller, Engine, fault, stream};
+use crate::{Caller, Engine, Namespace, fault, stream};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: GetShardIteratorInput,
-) -> Result<GetShardIteratorOutput, Error> {
-    input.check()?;
-    let view = engine.stream(caller, &input.stream_arn)?;
-    let shard = view.shard(&input.shard_id).ok_or_else(Error::shard_not_found)?;
-    let after = position(engine, &input, shard).await?;
-    let iterator = ShardIterator {
-        stream_arn: view.arn(),
-        shard: shard.number,
-        after,
-        issued_ms: engine.environment.now_ms(),
-    };
-    Ok(GetShardIteratorOutput { shard_iterator: Some(iterator.to_string()) })
+pub(super) struct GetShardIterator;
+
+impl Serve for GetShardIterator {
+    type Input = GetShardIteratorInput;
+    type Output = GetShardIteratorOutput;
+    const KIND: Kind = Kind::Read;
+
+    fn access<'r>(input: &'r GetShardIteratorInput, _: &Namespace) -> Vec<Access<'r>> {
+        Access::one("dynamodb:GetShardIterator", Resource::arn(&input.stream_arn))
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: GetShardIteratorInput,
+    ) -> Result<GetShardIteratorOutput, Error> {
+        input.check()?;
+        let view = engine.stream(caller, &input.stream_arn)?;
+        let shard = view.shard(&input.shard_id).ok_or_else(Error::shard_not_found)?;
+        let after = position(engine, &input, shard).await?;
+        let iterator = ShardIterator {
+            stream_arn: view.arn(),
+            shard: shard.number,
+            after,
+            issued_ms: engine.environment.now_ms(),
+        };
+        Ok(GetShardIteratorOutput { shard_iterator: Some(iterator.to_string()) })
+    }
 }
 
 /// The position after which the iterator reads.

@@ -7,38 +7,52 @@ use api::{
     InputCompressionType, InputFormat,
 };
 
+use super::authorization::access::{Access, Resource};
 use super::create_table;
-use crate::import::{ImportDetails, ImportRecord, ImportTable, create_table_input};
+use super::{Kind, Serve};
+use crate::import::{ImportDetails, ImportJob, ImportRecord, create_table_input};
 use crate::shared::Core;
 use crate::transfer_record::{NewTransfer, Transfer};
-use crate::{Caller, Engine, fault, records};
+use crate::{Caller, Engine, Namespace, fault, records};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: ImportTableInput,
-) -> Result<ImportTableOutput, Error> {
-    input.check()?;
-    let has_options = input.input_format_options.as_ref().is_some_and(|options| options.csv.is_some());
-    if has_options && input.input_format != InputFormat::Csv {
-        return Err(Error::validation(format!(
-            "Invalid Request: Unsupported InputFormatOptions for the given input format: {}.",
-            input.input_format.as_str()
-        )));
+pub(super) struct ImportTable;
+
+impl Serve for ImportTable {
+    type Input = ImportTableInput;
+    type Output = ImportTableOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r ImportTableInput, _: &Namespace) -> Vec<Access<'r>> {
+        Access::one("dynamodb:ImportTable", Resource::table(&input.table_creation_parameters.table_name))
     }
-    create_table_input(&input).check()?;
-    if let Some(earlier) = earlier(engine, caller, &input).await? {
-        return Ok(ImportTableOutput { import_table_description: earlier });
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: ImportTableInput,
+    ) -> Result<ImportTableOutput, Error> {
+        input.check()?;
+        let has_options = input.input_format_options.as_ref().is_some_and(|options| options.csv.is_some());
+        if has_options && input.input_format != InputFormat::Csv {
+            return Err(Error::validation(format!(
+                "Invalid Request: Unsupported InputFormatOptions for the given input format: {}.",
+                input.input_format.as_str()
+            )));
+        }
+        create_table_input(&input).check()?;
+        if let Some(earlier) = earlier(engine, caller, &input).await? {
+            return Ok(ImportTableOutput { import_table_description: earlier });
+        }
+        let name = &input.table_creation_parameters.table_name;
+        if engine.find(caller, name)?.is_some() {
+            return Err(Error::table_exists(name));
+        }
+        let record = begin(engine, caller, &input);
+        let description = record.description()?;
+        records::put(&*engine.store, &record).await.map_err(fault::of_store)?;
+        engine.core.start_import(record)?;
+        Ok(ImportTableOutput { import_table_description: description })
     }
-    let name = &input.table_creation_parameters.table_name;
-    if engine.find(caller, name)?.is_some() {
-        return Err(Error::table_exists(name));
-    }
-    let record = begin(engine, caller, &input);
-    let description = record.description()?;
-    records::put(&*engine.store, &record).await.map_err(fault::of_store)?;
-    engine.core.start_import(record)?;
-    Ok(ImportTableOutput { import_table_description: description })
 }
 
 impl Core {
@@ -47,7 +61,7 @@ impl Core {
         let request = record.request()?;
         let new = create_table::new_table(&create_table_input(&request), record.started_ms)?;
         let table_id = record.table_id.clone();
-        self.background.start(ImportTable { core: self.clone(), record, request, new, table_id });
+        self.background.start(ImportJob { core: self.clone(), record, request, new, table_id });
         Ok(())
     }
 }

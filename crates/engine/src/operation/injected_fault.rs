@@ -14,7 +14,7 @@ use item::Item;
 
 use super::authorization::access::{self, Resource};
 use super::authorization::keys::{RequestKeys, agrees};
-use super::cancellation;
+use super::{batch_execute_statement, cancellation, list};
 use crate::admission::Throttled;
 use crate::catalog::LiveTable;
 use crate::injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule, Touch};
@@ -47,31 +47,33 @@ impl Engine {
         mut request: Request,
     ) -> Result<Response, Error> {
         match self.fate(caller, &request) {
-            None => self.carry_out(caller, request).await,
+            None => list::dynamodb::run(self, caller, request).await,
             Some(Fate::Refused(error)) => Err(error),
             Some(Fate::Late(delay)) => {
                 self.environment.sleep(delay).await;
-                self.carry_out(caller, request).await
+                list::dynamodb::run(self, caller, request).await
             }
             Some(Fate::Unanswered) => {
                 // The client can't know whether its request was carried out, so both happen.
                 if self.environment.random() & 1 == 0 {
-                    let _ = self.carry_out(caller, request).await;
+                    let _ = list::dynamodb::run(self, caller, request).await;
                 }
                 self.environment.sleep(DELAY_MAX).await;
                 Err(Error::internal())
             }
             Some(Fate::Partial(is_left)) => {
                 let left = take_items(&mut request, &is_left);
-                self.carry_out(caller, request).await.map(|response| with_unprocessed(response, left))
+                list::dynamodb::run(self, caller, request)
+                    .await
+                    .map(|response| with_unprocessed(response, left))
             }
         }
     }
 
     fn fate(&self, caller: &Caller, request: &Request) -> Option<Fate> {
         let accesses = match request {
-            Request::BatchExecuteStatement(input) => access::of_batch_statements(input),
-            request => access::of_request(request, &caller.namespace),
+            Request::BatchExecuteStatement(input) => batch_execute_statement::accesses(input),
+            request => list::dynamodb::access(request, &caller.namespace),
         };
         let parts: Vec<Part<'_>> = accesses.into_iter().map(|access| self.part(caller, access)).collect();
         let operation = request.operation();
@@ -88,7 +90,7 @@ impl Engine {
     }
 
     fn part<'r>(&self, caller: &Caller, access: access::Access<'r>) -> Part<'r> {
-        let name = access.resource.table().and_then(|name| TableName::parse(name).ok());
+        let name = access.resource.table_name().and_then(|name| TableName::parse(name).ok());
         let home = name.as_ref().and_then(|name| name.home);
         let namespace =
             home.map_or_else(|| caller.namespace.clone(), |home| Namespace::new(home.account, home.region));
@@ -118,7 +120,7 @@ impl Engine {
     ) -> Option<Fate> {
         let is_met = |(name, item): &(&str, Option<&Item>)| {
             let of_table = parts.iter().any(|part| {
-                part.access.resource.table() == Some(name) && self.concerns(rule, part, operation)
+                part.access.resource.table_name() == Some(name) && self.concerns(rule, part, operation)
             });
             let has_key = |key: &Item| item.is_some_and(|item| agrees(item.as_ref(), key));
             of_table && rule.key.as_ref().is_none_or(has_key) && self.strikes(rule)
@@ -168,7 +170,7 @@ impl Part<'_> {
         match &self.table {
             Some(table) => &table.name,
             // A table that is not there has its name alone; an ARN of one is no name.
-            None => self.access.resource.table().unwrap_or_default(),
+            None => self.access.resource.table_name().unwrap_or_default(),
         }
     }
 

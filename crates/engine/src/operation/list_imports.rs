@@ -2,29 +2,45 @@
 
 use api::{Error, ImportSummary, ListImportsInput, ListImportsOutput};
 
+use super::authorization::access::{Access, Resource};
+use super::{Kind, Serve};
 use crate::import::ImportRecord;
 use crate::transfer_record::{hexadecimal_token, newest_first};
-use crate::{Caller, Engine, fault, records};
+use crate::{Caller, Engine, Namespace, fault, records};
 
 const PAGE_MAX: usize = 25;
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: ListImportsInput,
-) -> Result<ListImportsOutput, Error> {
-    input.check()?;
-    let mut imports =
-        records::list::<ImportRecord>(&*engine.store, &caller.namespace).await.map_err(fault::of_store)?;
-    if let Some(arn) = &input.table_arn {
-        imports.retain(|import| caller.namespace.table_arn(&import.table) == *arn);
+pub(super) struct ListImports;
+
+impl Serve for ListImports {
+    type Input = ListImportsInput;
+    type Output = ListImportsOutput;
+    const KIND: Kind = Kind::Read;
+
+    fn access<'r>(input: &'r ListImportsInput, _: &Namespace) -> Vec<Access<'r>> {
+        Access::one("dynamodb:ListImports", input.table_arn.as_deref().map_or(Resource::Any, Resource::arn))
     }
-    let limit = input.page_size.map_or(PAGE_MAX, |limit| limit as usize);
-    let (imports, next_token) = newest_first(imports, input.next_token.as_deref(), limit, hexadecimal_token);
-    Ok(ListImportsOutput {
-        next_token,
-        import_summary_list: Some(imports.iter().map(summary).collect::<Result<_, _>>()?),
-    })
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: ListImportsInput,
+    ) -> Result<ListImportsOutput, Error> {
+        input.check()?;
+        let mut imports = records::list::<ImportRecord>(&*engine.store, &caller.namespace)
+            .await
+            .map_err(fault::of_store)?;
+        if let Some(arn) = &input.table_arn {
+            imports.retain(|import| caller.namespace.table_arn(&import.table) == *arn);
+        }
+        let limit = input.page_size.map_or(PAGE_MAX, |limit| limit as usize);
+        let (imports, next_token) =
+            newest_first(imports, input.next_token.as_deref(), limit, hexadecimal_token);
+        Ok(ListImportsOutput {
+            next_token,
+            import_summary_list: Some(imports.iter().map(summary).collect::<Result<_, _>>()?),
+        })
+    }
 }
 
 fn summary(import: &ImportRecord) -> Result<ImportSummary, Error> {

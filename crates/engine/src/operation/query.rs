@@ -6,65 +6,105 @@ use expression::key_condition::{self, KeyCondition, KeyRange};
 use item::{Item, ItemBuilder, ValueBuf};
 use store::{Direction, Range};
 
+use super::answer_size::AnswerSize;
+use super::authorization::access::{self, Access, Detail, Resource};
 use super::consumed::consumed;
 use super::paging;
 use super::parameters::{Parameters, read_error};
+use super::{Kind, Serve};
 use crate::key::{partition, query_range};
 use crate::read::{self, PageRequest, Walk};
 use crate::source::Source;
 use crate::table::{KeyAttribute, KeySchema};
-use crate::{Caller, Engine, legacy};
+use crate::{Caller, Engine, Namespace, legacy};
 
-pub async fn run(engine: &Engine, caller: &Caller, input: QueryInput) -> Result<QueryOutput, Error> {
-    input.check()?;
-    let (names, values) = (&input.expression_attribute_names, &input.expression_attribute_values);
-    let mut parameters = Parameters::of_read(engine, names, values)?;
-    parameters.check_filter_is_not_empty(input.filter_expression.as_deref())?;
-    let key_condition = match &input.key_conditions {
-        Some(conditions) => legacy::key_conditions(conditions, input.index_name.is_some())?,
-        None => parameters.key_condition(input.key_condition_expression.as_deref().unwrap_or_default())?,
-    };
-    let filter = parameters.filter(
-        input.filter_expression.as_deref(),
-        input.query_filter.as_ref(),
-        input.conditional_operator,
-    )?;
-    let projection =
-        parameters.projection(input.projection_expression.as_deref(), input.attributes_to_get.as_deref())?;
-    parameters.finish()?;
-    let table = engine.table(caller, &input.table_name)?;
-    let source = Source::find(&table, input.index_name.as_deref(), input.consistent_read, Operation::Query)?;
-    let direction = match input.scan_index_forward {
-        Some(false) => Direction::Backward,
-        _ => Direction::Forward,
-    };
-    let (partition_key, range) =
-        range(source, &key_condition, input.exclusive_start_key.as_ref(), direction)?;
-    check_filter(source.keys(), filter.as_ref(), &input)?;
-    source.check_select(input.select, projection.as_ref())?;
-    let request = PageRequest {
-        operation: Operation::Query,
-        source,
-        partition_key: Some(partition_key),
-        walk: Walk::Query(vec![range]),
-        direction,
-        mode: paging::read_mode(input.consistent_read),
-        limit: paging::limit(input.limit),
-        filter: filter.as_ref(),
-        projection: projection.as_ref(),
-        from_table: source.needs_table(input.select, projection.as_ref()),
-        count_only: paging::count_only(input.select),
-    };
+pub(super) struct Query;
 
-    let page = read::page(engine, &request).await?;
+impl Serve for Query {
+    type Input = QueryInput;
+    type Output = QueryOutput;
+    const KIND: Kind = Kind::Read;
 
-    Ok(QueryOutput {
-        consumed_capacity: consumed(input.return_consumed_capacity, &table, &page.units),
-        count: Some(page.count as i32),
-        scanned_count: Some(page.scanned as i32),
-        last_evaluated_key: page.stopped.map(|stopped| stopped.key),
-        items: (!request.count_only).then_some(page.items),
-    })
+    fn access<'r>(input: &'r QueryInput, _: &Namespace) -> Vec<Access<'r>> {
+        let is_projected = input.projection_expression.is_some() || input.attributes_to_get.is_some();
+        let maps = [access::keys(input.query_filter.as_ref()), access::keys(input.key_conditions.as_ref())];
+        let access =
+            Access::new("dynamodb:Query", Resource::source(&input.table_name, input.index_name.as_deref()))
+                .with(Detail {
+                    listed: access::listed(input.attributes_to_get.as_ref(), maps),
+                    names: input.expression_attribute_names.as_ref(),
+                    values: input.expression_attribute_values.as_ref(),
+                    filter: input.filter_expression.as_deref(),
+                    key_condition: input.key_condition_expression.as_deref(),
+                    key_conditions: input.key_conditions.as_ref(),
+                    projection: input.projection_expression.as_deref(),
+                    select: access::select(input.select, is_projected),
+                    return_consumed_capacity: access::return_consumed_capacity(
+                        input.return_consumed_capacity,
+                    ),
+                    ..Detail::default()
+                });
+        vec![access]
+    }
+
+    fn answer_size(input: &QueryInput) -> AnswerSize {
+        AnswerSize::of_page(input.limit, input.select)
+    }
+
+    async fn run(engine: &Engine, caller: &Caller, input: QueryInput) -> Result<QueryOutput, Error> {
+        input.check()?;
+        let (names, values) = (&input.expression_attribute_names, &input.expression_attribute_values);
+        let mut parameters = Parameters::of_read(engine, names, values)?;
+        parameters.check_filter_is_not_empty(input.filter_expression.as_deref())?;
+        let key_condition = match &input.key_conditions {
+            Some(conditions) => legacy::key_conditions(conditions, input.index_name.is_some())?,
+            None => {
+                parameters.key_condition(input.key_condition_expression.as_deref().unwrap_or_default())?
+            }
+        };
+        let filter = parameters.filter(
+            input.filter_expression.as_deref(),
+            input.query_filter.as_ref(),
+            input.conditional_operator,
+        )?;
+        let projection = parameters
+            .projection(input.projection_expression.as_deref(), input.attributes_to_get.as_deref())?;
+        parameters.finish()?;
+        let table = engine.table(caller, &input.table_name)?;
+        let source =
+            Source::find(&table, input.index_name.as_deref(), input.consistent_read, Operation::Query)?;
+        let direction = match input.scan_index_forward {
+            Some(false) => Direction::Backward,
+            _ => Direction::Forward,
+        };
+        let (partition_key, range) =
+            range(source, &key_condition, input.exclusive_start_key.as_ref(), direction)?;
+        check_filter(source.keys(), filter.as_ref(), &input)?;
+        source.check_select(input.select, projection.as_ref())?;
+        let request = PageRequest {
+            operation: Operation::Query,
+            source,
+            partition_key: Some(partition_key),
+            walk: Walk::Query(vec![range]),
+            direction,
+            mode: paging::read_mode(input.consistent_read),
+            limit: paging::limit(input.limit),
+            filter: filter.as_ref(),
+            projection: projection.as_ref(),
+            from_table: source.needs_table(input.select, projection.as_ref()),
+            count_only: paging::count_only(input.select),
+        };
+
+        let page = read::page(engine, &request).await?;
+
+        Ok(QueryOutput {
+            consumed_capacity: consumed(input.return_consumed_capacity, &table, &page.units),
+            count: Some(page.count as i32),
+            scanned_count: Some(page.scanned as i32),
+            last_evaluated_key: page.stopped.map(|stopped| stopped.key),
+            items: (!request.count_only).then_some(page.items),
+        })
+    }
 }
 
 /// The partition key and the rows that the key condition names, from the start key on.

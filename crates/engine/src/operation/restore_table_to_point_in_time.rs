@@ -2,49 +2,70 @@
 
 use api::{Error, RestoreTableToPointInTimeInput, RestoreTableToPointInTimeOutput, TableStatus};
 
+use super::authorization::access::{Access, Resource};
 use super::describe_continuous_backups::window;
 use super::description::description;
 use super::restored::{self, Overrides};
+use super::{Kind, Serve};
 use crate::stream::iso_8601_ms;
 use crate::table::{Restore, Table};
-use crate::{Caller, Engine, fault};
+use crate::{Caller, Engine, Namespace, fault};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: RestoreTableToPointInTimeInput,
-) -> Result<RestoreTableToPointInTimeOutput, Error> {
-    input.check()?;
-    let source = match (&input.source_table_name, &input.source_table_arn) {
-        (Some(name), None) | (None, Some(name)) => name,
-        _ => return Err(Error::validation("Must provide exactly one of: sourceTableArn, sourceTableName")),
-    };
-    let asked = asked_time(&input)?;
-    let table = engine.find(caller, source)?.filter(|table| table.has_items());
-    let table = table.ok_or_else(|| Error::table_not_found(source))?;
-    let now_us = engine.cut(&table).await.map_err(fault::of_store)?;
-    let time_us = asked.unwrap_or(now_us);
-    check_time(engine, &table, time_us)?;
-    let overrides = Overrides {
-        billing_mode: input.billing_mode_override,
-        throughput: input.provisioned_throughput_override.as_ref(),
-        on_demand: input.on_demand_throughput_override.as_ref(),
-        global: input.global_secondary_index_override.as_deref(),
-        local: input.local_secondary_index_override.as_deref(),
-        vector: input.vector_index_override.as_deref(),
-        encryption: input.sse_specification_override.as_ref(),
-    };
-    let new = restored::new_table(&table, &input.target_table_name, &overrides, engine.environment.now_ms())?;
-    restored::check_target(engine, caller, &input.target_table_name)?;
-    let restore =
-        Restore { source_table_arn: table.arn(), source_backup_arn: None, time_us: time_us.min(now_us) };
-    let target = table.namespace.table_arn(&input.target_table_name);
-    engine.hold_log_from(&table, &target, restore.time_us).await.map_err(fault::of_store)?;
-    let target = restored::create(engine, caller, new, restore).await?;
-    engine.core.start_restore(&target);
-    Ok(RestoreTableToPointInTimeOutput {
-        table_description: Some(description(&target, TableStatus::Creating, engine.usage.now().ms)),
-    })
+pub(super) struct RestoreTableToPointInTime;
+
+impl Serve for RestoreTableToPointInTime {
+    type Input = RestoreTableToPointInTimeInput;
+    type Output = RestoreTableToPointInTimeOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r RestoreTableToPointInTimeInput, _: &Namespace) -> Vec<Access<'r>> {
+        let source = input.source_table_arn.as_deref().or(input.source_table_name.as_deref());
+        let source = source.map_or(Resource::Any, Resource::table);
+        Access::of_restore("dynamodb:RestoreTableToPointInTime", source, &input.target_table_name)
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: RestoreTableToPointInTimeInput,
+    ) -> Result<RestoreTableToPointInTimeOutput, Error> {
+        input.check()?;
+        let source = match (&input.source_table_name, &input.source_table_arn) {
+            (Some(name), None) | (None, Some(name)) => name,
+            _ => {
+                return Err(Error::validation(
+                    "Must provide exactly one of: sourceTableArn, sourceTableName",
+                ));
+            }
+        };
+        let asked = asked_time(&input)?;
+        let table = engine.find(caller, source)?.filter(|table| table.has_items());
+        let table = table.ok_or_else(|| Error::table_not_found(source))?;
+        let now_us = engine.cut(&table).await.map_err(fault::of_store)?;
+        let time_us = asked.unwrap_or(now_us);
+        check_time(engine, &table, time_us)?;
+        let overrides = Overrides {
+            billing_mode: input.billing_mode_override,
+            throughput: input.provisioned_throughput_override.as_ref(),
+            on_demand: input.on_demand_throughput_override.as_ref(),
+            global: input.global_secondary_index_override.as_deref(),
+            local: input.local_secondary_index_override.as_deref(),
+            vector: input.vector_index_override.as_deref(),
+            encryption: input.sse_specification_override.as_ref(),
+        };
+        let new =
+            restored::new_table(&table, &input.target_table_name, &overrides, engine.environment.now_ms())?;
+        restored::check_target(engine, caller, &input.target_table_name)?;
+        let restore =
+            Restore { source_table_arn: table.arn(), source_backup_arn: None, time_us: time_us.min(now_us) };
+        let target = table.namespace.table_arn(&input.target_table_name);
+        engine.hold_log_from(&table, &target, restore.time_us).await.map_err(fault::of_store)?;
+        let target = restored::create(engine, caller, new, restore).await?;
+        engine.core.start_restore(&target);
+        Ok(RestoreTableToPointInTimeOutput {
+            table_description: Some(description(&target, TableStatus::Creating, engine.usage.now().ms)),
+        })
+    }
 }
 
 /// Refuses a time to which the table can't be restored.

@@ -1,5 +1,6 @@
 //! SearchVectors: the items of a vector index that are nearest to a vector.
 
+use api::limits::SEARCH_BYTES_MAX;
 use api::{
     Error, ReturnConsumedCapacity, SearchResultItem, SearchVectorsInput, SearchVectorsOutput, VectorCapacity,
 };
@@ -7,56 +8,76 @@ use expression::key_condition::KeyRange;
 use expression::{ExpressionError, SearchCondition};
 use item::ValueBuf;
 
+use super::answer_size::AnswerSize;
+use super::authorization::access::{Access, Resource};
 use super::parameters::{Parameters, read_error};
 use super::query::checked_partition_key;
+use super::{Kind, Serve};
 use crate::search::{self, SearchError, SearchRequest};
 use crate::table::{Index, IndexState, KeyAttribute, VectorSettings};
-use crate::{Caller, Engine, fault};
+use crate::{Caller, Engine, Namespace, fault};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: SearchVectorsInput,
-) -> Result<SearchVectorsOutput, Error> {
-    input.check()?;
-    let vector = numbers(&input.search_vector)?;
-    let (names, values) = (&input.expression_attribute_names, &input.expression_attribute_values);
-    let mut parameters = Parameters::of_read(engine, names, values)?;
-    let condition = parameters.search_condition(input.search_condition_expression.as_deref())?;
-    let projection = parameters.projection(input.projection_expression.as_deref(), None)?;
-    parameters.finish()?;
-    let table = engine.table(caller, &input.table_name)?;
-    let unknown = || Error::index_unknown(&input.index_name);
-    let index = table.index(&input.index_name).ok_or_else(unknown)?;
-    let settings = searchable(index)?;
-    if vector.len() != settings.dimensions {
-        return Err(Error::search_vector_size(vector.len(), settings.dimensions));
+pub(super) struct SearchVectors;
+
+impl Serve for SearchVectors {
+    type Input = SearchVectorsInput;
+    type Output = SearchVectorsOutput;
+    const KIND: Kind = Kind::Read;
+
+    fn access<'r>(input: &'r SearchVectorsInput, _: &Namespace) -> Vec<Access<'r>> {
+        // DynamoDB's condition keys are not part of such a request.
+        Access::one("dynamodb:SearchVectors", Resource::source(&input.table_name, Some(&input.index_name)))
     }
-    let request = SearchRequest {
-        table: &table,
-        index,
-        settings,
-        vector,
-        partition: partition(index, &condition)?,
-        filters: filters(index, &condition)?,
-        top_k: usize::try_from(input.top_k).unwrap_or(0),
-        projection: projection.as_ref(),
-    };
 
-    let found = search::nearest(engine, &request).await?;
+    fn answer_size(input: &SearchVectorsInput) -> AnswerSize {
+        AnswerSize::of_items(usize::try_from(input.top_k).unwrap_or(0), SEARCH_BYTES_MAX)
+    }
 
-    let metered = VectorCapacity {
-        vector_search_request_bytes: Some(found.metered_bytes as f64),
-        ..VectorCapacity::default()
-    };
-    let result = |(item, score)| SearchResultItem { item: Some(item), score: Some(score) };
-    Ok(SearchVectorsOutput {
-        consumed_capacity: match input.return_consumed_capacity {
-            None | Some(ReturnConsumedCapacity::None) => None,
-            Some(ReturnConsumedCapacity::Total | ReturnConsumedCapacity::Indexes) => Some(metered),
-        },
-        search_results: Some(found.items.into_iter().map(result).collect()),
-    })
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: SearchVectorsInput,
+    ) -> Result<SearchVectorsOutput, Error> {
+        input.check()?;
+        let vector = numbers(&input.search_vector)?;
+        let (names, values) = (&input.expression_attribute_names, &input.expression_attribute_values);
+        let mut parameters = Parameters::of_read(engine, names, values)?;
+        let condition = parameters.search_condition(input.search_condition_expression.as_deref())?;
+        let projection = parameters.projection(input.projection_expression.as_deref(), None)?;
+        parameters.finish()?;
+        let table = engine.table(caller, &input.table_name)?;
+        let unknown = || Error::index_unknown(&input.index_name);
+        let index = table.index(&input.index_name).ok_or_else(unknown)?;
+        let settings = searchable(index)?;
+        if vector.len() != settings.dimensions {
+            return Err(Error::search_vector_size(vector.len(), settings.dimensions));
+        }
+        let request = SearchRequest {
+            table: &table,
+            index,
+            settings,
+            vector,
+            partition: partition(index, &condition)?,
+            filters: filters(index, &condition)?,
+            top_k: usize::try_from(input.top_k).unwrap_or(0),
+            projection: projection.as_ref(),
+        };
+
+        let found = search::nearest(engine, &request).await?;
+
+        let metered = VectorCapacity {
+            vector_search_request_bytes: Some(found.metered_bytes as f64),
+            ..VectorCapacity::default()
+        };
+        let result = |(item, score)| SearchResultItem { item: Some(item), score: Some(score) };
+        Ok(SearchVectorsOutput {
+            consumed_capacity: match input.return_consumed_capacity {
+                None | Some(ReturnConsumedCapacity::None) => None,
+                Some(ReturnConsumedCapacity::Total | ReturnConsumedCapacity::Indexes) => Some(metered),
+            },
+            search_results: Some(found.items.into_iter().map(result).collect()),
+        })
+    }
 }
 
 impl From<SearchError> for Error {

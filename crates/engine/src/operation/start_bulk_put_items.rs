@@ -6,43 +6,57 @@ use api::{
     StartBulkPutItemsInput, StartBulkPutItemsOutput,
 };
 
+use super::authorization::access::{Access, Resource};
+use super::{Kind, Serve};
 use crate::bulk_put::{BulkPut, BulkPutRecord, PutItems};
 use crate::catalog::LiveTable;
 use crate::transfer_record::NewTransfer;
-use crate::{Caller, Engine, fault, records};
+use crate::{Caller, Engine, Namespace, fault, records};
 
 /// Operations that may be under way at the same time, as for imports.
 const UNDER_WAY_MAX: usize = 50;
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: StartBulkPutItemsInput,
-) -> Result<StartBulkPutItemsOutput, Error> {
-    input.check()?;
-    let token = input.client_token.as_deref();
-    if let Some(earlier) = BulkPutRecord::of_token(engine, &caller.namespace, token).await? {
-        if !earlier.is_same_request(&input) {
-            return Err(Error::idempotent_parameter_mismatch());
+pub(super) struct StartBulkPutItems;
+
+impl Serve for StartBulkPutItems {
+    type Input = StartBulkPutItemsInput;
+    type Output = StartBulkPutItemsOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r StartBulkPutItemsInput, _: &Namespace) -> Vec<Access<'r>> {
+        Access::one("dynamodb:StartBulkPutItems", Resource::table(&input.table_name))
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: StartBulkPutItemsInput,
+    ) -> Result<StartBulkPutItemsOutput, Error> {
+        input.check()?;
+        let token = input.client_token.as_deref();
+        if let Some(earlier) = BulkPutRecord::of_token(engine, &caller.namespace, token).await? {
+            if !earlier.is_same_request(&input) {
+                return Err(Error::idempotent_parameter_mismatch());
+            }
+            return Ok(StartBulkPutItemsOutput { bulk_operation_description: earlier.description()? });
         }
-        return Ok(StartBulkPutItemsOutput { bulk_operation_description: earlier.description()? });
+        let table = engine.find(caller, &input.table_name)?;
+        let table = table.ok_or_else(|| Error::resource_not_found_table(&input.table_name))?;
+        if !table.has_items() {
+            return Err(Error::table_being_created(&table.name));
+        }
+        let under_way = BulkPutRecord::under_way(&*engine.store).await.map_err(fault::of_store)?;
+        if under_way.len() >= UNDER_WAY_MAX {
+            let message =
+                format!("There are {UNDER_WAY_MAX} bulk operations under way. Try again when one has ended");
+            return Err(Error::new(ErrorKind::LimitExceeded, message));
+        }
+        let record = begin(engine, caller, &table, &input);
+        records::put(&*engine.store, &record).await.map_err(fault::of_store)?;
+        let description = record.description()?;
+        engine.background.start(PutItems::of(engine.core.clone(), record)?);
+        Ok(StartBulkPutItemsOutput { bulk_operation_description: description })
     }
-    let table = engine.find(caller, &input.table_name)?;
-    let table = table.ok_or_else(|| Error::resource_not_found_table(&input.table_name))?;
-    if !table.has_items() {
-        return Err(Error::table_being_created(&table.name));
-    }
-    let under_way = BulkPutRecord::under_way(&*engine.store).await.map_err(fault::of_store)?;
-    if under_way.len() >= UNDER_WAY_MAX {
-        let message =
-            format!("There are {UNDER_WAY_MAX} bulk operations under way. Try again when one has ended");
-        return Err(Error::new(ErrorKind::LimitExceeded, message));
-    }
-    let record = begin(engine, caller, &table, &input);
-    records::put(&*engine.store, &record).await.map_err(fault::of_store)?;
-    let description = record.description()?;
-    engine.background.start(PutItems::of(engine.core.clone(), record)?);
-    Ok(StartBulkPutItemsOutput { bulk_operation_description: description })
 }
 
 fn begin(

@@ -26,6 +26,12 @@ pub fn parse(text: &str, parameters: Option<&Vec<ValueBuf>>) -> Result<Statement
     Statement::parse(text, parameters).map_err(statement_error)
 }
 
+/// Whether a statement only reads: SELECT and EXISTS do. What is no statement counts as a write.
+pub fn only_reads(text: &str) -> bool {
+    let word: String = text.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
+    word.eq_ignore_ascii_case("SELECT") || word.eq_ignore_ascii_case("EXISTS")
+}
+
 /// How an operation reports a bad statement.
 pub fn statement_error(error: StatementError) -> Error {
     Error::validation(error.to_string())

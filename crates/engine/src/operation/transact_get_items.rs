@@ -3,44 +3,82 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use api::limits::TRANSACTION_BYTES_MAX;
 use api::{Error, Get, ItemResponse, Operation, TransactGetItemsInput, TransactGetItemsOutput};
 use expression::Projection;
 use item::Item;
 use store::Key;
 
+use super::answer_size::AnswerSize;
+use super::authorization::access::{self, Access, Detail, Resource};
 use super::cancellation;
 use super::consumed::ConsumedByTable;
 use super::parameters::Parameters;
+use super::{Kind, Serve};
 use crate::catalog::LiveTable;
 use crate::key::KeyError;
 use crate::read::{self, Asked, TransactReadError};
 use crate::units::Units;
-use crate::{Caller, Engine, fault};
+use crate::{Caller, Engine, Namespace, fault};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: TransactGetItemsInput,
-) -> Result<TransactGetItemsOutput, Error> {
-    input.check()?;
-    let gets: Vec<&Get> = input.transact_items.iter().map(|item| &item.get).collect();
-    let projections = gets.iter().map(|get| projection(engine, get)).collect::<Result<Vec<_>, Error>>()?;
-    let (tables, keys) = plan(engine, caller, &gets)?;
-    let pairs = gets.iter().zip(&tables).zip(&keys);
-    let asked: Vec<Asked<'_>> =
-        pairs.map(|((get, table), key)| Asked { table, key, attributes: get.key.as_ref() }).collect();
-    let (items, consumed) = read_all(engine, Operation::TransactGetItems, &tables, &asked).await?;
-    let response = |(item, projection): (Option<Item>, &Option<Projection>)| ItemResponse {
-        item: item.map(|item| match projection {
-            Some(projection) => projection.apply(item.as_ref()),
-            None => item,
-        }),
-    };
-    let responses = items.into_iter().zip(&projections).map(response);
-    Ok(TransactGetItemsOutput {
-        consumed_capacity: consumed.answer_for_reads(input.return_consumed_capacity),
-        responses: Some(responses.collect()),
-    })
+pub(super) struct TransactGetItems;
+
+impl Serve for TransactGetItems {
+    type Input = TransactGetItemsInput;
+    type Output = TransactGetItemsOutput;
+    const KIND: Kind = Kind::Read;
+
+    fn access<'r>(input: &'r TransactGetItemsInput, _: &Namespace) -> Vec<Access<'r>> {
+        input
+            .transact_items
+            .iter()
+            .map(|item| {
+                let get = &item.get;
+                Access::new("dynamodb:GetItem", Resource::table(&get.table_name)).with(Detail {
+                    items: vec![&get.key],
+                    names: get.expression_attribute_names.as_ref(),
+                    projection: get.projection_expression.as_deref(),
+                    select: access::select(None, get.projection_expression.is_some()),
+                    return_consumed_capacity: access::return_consumed_capacity(
+                        input.return_consumed_capacity,
+                    ),
+                    enclosing_operation: Some("TransactGetItems"),
+                    ..Detail::default()
+                })
+            })
+            .collect()
+    }
+
+    fn answer_size(input: &TransactGetItemsInput) -> AnswerSize {
+        AnswerSize::of_items(input.transact_items.len(), TRANSACTION_BYTES_MAX)
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: TransactGetItemsInput,
+    ) -> Result<TransactGetItemsOutput, Error> {
+        input.check()?;
+        let gets: Vec<&Get> = input.transact_items.iter().map(|item| &item.get).collect();
+        let projections =
+            gets.iter().map(|get| projection(engine, get)).collect::<Result<Vec<_>, Error>>()?;
+        let (tables, keys) = plan(engine, caller, &gets)?;
+        let pairs = gets.iter().zip(&tables).zip(&keys);
+        let asked: Vec<Asked<'_>> =
+            pairs.map(|((get, table), key)| Asked { table, key, attributes: get.key.as_ref() }).collect();
+        let (items, consumed) = read_all(engine, Operation::TransactGetItems, &tables, &asked).await?;
+        let response = |(item, projection): (Option<Item>, &Option<Projection>)| ItemResponse {
+            item: item.map(|item| match projection {
+                Some(projection) => projection.apply(item.as_ref()),
+                None => item,
+            }),
+        };
+        let responses = items.into_iter().zip(&projections).map(response);
+        Ok(TransactGetItemsOutput {
+            consumed_capacity: consumed.answer_for_reads(input.return_consumed_capacity),
+            responses: Some(responses.collect()),
+        })
+    }
 }
 
 /// Distinct items as they are at one moment, each with the table that it is in.

@@ -8,51 +8,95 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use api::{
-    Act, Action, ConsumedCapacity, Error, Operation, ReturnConsumedCapacity, TransactWriteItemsInput,
-    TransactWriteItemsOutput,
+    Act, Action, ConsumedCapacity, Error, Operation, ReturnConsumedCapacity, TransactWriteItem,
+    TransactWriteItemsInput, TransactWriteItemsOutput,
 };
 use capacity::{ReadMode, TRANSACTION_FACTOR, read_units};
 use expression::Condition;
 use store::Key;
 
+use super::answer_size::{self, AnswerSize};
+use super::authorization::access::{self, Access, Detail, Resource};
 use super::consumed::ConsumedByTable;
 use super::digest::Digest;
 use super::item_collection::MetricsByTable;
 use super::parameters::{Parameters, shows_failed_item};
+use super::{Kind, Serve};
 use super::{cancellation, update_item};
 use crate::catalog::LiveTable;
 use crate::idempotency::Token;
 use crate::key::KeyError;
 use crate::units::Units;
 use crate::write::{self, Change, Plan, TransactError, Transacted};
-use crate::{Caller, Engine};
+use crate::{Caller, Engine, Namespace};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: TransactWriteItemsInput,
-) -> Result<TransactWriteItemsOutput, Error> {
-    input.check()?;
-    let actions: Vec<Action<'_>> =
-        input.transact_items.iter().map(|item| item.action()).collect::<Result<_, _>>()?;
-    let mut plans = plan(engine, caller, &actions)?;
-    let request = Operation::TransactWriteItems;
-    let token =
-        token(engine, caller, request, input.client_request_token.as_deref(), || digest(&actions)).await;
-    let done = carry_out(engine, request, &mut plans, token.as_ref()).await?;
-    let mut collections = MetricsByTable::default();
-    if let Transacted::Now(outcomes) = &done {
-        for ((action, plan), outcome) in actions.iter().zip(&plans).zip(outcomes) {
-            if !matches!(plan.change, Change::Check { .. }) {
-                let asked = input.return_item_collection_metrics;
-                collections.add(asked, action.table_name, &plan.table, outcome);
+pub(super) struct TransactWriteItems;
+
+impl Serve for TransactWriteItems {
+    type Input = TransactWriteItemsInput;
+    type Output = TransactWriteItemsOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r TransactWriteItemsInput, _: &Namespace) -> Vec<Access<'r>> {
+        // The operation itself refuses an item with no action or with two.
+        let actions = input.transact_items.iter().filter_map(|item| item.action().ok());
+        actions
+            .map(|action| {
+                let (name, update) = match action.act {
+                    Act::Put { .. } => ("dynamodb:PutItem", None),
+                    Act::Delete { .. } => ("dynamodb:DeleteItem", None),
+                    Act::Update { update_expression, .. } => ("dynamodb:UpdateItem", Some(update_expression)),
+                    Act::ConditionCheck { .. } => ("dynamodb:ConditionCheckItem", None),
+                };
+                Access::new(name, Resource::table(action.table_name)).with(Detail {
+                    items: vec![action.act.attributes()],
+                    names: action.expression_attribute_names.as_ref(),
+                    values: action.expression_attribute_values.as_ref(),
+                    condition: action.condition_expression,
+                    update,
+                    return_values: access::return_values(None),
+                    return_consumed_capacity: access::return_consumed_capacity(
+                        input.return_consumed_capacity,
+                    ),
+                    enclosing_operation: Some("TransactWriteItems"),
+                    ..Detail::default()
+                })
+            })
+            .collect()
+    }
+
+    fn answer_size(input: &TransactWriteItemsInput) -> AnswerSize {
+        let returned = input.transact_items.iter().filter(|action| returns_item(action)).count();
+        AnswerSize::of_items(returned, usize::MAX)
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: TransactWriteItemsInput,
+    ) -> Result<TransactWriteItemsOutput, Error> {
+        input.check()?;
+        let actions: Vec<Action<'_>> =
+            input.transact_items.iter().map(|item| item.action()).collect::<Result<_, _>>()?;
+        let mut plans = plan(engine, caller, &actions)?;
+        let request = Operation::TransactWriteItems;
+        let token =
+            token(engine, caller, request, input.client_request_token.as_deref(), || digest(&actions)).await;
+        let done = carry_out(engine, request, &mut plans, token.as_ref()).await?;
+        let mut collections = MetricsByTable::default();
+        if let Transacted::Now(outcomes) = &done {
+            for ((action, plan), outcome) in actions.iter().zip(&plans).zip(outcomes) {
+                if !matches!(plan.change, Change::Check { .. }) {
+                    let asked = input.return_item_collection_metrics;
+                    collections.add(asked, action.table_name, &plan.table, outcome);
+                }
             }
         }
+        Ok(TransactWriteItemsOutput {
+            consumed_capacity: consumed(&done, &plans, input.return_consumed_capacity),
+            item_collection_metrics: collections.answer(),
+        })
     }
-    Ok(TransactWriteItemsOutput {
-        consumed_capacity: consumed(&done, &plans, input.return_consumed_capacity),
-        item_collection_metrics: collections.answer(),
-    })
 }
 
 /// Carries out plans for distinct items as one transaction.
@@ -197,4 +241,15 @@ fn digest(actions: &[Action<'_>]) -> blake3::Hash {
         });
     }
     digest.finish()
+}
+
+fn returns_item(action: &TransactWriteItem) -> bool {
+    [
+        action.condition_check.as_ref().and_then(|check| check.return_values_on_condition_check_failure),
+        action.delete.as_ref().and_then(|delete| delete.return_values_on_condition_check_failure),
+        action.put.as_ref().and_then(|put| put.return_values_on_condition_check_failure),
+        action.update.as_ref().and_then(|update| update.return_values_on_condition_check_failure),
+    ]
+    .into_iter()
+    .any(answer_size::returns_on_failure)
 }

@@ -5,62 +5,80 @@ use api::{
     UpdateContributorInsightsOutput,
 };
 
+use super::authorization::access::{Access, Resource};
 use super::describe_contributor_insights::{mode, settled_status};
+use super::{Kind, Serve};
 use crate::insights::{RULES_MAX, RuleInForce};
 use crate::table::{IndexState, Insights, InsightsMode, InsightsState, Table, TableState};
-use crate::{Caller, Engine, fault};
+use crate::{Caller, Engine, Namespace, fault};
 use store::Space;
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: UpdateContributorInsightsInput,
-) -> Result<UpdateContributorInsightsOutput, Error> {
-    input.check()?;
-    let not_found = Error::resource_not_found_table(&input.table_name);
-    let Some(table) = engine.find(caller, &input.table_name)? else { return Err(not_found) };
-    let asked = Asked {
-        mode: match (input.contributor_insights_action, input.contributor_insights_mode) {
-            (Action::Disable, _) => None,
-            (Action::Enable, Some(api::ContributorInsightsMode::ThrottledKeys)) => {
-                Some(InsightsMode::ThrottledKeys)
+pub(super) struct UpdateContributorInsights;
+
+impl Serve for UpdateContributorInsights {
+    type Input = UpdateContributorInsightsInput;
+    type Output = UpdateContributorInsightsOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r UpdateContributorInsightsInput, _: &Namespace) -> Vec<Access<'r>> {
+        Access::one(
+            "dynamodb:UpdateContributorInsights",
+            Resource::source(&input.table_name, input.index_name.as_deref()),
+        )
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: UpdateContributorInsightsInput,
+    ) -> Result<UpdateContributorInsightsOutput, Error> {
+        input.check()?;
+        let not_found = Error::resource_not_found_table(&input.table_name);
+        let Some(table) = engine.find(caller, &input.table_name)? else { return Err(not_found) };
+        let asked = Asked {
+            mode: match (input.contributor_insights_action, input.contributor_insights_mode) {
+                (Action::Disable, _) => None,
+                (Action::Enable, Some(api::ContributorInsightsMode::ThrottledKeys)) => {
+                    Some(InsightsMode::ThrottledKeys)
+                }
+                (Action::Enable, _) => Some(InsightsMode::AccessedAndThrottledKeys),
+            },
+            changed_ms: engine.environment.now_ms(),
+            since_ms: engine.usage.now().ms,
+            rules: rules_of_others(engine, &table, input.index_name.as_deref()),
+        };
+        let index_name = input.index_name.clone();
+        let change = move |table: &Table, _: Space| {
+            if table.state != TableState::Active {
+                return Err(Error::validation("TableStatus must be ACTIVE"));
             }
-            (Action::Enable, _) => Some(InsightsMode::AccessedAndThrottledKeys),
-        },
-        changed_ms: engine.environment.now_ms(),
-        since_ms: engine.usage.now().ms,
-        rules: rules_of_others(engine, &table, input.index_name.as_deref()),
-    };
-    let index_name = input.index_name.clone();
-    let change = move |table: &Table, _: Space| {
-        if table.state != TableState::Active {
-            return Err(Error::validation("TableStatus must be ACTIVE"));
-        }
-        let mut changed = table.clone();
-        asked.decide(insights_of(&mut changed, index_name.as_deref())?);
-        let index = index_name.as_deref().and_then(|name| changed.index(name));
-        let is_too_much = RuleInForce::of(&changed, index).count() + asked.rules > RULES_MAX;
-        if is_too_much && let Some(insights) = insights_of(&mut changed, index_name.as_deref())? {
-            insights.state = InsightsState::Failed;
-        }
-        Ok(changed)
-    };
-    let before = table.insights_of(input.index_name.as_deref().and_then(|name| table.index(name))).copied();
-    let changed = engine.catalog.replace(&table.namespace, &table.name, change).await;
-    let table = changed.map_err(fault::of_store)?.ok_or(not_found)??;
-    let after = table.insights_of(input.index_name.as_deref().and_then(|name| table.index(name)));
-    use api::ContributorInsightsStatus::{Disabling, Enabling};
-    let status = match after.filter(|after| Some(**after) != before) {
-        Some(Insights { state: InsightsState::On { .. }, .. }) => Enabling,
-        Some(Insights { state: InsightsState::Off, .. }) => Disabling,
-        _ => settled_status(after),
-    };
-    Ok(UpdateContributorInsightsOutput {
-        table_name: Some(table.name.clone()),
-        index_name: input.index_name,
-        contributor_insights_status: Some(status),
-        contributor_insights_mode: after.map(mode),
-    })
+            let mut changed = table.clone();
+            asked.decide(insights_of(&mut changed, index_name.as_deref())?);
+            let index = index_name.as_deref().and_then(|name| changed.index(name));
+            let is_too_much = RuleInForce::of(&changed, index).count() + asked.rules > RULES_MAX;
+            if is_too_much && let Some(insights) = insights_of(&mut changed, index_name.as_deref())? {
+                insights.state = InsightsState::Failed;
+            }
+            Ok(changed)
+        };
+        let before =
+            table.insights_of(input.index_name.as_deref().and_then(|name| table.index(name))).copied();
+        let changed = engine.catalog.replace(&table.namespace, &table.name, change).await;
+        let table = changed.map_err(fault::of_store)?.ok_or(not_found)??;
+        let after = table.insights_of(input.index_name.as_deref().and_then(|name| table.index(name)));
+        use api::ContributorInsightsStatus::{Disabling, Enabling};
+        let status = match after.filter(|after| Some(**after) != before) {
+            Some(Insights { state: InsightsState::On { .. }, .. }) => Enabling,
+            Some(Insights { state: InsightsState::Off, .. }) => Disabling,
+            _ => settled_status(after),
+        };
+        Ok(UpdateContributorInsightsOutput {
+            table_name: Some(table.name.clone()),
+            index_name: input.index_name,
+            contributor_insights_status: Some(status),
+            contributor_insights_mode: after.map(mode),
+        })
+    }
 }
 
 /// What a request asks for, and when.

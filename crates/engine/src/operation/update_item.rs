@@ -4,25 +4,62 @@ use api::{Error, Operation, ReturnValue, UpdateItemInput, UpdateItemOutput, limi
 use expression::Update;
 use item::Item;
 
+use super::answer_size::AnswerSize;
+use super::authorization::access::{self, Access, Detail, Resource};
 use super::consumed::{consumed, written};
 use super::item_collection::metrics;
 use super::parameters::{Parameters, shows_failed_item};
+use super::{Kind, Serve};
 use crate::table::Table;
 use crate::write::{self, Change, Outcome, Plan};
-use crate::{Caller, Engine, legacy};
+use crate::{Caller, Engine, Namespace, legacy};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: UpdateItemInput,
-) -> Result<UpdateItemOutput, Error> {
-    let mut plan = plan(engine, caller, &input)?;
-    let outcome = write::apply(engine, Operation::UpdateItem, &mut plan).await?;
-    Ok(UpdateItemOutput {
-        consumed_capacity: consumed(input.return_consumed_capacity, &plan.table, &written(&plan, &outcome)),
-        item_collection_metrics: metrics(input.return_item_collection_metrics, &plan.table, &outcome),
-        attributes: attributes(input.return_values, &plan, outcome),
-    })
+pub(super) struct UpdateItem;
+
+impl Serve for UpdateItem {
+    type Input = UpdateItemInput;
+    type Output = UpdateItemOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r UpdateItemInput, _: &Namespace) -> Vec<Access<'r>> {
+        let access = Access::new("dynamodb:UpdateItem", Resource::table(&input.table_name)).with(Detail {
+            items: vec![&input.key],
+            listed: access::listed(
+                None,
+                [access::keys(input.expected.as_ref()), access::keys(input.attribute_updates.as_ref())],
+            ),
+            names: input.expression_attribute_names.as_ref(),
+            values: input.expression_attribute_values.as_ref(),
+            condition: input.condition_expression.as_deref(),
+            update: input.update_expression.as_deref(),
+            return_values: access::return_values(input.return_values),
+            return_consumed_capacity: access::return_consumed_capacity(input.return_consumed_capacity),
+            ..Detail::default()
+        });
+        vec![access]
+    }
+
+    fn answer_size(input: &UpdateItemInput) -> AnswerSize {
+        AnswerSize::of_write(input.return_values, input.return_values_on_condition_check_failure)
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: UpdateItemInput,
+    ) -> Result<UpdateItemOutput, Error> {
+        let mut plan = plan(engine, caller, &input)?;
+        let outcome = write::apply(engine, Operation::UpdateItem, &mut plan).await?;
+        Ok(UpdateItemOutput {
+            consumed_capacity: consumed(
+                input.return_consumed_capacity,
+                &plan.table,
+                &written(&plan, &outcome),
+            ),
+            item_collection_metrics: metrics(input.return_item_collection_metrics, &plan.table, &outcome),
+            attributes: attributes(input.return_values, &plan, outcome),
+        })
+    }
 }
 
 fn plan(engine: &Engine, caller: &Caller, input: &UpdateItemInput) -> Result<Plan, Error> {

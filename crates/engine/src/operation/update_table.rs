@@ -1,6 +1,8 @@
 //! UpdateTable: changes the billing mode, throughput and other settings of a table; creates, drops and
 //! changes global secondary indexes; creates and drops vector indexes.
 
+use std::borrow::Cow;
+
 use api::{
     BillingMode as Mode, CreateGlobalSecondaryIndexAction, Error, GlobalSecondaryIndex,
     GlobalSecondaryIndexUpdate, KeyType, OnDemandThroughput, TableStatus, UpdateGlobalSecondaryIndexAction,
@@ -8,75 +10,115 @@ use api::{
 };
 use capacity::{Decreases, Enforcement, Switches};
 
+use super::authorization::access::{self, Access, Resource};
 use super::description::description;
 use super::stream_specification::{self, Moment};
+use super::{Kind, Serve};
 use super::{replica_updates, schema, unserved};
 use crate::table::{
     Billing, BillingMode, Index, IndexState, KeyAttribute, Scope, Table, TableState, Throughput,
     VectorSettings,
 };
-use crate::{Caller, Engine, fault, replication};
+use crate::{Caller, Engine, Namespace, fault, replication};
 use store::Space;
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: UpdateTableInput,
-) -> Result<UpdateTableOutput, Error> {
-    input.check()?;
-    unserved::check_update_table(&input)?;
-    let not_found = Error::resource_not_found_table(&input.table_name);
-    let Some(table) = engine.find(caller, &input.table_name)? else { return Err(not_found) };
-    if input.replica_updates.is_some() {
-        return replica_updates::run(engine, &table, &input).await;
-    }
-    let state = engine.passing_state(TableState::Updating);
-    let now = Now {
-        ms: engine.environment.now_ms(),
-        quota_ms: engine.usage.now().ms,
-        has_quota: engine.usage.enforcement == Enforcement::Aws,
-    };
-    let begun = input.global_secondary_index_updates.iter().flatten().find_map(begun);
-    let begun = begun.or_else(|| input.vector_index_updates.iter().flatten().find_map(begun_vector));
-    let begun = begun.map(str::to_owned);
-    let shards = engine.options.stream_shards;
-    let created_ms = engine.new_stream_ms(&table.namespace, &table.name);
-    let is_shared = changes_shared_settings(&input);
-    let switches_stream = input.stream_specification.is_some();
-    let change = move |table: &Table, space: Space, now_us: u64| {
-        table.check_active()?;
-        check_member(table, &input)?;
-        let mut table = changed(table, &input, space, now)?;
-        if changes_shared_settings(&input) {
-            let has_new_throughput = input.provisioned_throughput.is_some() || input.billing_mode.is_some();
-            replication::note_change(&mut table, has_new_throughput, now.ms * 1000);
+pub(super) struct UpdateTable;
+
+impl Serve for UpdateTable {
+    type Input = UpdateTableInput;
+    type Output = UpdateTableOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r UpdateTableInput, namespace: &Namespace) -> Vec<Access<'r>> {
+        let named = || Resource::table(&input.table_name);
+        let in_region = |region: &str| {
+            let there = Namespace::new(namespace.account.clone(), region);
+            let name = input.table_name.rsplit('/').next().unwrap_or(&input.table_name);
+            Resource::Arn(Cow::Owned(there.table_arn(name)))
+        };
+        let mut accesses = vec![Access::new("dynamodb:UpdateTable", named())];
+        for update in input.replica_updates.iter().flatten() {
+            if let Some(create) = &update.create {
+                accesses.push(Access::new("dynamodb:CreateTableReplica", named()));
+                let actions = std::iter::once("dynamodb:CreateTable").chain(access::DATA_ACTIONS);
+                accesses.extend(actions.map(|action| Access::new(action, in_region(&create.region_name))));
+            }
+            if update.delete.is_some() || update.disassociate.is_some() {
+                accesses.push(Access::new("dynamodb:DeleteTableReplica", named()));
+            }
         }
-        if let Some(specification) = &input.stream_specification {
-            let unused = Space(table.numbers_end().max(space.0));
-            let moment = Moment { created_ms, now_us, shards, unused };
-            stream_specification::update(&mut table, specification, &moment)?;
+        for update in input.global_table_witness_updates.iter().flatten() {
+            if update.create.is_some() {
+                accesses.push(Access::new("dynamodb:CreateGlobalTableWitness", named()));
+            }
+            if update.delete.is_some() {
+                accesses.push(Access::new("dynamodb:DeleteGlobalTableWitness", named()));
+            }
         }
-        table.state = state;
-        Ok::<_, Error>(table)
-    };
-    let changed = match switches_stream {
-        true => engine.change_between_writes(&table, change).await,
-        false => {
-            let change = move |table: &Table, space| change(table, space, 0);
-            engine.catalog.replace(&table.namespace, &table.name, change).await
+        accesses
+    }
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: UpdateTableInput,
+    ) -> Result<UpdateTableOutput, Error> {
+        input.check()?;
+        unserved::check_update_table(&input)?;
+        let not_found = Error::resource_not_found_table(&input.table_name);
+        let Some(table) = engine.find(caller, &input.table_name)? else { return Err(not_found) };
+        if input.replica_updates.is_some() {
+            return replica_updates::run(engine, &table, &input).await;
         }
-    };
-    let table = changed.map_err(fault::of_store)?.ok_or(not_found)??;
-    if let Some(index) = begun.and_then(|name| table.index(&name)) {
-        engine.core.start_index_change(&table, index);
+        let state = engine.passing_state(TableState::Updating);
+        let now = Now {
+            ms: engine.environment.now_ms(),
+            quota_ms: engine.usage.now().ms,
+            has_quota: engine.usage.enforcement == Enforcement::Aws,
+        };
+        let begun = input.global_secondary_index_updates.iter().flatten().find_map(begun);
+        let begun = begun.or_else(|| input.vector_index_updates.iter().flatten().find_map(begun_vector));
+        let begun = begun.map(str::to_owned);
+        let shards = engine.options.stream_shards;
+        let created_ms = engine.new_stream_ms(&table.namespace, &table.name);
+        let is_shared = changes_shared_settings(&input);
+        let switches_stream = input.stream_specification.is_some();
+        let change = move |table: &Table, space: Space, now_us: u64| {
+            table.check_active()?;
+            check_member(table, &input)?;
+            let mut table = changed(table, &input, space, now)?;
+            if changes_shared_settings(&input) {
+                let has_new_throughput =
+                    input.provisioned_throughput.is_some() || input.billing_mode.is_some();
+                replication::note_change(&mut table, has_new_throughput, now.ms * 1000);
+            }
+            if let Some(specification) = &input.stream_specification {
+                let unused = Space(table.numbers_end().max(space.0));
+                let moment = Moment { created_ms, now_us, shards, unused };
+                stream_specification::update(&mut table, specification, &moment)?;
+            }
+            table.state = state;
+            Ok::<_, Error>(table)
+        };
+        let changed = match switches_stream {
+            true => engine.change_between_writes(&table, change).await,
+            false => {
+                let change = move |table: &Table, space| change(table, space, 0);
+                engine.catalog.replace(&table.namespace, &table.name, change).await
+            }
+        };
+        let table = changed.map_err(fault::of_store)?.ok_or(not_found)??;
+        if let Some(index) = begun.and_then(|name| table.index(&name)) {
+            engine.core.start_index_change(&table, index);
+        }
+        if is_shared {
+            engine.core.align_others(&table).await.map_err(fault::of_store)?;
+        }
+        engine.leave_state(&table).await;
+        Ok(UpdateTableOutput {
+            table_description: Some(description(&table, TableStatus::Updating, engine.usage.now().ms)),
+        })
     }
-    if is_shared {
-        engine.core.align_others(&table).await.map_err(fault::of_store)?;
-    }
-    engine.leave_state(&table).await;
-    Ok(UpdateTableOutput {
-        table_description: Some(description(&table, TableStatus::Updating, engine.usage.now().ms)),
-    })
 }
 
 /// Refuses what a member of a global table can't do.

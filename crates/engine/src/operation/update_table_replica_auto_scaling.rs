@@ -7,28 +7,42 @@ use api::{
     AutoScalingSettingsUpdate, Error, UpdateTableReplicaAutoScalingInput, UpdateTableReplicaAutoScalingOutput,
 };
 
+use super::authorization::access::{Access, Resource};
 use super::describe_table_replica_auto_scaling::{describe, find};
 use super::replica_updates::{check_member, check_settled};
+use super::{Kind, Serve};
 use crate::replication::{Scaled, ScaledUnits, ScalingSettings};
 use crate::table::{BillingMode, Table};
-use crate::{Caller, Engine};
+use crate::{Caller, Engine, Namespace};
 
-pub async fn run(
-    engine: &Engine,
-    caller: &Caller,
-    input: UpdateTableReplicaAutoScalingInput,
-) -> Result<UpdateTableReplicaAutoScalingOutput, Error> {
-    input.check()?;
-    let table = find(engine, caller, &input.table_name)?;
-    check_provisioned(&table, &input)?;
-    let by_region = changes(&table, &input)?;
-    check_settled(&table)?;
-    for (region, scaled) in by_region {
-        engine.core.set_scaling(&table, &region, scaled).await?;
+pub(super) struct UpdateTableReplicaAutoScaling;
+
+impl Serve for UpdateTableReplicaAutoScaling {
+    type Input = UpdateTableReplicaAutoScalingInput;
+    type Output = UpdateTableReplicaAutoScalingOutput;
+    const KIND: Kind = Kind::Write;
+
+    fn access<'r>(input: &'r UpdateTableReplicaAutoScalingInput, _: &Namespace) -> Vec<Access<'r>> {
+        Access::one("dynamodb:UpdateTableReplicaAutoScaling", Resource::table(&input.table_name))
     }
-    Ok(UpdateTableReplicaAutoScalingOutput {
-        table_auto_scaling_description: Some(describe(engine, &table).await?),
-    })
+
+    async fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: UpdateTableReplicaAutoScalingInput,
+    ) -> Result<UpdateTableReplicaAutoScalingOutput, Error> {
+        input.check()?;
+        let table = find(engine, caller, &input.table_name)?;
+        check_provisioned(&table, &input)?;
+        let by_region = changes(&table, &input)?;
+        check_settled(&table)?;
+        for (region, scaled) in by_region {
+            engine.core.set_scaling(&table, &region, scaled).await?;
+        }
+        Ok(UpdateTableReplicaAutoScalingOutput {
+            table_auto_scaling_description: Some(describe(engine, &table).await?),
+        })
+    }
 }
 
 /// The members, this one first: what is wrong is found before anything is set elsewhere.
