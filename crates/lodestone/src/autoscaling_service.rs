@@ -15,7 +15,7 @@ use http::Response;
 use http::request::Parts;
 
 use crate::cloudwatch_service::describe_table;
-use crate::neighbour::{Mounted, Neighbour, Permission, text};
+use crate::neighbour::{Mounted, Neighbour, Permission, Received, text};
 use crate::replica_scaling::ReplicaScaling;
 use crate::service_host::{Clock, OfEngine, send};
 
@@ -51,12 +51,8 @@ impl Mounted for AutoScaling {
         target(head).is_some_and(AutoScaling::owns)
     }
 
-    async fn permission(
-        &self,
-        namespace: &Namespace,
-        head: &Parts,
-        body: &[u8],
-    ) -> Result<Option<Permission>, Error> {
+    async fn permission(&self, request: Received<'_>) -> Result<Option<Permission>, Error> {
+        let Received { namespace, head, body } = request;
         let name = target(head).and_then(|target| target.split_once('.')).map(|(_, name)| name);
         let Some(operation) = name.and_then(Operation::from_target_name) else { return Ok(None) };
         let Ok(asked) = Asked::decode(operation, body) else { return Ok(None) };
@@ -80,8 +76,8 @@ impl Mounted for AutoScaling {
         Ok(Some(Permission::one(operation.name(), resource)))
     }
 
-    async fn answer(&self, namespace: &Namespace, head: &Parts, body: &[u8]) -> Response<Bytes> {
-        self.answer(namespace, target(head).unwrap_or_default(), body).await
+    async fn answer(&self, request: Received<'_>) -> Response<Bytes> {
+        self.answer(request.namespace, target(request.head).unwrap_or_default(), request.body).await
     }
 
     fn refusal(&self, _head: &Parts, error: &Error) -> Response<Bytes> {

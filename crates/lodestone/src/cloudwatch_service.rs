@@ -16,7 +16,7 @@ use http::Response;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::request::Parts;
 
-use crate::neighbour::{Mounted, Neighbour, Permission, text};
+use crate::neighbour::{Mounted, Neighbour, Permission, Received, text};
 use crate::service_host::{Clock, OfEngine, send};
 
 /// Opens the alarms of a database, and evaluates them from now on.
@@ -44,20 +44,16 @@ impl Mounted for CloudWatch {
         call(head).is_some()
     }
 
-    async fn permission(
-        &self,
-        namespace: &Namespace,
-        head: &Parts,
-        body: &[u8],
-    ) -> Result<Option<Permission>, Error> {
-        let asked = call(head).and_then(|call| call.read(body).ok());
+    async fn permission(&self, request: Received<'_>) -> Result<Option<Permission>, Error> {
+        let asked = call(request.head).and_then(|call| call.read(request.body).ok());
         Ok(asked.map(|asked| Permission {
             operation: asked.operation().name(),
-            resources: resources(namespace, &asked),
+            resources: resources(request.namespace, &asked),
         }))
     }
 
-    async fn answer(&self, namespace: &Namespace, head: &Parts, body: &[u8]) -> Response<Bytes> {
+    async fn answer(&self, request: Received<'_>) -> Response<Bytes> {
+        let Received { namespace, head, body } = request;
         match call(head) {
             Some(call) => self.answer(namespace, &call, body).await,
             None => Mounted::refusal(self, head, &Error::unknown_operation()),

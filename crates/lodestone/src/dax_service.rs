@@ -19,7 +19,7 @@ use server::{Answered, Audit, Figures, Verification};
 use tokio::net::TcpListener;
 
 use crate::advice;
-use crate::neighbour::{Mounted, Permission, json_response, text};
+use crate::neighbour::{Mounted, Permission, Received, json_response, text};
 use crate::service_host::{Clock, OfEngine, caller};
 
 const DAX: &str = "A cache in front of the tables, for clients of DAX";
@@ -325,17 +325,13 @@ impl Mounted for DaxClusters {
         target(head).is_some()
     }
 
-    async fn permission(
-        &self,
-        namespace: &Namespace,
-        head: &Parts,
-        body: &[u8],
-    ) -> Result<Option<Permission>, Error> {
-        let is_request = target(head) == Some(DESCRIBE_CLUSTERS) && api::is_json(body);
-        Ok(is_request.then(|| Permission::one(DESCRIBE_CLUSTERS, cluster_arn(namespace))))
+    async fn permission(&self, request: Received<'_>) -> Result<Option<Permission>, Error> {
+        let is_request = target(request.head) == Some(DESCRIBE_CLUSTERS) && api::is_json(request.body);
+        Ok(is_request.then(|| Permission::one(DESCRIBE_CLUSTERS, cluster_arn(request.namespace))))
     }
 
-    async fn answer(&self, namespace: &Namespace, head: &Parts, body: &[u8]) -> Response<Bytes> {
+    async fn answer(&self, request: Received<'_>) -> Response<Bytes> {
+        let Received { namespace, head, body } = request;
         let answer = match target(head) {
             Some(DESCRIBE_CLUSTERS) => self.describe_clusters(namespace, body),
             _ => Err(Error::operation_not_served()),

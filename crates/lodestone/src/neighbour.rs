@@ -22,21 +22,22 @@ pub trait Mounted: Send + Sync + 'static {
     /// What policies must allow for a request. `None` for malformed requests: the decoder refuses them later.
     fn permission(
         &self,
-        namespace: &Namespace,
-        head: &Parts,
-        body: &[u8],
+        request: Received<'_>,
     ) -> impl Future<Output = Result<Option<Permission>, Error>> + Send;
 
     /// Carries out a request that is authorized.
-    fn answer(
-        &self,
-        namespace: &Namespace,
-        head: &Parts,
-        body: &[u8],
-    ) -> impl Future<Output = Response<Bytes>> + Send;
+    fn answer(&self, request: Received<'_>) -> impl Future<Output = Response<Bytes>> + Send;
 
     /// An error in the service's own form.
     fn refusal(&self, head: &Parts, error: &Error) -> Response<Bytes>;
+}
+
+/// A request, and whose it is.
+#[derive(Clone, Copy)]
+pub struct Received<'a> {
+    pub namespace: &'a Namespace,
+    pub head: &'a Parts,
+    pub body: &'a [u8],
 }
 
 /// An operation, and the resources that it needs all of.
@@ -56,13 +57,11 @@ pub struct Neighbour<S>(pub Arc<S>);
 
 impl<S: Mounted> Neighbour<S> {
     /// Refuses a request that policies do not allow.
-    async fn authorize(&self, caller: &Caller, head: &Parts, body: &[u8]) -> Result<(), Error> {
+    async fn authorize(&self, caller: &Caller, request: Received<'_>) -> Result<(), Error> {
         if !caller.is_verified() {
             return Ok(());
         }
-        let Some(permission) = self.0.permission(&caller.namespace, head, body).await? else {
-            return Ok(());
-        };
+        let Some(permission) = self.0.permission(request).await? else { return Ok(()) };
         let action = format!("{}:{}", S::SERVICE.action_prefix(), permission.operation);
         permission.resources.iter().try_for_each(|resource| caller.authorize(&action, resource))
     }
@@ -86,8 +85,9 @@ impl<S: Mounted> NeighbourService for Neighbour<S> {
     fn answer(&self, caller: Caller, request: Request<Bytes>) -> PageAnswer<'_> {
         Box::pin(async move {
             let (head, body) = request.into_parts();
-            match self.authorize(&caller, &head, &body).await {
-                Ok(()) => self.0.answer(&caller.namespace, &head, &body).await,
+            let request = Received { namespace: &caller.namespace, head: &head, body: &body };
+            match self.authorize(&caller, request).await {
+                Ok(()) => self.0.answer(request).await,
                 Err(error) => self.0.refusal(&head, &error),
             }
         })

@@ -15,7 +15,7 @@ use http::request::Parts;
 use http::{HeaderValue, Response};
 use triggers::{Namespace, Options, Sleep, Streams, Triggers};
 
-use crate::neighbour::{Mounted, Neighbour, Permission, json_response};
+use crate::neighbour::{Mounted, Neighbour, Permission, Received, json_response};
 use crate::service_host::{Clock, OfEngine, caller};
 
 /// Starts the triggers of a database.
@@ -36,18 +36,15 @@ impl Mounted for Triggers {
         Triggers::owns(head.uri.path())
     }
 
-    async fn permission(
-        &self,
-        namespace: &Namespace,
-        head: &Parts,
-        body: &[u8],
-    ) -> Result<Option<Permission>, Error> {
+    async fn permission(&self, request: Received<'_>) -> Result<Option<Permission>, Error> {
+        let Received { namespace, head, body } = request;
         let query = head.uri.query().unwrap_or_default();
         let asked = Lambda::decode(head.method.as_str(), head.uri.path(), query, body);
         Ok(asked.ok().map(|asked| Permission::one(asked.name(), resource(namespace, &asked))))
     }
 
-    async fn answer(&self, namespace: &Namespace, head: &Parts, body: &[u8]) -> Response<Bytes> {
+    async fn answer(&self, request: Received<'_>) -> Response<Bytes> {
+        let Received { namespace, head, body } = request;
         self.answer(namespace, head.method.as_str(), head.uri.path(), head.uri.query(), body).await
     }
 
