@@ -1,4 +1,4 @@
-//! The manifest: which files there must be. Everything else hangs from it.
+//! The manifest: which files there must be. All other files are reached from it.
 //!
 //! ```text
 //! lodestone store
@@ -32,7 +32,7 @@ const TITLE: &str = "lodestone store";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manifest {
-    /// Chance gives every store a number. Its log carries it.
+    /// The store's id, a random number. Every segment and record of its log has it.
     pub(crate) store: u64,
     /// Rises with each replacement.
     pub(crate) edition: u64,

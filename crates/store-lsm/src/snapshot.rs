@@ -2,7 +2,7 @@
 //!
 //! A reader sees every commit with a sequence number below its moment. The tree keeps the versions
 //! of rows and tables that a moment needs as long as it is held here: [`Snapshots::oldest`] is the
-//! tree's watermark for forgetting.
+//! watermark below which the tree may drop old versions.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Snapshots {
     /// Holds the present moment until it is dropped.
     pub(crate) fn take(self: &Arc<Self>) -> Snapshot {
         let mut held = self.held.lock();
-        // Read under the lock: nobody can have passed it by in `oldest`.
+        // Read under the lock, so that `oldest` does not return a later moment first.
         let moment = self.visible();
         match held.back_mut() {
             Some((newest, readers)) if *newest == moment => *readers += 1,
