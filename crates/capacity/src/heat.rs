@@ -112,7 +112,7 @@ impl Column {
     }
 }
 
-/// Takes the oldest column if it began so many minutes ago.
+/// Removes the oldest column if it began at least `age_minutes` ago.
 fn pop_older(columns: &mut VecDeque<Column>, minute: u64, age_minutes: u64) -> Option<Column> {
     let is_old = columns.front().is_some_and(|column| column.minute + age_minutes <= minute);
     if is_old { columns.pop_front() } else { None }

@@ -20,7 +20,7 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// A table that can take so much from the start.
+    /// A table that sustains this many units from the start.
     pub fn new(units_per_second: u64) -> Growth {
         Growth { units_per_second: units_per_second as f64, recent: [0.0; PEAK_AGE_MINUTES], at: 0 }
     }
@@ -39,7 +39,7 @@ impl Growth {
         self.units_per_second
     }
 
-    /// Raises it to so much at least.
+    /// Raises the sustained units to at least this many.
     pub fn raise(&mut self, units_per_second: u64) {
         self.units_per_second = self.units_per_second.max(units_per_second as f64);
     }

@@ -5,7 +5,7 @@
 //!
 //! - the table's throughput needs more of them ([`Partitions::grow`]);
 //! - one holds more than 10 GB ([`Partitions::fit_bytes`]);
-//! - one was hot for [`HOT_MINUTES`]: it is cut where half of its traffic lies to either side, or the part that
+//! - one was hot for [`HOT_MINUTES`]: it is cut where half of its traffic is on either side, or the part that
 //!   has nearly all of it is cut out;
 //! - most of a hot one's traffic is for one key: the key is isolated in a partition of its own.
 //!
@@ -77,7 +77,7 @@ enum Cut {
 }
 
 impl Partitions {
-    /// So many of equal width.
+    /// `count` partitions of equal width.
     pub fn new(count: usize) -> Partitions {
         let mut partitions = Partitions { firsts: vec![0], list: vec![Partition::new(0, u64::MAX)] };
         partitions.grow(count);
@@ -125,14 +125,14 @@ impl Partitions {
         partition.count(key_hash, access, units);
     }
 
-    /// Splits until none is wider than if there were so many of equal width. So traffic that is spread evenly
-    /// over all hashes gets through.
+    /// Splits until no partition is wider than each of `count` equal ones would be. So traffic that is spread
+    /// evenly over all hashes gets through.
     pub fn grow(&mut self, count: usize) {
         let share = 1.0 / count.clamp(1, PARTITIONS_MAX) as f64;
         self.split_wider_than(share);
     }
 
-    /// Splits until none holds more than 10 GB, if so many bytes are spread evenly over all hashes.
+    /// Splits until no partition holds more than 10 GB, if `bytes` are spread evenly over all hashes.
     pub fn fit_bytes(&mut self, bytes: u64) {
         self.split_wider_than(PARTITION_BYTES as f64 / bytes.max(1) as f64);
     }
@@ -216,7 +216,7 @@ impl Partition {
         traffic.units[access.position()] += units;
         traffic.heat += heat;
         traffic.bins[bin.min(BINS - 1)] += heat as f32;
-        // What is given back was counted a moment ago; the vote need not forget it.
+        // Units that are given back were counted a moment ago. The vote is an estimate, so it keeps them.
         if heat > 0.0 {
             traffic.vote(key_hash, heat);
         }

@@ -135,7 +135,8 @@ impl Throughput {
         self.indexes.iter().map(|(index, _)| *index)
     }
 
-    /// Charges a request that was admitted. Negative units give back what a write took that is decided anew.
+    /// Charges a request that was admitted. Negative units give back what a write took, before it is decided
+    /// again.
     pub fn charge(&mut self, access: Access, parts: &[Part], now_ms: u64) {
         if self.enforcement == Enforcement::Off {
             return;

@@ -36,7 +36,7 @@ const SIGNED_IF_PRESENT: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("x-amz-content-sha256"), "X-Amz-Content-Sha256"),
 ];
 
-/// Why a request is not known to be from whom it says.
+/// Why the signature of a request does not prove who sent it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SignatureError {

@@ -99,7 +99,7 @@ impl Shared {
             Err(failure) => vec![Err(failure); waiting.len()],
         };
         for (answer, row) in waiting.into_iter().zip(rows) {
-            // Nobody waits for it any more.
+            // The receiver is gone if the read was cancelled.
             let _ = answer.send(row);
         }
     }

@@ -148,7 +148,7 @@ async fn attempt_once(
     }
 }
 
-/// Finds out what became of a commit without a reply. The session is closed by that, or unknown; either
+/// Finds out the outcome of a commit without a reply. This closes the session, or the session is unknown; either
 /// way it has no more transactions.
 async fn look_for(
     shared: &Shared,
@@ -297,7 +297,7 @@ fn put_and_delete<'a>(pipeline: &mut Pipeline<'a>, statements: &'a Statements, w
     }
 }
 
-/// Nobody else appends to these logs, so they need no lock beforehand.
+/// No other process appends to these logs, so they need no lock beforehand.
 fn carry_logs<'a>(pipeline: &mut Pipeline<'a>, statements: &'a Statements, write_sets: &'a [WriteSet]) {
     for part in write_sets.iter().flat_map(|write_set| &write_set.log_parts) {
         let [shard, log] = log_parameters(part.log);

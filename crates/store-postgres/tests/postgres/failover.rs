@@ -21,7 +21,7 @@ struct Counted {
     unavailable: u64,
 }
 
-/// Adds to a counter until it is told to stop. While there is no server, it tries again.
+/// Adds to a counter until the test stops it. While there is no server, it tries again.
 async fn count_up(
     store: Arc<dyn Store>,
     name: String,
