@@ -155,6 +155,7 @@ impl Sketch {
         self.dropped = self.dropped.max(*median);
         let dropped = self.dropped;
         self.entries.retain(|_, entry| entry.count > dropped);
+        debug_assert!(self.entries.len() * 2 <= counts.len(), "half of the keys or more are dropped");
         self.bytes = self.entries.values().map(Entry::bytes).sum();
     }
 }

@@ -77,6 +77,7 @@ impl Heat {
         if self.minutes.back().is_none_or(|last| last.minute < minute) {
             self.minutes.push_back(Column::new(minute, 1));
             self.age(now_ms);
+            debug_assert!(self.minutes.len() as u64 <= MINUTES, "single minutes are kept for an hour");
         }
         let last = self.minutes.len() - 1;
         &mut self.minutes[last].squares[range_of(key_hash)]

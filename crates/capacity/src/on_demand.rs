@@ -46,6 +46,7 @@ impl Growth {
 
     /// Notes the units used in a minute. The one of 30 minutes ago becomes a previous peak.
     pub fn end_minute(&mut self, minute_sum: f64) {
+        debug_assert!(self.at < PEAK_AGE_MINUTES && minute_sum.is_finite(), "a minute has a sum");
         let previous = std::mem::replace(&mut self.recent[self.at], minute_sum / 60.0);
         self.at = (self.at + 1) % PEAK_AGE_MINUTES;
         self.units_per_second = self.units_per_second.max(GROWTH * previous);

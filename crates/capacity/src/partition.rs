@@ -93,7 +93,26 @@ impl Partitions {
         firsts.truncate(PARTITIONS_MAX);
         let lasts = firsts.iter().skip(1).map(|next| next - 1).chain([u64::MAX]);
         let list = firsts.iter().zip(lasts).map(|(first, last)| Partition::new(*first, last)).collect();
-        Partitions { firsts, list }
+        let partitions = Partitions { firsts, list };
+        partitions.debug_assert_whole();
+        partitions
+    }
+
+    /// Panics in a debug build unless the ranges are in order, without a gap or an overlap, and together all
+    /// hashes.
+    fn debug_assert_whole(&self) {
+        if cfg!(debug_assertions) {
+            assert!(self.list.len() <= PARTITIONS_MAX, "{} partitions", self.list.len());
+            assert!(
+                self.firsts.iter().eq(self.list.iter().map(|partition| &partition.first)),
+                "both lists agree"
+            );
+            assert_eq!(self.firsts[0], 0, "the first partition has the lowest hash");
+            assert_eq!(self.list.last().map(|last| last.last), Some(u64::MAX), "the last has the highest");
+            let are_joined =
+                |pair: &[Partition]| pair[0].first <= pair[0].last && pair[0].last + 1 == pair[1].first;
+            assert!(self.list.windows(2).all(are_joined), "there is no gap and no overlap");
+        }
     }
 
     /// Where each partition begins, in order.
@@ -148,6 +167,7 @@ impl Partitions {
                 position += 1;
             }
         }
+        self.debug_assert_whole();
     }
 
     /// Ends a minute: those that were hot for long enough split.
@@ -159,15 +179,19 @@ impl Partitions {
                 self.split(position, cut);
             }
         }
+        self.debug_assert_whole();
     }
 
     fn at(&mut self, key_hash: u64) -> &mut Partition {
         let position = self.firsts.partition_point(|first| *first <= key_hash) - 1;
-        &mut self.list[position]
+        let found = &mut self.list[position];
+        debug_assert!((found.first..=found.last).contains(&key_hash), "each hash has one partition");
+        found
     }
 
     fn split(&mut self, position: usize, cut: Cut) {
         let whole = &self.list[position];
+        debug_assert!(whole.contains(cut), "{cut:?} is inside of the partition");
         let part = |first, last| Partition { first, last, ..whole.rested() };
         let parts: Vec<Partition> = match cut {
             Cut::At(second) => vec![part(whole.first, second - 1), part(second, whole.last)],
@@ -198,6 +222,14 @@ impl Partition {
     fn rested(&self) -> Partition {
         let (first, last, buckets) = (self.first, self.last, self.buckets.clone());
         Partition { first, last, buckets, traffic: Traffic::default(), hot_minutes: 0 }
+    }
+
+    /// Whether the cut leaves each part some hashes of this partition and no others.
+    fn contains(&self, cut: Cut) -> bool {
+        match cut {
+            Cut::At(second) => self.first < second && second <= self.last,
+            Cut::Out(first, last) => self.first <= first && first <= last && last <= self.last,
+        }
     }
 
     fn width(&self) -> f64 {

@@ -141,6 +141,7 @@ impl Throughput {
         if self.enforcement == Enforcement::Off {
             return;
         }
+        debug_assert!(self.sharers >= 1.0, "this server is one of those that share the limits");
         for part in parts {
             let units = part.units * self.sharers;
             self.resource_mut(part.place).charge(part.key_hash, access, units, now_ms);

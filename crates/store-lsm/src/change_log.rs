@@ -92,6 +92,7 @@ impl Appending {
         let mut names: Vec<Log> = appends.chain(write_set.log_parts.iter().map(|part| part.log)).collect();
         names.sort_unstable();
         names.dedup();
+        debug_assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "logs are locked in one order");
         let mut logs = BTreeMap::new();
         for log in names {
             logs.insert(log, state(log)?.last.lock_arc());
@@ -105,18 +106,23 @@ impl Appending {
     pub(crate) fn next(&mut self, log: Log) -> u64 {
         let LogPosition(position) = LogPosition::new(self.time_us, self.records);
         self.records += 1;
-        self.ends.insert(log, position);
+        let before = self.ends.insert(log, position).or_else(|| self.logs.get(&log).map(|last| **last));
+        // A reader that remembers a position must not miss a record before it.
+        assert!(before.is_some_and(|before| before < position), "positions of {log:?} rise");
         position
     }
 
     /// The end of a log that came with its positions.
     pub(crate) fn carry(&mut self, log: Log, end: LogPosition) {
+        let last = self.logs.get(&log).map(|last| **last);
+        debug_assert!(last.is_some_and(|last| last <= end.0), "a part comes after the end of {log:?}");
         self.ends.insert(log, end.0);
     }
 
     /// The log has accepted the commit: later commits get greater positions.
     pub(crate) fn commit(mut self) {
         for (log, end) in self.ends {
+            debug_assert!(self.logs.contains_key(&log), "{log:?} is locked");
             if let Some(last) = self.logs.get_mut(&log) {
                 **last = end;
             }

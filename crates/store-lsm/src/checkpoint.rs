@@ -116,6 +116,7 @@ impl Database {
             let file = fs.create(&target)?;
             file.allocate(entry.bytes)?;
             if entry.number == end.segment {
+                assert!(end.offset <= entry.bytes, "the log ends inside its segment");
                 copy_bytes(&*fs.open_to_read(&from)?, &*file, end.offset)?;
             }
             file.sync()?;

@@ -224,9 +224,11 @@ impl Database {
         sequence.fetch_max(tree.get_highest_persisted_seqno().map_or(0, |highest| highest + 1));
         let active = tree.active_memtable();
         for (number, rows) in commits {
+            debug_assert!(number >= manifest.flushed, "tables have the commits below {}", manifest.flushed);
             sequence.fetch_max(number + 1);
             insert(&active, number, rows);
         }
+        assert!(sequence.get() >= manifest.flushed, "new commits come after those in tables");
         let snapshots = Arc::new(Snapshots::new(sequence.get()));
         let wakeup = Arc::<Wakeup>::default();
         let tuning = options.tuning;

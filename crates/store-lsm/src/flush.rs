@@ -7,6 +7,7 @@
 //! skip it. A store that is hardly larger than its memtable keeps it, because a read is faster there
 //! than in a table.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use lsm_tree::{AbstractTree, InternalValue, Memtable, Table};
@@ -39,7 +40,10 @@ impl Database {
         let mut active = self.active.write();
         if let Some(sealed) = self.tree.rotate_memtable() {
             *active = self.tree.active_memtable();
-            self.sealed.lock().push_back(sealed);
+            assert!(active.is_empty(), "the new memtable has no commit yet");
+            let mut waiting = self.sealed.lock();
+            debug_assert!(follows(waiting.back(), &sealed), "memtables are sealed in the order of commits");
+            waiting.push_back(sealed);
             self.sealed_count.fetch_add(1, Ordering::Release);
         }
     }
@@ -50,6 +54,8 @@ impl Database {
         if !self.wal.wait_durable() {
             return Ok(false);
         }
+        let highest = memtable.get_highest_seqno().unwrap_or(0);
+        assert!(self.wal.is_durable(highest), "a table would hold commit {highest}, which the log may lose");
         self.undo_unfinished()?;
         let first_new = self.tree.next_table_id();
         let flushed = self.write_tables(&memtable).and_then(|tables| {
@@ -60,10 +66,12 @@ impl Database {
             self.give_up_tables(first_new);
             return Err(error);
         }
-        self.sealed.lock().pop_front();
-        self.sealed_count.fetch_sub(1, Ordering::Release);
-        let highest = memtable.get_highest_seqno().unwrap_or(0);
-        self.flushed.fetch_max(highest + 1, Ordering::AcqRel);
+        let oldest = self.sealed.lock().pop_front();
+        assert!(oldest.is_some_and(|oldest| oldest.id() == memtable.id()), "the oldest memtable was flushed");
+        let count = self.sealed_count.fetch_sub(1, Ordering::Release);
+        debug_assert!(count > 0, "each sealed memtable is counted");
+        let before = self.flushed.fetch_max(highest + 1, Ordering::AcqRel);
+        assert!(before <= highest, "tables had commit {highest} already, they have all below {before}");
         Ok(true)
     }
 
@@ -79,6 +87,11 @@ impl Database {
         });
         Ok(self.tree.flush_to_tables(stream)?.map(|(tables, _)| tables).unwrap_or_default())
     }
+}
+
+/// Whether all commits of `next` come after those of `last`.
+fn follows(last: Option<&Arc<Memtable>>, next: &Memtable) -> bool {
+    last.is_none_or(|last| last.get_highest_seqno() < next.get_highest_seqno())
 }
 
 /// The newest version of each row. A reader at an older moment reads the memtable itself: the new

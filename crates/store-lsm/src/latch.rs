@@ -27,6 +27,10 @@ impl Latches {
         let mut stripes: Vec<usize> = keys.iter().map(stripe).collect();
         stripes.sort_unstable();
         stripes.dedup();
+        debug_assert!(
+            stripes.windows(2).all(|pair| pair[0] < pair[1]),
+            "latches are locked in rising order, each once"
+        );
         stripes.into_iter().map(|stripe| self.stripes[stripe].lock()).collect()
     }
 }

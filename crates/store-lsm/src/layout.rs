@@ -54,6 +54,7 @@ pub(crate) fn space_of(stored: &[u8]) -> Option<u64> {
 
 /// The stored keys of a range of rows. The range must not be empty.
 pub(crate) fn row_bounds(range: &Range) -> Bounds {
+    debug_assert!(!range.is_empty(), "the caller has checked that the range is not empty");
     let start = match &range.start {
         Bound::Included(position) => Bound::Included(place(range.space, position)),
         Bound::Excluded(position) => Bound::Excluded(place(range.space, position)),

@@ -347,6 +347,7 @@ impl Database {
 
     /// Whether readers do not see these rows yet.
     fn is_ahead_of_readers(&self, keys: &[Vec<u8>], rows: &[Option<Bytes>]) -> Result<bool, StoreError> {
+        debug_assert_eq!(keys.len(), rows.len(), "each key has its row, or none");
         if !self.wal.has_unpublished() {
             return Ok(false);
         }
@@ -424,6 +425,8 @@ fn rows_of(write_set: WriteSet, appending: &mut Appending) -> Result<Vec<Row>, S
         rows.push((layout::record_key(log, appending.next(log)).into(), Some(record.into())));
     }
     for part in log_parts {
+        debug_assert!(part.records.is_sorted_by(|one, next| one.0 < next.0), "records are in their order");
+        debug_assert!(part.records.last().is_none_or(|(last, _)| *last <= part.end), "none is after the end");
         appending.carry(part.log, part.end);
         if part.records.last().is_none_or(|(last, _)| *last < part.end) {
             let end = part.end.0.to_be_bytes();
@@ -518,6 +521,7 @@ impl Store for LsmStore {
             let mut rows = database.deletes(layout::record_bounds(log, trimmed, through))?;
             let Some((last, _)) = rows.last() else { return Ok(()) };
             let LogPosition(last) = layout::record_position(last)?;
+            debug_assert!(trimmed.0 < last && last <= through.0, "only records of this range are removed");
             rows.push((layout::trimmed_key(log).into(), Some(last.to_be_bytes().into())));
             database.write_all(rows).await?;
             state.set_trimmed(last);

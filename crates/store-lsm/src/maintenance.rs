@@ -198,6 +198,12 @@ impl Database {
         let abandoned = self.segments_ahead.lock().abandoned.clone();
         next.segments.retain(|segment| !abandoned.contains(segment));
         next.edition += 1;
+        assert!(next.flushed >= current.flushed, "tables keep their commits");
+        assert!(next.tree.number >= current.tree.number, "the manifest follows the tree");
+        debug_assert!(
+            next.segments.is_sorted_by(|one, later| one.number < later.number),
+            "segments in order"
+        );
         next.write(&*self.fs, &self.paths.store)?;
         *current = next;
         self.segments_ahead.lock().abandoned.retain(|segment| !abandoned.contains(segment));
@@ -216,6 +222,7 @@ impl Database {
         }
         let prepared = self.make_segment(bytes)?;
         let entry = prepared.entry;
+        assert!(entry.bytes >= bytes, "segment {} is long enough for the commit that waits", entry.number);
         if let Err(error) = self.update_manifest(|manifest| manifest.segments.push(entry)) {
             self.segments_ahead.lock().unnamed = Some(prepared);
             return Err(error);

@@ -72,7 +72,9 @@ impl Manifest {
     }
 
     pub(crate) fn write(&self, fs: &dyn FileSystem, store_folder: &Path) -> io::Result<()> {
-        fs.replace(&store_folder.join(FILE_NAME), &self.encode())
+        let bytes = self.encode();
+        debug_assert_eq!(Manifest::decode(&bytes).as_ref(), Ok(self), "what is written can be read back");
+        fs.replace(&store_folder.join(FILE_NAME), &bytes)
     }
 }
 

@@ -34,7 +34,9 @@ impl Database {
         let latest = history.latest_version();
         drop(history);
         let number = self.tree.current_version().id();
-        self.reclamation.lock().held.push_back((number, Box::new(latest)));
+        let held = &mut self.reclamation.lock().held;
+        debug_assert!(held.back().is_none_or(|(last, _)| *last <= number), "versions are replaced in order");
+        held.push_back((number, Box::new(latest)));
     }
 
     /// Drops the versions that the tree has dropped. True while there are versions left to drop.

@@ -159,6 +159,7 @@ pub(crate) fn point_current_to(tree: &Path, number: u64) -> io::Result<()> {
     let mut bytes = number.to_le_bytes().to_vec();
     bytes.extend_from_slice(&checksum.to_le_bytes());
     bytes.push(0);
+    assert_eq!(bytes.len(), CURRENT_BYTES, "`read_current` expects this length");
     let new = tree.join(CURRENT_NEW);
     let file = fs::File::create(&new)?;
     file.write_all_at(&bytes, 0)?;

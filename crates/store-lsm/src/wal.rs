@@ -124,7 +124,8 @@ pub(crate) struct Inserting(Arc<AtomicUsize>);
 
 impl Drop for Inserting {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
+        let before = self.0.fetch_sub(1, Ordering::Release);
+        debug_assert!(before > 0, "a commit is inserted once");
     }
 }
 
@@ -178,6 +179,7 @@ impl Wal {
     /// Accepts a commit: gives it its sequence number and its position in the log. The caller then
     /// inserts the rows into the memtable.
     pub(crate) fn append(&self, rows: &[Row]) -> Result<Appended, AppendError> {
+        debug_assert!(!rows.is_empty(), "a commit changes something");
         let body_bytes = record::commit_bytes(rows);
         // An upper bound: the size of a record with this commit alone.
         let bytes = record::record_bytes(body_bytes) as u64;
@@ -196,9 +198,14 @@ impl Wal {
         }
         queue.pending_bytes += bytes;
         let sequence = self.sequence.next();
+        assert!(sequence >= queue.appended, "commit {sequence} is not after {}", queue.appended);
+        assert!(sequence >= self.snapshots.visible(), "commit {sequence} is visible before it is durable");
         queue.appended = sequence + 1;
         let group = queue.gathering_group();
+        debug_assert!(group.last_sequence < sequence, "a group has its commits in their order");
+        let before = group.buffer.len();
         record::encode_commit(&mut group.buffer, sequence, rows);
+        debug_assert_eq!(group.buffer.len() - before, body_bytes, "room was counted for these bytes");
         group.last_sequence = sequence;
         group.bytes += bytes;
         group.inserting.fetch_add(1, Ordering::Relaxed);
@@ -257,6 +264,11 @@ impl Wal {
         true
     }
 
+    /// Whether the commit with this sequence number is durable.
+    pub(crate) fn is_durable(&self, sequence: u64) -> bool {
+        sequence < self.queue.lock().durable
+    }
+
     /// Asks that a version of the tree which took a sequence number becomes the visible one.
     pub(crate) fn publish_soon(&self) {
         self.queue.lock().publish_wanted = true;
@@ -282,6 +294,7 @@ impl Wal {
 
     pub(crate) fn offer(&self, prepared: Prepared, segment_bytes: u64) {
         let mut queue = self.queue.lock();
+        assert!(queue.prepared.is_none(), "segment {} would be lost", prepared.entry.number);
         queue.room_bytes = prepared.entry.bytes - SEGMENT_HEADER_BYTES as u64;
         queue.segment_bytes = segment_bytes;
         queue.prepared = Some(prepared);
@@ -348,6 +361,7 @@ impl Wal {
                 return None;
             }
             if let Some(group) = queue.groups.pop_front() {
+                debug_assert!(group.last_sequence < queue.appended, "a group holds accepted commits");
                 let taken =
                     if queue.groups.is_empty() { self.sequence.get() } else { group.last_sequence + 1 };
                 return Some(Work::Group(group, taken));
@@ -392,11 +406,19 @@ impl Wal {
     }
 
     fn write_group(&self, writer: &mut Writer, group: &mut Group, taken: u64) -> io::Result<()> {
+        assert!(group.last_sequence < taken, "the group would stay invisible");
+        debug_assert!(group.last_sequence >= self.snapshots.visible(), "the group is visible already");
         let closed = writer.append(&mut group.buffer, || self.queue.lock().prepared.take())?;
         if let Some(closed) = closed {
             // The record that did not fit begins the next segment; its commits are not in this one.
             let end = self.snapshots.visible();
-            self.queue.lock().closed.push((closed, end));
+            let mut queue = self.queue.lock();
+            let last = queue.closed.last();
+            assert!(
+                last.is_none_or(|(number, before)| *number < closed && *before <= end),
+                "segments in order"
+            );
+            queue.closed.push((closed, end));
         }
         if self.durability == Durability::Fsync || writer.unsynced_bytes() > UNSYNCED_BYTES_MAX {
             writer.sync()?;
@@ -415,6 +437,7 @@ impl Wal {
 
     /// Makes all commits below `taken` visible to readers, and notes up to where the log is durable.
     fn publish(&self, writer: &Writer, taken: u64, group: Option<&mut Group>) {
+        assert!(taken <= self.sequence.get(), "no commit has a sequence number like {taken} yet");
         self.snapshots.publish(taken);
         let mut queue = self.queue.lock();
         if writer.is_synced() {
@@ -423,6 +446,7 @@ impl Wal {
             self.progressed.notify_all();
         }
         if let Some(group) = group {
+            assert!(group.bytes <= queue.pending_bytes, "a group was counted when it was taken");
             queue.pending_bytes -= group.bytes;
             if queue.spare.len() < SPARE_BUFFERS && group.buffer.capacity() <= 2 * GROUP_BYTES_MAX {
                 queue.spare.push(std::mem::take(&mut group.buffer));

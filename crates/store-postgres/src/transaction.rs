@@ -354,10 +354,12 @@ fn append<'a>(
         let time_us = LogPosition::commit_time_us(write_set.now_us, own_ends);
         for (number, (log, record)) in write_set.appends.iter().enumerate() {
             let position = LogPosition::new(time_us, number);
+            let before = ends.insert(*log, position);
+            // A reader that remembers a position must not miss a record before it.
+            assert!(before.is_none_or(|before| before < position), "positions of {log:?} rise");
             let [shard, log_number] = log_parameters(*log);
             let at = Parameter::Number(position_number(position));
             pipeline.statement(&statements.append, [shard, log_number, at, Parameter::Bytes(record)]);
-            ends.insert(*log, position);
         }
     }
     for (log, end) in ends {

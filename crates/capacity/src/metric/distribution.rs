@@ -55,6 +55,10 @@ impl Distribution {
             Ok(at) => self.buckets[at].1 = self.buckets[at].1.saturating_add(count),
             Err(at) => self.buckets.insert(at, (bucket, count)),
         }
+        debug_assert!(
+            self.buckets.is_sorted_by(|one, next| one.0 < next.0),
+            "buckets are in order, each once"
+        );
     }
 
     /// How many values there are.

@@ -19,7 +19,7 @@ fn check(steps: &[Step]) {
         match step {
             Take(units) => bucket.take(*units, now_ms),
             Pass(time_ms) => now_ms += time_ms,
-            Rate(units_a_second) => bucket.set_rate(*units_a_second),
+            Rate(units_per_second) => bucket.set_rate(*units_per_second),
             Open => assert!(bucket.is_open(now_ms), "step {number}"),
             Closed => assert!(!bucket.is_open(now_ms), "step {number}"),
         }

@@ -54,6 +54,7 @@ impl Mark {
 
     pub(crate) fn sync(&mut self) -> io::Result<()> {
         self.file.sync()?;
+        debug_assert!(self.slot < 2, "there are two slots");
         self.slot = 1 - self.slot;
         Ok(())
     }

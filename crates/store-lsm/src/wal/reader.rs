@@ -116,6 +116,11 @@ pub(crate) fn read_log(
     end.torn.extend(scan.torn_tail(entry)?);
     end.segment = Some((entry, scan.end as u64));
     (end.record, end.time) = (last, scan.time);
+    debug_assert!(end.record >= durable, "the log is whole up to the mark");
+    debug_assert!(
+        end.torn.iter().all(|torn| torn.segment >= entry.number),
+        "only the last segments are torn"
+    );
     Ok(end)
 }
 

@@ -50,12 +50,15 @@ pub(crate) fn commit_bytes(rows: &[Row]) -> usize {
 
 /// Appends a commit to the body of a record.
 pub(crate) fn encode_commit(body: &mut Vec<u8>, sequence: u64, rows: &[Row]) {
+    assert!(u32::try_from(rows.len()).is_ok(), "a commit of {} rows", rows.len());
     body.extend_from_slice(&sequence.to_le_bytes());
     body.extend_from_slice(&(rows.len() as u32).to_le_bytes());
     for (key, value) in rows {
         body.push(if value.is_some() { PUT } else { DELETE });
         body.extend_from_slice(&(key.len() as u16).to_le_bytes());
         let value = value.as_deref().unwrap_or_default();
+        // Rows that are too long were refused. Lengths that are cut off would garble the whole record.
+        assert!(u16::try_from(key.len()).is_ok() && u32::try_from(value.len()).is_ok(), "a row is too long");
         body.extend_from_slice(&(value.len() as u32).to_le_bytes());
         body.extend_from_slice(key);
         body.extend_from_slice(value);
@@ -64,6 +67,8 @@ pub(crate) fn encode_commit(body: &mut Vec<u8>, sequence: u64, rows: &[Row]) {
 
 /// Turns `buffer`, which has [`HEADER_BYTES`] of room and then the body, into a record.
 pub(crate) fn finish(buffer: &mut Vec<u8>, store: u64, mut header: RecordHeader) {
+    assert!(header.durable < header.number, "a record is not durable before it is written");
+    assert!(u32::try_from(buffer.len()).is_ok(), "a record of {} bytes", buffer.len());
     header.body_bytes = (buffer.len() - HEADER_BYTES) as u32;
     buffer.resize(record_bytes(header.body_bytes as usize), 0);
     let (head, body) = buffer.split_at_mut(HEADER_BYTES);

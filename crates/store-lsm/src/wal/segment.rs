@@ -77,6 +77,7 @@ pub(crate) fn prepare(
     entry: Entry,
     zeros: bool,
 ) -> io::Result<Arc<dyn File>> {
+    debug_assert!(entry.number > 0 && entry.bytes > HEADER_BYTES as u64, "a segment has room for records");
     let path = path(folder, entry.number);
     let prepared = fs.create(&path).and_then(|file| {
         file.allocate(entry.bytes)?;

@@ -58,6 +58,7 @@ impl Writer {
     ) -> io::Result<Writer> {
         let mut current = None;
         if let Some((entry, position)) = end.segment {
+            assert!(position <= entry.bytes, "the log ends inside its segment");
             let file = fs.open(&segment::path(folder, entry.number))?;
             file.sync()?;
             current = Some(Current { entry, file, position });
@@ -83,6 +84,7 @@ impl Writer {
         buffer: &mut Vec<u8>,
         next: impl FnOnce() -> Option<Prepared>,
     ) -> io::Result<Option<u64>> {
+        debug_assert!(buffer.len() > record::HEADER_BYTES, "a record has a body");
         let bytes = record::record_bytes(buffer.len() - record::HEADER_BYTES) as u64;
         if bytes <= self.room() {
             self.write(buffer, 0)?;
@@ -109,6 +111,11 @@ impl Writer {
             time,
         };
         record::finish(buffer, self.store, header);
+        // The log takes a commit only if there is room for it. A longer file would be refused as damaged.
+        let end = current.position + (segment_header_bytes + buffer.len()) as u64;
+        assert!(end <= current.entry.bytes, "record {number} does not fit into its segment");
+        debug_assert_eq!(current.position % record::ALIGNMENT as u64, 0, "records are aligned");
+        debug_assert_eq!(current.position == 0, segment_header_bytes > 0, "a segment begins with its header");
         if segment_header_bytes > 0 {
             let header = segment::SegmentHeader { entry: current.entry, first: number, time };
             let bytes = [&header.encode(self.store)[..], buffer].concat();
@@ -116,7 +123,7 @@ impl Writer {
         } else {
             current.file.write_all_at(buffer, current.position)?;
         }
-        current.position += (segment_header_bytes + buffer.len()) as u64;
+        current.position = end;
         self.unsynced_bytes += buffer.len() as u64;
         self.record = number;
         Ok(())
@@ -124,6 +131,7 @@ impl Writer {
 
     /// Syncs all records that were written, and writes the last one's number into the mark.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
+        assert!(self.durable <= self.record, "a record is durable only after it was written");
         if let Some(current) = &self.current
             && self.durable < self.record
         {
@@ -138,6 +146,7 @@ impl Writer {
     /// Syncs the records and the mark, when no commit has arrived for a while.
     pub(crate) fn rest(&mut self) -> io::Result<()> {
         self.sync()?;
+        debug_assert!(self.is_synced() && self.unsynced_bytes == 0, "everything was synced");
         if !self.mark_is_synced {
             self.mark.sync()?;
             self.mark_is_synced = true;
