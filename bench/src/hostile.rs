@@ -278,7 +278,7 @@ fn connector(authority: &Path) -> Result<TlsConnector> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// The table of the well-behaved client, and some large items for those who ask for large answers.
+/// The table of the well-behaved client, and some large items for attackers that ask for large answers.
 async fn prepare(target: &Target) -> Result<()> {
     let mut connection = Connection::over(target.connect(b"http/1.1").await?);
     table::create(&mut connection, &data::table()).await?;

@@ -111,7 +111,7 @@ struct Presigned<'h> {
     expires: Option<Cow<'h, str>>,
 }
 
-/// Whose signature it says it is, and for what.
+/// The access key that a signature names, and what the signature is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Scope<'s> {

@@ -150,7 +150,7 @@ impl Gathered {
         let entries = match tables_of_version(paths) {
             Some(entries) => entries,
             None => {
-                let what = "cannot be read; all tables are taken, also such as were replaced already";
+                let what = "cannot be read; all tables are used, also those that newer ones have replaced";
                 self.lose(format!("{TREE}/current"), what.to_owned());
                 all_tables(paths)?
             }
