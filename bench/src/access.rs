@@ -31,7 +31,7 @@ const TURNS: u32 = 16;
 
 /// See what verified signatures and policies cost the server
 #[derive(clap::Args, Clone, Debug)]
-pub struct Options {
+pub struct AccessOptions {
     /// How long each row is measured, all its turns together
     #[arg(long, default_value_t = 16.0)]
     pub seconds: f64,
@@ -65,7 +65,7 @@ impl Row<'_> {
     }
 }
 
-pub async fn run(options: &Options) -> Result<()> {
+pub async fn run(options: &AccessOptions) -> Result<()> {
     let folder = options.place.scratch()?;
     let lodestone = options.place.lodestone()?;
     let file = folder.path().join("access.yaml");

@@ -32,7 +32,7 @@ const QUICK_TIME_SCALE: u32 = 120;
 
 /// Compare what `lodestone simulate` says with what a server does
 #[derive(clap::Args, Clone, Debug)]
-pub struct Options {
+pub struct AgreementOptions {
     /// What is compared, one after the other [default: all]
     #[arg(long, value_enum, value_delimiter = ',')]
     pub scenario: Vec<Name>,
@@ -58,7 +58,7 @@ struct Figures {
     provisioned: f64,
 }
 
-pub async fn run(options: &Options) -> Result<()> {
+pub async fn run(options: &AgreementOptions) -> Result<()> {
     if options.quick {
         let mut scenario = Scenario::named(Name::Provisioned);
         scenario.parts.iter_mut().for_each(|(minutes, _)| *minutes /= 4);
@@ -81,7 +81,7 @@ pub async fn run(options: &Options) -> Result<()> {
 
 /// Plays a scenario twice, and prints what came of it.
 async fn compare(
-    options: &Options,
+    options: &AgreementOptions,
     scenario: &Scenario,
     time_scale: u32,
 ) -> Result<(Figures, traffic::Sent)> {

@@ -46,7 +46,7 @@ const SWEPT_WITHIN: Duration = Duration::from_secs(300);
 
 /// See what streams, recovery, triggers and time to live cost
 #[derive(clap::Args, Clone, Debug)]
-pub struct Options {
+pub struct ChangeLogOptions {
     /// How long PutItem is measured on each table
     #[arg(long, default_value_t = 9.0)]
     pub seconds: f64,
@@ -66,13 +66,13 @@ pub struct Options {
     pub place: Place,
 }
 
-impl Options {
+impl ChangeLogOptions {
     fn or_quick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
 }
 
-pub async fn run(options: &Options) -> Result<()> {
+pub async fn run(options: &ChangeLogOptions) -> Result<()> {
     let folder = options.place.scratch()?;
     let lodestone = options.place.lodestone()?;
     let start = |name: &str, more: Vec<String>| {
@@ -130,7 +130,7 @@ struct Row {
 }
 
 impl Row {
-    async fn new(log: Log, server: Server, options: &Options) -> Result<Row> {
+    async fn new(log: Log, server: Server, options: &ChangeLogOptions) -> Result<Row> {
         let data = Data::new(options.or_quick(options.items, 200));
         let mut connection = Connection::open(server.address).await?;
         let mut input = data::table();
@@ -154,7 +154,7 @@ impl Row {
     }
 }
 
-async fn measure_puts(rows: &mut [Row], options: &Options) -> Result<()> {
+async fn measure_puts(rows: &mut [Row], options: &ChangeLogOptions) -> Result<()> {
     let slice = Duration::from_secs_f64(options.or_quick(options.seconds / f64::from(ROUNDS), 0.02));
     let progress = progress::bar(u64::from(ROUNDS) * rows.len() as u64);
     for _ in 0..ROUNDS {
@@ -242,7 +242,7 @@ struct Sweep {
     took: Duration,
     /// The 99th percentile of other requests before and in the meantime, in nanoseconds.
     p99_before: u64,
-    p99_meanwhile: u64,
+    p99_during: u64,
 }
 
 impl Sweep {
@@ -251,7 +251,7 @@ impl Sweep {
     }
 }
 
-async fn sweep(server: &Server, options: &Options) -> Result<Sweep> {
+async fn sweep(server: &Server, options: &ChangeLogOptions) -> Result<Sweep> {
     let data = Data::new(options.or_quick(options.items, 200));
     let items = options.or_quick(options.expiring, 200);
     let mut connection = Connection::open(server.address).await?;
@@ -283,25 +283,25 @@ async fn sweep(server: &Server, options: &Options) -> Result<Sweep> {
         Ok(started.elapsed())
     };
     tokio::pin!(swept);
-    let mut meanwhile = crate::load::Outcome::empty()?;
+    let mut during = crate::load::Outcome::empty()?;
     let slice = Schedule { duration: Duration::from_secs(1), ..schedule };
     let took = loop {
         let (outcome, took) = tokio::join!(clients.keep_to(slice, &others), async {
             tokio::time::timeout(slice.duration, &mut swept).await
         });
-        meanwhile.add_after(outcome?)?;
+        during.add_after(outcome?)?;
         if let Ok(took) = took {
             break took?;
         }
     };
     progress.finish_and_clear();
-    let failures = before.failures.count + meanwhile.failures.count;
+    let failures = before.failures.count + during.failures.count;
     ensure!(failures == 0, "{failures} other requests failed");
     Ok(Sweep {
         items,
         took,
         p99_before: before.latencies.value_at_quantile(0.99),
-        p99_meanwhile: meanwhile.latencies.value_at_quantile(0.99),
+        p99_during: during.latencies.value_at_quantile(0.99),
     })
 }
 
@@ -352,7 +352,7 @@ fn markdown(costs: &[(Log, f64)], delays: &Histogram<u64>, sweep: &Sweep) -> Str
     report::align_right(&mut table, &[1, 2]);
     let both = costs.last().map_or(f64::NAN, |(_, cpu_us)| cpu_us / plain);
     let p50 = milliseconds(delays.value_at_quantile(0.5));
-    let others = sweep.p99_meanwhile as f64 / sweep.p99_before as f64;
+    let others = sweep.p99_during as f64 / sweep.p99_before as f64;
     let goals = [
         ("PutItem with a stream and recovery, times without", both, Bound::AtMost(1.5)),
         ("a trigger's delay at rest, p50 ms", p50, Bound::AtMost(100.0)),
@@ -375,7 +375,7 @@ fn markdown(costs: &[(Log, f64)], delays: &Histogram<u64>, sweep: &Sweep) -> Str
         number(sweep.took.as_secs_f64()),
         number(OTHERS_PER_SECOND),
         number(milliseconds(sweep.p99_before)),
-        number(milliseconds(sweep.p99_meanwhile)),
+        number(milliseconds(sweep.p99_during)),
         goals::table(&goals)
     )
 }

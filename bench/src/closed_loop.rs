@@ -13,7 +13,7 @@ use crate::connection::Connection;
 use crate::request::encode_as;
 
 #[derive(clap::Args, Clone, Debug)]
-pub struct Options {
+pub struct ClosedLoopOptions {
     #[arg(long)]
     operation: String,
     /// A file with the body of a request in each line; the clients take them by turns
@@ -29,7 +29,7 @@ pub struct Options {
 }
 
 /// Prints how many requests were answered in a second.
-pub async fn run(options: &Options) -> Result<()> {
+pub async fn run(options: &ClosedLoopOptions) -> Result<()> {
     let bodies = std::fs::read_to_string(&options.bodies)?;
     let bodies: Vec<&str> = bodies.lines().collect();
     ensure!(bodies.len() >= options.clients, "there is a request for each client");

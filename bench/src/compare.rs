@@ -30,7 +30,7 @@ const ROUNDS: u32 = 3;
 
 /// Compare Lodestone, durable and in memory, with a bare server that does no work
 #[derive(clap::Args, Clone, Debug)]
-pub struct Options {
+pub struct CompareOptions {
     /// Measure these workloads only
     #[arg(long, value_delimiter = ',', value_name = "WORKLOAD")]
     pub only: Vec<Workload>,
@@ -62,7 +62,7 @@ pub struct Options {
     pub place: Place,
 }
 
-impl Options {
+impl CompareOptions {
     /// The contenders that were chosen; by default our own.
     pub fn contenders(&self) -> Vec<Contender> {
         let chosen = |contender: &Contender| match self.contender.as_slice() {
@@ -94,7 +94,7 @@ impl Options {
     }
 }
 
-pub async fn run(options: &Options) -> Result<()> {
+pub async fn run(options: &CompareOptions) -> Result<()> {
     ensure!(options.seconds > 0.0 && options.seconds.is_finite(), "--seconds must be more than 0");
     ensure!(options.connections.iter().all(|&count| count > 0), "--connections must be more than 0");
     let folder = options.place.scratch()?;
@@ -119,7 +119,7 @@ pub async fn run(options: &Options) -> Result<()> {
 }
 
 struct Comparison<'a> {
-    options: &'a Options,
+    options: &'a CompareOptions,
     servers: Vec<(Contender, Server)>,
     measurements: Vec<Measurement>,
     progress: ProgressBar,
@@ -127,7 +127,7 @@ struct Comparison<'a> {
 
 impl<'a> Comparison<'a> {
     /// Starts and loads the contenders.
-    async fn start(options: &'a Options, places: &Places) -> Result<Comparison<'a>> {
+    async fn start(options: &'a CompareOptions, places: &Places) -> Result<Comparison<'a>> {
         let contenders = options.contenders();
         let slices =
             contenders.len() * (1 + options.workloads().len() * options.connections.len() * ROUNDS as usize);
@@ -182,7 +182,7 @@ impl<'a> Comparison<'a> {
     async fn measure(mut self) -> Result<Vec<Measurement>> {
         for workload in self.options.workloads() {
             let requests = Requests::finished(workload, self.options.data());
-            let walks: Vec<Requests> = self.servers.iter().map(|_| requests.afresh()).collect();
+            let walks: Vec<Requests> = self.servers.iter().map(|_| requests.restarted()).collect();
             for &connections in &self.options.connections {
                 let rows = self.rows(workload, connections, &walks).await?;
                 self.measurements.extend(rows);

@@ -57,7 +57,7 @@ const RETURN_WITHIN: Duration = Duration::from_secs(30);
 
 /// See what a well-behaved client notices of hostile ones
 #[derive(clap::Args, Clone, Debug)]
-pub struct Options {
+pub struct HostileOptions {
     /// These attacks only
     #[arg(long, value_delimiter = ',', value_name = "ATTACK")]
     pub only: Vec<Attack>,
@@ -120,7 +120,7 @@ impl Attack {
     }
 
     /// Connections that attack at once.
-    fn attackers(self, options: &Options) -> usize {
+    fn attackers(self, options: &HostileOptions) -> usize {
         let count = match self {
             Attack::Idle | Attack::Silent => options.connections,
             Attack::Slow => 2000,
@@ -141,7 +141,7 @@ enum Setup {
     Encrypted,
 }
 
-/// Whom to ask and to attack.
+/// The server that is asked and attacked.
 #[derive(Clone)]
 struct Target {
     address: SocketAddr,
@@ -166,7 +166,7 @@ impl Line {
         Ok(())
     }
 
-    /// When so many bytes may go.
+    /// When these bytes may be sent.
     fn turn(&self, bytes: usize) -> Instant {
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -208,7 +208,7 @@ impl Row {
     }
 }
 
-pub async fn run(options: &Options) -> Result<()> {
+pub async fn run(options: &HostileOptions) -> Result<()> {
     raise_descriptor_limit(options.connections as u64 + 4096)?;
     let folder = options.place.scratch()?;
     let lodestone = options.place.lodestone()?;
@@ -242,7 +242,12 @@ pub async fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-async fn start(lodestone: &Path, folder: &Path, setup: Setup, options: &Options) -> Result<(Server, Target)> {
+async fn start(
+    lodestone: &Path,
+    folder: &Path,
+    setup: Setup,
+    options: &HostileOptions,
+) -> Result<(Server, Target)> {
     let mut arguments = vec!["serve".into(), "--port".into(), "0".into()];
     arguments.extend(["--data".into(), folder.join(format!("{setup:?}")).into_os_string()]);
     let authority = folder.join("authority.pem");
@@ -273,7 +278,7 @@ fn connector(authority: &Path) -> Result<TlsConnector> {
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// The table of the well-behaved client, and some large items for those who ask for large answers.
+/// The table of the well-behaved client, and some large items for attackers that ask for large answers.
 async fn prepare(target: &Target) -> Result<()> {
     let mut connection = Connection::over(target.connect(b"http/1.1").await?);
     table::create(&mut connection, &data::table()).await?;
@@ -298,7 +303,7 @@ async fn prepare(target: &Target) -> Result<()> {
 const LARGE: &str = "Large";
 const LARGE_ITEMS: usize = 10;
 
-async fn measure(attack: Attack, server: &Server, target: &Target, options: &Options) -> Result<Row> {
+async fn measure(attack: Attack, server: &Server, target: &Target, options: &HostileOptions) -> Result<Row> {
     let (turns, seconds) = if options.quick { (1, 0.5) } else { (options.turns, options.seconds) };
     let turn = Duration::from_secs_f64(seconds / f64::from(turns));
     let before_bytes = server.resident_bytes()?;

@@ -38,11 +38,11 @@ const OPEN_CONNECTIONS: usize = 128;
 /// How many times the highest rate is measured and 70 % of it requested. A shared machine becomes slower and
 /// faster by a third within seconds; 70 % of what it could do a minute ago may be all that it can do now.
 const ROUNDS: u32 = 8;
-const FILLED_INDEX: &str = "filled-meanwhile";
+const FILLED_INDEX: &str = "filled-during-the-run";
 
 /// See how long clients wait at 70 % of the highest rate, counted from when each request was due
 #[derive(clap::Args, Clone, Debug)]
-pub struct Options {
+pub struct LatencyOptions {
     /// Measure these loads only
     #[arg(long, value_delimiter = ',', value_name = "LOAD")]
     pub only: Vec<Load>,
@@ -100,7 +100,7 @@ impl Load {
     }
 }
 
-impl Options {
+impl LatencyOptions {
     fn loads(&self) -> Vec<Load> {
         let all = <Load as clap::ValueEnum>::value_variants().iter().copied();
         all.filter(|load| self.only.is_empty() || self.only.contains(load)).collect()
@@ -134,7 +134,7 @@ impl Row {
     }
 }
 
-pub async fn run(options: &Options) -> Result<()> {
+pub async fn run(options: &LatencyOptions) -> Result<()> {
     ensure!(options.seconds > 0.0 && options.seconds.is_finite(), "--seconds must be more than 0");
     let folder = options.place.scratch()?;
     let places = Places {
@@ -187,7 +187,7 @@ async fn measure(
     load: Load,
     durable: &Server,
     bare: &Server,
-    options: &Options,
+    options: &LatencyOptions,
     progress: &ProgressBar,
 ) -> Result<Row> {
     let source = load.source(options.data());

@@ -57,22 +57,22 @@ pub mod workload;
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(flatten)]
-    pub compare: compare::Options,
+    pub compare: compare::CompareOptions,
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
 #[derive(clap::Subcommand, Clone, Debug)]
 pub enum Command {
-    Scale(scale::Options),
-    Latency(latency::Options),
-    Hostile(hostile::Options),
-    ChangeLog(change_log::Options),
-    Access(access::Options),
-    Agreement(agreement::Options),
+    Scale(scale::ScaleOptions),
+    Latency(latency::LatencyOptions),
+    Hostile(hostile::HostileOptions),
+    ChangeLog(change_log::ChangeLogOptions),
+    Access(access::AccessOptions),
+    Agreement(agreement::AgreementOptions),
     /// Send requests to servers that run, and print their rate
     #[command(hide = true)]
-    ClosedLoop(closed_loop::Options),
+    ClosedLoop(closed_loop::ClosedLoopOptions),
     /// Serve recorded replies
     #[command(hide = true)]
     Bare {

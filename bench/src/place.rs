@@ -9,7 +9,7 @@ pub struct Place {
     /// Another binary than this tree's
     #[arg(long, value_name = "BINARY")]
     lodestone: Option<PathBuf>,
-    /// Where the report is written and data is kept meanwhile, on the disk that is to be measured
+    /// Where the report is written and data is kept during the run, on the disk that is to be measured
     /// [default: `bench` in the target folder]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_stands_beside_the_bare_server_s() {
+    fn every_figure_is_shown_beside_the_bare_server_s() {
         let report = Report::new(vec![
             measured(Contender::Durable, 50_000, 1_250, 640),
             measured(Contender::Bare, 100_000, 1_000, 640),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_and_uneven_replies_are_told() {
+    fn errors_and_uneven_replies_are_reported() {
         let mut failing = measured(Contender::Durable, 1_000, 100, 700);
         failing.outcome.failures.record(|| "500: oh".to_owned());
         let report = Report::new(vec![failing, measured(Contender::Bare, 1_000, 100, 640)]);

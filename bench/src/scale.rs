@@ -36,7 +36,7 @@ const DISK_BYTES_PER_ITEM: u64 = 2_000;
 
 /// Load tables of several sizes and see what grows
 #[derive(clap::Args, Clone, Debug)]
-pub struct Options {
+pub struct ScaleOptions {
     /// How many items of about 500 bytes; a table for each number
     #[arg(long, value_delimiter = ',', value_name = "COUNT", default_values_t = [10_000, 1_000_000, 10_000_000])]
     pub items: Vec<u64>,
@@ -56,7 +56,7 @@ pub struct Options {
     pub place: Place,
 }
 
-impl Options {
+impl ScaleOptions {
     fn sizes(&self) -> Vec<Data> {
         let items = if self.quick { &[200, 1_000] } else { self.items.as_slice() };
         let mut items = items.to_vec();
@@ -70,7 +70,7 @@ impl Options {
     }
 }
 
-pub async fn run(options: &Options) -> Result<()> {
+pub async fn run(options: &ScaleOptions) -> Result<()> {
     ensure!(options.seconds > 0.0 && options.seconds.is_finite(), "--seconds must be more than 0");
     ensure!(options.connections > 0, "--connections must be more than 0");
     let scratch = options.place.scratch()?;
@@ -156,7 +156,7 @@ struct Loading {
 }
 
 impl Subject {
-    fn new(options: &Options, lodestone: &Path, folder: &Path, data: Data) -> Result<Subject> {
+    fn new(options: &ScaleOptions, lodestone: &Path, folder: &Path, data: Data) -> Result<Subject> {
         let row = |&workload| Measurement::new(Contender::Durable, workload, options.connections);
         Ok(Subject {
             data,
@@ -231,7 +231,7 @@ impl Subject {
     }
 }
 
-async fn measure(options: &Options, subjects: &mut [Subject]) -> Result<()> {
+async fn measure(options: &ScaleOptions, subjects: &mut [Subject]) -> Result<()> {
     let turns = WORKLOADS.len() * ROUNDS as usize * subjects.len();
     let progress = progress::bar(turns as u64);
     for (place, workload) in WORKLOADS.into_iter().enumerate() {

@@ -168,9 +168,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_stall_is_charged_to_every_request_that_came_due_meanwhile() {
+    async fn a_stall_is_charged_to_every_request_that_came_due_during_it() {
         let requests = Requests::of(Workload::Get, Data::new(100));
-        let length = requests.afresh().next().1.len();
+        let length = requests.restarted().next().1.len();
         let address = stalling_server(length, Duration::from_millis(300)).await;
         let schedule = Schedule { per_second: 200.0, duration: Duration::from_millis(400) };
 
@@ -185,7 +185,7 @@ mod tests {
     #[tokio::test]
     async fn requests_are_not_sent_before_they_are_due() {
         let requests = Requests::of(Workload::Get, Data::new(100));
-        let length = requests.afresh().next().1.len();
+        let length = requests.restarted().next().1.len();
         let address = stalling_server(length, Duration::ZERO).await;
         let schedule = Schedule { per_second: 100.0, duration: Duration::from_millis(100) };
         let outcome = Clients::connect(address, 1).await.unwrap().keep_to(schedule, &requests).await.unwrap();

@@ -187,7 +187,7 @@ impl Requests {
     }
 
     /// The same requests with a position of their own, at the start.
-    pub fn afresh(&self) -> Requests {
+    pub fn restarted(&self) -> Requests {
         Requests { next: Arc::default(), ..self.clone() }
     }
 }
@@ -327,7 +327,7 @@ mod tests {
         let data = Data::new(100);
         let (made, finished) = (Requests::of(Workload::Put, data), Requests::finished(Workload::Put, data));
         assert!((0..2 * data.items()).all(|_| made.next() == finished.next()));
-        assert!(finished.is_walked() && !finished.afresh().is_walked());
+        assert!(finished.is_walked() && !finished.restarted().is_walked());
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::rust_tests::Workspace;
 use crate::{stand_in, tools};
 
 #[derive(clap::Args, Default)]
-pub struct Options {
+pub struct AcceptanceOptions {
     /// Test this binary instead of building one
     #[arg(long, value_name = "BINARY")]
     lodestone: Option<PathBuf>,
@@ -55,12 +55,12 @@ const COUNTED: [&str; 4] =
 /// Each test that asks for a server runs in memory and on a folder, which are the same here.
 const ONE_OF_EACH: &str = "not folder";
 
-impl Options {
+impl AcceptanceOptions {
     /// A short round with two servers: what most applications use.
-    pub fn brief_on_two_servers() -> Options {
+    pub fn brief_on_two_servers() -> AcceptanceOptions {
         let files = ["test_items.py", "test_indexes.py", "test_transactions.py", "test_streams.py"];
         let only = files.map(str::to_owned).to_vec();
-        Options { store: Store::Postgres, servers: 2, only, ..Options::default() }
+        AcceptanceOptions { store: Store::Postgres, servers: 2, only, ..AcceptanceOptions::default() }
     }
 
     /// The files of tests that don't fit the servers.
@@ -113,7 +113,7 @@ enum Part<'a> {
     Rust(&'a [String]),
 }
 
-pub fn run(options: &Options, report: &mut Report) -> Result<()> {
+pub fn run(options: &AcceptanceOptions, report: &mut Report) -> Result<()> {
     let binary = command::lodestone(options.lodestone.as_ref())?;
     if options.store == Store::Embedded {
         return run_clients(&binary, options, report);
@@ -133,7 +133,7 @@ pub fn run(options: &Options, report: &mut Report) -> Result<()> {
 }
 
 /// Runs the clients, each also when another fails.
-fn run_clients(binary: &Path, options: &Options, report: &mut Report) -> Result<()> {
+fn run_clients(binary: &Path, options: &AcceptanceOptions, report: &mut Report) -> Result<()> {
     match options.part() {
         Part::Python(arguments) => python(binary, options, arguments, report),
         Part::JavaScript(files) => javascript(binary, options, files, report),
@@ -149,7 +149,12 @@ fn run_clients(binary: &Path, options: &Options, report: &mut Report) -> Result<
     }
 }
 
-fn python(binary: &Path, options: &Options, arguments: &[String], report: &mut Report) -> Result<()> {
+fn python(
+    binary: &Path,
+    options: &AcceptanceOptions,
+    arguments: &[String],
+    report: &mut Report,
+) -> Result<()> {
     let folder = root().join("acceptance");
     tools::faketime()?;
     let python = tools::python(&folder.join("requirements.txt"))?;
@@ -174,7 +179,12 @@ fn python(binary: &Path, options: &Options, arguments: &[String], report: &mut R
     })
 }
 
-fn javascript(binary: &Path, options: &Options, only: &[String], report: &mut Report) -> Result<()> {
+fn javascript(
+    binary: &Path,
+    options: &AcceptanceOptions,
+    only: &[String],
+    report: &mut Report,
+) -> Result<()> {
     let folder = root().join("acceptance/javascript");
     tools::node_modules(&folder)?;
     let files = options.javascript_tests(&folder.join("test"), only)?;

@@ -23,7 +23,7 @@ use crate::test::{self, Record};
 use crate::{process, tools};
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct BudgetOptions {
     /// What is measured; both by default
     commands: Vec<Measured>,
 }
@@ -53,7 +53,7 @@ const FIRST_WALL_S_MAX: f64 = 180.0;
 const TEST_WALL_S_MAX: f64 = 25.0 * 60.0;
 
 /// Whether the test command passed, if it ran.
-pub fn run(options: &Options) -> Result<bool> {
+pub fn run(options: &BudgetOptions) -> Result<bool> {
     let wants = |what| options.commands.is_empty() || options.commands.contains(&what);
     let file = tools::cache()?.join("budget.json");
     let last = Figures::read(&file);
@@ -63,7 +63,7 @@ pub fn run(options: &Options) -> Result<bool> {
     }
     let mut has_passed = true;
     if wants(Measured::Test) {
-        has_passed = test::run(&test::Options::default())?;
+        has_passed = test::run(&test::TestOptions::default())?;
         now.test_wall_s = Record::read().whole.filter(|_| has_passed).map(|whole| whole.seconds);
     }
     print!("{}", table(&now, &last));
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_stand_beside_the_last_ones_and_their_budgets() {
+    fn figures_are_shown_beside_the_last_ones_and_their_budgets() {
         let now = Figures { first_processor_s: Some(310.4), first_wall_s: Some(144.0), ..Figures::default() };
         let last =
             Figures { first_processor_s: Some(690.0), test_wall_s: Some(1200.0), ..Figures::default() };

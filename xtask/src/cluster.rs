@@ -48,7 +48,7 @@ const SERVERS: usize = 2;
 const LOAD_TIME: Duration = Duration::from_secs(2);
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct ClusterOptions {
     /// How often a leader and a server are killed
     #[arg(long, default_value_t = 5)]
     rounds: u32,
@@ -73,16 +73,24 @@ pub struct Options {
     lodestone: Option<PathBuf>,
 }
 
-impl Options {
+impl ClusterOptions {
     /// One kill, to see that nothing is lost. How soon writes go on is measured by the full campaign: it depends on how
     /// busy the machine is.
-    pub fn brief() -> Options {
+    pub fn brief() -> ClusterOptions {
         let seconds = WAIT.as_secs();
-        Options { rounds: 1, seconds, writers: 16, seed: None, url: None, figures: false, lodestone: None }
+        ClusterOptions {
+            rounds: 1,
+            seconds,
+            writers: 16,
+            seed: None,
+            url: None,
+            figures: false,
+            lodestone: None,
+        }
     }
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &ClusterOptions) -> Result<()> {
     if let Some(url) = &options.url {
         return run_suites(url);
     }
@@ -123,7 +131,7 @@ fn run_suites(url: &str) -> Result<()> {
     Ok(())
 }
 
-async fn campaign(options: &Options, binary: &Path, scratch: &Scratch) -> Result<()> {
+async fn campaign(options: &ClusterOptions, binary: &Path, scratch: &Scratch) -> Result<()> {
     let (rounds, writers) = (options.rounds, options.writers);
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
     println!("cluster: {rounds} leaders and servers to be killed, {writers} writers, seed {seed}");
@@ -137,7 +145,7 @@ async fn campaign(options: &Options, binary: &Path, scratch: &Scratch) -> Result
     outcome.with_context(|| format!("seed {seed}"))
 }
 
-async fn rounds(options: &Options, binary: &Path, folder: &Path, load: &mut Load) -> Result<()> {
+async fn rounds(options: &ClusterOptions, binary: &Path, folder: &Path, load: &mut Load) -> Result<()> {
     let mut cluster = Cluster::start(folder).await?;
     let mut servers = Servers::start(binary, folder, &cluster.url()).await?;
     let mut connection = Connection::open(servers.addresses[0]).await?;

@@ -151,7 +151,7 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Does all jobs, so many at the same time, and begins them in their order.
+/// Does all jobs, up to `width` at the same time, and begins them in their order.
 pub fn side_by_side<J: Send, R: Send>(
     jobs: impl IntoIterator<Item = J>,
     width: usize,
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_heard_to_its_end() {
+    fn the_output_of_a_program_is_read_to_its_end() {
         let (mut lines, status) = shell("echo one; echo two >&2; exit 3", Duration::from_secs(60));
         lines.sort();
         assert_eq!(lines, ["one", "two"]);
@@ -269,7 +269,7 @@ mod tests {
         let (lines, status) = shell(script, Duration::from_millis(300));
         assert!(status.is_none());
         let child: i32 = lines[0].parse().unwrap();
-        // A dead one stays in the list until whoever has inherited it takes note.
+        // A dead process stays in the list until its new parent waits for it.
         let is_dead = || matches!(process::state(child), None | Some('Z' | 'X'));
         let deadline = Instant::now() + Duration::from_secs(60);
         while !is_dead() {
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_process_that_is_left_behind() {
+    fn a_process_that_is_left_behind_is_not_waited_for() {
         let (lines, status) = shell("sleep 20 & echo $!", Duration::from_secs(60));
         assert!(status.is_some_and(|status| status.success()));
         process::kill_with_children(lines[0].parse().unwrap());

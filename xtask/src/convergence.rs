@@ -6,13 +6,13 @@ use anyhow::Result;
 use crate::command::{self, cargo};
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct ConvergenceOptions {
     /// How many seeds
     #[arg(long, default_value_t = 1000)]
     seeds: u64,
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &ConvergenceOptions) -> Result<()> {
     let mut convergence = cargo([
         "test",
         "--quiet",

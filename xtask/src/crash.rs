@@ -43,7 +43,7 @@ use shortage::Shortage;
 pub const TABLE: &str = "Crash";
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct CrashOptions {
     /// How often the binary is killed; with --shortage, how often it runs short
     #[arg(long, default_value_t = 100)]
     rounds: u32,
@@ -67,11 +67,11 @@ pub struct Options {
     lodestone: Option<PathBuf>,
 }
 
-impl Options {
+impl CrashOptions {
     /// A few rounds, to see that the test itself works.
-    pub fn brief(shortage: Option<Shortage>) -> Options {
+    pub fn brief(shortage: Option<Shortage>) -> CrashOptions {
         let rounds = if shortage.is_some() { 2 } else { 5 };
-        Options {
+        CrashOptions {
             rounds,
             shortage,
             writers: 32,
@@ -88,11 +88,11 @@ pub fn run_brief() -> Result<()> {
     let shortages = Shortage::value_variants().iter().copied().map(Some);
     let kinds = std::iter::once(None).chain(shortages);
     // Each runs, also when another fails.
-    let outcomes: Vec<Result<()>> = kinds.map(|shortage| run(&Options::brief(shortage))).collect();
+    let outcomes: Vec<Result<()>> = kinds.map(|shortage| run(&CrashOptions::brief(shortage))).collect();
     outcomes.into_iter().collect()
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &CrashOptions) -> Result<()> {
     let binary = command::lodestone(options.lodestone.as_ref())?;
     let scratch = Scratch::new("crash")?;
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
@@ -151,7 +151,7 @@ impl Launch {
 }
 
 impl Totals {
-    fn print(&self, options: &Options) {
+    fn print(&self, options: &CrashOptions) {
         let Totals { acknowledged, slowest_start, slowest_write } = self;
         println!(
             "crash: {} kills, {acknowledged} acknowledged writes, none lost, none invented, none half applied; \
@@ -171,7 +171,7 @@ struct Totals {
 }
 
 async fn rounds(
-    options: &Options,
+    options: &CrashOptions,
     launch: &Launch,
     ledger: &Arc<Mutex<Ledger>>,
     seed: u64,

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::command::{self, cargo};
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct DamageOptions {
     /// How often a file is damaged
     #[arg(long, default_value_t = 100_000)]
     trials: u64,
@@ -14,14 +14,14 @@ pub struct Options {
     seed: Option<u64>,
 }
 
-impl Options {
+impl DamageOptions {
     /// A short round.
-    pub fn brief() -> Options {
-        Options { trials: 3000, seed: None }
+    pub fn brief() -> DamageOptions {
+        DamageOptions { trials: 3000, seed: None }
     }
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &DamageOptions) -> Result<()> {
     let mut campaign =
         cargo(["run", "--quiet", "--release", "--package", "store-lsm", "--example", "damage", "--"]);
     campaign.arg(options.trials.to_string());

@@ -28,7 +28,7 @@ const TAIL_BYTES: u64 = 16 << 10;
 
 struct Folder {
     path: PathBuf,
-    /// Whether this process has made it, and so decides what becomes of it.
+    /// Whether this process has made it, and so decides whether it is kept.
     is_own: bool,
 }
 
@@ -61,7 +61,7 @@ fn own_folder(runs: &Path) -> Result<PathBuf> {
 /// Removes what a run has left that passed.
 pub fn discard() {
     if let Some(Folder { path, is_own: true }) = FOLDER.get() {
-        // Nobody misses it.
+        // If that fails, the folder stays: it does no harm.
         let _ = fs::remove_dir_all(path);
     }
 }

@@ -21,7 +21,7 @@ const TARGETS: [&str; 9] = [
 ];
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct FuzzOptions {
     /// How long each target runs
     #[arg(long, default_value_t = 60)]
     pub seconds: u32,
@@ -30,7 +30,7 @@ pub struct Options {
     pub target: Option<String>,
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &FuzzOptions) -> Result<()> {
     let targets =
         TARGETS.into_iter().filter(|name| options.target.as_deref().is_none_or(|only| only == *name));
     run_targets(targets, options.seconds)

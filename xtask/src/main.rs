@@ -49,12 +49,12 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Chore {
     /// Check everything; installs what it needs
-    Test(test::Options),
+    Test(test::TestOptions),
     /// One step of the tests
     #[command(hide = true)]
     Step(test::StepOptions),
     /// Measure how long the first command and the test command take
-    Budget(budget::Options),
+    Budget(budget::BudgetOptions),
     /// Write the generated code of `api` from the services' facts
     Codegen {
         /// Only check that the code in the tree is what would be written
@@ -66,38 +66,38 @@ enum Chore {
     /// Check the dependencies: licences, duplicates, sources
     Deny,
     /// Run the AWS clients against the binary
-    Acceptance(acceptance::Options),
+    Acceptance(acceptance::AcceptanceOptions),
     /// Several servers on PostgreSQL that look like one `lodestone`; for the AWS clients' tests
     #[command(hide = true)]
-    StandIn(stand_in::Options),
+    StandIn(stand_in::StandInOptions),
     /// Use the studio in a browser
-    Studio(studio::Options),
+    Studio(studio::StudioOptions),
     /// Kill the binary under load, again and again, and look for lost or invented writes
-    Crash(crash::Options),
+    Crash(crash::CrashOptions),
     /// Kill the leader of a PostgreSQL cluster under load, again and again, and look for lost or invented writes
-    Cluster(cluster::Options),
+    Cluster(cluster::ClusterOptions),
     /// Kill the binary while a table is restored, and compare every restored second with what was written
-    Recovery(recovery::Options),
+    Recovery(recovery::RecoveryOptions),
     /// Write at random in three Regions of a global table, and compare them with what last-writer-wins says
-    Convergence(convergence::Options),
+    Convergence(convergence::ConvergenceOptions),
     /// The same with three server processes that are killed, and whose network breaks; or measure replication
-    Regions(regions::Options),
+    Regions(regions::RegionsOptions),
     /// Kill the binary and a reader of its stream, and look for records that are missing or come twice
-    Replay(replay::Options),
+    Replay(replay::ReplayOptions),
     /// Export a large table while it changes, import it, and compare
-    RoundTrip(round_trip::Options),
+    RoundTrip(round_trip::RoundTripOptions),
     /// Search a large vector index while it is made, written to and killed, and compare with what is nearest
-    Vectors(vectors::Options),
+    Vectors(vectors::VectorsOptions),
     /// Carry out a migration of a large table under load, killed twice, and look for items missed or written twice
-    ModelMigration(model_migration::Options),
+    ModelMigration(model_migration::ModelMigrationOptions),
     /// Damage the files of the embedded store in every way, and look for damage that goes unnoticed
-    Damage(damage::Options),
+    Damage(damage::DamageOptions),
     /// Run the embedded store on a simulated disk that crashes and fails
-    Simulation(simulation::Options),
+    Simulation(simulation::SimulationOptions),
     /// Let two evaluators of policies decide random requests, and compare
-    Policies(policies::Options),
+    Policies(policies::PoliciesOptions),
     /// Feed the parsers with random input
-    Fuzz(fuzz::Options),
+    Fuzz(fuzz::FuzzOptions),
     /// Measure the binary beside a bare server
     Bench(Box<bench::Arguments>),
 }

@@ -3,7 +3,7 @@
 //! share of the capacity in every second, and no write of the application may have been throttled because of it.
 //!
 //! The command is killed when its record says that a third, and two thirds, of the table are done. Writes of the job
-//! are told from those of the application by the stream: the application gives an item a new version each time.
+//! are told apart from those of the application by the stream: the application gives an item a new version each time.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -36,7 +36,7 @@ const OWN: u64 = 1_000_000_000;
 const OWN_PER_WRITER: u64 = 100_000_000;
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct ModelMigrationOptions {
     /// How many items the table holds
     #[arg(long, default_value_t = 1_000_000)]
     items: u64,
@@ -54,12 +54,12 @@ pub struct Options {
     lodestone: Option<PathBuf>,
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &ModelMigrationOptions) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(campaign(options))
 }
 
-async fn campaign(options: &Options) -> Result<()> {
+async fn campaign(options: &ModelMigrationOptions) -> Result<()> {
     let victim =
         Victim::new("model-migration", options.lodestone.as_ref(), None, &["--capacity", "declared"])?;
     let server = victim.start().await?;
@@ -111,7 +111,7 @@ async fn campaign(options: &Options) -> Result<()> {
     println!(
         "model-migration: {items} items are right; {} were written by the job, each once, two kills; {took:.1} s in all. \
          In the {} seconds in which it wrote, it made {:.0} writes each on average and {} at most, {allowed} are its \
-         share ({} % of {capacity}). {writes} writes of the application meanwhile, {:.0} each second, none throttled",
+         share ({} % of {capacity}). {writes} writes of the application in that time, {:.0} each second, none throttled",
         job.items,
         job.seconds,
         job.items as f64 / job.seconds as f64,
@@ -211,7 +211,7 @@ impl Cli<'_> {
         Ok(serde_json::from_str(&text).unwrap_or_default())
     }
 
-    /// Kills the command when its record says that it has read so many items.
+    /// Kills the command when its record says that it has read this many items.
     async fn kill_at(&self, arguments: &[&str], items: u64) -> Result<()> {
         let mut process = self.start(arguments)?;
         loop {
@@ -230,7 +230,7 @@ impl Cli<'_> {
     }
 }
 
-/// Writers that write both forms, so many times a second all together.
+/// Writers that write both forms, at a fixed total rate.
 struct Application {
     end: Arc<AtomicBool>,
     writers: JoinSet<Result<Load>>,

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::command::{self, cargo};
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct PoliciesOptions {
     /// How many decisions
     #[arg(long, default_value_t = 1_000_000)]
     decisions: u64,
@@ -14,7 +14,7 @@ pub struct Options {
     seed: u64,
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &PoliciesOptions) -> Result<()> {
     let mut agreement =
         cargo(["test", "--quiet", "--release", "--package", "iam", "--test", "access", "agreement"]);
     agreement.env("POLICY_DECISIONS", options.decisions.to_string());

@@ -23,7 +23,7 @@ use crate::wait;
 
 mod history;
 
-use history::History;
+use history::TableHistory;
 
 const TABLE: &str = "History";
 const INDEXES: [&str; 2] = ["Global", "Local"];
@@ -36,7 +36,7 @@ const DAY_US: u64 = 24 * 60 * 60 * SECOND_US;
 const REQUEST_WITHIN_US: u64 = 10 * 60 * SECOND_US;
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct RecoveryOptions {
     /// How often the table is restored
     #[arg(long, default_value_t = 50)]
     rounds: u32,
@@ -51,13 +51,13 @@ pub struct Options {
     lodestone: Option<PathBuf>,
 }
 
-impl Options {
-    pub fn brief() -> Options {
-        Options { rounds: 3, postgres: None, seed: None, lodestone: None }
+impl RecoveryOptions {
+    pub fn brief() -> RecoveryOptions {
+        RecoveryOptions { rounds: 3, postgres: None, seed: None, lodestone: None }
     }
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &RecoveryOptions) -> Result<()> {
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
     println!("recovery: {} restores, seed {seed}", options.rounds);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -76,14 +76,14 @@ pub fn run(options: &Options) -> Result<()> {
     })
 }
 
-fn locked(history: &Mutex<History>) -> MutexGuard<'_, History> {
+fn locked(history: &Mutex<TableHistory>) -> MutexGuard<'_, TableHistory> {
     history.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn rounds(
-    options: &Options,
+    options: &RecoveryOptions,
     victim: &mut Victim,
-    history: &Arc<Mutex<History>>,
+    history: &Arc<Mutex<TableHistory>>,
     seed: u64,
 ) -> Result<()> {
     let progress = indicatif::ProgressBar::new(u64::from(options.rounds));
@@ -109,7 +109,7 @@ async fn rounds(
 }
 
 /// Makes the table, with everything that a restore has to get right.
-async fn prepare(victim: &Victim, history: &Mutex<History>) -> Result<()> {
+async fn prepare(victim: &Victim, history: &Mutex<TableHistory>) -> Result<()> {
     let server = victim.start().await?;
     let mut connection = Connection::open(server.address).await?;
     call(&mut connection, "CreateTable", &table()).await?;
@@ -143,7 +143,7 @@ async fn prepare(victim: &Victim, history: &Mutex<History>) -> Result<()> {
 
 async fn one_round(
     victim: &mut Victim,
-    history: &Arc<Mutex<History>>,
+    history: &Arc<Mutex<TableHistory>>,
     random: &mut fastrand::Rng,
     round: u32,
     kills: &mut u32,
@@ -187,7 +187,11 @@ async fn one_round(
 }
 
 /// A whole second of the last day, most often one in which there were writes.
-async fn random_second(victim: &Victim, history: &Mutex<History>, random: &mut fastrand::Rng) -> Result<u64> {
+async fn random_second(
+    victim: &Victim,
+    history: &Mutex<TableHistory>,
+    random: &mut fastrand::Rng,
+) -> Result<u64> {
     let mut chosen = None;
     wait::until("there is a second that the table can be restored to", async || {
         let history = locked(history);
@@ -220,7 +224,7 @@ fn choose_second(
 }
 
 /// Finds out which writes in flight at the kill have happened.
-async fn settle(server: &Server, history: &Mutex<History>, victim: &Victim) -> Result<()> {
+async fn settle(server: &Server, history: &Mutex<TableHistory>, victim: &Victim) -> Result<()> {
     let mut connection = Connection::open(server.address).await?;
     let items = scan(&mut connection, TABLE, None).await?;
     locked(history).settle(&items, victim.now_us())
@@ -229,7 +233,7 @@ async fn settle(server: &Server, history: &Mutex<History>, victim: &Victim) -> R
 async fn compare(
     connection: &mut Connection,
     table: &str,
-    history: &Mutex<History>,
+    history: &Mutex<TableHistory>,
     time_us: u64,
 ) -> Result<()> {
     let items = scan(connection, table, None).await?;

@@ -29,7 +29,7 @@ mod gate;
 mod history;
 
 use gate::Gate;
-use history::{Answer, History, Write};
+use history::{Answer, RegionHistory, Write};
 
 const REGIONS: [&str; 3] = ["us-east-1", "eu-west-1", "ap-south-1"];
 const TABLE: &str = "Everywhere";
@@ -39,7 +39,7 @@ const WRITERS_PER_REGION: usize = 3;
 const PAUSE: Duration = Duration::from_millis(20);
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct RegionsOptions {
     /// How long clients write while servers and links fail
     #[arg(long, default_value_t = 3.0)]
     minutes: f64,
@@ -54,14 +54,14 @@ pub struct Options {
     lodestone: Option<PathBuf>,
 }
 
-impl Options {
+impl RegionsOptions {
     /// Some seconds, to see that the campaign itself works.
-    pub fn brief() -> Options {
-        Options { minutes: 0.1, figures: false, seed: None, lodestone: None }
+    pub fn brief() -> RegionsOptions {
+        RegionsOptions { minutes: 0.1, figures: false, seed: None, lodestone: None }
     }
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &RegionsOptions) -> Result<()> {
     let binary = command::lodestone(options.lodestone.as_ref())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     if options.figures {
@@ -99,7 +99,7 @@ struct Campaign {
     /// The way from one server to another, for each pair.
     gates: BTreeMap<(usize, usize), Gate>,
     random: fastrand::Rng,
-    history: Arc<Mutex<History>>,
+    history: Arc<Mutex<RegionHistory>>,
     kills: u32,
     cuts: u32,
 }
@@ -110,7 +110,7 @@ impl Campaign {
         binary: PathBuf,
         folder: PathBuf,
         seed: u64,
-        history: Arc<Mutex<History>>,
+        history: Arc<Mutex<RegionHistory>>,
     ) -> Result<Campaign> {
         let mut gates = BTreeMap::new();
         for (from, to) in pairs() {
@@ -278,7 +278,7 @@ struct Writer {
     began: Instant,
     addresses: Arc<Addresses>,
     stop: watch::Receiver<bool>,
-    history: Arc<Mutex<History>>,
+    history: Arc<Mutex<RegionHistory>>,
 }
 
 impl Writer {
@@ -380,6 +380,6 @@ async fn items(connection: &mut Connection, region: usize) -> Result<BTreeMap<St
 
 /// The key and the value of an item.
 fn value_of((key, item): (&String, &Value)) -> Result<(u64, String)> {
-    let value = item["v"]["S"].as_str().with_context(|| format!("an item that nobody wrote: {item}"))?;
-    Ok((key.parse().context("a key that nobody wrote")?, value.to_owned()))
+    let value = item["v"]["S"].as_str().with_context(|| format!("an item that no client wrote: {item}"))?;
+    Ok((key.parse().context("a key that no client wrote")?, value.to_owned()))
 }

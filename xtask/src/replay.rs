@@ -29,7 +29,7 @@ const WRITERS: u64 = 8;
 const NAMES_PER_WRITER: u64 = 50;
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct ReplayOptions {
     /// How many writes there are
     #[arg(long, default_value_t = 100_000)]
     writes: u64,
@@ -50,9 +50,9 @@ pub struct Options {
     journal: Option<PathBuf>,
 }
 
-impl Options {
-    pub fn brief() -> Options {
-        Options {
+impl ReplayOptions {
+    pub fn brief() -> ReplayOptions {
+        ReplayOptions {
             writes: 5_000,
             shards: 8,
             postgres: None,
@@ -64,7 +64,7 @@ impl Options {
     }
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &ReplayOptions) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     if let (Some(address), Some(journal)) = (options.read, &options.journal) {
         return runtime.block_on(read(address, journal));
@@ -82,7 +82,7 @@ pub fn run(options: &Options) -> Result<()> {
     })
 }
 
-async fn campaign(options: &Options, victim: &Victim, seed: u64) -> Result<()> {
+async fn campaign(options: &ReplayOptions, victim: &Victim, seed: u64) -> Result<()> {
     let mut random = fastrand::Rng::with_seed(seed);
     let journal = victim.folder().join("journal");
     let mut server = victim.start().await?;

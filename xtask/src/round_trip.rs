@@ -25,7 +25,7 @@ const CONNECTIONS: usize = 16;
 const WRITES_PER_SECOND: f64 = 500.0;
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct RoundTripOptions {
     /// How many items of about 500 bytes the table holds
     #[arg(long, default_value_t = 1_000_000)]
     items: u64,
@@ -37,18 +37,18 @@ pub struct Options {
     lodestone: Option<std::path::PathBuf>,
 }
 
-impl Options {
-    pub fn brief() -> Options {
-        Options { items: 5_000, format: "ion".to_owned(), lodestone: None }
+impl RoundTripOptions {
+    pub fn brief() -> RoundTripOptions {
+        RoundTripOptions { items: 5_000, format: "ion".to_owned(), lodestone: None }
     }
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &RoundTripOptions) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(round_trip(options))
 }
 
-async fn round_trip(options: &Options) -> Result<()> {
+async fn round_trip(options: &RoundTripOptions) -> Result<()> {
     let data = Data::new(options.items);
     let buckets = tempfile::tempdir()?;
     std::fs::create_dir(buckets.path().join("bucket"))?;

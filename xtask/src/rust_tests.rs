@@ -46,7 +46,7 @@ pub struct TestProgram {
     /// The folder of its package, where it runs.
     folder: PathBuf,
     pub package: String,
-    /// As cargo is told: `--lib`, or `--test name`.
+    /// The argument for cargo: `--lib`, or `--test name`.
     pub target: String,
 }
 
@@ -252,7 +252,7 @@ impl Run {
         Run { group, has_postgres, tests, running, is_finished: false, shown: String::new() }
     }
 
-    /// Reads a line of the program, and says what stands in the log for it.
+    /// Reads a line of the program, and returns what is logged for it.
     fn read(&mut self, line: &Line) -> String {
         let text = line.text();
         let message = match line {
@@ -261,12 +261,12 @@ impl Run {
             Line::Error(_) => None,
         };
         match message {
-            Some(message) => self.hear(message),
+            Some(message) => self.note(message),
             None => text.to_owned(),
         }
     }
 
-    fn hear(&mut self, message: Message) -> String {
+    fn note(&mut self, message: Message) -> String {
         let Message { kind, event, name, exec_time, stdout } = message;
         let outcome = match (kind.as_str(), event.as_str()) {
             ("test", "started") => {
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(package_name("path+file:///x/rust#sdk@0.1.0").unwrap(), "sdk");
     }
 
-    fn heard(has_postgres: bool, lines: &[&str]) -> Run {
+    fn run_of(has_postgres: bool, lines: &[&str]) -> Run {
         let mut run = Run::new("engine behaviour".to_owned(), has_postgres);
         for line in lines {
             run.read(&Line::Output((*line).to_owned()));
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn tests_are_counted_with_their_times() {
-        let run = heard(
+        let run = run_of(
             true,
             &[
                 r#"{ "type": "suite", "event": "started", "test_count": 3 }"#,
@@ -377,17 +377,17 @@ mod tests {
 
     #[test]
     fn a_program_that_ends_early_leaves_the_names_of_the_tests_that_ran() {
-        let run = heard(true, &[r#"{ "type": "test", "event": "started", "name": "a" }"#]);
+        let run = run_of(true, &[r#"{ "type": "test", "event": "started", "name": "a" }"#]);
         assert!(!run.is_finished && run.running.contains("a"));
     }
 
     #[test]
     fn without_postgresql_the_tests_that_need_it_are_skipped() {
         let failed = r#"{ "type": "test", "name": "a", "event": "failed", "exec_time": 0.1, "stdout": "panicked: these tests need PostgreSQL 15 in /usr" }"#;
-        assert_eq!(heard(false, &[failed]).tests[0].outcome, Outcome::Skipped);
-        assert_eq!(heard(true, &[failed]).tests[0].outcome, Outcome::Failed);
+        assert_eq!(run_of(false, &[failed]).tests[0].outcome, Outcome::Skipped);
+        assert_eq!(run_of(true, &[failed]).tests[0].outcome, Outcome::Failed);
         let other = failed.replace("these tests need", "no");
-        assert_eq!(heard(false, &[&other]).tests[0].outcome, Outcome::Failed);
+        assert_eq!(run_of(false, &[&other]).tests[0].outcome, Outcome::Failed);
     }
 
     const LIBRARY: &str = r#"

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::command::{self, cargo};
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct SimulationOptions {
     /// How many seeds
     #[arg(long, default_value_t = 5000)]
     seeds: u64,
@@ -14,7 +14,7 @@ pub struct Options {
     first: u64,
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &SimulationOptions) -> Result<()> {
     let mut simulation =
         cargo(["test", "--quiet", "--release", "--package", "store-lsm", "--test", "embedded", "simulation"]);
     simulation.env("SIMULATION_SEEDS", options.seeds.to_string());

@@ -29,7 +29,7 @@ const OPAQUE: [&[u8]; 2] = [&[0x16], b"PRI "];
 const CONTINUE: &[u8] = b"HTTP/1.1 100";
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct StandInOptions {
     /// The program that it stands in for
     #[arg(long, value_name = "BINARY")]
     lodestone: PathBuf,
@@ -57,11 +57,11 @@ pub fn write_script(script: &Path, lodestone: &Path, postgres: &str, servers: us
     Ok(())
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &StandInOptions) -> Result<()> {
     if options.arguments.first().is_none_or(|command| command != "serve") {
         return Err(Command::new(&options.lodestone).args(&options.arguments).exec().into());
     }
-    // The servers end with the thread that started them, whatever becomes of it: so it is the main one.
+    // The servers end with the thread that started them, however it ends. So that is the main one.
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(serve(options))
 }
 
@@ -99,7 +99,7 @@ impl Request {
     }
 }
 
-async fn serve(options: &Options) -> Result<()> {
+async fn serve(options: &StandInOptions) -> Result<()> {
     let mut terminated = signal(SignalKind::terminate())?;
     let request = Request::parse(&options.arguments)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, request.port)).await?;
@@ -131,7 +131,7 @@ fn pass_on_output(servers: &mut [Server]) {
         tokio::spawn(async move {
             while let Ok(Some(line)) = output.next_line().await {
                 if number == 0 {
-                    // Nobody may read it any more.
+                    // The reader of our output may have ended.
                     let _ = writeln!(io::stdout(), "{line}");
                 }
             }
@@ -160,7 +160,7 @@ struct Server {
 }
 
 impl Server {
-    async fn start(options: &Options, request: &Request, url: &str, backups: &Path) -> Result<Server> {
+    async fn start(options: &StandInOptions, request: &Request, url: &str, backups: &Path) -> Result<Server> {
         // The tests may kill this process. `setpriv` is a part of every Debian.
         let mut command = tokio::process::Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--"]).arg(&options.lodestone);

@@ -10,21 +10,21 @@ use crate::report::Report;
 use crate::tools;
 
 #[derive(clap::Args, Default)]
-pub struct Options {
+pub struct StudioOptions {
     /// Test this binary instead of building one
     #[arg(long, value_name = "BINARY")]
     lodestone: Option<PathBuf>,
     /// Only take the pictures of docs/studio, of every screen in both themes
     #[arg(long)]
     pictures: bool,
-    /// Only measure: a table of so many items is opened, scrolled and jumped through
+    /// Only measure: a table of this many items is opened, scrolled and jumped through
     #[arg(long, value_name = "ITEMS")]
     figures: Option<u64>,
     /// The test files to run, e.g. `edit.test.mjs`; all by default
     tests: Vec<String>,
 }
 
-pub fn check(options: &Options, report: &mut Report) -> Result<()> {
+pub fn check(options: &StudioOptions, report: &mut Report) -> Result<()> {
     let ui = root().join("crates/studio/ui");
     tools::node_modules(&ui)?;
     run(program("node").args(["node_modules/typescript/bin/tsc", "--project", "."]).current_dir(&ui))?;

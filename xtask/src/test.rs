@@ -5,7 +5,7 @@
 //!
 //! Each step is a process of its own (`cargo xtask step`), so that all it prints goes to a file as well, and a step that
 //! fails keeps no other from running. No step runs twice: what fails once in ten runs is a fault of ours or of the test. At
-//! the end stands how long each step took, the slowest tests, and everything that failed.
+//! the end it shows how long each step took, the slowest tests, and everything that failed.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -29,7 +29,7 @@ use crate::{
 const SLOWEST: usize = 20;
 
 #[derive(Default, clap::Args)]
-pub struct Options {
+pub struct TestOptions {
     /// The steps to run; all by default
     steps: Vec<Step>,
 }
@@ -138,7 +138,7 @@ impl Record {
 }
 
 /// Whether all steps passed.
-pub fn run(options: &Options) -> Result<bool> {
+pub fn run(options: &TestOptions) -> Result<bool> {
     let steps = if options.steps.is_empty() { Step::value_variants() } else { &options.steps };
     let (began, began_s) = (Instant::now(), now_us(0) / 1_000_000);
     let mut all = Vec::new();
@@ -249,16 +249,17 @@ impl Step {
             Step::Deny => deny::run(),
             Step::Rust => rust(report),
             Step::Acceptance => {
-                let embedded = acceptance::run(&acceptance::Options::default(), report);
-                let on_two_servers = acceptance::run(&acceptance::Options::brief_on_two_servers(), report);
+                let embedded = acceptance::run(&acceptance::AcceptanceOptions::default(), report);
+                let on_two_servers =
+                    acceptance::run(&acceptance::AcceptanceOptions::brief_on_two_servers(), report);
                 embedded.and(on_two_servers)
             }
-            Step::Studio => studio::check(&studio::Options::default(), report),
+            Step::Studio => studio::check(&studio::StudioOptions::default(), report),
             Step::Crash => crash::run_brief(),
             Step::ChangeLog => change_log(),
-            Step::Cluster => cluster::run(&cluster::Options::brief()),
-            Step::Regions => regions::run(&regions::Options::brief()),
-            Step::Damage => damage::run(&damage::Options::brief()),
+            Step::Cluster => cluster::run(&cluster::ClusterOptions::brief()),
+            Step::Regions => regions::run(&regions::RegionsOptions::brief()),
+            Step::Damage => damage::run(&damage::DamageOptions::brief()),
             Step::Bench => bench::smoke(),
             Step::Fuzz => fuzz::run_brief(),
         }
@@ -314,9 +315,9 @@ fn documentation(report: &mut Report) -> Result<()> {
 /// What reads the change log, while everything around it is killed.
 fn change_log() -> Result<()> {
     let outcomes = [
-        recovery::run(&recovery::Options::brief()),
-        replay::run(&replay::Options::brief()),
-        round_trip::run(&round_trip::Options::brief()),
+        recovery::run(&recovery::RecoveryOptions::brief()),
+        replay::run(&replay::ReplayOptions::brief()),
+        round_trip::run(&round_trip::RoundTripOptions::brief()),
     ];
     outcomes.into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! Programs that chores need besides Rust. They are installed on first use: into a cache folder outside the
+//! Programs that chores need in addition to Rust. They are installed on first use: into a cache folder outside the
 //! clone, and Debian's packages into the system if the user may do that.
 
 use std::hash::{DefaultHasher, Hash, Hasher};

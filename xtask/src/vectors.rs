@@ -27,7 +27,7 @@ const WALKS: usize = 1;
 const WRITES: usize = 300;
 
 #[derive(clap::Args)]
-pub struct Options {
+pub struct VectorsOptions {
     /// How many vectors the index holds
     #[arg(long, default_value_t = 100_000)]
     vectors: usize,
@@ -47,7 +47,7 @@ pub struct Options {
     lodestone: Option<PathBuf>,
 }
 
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: &VectorsOptions) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     for kind in [Kind::Random, Kind::Clustered] {
         runtime.block_on(campaign(options, kind)).with_context(|| format!("{kind:?} vectors"))?;
@@ -70,7 +70,7 @@ struct Source {
 }
 
 impl Source {
-    fn new(options: &Options, kind: Kind) -> Source {
+    fn new(options: &VectorsOptions, kind: Kind) -> Source {
         let mut random = fastrand::Rng::with_seed(options.seed);
         let mut center = |_| (0..options.dimensions).map(|_| bell(&mut random)).collect();
         let centers = (0..CLUSTERS).map(&mut center).collect();
@@ -97,7 +97,7 @@ fn bell(random: &mut fastrand::Rng) -> f32 {
 /// All that was acknowledged, by key.
 type Known = BTreeMap<String, Vec<f32>>;
 
-async fn campaign(options: &Options, kind: Kind) -> Result<()> {
+async fn campaign(options: &VectorsOptions, kind: Kind) -> Result<()> {
     let mut source = Source::new(options, kind);
     let mut known: Known = (0..options.vectors).map(|number| (number.to_string(), source.vector())).collect();
     let rows_min = options.rows_min.to_string();
@@ -169,7 +169,7 @@ fn encode_put(key: &str, vector: &[f32]) -> Value {
 }
 
 /// Writes the vectors. The index is made when half of them are there, while the others are written.
-async fn fill(connection: &mut Connection, options: &Options, known: &Known) -> Result<()> {
+async fn fill(connection: &mut Connection, options: &VectorsOptions, known: &Known) -> Result<()> {
     let definition = json!([{"AttributeName": "p", "AttributeType": "S"}]);
     let create = json!({
         "TableName": TABLE, "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": definition,

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-/// Longer than any wait of a healthy server on a machine that is ten times slower than ours. A wait is a matter of
-/// patience and not of speed: whoever measures speed does so elsewhere.
+/// Longer than any wait of a healthy server on a machine that is ten times slower than ours. It only bounds a wait;
+/// benchmarks measure speed.
 pub const WAIT: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(10);
 

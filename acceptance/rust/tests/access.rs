@@ -15,7 +15,7 @@ const ADMINISTRATOR: &str = "arn:aws:iam::aws:policy/AdministratorAccess";
 struct Guarded {
     server: Lodestone,
     admin: Key,
-    nobody: Key,
+    guest: Key,
     _folder: TempDir,
 }
 
@@ -23,9 +23,9 @@ fn guarded() -> Guarded {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("access.yaml");
     let admin = add_user(&file, "admin", &["--policy", ADMINISTRATOR]);
-    let nobody = add_user(&file, "nobody", &[]);
+    let guest = add_user(&file, "guest", &[]);
     let server = Lodestone::start(&["--access", file.to_str().expect("a path of text")]);
-    Guarded { server, admin, nobody, _folder: folder }
+    Guarded { server, admin, guest, _folder: folder }
 }
 
 /// The code and the message that ListTables is refused with.
@@ -51,10 +51,10 @@ async fn the_right_secret_lets_in_and_a_wrong_one_does_not() {
 
 #[tokio::test]
 async fn a_user_without_a_policy_may_do_nothing() {
-    let Guarded { server, nobody, .. } = &guarded();
-    let (code, message) = refused(server.config(nobody)).await;
+    let Guarded { server, guest, .. } = &guarded();
+    let (code, message) = refused(server.config(guest)).await;
     assert_eq!(code, "AccessDeniedException");
-    assert!(message.contains("user/nobody is not authorized to perform: dynamodb:ListTables"), "{message}");
+    assert!(message.contains("user/guest is not authorized to perform: dynamodb:ListTables"), "{message}");
 }
 
 #[tokio::test]

@@ -329,7 +329,7 @@ async fn every_function_sends_what_was_proven_and_returns_what_is_meant() {
 }
 
 #[tokio::test]
-async fn a_page_begins_where_the_last_one_ended_and_a_failed_condition_is_told() {
+async fn a_page_begins_where_the_last_one_ended_and_a_failed_condition_is_an_error() {
     use comments::{Comment, Post};
     let (_, path) = MODELS.iter().find(|(name, _)| *name == "comments").unwrap();
     let filled = Filled::with(path).await;

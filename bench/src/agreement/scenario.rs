@@ -13,7 +13,7 @@ pub const KINDS: usize = 50;
 pub const SMALL_BYTES: usize = 900;
 /// So large that an update of an item costs 100 write units, whatever is sent.
 pub const LARGE_BYTES: usize = 102_000;
-/// Large items that are updated. Their keys lie in all partitions alike.
+/// Large items that are updated. Their keys are spread evenly over all partitions.
 pub const LARGE_ITEMS: usize = 800;
 /// What a bucket of five minutes does not notice.
 const LATE_MAX_SAVED: Duration = Duration::from_secs(20);
@@ -40,7 +40,7 @@ pub struct Scenario {
     /// As CreateTable takes it, but for units that auto scaling begins with.
     pub table: Value,
     pub flows: Vec<Flow>,
-    /// For so many minutes, the rates are multiplied by so much.
+    /// The parts of the run: minutes, and the factor of all rates during them.
     pub parts: Vec<(usize, f64)>,
     /// How many times as fast as real time the server's clock runs, unless the options say another.
     pub time_scale: u32,
@@ -65,7 +65,7 @@ pub enum Kind {
     /// A new item.
     Put,
     Get,
-    /// Of a large item; so many of all updates are for the first one.
+    /// Updates a large item. `hot_share` of all updates are for the first one.
     Update {
         hot_share: f64,
     },

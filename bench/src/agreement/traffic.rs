@@ -26,11 +26,10 @@ pub struct Traffic {
     time_scale: u32,
 }
 
-/// What became of them.
+/// The requests that were sent, and what their answers say.
 #[derive(Debug, Default)]
 pub struct Sent {
     pub count: usize,
-    /// What the answers say.
     pub figures: Figures,
     /// How late the latest was sent.
     pub latest: Duration,
@@ -211,7 +210,7 @@ fn large_key(number: usize) -> String {
     format!("THING#large-{number}")
 }
 
-/// An item that is a little smaller than so many bytes.
+/// An item that is a little smaller than `bytes`.
 fn item(key: &str, bytes: usize, mut attributes: Value) -> Value {
     attributes["PK"] = json!({"S": key});
     attributes["v"] = json!({"S": "v".repeat(bytes.saturating_sub(64 + key.len()))});

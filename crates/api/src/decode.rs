@@ -219,7 +219,7 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// The next known member that is not null; the reader stands before its value.
+    /// The next known member that is not null; the reader is before its value.
     pub fn next(&mut self, reader: &mut Reader<'_>) -> Decoded<Option<usize>> {
         loop {
             let name = match std::mem::replace(&mut self.begun, true) {

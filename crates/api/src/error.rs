@@ -1,4 +1,4 @@
-//! What a client is told when a request fails: the error's name, its message and its JSON body.
+//! What a client gets when a request fails: the error's name, its message and its JSON body.
 //!
 //! The status code is the server's to choose. Messages are made beside the service that they belong to:
 //! `dynamodb/error` and `streams/error.rs`. Here are those of every service.

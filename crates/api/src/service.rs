@@ -88,7 +88,7 @@ impl Service {
         self.protocols().contains(&protocol)
     }
 
-    /// What stands before the colon in the names of the service's actions, as policies have them.
+    /// The part before the colon in the names of the service's actions, as policies have them.
     pub fn action_prefix(self) -> &'static str {
         match self {
             Service::CloudWatch => "cloudwatch",
@@ -96,7 +96,7 @@ impl Service {
         }
     }
 
-    /// What stands before the `#` in the names of the service's own errors. DynamoDB Streams uses DynamoDB's.
+    /// The part before the `#` in the names of the service's own errors. DynamoDB Streams uses DynamoDB's.
     pub(crate) fn error_namespace(self) -> Option<&'static str> {
         match self {
             Service::DynamoDb | Service::DynamoDbStreams => Some(dynamodb::NAMESPACE),

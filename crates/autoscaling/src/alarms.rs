@@ -55,7 +55,7 @@ pub fn of_step(policy: &Policy, kind: Kind) -> &str {
     alarms.find(|name| Kind::of_name(name) == kind).map_or("", String::as_str)
 }
 
-/// The alarms of a policy whose target has so many units.
+/// The alarms of a policy whose target has `units`.
 pub fn requests(target: &Target, policy: &Policy, units: u64) -> Vec<PutMetricAlarmInput> {
     let alarm = |name: &String| request(target, policy, name, units);
     policy.state.alarms.iter().map(alarm).collect()

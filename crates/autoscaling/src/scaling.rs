@@ -140,7 +140,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Sets the thresholds of the alarms anew when the units have changed, by auto scaling or by hand.
+    /// Sets the thresholds of the alarms again when the units have changed, by auto scaling or by hand.
     async fn refresh_alarms(&self, target: &mut Target, units: u64) -> Result<(), Error> {
         let outdated: Vec<String> = target
             .policies

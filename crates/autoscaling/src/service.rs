@@ -59,7 +59,8 @@ pub(crate) struct Shared {
     decreases: Mutex<BTreeMap<(Namespace, String), Decreases>>,
     /// One request or minute at a time changes targets.
     pub changes: tokio::sync::Mutex<()>,
-    /// Minutes before this one count only if something was consumed in them: nobody knows whether the rest were idle.
+    /// Minutes before this one count only if something was consumed in them. The others may have been idle, or not
+    /// recorded.
     pub opened_ms: u64,
     /// Up to when scheduled actions are done.
     pub scheduled_ms: AtomicU64,

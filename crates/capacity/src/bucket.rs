@@ -13,7 +13,7 @@ const ROUNDING: f64 = 1e-9;
 /// What may be used now, and how it grows.
 #[derive(Clone, Debug)]
 pub struct Bucket {
-    units_a_second: f64,
+    units_per_second: f64,
     burst_seconds: f64,
     balance: f64,
     /// When the balance was true.
@@ -22,9 +22,10 @@ pub struct Bucket {
 
 impl Bucket {
     /// A full one.
-    pub fn new(units_a_second: u64, burst_seconds: f64) -> Bucket {
-        let units_a_second = units_a_second as f64;
-        Bucket { units_a_second, burst_seconds, balance: units_a_second * burst_seconds, at_ms: 0 }
+    pub fn new(units_per_second: u64, burst_seconds: f64) -> Bucket {
+        debug_assert!(burst_seconds > 0.0, "a bucket has some size");
+        let units_per_second = units_per_second as f64;
+        Bucket { units_per_second, burst_seconds, balance: units_per_second * burst_seconds, at_ms: 0 }
     }
 
     /// Whether a request may use it now.
@@ -35,28 +36,31 @@ impl Bucket {
     /// How many units may be used now; a debt is negative.
     pub fn left(&mut self, now_ms: u64) -> f64 {
         self.refill(now_ms);
+        debug_assert!(self.balance <= self.capacity(), "a bucket is never above its size");
         if self.balance > ROUNDING { self.balance } else { self.balance.min(0.0) }
     }
 
     /// Pays for a request; a negative amount is given back.
     pub fn take(&mut self, units: f64, now_ms: u64) {
+        debug_assert!(units.is_finite(), "a request costs {units}");
         self.refill(now_ms);
         self.set_balance(self.balance - units);
     }
 
     /// Goes on at another rate with what is left, and no more than that rate saves up. The time since the
     /// last request counts at the new rate.
-    pub fn set_rate(&mut self, units_a_second: u64) {
-        self.units_a_second = units_a_second as f64;
+    pub fn set_rate(&mut self, units_per_second: u64) {
+        self.units_per_second = units_per_second as f64;
         self.set_balance(self.balance);
     }
 
     fn set_balance(&mut self, balance: f64) {
-        self.balance = balance.clamp(-self.units_a_second * DEBT_SECONDS, self.capacity());
+        self.balance = balance.clamp(-self.units_per_second * DEBT_SECONDS, self.capacity());
+        debug_assert!(self.balance.is_finite(), "a balance can be compared");
     }
 
     fn capacity(&self) -> f64 {
-        self.units_a_second * self.burst_seconds
+        self.units_per_second * self.burst_seconds
     }
 
     /// A clock that goes back adds nothing.
@@ -66,7 +70,8 @@ impl Bucket {
         }
         let passed_ms = now_ms - self.at_ms;
         self.at_ms = now_ms;
-        let grown = self.balance + self.units_a_second * passed_ms as f64 / 1000.0;
+        let grown = self.balance + self.units_per_second * passed_ms as f64 / 1000.0;
+        debug_assert!(grown >= self.balance, "time takes no units away");
         self.balance = grown.min(self.capacity());
     }
 }

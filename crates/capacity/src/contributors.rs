@@ -4,7 +4,7 @@
 //! the list of its first keys ([`Minute`]); a report adds up the lists of many minutes ([`report`]).
 //!
 //! A sketch counts every key exactly until it is full. Then it drops the smaller half of its keys, and notes
-//! the largest count that it dropped: a key that comes anew may have been dropped with at most that much. So
+//! the largest count that it dropped: a new key may have been dropped before with at most that much. So
 //! each count is known up to its own error, and a key that is always among the first has none. No key with
 //! more than `2 / KEYS_MAX` of all units is missed.
 //!
@@ -155,6 +155,7 @@ impl Sketch {
         self.dropped = self.dropped.max(*median);
         let dropped = self.dropped;
         self.entries.retain(|_, entry| entry.count > dropped);
+        debug_assert!(self.entries.len() * 2 <= counts.len(), "half of the keys or more are dropped");
         self.bytes = self.entries.values().map(Entry::bytes).sum();
     }
 }

@@ -41,6 +41,7 @@ impl Headroom {
             return Err(reasons);
         }
         for part in parts {
+            debug_assert!(part.units >= 0.0, "a write costs {} units", part.units);
             let units = part.units * self.sharers;
             self.left_mut(part.place).take(part.key_hash, units);
         }

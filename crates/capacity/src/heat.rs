@@ -77,6 +77,7 @@ impl Heat {
         if self.minutes.back().is_none_or(|last| last.minute < minute) {
             self.minutes.push_back(Column::new(minute, 1));
             self.age(now_ms);
+            debug_assert!(self.minutes.len() as u64 <= MINUTES, "single minutes are kept for an hour");
         }
         let last = self.minutes.len() - 1;
         &mut self.minutes[last].squares[range_of(key_hash)]
@@ -112,7 +113,7 @@ impl Column {
     }
 }
 
-/// Takes the oldest column if it began so many minutes ago.
+/// Removes the oldest column if it began at least `age_minutes` ago.
 fn pop_older(columns: &mut VecDeque<Column>, minute: u64, age_minutes: u64) -> Option<Column> {
     let is_old = columns.front().is_some_and(|column| column.minute + age_minutes <= minute);
     if is_old { columns.pop_front() } else { None }

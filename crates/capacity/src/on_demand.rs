@@ -20,7 +20,7 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// A table that can take so much from the start.
+    /// A table that sustains this many units from the start.
     pub fn new(units_per_second: u64) -> Growth {
         Growth { units_per_second: units_per_second as f64, recent: [0.0; PEAK_AGE_MINUTES], at: 0 }
     }
@@ -39,13 +39,14 @@ impl Growth {
         self.units_per_second
     }
 
-    /// Raises it to so much at least.
+    /// Raises the sustained units to at least this many.
     pub fn raise(&mut self, units_per_second: u64) {
         self.units_per_second = self.units_per_second.max(units_per_second as f64);
     }
 
     /// Notes the units used in a minute. The one of 30 minutes ago becomes a previous peak.
     pub fn end_minute(&mut self, minute_sum: f64) {
+        debug_assert!(self.at < PEAK_AGE_MINUTES && minute_sum.is_finite(), "a minute has a sum");
         let previous = std::mem::replace(&mut self.recent[self.at], minute_sum / 60.0);
         self.at = (self.at + 1) % PEAK_AGE_MINUTES;
         self.units_per_second = self.units_per_second.max(GROWTH * previous);

@@ -5,7 +5,7 @@
 //!
 //! - the table's throughput needs more of them ([`Partitions::grow`]);
 //! - one holds more than 10 GB ([`Partitions::fit_bytes`]);
-//! - one was hot for [`HOT_MINUTES`]: it is cut where half of its traffic lies to either side, or the part that
+//! - one was hot for [`HOT_MINUTES`]: it is cut where half of its traffic is on either side, or the part that
 //!   has nearly all of it is cut out;
 //! - most of a hot one's traffic is for one key: the key is isolated in a partition of its own.
 //!
@@ -77,7 +77,7 @@ enum Cut {
 }
 
 impl Partitions {
-    /// So many of equal width.
+    /// `count` partitions of equal width.
     pub fn new(count: usize) -> Partitions {
         let mut partitions = Partitions { firsts: vec![0], list: vec![Partition::new(0, u64::MAX)] };
         partitions.grow(count);
@@ -93,7 +93,26 @@ impl Partitions {
         firsts.truncate(PARTITIONS_MAX);
         let lasts = firsts.iter().skip(1).map(|next| next - 1).chain([u64::MAX]);
         let list = firsts.iter().zip(lasts).map(|(first, last)| Partition::new(*first, last)).collect();
-        Partitions { firsts, list }
+        let partitions = Partitions { firsts, list };
+        partitions.debug_assert_whole();
+        partitions
+    }
+
+    /// Panics in a debug build unless the ranges are in order, without a gap or an overlap, and together all
+    /// hashes.
+    fn debug_assert_whole(&self) {
+        if cfg!(debug_assertions) {
+            assert!(self.list.len() <= PARTITIONS_MAX, "{} partitions", self.list.len());
+            assert!(
+                self.firsts.iter().eq(self.list.iter().map(|partition| &partition.first)),
+                "both lists agree"
+            );
+            assert_eq!(self.firsts[0], 0, "the first partition has the lowest hash");
+            assert_eq!(self.list.last().map(|last| last.last), Some(u64::MAX), "the last has the highest");
+            let are_joined =
+                |pair: &[Partition]| pair[0].first <= pair[0].last && pair[0].last + 1 == pair[1].first;
+            assert!(self.list.windows(2).all(are_joined), "there is no gap and no overlap");
+        }
     }
 
     /// Where each partition begins, in order.
@@ -125,14 +144,14 @@ impl Partitions {
         partition.count(key_hash, access, units);
     }
 
-    /// Splits until none is wider than if there were so many of equal width. So traffic that is spread evenly
-    /// over all hashes gets through.
+    /// Splits until no partition is wider than each of `count` equal ones would be. So traffic that is spread
+    /// evenly over all hashes gets through.
     pub fn grow(&mut self, count: usize) {
         let share = 1.0 / count.clamp(1, PARTITIONS_MAX) as f64;
         self.split_wider_than(share);
     }
 
-    /// Splits until none holds more than 10 GB, if so many bytes are spread evenly over all hashes.
+    /// Splits until no partition holds more than 10 GB, if `bytes` are spread evenly over all hashes.
     pub fn fit_bytes(&mut self, bytes: u64) {
         self.split_wider_than(PARTITION_BYTES as f64 / bytes.max(1) as f64);
     }
@@ -148,6 +167,7 @@ impl Partitions {
                 position += 1;
             }
         }
+        self.debug_assert_whole();
     }
 
     /// Ends a minute: those that were hot for long enough split.
@@ -159,15 +179,19 @@ impl Partitions {
                 self.split(position, cut);
             }
         }
+        self.debug_assert_whole();
     }
 
     fn at(&mut self, key_hash: u64) -> &mut Partition {
         let position = self.firsts.partition_point(|first| *first <= key_hash) - 1;
-        &mut self.list[position]
+        let found = &mut self.list[position];
+        debug_assert!((found.first..=found.last).contains(&key_hash), "each hash has one partition");
+        found
     }
 
     fn split(&mut self, position: usize, cut: Cut) {
         let whole = &self.list[position];
+        debug_assert!(whole.contains(cut), "{cut:?} is inside of the partition");
         let part = |first, last| Partition { first, last, ..whole.rested() };
         let parts: Vec<Partition> = match cut {
             Cut::At(second) => vec![part(whole.first, second - 1), part(second, whole.last)],
@@ -200,6 +224,14 @@ impl Partition {
         Partition { first, last, buckets, traffic: Traffic::default(), hot_minutes: 0 }
     }
 
+    /// Whether the cut leaves each part some hashes of this partition and no others.
+    fn contains(&self, cut: Cut) -> bool {
+        match cut {
+            Cut::At(second) => self.first < second && second <= self.last,
+            Cut::Out(first, last) => self.first <= first && first <= last && last <= self.last,
+        }
+    }
+
     fn width(&self) -> f64 {
         (self.last - self.first) as f64 + 1.0
     }
@@ -216,7 +248,7 @@ impl Partition {
         traffic.units[access.position()] += units;
         traffic.heat += heat;
         traffic.bins[bin.min(BINS - 1)] += heat as f32;
-        // What is given back was counted a moment ago; the vote need not forget it.
+        // Units that are given back were counted a moment ago. The vote is an estimate, so it keeps them.
         if heat > 0.0 {
             traffic.vote(key_hash, heat);
         }

@@ -1,6 +1,6 @@
 //! The throughput of one table or global index: everything that can refuse a request there.
 //!
-//! Up to four limits stand in a request's way, asked in this order:
+//! Up to four limits may refuse a request. They are checked in this order:
 //!
 //! 1. what the table declares: its provisioned units, with 300 seconds saved up, or its on-demand maximum;
 //! 2. on demand, the account's quota for one table;
@@ -52,7 +52,7 @@ impl Rate {
 /// How throughput is paid for, and what the table or index declares of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Billing {
-    /// `PROVISIONED`: so many units each second.
+    /// `PROVISIONED`: the units of each second.
     Provisioned(Rate),
     /// `PAY_PER_REQUEST`, with the maxima of `OnDemandThroughput` if they are set.
     OnDemand {
@@ -214,7 +214,7 @@ impl Resource {
         }
     }
 
-    /// The limit that stands in a request's way, if one does. Nothing is taken. A request for no particular
+    /// The limit that refuses a request, if one does. Nothing is taken. A request for no particular
     /// key, such as a Scan, meets the limits of the whole alone.
     pub fn refusal(&mut self, key_hash: Option<u64>, access: Access, now_ms: u64) -> Option<Cause> {
         self.roll(now_ms);

@@ -20,7 +20,7 @@
 pub const OUT_MINUTES: usize = 2;
 /// Minutes below the low threshold before a step in.
 pub const IN_MINUTES: usize = 15;
-/// How far below the target the low threshold lies.
+/// How far the low threshold is below the target.
 const LOW_MARGIN: f64 = 0.20;
 const MINUTE_SECONDS: f64 = 60.0;
 /// What floating point adds to a whole number of units.
@@ -123,7 +123,8 @@ impl Scaler {
         self.recorded += 1;
     }
 
-    /// What the minutes so far ask for. `provisioned_units` are those of now, whoever set them.
+    /// What the minutes so far ask for. `provisioned_units` are the present ones, set by auto scaling or by
+    /// hand.
     pub fn decide(&self, policy: &Policy, provisioned_units: u64, now_ms: u64) -> Step {
         if self.is_high(policy, provisioned_units) {
             self.decide_out(policy, provisioned_units, now_ms)

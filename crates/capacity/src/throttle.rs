@@ -94,7 +94,7 @@ impl Reason {
     }
 }
 
-/// What becomes of a request.
+/// Whether a request is admitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It is served and charged.

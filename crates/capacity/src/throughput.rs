@@ -135,11 +135,13 @@ impl Throughput {
         self.indexes.iter().map(|(index, _)| *index)
     }
 
-    /// Charges a request that was admitted. Negative units give back what a write took that is decided anew.
+    /// Charges a request that was admitted. Negative units give back what a write took, before it is decided
+    /// again.
     pub fn charge(&mut self, access: Access, parts: &[Part], now_ms: u64) {
         if self.enforcement == Enforcement::Off {
             return;
         }
+        debug_assert!(self.sharers >= 1.0, "this server is one of those that share the limits");
         for part in parts {
             let units = part.units * self.sharers;
             self.resource_mut(part.place).charge(part.key_hash, access, units, now_ms);

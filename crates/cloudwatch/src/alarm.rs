@@ -75,8 +75,7 @@ impl State {
 }
 
 impl Alarm {
-    /// The alarm that a request creates, or what it makes of the one that is there: that keeps its state and its
-    /// tags.
+    /// The alarm that a request creates or replaces. An alarm that is replaced keeps its state and its tags.
     pub fn put(
         namespace: Namespace,
         mut definition: PutMetricAlarmInput,
@@ -123,8 +122,8 @@ impl Alarm {
         statistic.map(|statistic| statistic.as_str()).or(extended_statistic.as_deref())
     }
 
-    /// How many values a period must have, if the alarm leaves out percentiles of fewer than mean something: so
-    /// many that about ten lie beyond the percentile.
+    /// How many values a period must have, if the alarm ignores percentiles of too few values: enough that about
+    /// ten are beyond the percentile.
     pub fn values_min(&self) -> f64 {
         let statistic = self.definition.extended_statistic.as_deref().and_then(ExtendedStatistic::named);
         match (statistic, self.definition.evaluate_low_sample_count_percentile.as_deref()) {

@@ -61,7 +61,7 @@ impl Source<'_> {
         let expressions = expressions.map_err(Error::validation)?;
         let stats = || queries.iter().filter_map(|query| Some((query, query.metric_stat.as_ref()?)));
         let points: u64 = stats().map(|(_, stat)| window(stat.period).periods()).sum();
-        // Of a rule, every minute is read.
+        // Every minute of a rule is read.
         let rules: usize = expressions.iter().map(|(_, expression)| expression.rule_metrics().len()).sum();
         let points =
             points.saturating_add(window(RULE_PERIOD_SECONDS).periods().saturating_mul(rules as u64));

@@ -1,7 +1,7 @@
 //! Lists of attribute names and their ids. Items travel as the id of their names and the values in that order.
 //!
 //! An id is a hash of its names, so that clients may remember it beyond the life of this process: an id never gets
-//! another meaning, however often the server starts anew. Lists that clients define are rows, because a client
+//! another meaning, however often the server restarts. Lists that clients define are rows, because a client
 //! defines each once and may use it for as long as it runs. Those that answers name are kept for a while: a client
 //! that doesn't know one asks for it at once.
 //!
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lists_are_bounded_and_only_those_that_nobody_uses_make_room() {
+    async fn lists_are_bounded_and_only_unused_ones_make_room() {
         let (rows, clock) = (Arc::new(MemoryRows::default()), clock());
         let mut lists = AttributeLists::new(rows.clone(), clock.clone());
         lists.bounds = (10, STORED_BYTES_MAX);

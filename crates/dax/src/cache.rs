@@ -5,8 +5,8 @@
 //!
 //! What always holds for items: after a write through the cache is acknowledged, no read through the cache gets what
 //! was there before it. A read that misses takes a [`Ticket`] before it asks the database, and what it found is kept
-//! only if no write of that key began meanwhile. Of writes that run at the same time nobody knows which one was the
-//! last, so none of them leaves its item in the cache.
+//! only if no write of that key began in the meantime. If several writes of a key run at the same time, the cache
+//! does not know which one was the last, so none of them leaves its item in the cache.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::metrics::Counter;
 /// Keys whose writes are told apart; others wait for nothing, they only leave the cache more often.
 const STRIPES: usize = 1024;
 
-/// What an entry takes besides its bytes.
+/// The memory of an entry in addition to its bytes.
 const ENTRY_BYTES: u64 = 128;
 
 /// The bytes of a usual entry, by which a cache sizes its tables.
@@ -145,7 +145,7 @@ pub struct Ticket {
     begun: Option<u64>,
 }
 
-/// A write under way. Unless the cache is told otherwise, the key is forgotten: nobody knows what became of it.
+/// A write under way. Dropping it removes the key from the cache, because the outcome of the write is unknown then.
 pub struct Writing<'c> {
     caches: &'c Caches,
     key: Option<ItemKey>,

@@ -241,7 +241,7 @@ async fn write(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8], shared: &Sh
     Ok(written.map_err(|_| Ended::Timeout("reading an answer"))??)
 }
 
-/// Takes so much memory; gives it back when it is dropped.
+/// Reserves memory; dropping the permit gives it back.
 async fn take_share(shared: &Shared, bytes: usize) -> Result<Option<OwnedSemaphorePermit>, Ended> {
     if bytes == 0 {
         return Ok(None);
@@ -272,7 +272,7 @@ impl Incoming {
         Ok((method, self.take(end)))
     }
 
-    /// Waits until so many values are there, and says where they end.
+    /// Waits until this many values have arrived, and returns where they end.
     async fn values(
         &mut self,
         stream: &mut (impl AsyncRead + Unpin),

@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn parentheses_stand_where_the_meaning_needs_them() {
+    fn parentheses_are_written_where_the_meaning_needs_them() {
         let equal = |name| F(0, vec![at(name), var(0)]);
         let or = F(7, vec![equal("a"), equal("b")]);
         assert_eq!(condition(F(6, vec![or, equal("c")]), &[1]), "(a=:0 OR b=:1) AND c=:2");

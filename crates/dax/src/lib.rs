@@ -8,7 +8,7 @@
 //!       cache             items and pages, with their times to live
 //!       expression        trees of clients -> texts that the database reads
 //!       attribute_list    names of attributes <-> ids
-//!       answer, refusal   what the client is told
+//!       answer, refusal   what the client gets
 //!     key, value, number, cbor    bytes
 //! ```
 //!

@@ -7,8 +7,8 @@
 //!            1024 ×     16 KiB  +           256 MiB  =  272 MiB
 //! ```
 //!
-//! besides the caches. The first term is a small request of every connection. The second is all larger requests, each
-//! as far as it has come in, and the largest answers that requests under way can have.
+//! in addition to the caches. The first term is a small request of every connection. The second is all larger requests,
+//! each as far as it has come in, and the largest answers that requests under way can have.
 
 use std::net::IpAddr;
 use std::time::Duration;

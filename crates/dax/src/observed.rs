@@ -1,4 +1,5 @@
-//! A request under way. When it ends, also because the client has gone, the metrics and the audit log hear of it.
+//! A request under way. When it ends, also because the client has gone, it is counted in the metrics and recorded in
+//! the audit log.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a client is told when a request fails: codes, a message, and DynamoDB's own name of the error.
+//! What a client gets when a request fails: codes, a message, and DynamoDB's own name of the error.
 
 use std::sync::Arc;
 

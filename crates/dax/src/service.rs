@@ -182,7 +182,7 @@ impl Service {
     }
 
     async fn define_key_schema(&self, peer: &Peer<'_>, table: &str) -> Answer {
-        // The table may have been made anew.
+        // The table may have been deleted and created again.
         self.schemas.remove(&(peer.namespace.clone(), table.to_owned()));
         let schema = self.schema(peer, table).await?;
         let mut writer = answer::success();

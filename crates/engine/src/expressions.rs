@@ -11,9 +11,9 @@ use quick_cache::sync::Cache;
 /// The syntax trees of expressions by their texts. Clients send few texts, each many times with other values;
 /// a text that is no longer sent makes room for others.
 pub struct Expressions {
-    conditions: Trees<syntax::Condition>,
-    updates: Trees<syntax::Update>,
-    projections: Trees<syntax::Projection>,
+    conditions: Trees<syntax::ConditionTree>,
+    updates: Trees<syntax::UpdateTree>,
+    projections: Trees<syntax::ProjectionTree>,
 }
 
 /// How many trees of each kind are kept. A text has at most 4 KB and its tree some ten times that, so clients

@@ -12,14 +12,14 @@ use crate::error::{ExpressionError, Fault, Faults, Kind};
 use crate::path::{Path, Step};
 use crate::placeholders::Placeholders;
 use crate::syntax::{self, Comparator, Element, Function, Node, NodeId, Nodes};
-use crate::update::{self, Action, Change};
+use crate::update::{Action, Change, UpdateOperand};
 
 /// The subject and the members of IN, counted together.
 const IN_OPERANDS_MAX: usize = 100;
 
 pub(crate) fn condition(
     kind: Kind,
-    tree: &syntax::Condition,
+    tree: &syntax::ConditionTree,
     placeholders: &mut Placeholders<'_>,
 ) -> Result<Condition, ExpressionError> {
     let mut binder = Conditions { nodes: &tree.nodes, bound: Vec::new(), faults: Faults::default() };
@@ -32,9 +32,9 @@ pub(crate) fn condition(
     Ok(condition)
 }
 
-/// The actions of an update. [`update::Update`] checks whether their targets overlap or conflict.
+/// The actions of an update. [`crate::Update`] checks whether their targets overlap or conflict.
 pub(crate) fn update(
-    tree: &syntax::Update,
+    tree: &syntax::UpdateTree,
     placeholders: &mut Placeholders<'_>,
     faults: &mut Faults,
 ) -> Vec<Action> {
@@ -46,7 +46,11 @@ pub(crate) fn update(
     tree.actions.iter().map(|action| update_action(action, &mut bound, placeholders, faults)).collect()
 }
 
-pub(crate) fn path(path: &syntax::Path, placeholders: &mut Placeholders<'_>, faults: &mut Faults) -> Path {
+pub(crate) fn path(
+    path: &syntax::WrittenPath,
+    placeholders: &mut Placeholders<'_>,
+    faults: &mut Faults,
+) -> Path {
     let mut steps = path.0.iter().map(|element| match element {
         Element::Name(name) => Step::Name(name.clone()),
         Element::Placeholder(key) => Step::Name(placeholders.name(key, faults)),
@@ -310,39 +314,44 @@ fn shown(value: ValueRef<'_>) -> String {
 
 fn update_operand(
     node: &Node,
-    bound: &mut [Option<update::Operand>],
+    bound: &mut [Option<UpdateOperand>],
     placeholders: &mut Placeholders<'_>,
     faults: &mut Faults,
-) -> update::Operand {
-    use update::Operand;
+) -> UpdateOperand {
     match node {
-        Node::Path(written) => Operand::Path(path(written, placeholders, faults)),
-        Node::Value(key) => Operand::Value(placeholders.value(key, faults)),
+        Node::Path(written) => UpdateOperand::Path(path(written, placeholders, faults)),
+        Node::Value(key) => UpdateOperand::Value(placeholders.value(key, faults)),
         Node::Parentheses(inner) => take(bound, *inner),
         Node::Plus(left, right) | Node::Minus(left, right) => {
             let operands = [take(bound, *left), take(bound, *right)];
             let operator = if matches!(node, Node::Plus(..)) { "+" } else { "-" };
             check_update_types(operator, Type::N, &operands, faults);
             let [left, right] = operands.map(Box::new);
-            if operator == "+" { Operand::Sum(left, right) } else { Operand::Difference(left, right) }
+            if operator == "+" {
+                UpdateOperand::Sum(left, right)
+            } else {
+                UpdateOperand::Difference(left, right)
+            }
         }
         Node::Call { function, arguments } => {
             let operator = function.name();
-            let operands: Vec<Operand> = arguments.iter().map(|argument| take(bound, *argument)).collect();
+            let operands: Vec<UpdateOperand> =
+                arguments.iter().map(|argument| take(bound, *argument)).collect();
             let count = operands.len();
-            match (function, <[Operand; 2]>::try_from(operands)) {
-                (Function::IfNotExists, Ok([Operand::Path(path), default])) => {
-                    return Operand::IfNotExists(path, Box::new(default));
+            match (function, <[UpdateOperand; 2]>::try_from(operands)) {
+                (Function::IfNotExists, Ok([UpdateOperand::Path(path), default])) => {
+                    return UpdateOperand::IfNotExists(path, Box::new(default));
                 }
                 (Function::IfNotExists, Ok(_)) => faults.report(Fault::PathRequired(operator)),
                 (Function::ListAppend, Ok(operands)) => {
                     check_update_types(operator, Type::L, &operands, faults);
-                    let nested = operands.iter().any(|operand| matches!(operand, Operand::ListAppend(..)));
+                    let nested =
+                        operands.iter().any(|operand| matches!(operand, UpdateOperand::ListAppend(..)));
                     if nested {
                         faults.report(Fault::Misplaced(operator));
                     } else {
                         let [first, second] = operands.map(Box::new);
-                        return Operand::ListAppend(first, second);
+                        return UpdateOperand::ListAppend(first, second);
                     }
                 }
                 (Function::IfNotExists | Function::ListAppend, Err(_)) => {
@@ -350,29 +359,23 @@ fn update_operand(
                 }
                 _ => faults.report(Fault::Misplaced(operator)),
             }
-            Operand::Path(harmless_path())
+            UpdateOperand::Path(harmless_path())
         }
         _ => unreachable!("the grammar of SET has no conditions"),
     }
 }
 
-fn take(bound: &mut [Option<update::Operand>], id: NodeId) -> update::Operand {
+fn take(bound: &mut [Option<UpdateOperand>], id: NodeId) -> UpdateOperand {
     bound[Nodes::index(id)].take().unwrap_or_else(|| unreachable!("a node has one user"))
 }
 
-fn check_update_types(
-    operator: &'static str,
-    wanted: Type,
-    operands: &[update::Operand],
-    faults: &mut Faults,
-) {
-    use update::Operand;
+fn check_update_types(operator: &'static str, wanted: Type, operands: &[UpdateOperand], faults: &mut Faults) {
     for operand in operands {
         let kind = match operand {
-            Operand::Path(_) | Operand::IfNotExists(..) => continue,
-            Operand::Value(value) => value.as_ref().kind(),
-            Operand::ListAppend(..) => Type::L,
-            Operand::Sum(..) | Operand::Difference(..) => Type::N,
+            UpdateOperand::Path(_) | UpdateOperand::IfNotExists(..) => continue,
+            UpdateOperand::Value(value) => value.as_ref().kind(),
+            UpdateOperand::ListAppend(..) => Type::L,
+            UpdateOperand::Sum(..) | UpdateOperand::Difference(..) => Type::N,
         };
         if kind != wanted {
             faults.report(Fault::OperandType { operator, operand: kind.name() });
@@ -381,8 +384,8 @@ fn check_update_types(
 }
 
 fn update_action(
-    action: &syntax::Action,
-    bound: &mut [Option<update::Operand>],
+    action: &syntax::WrittenAction,
+    bound: &mut [Option<UpdateOperand>],
     placeholders: &mut Placeholders<'_>,
     faults: &mut Faults,
 ) -> Action {
@@ -395,12 +398,12 @@ fn update_action(
         value
     };
     let (target, change) = match action {
-        syntax::Action::Set { target, value } => (target, Change::Set(take(bound, *value))),
-        syntax::Action::Remove { target } => (target, Change::Remove),
-        syntax::Action::Add { target, value } => {
+        syntax::WrittenAction::Set { target, value } => (target, Change::Set(take(bound, *value))),
+        syntax::WrittenAction::Remove { target } => (target, Change::Remove),
+        syntax::WrittenAction::Add { target, value } => {
             (target, Change::Add(literal("ADD", value, |kind| kind == Type::N || kind.is_set(), faults)))
         }
-        syntax::Action::Delete { target, value } => {
+        syntax::WrittenAction::Delete { target, value } => {
             (target, Change::Delete(literal("DELETE", value, Type::is_set, faults)))
         }
     };

@@ -65,7 +65,7 @@ impl Condition {
 
     pub fn bind(
         kind: Kind,
-        tree: &syntax::Condition,
+        tree: &syntax::ConditionTree,
         placeholders: &mut Placeholders<'_>,
     ) -> Result<Condition, ExpressionError> {
         bind::condition(kind, tree, placeholders)

@@ -1,7 +1,7 @@
 //! What can be wrong with an expression, in DynamoDB's words.
 //!
 //! Some requests are wrong in more than one way. [`Faults`] keeps the one that DynamoDB reports: the variants of
-//! [`Fault`] stand in that order.
+//! [`Fault`] are in that order.
 
 use std::fmt;
 

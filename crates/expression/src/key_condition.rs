@@ -62,7 +62,7 @@ impl KeyCondition {
     }
 
     pub fn bind(
-        tree: &syntax::Condition,
+        tree: &syntax::ConditionTree,
         placeholders: &mut Placeholders<'_>,
     ) -> Result<KeyCondition, ExpressionError> {
         let mut terms = Vec::new();

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use crate::error::{ExpressionError, Fault, Faults, Kind};
-use crate::operator::Operand;
-use crate::syntax::{Comparator, Element, Function, Nodes, Path};
+use crate::operator::ParsedOperand;
+use crate::syntax::{Comparator, Element, Function, Nodes, WrittenPath};
 
 pub const OPERATORS_MAX: usize = 300;
 pub const PATH_DEPTH_MAX: usize = 32;
@@ -13,7 +13,7 @@ const LIST_INDEX_MAX: u32 = i32::MAX as u32;
 
 /// One of the two languages: its tokens, its operands, and the operators that only one of them has.
 pub(crate) trait Language: Sized {
-    type Shape: Shape;
+    type Shape: TokenShape;
     type Error;
 
     /// Whether a sum may have a third term without parentheses: `a + b + c`.
@@ -26,13 +26,13 @@ pub(crate) trait Language: Sized {
     /// Refuses the current token.
     fn unexpected(parser: &Parser<'_, Self>) -> Self::Error;
 
-    /// Refuses the current token, because `mark` should stand there.
+    /// Refuses the current token, because `mark` is expected there.
     fn expected(parser: &Parser<'_, Self>, mark: &str) -> Self::Error;
 
     /// Reads the name of an attribute or map entry in a path.
     fn name(parser: &mut Parser<'_, Self>) -> Result<Element, Self::Error>;
 
-    /// Reads what stands between the brackets of a path.
+    /// Reads what is between the brackets of a path.
     fn step(parser: &mut Parser<'_, Self>) -> Result<Element, Self::Error>;
 
     /// Reads a value, if one begins here, and returns its placeholder.
@@ -48,13 +48,13 @@ pub(crate) trait Language: Sized {
     fn list_end(start: &str) -> Option<&'static str>;
 
     /// Reads a test that follows its operand and has no further one, such as `IS NULL`.
-    fn test(_parser: &mut Parser<'_, Self>, operand: Operand) -> Result<Operand, Self::Error> {
+    fn test(_parser: &mut Parser<'_, Self>, operand: ParsedOperand) -> Result<ParsedOperand, Self::Error> {
         Ok(operand)
     }
 }
 
 /// The shapes that tokens of both languages have; each has further ones.
-pub(crate) trait Shape: Copy + PartialEq {
+pub(crate) trait TokenShape: Copy + PartialEq {
     const WORD: Self;
     const MARK: Self;
     const END: Self;
@@ -170,7 +170,7 @@ impl<'t, L: Language> Parser<'t, L> {
 
     // Document paths.
 
-    pub fn path(&mut self) -> Result<Path, L::Error> {
+    pub fn path(&mut self) -> Result<WrittenPath, L::Error> {
         let mut elements = vec![L::name(self)?];
         loop {
             if self.take(".") {
@@ -185,7 +185,7 @@ impl<'t, L: Language> Parser<'t, L> {
         if elements.len() > PATH_DEPTH_MAX {
             self.faults.report(Fault::PathDepth(elements.len()));
         }
-        Ok(Path(elements))
+        Ok(WrittenPath(elements))
     }
 
     /// The list index that the given digits say.

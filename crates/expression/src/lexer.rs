@@ -7,7 +7,7 @@ use item::placeholder::word_length;
 use crate::language::{self, Token};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ExpressionShape {
     /// A letter, then letters, digits and underscores. Keywords too: only the grammar tells them apart.
     Name,
     NamePlaceholder,
@@ -19,14 +19,14 @@ pub(crate) enum Shape {
     End,
 }
 
-impl language::Shape for Shape {
-    const WORD: Shape = Shape::Name;
-    const MARK: Shape = Shape::Mark;
-    const END: Shape = Shape::End;
+impl language::TokenShape for ExpressionShape {
+    const WORD: ExpressionShape = ExpressionShape::Name;
+    const MARK: ExpressionShape = ExpressionShape::Mark;
+    const END: ExpressionShape = ExpressionShape::End;
 }
 
-/// The tokens of `text`; the last one is always [`Shape::End`].
-pub(crate) fn tokens(text: &str) -> Vec<Token<Shape>> {
+/// The tokens of `text`; the last one is always [`ExpressionShape::End`].
+pub(crate) fn tokens(text: &str) -> Vec<Token<ExpressionShape>> {
     let mut tokens = Vec::new();
     let mut start = 0;
     while let Some(first) = text[start..].chars().next() {
@@ -36,26 +36,26 @@ pub(crate) fn tokens(text: &str) -> Vec<Token<Shape>> {
                 start += 1;
                 continue;
             }
-            'a'..='z' | 'A'..='Z' => (Shape::Name, word_length(rest)),
+            'a'..='z' | 'A'..='Z' => (ExpressionShape::Name, word_length(rest)),
             '#' | ':' => placeholder(rest),
-            '0' => (Shape::Digits, 1),
-            '1'..='9' => (Shape::Digits, rest.bytes().take_while(u8::is_ascii_digit).count()),
-            '<' if rest.starts_with("<>") || rest.starts_with("<=") => (Shape::Mark, 2),
-            '>' if rest.starts_with(">=") => (Shape::Mark, 2),
-            other => (Shape::Mark, other.len_utf8()),
+            '0' => (ExpressionShape::Digits, 1),
+            '1'..='9' => (ExpressionShape::Digits, rest.bytes().take_while(u8::is_ascii_digit).count()),
+            '<' if rest.starts_with("<>") || rest.starts_with("<=") => (ExpressionShape::Mark, 2),
+            '>' if rest.starts_with(">=") => (ExpressionShape::Mark, 2),
+            other => (ExpressionShape::Mark, other.len_utf8()),
         };
         tokens.push(Token { shape, span: start..start + length });
         start += length;
     }
-    tokens.push(Token { shape: Shape::End, span: text.len()..text.len() });
+    tokens.push(Token { shape: ExpressionShape::End, span: text.len()..text.len() });
     tokens
 }
 
 /// The placeholder that `text` begins with, or its sign alone.
-fn placeholder(text: &str) -> (Shape, usize) {
-    let name = Placeholder::Name.length(text).map(|length| (Shape::NamePlaceholder, length));
-    let value = || Placeholder::Value.length(text).map(|length| (Shape::ValuePlaceholder, length));
-    name.or_else(value).unwrap_or((Shape::Mark, 1))
+fn placeholder(text: &str) -> (ExpressionShape, usize) {
+    let name = Placeholder::Name.length(text).map(|length| (ExpressionShape::NamePlaceholder, length));
+    let value = || Placeholder::Value.length(text).map(|length| (ExpressionShape::ValuePlaceholder, length));
+    name.or_else(value).unwrap_or((ExpressionShape::Mark, 1))
 }
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_fall_apart_into_tokens() {
+    fn texts_are_split_into_tokens() {
         check("", &[]);
         check(" \t\r\n", &[]);
         check("SET a.b[0]=:v", &["SET", "a", ".", "b", "[", "0", "]", "=", ":v"]);

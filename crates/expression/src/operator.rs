@@ -16,12 +16,12 @@ pub(crate) enum Grammar {
 
 /// A part of the text that has been read, and may be what an operator waits for.
 #[derive(Clone, Copy)]
-pub(crate) struct Operand {
+pub(crate) struct ParsedOperand {
     pub node: NodeId,
     pub class: Class,
 }
 
-/// What an [`Operand`] may be used as. A call is both an operand of comparisons and a condition: whether its function
+/// What a [`ParsedOperand`] may be used as. A call is both an operand of comparisons and a condition: whether its function
 /// fits is not a matter of syntax.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
@@ -57,21 +57,21 @@ enum Open {
 }
 
 impl Open {
-    /// Whether a whole condition may stand where the innermost open operator waits.
+    /// Whether a whole condition may be the operand that the innermost open operator waits for.
     fn takes_condition(innermost: Option<&Open>) -> bool {
         matches!(innermost, None | Some(Open::Parenthesis | Open::Not | Open::And(_) | Open::Or(_)))
     }
 }
 
-/// What became of an open operator that was given an operand.
+/// The outcome of giving an operand to an open operator.
 enum Closed {
-    Complete(Operand),
+    Complete(ParsedOperand),
     WantsMore(Open),
 }
 
 impl<L: Language> Parser<'_, L> {
     /// Reads as far as the grammar allows. The caller judges the token that follows.
-    pub fn expression(&mut self, grammar: Grammar) -> Result<Operand, L::Error> {
+    pub fn expression(&mut self, grammar: Grammar) -> Result<ParsedOperand, L::Error> {
         let mut open = Vec::new();
         loop {
             let mut operand = self.operand(grammar, &mut open)?;
@@ -96,8 +96,8 @@ impl<L: Language> Parser<'_, L> {
         }
     }
 
-    /// Reads what may stand before a value or path, and the value or path.
-    fn operand(&mut self, grammar: Grammar, open: &mut Vec<Open>) -> Result<Operand, L::Error> {
+    /// Reads what may come before a value or path, and the value or path.
+    fn operand(&mut self, grammar: Grammar, open: &mut Vec<Open>) -> Result<ParsedOperand, L::Error> {
         loop {
             if grammar == Grammar::Condition && self.at_keyword("NOT") && Open::takes_condition(open.last()) {
                 self.advance();
@@ -114,7 +114,7 @@ impl<L: Language> Parser<'_, L> {
                     Some(placeholder) => Node::Value(placeholder),
                     None => Node::Path(self.path()?),
                 };
-                return Ok(Operand { node: self.nodes.push(node), class: Class::Operand });
+                return Ok(ParsedOperand { node: self.nodes.push(node), class: Class::Operand });
             }
         }
     }
@@ -123,7 +123,7 @@ impl<L: Language> Parser<'_, L> {
     fn operator(
         &mut self,
         grammar: Grammar,
-        left: Operand,
+        left: ParsedOperand,
         innermost: Option<&Open>,
     ) -> Result<Option<Open>, L::Error> {
         let operator = match grammar {
@@ -137,7 +137,7 @@ impl<L: Language> Parser<'_, L> {
         Ok(operator)
     }
 
-    fn value_operator(&self, left: Operand, innermost: Option<&Open>) -> Option<Open> {
+    fn value_operator(&self, left: ParsedOperand, innermost: Option<&Open>) -> Option<Open> {
         if !matches!(innermost, None | Some(Open::Parenthesis)) || !(L::LONG_SUMS || left.class.is_operand())
         {
             return None;
@@ -151,7 +151,7 @@ impl<L: Language> Parser<'_, L> {
 
     fn condition_operator(
         &mut self,
-        Operand { node: left, class }: Operand,
+        ParsedOperand { node: left, class }: ParsedOperand,
         innermost: Option<&Open>,
     ) -> Result<Option<Open>, L::Error> {
         if !Open::takes_condition(innermost) {
@@ -184,7 +184,11 @@ impl<L: Language> Parser<'_, L> {
     }
 
     /// Gives the innermost open operator its operand.
-    fn close(&mut self, innermost: Open, Operand { node, class }: Operand) -> Result<Closed, L::Error> {
+    fn close(
+        &mut self,
+        innermost: Open,
+        ParsedOperand { node, class }: ParsedOperand,
+    ) -> Result<Closed, L::Error> {
         let (node, class) = match innermost {
             Open::Parenthesis => {
                 self.expect(")")?;
@@ -242,7 +246,7 @@ impl<L: Language> Parser<'_, L> {
                 (Node::Or(left, node), Class::Condition)
             }
         };
-        Ok(Closed::Complete(Operand { node: self.nodes.push(node), class }))
+        Ok(Closed::Complete(ParsedOperand { node: self.nodes.push(node), class }))
     }
 
     /// `NOT BETWEEN` and `NOT IN`.

@@ -14,25 +14,27 @@
 use crate::error::{ExpressionError, Fault, Kind};
 use crate::language::{self, Language};
 pub use crate::language::{OPERATORS_MAX, PATH_DEPTH_MAX};
-use crate::lexer::{self, Shape};
+use crate::lexer::{self, ExpressionShape};
 use crate::operator::{Class, Grammar};
 use crate::reserved::is_reserved;
-use crate::syntax::{Action, Comparator, Condition, Element, Function, Projection, Section, Update};
+use crate::syntax::{
+    Comparator, ConditionTree, Element, Function, ProjectionTree, Section, UpdateTree, WrittenAction,
+};
 
 pub const TEXT_BYTES_MAX: usize = 4096;
 
 /// Reads a condition, filter or key condition.
-pub fn condition(kind: Kind, text: &str) -> Result<Condition, ExpressionError> {
+pub fn condition(kind: Kind, text: &str) -> Result<ConditionTree, ExpressionError> {
     let mut parser = parser(kind, text)?;
     let root = parser.expression(Grammar::Condition)?;
     parser.demand(root.class != Class::Operand && parser.at_end())?;
     let (_, nodes) = parser.finish(kind)?;
-    Ok(Condition { nodes, root: root.node })
+    Ok(ConditionTree { nodes, root: root.node })
 }
 
-pub fn update(text: &str) -> Result<Update, ExpressionError> {
+pub fn update(text: &str) -> Result<UpdateTree, ExpressionError> {
     let mut parser = parser(Kind::Update, text)?;
-    let mut actions: Vec<Action> = Vec::new();
+    let mut actions: Vec<WrittenAction> = Vec::new();
     loop {
         let Some(section) = parser.section() else { return Err(parser.syntax_error()) };
         if actions.iter().any(|action| action.section() == section) {
@@ -48,10 +50,10 @@ pub fn update(text: &str) -> Result<Update, ExpressionError> {
         }
     }
     let (_, nodes) = parser.finish(Kind::Update)?;
-    Ok(Update { nodes, actions })
+    Ok(UpdateTree { nodes, actions })
 }
 
-pub fn projection(text: &str) -> Result<Projection, ExpressionError> {
+pub fn projection(text: &str) -> Result<ProjectionTree, ExpressionError> {
     let mut parser = parser(Kind::Projection, text)?;
     let mut paths = vec![parser.path()?];
     while parser.take(",") {
@@ -59,7 +61,7 @@ pub fn projection(text: &str) -> Result<Projection, ExpressionError> {
     }
     parser.demand(parser.at_end())?;
     parser.finish(Kind::Projection)?;
-    Ok(Projection { paths })
+    Ok(ProjectionTree { paths })
 }
 
 /// The language of the five expressions that a request may have.
@@ -80,7 +82,7 @@ fn parser(kind: Kind, text: &str) -> Result<Parser<'_>, ExpressionError> {
 }
 
 impl Language for Expressions {
-    type Shape = Shape;
+    type Shape = ExpressionShape;
     type Error = ExpressionError;
 
     const LONG_SUMS: bool = false;
@@ -98,13 +100,13 @@ impl Language for Expressions {
     fn name(parser: &mut Parser<'_>) -> Result<Element, ExpressionError> {
         let word = parser.word();
         let element = match parser.shape() {
-            Shape::Name if !parser.at_own_keyword() => {
+            ExpressionShape::Name if !parser.at_own_keyword() => {
                 if is_reserved(word) {
                     parser.faults.report(Fault::Reserved(word.to_owned()));
                 }
                 Element::Name(word.to_owned())
             }
-            Shape::NamePlaceholder => Element::Placeholder(word.to_owned()),
+            ExpressionShape::NamePlaceholder => Element::Placeholder(word.to_owned()),
             _ => return Err(parser.syntax_error()),
         };
         parser.advance();
@@ -112,14 +114,14 @@ impl Language for Expressions {
     }
 
     fn step(parser: &mut Parser<'_>) -> Result<Element, ExpressionError> {
-        parser.demand(parser.shape() == Shape::Digits)?;
+        parser.demand(parser.shape() == ExpressionShape::Digits)?;
         let element = parser.list_index(parser.word());
         parser.advance();
         Ok(element)
     }
 
     fn value(parser: &mut Parser<'_>) -> Result<Option<String>, ExpressionError> {
-        if parser.shape() != Shape::ValuePlaceholder {
+        if parser.shape() != ExpressionShape::ValuePlaceholder {
             return Ok(None);
         }
         let placeholder = parser.word().to_owned();
@@ -139,7 +141,7 @@ impl Language for Expressions {
     }
 
     fn comparator(parser: &Parser<'_>) -> Option<Comparator> {
-        (parser.shape() == Shape::Mark).then(|| Comparator::from_sign(parser.word())).flatten()
+        (parser.shape() == ExpressionShape::Mark).then(|| Comparator::from_sign(parser.word())).flatten()
     }
 
     fn list_end(start: &str) -> Option<&'static str> {
@@ -164,16 +166,16 @@ impl Parser<'_> {
         }
     }
 
-    fn action(&mut self, section: Section) -> Result<Action, ExpressionError> {
+    fn action(&mut self, section: Section) -> Result<WrittenAction, ExpressionError> {
         let target = self.path()?;
         Ok(match section {
             Section::Set => {
                 self.expect("=")?;
-                Action::Set { target, value: self.expression(Grammar::Value)?.node }
+                WrittenAction::Set { target, value: self.expression(Grammar::Value)?.node }
             }
-            Section::Remove => Action::Remove { target },
-            Section::Add => Action::Add { target, value: self.required_value()? },
-            Section::Delete => Action::Delete { target, value: self.required_value()? },
+            Section::Remove => WrittenAction::Remove { target },
+            Section::Add => WrittenAction::Add { target, value: self.required_value()? },
+            Section::Delete => WrittenAction::Delete { target, value: self.required_value()? },
         })
     }
 
@@ -181,7 +183,7 @@ impl Parser<'_> {
         Expressions::value(self)?.ok_or_else(|| self.syntax_error())
     }
 
-    /// Refuses the current token, and shows it with its neighbours as they stand in the text.
+    /// Refuses the current token, and shows it with its neighbours as they are in the text.
     fn syntax_error(&self) -> ExpressionError {
         let span = self.span();
         let at_end = self.at_end();
@@ -191,7 +193,7 @@ impl Parser<'_> {
             None => span.start,
         };
         let end = match self.tokens.get(self.position + 1) {
-            Some(next) if next.shape != Shape::End => next.span.end,
+            Some(next) if next.shape != ExpressionShape::End => next.span.end,
             _ if at_end => self.text.len(),
             _ => span.end,
         };
@@ -260,7 +262,7 @@ mod tests {
                     Node::Or(left, right) => format!("({} | {})", shape(nodes, *left), shape(nodes, *right)),
                     Node::Not(inner) => format!("!{}", shape(nodes, *inner)),
                     Node::Parentheses(inner) => shape(nodes, *inner),
-                    _ => Condition { nodes: nodes.clone(), root: id }.to_string().replace(' ', ""),
+                    _ => ConditionTree { nodes: nodes.clone(), root: id }.to_string().replace(' ', ""),
                 }
             }
             let tree = condition(Kind::Condition, text).unwrap();

@@ -8,7 +8,7 @@ use item::{ItemRef, ValueRef, View};
 
 use crate::error::{Fault, Faults};
 
-/// Where a value lies in an item: an attribute, then steps into maps and lists.
+/// Where a value is in an item: an attribute, then steps into maps and lists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Path {
     pub attribute: String,
@@ -36,7 +36,7 @@ impl Path {
         1 + self.steps.len()
     }
 
-    /// The value that lies there, if there is one.
+    /// The value at this path, if there is one.
     pub fn find<'i>(&self, item: ItemRef<'i>) -> Option<ValueRef<'i>> {
         let mut value = item.get(&self.attribute)?;
         for step in &self.steps {

@@ -22,7 +22,7 @@ impl Projection {
     }
 
     pub fn bind(
-        tree: &syntax::Projection,
+        tree: &syntax::ProjectionTree,
         placeholders: &mut Placeholders<'_>,
     ) -> Result<Projection, ExpressionError> {
         let mut faults = Faults::default();

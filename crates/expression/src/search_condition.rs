@@ -26,7 +26,7 @@ impl SearchCondition {
     }
 
     pub fn bind(
-        tree: &syntax::Condition,
+        tree: &syntax::ConditionTree,
         placeholders: &mut Placeholders<'_>,
     ) -> Result<SearchCondition, ExpressionError> {
         let mut terms = Vec::new();

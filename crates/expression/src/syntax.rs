@@ -7,39 +7,39 @@ use std::fmt;
 
 /// A condition, filter or key condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition {
+pub struct ConditionTree {
     pub(crate) nodes: Nodes,
     pub(crate) root: NodeId,
 }
 
 /// An update: its actions in the order of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Update {
+pub struct UpdateTree {
     pub(crate) nodes: Nodes,
-    pub(crate) actions: Vec<Action>,
+    pub(crate) actions: Vec<WrittenAction>,
 }
 
 /// A projection: its paths in the order of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Projection {
-    pub(crate) paths: Vec<Path>,
+pub struct ProjectionTree {
+    pub(crate) paths: Vec<WrittenPath>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    Set { target: Path, value: NodeId },
-    Remove { target: Path },
-    Add { target: Path, value: String },
-    Delete { target: Path, value: String },
+pub(crate) enum WrittenAction {
+    Set { target: WrittenPath, value: NodeId },
+    Remove { target: WrittenPath },
+    Add { target: WrittenPath, value: String },
+    Delete { target: WrittenPath, value: String },
 }
 
-impl Action {
+impl WrittenAction {
     pub fn section(&self) -> Section {
         match self {
-            Action::Set { .. } => Section::Set,
-            Action::Remove { .. } => Section::Remove,
-            Action::Add { .. } => Section::Add,
-            Action::Delete { .. } => Section::Delete,
+            WrittenAction::Set { .. } => Section::Set,
+            WrittenAction::Remove { .. } => Section::Remove,
+            WrittenAction::Add { .. } => Section::Add,
+            WrittenAction::Delete { .. } => Section::Delete,
         }
     }
 }
@@ -67,7 +67,7 @@ impl Section {
 
 /// A document path: a name, then names and list indexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Path(pub Vec<Element>);
+pub(crate) struct WrittenPath(pub Vec<Element>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Element {
@@ -86,7 +86,7 @@ pub(crate) struct Nodes(Vec<Node>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
-    Path(Path),
+    Path(WrittenPath),
     /// Its `:` included.
     Value(String),
     Call {
@@ -240,13 +240,13 @@ impl Function {
     }
 }
 
-impl fmt::Display for Condition {
+impl fmt::Display for ConditionTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.nodes.print(self.root, f)
     }
 }
 
-impl fmt::Display for Update {
+impl fmt::Display for UpdateTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut section = None;
         for action in &self.actions {
@@ -257,12 +257,12 @@ impl fmt::Display for Update {
             }
             section = Some(action.section());
             match action {
-                Action::Set { target, value } => {
+                WrittenAction::Set { target, value } => {
                     write!(f, "{target} = ")?;
                     self.nodes.print(*value, f)?;
                 }
-                Action::Remove { target } => write!(f, "{target}")?,
-                Action::Add { target, value } | Action::Delete { target, value } => {
+                WrittenAction::Remove { target } => write!(f, "{target}")?,
+                WrittenAction::Add { target, value } | WrittenAction::Delete { target, value } => {
                     write!(f, "{target} {value}")?
                 }
             }
@@ -271,7 +271,7 @@ impl fmt::Display for Update {
     }
 }
 
-impl fmt::Display for Projection {
+impl fmt::Display for ProjectionTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, path) in self.paths.iter().enumerate() {
             write!(f, "{}{path}", if index == 0 { "" } else { ", " })?;
@@ -280,7 +280,7 @@ impl fmt::Display for Projection {
     }
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for WrittenPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, element) in self.0.iter().enumerate() {
             let dot = if index == 0 { "" } else { "." };

@@ -35,7 +35,7 @@ pub struct Action {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    Set(Operand),
+    Set(UpdateOperand),
     Remove,
     /// Adds a number, or the members of a set; or appends a list, which only legacy updates may do.
     Add(ValueBuf),
@@ -45,13 +45,13 @@ pub enum Change {
 
 /// The value that SET writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Operand {
+pub enum UpdateOperand {
     Path(Path),
     Value(ValueBuf),
-    IfNotExists(Path, Box<Operand>),
-    ListAppend(Box<Operand>, Box<Operand>),
-    Sum(Box<Operand>, Box<Operand>),
-    Difference(Box<Operand>, Box<Operand>),
+    IfNotExists(Path, Box<UpdateOperand>),
+    ListAppend(Box<UpdateOperand>, Box<UpdateOperand>),
+    Sum(Box<UpdateOperand>, Box<UpdateOperand>),
+    Difference(Box<UpdateOperand>, Box<UpdateOperand>),
 }
 
 /// The result of an update.
@@ -68,7 +68,7 @@ impl Update {
     }
 
     pub fn bind(
-        tree: &syntax::Update,
+        tree: &syntax::UpdateTree,
         placeholders: &mut Placeholders<'_>,
     ) -> Result<Update, ExpressionError> {
         let mut faults = Faults::default();
@@ -188,25 +188,25 @@ impl Action {
     }
 }
 
-impl Operand {
+impl UpdateOperand {
     /// Has few local variables, because it calls itself once for each of up to 300 operators.
     fn read<'r>(&'r self, old: ItemRef<'r>) -> Result<Computed<'r>, ExpressionError> {
         match self {
-            Operand::Path(path) => {
+            UpdateOperand::Path(path) => {
                 path.find(old).map(Computed::Borrowed).ok_or(ExpressionError::MissingAttribute)
             }
-            Operand::Value(value) => Ok(Computed::Borrowed(value.as_ref())),
-            Operand::IfNotExists(path, default) => match path.find(old) {
+            UpdateOperand::Value(value) => Ok(Computed::Borrowed(value.as_ref())),
+            UpdateOperand::IfNotExists(path, default) => match path.find(old) {
                 Some(value) => Ok(Computed::Borrowed(value)),
                 None => default.read(old),
             },
-            Operand::ListAppend(left, right)
-            | Operand::Sum(left, right)
-            | Operand::Difference(left, right) => {
+            UpdateOperand::ListAppend(left, right)
+            | UpdateOperand::Sum(left, right)
+            | UpdateOperand::Difference(left, right) => {
                 let (left, right) = (left.read(old)?, right.read(old)?);
                 match self {
-                    Operand::ListAppend(..) => append(&left, &right),
-                    Operand::Sum(..) => arithmetic(&left, Number::checked_add, &right),
+                    UpdateOperand::ListAppend(..) => append(&left, &right),
+                    UpdateOperand::Sum(..) => arithmetic(&left, Number::checked_add, &right),
                     _ => arithmetic(&left, Number::checked_sub, &right),
                 }
             }
@@ -215,15 +215,15 @@ impl Operand {
 
     fn collect_paths<'u>(&'u self, paths: &mut Vec<&'u Path>) {
         match self {
-            Operand::Path(path) => paths.push(path),
-            Operand::Value(_) => {}
-            Operand::IfNotExists(path, default) => {
+            UpdateOperand::Path(path) => paths.push(path),
+            UpdateOperand::Value(_) => {}
+            UpdateOperand::IfNotExists(path, default) => {
                 paths.push(path);
                 default.collect_paths(paths);
             }
-            Operand::ListAppend(left, right)
-            | Operand::Sum(left, right)
-            | Operand::Difference(left, right) => {
+            UpdateOperand::ListAppend(left, right)
+            | UpdateOperand::Sum(left, right)
+            | UpdateOperand::Difference(left, right) => {
                 left.collect_paths(paths);
                 right.collect_paths(paths);
             }
@@ -235,12 +235,12 @@ impl Operand {
             1 + 14 + path.attribute.len() + path.steps.iter().map(|step| 14 + length(step)).sum::<usize>()
         };
         match self {
-            Operand::Path(path) => path_bytes(path),
-            Operand::Value(value) => value.as_ref().size_bytes(),
-            Operand::Sum(left, right) => 34 + left.charge_bytes() + right.charge_bytes(),
-            Operand::Difference(left, right) => 37 + left.charge_bytes() + right.charge_bytes(),
-            Operand::IfNotExists(path, default) => 39 + path_bytes(path) + default.charge_bytes(),
-            Operand::ListAppend(first, second) => 37 + first.charge_bytes() + second.charge_bytes(),
+            UpdateOperand::Path(path) => path_bytes(path),
+            UpdateOperand::Value(value) => value.as_ref().size_bytes(),
+            UpdateOperand::Sum(left, right) => 34 + left.charge_bytes() + right.charge_bytes(),
+            UpdateOperand::Difference(left, right) => 37 + left.charge_bytes() + right.charge_bytes(),
+            UpdateOperand::IfNotExists(path, default) => 39 + path_bytes(path) + default.charge_bytes(),
+            UpdateOperand::ListAppend(first, second) => 37 + first.charge_bytes() + second.charge_bytes(),
         }
     }
 }

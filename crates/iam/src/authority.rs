@@ -82,7 +82,7 @@ impl Claim<'_> {
     }
 
     /// Verifies the signature. The payload is the body as it was received. A payload may be left unsigned only where
-    /// nobody on the way can change it: over TLS.
+    /// no one between client and server can change it: over TLS.
     pub fn verify(&self, payload: &[u8], secure_transport: bool) -> Result<Arc<Identity>, SignatureError> {
         let payload_hash = self.payload_hash(payload, secure_transport);
         let date = self.signature.basic_date()?;

@@ -1,4 +1,4 @@
-//! The canonical request: what a signature covers, in the one form that both sides make of it.
+//! The canonical request: what a signature covers, in the one form that client and server both derive.
 
 use http::HeaderMap;
 use http::header::HOST;

@@ -161,7 +161,7 @@ impl Condition {
     }
 }
 
-/// An operator's name, without what may stand before and behind it.
+/// An operator's name, without its prefix and suffix.
 fn kind(name: &str) -> Option<(Operator, bool)> {
     use Comparison::*;
     Some(match name {

@@ -313,7 +313,8 @@ impl AccessKey {
         (signing_key, true)
     }
 
-    /// Keeps a key that has verified a signature. Others are not kept, so nobody without the secret can fill the room.
+    /// Keeps a key that has verified a signature. Others are not kept, so a client without the secret can't fill the
+    /// cache.
     pub fn keep(&self, day: &str, region: &str, service: &str, key: hmac::Key) {
         let derived =
             DerivedKey { day: day.to_owned(), region: region.to_owned(), service: service.to_owned(), key };

@@ -27,7 +27,7 @@ pub enum Named {
 }
 
 impl Principal {
-    /// Reads a member of `"Principal": {"AWS": …}`. `None` if AWS would not know whom it means.
+    /// Reads a member of `"Principal": {"AWS": …}`. `None` if it names no principal that AWS knows.
     pub fn read(kind: &str, text: &str) -> Option<Principal> {
         match kind {
             "AWS" => Principal::read_aws(text),

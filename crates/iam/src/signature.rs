@@ -36,7 +36,7 @@ const SIGNED_IF_PRESENT: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("x-amz-content-sha256"), "X-Amz-Content-Sha256"),
 ];
 
-/// Why a request is not known to be from whom it says.
+/// Why the signature of a request does not prove who sent it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SignatureError {
@@ -111,7 +111,7 @@ struct Presigned<'h> {
     expires: Option<Cow<'h, str>>,
 }
 
-/// Whose signature it says it is, and for what.
+/// The access key that a signature names, and what the signature is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Scope<'s> {

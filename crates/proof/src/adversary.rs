@@ -17,7 +17,7 @@ const COMPANIONS: usize = 3;
 const EXPIRED: usize = 800;
 /// The first day of 2025, a year before the first generated item.
 const EXPIRED_SECONDS: u64 = 1_735_689_600;
-/// So many digits are enough for numbers without a declared maximum, as R14 has it.
+/// Enough digits for numbers without a declared maximum; R14 asks for as many.
 const PLENTY_DIGITS: usize = 10;
 /// How many ids are tried to find two of the same shard.
 const OTHER_IDS_MAX: usize = 2_000;
@@ -26,7 +26,7 @@ const HALF: f64 = 12.5;
 /// Longer than any key may be.
 const KEY_BYTES_TRIED: usize = 4_096;
 
-/// Items to try every pattern on besides the ordinary ones. None overwrites another.
+/// Items to try every pattern on in addition to the ordinary ones. None overwrites another.
 pub fn items(model: &Model, data: &[SampleItem]) -> Vec<SampleItem> {
     let mut added: Vec<SampleItem> = Vec::new();
     for id in model.entity_ids() {

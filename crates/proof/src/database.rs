@@ -156,7 +156,7 @@ impl Database {
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<ItemAddress, Held>> {
-        self.held.lock().expect("nobody panics while holding it")
+        self.held.lock().expect("no thread panics while it holds the lock")
     }
 }
 

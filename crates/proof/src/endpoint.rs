@@ -66,7 +66,7 @@ impl Memory {
         Memory::with(Enforcement::Off).await
     }
 
-    /// With AWS's limits of throughput. Since its clock stands still, it takes the requests of one second.
+    /// With AWS's limits of throughput. Its clock does not advance, so it admits the requests of one second.
     pub async fn open_limited() -> Result<Memory, Error> {
         Memory::with(Enforcement::Aws).await
     }

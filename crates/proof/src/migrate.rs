@@ -1,8 +1,8 @@
 //! Carries out a migration on a database that others use: the steps that `model::migrate` plans, one after the other.
 //!
 //! [`Run`] does what a request can do, and stops at what only people can do (deploy another version of the
-//! application) until they say that it is done. Jobs go over their table in segments ([`sweep`]), and what they make
-//! of an item is decided in [`job`], which a rehearsal uses, too. They keep to a share of the capacity ([`pace`]).
+//! application) until they say that it is done. Jobs go over their table in segments ([`sweep`]). How a job changes
+//! an item is decided in [`job`], which a rehearsal uses, too. Jobs keep to a share of the capacity ([`rate_limit`]).
 //!
 //! How far it got is a [`Record`], kept after each step and each page. Everything may be done again: items are
 //! written under conditions, and tables and indexes are looked at before they are changed. So a process that is killed
@@ -11,14 +11,14 @@
 
 pub mod form;
 pub mod job;
-mod pace;
+mod rate_limit;
 mod record;
 pub mod request;
 mod run;
 mod settings;
 mod sweep;
 
-pub use pace::Allowance;
+pub use rate_limit::Allowance;
 pub use record::{FinishedJob, JobRecord, Record, StepRecord, Tally};
 pub use run::{Run, Stop};
 

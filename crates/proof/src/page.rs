@@ -32,14 +32,15 @@ pub async fn findings(model: &Model, pattern: &Pattern, plan: &Plan, data: &[Sam
     if bytes <= limits::PAGE_BYTES_MAX as f64 {
         return None;
     }
-    let reckoned = Fault::Pages { expected: 1, read: (bytes / limits::PAGE_BYTES_MAX as f64).ceil() as u64 };
+    let calculated =
+        Fault::Pages { expected: 1, read: (bytes / limits::PAGE_BYTES_MAX as f64).ceil() as u64 };
     let row_bytes = plan.entities.iter().map(|id| footprints.of(*id).bytes(plan.index)).max().unwrap_or(1);
     let needed = limits::PAGE_BYTES_MAX.div_ceil(row_bytes.max(1));
     if needed > ITEMS_MAX {
-        return Some(Finding::of(reckoned));
+        return Some(Finding::of(calculated));
     }
     let read = PlannedRead::new(model, read, plan);
-    Some(shown(read, data, needed).await.unwrap_or_else(|| Finding::of(reckoned)))
+    Some(shown(read, data, needed).await.unwrap_or_else(|| Finding::of(calculated)))
 }
 
 /// The most that one request can match, by the largest counts that the file declares.

@@ -366,9 +366,9 @@ fn predicted_request(read: PlannedRead<'_>, items: &[&Values], returned: u64) ->
     let parts = bytes.chunks(page.clamp(1, bytes.len().max(1)));
     let of_part = |part: &[usize]| predict::query(part.iter().copied(), read.limit, mode(read)).units;
     // A full page does not say that it was the last: a reader who still lacks items asks for another, which is empty.
-    let asks_in_vain = page != usize::MAX && bytes.len().is_multiple_of(page) && returned < page as u64;
+    let asks_once_more = page != usize::MAX && bytes.len().is_multiple_of(page) && returned < page as u64;
     let used = parts.map(of_part).sum::<f64>();
-    let used = if bytes.is_empty() || asks_in_vain { used + of_part(&[]) } else { used };
+    let used = if bytes.is_empty() || asks_once_more { used + of_part(&[]) } else { used };
     let mut units = Units::of(read.plan.index, used);
     if asks_for_more(read) {
         let fetched = items.iter().map(|item| read_units(size_bytes(item), mode(read)));

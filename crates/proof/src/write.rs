@@ -95,7 +95,7 @@ fn membership_fault(model: &Model, touch: &Touch<'_>, effect: &IndexEffect) -> O
         return None;
     }
     let table = model.table(touch.table);
-    let stands = |values: Option<&Values>| {
+    let is_in_index = |values: Option<&Values>| {
         values.is_some_and(|values| predict::row(table, effect.index, values).is_some())
     };
     let word = |member: bool| if member { "in" } else { "not in" }.to_owned();
@@ -107,8 +107,8 @@ fn membership_fault(model: &Model, touch: &Touch<'_>, effect: &IndexEffect) -> O
             found: word(found),
         }),
     };
-    let before = wrong(effect.before, stands(touch.old.as_ref()));
-    before.or_else(|| wrong(effect.after, stands(touch.new.as_ref())))
+    let before = wrong(effect.before, is_in_index(touch.old.as_ref()));
+    before.or_else(|| wrong(effect.after, is_in_index(touch.new.as_ref())))
 }
 
 /// Each written item, and all rows of every index of its table.

@@ -20,7 +20,7 @@ pub enum Family {
     Account,
 }
 
-/// The attributes of an item besides its key.
+/// The attributes of an item other than its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Content {
     /// No two writes of a history write the same version.

@@ -18,16 +18,16 @@ pub struct Findings {
     pub versions_written: usize,
     /// Transactions that read all accounts.
     pub sums: usize,
-    /// Requests whose client never learnt the outcome.
+    /// Requests whose outcome the client does not know.
     pub unknown_outcomes: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     #[error("{0:?} is not linearizable: {1}")]
-    Item(Key, linearizability::Violation),
+    Item(Key, linearizability::LinearizabilityViolation),
     #[error("the transactions are not serializable: {0}")]
-    Transactions(#[from] serializability::Violation),
+    Transactions(#[from] serializability::SerializabilityViolation),
     #[error("the accounts add up to {sum} for client {client} at {at}")]
     Sum { client: usize, at: u64, sum: i64 },
 }

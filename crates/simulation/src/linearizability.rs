@@ -45,7 +45,7 @@ pub struct Call<O> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Violation {
+pub enum LinearizabilityViolation {
     #[error("after {explained} of {calls} calls the state is {state}, which explains none of: {stuck}")]
     NotLinearizable { explained: usize, calls: usize, state: String, stuck: String },
     #[error("{configurations} configurations were searched without an answer")]
@@ -53,7 +53,7 @@ pub enum Violation {
 }
 
 /// Checks the calls on one object.
-pub fn check<O: Operation>(initial: O::State, calls: &[Call<O>]) -> Result<(), Violation> {
+pub fn check<O: Operation>(initial: O::State, calls: &[Call<O>]) -> Result<(), LinearizabilityViolation> {
     let mut completed: Vec<(u64, u64, &O)> = Vec::new();
     let mut pending: Vec<(u64, &O)> = Vec::new();
     for call in calls {
@@ -123,7 +123,7 @@ impl<S: Clone> Configuration<S> {
 }
 
 impl<O: Operation> Search<'_, O> {
-    fn run(&self, initial: O::State) -> Result<(), Violation> {
+    fn run(&self, initial: O::State) -> Result<(), LinearizabilityViolation> {
         let start = Configuration {
             first: 0,
             beyond: Vec::new(),
@@ -139,7 +139,7 @@ impl<O: Operation> Search<'_, O> {
                 return Ok(());
             }
             if entered.len() > CONFIGURATIONS_MAX {
-                return Err(Violation::Undecided { configurations: entered.len() });
+                return Err(LinearizabilityViolation::Undecided { configurations: entered.len() });
             }
             if configuration.explained() > furthest.explained() {
                 furthest = configuration.clone();
@@ -213,14 +213,14 @@ impl<O: Operation> Search<'_, O> {
         requiring.into_iter().all(|number| next.includes(*number))
     }
 
-    fn stuck(&self, configuration: &Configuration<O::State>) -> Violation {
+    fn stuck(&self, configuration: &Configuration<O::State>) -> LinearizabilityViolation {
         let stuck: Vec<String> = self
             .candidates(configuration)
             .0
             .iter()
             .map(|number| format!("{:?}", self.completed[*number]))
             .collect();
-        Violation::NotLinearizable {
+        LinearizabilityViolation::NotLinearizable {
             explained: configuration.explained(),
             calls: self.completed.len(),
             state: format!("{:?}", configuration.state),

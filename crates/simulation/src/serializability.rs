@@ -46,8 +46,8 @@ pub enum Reason {
 
 /// Transactions are identified by their index in the history.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Violation {
-    #[error("transaction {reader} saw version {version} of {key:?}, which nobody wrote")]
+pub enum SerializabilityViolation {
+    #[error("transaction {reader} saw version {version} of {key:?}, which no transaction wrote")]
     NeverWritten { reader: usize, key: Key, version: u64 },
     #[error("transactions {first} and {second} both replaced version {previous:?} of {key:?}")]
     LostUpdate { first: usize, second: usize, key: Key, previous: Version },
@@ -55,7 +55,7 @@ pub enum Violation {
     Cycle(Vec<(usize, Reason)>),
 }
 
-pub fn check(transactions: &[Transaction]) -> Result<(), Violation> {
+pub fn check(transactions: &[Transaction]) -> Result<(), SerializabilityViolation> {
     let done = done(transactions);
     let mut graph = Graph::default();
     let versions = Versions::of(transactions, &done)?;
@@ -63,7 +63,11 @@ pub fn check(transactions: &[Transaction]) -> Result<(), Violation> {
         for (key, version) in seen(&transactions[*reader]) {
             if let Some(version) = version {
                 let writer = versions.writer.get(&(key, version));
-                let writer = *writer.ok_or(Violation::NeverWritten { reader: *reader, key, version })?;
+                let writer = *writer.ok_or(SerializabilityViolation::NeverWritten {
+                    reader: *reader,
+                    key,
+                    version,
+                })?;
                 graph.add(writer, *reader, Reason::WriteRead(key));
             }
             if let Some(next) = versions.next.get(&(key, version)) {
@@ -78,7 +82,7 @@ pub fn check(transactions: &[Transaction]) -> Result<(), Violation> {
     }
     graph.add_real_time(transactions, &done);
     match graph.cycle() {
-        Some(cycle) => Err(Violation::Cycle(cycle)),
+        Some(cycle) => Err(SerializabilityViolation::Cycle(cycle)),
         None => Ok(()),
     }
 }
@@ -123,14 +127,22 @@ struct Versions {
 }
 
 impl Versions {
-    fn of(transactions: &[Transaction], done: &BTreeSet<usize>) -> Result<Versions, Violation> {
+    fn of(
+        transactions: &[Transaction],
+        done: &BTreeSet<usize>,
+    ) -> Result<Versions, SerializabilityViolation> {
         let mut versions = Versions::default();
         for number in done {
             for Write { key, previous, version } in &transactions[*number].writes {
                 versions.writer.insert((*key, *version), *number);
                 if let Some(first) = versions.next.insert((*key, *previous), *number) {
                     let (key, previous) = (*key, *previous);
-                    return Err(Violation::LostUpdate { first, second: *number, key, previous });
+                    return Err(SerializabilityViolation::LostUpdate {
+                        first,
+                        second: *number,
+                        key,
+                        previous,
+                    });
                 }
             }
         }

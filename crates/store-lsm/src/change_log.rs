@@ -1,5 +1,5 @@
-//! The change logs of the contract: positions are handed out under one lock for each log, together
-//! with the commit's place in the write-ahead log, so they follow commit order.
+//! The change logs of the contract. A commit gets its positions in them and its position in the
+//! write-ahead log under one lock for each change log, so positions follow commit order.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use store::{Log, LogPosition, StoreError, WriteSet};
 use crate::error::read_failure;
 use crate::layout;
 
-/// What is known about the logs used since the store was opened. There are as many as tables.
+/// The state of each log that was used since the store was opened. There are as many as tables.
 #[derive(Default)]
 pub(crate) struct ChangeLogs(Mutex<HashMap<Log, Arc<LogState>>>);
 
@@ -30,7 +30,7 @@ impl ChangeLogs {
         if let Some(state) = logs.get(&log) {
             return Ok(Arc::clone(state));
         }
-        // Nobody appends to the log meanwhile: that takes its state.
+        // No commit appends to the log while it is read: appending needs its state.
         let state = Arc::new(LogState::read(log, tree)?);
         logs.insert(log, Arc::clone(&state));
         Ok(state)
@@ -65,7 +65,7 @@ impl LogState {
     }
 }
 
-/// What is noted of a log, as seen at a moment; 0 if nothing is.
+/// A position that is stored under `key`, as seen at a moment; 0 if there is none.
 fn number(key: Vec<u8>, tree: &Tree, moment: SeqNo) -> Result<u64, StoreError> {
     match tree.get(key, moment).map_err(read_failure)? {
         Some(position) => layout::number(&position),
@@ -92,6 +92,7 @@ impl Appending {
         let mut names: Vec<Log> = appends.chain(write_set.log_parts.iter().map(|part| part.log)).collect();
         names.sort_unstable();
         names.dedup();
+        debug_assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "logs are locked in one order");
         let mut logs = BTreeMap::new();
         for log in names {
             logs.insert(log, state(log)?.last.lock_arc());
@@ -105,18 +106,23 @@ impl Appending {
     pub(crate) fn next(&mut self, log: Log) -> u64 {
         let LogPosition(position) = LogPosition::new(self.time_us, self.records);
         self.records += 1;
-        self.ends.insert(log, position);
+        let before = self.ends.insert(log, position).or_else(|| self.logs.get(&log).map(|last| **last));
+        // A reader that remembers a position must not miss a record before it.
+        assert!(before.is_some_and(|before| before < position), "positions of {log:?} rise");
         position
     }
 
     /// The end of a log that came with its positions.
     pub(crate) fn carry(&mut self, log: Log, end: LogPosition) {
+        let last = self.logs.get(&log).map(|last| **last);
+        debug_assert!(last.is_some_and(|last| last <= end.0), "a part comes after the end of {log:?}");
         self.ends.insert(log, end.0);
     }
 
-    /// The commit was taken: the positions are used for good.
+    /// The log has accepted the commit: later commits get greater positions.
     pub(crate) fn commit(mut self) {
         for (log, end) in self.ends {
+            debug_assert!(self.logs.contains_key(&log), "{log:?} is locked");
             if let Some(last) = self.logs.get_mut(&log) {
                 **last = end;
             }

@@ -2,7 +2,8 @@
 //!
 //! Tables and complete log segments never change, so the copy shares them by hard links. What does
 //! change is small and copied: the version that is current, the manifest, and the log's last segment
-//! up to where it is durable. The maintenance thread does it, so no file comes or goes meanwhile.
+//! up to where it is durable. The maintenance thread does it, so no file is added or removed in the
+//! meantime.
 //!
 //! The copy holds every commit that was acknowledged before it was asked for.
 
@@ -25,8 +26,7 @@ pub(crate) struct CheckpointRequest {
 }
 
 impl Database {
-    /// Asks for a checkpoint in a folder that is empty or not there yet. The answer comes from the
-    /// maintenance thread.
+    /// Asks the maintenance thread for a checkpoint in a folder that is empty or does not exist yet.
     pub(crate) fn request_checkpoint(&self, target: &Path) -> mpsc::Receiver<io::Result<()>> {
         let (done, answer) = mpsc::sync_channel(1);
         self.checkpoints.lock().push(CheckpointRequest { target: target.to_owned(), done });
@@ -36,7 +36,7 @@ impl Database {
 
     pub(crate) fn serve_checkpoints(&self) {
         for request in std::mem::take(&mut *self.checkpoints.lock()) {
-            // Who no longer waits does not need to know.
+            // The receiver is gone if the request was cancelled.
             let _ = request.done.send(self.checkpoint(&request.target));
         }
     }
@@ -63,7 +63,7 @@ impl Database {
         }
     }
 
-    /// The copy needs a folder of its own: one that is empty or not there yet, outside of this one.
+    /// The copy needs an empty or new folder outside of this data folder.
     fn refuse_target(&self, target: &Path) -> io::Result<()> {
         let refused =
             |why| Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{} {why}", target.display())));
@@ -101,8 +101,8 @@ impl Database {
         Ok(())
     }
 
-    /// Complete segments are shared. The last one is copied up to where it is durable; what is
-    /// written to it meanwhile lies behind that.
+    /// Complete segments are shared. The last one is copied up to where it is durable: records that are
+    /// written in the meantime come after that.
     fn copy_log(&self, segments: &[segment::Entry], store: u64, to: &Paths) -> io::Result<()> {
         let fs = &*self.fs;
         let end = self.wal.durable_end();
@@ -116,6 +116,7 @@ impl Database {
             let file = fs.create(&target)?;
             file.allocate(entry.bytes)?;
             if entry.number == end.segment {
+                assert!(end.offset <= entry.bytes, "the log ends inside its segment");
                 copy_bytes(&*fs.open_to_read(&from)?, &*file, end.offset)?;
             }
             file.sync()?;
@@ -126,7 +127,7 @@ impl Database {
     }
 }
 
-/// A second name, or a copy where the target is on another file system.
+/// A hard link, or a copy if the target is on another file system.
 fn share(fs: &dyn FileSystem, from: &Path, to: &Path) -> io::Result<()> {
     match fs.link(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => copy(fs, from, to),

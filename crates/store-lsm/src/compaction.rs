@@ -1,10 +1,10 @@
-//! Compaction: tables of level 0 are merged into the levels below until nothing is left to merge.
+//! Compaction: tables of L0 are merged into the levels below until nothing is left to merge.
 //!
-//! lsm-tree shows each row that it merges to a filter. Ours keeps them all, and takes the opportunity:
-//! - to flush a memtable that has become full meanwhile, on the same thread: writers do not wait for
-//!   the end of a compaction;
-//! - to rest for as long as it has worked, if somebody writes meanwhile and compaction does not lag;
-//! - to give up when the store is being closed.
+//! lsm-tree calls a filter for each row that it merges. Ours keeps all rows. It uses the call:
+//! - to flush a memtable that has become full during the compaction, on the same thread, so that
+//!   writers do not wait for the end of the compaction;
+//! - to sleep for as long as it has worked, if clients write and compaction does not lag behind;
+//! - to stop the compaction when the store is being closed.
 
 use std::io;
 use std::panic::AssertUnwindSafe;
@@ -21,9 +21,9 @@ use crate::write_back::WriteBack;
 
 /// Rows between two looks at the clock, some tenths of a millisecond.
 const LOOK_ROWS: u32 = 64;
-/// How long it works before it rests.
+/// How long compaction works before it sleeps.
 const WORK_TIME: Duration = Duration::from_millis(2);
-/// From so many tables of level 0 on it does not rest.
+/// Compaction does not sleep while L0 has this many tables or more.
 const HURRY_TABLES: usize = 8;
 
 impl Database {
@@ -98,7 +98,7 @@ impl CompactionFilter for Merge {
         Ok(Verdict::Keep)
     }
 
-    /// The last moment before the merged tables take the place of the old ones.
+    /// Called right before the merged tables replace the old ones.
     fn finish(self: Box<Self>) {
         if let Some(database) = &self.database {
             database.hold_version();

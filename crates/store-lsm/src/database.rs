@@ -1,10 +1,11 @@
 //! The database below the contract: what callers and the two threads share, and how it is opened.
 //!
-//! Opening goes through these steps. It changes nothing before everything was found to be right:
-//! 1. The folder is ours and nobody else's; its format is the one that this program reads.
+//! Opening goes through these steps. It changes nothing until step 4, when all checks have passed:
+//! 1. This process holds the folder, and the format is the one that this program reads.
 //! 2. The manifest is whole. The tree's version and tables are those that there must be (`tree`).
 //! 3. The log is read from its first segment to its end (`wal::reader`).
-//! 4. Files that belong to nothing are moved aside, and a torn tail is kept aside and cut off.
+//! 4. Files that no version or manifest names are moved to `aside`. A torn tail is copied there and
+//!    overwritten with zeros.
 //! 5. The tree is opened, and the commits of the log that are not in tables go into its memtable.
 
 use std::collections::VecDeque;
@@ -37,7 +38,7 @@ use crate::{Options, Tuning, write_clock};
 
 /// Files in the folder `aside` with this prefix are removed after a successful opening.
 const ORPHAN: &str = "orphan-";
-/// So many torn tails are kept there, for whoever wants to look into a crash.
+/// Torn tails that are kept there, so that an operator can look into a crash.
 const TORN_TAILS_MAX: usize = 8;
 
 pub(crate) struct Database {
@@ -45,7 +46,8 @@ pub(crate) struct Database {
     pub(crate) paths: Paths,
     pub(crate) tuning: Tuning,
     pub(crate) tree: Tree,
-    /// The memtable that takes commits. Held from a commit's place in the log until its rows are in.
+    /// The memtable that takes commits. A commit holds the read lock while it is appended to the log and
+    /// inserted here; rotation takes the write lock.
     pub(crate) active: RwLock<Arc<Memtable>>,
     /// Memtables that wait to become tables, oldest first.
     pub(crate) sealed: Mutex<VecDeque<Arc<Memtable>>>,
@@ -64,7 +66,7 @@ pub(crate) struct Database {
     pub(crate) stalls: Mutex<Stalls>,
     pub(crate) checkpoints: Mutex<Vec<CheckpointRequest>>,
     pub(crate) wakeup: Arc<Wakeup>,
-    /// Somebody has written since maintenance last looked.
+    /// Whether there was a commit since maintenance last looked.
     pub(crate) written: AtomicBool,
     stopping: AtomicBool,
 }
@@ -80,7 +82,7 @@ pub(crate) struct Found {
     pub(crate) log_orphans: Vec<String>,
 }
 
-/// Reads everything that an opening needs, and refuses what is not as it must be.
+/// Reads everything that an opening needs, and fails if a file is missing, foreign or damaged.
 pub(crate) fn examine(fs: &dyn FileSystem, paths: &Paths, commits: &mut Commits) -> Result<Found, OpenError> {
     folder::check_format(fs, paths)?;
     let manifest = read_manifest(fs, paths)?;
@@ -129,8 +131,8 @@ fn refuse_foreign(fs: &dyn FileSystem, paths: &Paths) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Segments that the manifest does not name. One that holds a record is no leftover: then the manifest
-/// is an old one, or the segment is of another time.
+/// Segments that the manifest does not name. If one of them holds a record, the manifest is an old one,
+/// or the segment is from another time.
 fn find_log_orphans(
     fs: &dyn FileSystem,
     paths: &Paths,
@@ -222,9 +224,11 @@ impl Database {
         sequence.fetch_max(tree.get_highest_persisted_seqno().map_or(0, |highest| highest + 1));
         let active = tree.active_memtable();
         for (number, rows) in commits {
+            debug_assert!(number >= manifest.flushed, "tables have the commits below {}", manifest.flushed);
             sequence.fetch_max(number + 1);
             insert(&active, number, rows);
         }
+        assert!(sequence.get() >= manifest.flushed, "new commits come after those in tables");
         let snapshots = Arc::new(Snapshots::new(sequence.get()));
         let wakeup = Arc::<Wakeup>::default();
         let tuning = options.tuning;
@@ -332,7 +336,7 @@ pub(crate) fn create_empty(
     Ok(manifest)
 }
 
-/// What is left of a store that was being made when its process ended. Nobody was promised anything.
+/// Removes a store that was being made when its process ended. No write to it was acknowledged.
 fn remove_unfinished(data: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(data.join(STORE_NEW)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -340,7 +344,7 @@ fn remove_unfinished(data: &Path) -> io::Result<()> {
     }
 }
 
-/// The tree would remove what it does not know, before the opening has succeeded.
+/// lsm-tree would delete files that it does not know, before the opening has succeeded.
 fn move_orphans_aside(fs: &dyn FileSystem, paths: &Paths, found: &Found) -> io::Result<()> {
     if !paths.aside.is_dir() {
         fs.create_folder(&paths.aside)?;
@@ -355,8 +359,8 @@ fn move_orphans_aside(fs: &dyn FileSystem, paths: &Paths, found: &Found) -> io::
     Ok(())
 }
 
-/// Segments are used in the order of the manifest, and the next one that is made becomes its last. So
-/// of those that hold no record only the first is kept.
+/// Segments are used in the order of the manifest, and a new one is appended to it. So only the first
+/// segment without a record is kept.
 fn forget_unused_segments(fs: &dyn FileSystem, paths: &Paths, found: &mut Found) -> io::Result<()> {
     let Some((_, needless)) = found.unused.split_first() else { return Ok(()) };
     if needless.is_empty() {
@@ -368,13 +372,13 @@ fn forget_unused_segments(fs: &dyn FileSystem, paths: &Paths, found: &mut Found)
     needless.iter().try_for_each(|entry| fs.remove(&segment::path(&paths.log, entry.number)))
 }
 
-/// Removes what belongs to nothing, and torn tails but for the newest: their names sort by age.
+/// Removes orphans, and all torn tails but the newest: their names sort by age.
 fn clear_aside(database: &Database) {
     let Ok(names) = database.fs.list(&database.paths.aside) else { return };
     let torn: Vec<&String> = names.iter().filter(|name| name.starts_with(writer::TORN)).collect();
     let old = &torn[..torn.len().saturating_sub(TORN_TAILS_MAX)];
     for name in names.iter().filter(|name| name.starts_with(ORPHAN) || old.contains(name)) {
-        // What stays now is removed by the next opening.
+        // The next opening tries again.
         let _ = database.fs.remove(&database.paths.aside.join(name));
     }
 }

@@ -1,4 +1,5 @@
-//! Why a data folder could not be opened, and how failures of the tree and the disk are told.
+//! Why a data folder could not be opened, and which errors callers get for failures of the tree and the
+//! disk.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};

@@ -1,12 +1,13 @@
-//! Memtable rotation and flush: a full memtable is sealed, and becomes a table of level 0.
+//! Memtable rotation and flush: a full memtable is sealed, and then written as a table of L0.
 //!
-//! A flush begins only when everything in the memtable is durable in the log. So tables never hold
-//! what the log does not, and what the tables hold is a prefix of all commits.
+//! A flush begins only when all commits of the memtable are durable in the log. So no table holds a
+//! commit that the log lost, and the tables hold a prefix of all commits.
 //!
-//! Idle flush: a large store flushes its memtable when no one has written for a while, so reads skip
-//! it. A store that is hardly larger than its memtable keeps it: there a read finds what it looks for,
-//! and faster than in a table.
+//! Idle flush: a large store flushes its memtable when no client has written for a while, so that reads
+//! skip it. A store that is hardly larger than its memtable keeps it, because a read is faster there
+//! than in a table.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use lsm_tree::{AbstractTree, InternalValue, Memtable, Table};
@@ -14,10 +15,10 @@ use lsm_tree::{AbstractTree, InternalValue, Memtable, Table};
 use crate::database::Database;
 use crate::write_back::WriteBack;
 
-/// Less is not worth an idle flush: what is written a little now and then would be merged again and
-/// again. Of the size of a memtable.
+/// An idle flush needs a memtable that is at least a quarter full. Otherwise a few writes now and then
+/// would make many small tables, which compaction merges again and again.
 const IDLE_FLUSH_PART: u64 = 4;
-/// How many times as much there is in tables, at least, for an idle flush.
+/// An idle flush needs tables that hold at least this many times the bytes of the memtable.
 const IDLE_FLUSH_TABLES_TIMES: u64 = 4;
 /// Rows between two looks at the new table's length.
 const LOOK_ROWS: u32 = 256;
@@ -33,22 +34,28 @@ impl Database {
             && self.tree.disk_space() >= IDLE_FLUSH_TABLES_TIMES * bytes
     }
 
-    /// Seals the memtable. No commit is between its place in the log and the memtable meanwhile.
+    /// Seals the memtable. The write lock waits for commits that are in the log and not yet in the
+    /// memtable, so no commit is split over two memtables.
     pub(crate) fn rotate(&self) {
         let mut active = self.active.write();
         if let Some(sealed) = self.tree.rotate_memtable() {
             *active = self.tree.active_memtable();
-            self.sealed.lock().push_back(sealed);
+            assert!(active.is_empty(), "the new memtable has no commit yet");
+            let mut waiting = self.sealed.lock();
+            debug_assert!(follows(waiting.back(), &sealed), "memtables are sealed in the order of commits");
+            waiting.push_back(sealed);
             self.sealed_count.fetch_add(1, Ordering::Release);
         }
     }
 
-    /// Makes a table of the oldest sealed memtable. False when there is none, or it cannot be durable.
+    /// Writes the oldest sealed memtable as a table. False if there is none, or the log has failed.
     pub(crate) fn flush_oldest(&self) -> Result<bool, lsm_tree::Error> {
         let Some(memtable) = self.sealed.lock().front().cloned() else { return Ok(false) };
         if !self.wal.wait_durable() {
             return Ok(false);
         }
+        let highest = memtable.get_highest_seqno().unwrap_or(0);
+        assert!(self.wal.is_durable(highest), "a table would hold commit {highest}, which the log may lose");
         self.undo_unfinished()?;
         let first_new = self.tree.next_table_id();
         let flushed = self.write_tables(&memtable).and_then(|tables| {
@@ -59,10 +66,12 @@ impl Database {
             self.give_up_tables(first_new);
             return Err(error);
         }
-        self.sealed.lock().pop_front();
-        self.sealed_count.fetch_sub(1, Ordering::Release);
-        let highest = memtable.get_highest_seqno().unwrap_or(0);
-        self.flushed.fetch_max(highest + 1, Ordering::AcqRel);
+        let oldest = self.sealed.lock().pop_front();
+        assert!(oldest.is_some_and(|oldest| oldest.id() == memtable.id()), "the oldest memtable was flushed");
+        let count = self.sealed_count.fetch_sub(1, Ordering::Release);
+        debug_assert!(count > 0, "each sealed memtable is counted");
+        let before = self.flushed.fetch_max(highest + 1, Ordering::AcqRel);
+        assert!(before <= highest, "tables had commit {highest} already, they have all below {before}");
         Ok(true)
     }
 
@@ -80,8 +89,13 @@ impl Database {
     }
 }
 
-/// The newest version of each row. Whoever reads an older moment reads the memtable itself: the new
-/// table belongs to a version of the tree that is younger than all commits in it.
+/// Whether all commits of `next` come after those of `last`.
+fn follows(last: Option<&Arc<Memtable>>, next: &Memtable) -> bool {
+    last.is_none_or(|last| last.get_highest_seqno() < next.get_highest_seqno())
+}
+
+/// The newest version of each row. A reader at an older moment reads the memtable itself: the new
+/// table belongs to a version of the tree that is newer than all commits in the table.
 fn newest(rows: impl Iterator<Item = InternalValue>) -> impl Iterator<Item = InternalValue> {
     let mut last = None;
     rows.filter(move |row| {

@@ -7,7 +7,7 @@
 //! store/manifest    which other files there must be (`manifest`)
 //! store/log/        the write-ahead log (`wal`)
 //! store/tree/       tables and their versions (`tree`)
-//! store/aside/      torn tails that an opening has cut off, and what belongs to nothing
+//! store/aside/      torn tails that an opening has cut off, and files that nothing refers to
 //! store.new/        a store in the making
 //! ```
 //!
@@ -84,7 +84,7 @@ impl Folder {
         }
     }
 
-    /// Writes into the lock who holds it, for whoever comes second.
+    /// Writes into the lock file which process holds it. A second process shows it in its message.
     pub(crate) fn name_holder(&self, address: Option<&str>) -> io::Result<()> {
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let mut text = format!("process {}", std::process::id());
@@ -161,7 +161,7 @@ pub(crate) fn check_format(fs: &dyn FileSystem, paths: &Paths) -> Result<(), Ope
     let version = text.strip_suffix('\n').and_then(|line| line.strip_prefix(FORMAT_TEXT)).map(str::parse);
     match version {
         Some(Ok(FORMAT_VERSION)) => Ok(()),
-        // A flipped bit may name any version; the folder of the engine tells the truth.
+        // A flipped bit may name any version. Only a store of format 1 has the folder of its engine.
         Some(Ok(found)) if found != 1 || paths.store.join(TREE_OF_FORMAT_1).exists() => {
             Err(OpenError::OtherVersion { folder, found })
         }

@@ -1,14 +1,14 @@
-//! Latches: who holds the latches of its keys is alone with them.
+//! Latches: an update locks the latches of its keys, so no other update reads or changes these rows.
 //!
-//! A fixed number of stripes stands for all keys, so a key without a row has a latch like any other
-//! and nothing is ever allocated or freed. Two keys may share a stripe; that only makes one wait for
-//! the other. Stripes are taken in rising order, each once, so there is no deadlock.
+//! A fixed number of stripes serves all keys, so a key without a row has a latch like any other, and
+//! no latch is allocated or freed. Two keys may share a stripe; then one update waits for the other.
+//! Stripes are locked in rising order, each once, so there is no deadlock.
 
 use std::hash::{BuildHasher, RandomState};
 
 use parking_lot::{Mutex, MutexGuard};
 
-/// With 64 writers at once, two unrelated ones meet on a stripe in 1 of 16 updates of one key.
+/// With 64 concurrent writers of one key each, 1 of 16 updates shares its stripe with an unrelated one.
 const STRIPES: usize = 1024;
 
 pub(crate) struct Latches {
@@ -27,6 +27,10 @@ impl Latches {
         let mut stripes: Vec<usize> = keys.iter().map(stripe).collect();
         stripes.sort_unstable();
         stripes.dedup();
+        debug_assert!(
+            stripes.windows(2).all(|pair| pair[0] < pair[1]),
+            "latches are locked in rising order, each once"
+        );
         stripes.into_iter().map(|stripe| self.stripes[stripe].lock()).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! How rows and change logs lie in the one tree.
+//! The keys of rows and change logs in the one tree.
 //!
 //! ```text
 //! row          1 | space 8 | partition 24 | sort …      -> value
@@ -54,6 +54,7 @@ pub(crate) fn space_of(stored: &[u8]) -> Option<u64> {
 
 /// The stored keys of a range of rows. The range must not be empty.
 pub(crate) fn row_bounds(range: &Range) -> Bounds {
+    debug_assert!(!range.is_empty(), "the caller has checked that the range is not empty");
     let start = match &range.start {
         Bound::Included(position) => Bound::Included(place(range.space, position)),
         Bound::Excluded(position) => Bound::Excluded(place(range.space, position)),
@@ -62,7 +63,7 @@ pub(crate) fn row_bounds(range: &Range) -> Bounds {
     let end = match &range.end {
         Bound::Included(position) => Bound::Included(place(range.space, position)),
         Bound::Excluded(position) => Bound::Excluded(place(range.space, position)),
-        // Behind the last space begins the next kind of key.
+        // The next kind of key follows the last space.
         Bound::Unbounded => Bound::Excluded(match range.space.0.checked_add(1) {
             Some(next) => numbered(ROW, next),
             None => vec![ROW + 1],

@@ -1,22 +1,24 @@
 //! The storage contract on a log-structured merge tree: the embedded default.
 //!
-//! The tree (memtables, tables, levels, compaction) is the `lsm-tree` crate. What makes a database of
-//! it is here: a write-ahead log (`wal`), a manifest of all files (`manifest`), and two threads, one
-//! that writes and syncs the log for all who wait, and one for everything else (`maintenance`).
-//! `docs/store-format.md` draws the files.
+//! The tree (memtables, tables, levels, compaction) is the `lsm-tree` crate. This crate adds what a
+//! database needs: a write-ahead log (`wal`), a manifest of all files (`manifest`), and two threads.
+//! One writes and syncs the log for all waiting commits, the other does everything else
+//! (`maintenance`). `docs/store-format.md` draws the files.
 //!
 //! A write goes through these steps:
-//! 1. It waits, without holding anything, while flushes or compaction lag behind.
+//! 1. It waits, without holding a latch or lock, while flushes or compaction lag behind.
 //! 2. It takes the latches of its keys (`latch`), reads their rows, and lets the caller decide.
-//! 3. It takes its place in the log and its sequence number, and puts its rows into the memtable. The
-//!    latches are released.
+//! 3. It gets its position in the log and its sequence number, and inserts its rows into the memtable.
+//!    Then it releases the latches.
 //! 4. It waits until the log's thread has made its group durable, and only then returns.
 //!
 //! What always holds:
 //! - Steps 2 and 3 never await, and no latch is held while the disk syncs.
-//! - Readers see a commit when it is durable, all of it and in the order of the log. Whoever holds the
-//!   latches of a row sees it before that: what is built on it stands behind it in the log. An update that
-//!   writes nothing returns only when readers see the rows that it saw, so time never runs backwards.
+//! - Readers see a commit when it is durable, all of it and in the order of the log.
+//! - An update that holds the latch of a row reads its newest version, durable or not. The update's own
+//!   commit follows that version in the log, so it can't become durable without it.
+//! - An update that writes nothing returns only when readers see the rows that it read. So no later read
+//!   returns an older version.
 //! - After a failed sync nothing is written until the folder is opened again.
 //! - A full disk refuses writes before anything of them is written, and reads go on.
 //! - A missing, foreign or damaged file is never taken for an empty one.
@@ -79,16 +81,16 @@ use wal::record::Row;
 use wal::writer::Writer;
 use wal::{AppendError, Appended};
 
-/// At most one memtable is filled while so many are written out.
+/// Writes wait while this many sealed memtables or more wait for their flush.
 const SEALED_MEMTABLES_MAX: usize = 2;
-/// Writes wait from so many tables of level 0 on: a read has to look into each of them.
+/// Writes wait while L0 has this many tables or more: a read searches each of them.
 const L0_TABLES_MAX: usize = 18;
 /// How often and how many times a write looks whether maintenance has caught up: 20 seconds.
 const CATCH_UP_TIME: Duration = Duration::from_millis(5);
 const CATCH_UP_TRIES_MAX: u32 = 4000;
 /// Rows or records that one step of clearing or trimming removes.
 const STEP_ROWS: usize = 1000;
-/// What the tree can take.
+/// The longest key that the tree can store.
 const KEY_BYTES_MAX: usize = u16::MAX as usize;
 
 /// How much of what was read from disk is kept in memory, unless another size is asked for. With
@@ -111,7 +113,7 @@ pub struct Options {
     pub durability: Durability,
     /// How much of what was read from disk is kept in memory.
     pub cache_bytes: u64,
-    /// Where this process serves, for the message to whoever finds the folder taken.
+    /// Where this process serves. A second process that tries to open the folder shows it in its message.
     pub address: Option<String>,
     pub tuning: Tuning,
 }
@@ -179,8 +181,8 @@ impl LsmStore {
         LsmStore::open_on(Arc::new(Disk), path.as_ref(), &options)
     }
 
-    /// Opens a scratch copy of the data folder at `path`, for whoever wants to look at it: the folder
-    /// itself stays as it is, whatever is done. Nothing is flushed or compacted.
+    /// Opens a scratch copy of the data folder at `path`, to read it without changing it. Writes change
+    /// only the copy. Nothing is flushed or compacted.
     pub fn open_scratch(path: impl AsRef<Path>, options: &Options) -> Result<Self, OpenError> {
         let folder = Folder::take_to_read(path.as_ref())?;
         let scratch = scratch::copy(path.as_ref())?;
@@ -216,7 +218,7 @@ impl LsmStore {
         })
     }
 
-    /// Tells whoever finds the folder taken where this process serves.
+    /// Writes into the lock file where this process serves. A second process shows it in its message.
     pub fn announce(&self, address: &str) -> Result<(), StoreError> {
         match &*self.folder.lock() {
             Some(folder) => {
@@ -250,11 +252,11 @@ impl LsmStore {
         Ok(self.opened()?.view())
     }
 
-    /// Ends both threads: the maintenance thread first, for it asks the log's for durability.
+    /// Ends both threads. The maintenance thread ends first, because it waits for syncs of the log's thread.
     fn stop(&self, database: &Database) {
         database.stop_maintenance();
         let Threads { log, maintenance } = std::mem::take(&mut *self.threads.lock());
-        // A panic on either thread has been told on standard error.
+        // If either thread panicked, the panic hook has already written that to standard error.
         let _ = maintenance.map(JoinHandle::join);
         database.wal.stop();
         let _ = log.map(JoinHandle::join);
@@ -300,7 +302,7 @@ impl Database {
         self.sealed_count.load(Ordering::Acquire) >= SEALED_MEMTABLES_MAX || self.l0_tables() >= L0_TABLES_MAX
     }
 
-    /// Waits while maintenance lags behind, and refuses when it cannot get on.
+    /// Waits while maintenance lags behind. Fails if maintenance is stalled.
     async fn catch_up(&self, mut lags: bool) -> Result<(), StoreError> {
         for _ in 0..CATCH_UP_TRIES_MAX {
             self.check()?;
@@ -317,7 +319,8 @@ impl Database {
         Err(StoreError::Unavailable("writes arrive faster than the disk takes them".to_owned()))
     }
 
-    /// Steps 2 and 3 of a write. Nothing when there is nothing to wait for.
+    /// Steps 2 and 3 of a write. Returns what step 4 waits for, or `None` if `decide` writes nothing and
+    /// readers see the rows that it saw.
     fn commit(
         &self,
         keys: &[Key],
@@ -326,7 +329,7 @@ impl Database {
         let keys: Vec<Vec<u8>> = keys.iter().map(layout::row_key).collect();
         let _latches = self.latches.take(&keys);
         self.check()?;
-        // The newest rows, durable or not: whoever holds the latch comes behind them in the log.
+        // The newest rows, durable or not: this commit follows them in the log.
         let row = |key: &Vec<u8>| Ok(self.tree.get(key, SeqNo::MAX).map_err(read_failure)?.map(Bytes::from));
         let rows: Vec<Option<Bytes>> = keys.iter().map(row).collect::<Result<_, StoreError>>()?;
 
@@ -344,6 +347,7 @@ impl Database {
 
     /// Whether readers do not see these rows yet.
     fn is_ahead_of_readers(&self, keys: &[Vec<u8>], rows: &[Option<Bytes>]) -> Result<bool, StoreError> {
+        debug_assert_eq!(keys.len(), rows.len(), "each key has its row, or none");
         if !self.wal.has_unpublished() {
             return Ok(false);
         }
@@ -357,7 +361,7 @@ impl Database {
         Ok(false)
     }
 
-    /// Takes a place in the log and puts the rows into the memtable.
+    /// Appends the rows to the log and inserts them into the memtable.
     fn write(&self, rows: Vec<Row>) -> Result<oneshot::Receiver<()>, Refusal> {
         let active = self.active.read();
         let Appended { sequence, acknowledged, inserting } =
@@ -378,7 +382,7 @@ impl Database {
         Ok(acknowledged)
     }
 
-    /// Commits rows that need no decision, waiting for room as long as it takes.
+    /// Commits rows that need no decision. Waits while the log has no room for them.
     async fn write_all(&self, rows: Vec<Row>) -> Result<(), StoreError> {
         let mut lags = false;
         loop {
@@ -421,6 +425,8 @@ fn rows_of(write_set: WriteSet, appending: &mut Appending) -> Result<Vec<Row>, S
         rows.push((layout::record_key(log, appending.next(log)).into(), Some(record.into())));
     }
     for part in log_parts {
+        debug_assert!(part.records.is_sorted_by(|one, next| one.0 < next.0), "records are in their order");
+        debug_assert!(part.records.last().is_none_or(|(last, _)| *last <= part.end), "none is after the end");
         appending.carry(part.log, part.end);
         if part.records.last().is_none_or(|(last, _)| *last < part.end) {
             let end = part.end.0.to_be_bytes();
@@ -494,7 +500,7 @@ impl Store for LsmStore {
         loop {
             let deletes = database.deletes((start, end.clone()))?;
             let Some((last, _)) = deletes.last() else { return Ok(()) };
-            // From behind the last removed row, so as not to walk over what was removed before.
+            // The next step starts after the last removed row, so that it skips the tombstones of this one.
             start = Bound::Excluded(last.to_vec());
             database.write_all(deletes).await?;
         }
@@ -515,6 +521,7 @@ impl Store for LsmStore {
             let mut rows = database.deletes(layout::record_bounds(log, trimmed, through))?;
             let Some((last, _)) = rows.last() else { return Ok(()) };
             let LogPosition(last) = layout::record_position(last)?;
+            debug_assert!(trimmed.0 < last && last <= through.0, "only records of this range are removed");
             rows.push((layout::trimmed_key(log).into(), Some(last.to_be_bytes().into())));
             database.write_all(rows).await?;
             state.set_trimmed(last);
@@ -619,7 +626,7 @@ impl Read for View {
 }
 
 /// The time that log records carry, for people only: milliseconds since 1970.
-#[allow(clippy::disallowed_methods, reason = "the log's time is told to people and decides nothing")]
+#[allow(clippy::disallowed_methods, reason = "the log's time is shown to people and decides nothing")]
 pub(crate) fn write_clock() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }

@@ -1,9 +1,9 @@
 //! Maintenance: the one thread that prepares log segments, flushes, compacts, takes checkpoints and
 //! frees what is no longer needed. It alone changes the manifest and the tree's files.
 //!
-//! A failure here is no end: the work is tried again after a pause, so a full disk or a lack of file
-//! descriptors passes by itself. Meanwhile writes go on as long as there is room for them in the log
-//! and in memory, and are refused after that. Reads go on.
+//! Failed work is tried again after a pause, so the store recovers by itself from a full disk or a lack
+//! of file descriptors. In the meantime the store takes writes while there is room in the log and in
+//! memory, and refuses them after that. Reads are served all the time.
 
 use std::io;
 use std::sync::Arc;
@@ -21,16 +21,16 @@ use crate::tree;
 use crate::wal::segment::{self, Entry};
 use crate::wal::writer::Prepared;
 
-/// How long nobody has written before an idle flush, at least. At most it is twice as long.
+/// An idle flush happens when no client has written for this long, or for up to twice as long.
 const QUIET_TIME: Duration = Duration::from_secs(5);
-/// A reader takes about as long at most between finding a version and having read from it.
+/// At most about how long a reader needs between finding a version and having read from it.
 const LEAVE_TIME: Duration = Duration::from_millis(5);
 /// A thread that serves requests gets three times as much of a processor. Much less would be too little
 /// where other programs keep the machine busy: writes wait for compactions that lag far behind.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 5;
 
-/// Why a piece of maintenance is not getting on.
+/// Why a piece of maintenance fails.
 #[derive(Clone, Debug)]
 pub(crate) struct Stall {
     pub(crate) reason: String,
@@ -46,7 +46,7 @@ impl From<Stall> for StoreError {
     }
 }
 
-/// What is not getting on.
+/// The work that fails at present.
 #[derive(Default)]
 pub(crate) struct Stalls {
     /// Log segments, flushes, the manifest.
@@ -59,7 +59,7 @@ pub(crate) struct Stalls {
 pub(crate) struct SegmentsAhead {
     /// Ready, but the manifest that names it could not be written.
     unnamed: Option<Prepared>,
-    /// Never used, because they are too short. The next manifest forgets them, and then they are removed.
+    /// Never used, because they are too short. The next manifest does not name them; then they are removed.
     abandoned: Vec<Entry>,
 }
 
@@ -105,7 +105,7 @@ impl Database {
         std::mem::forget(unwinding);
     }
 
-    /// Does what there is to do, once, and tells when to look again.
+    /// Does what there is to do, once, and returns the pause until the next look.
     pub(crate) fn maintain(&self) -> Duration {
         self.urgent_work();
         if self.stalls.lock().urgent.is_some() {
@@ -113,7 +113,7 @@ impl Database {
         }
         let compacted = self.compact_once();
         if self.is_stopping() {
-            // One that is given up is no failure; the next opening begins it again.
+            // A compaction that was stopped is no failure; the next opening begins it again.
             return Duration::ZERO;
         }
         note(&mut self.stalls.lock().compaction, "compaction", &compacted);
@@ -131,7 +131,7 @@ impl Database {
         }
     }
 
-    /// What writers may be waiting for. A compaction under way calls it too.
+    /// The work that writers may be waiting for. A compaction under way calls this, too.
     pub(crate) fn urgent_work(&self) {
         let done = self.prepare_segment().map_err(Into::into).and_then(|()| self.flush_all());
         note(&mut self.stalls.lock().urgent, "maintenance", &done);
@@ -157,13 +157,13 @@ impl Database {
         }
     }
 
-    /// After the tree has a new version: the manifest follows, log segments become free, readers go
-    /// on to the new version.
+    /// To be called when the tree has a new version: updates the manifest, removes log segments that
+    /// are no longer needed, and lets readers use the new version.
     pub(crate) fn after_change(&self) {
         let l0_tables = self.tree.level_table_count(0).unwrap_or(0);
         self.l0_tables.store(l0_tables, Ordering::Release);
         self.manifest_is_behind.store(true, Ordering::Release);
-        // Tried again by the next urgent work.
+        // After a failure, the next urgent work tries again.
         let _ = self.follow_tree();
         self.wal.publish_soon();
         self.reclaim();
@@ -183,14 +183,14 @@ impl Database {
         self.manifest_is_behind.store(false, Ordering::Release);
         self.wal.forget_closed(&freed);
         for number in freed {
-            // One that stays belongs to nothing; the next opening moves it aside.
+            // If that fails, the next opening moves the file to `aside`.
             let _ = self.fs.remove(&segment::path(&self.paths.log, number));
         }
         Ok(())
     }
 
-    /// Replaces the manifest. After a failure the disk may have the old one or the new one, so whatever
-    /// either of them names stays as it is until a replacement has succeeded.
+    /// Replaces the manifest. After a failure the disk may have the old one or the new one, so all files
+    /// that either of them names stay as they are until a replacement has succeeded.
     pub(crate) fn update_manifest(&self, change: impl FnOnce(&mut Manifest)) -> io::Result<()> {
         let mut current = self.manifest.lock();
         let mut next = current.clone();
@@ -198,11 +198,17 @@ impl Database {
         let abandoned = self.segments_ahead.lock().abandoned.clone();
         next.segments.retain(|segment| !abandoned.contains(segment));
         next.edition += 1;
+        assert!(next.flushed >= current.flushed, "tables keep their commits");
+        assert!(next.tree.number >= current.tree.number, "the manifest follows the tree");
+        debug_assert!(
+            next.segments.is_sorted_by(|one, later| one.number < later.number),
+            "segments in order"
+        );
         next.write(&*self.fs, &self.paths.store)?;
         *current = next;
         self.segments_ahead.lock().abandoned.retain(|segment| !abandoned.contains(segment));
         for segment in abandoned {
-            // One that stays belongs to nothing; the next opening moves it aside.
+            // If that fails, the next opening moves the file to `aside`.
             let _ = self.fs.remove(&segment::path(&self.paths.log, segment.number));
         }
         Ok(())
@@ -216,6 +222,7 @@ impl Database {
         }
         let prepared = self.make_segment(bytes)?;
         let entry = prepared.entry;
+        assert!(entry.bytes >= bytes, "segment {} is long enough for the commit that waits", entry.number);
         if let Err(error) = self.update_manifest(|manifest| manifest.segments.push(entry)) {
             self.segments_ahead.lock().unnamed = Some(prepared);
             return Err(error);
@@ -247,14 +254,14 @@ impl Database {
     }
 }
 
-/// Notes how a piece of work has ended, and tells when that changes.
+/// Notes how a piece of work has ended, and logs it when that changes.
 fn note<T>(stall: &mut Option<Stall>, what: &str, done: &Result<T, lsm_tree::Error>) {
     let now = done.as_ref().err().map(|error| match error {
         lsm_tree::Error::Io(error) => Stall { reason: error.to_string(), is_full: is_full(error) },
         other => Stall { reason: other.to_string(), is_full: false },
     });
     match (&*stall, &now) {
-        (Some(_), None) => tracing::info!("{what} goes on"),
+        (Some(_), None) => tracing::info!("{what} works again"),
         (before, Some(now)) if before.as_ref().is_none_or(|before| before.reason != now.reason) => {
             tracing::error!("{what} fails and is tried again: {}", now.reason);
         }
@@ -263,7 +270,7 @@ fn note<T>(stall: &mut Option<Stall>, what: &str, done: &Result<T, lsm_tree::Err
     *stall = now;
 }
 
-/// A panic on the maintenance thread must be seen by those who wait for it.
+/// After a panic on the maintenance thread, waiting writes and checkpoints fail instead of waiting.
 struct StallOnUnwind<'a>(&'a Database);
 
 impl Drop for StallOnUnwind<'_> {

@@ -1,4 +1,4 @@
-//! The manifest: which files there must be. Everything else hangs from it.
+//! The manifest: which files there must be. All other files are reached from it.
 //!
 //! ```text
 //! lodestone store
@@ -32,7 +32,7 @@ const TITLE: &str = "lodestone store";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manifest {
-    /// Chance gives every store a number. Its log carries it.
+    /// The store's id, a random number. Every segment and record of its log has it.
     pub(crate) store: u64,
     /// Rises with each replacement.
     pub(crate) edition: u64,
@@ -72,7 +72,9 @@ impl Manifest {
     }
 
     pub(crate) fn write(&self, fs: &dyn FileSystem, store_folder: &Path) -> io::Result<()> {
-        fs.replace(&store_folder.join(FILE_NAME), &self.encode())
+        let bytes = self.encode();
+        debug_assert_eq!(Manifest::decode(&bytes).as_ref(), Ok(self), "what is written can be read back");
+        fs.replace(&store_folder.join(FILE_NAME), &bytes)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Reclamation: memtables and tables that no version needs any more are freed by the maintenance thread.
 //!
-//! lsm-tree forgets old versions while it holds the lock that every reader and writer needs. Whoever
-//! drops the last version with a memtable or a table in it has to free fifty thousand rows, or delete
-//! files of 64 MiB. So this thread holds on to each version before it is replaced, and lets go of it
-//! outside the lock, a moment after lsm-tree has forgotten it: a reader that came just before must not
-//! be the last one either.
+//! lsm-tree drops old versions while it holds the lock that every reader and writer needs. The thread
+//! that drops the last reference to a memtable or a table frees fifty thousand rows, or deletes files of
+//! 64 MiB. So the maintenance thread keeps a reference to each version that is about to be replaced. It
+//! drops the reference outside the lock, some milliseconds after lsm-tree has dropped the version, so
+//! that no reader which began just before has the last reference.
 //!
-//! What a failed flush or compaction has left is undone before the next one begins.
+//! The files of a failed flush or compaction are removed before the next one begins.
 
 use std::any::Any;
 use std::collections::{BTreeSet, VecDeque};
@@ -19,24 +19,27 @@ use crate::tree;
 
 #[derive(Default)]
 pub(crate) struct Reclamation {
-    /// Versions by their number, oldest first.
+    /// Versions that lsm-tree may still have, by their number, oldest first.
     held: VecDeque<(u64, Box<dyn Any + Send>)>,
+    /// Versions that lsm-tree has dropped. The next call drops them here.
     leaving: Vec<Box<dyn Any + Send>>,
     /// The tables of flushes and compactions that failed.
     unfinished: BTreeSet<u64>,
 }
 
 impl Database {
-    /// Holds on to the present version, which is about to be replaced.
+    /// Keeps a reference to the current version, which is about to be replaced.
     pub(crate) fn hold_version(&self) {
         let history = self.tree.get_version_history_lock();
         let latest = history.latest_version();
         drop(history);
         let number = self.tree.current_version().id();
-        self.reclamation.lock().held.push_back((number, Box::new(latest)));
+        let held = &mut self.reclamation.lock().held;
+        debug_assert!(held.back().is_none_or(|(last, _)| *last <= number), "versions are replaced in order");
+        held.push_back((number, Box::new(latest)));
     }
 
-    /// Lets go of what the tree has forgotten. True while there is something left to let go of.
+    /// Drops the versions that the tree has dropped. True while there are versions left to drop.
     pub(crate) fn reclaim(&self) -> bool {
         drop(std::mem::take(&mut self.reclamation.lock().leaving));
         if self.reclamation.lock().held.is_empty() {
@@ -61,13 +64,13 @@ impl Database {
     /// A flush or compaction has failed, which made tables from `first_new` on.
     pub(crate) fn give_up_tables(&self, first_new: u64) {
         self.reclamation.lock().unfinished.extend(first_new..self.tree.next_table_id());
-        // Tried again before the next flush or compaction.
+        // After a failure, the next flush or compaction tries again before it begins.
         let _ = self.undo_unfinished();
     }
 
-    /// Undoes what a flush or compaction has left that failed: takes `current` back to the version that
-    /// is in use, then removes the tables that it does not have. lsm-tree may have failed after it had
-    /// replaced `current`, and would write the file of that version again, in place.
+    /// Undoes a failed flush or compaction: resets `current` to the version that is in use, then removes
+    /// the tables that this version does not have. lsm-tree may have failed after it had replaced
+    /// `current`, and would write the file of that version again, in place.
     pub(crate) fn undo_unfinished(&self) -> io::Result<()> {
         if self.reclamation.lock().unfinished.is_empty() {
             return Ok(());
@@ -77,7 +80,7 @@ impl Database {
         let known: Vec<u64> = version.iter_tables().map(lsm_tree::Table::id).collect();
         let unfinished = std::mem::take(&mut self.reclamation.lock().unfinished);
         for id in unfinished.into_iter().filter(|id| !known.contains(id)) {
-            // What cannot be removed now belongs to nothing; the next opening moves it aside.
+            // If that fails, the next opening moves the file to `aside`.
             let _ = std::fs::remove_file(self.paths.tree.join(tree::TABLES).join(id.to_string()));
         }
         Ok(())

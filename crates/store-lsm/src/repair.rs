@@ -4,10 +4,10 @@
 //!    record of the log. It tells what can be saved and what is lost.
 //! 2. [`repair`] merges what was found, newest version of each row first, into a new store beside the
 //!    damaged one. Then the two change names: `store` is the new one, `store.damaged-1` the old one. If
-//!    that is cut short between the two names, a second repair begins anew from the old one.
+//!    a crash comes between the two renames, a second repair begins again from the old one.
 //!
-//! What is lost may leave older versions of rows in its place, or rows that were deleted: the tables
-//! below a lost block still have them. So a repaired database is to be verified as a whole
+//! In place of a lost row, a repaired store may have an older version of it, or a row that was deleted:
+//! lower levels still hold them. So a repaired database should be verified as a whole
 //! (`lodestone verify`), which compares items with their index rows.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,7 +106,7 @@ struct LogRemains {
     records: BTreeMap<u64, (u64, Commits)>,
     /// The first record that the segments say they had.
     first: Option<u64>,
-    /// Something that is no record stands behind the last one.
+    /// Bytes that are no record follow the last record.
     has_remnant: bool,
     /// Up to which record the log was durable, if the mark can be read.
     durable: Option<u64>,
@@ -150,7 +150,7 @@ impl Gathered {
         let entries = match tables_of_version(paths) {
             Some(entries) => entries,
             None => {
-                let what = "cannot be read; all tables are taken, also such as were replaced already";
+                let what = "cannot be read; all tables are used, also those that newer ones have replaced";
                 self.lose(format!("{TREE}/current"), what.to_owned());
                 all_tables(paths)?
             }
@@ -311,7 +311,7 @@ impl LogRemains {
             self.records.insert(header.number, (header.time, commits));
             end = end.max(place + record::record_bytes(body.len()));
         }
-        if let Some(header) = segment::Header::decode(bytes, store) {
+        if let Some(header) = segment::SegmentHeader::decode(bytes, store) {
             self.first = Some(self.first.map_or(header.first, |first| first.min(header.first)));
         }
         if end > 0 || bytes.iter().any(|byte| *byte != 0) {
@@ -319,7 +319,7 @@ impl LogRemains {
         }
     }
 
-    /// Which writes are lost, as far as that can be told.
+    /// Which writes are lost, as far as that is known.
     fn lost(&self) -> Vec<Finding> {
         let mut lost = Vec::new();
         let mut lose = |what| lost.push(Finding { file: folder::LOG.to_owned(), what });
@@ -341,12 +341,12 @@ impl LogRemains {
             }
             Some(_) if self.has_remnant => {
                 lose(format!(
-                    "what stands behind record {last} cannot be read: the last write{since}, if it was complete"
+                    "what follows record {last} cannot be read: the last write{since}, if it was complete"
                 ));
             }
             Some(_) => {}
             None => lose(format!(
-                "whatever was written behind record {last}{since}: {}, which tells whether there was anything, cannot be read",
+                "all writes after record {last}{since}, if there were any: {} cannot be read, which would say so",
                 mark::FILE_NAME
             )),
         }

@@ -1,8 +1,8 @@
-//! A scratch copy of a store, for whoever wants to look at it and change nothing.
+//! A scratch copy of a store: commands that read a data folder open the copy and change nothing in the
+//! folder.
 //!
-//! The copy lies in a temporary folder: the log is copied, tables are reached through symbolic links.
-//! It is a store like any other and may be written to. The folder itself stays as it is, to the last
-//! byte.
+//! The copy is in a temporary folder: the log is copied, tables are reached through symbolic links. It
+//! is a store like any other and may be written to. The data folder stays as it is, to the last byte.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ use crate::tree::{TABLES, TreeFiles};
 use crate::vfs::{Disk, FileSystem};
 use crate::wal::record::Commits;
 
-/// Copies a store that was found to be as it must be.
+/// Copies a store, if all its files are whole.
 pub(crate) fn copy(data: &Path) -> Result<tempfile::TempDir, OpenError> {
     let failed = |error| OpenError::io(data, error);
     let from = Paths::of(data, STORE);

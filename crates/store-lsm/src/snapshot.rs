@@ -2,7 +2,7 @@
 //!
 //! A reader sees every commit with a sequence number below its moment. The tree keeps the versions
 //! of rows and tables that a moment needs as long as it is held here: [`Snapshots::oldest`] is the
-//! tree's watermark for forgetting.
+//! watermark below which the tree may drop old versions.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,8 +33,9 @@ impl Snapshots {
     /// Holds the present moment until it is dropped.
     pub(crate) fn take(self: &Arc<Self>) -> Snapshot {
         let mut held = self.held.lock();
-        // Read under the lock: nobody can have passed it by in `oldest`.
+        // Read under the lock, so that `oldest` does not return a later moment first.
         let moment = self.visible();
+        debug_assert!(held.back().is_none_or(|(newest, _)| *newest <= moment), "moments rise");
         match held.back_mut() {
             Some((newest, readers)) if *newest == moment => *readers += 1,
             _ => held.push_back((moment, 1)),
@@ -45,7 +46,10 @@ impl Snapshots {
     /// No reader is or will be at an older moment.
     pub(crate) fn oldest(&self) -> u64 {
         let held = self.held.lock();
-        held.front().map_or_else(|| self.visible(), |(oldest, _)| *oldest)
+        let visible = self.visible();
+        let oldest = held.front().map_or(visible, |(oldest, _)| *oldest);
+        assert!(oldest <= visible, "a reader is at {oldest}, beyond {visible}");
+        oldest
     }
 }
 
@@ -57,7 +61,9 @@ pub(crate) struct Snapshot {
 impl Drop for Snapshot {
     fn drop(&mut self) {
         let mut held = self.snapshots.held.lock();
-        if let Ok(place) = held.binary_search_by_key(&self.moment, |(moment, _)| *moment) {
+        let found = held.binary_search_by_key(&self.moment, |(moment, _)| *moment);
+        debug_assert!(found.is_ok_and(|place| held[place].1 > 0), "the moment {} is held", self.moment);
+        if let Ok(place) = found {
             held[place].1 -= 1;
         }
         // Also at the back: a snapshot that is held for long must not make this grow.

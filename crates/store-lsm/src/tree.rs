@@ -3,8 +3,8 @@
 //! ```text
 //! tree/current       8 bytes: the number of the version; 16: the checksum of its file; 1: 0
 //! tree/v42           the version: which tables there are, on which level, with their checksums
-//! tree/tables/9      a table; its last 38 bytes and what they point to tell its parts, each part
-//!                    has a checksum, and the version has one of the whole file
+//! tree/tables/9      a table; its last 38 bytes point to the list of its parts, each part has a
+//!                    checksum, and the version has one of the whole file
 //! ```
 //!
 //! lsm-tree itself checks a part when it reads it, trusts `current` and the version file, and removes
@@ -36,17 +36,18 @@ use crate::wal::record::number;
 pub(crate) const TABLES: &str = "tables";
 const CURRENT: &str = "current";
 const CURRENT_BYTES: usize = 25;
-/// Openings know files that begin so as unfinished ones.
+/// An opening takes files whose names begin with `.tmp` for unfinished ones.
 const CURRENT_NEW: &str = ".tmp-current";
-/// So many tables of level 0 are merged at once into the next level. A query has to look into each of them.
+/// How many tables of L0 are merged at once into L1. A query searches each of them.
 const L0_TABLES: u8 = 2;
-/// How large the tables of the levels below become. Level 1 takes as many as are merged into it at
-/// once, 128 MiB, and each level below ten times as much.
+/// How large the tables of L1 and below become. L1 holds as many as are merged into it at once,
+/// 128 MiB, and each level below it ten times as much.
 pub(crate) const TABLE_BYTES: u64 = 64 << 20;
 
-/// What is looked for is mostly there, and where it is no filter could help: only the levels above
-/// the last one have filters, small enough to stay in memory. The block index of a large table is read
-/// by parts: as a whole, a megabyte for each table, it would push everything else out of the cache.
+/// Opens the tree. Most reads find their row, most of them on the last level, where a filter would not
+/// help. So only the levels above the last one have filters, small enough to stay in memory. The block
+/// index of a large table is read by parts: as a whole it has a megabyte for each table, and would evict
+/// everything else from the cache.
 pub(crate) fn open(
     path: &Path,
     cache_bytes: u64,
@@ -55,8 +56,8 @@ pub(crate) fn open(
 ) -> Result<lsm_tree::Tree, lsm_tree::Error> {
     use CompressionType::{Lz4, None as Plain};
 
-    // lsm-tree raises the second counter with each version. Ours must not show commits before they
-    // are durable, so it gets one that nobody reads.
+    // lsm-tree raises the second counter, the visible sequence number, with each version. Commits must
+    // not be visible before they are durable, so lsm-tree gets a counter that no reader uses.
     let config = Config::new(path, sequence, SequenceNumberCounter::default())
         .use_cache(Arc::new(Cache::with_capacity_bytes(cache_bytes)))
         .use_descriptor_table(Some(Arc::new(DescriptorTable::new(open_tables_max()))))
@@ -149,7 +150,7 @@ pub(crate) fn read_current(tree: &Path) -> Result<TreeVersion, String> {
     Ok(TreeVersion { number: number(&bytes), checksum })
 }
 
-/// Has `current` name the version with this number, whose file is whole and durable.
+/// Makes `current` name the version with this number, whose file is whole and durable.
 pub(crate) fn point_current_to(tree: &Path, number: u64) -> io::Result<()> {
     if read_current(tree).is_ok_and(|current| current.number == number) {
         return Ok(());
@@ -158,6 +159,7 @@ pub(crate) fn point_current_to(tree: &Path, number: u64) -> io::Result<()> {
     let mut bytes = number.to_le_bytes().to_vec();
     bytes.extend_from_slice(&checksum.to_le_bytes());
     bytes.push(0);
+    assert_eq!(bytes.len(), CURRENT_BYTES, "`read_current` expects this length");
     let new = tree.join(CURRENT_NEW);
     let file = fs::File::create(&new)?;
     file.write_all_at(&bytes, 0)?;
@@ -211,7 +213,7 @@ fn read_bytes<const N: usize>(reader: &mut impl Read) -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// Checks the end of a table, which tells its parts: lsm-tree would trust the count of parts before
+/// Checks the end of a table, which lists its parts: lsm-tree would trust the count of parts before
 /// it has checked it.
 fn check_parts(path: &Path) -> io::Result<()> {
     const TRAILER_BYTES: u64 = 38;
@@ -236,7 +238,7 @@ fn check_parts(path: &Path) -> io::Result<()> {
     if xxh3_128(&contents) == checksum { Ok(()) } else { Err(damaged()) }
 }
 
-/// What is in the folder but belongs to no version, or else the name of something foreign.
+/// The files of the folder that the version does not name, or the name of a foreign file.
 fn find_orphans(
     tree: &Path,
     version_file: &str,

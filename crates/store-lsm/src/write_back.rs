@@ -1,8 +1,8 @@
-//! Write-back: the disk takes a new table bit by bit while it is written.
+//! Write-back: the disk writes a new table part by part while the table is being made.
 //!
-//! It would otherwise get the whole table when lsm-tree syncs it, 32 MiB of a flush or 64 MiB of a
-//! compaction, and the log's sync would queue behind it for up to a tenth of a second. For the last
-//! table of a compaction lsm-tree even keeps all readers out meanwhile.
+//! Otherwise the disk would get the whole table when lsm-tree syncs it, 32 MiB of a flush or 64 MiB of a
+//! compaction, and the log's sync would queue behind it for up to a tenth of a second. While lsm-tree
+//! syncs the last table of a compaction, its lock even blocks all readers.
 
 use std::fs::File;
 use std::io;
@@ -12,13 +12,13 @@ use lsm_tree::{AbstractTree, Tree};
 
 use crate::tree::TABLES;
 
-/// How much of a table is written before the disk is to take it: some milliseconds of its time.
+/// The size of one part: some milliseconds of the disk's time.
 const PART_BYTES: u64 = 1 << 20;
 
 /// The tables that one flush or compaction writes.
 pub(crate) struct WriteBack {
     folder: PathBuf,
-    /// The newest of them, and how much of it the disk was told to take.
+    /// The newest of them: its number, its file, and the bytes whose write-back has begun.
     newest: Option<(u64, File, u64)>,
 }
 
@@ -27,8 +27,8 @@ impl WriteBack {
         WriteBack { folder: tree.join(TABLES), newest: None }
     }
 
-    /// Has the disk begin to take what was written since the last time. That it could not begin
-    /// early is no failure; the tree's own sync will tell.
+    /// Begins write-back of the parts that were completed since the last call. A failure is ignored: the
+    /// tree's own sync reports it.
     pub(crate) fn begin(&mut self, tree: &Tree) {
         let id = tree.next_table_id().saturating_sub(1);
         if self.newest.as_ref().is_none_or(|(newest, ..)| *newest != id) {
@@ -44,8 +44,8 @@ impl WriteBack {
     }
 }
 
-/// Whoever says that they don't need a part of a file has the system begin to write it, if it is not
-/// on the disk yet; nothing is forgotten before it is.
+/// With `DontNeed`, Linux begins to write dirty pages of this range, and drops pages from its cache only
+/// once they are on the disk.
 #[cfg(target_os = "linux")]
 fn begin_write_back(file: &File, start: u64, length: u64) -> io::Result<()> {
     use rustix::fs::{Advice, fadvise};

@@ -18,7 +18,8 @@ const STEP: &str = "
     SELECT shard, partition, sort FROM lodestone_row
     WHERE space = $1 AND (partition, sort) >= ($2, $3) ORDER BY partition, sort LIMIT $4";
 
-/// Removes the rows between two of one shard. Nobody writes to the space, so these are the rows of a step.
+/// Removes the rows between two keys of one shard. No client writes to the space during a clear, so these are
+/// the rows of a step.
 const REMOVE: &str = "
     DELETE FROM lodestone_row
     WHERE shard = $1 AND space = $2 AND (partition, sort) >= ($3, $4) AND (partition, sort) <= ($5, $6)";

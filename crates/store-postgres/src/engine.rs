@@ -61,8 +61,8 @@ impl Engine {
         Ok(if has_citus { Engine::Citus } else { Engine::Postgres })
     }
 
-    /// A primary key in this order. YugabyteDB hashes the first column unless it is told to keep the
-    /// order; PostgreSQL's syntax has no such word.
+    /// A primary key in this order. YugabyteDB hashes the first column unless the statement says `ASC`, which
+    /// PostgreSQL's syntax does not have there.
     pub(crate) fn primary_key(self, columns: &[&str]) -> String {
         let word = if self == Engine::Yugabyte { " ASC" } else { "" };
         let columns: Vec<String> = columns.iter().map(|column| format!("{column}{word}")).collect();

@@ -14,7 +14,7 @@ pub(crate) fn log_number(log: Log) -> i64 {
     log.0.cast_signed()
 }
 
-/// Positions count from 1, so a number outside SQL's range lies after every record.
+/// Positions count from 1, so a number outside SQL's range is after every record.
 pub(crate) fn position_number(position: LogPosition) -> i64 {
     i64::try_from(position.0).unwrap_or(i64::MAX)
 }

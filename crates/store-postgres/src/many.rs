@@ -64,7 +64,7 @@ impl Forms {
         Ok(Forms { one, many })
     }
 
-    /// The statement for so many keys, unless each has its own.
+    /// The statement for `count` keys, unless each key has its own.
     fn for_all(&self, count: usize) -> Option<&Statement> {
         self.many.as_ref().filter(|_| count > 1)
     }
@@ -89,7 +89,7 @@ impl Get {
         }
     }
 
-    /// The values of so many keys, in their order, from the next answers.
+    /// The values of `count` keys, in their order, from the next answers.
     pub(crate) fn values(
         &self,
         count: usize,
@@ -129,7 +129,7 @@ impl Lock {
         }
     }
 
-    /// Checks in the next answers that so many stripes are locked.
+    /// Checks in the next answers that `count` stripes are locked.
     pub(crate) fn check(
         &self,
         count: usize,

@@ -52,7 +52,7 @@ const CHUNK_ROWS_MAX: usize = 1024;
 /// How much larger a chunk may be than the one before.
 const CHUNK_GROWTH: usize = 4;
 
-/// A single row that somebody waits for.
+/// A single row that a reader waits for.
 pub(crate) struct Lookup {
     key: Key,
     answer: oneshot::Sender<Result<Option<Bytes>, Failure>>,
@@ -99,7 +99,7 @@ impl Shared {
             Err(failure) => vec![Err(failure); waiting.len()],
         };
         for (answer, row) in waiting.into_iter().zip(rows) {
-            // Nobody waits for it any more.
+            // The receiver is gone if the read was cancelled.
             let _ = answer.send(row);
         }
     }

@@ -14,7 +14,7 @@ pub(crate) fn of_partition(partition: &Partition) -> i16 {
     i16::from(partition.0[0])
 }
 
-/// Logs of one table have neighbouring numbers and so lie on different shards. A log holds the records of
+/// Logs of one table have neighbouring numbers and so are on different shards. A log holds the records of
 /// many partitions; its shard is not theirs.
 pub(crate) fn of_log(log: Log) -> i16 {
     i16::from(log.0.to_be_bytes()[7])

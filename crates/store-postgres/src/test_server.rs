@@ -26,15 +26,16 @@ const INSTALL: &str = "apt-get install --yes postgresql-15";
 
 /// Below the range from which the kernel hands out ports, so that no outgoing connection takes ours.
 const PORTS: Range<u16> = 20000..32768;
-/// A port can be taken between looking and starting; so many times in a row it is something else.
+/// Another process can take a port between looking and starting. After this many times in a row, something
+/// else is wrong.
 const STARTS_MAX: u32 = 3;
 /// A start takes two seconds; on a busy machine several.
 const START_DEADLINE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
 
 /// Its arguments: where the programs are, the folder, the port, and further settings. A shell without a
-/// terminal has its background work ignore SIGQUIT, and PostgreSQL heeds it only once it is up; hence TERM
-/// before it. While the file `again` exists, a server that ends is started again.
+/// terminal has its background work ignore SIGQUIT, and PostgreSQL handles it only once it is up. So TERM is
+/// sent before it. While the file `again` exists, a server that ends is started again.
 const KEEPER: &str = r#"
 exec 3<&0
 programs=$1 folder=$2 port=$3
@@ -217,8 +218,8 @@ fn url(port: u16, database: &str) -> String {
     format!("postgresql://postgres@127.0.0.1:{port}/{database}")
 }
 
-/// An empty folder and whom its server shall run as: PostgreSQL refuses root, so tests that run as
-/// root have it run as the user that came with the package.
+/// An empty folder, and the user and group of its server: PostgreSQL refuses to run as root, so tests that run
+/// as root start it as the user that came with the package.
 fn create_folder() -> (PathBuf, Option<(u32, u32)>) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -148,7 +148,7 @@ async fn attempt_once(
     }
 }
 
-/// Finds out what became of a commit without a reply. The session is closed by that, or unknown; either
+/// Finds out the outcome of a commit without a reply. This closes the session, or the session is unknown; either
 /// way it has no more transactions.
 async fn look_for(
     shared: &Shared,
@@ -297,7 +297,7 @@ fn put_and_delete<'a>(pipeline: &mut Pipeline<'a>, statements: &'a Statements, w
     }
 }
 
-/// Nobody else appends to these logs, so they need no lock beforehand.
+/// No other process appends to these logs, so they need no lock beforehand.
 fn carry_logs<'a>(pipeline: &mut Pipeline<'a>, statements: &'a Statements, write_sets: &'a [WriteSet]) {
     for part in write_sets.iter().flat_map(|write_set| &write_set.log_parts) {
         let [shard, log] = log_parameters(part.log);
@@ -354,10 +354,12 @@ fn append<'a>(
         let time_us = LogPosition::commit_time_us(write_set.now_us, own_ends);
         for (number, (log, record)) in write_set.appends.iter().enumerate() {
             let position = LogPosition::new(time_us, number);
+            let before = ends.insert(*log, position);
+            // A reader that remembers a position must not miss a record before it.
+            assert!(before.is_none_or(|before| before < position), "positions of {log:?} rise");
             let [shard, log_number] = log_parameters(*log);
             let at = Parameter::Number(position_number(position));
             pipeline.statement(&statements.append, [shard, log_number, at, Parameter::Bytes(record)]);
-            ends.insert(*log, position);
         }
     }
     for (log, end) in ends {

@@ -3,7 +3,7 @@
 //! PostgreSQL finds the start of `(partition, sort) >= (…)` exactly. At the far end of a row comparison
 //! it reads on to the end of that partition and checks every row (seen in 15: ten rows out of the
 //! middle of 50000 read 176 pages). So the far end of a piece is never a row comparison: either the
-//! whole piece lies in one partition, or it ends between two.
+//! whole piece is in one partition, or it ends between two.
 
 use std::ops::Bound;
 
@@ -78,7 +78,7 @@ impl Piece {
         Piece::Within { partition, from, until: vec![0xff; SORT_LENGTH_MAX + 1] }
     }
 
-    /// The shard, if all of the piece lies in one partition. The partition of an edge may be longer or
+    /// The shard, if all of the piece is in one partition. The partition of an edge may be longer or
     /// shorter than that of any row; then no row is in the piece, and its shard does not matter.
     pub(crate) fn shard(&self) -> Option<i16> {
         match self {
@@ -118,7 +118,7 @@ impl Edge {
     }
 }
 
-/// Whether no partition lies between `earlier` and `later`: a range of one partition ends so.
+/// Whether there is no partition between `earlier` and `later`, as at the end of a range of one partition.
 fn is_next(earlier: &[u8], later: &[u8]) -> bool {
     let kept = earlier.iter().rposition(|byte| *byte != 0xff).unwrap_or(0);
     let Some(raised) = earlier.get(kept).and_then(|byte| byte.checked_add(1)) else { return false };

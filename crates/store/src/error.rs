@@ -22,7 +22,7 @@ pub enum StoreError {
     #[error("the outcome of a commit is unknown: {0}")]
     Ambiguous(String),
     /// This process is no longer a member of the cluster that shares the store. Nothing of the write was
-    /// written, and nothing is written until it has joined anew.
+    /// written, and nothing is written until it has joined again.
     #[error("this server was removed from the cluster: {0}")]
     Fenced(String),
     /// The data is not to be opened: a newer program wrote it in a format that this one does not know, or it is

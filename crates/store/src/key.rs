@@ -63,7 +63,7 @@ impl Range {
         Range { space, start: Bound::Unbounded, end: Bound::Unbounded }
     }
 
-    /// Whether no row can lie between the bounds, as when the start is after the end. Ordered maps
+    /// Whether no row can be between the bounds, as when the start is after the end. Ordered maps
     /// treat such bounds differently, some by panicking: a store asks first.
     pub fn is_empty(&self) -> bool {
         match (&self.start, &self.end) {

@@ -14,7 +14,7 @@
 //! - Positions in a log follow commit order: once a reader has read up to position `n`, no record
 //!   appears at or below `n`. The records of one commit have one time in all logs.
 //! - A snapshot holds rows and logs of the same moment: it has the changes of exactly those log
-//!   records that lie at or below its [`Read::log_end`].
+//!   records that are at or below its [`Read::log_end`].
 
 mod chance;
 mod cluster;
@@ -98,7 +98,8 @@ impl WriteSet {
     }
 }
 
-/// A part of a log of another store. It comes after the end of the log here, and nobody else appends to the log.
+/// A part of a log of another store. It comes after the end of the log here, and no other commit appends to
+/// that log at the same time.
 #[derive(Clone, Debug)]
 pub struct LogPart {
     pub log: Log,
@@ -132,7 +133,7 @@ impl LogPosition {
         LogPosition(time_us << LogPosition::NUMBER_BITS | number as u64)
     }
 
-    /// The last position of this time: whatever lies after it was committed later.
+    /// The last position of this time: records after it were committed later.
     pub fn through(time_us: u64) -> LogPosition {
         LogPosition::new(time_us, LogPosition::RECORDS_MAX - 1)
     }
@@ -186,7 +187,7 @@ pub trait Store: Read {
     /// sorts them.
     async fn update(&self, keys: &[Key], decide: &mut Decide<'_>) -> Result<(), StoreError>;
 
-    /// Removes every row of a space, in bounded steps. Nobody may write to the space meanwhile. A
+    /// Removes every row of a space, in bounded steps. No other call may write to the space in the meantime. A
     /// clear that was interrupted is called again.
     async fn clear(&self, space: Space) -> Result<(), StoreError>;
 

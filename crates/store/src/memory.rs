@@ -304,6 +304,7 @@ impl Contents {
         }
         for part in write_set.log_parts {
             let records = self.logs.entry(part.log).or_default();
+            debug_assert!(records.end <= part.end, "a part comes after the end of {:?}", part.log);
             records.kept.extend(part.records);
             records.end = part.end;
         }
@@ -358,6 +359,7 @@ impl From<Position> for SharedPosition {
 
 impl Records {
     fn append(&mut self, position: LogPosition, record: Bytes) {
+        assert!(self.end < position, "positions of a log rise");
         self.kept.insert(position, record);
         self.end = position;
     }

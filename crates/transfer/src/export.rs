@@ -9,7 +9,7 @@
 //! <prefix>/AWSDynamoDB/<export id>/manifest-summary.json  written last: an export that has it is complete
 //! ```
 //!
-//! Each file is put whole and its MD5 stands in another one, so whatever is cut, changed or missing is found.
+//! Each file is put whole and another file has its MD5, so a reader notices a file that is cut, changed or missing.
 
 mod manifest;
 mod read;

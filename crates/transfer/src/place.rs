@@ -1,4 +1,4 @@
-//! Where objects lie: the buckets below a folder, or those of an S3-compatible endpoint.
+//! Where objects are stored: the buckets below a folder, or those of an S3-compatible endpoint.
 //!
 //! What always holds:
 //! - An object is visible whole or not at all: folders get a file under another name, synced and then renamed.
@@ -55,7 +55,7 @@ pub struct ObjectInfo {
     pub size_bytes: u64,
 }
 
-/// Where buckets lie: what `--s3` names.
+/// Where buckets are: what `--s3` names.
 #[derive(Clone, Debug)]
 pub struct Buckets(Root);
 
@@ -160,7 +160,8 @@ impl Bucket {
         &self.name
     }
 
-    /// Replaces the object. Nobody ever sees a part of it, and once this returns it is durable.
+    /// Replaces the object. A reader sees the old object or the whole new one. Once this returns, the new one is
+    /// durable.
     pub async fn put(&self, key: &str, content: Bytes) -> Result<(), PlaceError> {
         let path = parse_key(key)?;
         match self.store.put(&path, content.into()).await {

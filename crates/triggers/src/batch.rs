@@ -1,8 +1,8 @@
-//! Records that are delivered together, and what becomes of them after each call.
+//! Records that are delivered together, and what is done with them after each call.
 //!
 //! ```text
 //! answer taken          delivered
-//! item failures         what stands before the first of them is delivered; the rest is tried again
+//! item failures         records before the first of them are delivered; the rest is tried again
 //! function error        halved, if the mapping bisects; else tried again until the retries are used up
 //! not reached           tried again until the records are too old
 //! ```
@@ -202,7 +202,7 @@ impl Batch {
         delivery.retries_max.is_some_and(|retries| self.failed_tries > retries)
     }
 
-    /// The two halves. Splitting is no retry: each half starts to count anew.
+    /// The two halves. Splitting is no retry: each half has all its retries again.
     pub fn split(mut self) -> [Batch; 2] {
         let second = self.records.split_off(self.records.len().div_ceil(2));
         [Batch::of(self.records), Batch::of(second)]

@@ -131,7 +131,7 @@ impl Printer {
     }
 }
 
-/// What stands around the records of an event, without a window: `{"Records":[` and `]}`.
+/// The bytes around the records of an event, without a window: `{"Records":[` and `]}`.
 pub const ENVELOPE_BYTES: usize = 14;
 
 /// The whole event of a batch.

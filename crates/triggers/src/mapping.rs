@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use api::lambda::{
-    CreateEventSourceMappingRequest, Destination, DestinationConfig, Error, EventSourceMappingConfiguration,
-    FilterCriteria, FunctionName, Settings, Tags, UpdateEventSourceMappingRequest, limits,
+    CreateEventSourceMappingRequest, Destination, DestinationConfig, EventSourceMappingConfiguration,
+    FilterCriteria, FunctionName, LambdaError, Settings, Tags, UpdateEventSourceMappingRequest, limits,
 };
 use api::streams::StreamArn;
 use api::streams::limits::RECORD_LIFETIME;
@@ -118,8 +118,9 @@ impl Mapping {
         resources: &Resources<'_>,
         uuid: String,
         now_ms: u64,
-    ) -> Result<Mapping, Error> {
-        let stream_arn = request.event_source_arn.ok_or_else(|| Error::member_missing("eventSourceArn"))?;
+    ) -> Result<Mapping, LambdaError> {
+        let stream_arn =
+            request.event_source_arn.ok_or_else(|| LambdaError::member_missing("eventSourceArn"))?;
         check_stream_arn(&stream_arn, namespace)?;
         let starting_position = starting_position(request.starting_position.as_deref())?;
         let settings = with_defaults(merge(Settings::default(), request.settings));
@@ -149,7 +150,7 @@ impl Mapping {
         request: UpdateEventSourceMappingRequest,
         resources: &Resources<'_>,
         now_ms: u64,
-    ) -> Result<Mapping, Error> {
+    ) -> Result<Mapping, LambdaError> {
         let mut mapping = self.clone();
         mapping.settings = with_defaults(merge(mapping.settings, request.settings));
         check_settings(&mapping.settings, resources.destinations)?;
@@ -163,7 +164,7 @@ impl Mapping {
     }
 
     /// Adds tags, or replaces their values.
-    pub fn tag(&self, tags: Tags) -> Result<Mapping, Error> {
+    pub fn tag(&self, tags: Tags) -> Result<Mapping, LambdaError> {
         let mut mapping = self.clone();
         mapping.tags.extend(tags);
         check_tags(&mapping.tags)?;
@@ -193,7 +194,7 @@ impl Mapping {
     }
 
     /// The settings as delivery uses them. The error is that of a pattern that can't be read.
-    pub fn delivery(&self, backoff: Backoff) -> Result<Delivery, Error> {
+    pub fn delivery(&self, backoff: Backoff) -> Result<Delivery, LambdaError> {
         let settings = &self.settings;
         let lifetime_ms = RECORD_LIFETIME.as_millis() as u64;
         Ok(Delivery {
@@ -261,22 +262,22 @@ fn limit(value: Option<i64>) -> Option<u64> {
     value.and_then(|value| u64::try_from(value).ok())
 }
 
-fn check_stream_arn(arn: &str, namespace: &Namespace) -> Result<(), Error> {
+fn check_stream_arn(arn: &str, namespace: &Namespace) -> Result<(), LambdaError> {
     let stream = StreamArn::parse(arn);
-    let stream = stream.ok_or_else(|| Error::invalid_parameter_value("Unrecognized event source."))?;
+    let stream = stream.ok_or_else(|| LambdaError::invalid_parameter_value("Unrecognized event source."))?;
     let is_ours = stream
         .table
         .home
         .is_some_and(|home| (home.region, home.account) == (&*namespace.region, &*namespace.account));
-    if is_ours { Ok(()) } else { Err(Error::stream_not_found(arn)) }
+    if is_ours { Ok(()) } else { Err(LambdaError::stream_not_found(arn)) }
 }
 
-fn starting_position(name: Option<&str>) -> Result<StartingPosition, Error> {
+fn starting_position(name: Option<&str>) -> Result<StartingPosition, LambdaError> {
     match name {
-        None => Err(Error::member_missing("startingPosition")),
+        None => Err(LambdaError::member_missing("startingPosition")),
         Some("TRIM_HORIZON") => Ok(StartingPosition::TrimHorizon),
         Some("LATEST") => Ok(StartingPosition::Latest),
-        Some(other) => Err(Error::invalid_parameter_value(format!(
+        Some(other) => Err(LambdaError::invalid_parameter_value(format!(
             "Unsupported starting position for stream type: {other}"
         ))),
     }
@@ -287,17 +288,17 @@ fn resolve_function(
     text: &str,
     namespace: &Namespace,
     functions: &Functions,
-) -> Result<(String, String), Error> {
-    let name = FunctionName::parse(text).ok_or_else(|| Error::function_not_found(text))?;
+) -> Result<(String, String), LambdaError> {
+    let name = FunctionName::parse(text).ok_or_else(|| LambdaError::function_not_found(text))?;
     let is_ours = name.region.is_none_or(|region| region == &*namespace.region)
         && name.account.is_none_or(|account| account == &*namespace.account);
     if !is_ours {
-        return Err(Error::function_elsewhere(&name));
+        return Err(LambdaError::function_elsewhere(&name));
     }
     let arn = name.arn(&namespace.region, &namespace.account);
     match functions.get(name.name) {
         Some(_) => Ok((arn, name.name.to_owned())),
-        None => Err(Error::function_not_found(arn)),
+        None => Err(LambdaError::function_not_found(arn)),
     }
 }
 
@@ -359,8 +360,8 @@ fn with_defaults(settings: Settings) -> Settings {
     }
 }
 
-fn check_settings(settings: &Settings, destinations: &Destinations) -> Result<(), Error> {
-    let refused = |message: &str| Err(Error::invalid_parameter_value(message));
+fn check_settings(settings: &Settings, destinations: &Destinations) -> Result<(), LambdaError> {
+    let refused = |message: &str| Err(LambdaError::invalid_parameter_value(message));
     parse_filters(settings.filter_criteria.as_ref())?;
     if settings
         .maximum_record_age_in_seconds
@@ -380,15 +381,15 @@ fn check_settings(settings: &Settings, destinations: &Destinations) -> Result<()
     }
     match config.on_failure.as_ref().and_then(|target| target.destination.as_deref()) {
         Some(arn) => {
-            destinations.check(arn).map_err(|error| Error::invalid_parameter_value(error.to_string()))
+            destinations.check(arn).map_err(|error| LambdaError::invalid_parameter_value(error.to_string()))
         }
         None => Ok(()),
     }
 }
 
-fn check_tags(tags: &Tags) -> Result<(), Error> {
+fn check_tags(tags: &Tags) -> Result<(), LambdaError> {
     match tags.len() > limits::TAGS_MAX {
-        true => Err(Error::invalid_parameter_value(format!(
+        true => Err(LambdaError::invalid_parameter_value(format!(
             "A resource can have at most {} tags.",
             limits::TAGS_MAX
         ))),
@@ -396,14 +397,14 @@ fn check_tags(tags: &Tags) -> Result<(), Error> {
     }
 }
 
-fn parse_filters(criteria: Option<&FilterCriteria>) -> Result<Filters, Error> {
+fn parse_filters(criteria: Option<&FilterCriteria>) -> Result<Filters, LambdaError> {
     let filters = criteria.and_then(|criteria| criteria.filters.as_deref()).unwrap_or_default();
     if filters.len() > limits::FILTERS_MAX {
-        return Err(Error::invalid_parameter_value(format!(
+        return Err(LambdaError::invalid_parameter_value(format!(
             "An event source mapping can have at most {} filters.",
             limits::FILTERS_MAX
         )));
     }
     let patterns = filters.iter().map(|filter| filter.pattern.as_deref().unwrap_or_default());
-    Filters::parse(patterns).map_err(|_| Error::filter_pattern_invalid())
+    Filters::parse(patterns).map_err(|_| LambdaError::filter_pattern_invalid())
 }

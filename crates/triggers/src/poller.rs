@@ -503,7 +503,10 @@ impl Order {
 
     /// Notes that a record is done. Returns whether the position moved.
     fn finish(&mut self, number: u64) -> bool {
-        self.records[(number - self.first) as usize].is_done = true;
+        assert!(number >= self.first, "the position has not passed a record that is under way");
+        let record = &mut self.records[(number - self.first) as usize];
+        debug_assert!(!record.is_done, "a record is done once");
+        record.is_done = true;
         let before = self.first;
         while self.records.front().is_some_and(|record| record.is_done) {
             self.passed = self.records.pop_front().map(|record| record.sequence_number);

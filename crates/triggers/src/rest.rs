@@ -1,6 +1,6 @@
 //! Lambda's operations by HTTP: a request in, a response out, no sockets.
 
-use api::lambda::{Error, ErrorKind, Request, TagList, owns_path};
+use api::lambda::{LambdaError, LambdaErrorKind, Request, TagList, owns_path};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::Response;
@@ -49,7 +49,7 @@ impl Triggers {
         response.body(Bytes::from(body)).expect("status and headers are made of fixed parts")
     }
 
-    async fn carry_out(&self, namespace: &Namespace, request: Request) -> Result<Vec<u8>, Error> {
+    async fn carry_out(&self, namespace: &Namespace, request: Request) -> Result<Vec<u8>, LambdaError> {
         match request {
             Request::CreateEventSourceMapping(input) => json(&self.create(namespace, *input).await?),
             Request::GetEventSourceMapping { uuid } => json(&self.current().await?.get(namespace, &uuid)?),
@@ -70,11 +70,11 @@ impl Triggers {
     }
 }
 
-fn json(output: &impl Serialize) -> Result<Vec<u8>, Error> {
-    serde_json::to_vec(output).map_err(|_| Error::internal())
+fn json(output: &impl Serialize) -> Result<Vec<u8>, LambdaError> {
+    serde_json::to_vec(output).map_err(|_| LambdaError::internal())
 }
 
-fn response(status: u16, body: Vec<u8>, error: Option<ErrorKind>) -> Response<Bytes> {
+fn response(status: u16, body: Vec<u8>, error: Option<LambdaErrorKind>) -> Response<Bytes> {
     let mut response = Response::builder().status(status).header(CONTENT_TYPE, "application/json");
     if let Some(kind) = error {
         response = response.header("x-amzn-ErrorType", kind.name());

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use api::ErrorKind;
 use api::lambda::{
-    CreateEventSourceMappingRequest, Error, EventSourceMappingConfiguration, FunctionName,
+    CreateEventSourceMappingRequest, EventSourceMappingConfiguration, FunctionName, LambdaError,
     ListEventSourceMappingsRequest, ListEventSourceMappingsResponse, Tags, UpdateEventSourceMappingRequest,
     limits,
 };
@@ -133,7 +133,7 @@ impl Triggers {
     }
 
     /// The triggers, as other servers have left them.
-    pub(crate) async fn current(&self) -> Result<&Triggers, Error> {
+    pub(crate) async fn current(&self) -> Result<&Triggers, LambdaError> {
         drop(self.shared.begin_change().await?);
         Ok(self)
     }
@@ -166,7 +166,7 @@ impl Triggers {
         &self,
         namespace: &Namespace,
         request: CreateEventSourceMappingRequest,
-    ) -> Result<EventSourceMappingConfiguration, Error> {
+    ) -> Result<EventSourceMappingConfiguration, LambdaError> {
         let shared = &self.shared;
         // Records that are written from here on are LATEST.
         let now_ms = shared.outside.environment.now_ms();
@@ -186,7 +186,11 @@ impl Triggers {
     }
 
     /// GetEventSourceMapping
-    pub fn get(&self, namespace: &Namespace, uuid: &str) -> Result<EventSourceMappingConfiguration, Error> {
+    pub fn get(
+        &self,
+        namespace: &Namespace,
+        uuid: &str,
+    ) -> Result<EventSourceMappingConfiguration, LambdaError> {
         self.shared.with(namespace, uuid, |held| Ok(held.describe()))
     }
 
@@ -214,7 +218,7 @@ impl Triggers {
         &self,
         namespace: &Namespace,
         request: UpdateEventSourceMappingRequest,
-    ) -> Result<EventSourceMappingConfiguration, Error> {
+    ) -> Result<EventSourceMappingConfiguration, LambdaError> {
         let shared = &self.shared;
         let _change = shared.begin_change().await?;
         let uuid = request.uuid.clone();
@@ -241,7 +245,7 @@ impl Triggers {
         &self,
         namespace: &Namespace,
         uuid: &str,
-    ) -> Result<EventSourceMappingConfiguration, Error> {
+    ) -> Result<EventSourceMappingConfiguration, LambdaError> {
         let shared = &self.shared;
         let _change = shared.begin_change().await?;
         shared.settled(namespace, uuid)?;
@@ -255,18 +259,23 @@ impl Triggers {
     }
 
     /// ListTags
-    pub fn tags(&self, namespace: &Namespace, resource: &str) -> Result<Tags, Error> {
+    pub fn tags(&self, namespace: &Namespace, resource: &str) -> Result<Tags, LambdaError> {
         let uuid = self.shared.find_arn(namespace, resource)?;
         self.shared.with(namespace, &uuid, |held| Ok(held.mapping.tags.clone()))
     }
 
     /// TagResource
-    pub async fn tag(&self, namespace: &Namespace, resource: &str, tags: Tags) -> Result<(), Error> {
+    pub async fn tag(&self, namespace: &Namespace, resource: &str, tags: Tags) -> Result<(), LambdaError> {
         self.change_tags(namespace, resource, |mapping| mapping.tag(tags)).await
     }
 
     /// UntagResource
-    pub async fn untag(&self, namespace: &Namespace, resource: &str, keys: &[String]) -> Result<(), Error> {
+    pub async fn untag(
+        &self,
+        namespace: &Namespace,
+        resource: &str,
+        keys: &[String],
+    ) -> Result<(), LambdaError> {
         let without = |mapping: &Mapping| {
             let mut mapping = mapping.clone();
             mapping.tags.retain(|key, _| !keys.contains(key));
@@ -279,14 +288,14 @@ impl Triggers {
         &self,
         namespace: &Namespace,
         resource: &str,
-        change: impl FnOnce(&Mapping) -> Result<Mapping, Error>,
-    ) -> Result<(), Error> {
+        change: impl FnOnce(&Mapping) -> Result<Mapping, LambdaError>,
+    ) -> Result<(), LambdaError> {
         let shared = &self.shared;
         let _change = shared.begin_change().await?;
         let uuid = shared.find_arn(namespace, resource)?;
         // Tags don't matter to the driver, so the mapping need not be settled.
         let mapping = shared.with(namespace, &uuid, |held| match held.state {
-            State::Deleting => Err(Error::mapping_in_use()),
+            State::Deleting => Err(LambdaError::mapping_in_use()),
             _ => Ok(held.mapping.clone()),
         })?;
         let mapping = change(&mapping)?;
@@ -300,7 +309,7 @@ impl Triggers {
 
 impl Shared {
     /// Waits for changes under way, and learns what other servers have changed.
-    async fn begin_change(self: &Arc<Shared>) -> Result<MutexGuard<'_, ()>, Error> {
+    async fn begin_change(self: &Arc<Shared>) -> Result<MutexGuard<'_, ()>, LambdaError> {
         let change = self.changes.lock().await;
         if self.outside.rows.are_shared() {
             self.load().await.map_err(|error| internal(&error))?;
@@ -433,30 +442,30 @@ impl Shared {
         &self,
         namespace: &Namespace,
         uuid: &str,
-        look: impl FnOnce(&mut Held) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        look: impl FnOnce(&mut Held) -> Result<T, LambdaError>,
+    ) -> Result<T, LambdaError> {
         let mut mappings = self.mappings.lock();
         let held = mappings.get_mut(uuid).filter(|held| held.mapping.namespace == *namespace);
-        look(held.ok_or_else(Error::mapping_not_found)?)
+        look(held.ok_or_else(LambdaError::mapping_not_found)?)
     }
 
     /// The mapping, if it takes a change.
-    fn settled(&self, namespace: &Namespace, uuid: &str) -> Result<Arc<Mapping>, Error> {
+    fn settled(&self, namespace: &Namespace, uuid: &str) -> Result<Arc<Mapping>, LambdaError> {
         self.with(namespace, uuid, |held| match held.state.is_settled() {
             true => Ok(held.mapping.clone()),
-            false => Err(Error::mapping_in_use()),
+            false => Err(LambdaError::mapping_in_use()),
         })
     }
 
-    fn find_arn(&self, namespace: &Namespace, arn: &str) -> Result<String, Error> {
+    fn find_arn(&self, namespace: &Namespace, arn: &str) -> Result<String, LambdaError> {
         let mappings = self.mappings.lock();
         let mut ours = mappings.values().filter(|held| held.mapping.namespace == *namespace);
         let found = ours.find(|held| held.mapping.arn() == arn);
-        found.map(|held| held.mapping.uuid.clone()).ok_or_else(Error::mapping_not_found)
+        found.map(|held| held.mapping.uuid.clone()).ok_or_else(LambdaError::mapping_not_found)
     }
 
     /// No other mapping delivers the same stream to the same function, and there is room for one more.
-    fn check_new(&self, mapping: &Mapping) -> Result<(), Error> {
+    fn check_new(&self, mapping: &Mapping) -> Result<(), LambdaError> {
         let mappings = self.mappings.lock();
         let is_same = |other: &&Held| {
             other.mapping.stream_arn == mapping.stream_arn
@@ -465,16 +474,16 @@ impl Shared {
         };
         if let Some(other) = mappings.values().find(is_same) {
             let name = &mapping.function_name;
-            return Err(Error::mapping_exists(&mapping.stream_arn, name, &other.mapping.uuid));
+            return Err(LambdaError::mapping_exists(&mapping.stream_arn, name, &other.mapping.uuid));
         }
         if mappings.len() >= MAPPINGS_MAX && !mappings.contains_key(&mapping.uuid) {
             let message = format!("There can be at most {MAPPINGS_MAX} event source mappings.");
-            return Err(Error::new(api::lambda::ErrorKind::TooManyRequests, message));
+            return Err(LambdaError::new(api::lambda::LambdaErrorKind::TooManyRequests, message));
         }
         Ok(())
     }
 
-    async fn check_stream(&self, mapping: &Mapping) -> Result<(), Error> {
+    async fn check_stream(&self, mapping: &Mapping) -> Result<(), LambdaError> {
         let input = DescribeStreamInput {
             stream_arn: mapping.stream_arn.clone(),
             limit: Some(1),
@@ -483,13 +492,13 @@ impl Shared {
         match self.outside.streams.describe_stream(&mapping.namespace, input).await {
             Ok(_) => Ok(()),
             Err(error) if error.kind == ErrorKind::ResourceNotFound => {
-                Err(Error::stream_not_found(&mapping.stream_arn))
+                Err(LambdaError::stream_not_found(&mapping.stream_arn))
             }
             Err(error) => Err(internal(&error)),
         }
     }
 
-    async fn store(&self, mapping: &Mapping) -> Result<(), Error> {
+    async fn store(&self, mapping: &Mapping) -> Result<(), LambdaError> {
         let row = serde_json::to_vec(mapping).map_err(|error| internal(&error))?;
         self.mapping_rows.put(&mapping_row(&mapping.uuid), row).await.map_err(|error| internal(&error))
     }
@@ -569,9 +578,9 @@ fn mapping_row(uuid: &str) -> String {
 }
 
 /// The client learns nothing of the server's inside; the log does.
-fn internal(error: &dyn std::error::Error) -> Error {
+fn internal(error: &dyn std::error::Error) -> LambdaError {
     tracing::error!(%error, "a request on triggers failed");
-    Error::internal()
+    LambdaError::internal()
 }
 
 fn is_asked_for(mapping: &Mapping, request: &ListEventSourceMappingsRequest) -> bool {

@@ -29,7 +29,7 @@ pub struct Sketch {
 }
 
 impl Sketch {
-    /// A sketch of vectors that lie one after the other in `numbers`, all of them finite.
+    /// A sketch of the vectors that `numbers` holds one after the other, all of them finite.
     pub fn new(distance: Distance, dimensions: usize, mut numbers: Vec<f32>) -> Sketch {
         assert!(dimensions > 0 && numbers.len().is_multiple_of(dimensions), "whole vectors");
         if distance == Distance::Cosine {

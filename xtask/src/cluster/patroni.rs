@@ -23,7 +23,7 @@ const POLL: Duration = Duration::from_millis(200);
 /// The cluster ends with this value.
 pub struct Cluster {
     folder: PathBuf,
-    /// As whom PostgreSQL runs if we are root, which it refuses.
+    /// The user and group of PostgreSQL if we are root: it refuses to run as root.
     user: Option<(u32, u32)>,
     _etcd: Child,
     nodes: Vec<Node>,
@@ -69,7 +69,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// What a server is given: all nodes, of which it shall use the one that can be written to.
+    /// The address for a server: it names all nodes, and the server uses the one that can be written to.
     pub fn url(&self) -> String {
         let hosts: Vec<String> =
             self.nodes.iter().map(|node| format!("127.0.0.1:{}", node.postgres_port)).collect();

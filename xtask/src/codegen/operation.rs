@@ -60,7 +60,7 @@ pub fn print(source: &Source<'_>) -> Result<String, Error> {
             /// Every operation that is served.
             pub const ALL: &[Operation] = &[{all}];
 
-            /// The name as it stands after the dot in `X-Amz-Target`.
+            /// The name as it is written after the dot in `X-Amz-Target`.
             pub fn name(self) -> &'static str {{ match self {{ {names} }} }}
 
             /// The inverse of [`Operation::name`].

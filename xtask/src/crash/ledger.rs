@@ -77,7 +77,7 @@ impl Ledger {
             race.settle(number, item.as_ref()).with_context(|| format!("race {number}"))?;
         }
         let invented = found.into_values().next();
-        ensure!(invented.is_none(), "an item that nobody wrote: {}", invented.unwrap_or_default());
+        ensure!(invented.is_none(), "an item that no client wrote: {}", invented.unwrap_or_default());
         Ok(())
     }
 }
@@ -226,7 +226,7 @@ pub fn slot_item(writer: usize, slot: usize, version: u64) -> Value {
     item
 }
 
-/// The attributes of a slot besides its key, all computed from the version.
+/// The attributes of a slot other than its key, all computed from the version.
 pub fn slot_content(writer: usize, slot: usize, version: u64) -> [(&'static str, Value); 5] {
     let text = version.to_string();
     let mut random = fastrand::Rng::with_seed(version ^ ((writer as u64) << 32) ^ ((slot as u64) << 48));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_lies_between_acknowledged_and_sent() {
+    fn a_counter_is_between_acknowledged_and_sent() {
         let settle = |found: u64| {
             let mut counter = Counter::default();
             (0..5).for_each(|_| counter.sent());
@@ -349,7 +349,7 @@ mod tests {
         assert!(settle(2, 7).is_ok());
         assert!(settle(2, 8).is_err(), "8 was refused");
         assert!(settle(1, 8).is_err(), "7 won");
-        assert!(settle(3, 7).is_err(), "nobody wrote it");
+        assert!(settle(3, 7).is_err(), "no client wrote it");
     }
 
     #[test]
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_nobody_wrote_is_found() {
+    fn an_item_that_no_client_wrote_is_found() {
         let found = BTreeMap::from([(("slot#9".to_owned(), 0), slot_item(9, 0, 1))]);
         assert!(Ledger::new(1).settle(found).is_err());
     }

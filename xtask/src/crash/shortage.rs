@@ -30,7 +30,7 @@ use tokio::task::JoinSet;
 
 use super::ledger::Ledger;
 use super::writer::{self, Progress};
-use super::{Launch, Options, TABLE, Totals, pulse, read_all, reopen};
+use super::{CrashOptions, Launch, TABLE, Totals, pulse, read_all, reopen};
 use crate::command;
 use crate::victim::call;
 use crate::wait::WAIT;
@@ -66,7 +66,7 @@ impl fmt::Display for Shortage {
 impl Shortage {
     pub(super) async fn rounds(
         self,
-        options: &Options,
+        options: &CrashOptions,
         mut launch: Launch,
         ledger: &Arc<Mutex<Ledger>>,
         seed: u64,

@@ -94,7 +94,7 @@ pub async fn write_until_cut(
     }
 }
 
-/// Writes until it is told to stop. What a server does not take is tried again, or something else is.
+/// Writes until the campaign stops it. A write that the server refuses is tried again, or another one is.
 pub async fn write_until_stopped(
     number: usize,
     seed: u64,

@@ -1,6 +1,6 @@
 //! What was written when, and which states a table may have had at a time.
 //!
-//! Each name belongs to one writer, which has one write in flight. The server's commit lies between the moment at which
+//! Each name belongs to one writer, which has one write in flight. The server commits it between the moment at which
 //! the write was sent and the one at which it was acknowledged. So at a time T an item is as the last write that was
 //! acknowledged by T left it, or as a later one that was sent by T. An item whose time to live is over may be there or
 //! not; once it was seen gone at a time, it is gone at every later one.
@@ -41,14 +41,14 @@ struct Item {
 }
 
 #[derive(Debug, Default)]
-pub struct History {
+pub struct TableHistory {
     items: BTreeMap<String, Item>,
     begun_us: u64,
     seconds: BTreeSet<u64>,
     writes: u64,
 }
 
-impl History {
+impl TableHistory {
     /// The time from which on the table can be restored.
     pub fn begin(&mut self, now_us: u64) {
         self.begun_us = now_us;
@@ -192,7 +192,7 @@ pub async fn write_until_cut(
     writer: usize,
     seed: u64,
     mut connection: Connection,
-    history: std::sync::Arc<Mutex<History>>,
+    history: std::sync::Arc<Mutex<TableHistory>>,
     ahead_s: u64,
 ) -> Result<()> {
     let mut random = fastrand::Rng::with_seed(seed);

@@ -46,9 +46,9 @@ impl Write {
 
 /// All writes, by key.
 #[derive(Debug, Default)]
-pub struct History(BTreeMap<u64, Vec<Write>>);
+pub struct RegionHistory(BTreeMap<u64, Vec<Write>>);
 
-impl History {
+impl RegionHistory {
     pub fn note(&mut self, key: u64, write: Write) {
         self.0.entry(key).or_default().push(write);
     }
@@ -63,7 +63,7 @@ impl History {
     /// Compares the values that are there in the end with what was written.
     pub fn check(&self, found: &BTreeMap<u64, String>) -> Result<()> {
         for key in found.keys() {
-            ensure!(self.0.contains_key(key), "nobody wrote the key {key}");
+            ensure!(self.0.contains_key(key), "no client wrote the key {key}");
         }
         for (key, writes) in &self.0 {
             check_key(writes, found.get(key))
@@ -92,7 +92,7 @@ fn check_key(writes: &[Write], found: Option<&String>) -> Result<()> {
     let is_untouched = found.is_none() && last_sent.is_none();
     ensure!(
         is_untouched || candidates.any(|write| !is_beaten(write)),
-        "a later write was acknowledged, or nobody wrote it: {:?}",
+        "a later write was acknowledged, or no client wrote it: {:?}",
         writes.iter().rev().take(6).collect::<Vec<_>>()
     );
     Ok(())

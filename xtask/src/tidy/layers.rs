@@ -1,4 +1,4 @@
-//! Who may know whom: each crate's dependencies on our other crates, held to the one list in ARCHITECTURE.md.
+//! Each crate's dependencies on our other crates, compared with the one list in ARCHITECTURE.md.
 //!
 //! Tests may use any crate, so dev-dependencies are not looked at.
 

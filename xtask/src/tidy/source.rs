@@ -29,14 +29,14 @@ pub fn engine_has_one_clock_and_one_spawner(path: &str, text: &str) -> Option<St
     })
 }
 
-/// `operation/` stands on top of the engine: what lies below does not use it.
+/// `operation/` is the top of the engine: what is below does not use it.
 pub fn nothing_below_imports_operations(path: &str, text: &str) -> Option<String> {
     let file = path.strip_prefix("crates/engine/src/")?;
     if file == "lib.rs" || file.starts_with("operation/") || file == "operation.rs" {
         return None;
     }
     code_line(text, |line| line.contains("operation::"))
-        .map(|line| format!("line {line} uses `operation::`, which lies above this file"))
+        .map(|line| format!("line {line} uses `operation::`, which is above this file"))
 }
 
 /// A public item has a doc comment.
@@ -55,7 +55,13 @@ pub fn public_items_are_documented(path: &str, text: &str) -> Option<String> {
     Some(format!("line {} is public and has no doc comment: {}", bare + 1, lines[bare]))
 }
 
-/// Attributes may stand between an item and its comment.
+/// The module of a folder `x/` is the file `x.rs` beside it.
+pub fn modules_have_one_style(path: &str, _text: &str) -> Option<String> {
+    let folder = path.strip_suffix("/mod.rs").filter(|_| super::is_finished(path))?;
+    Some(format!("belongs into {folder}.rs"))
+}
+
+/// Attributes may be between an item and its comment.
 fn is_attribute(line: &str) -> bool {
     ["#[", "$(#["].iter().any(|start| line.starts_with(start)) || line.ends_with(")]")
 }
@@ -91,10 +97,17 @@ mod tests {
     }
 
     #[test]
-    fn only_what_lies_on_top_uses_operations() {
+    fn only_what_is_on_top_uses_operations() {
         let rule = nothing_below_imports_operations;
         assert!(rule("crates/engine/src/sizes.rs", "use crate::operation::scan;\n").is_some());
         assert_eq!(rule("crates/engine/src/operation/query.rs", "use crate::operation::scan;\n"), None);
+    }
+
+    #[test]
+    fn a_module_is_a_file_beside_its_folder() {
+        let rule = modules_have_one_style;
+        assert!(rule("crates/store/src/log/mod.rs", "").is_some());
+        assert_eq!(rule("crates/store/src/log.rs", ""), None);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct Trim {
 /// An end of a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TrimEnd {
-    /// Above so many percent of all values.
+    /// Above this percentage of all values.
     Percent(f64),
     /// At a value.
     Value(f64),

@@ -55,7 +55,7 @@ pub const SEARCH_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const VECTOR_REQUEST_BYTES_MIN: usize = 1024;
 /// Attributes that INCLUDE projections list, summed over all indexes of a table.
 pub const NON_KEY_ATTRIBUTES_MAX: usize = 100;
-/// HASH attributes in the key of a global secondary index, and likewise RANGE attributes.
+/// HASH attributes in the key of a global secondary index, and as many RANGE attributes.
 pub const INDEX_KEY_ATTRIBUTES_MAX: usize = 4;
 /// Tags of a table.
 pub const TAGS_MAX: usize = 50;

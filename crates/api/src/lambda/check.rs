@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    CreateEventSourceMappingRequest, Error, ErrorKind, FunctionName, ListEventSourceMappingsRequest,
-    Settings, Tags, UpdateEventSourceMappingRequest, function_name, limits,
+    CreateEventSourceMappingRequest, FunctionName, LambdaError, LambdaErrorKind,
+    ListEventSourceMappingsRequest, Settings, Tags, UpdateEventSourceMappingRequest, function_name, limits,
 };
 use crate::Constraint;
 use crate::violation::Violation;
@@ -112,17 +112,20 @@ impl Broken {
         }
     }
 
-    fn result(self) -> Result<(), Error> {
+    fn result(self) -> Result<(), LambdaError> {
         match self.0.len() {
             0 => Ok(()),
-            _ => Err(Error::new(ErrorKind::Validation, crate::Error::violations(self.0.into_iter()).message)),
+            _ => Err(LambdaError::new(
+                LambdaErrorKind::Validation,
+                crate::Error::violations(self.0.into_iter()).message,
+            )),
         }
     }
 }
 
 impl CreateEventSourceMappingRequest {
     /// Applies the constraints of the shape.
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), LambdaError> {
         let mut broken = Broken::default();
         match &self.function_name {
             Some(_) => broken.function_name(self.function_name.as_ref()),
@@ -145,7 +148,7 @@ impl CreateEventSourceMappingRequest {
 
 impl UpdateEventSourceMappingRequest {
     /// Applies the constraints of the shape.
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), LambdaError> {
         let mut broken = Broken::default();
         broken.function_name(self.function_name.as_ref());
         broken.settings(&self.settings);
@@ -155,7 +158,7 @@ impl UpdateEventSourceMappingRequest {
 
 impl ListEventSourceMappingsRequest {
     /// Applies the constraints of the shape.
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), LambdaError> {
         let mut broken = Broken::default();
         broken.function_name(self.function_name.as_ref());
         broken.range("maxItems", self.max_items, 1..=10_000);
@@ -164,7 +167,7 @@ impl ListEventSourceMappingsRequest {
 }
 
 /// Applies the constraints on new tags.
-pub(super) fn check_tags(tags: &Tags) -> Result<(), Error> {
+pub(super) fn check_tags(tags: &Tags) -> Result<(), LambdaError> {
     let mut broken = Broken::default();
     broken.tags(tags);
     broken.result()

@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 
 use super::check::check_tags;
 use super::{
-    CreateEventSourceMappingRequest, Error, ErrorKind, ListEventSourceMappingsRequest, TagList, Tags,
-    UpdateEventSourceMappingRequest,
+    CreateEventSourceMappingRequest, LambdaError, LambdaErrorKind, ListEventSourceMappingsRequest, TagList,
+    Tags, UpdateEventSourceMappingRequest,
 };
 
 const MAPPINGS_PATH: &str = "/2015-03-31/event-source-mappings";
@@ -34,11 +34,11 @@ pub fn owns_path(path: &str) -> bool {
 
 impl Request {
     /// Reads a request. A path or method of no operation, a wrong JSON type and a broken constraint are errors.
-    pub fn decode(method: &str, path: &str, query: &str, body: &[u8]) -> Result<Request, Error> {
+    pub fn decode(method: &str, path: &str, query: &str, body: &[u8]) -> Result<Request, LambdaError> {
         if let Some(resource) = path.strip_prefix(TAGS_PATH) {
             return decode_tags(method, segment(resource)?, query, body);
         }
-        let rest = path.strip_prefix(MAPPINGS_PATH).ok_or_else(Error::unknown_operation)?;
+        let rest = path.strip_prefix(MAPPINGS_PATH).ok_or_else(LambdaError::unknown_operation)?;
         // The AWS CLI of some years sends a slash behind the collection's path.
         match rest.strip_prefix('/').filter(|uuid| !uuid.is_empty()) {
             Some(uuid) => decode_one(method, segment(uuid)?, body),
@@ -73,7 +73,7 @@ impl Request {
 }
 
 /// Operations on the collection of mappings.
-fn decode_all(method: &str, query: &str, body: &[u8]) -> Result<Request, Error> {
+fn decode_all(method: &str, query: &str, body: &[u8]) -> Result<Request, LambdaError> {
     match method {
         "POST" => {
             let input: CreateEventSourceMappingRequest = json(body)?;
@@ -85,12 +85,12 @@ fn decode_all(method: &str, query: &str, body: &[u8]) -> Result<Request, Error> 
             input.check()?;
             Ok(Request::ListEventSourceMappings(input))
         }
-        _ => Err(Error::unknown_operation()),
+        _ => Err(LambdaError::unknown_operation()),
     }
 }
 
 /// Operations on one mapping.
-fn decode_one(method: &str, uuid: String, body: &[u8]) -> Result<Request, Error> {
+fn decode_one(method: &str, uuid: String, body: &[u8]) -> Result<Request, LambdaError> {
     match method {
         "GET" => Ok(Request::GetEventSourceMapping { uuid }),
         "DELETE" => Ok(Request::DeleteEventSourceMapping { uuid }),
@@ -99,15 +99,15 @@ fn decode_one(method: &str, uuid: String, body: &[u8]) -> Result<Request, Error>
             input.check()?;
             Ok(Request::UpdateEventSourceMapping(Box::new(input)))
         }
-        _ => Err(Error::unknown_operation()),
+        _ => Err(LambdaError::unknown_operation()),
     }
 }
 
-fn decode_tags(method: &str, resource: String, query: &str, body: &[u8]) -> Result<Request, Error> {
+fn decode_tags(method: &str, resource: String, query: &str, body: &[u8]) -> Result<Request, LambdaError> {
     match method {
         "GET" => Ok(Request::ListTags { resource }),
         "POST" => {
-            let tags = json::<TagList>(body)?.tags.ok_or_else(|| Error::member_missing("tags"))?;
+            let tags = json::<TagList>(body)?.tags.ok_or_else(|| LambdaError::member_missing("tags"))?;
             check_tags(&tags)?;
             Ok(Request::TagResource { resource, tags })
         }
@@ -115,11 +115,11 @@ fn decode_tags(method: &str, resource: String, query: &str, body: &[u8]) -> Resu
             let keys = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "tagKeys");
             Ok(Request::UntagResource { resource, tag_keys: keys.map(|(_, key)| key.into_owned()).collect() })
         }
-        _ => Err(Error::unknown_operation()),
+        _ => Err(LambdaError::unknown_operation()),
     }
 }
 
-fn list_input(query: &str) -> Result<ListEventSourceMappingsRequest, Error> {
+fn list_input(query: &str) -> Result<ListEventSourceMappingsRequest, LambdaError> {
     let mut input = ListEventSourceMappingsRequest::default();
     for (name, value) in form_urlencoded::parse(query.as_bytes()).filter(|(_, value)| !value.is_empty()) {
         match &*name {
@@ -127,7 +127,8 @@ fn list_input(query: &str) -> Result<ListEventSourceMappingsRequest, Error> {
             "FunctionName" => input.function_name = Some(value.into_owned()),
             "Marker" => input.marker = Some(value.into_owned()),
             "MaxItems" => {
-                let refusal = || Error::new(ErrorKind::Serialization, format!("{value} is not an Integer"));
+                let refusal =
+                    || LambdaError::new(LambdaErrorKind::Serialization, format!("{value} is not an Integer"));
                 input.max_items = Some(value.parse().map_err(|_| refusal())?);
             }
             _ => {}
@@ -137,17 +138,18 @@ fn list_input(query: &str) -> Result<ListEventSourceMappingsRequest, Error> {
 }
 
 /// One segment of a path. The slashes of an ARN inside it are percent-encoded.
-fn segment(text: &str) -> Result<String, Error> {
+fn segment(text: &str) -> Result<String, LambdaError> {
     if text.is_empty() || text.contains('/') {
-        return Err(Error::unknown_operation());
+        return Err(LambdaError::unknown_operation());
     }
-    let decoded = percent_decode_str(text).decode_utf8().map_err(|_| Error::unknown_operation())?;
+    let decoded = percent_decode_str(text).decode_utf8().map_err(|_| LambdaError::unknown_operation())?;
     Ok(decoded.into_owned())
 }
 
-fn json<T: DeserializeOwned + Default>(body: &[u8]) -> Result<T, Error> {
+fn json<T: DeserializeOwned + Default>(body: &[u8]) -> Result<T, LambdaError> {
     if body.is_empty() {
         return Ok(T::default());
     }
-    serde_json::from_slice(body).map_err(|error| Error::new(ErrorKind::Serialization, error.to_string()))
+    serde_json::from_slice(body)
+        .map_err(|error| LambdaError::new(LambdaErrorKind::Serialization, error.to_string()))
 }

@@ -37,7 +37,7 @@ impl Error {
         Error::new(ErrorKind::TrimmedDataAccess, "The data you are trying to access has been trimmed")
     }
 
-    /// A sequence number that is none of the shard's.
+    /// A sequence number that is not in the shard.
     pub fn sequence_number_invalid(number: &str) -> Error {
         Error::validation(format!("Invalid SequenceNumber: {number} is not in the shard"))
     }

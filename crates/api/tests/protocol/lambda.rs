@@ -1,20 +1,20 @@
 //! Requests to Lambda: which operation a method and path mean, what is refused, and how errors print.
 
-use api::lambda::{Error, ErrorKind, FunctionName, Request, limits, owns_path};
+use api::lambda::{FunctionName, LambdaError, LambdaErrorKind, Request, limits, owns_path};
 
 const MAPPINGS: &str = "/2015-03-31/event-source-mappings";
 const UUID: &str = "0a1b2c3d-0000-4000-8000-000000000001";
 const ARN: &str =
     "arn:aws:lambda:us-east-1:123456789012:event-source-mapping:0a1b2c3d-0000-4000-8000-000000000001";
 
-fn create(body: &str) -> Result<Request, Error> {
+fn create(body: &str) -> Result<Request, LambdaError> {
     Request::decode("POST", MAPPINGS, "", body.as_bytes())
 }
 
 #[track_caller]
 fn check_refused(body: &str, message: &str) {
     let error = create(body).expect_err(body);
-    assert_eq!(error.kind, ErrorKind::Validation, "{error}");
+    assert_eq!(error.kind, LambdaErrorKind::Validation, "{error}");
     assert_eq!(error.message, message);
 }
 
@@ -50,7 +50,7 @@ fn other_paths_and_methods_are_no_operations() {
         ("GET", "/2015-03-31/event-source-mappings/%ff"),
     ] {
         let error = Request::decode(method, path, "", b"{}").expect_err(path);
-        assert_eq!(error.kind, ErrorKind::UnknownOperation, "{method} {path}");
+        assert_eq!(error.kind, LambdaErrorKind::UnknownOperation, "{method} {path}");
     }
     assert!(!owns_path("/2015-03-31/functions/f/invocations"));
     assert!(!owns_path("/2015-03-31/event-source-mappings-of-others"));
@@ -100,25 +100,25 @@ fn broken_constraints_are_reported_together_in_the_words_of_aws() {
         ("TumblingWindowInSeconds", 901),
     ] {
         let body = format!(r#"{{"FunctionName": "f", "{member}": {value}}}"#);
-        assert_eq!(create(&body).expect_err(&body).kind, ErrorKind::Validation, "{body}");
+        assert_eq!(create(&body).expect_err(&body).kind, LambdaErrorKind::Validation, "{body}");
     }
     let long = "x".repeat(limits::PATTERN_LENGTH_MAX + 1);
     let body = format!(r#"{{"FunctionName":"f","FilterCriteria":{{"Filters":[{{"Pattern":"{long}"}}]}}}}"#);
-    assert_eq!(create(&body).expect_err("a long pattern").kind, ErrorKind::Validation);
+    assert_eq!(create(&body).expect_err("a long pattern").kind, LambdaErrorKind::Validation);
 }
 
 #[test]
 fn a_body_that_is_no_json_of_the_right_types_is_refused() {
     for body in ["{", "[]", r#"{"BatchSize": "ten"}"#, r#"{"Enabled": 1}"#] {
-        assert_eq!(create(body).expect_err(body).kind, ErrorKind::Serialization, "{body}");
+        assert_eq!(create(body).expect_err(body).kind, LambdaErrorKind::Serialization, "{body}");
     }
     let query = Request::decode("GET", MAPPINGS, "MaxItems=many", b"");
-    assert_eq!(query.expect_err("a word").kind, ErrorKind::Serialization);
+    assert_eq!(query.expect_err("a word").kind, LambdaErrorKind::Serialization);
 }
 
 #[test]
 fn errors_have_both_spellings_of_their_message() {
-    let error = Error::mapping_exists("S", "f", "u");
+    let error = LambdaError::mapping_exists("S", "f", "u");
     let body: serde_json::Value = serde_json::from_slice(&error.to_json()).expect("JSON");
     let message = "The event source arn (\" S \") and function (\" f \") provided mapping already exists. \
                    Please update or delete the existing mapping with UUID u";

@@ -163,7 +163,7 @@ async fn everything_survives_a_restart() {
     // The minute before the restart counts.
     world.minute(100.0).await;
     assert_eq!(world.units(), 72);
-    // After a long pause, idleness must be seen for as long as ever: nobody knows what happened in between.
+    // After a restart, a full period of idle minutes is needed again: what happened in between is unknown.
     let world = world.restart().await;
     world.minutes(0.0, 14).await;
     assert_eq!(world.units(), 72);

@@ -119,7 +119,7 @@ pub struct World {
 }
 
 impl World {
-    /// A table with so many write units.
+    /// A table with `write_units`.
     pub async fn with_units(write_units: i64) -> World {
         let clock = Arc::new(Clock { now_ms: AtomicU64::new(START_MS), random: AtomicU64::new(1) });
         let table = Table {
@@ -195,7 +195,7 @@ impl World {
         self.ok("PutScalingPolicy", with(target(), members)).await
     }
 
-    /// One minute in which so many units are asked for each second: no more than provisioned are consumed.
+    /// One minute with a demand of this many units each second: no more than provisioned are consumed.
     pub async fn minute(&self, demand: f64) {
         let now_ms = self.clock.now_ms();
         let consumed = demand.min(self.units() as f64) * 60.0;

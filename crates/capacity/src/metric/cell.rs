@@ -58,7 +58,7 @@ impl Cell {
         }
     }
 
-    /// The smallest value that so many percent of all values do not exceed.
+    /// The smallest value that `percent` of all values do not exceed.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         let value = self.values()?.percentile(percent);
         // Buckets are wider than the values in them, and the largest value is known exactly.

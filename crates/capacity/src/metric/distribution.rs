@@ -1,4 +1,4 @@
-//! How the values of a metric are distributed, so that percentiles can be told.
+//! How the values of a metric are distributed, for percentiles.
 //!
 //! Values are counted in buckets, [`PER_DOUBLING`] of them from any value to twice that value, as AWS's own sparse
 //! exponential histograms do. A bucket stands for its smallest value: percentiles of whole numbers up to 128 are exact,
@@ -35,7 +35,7 @@ pub struct Ranks {
 }
 
 impl Distribution {
-    /// A value that came so many times.
+    /// A value that occurred `count` times.
     pub fn of(value: f64, count: u64) -> Distribution {
         Distribution { buckets: vec![(bucket(value), count)] }
     }
@@ -55,6 +55,10 @@ impl Distribution {
             Ok(at) => self.buckets[at].1 = self.buckets[at].1.saturating_add(count),
             Err(at) => self.buckets.insert(at, (bucket, count)),
         }
+        debug_assert!(
+            self.buckets.is_sorted_by(|one, next| one.0 < next.0),
+            "buckets are in order, each once"
+        );
     }
 
     /// How many values there are.
@@ -62,7 +66,7 @@ impl Distribution {
         self.buckets.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
-    /// The smallest value that so many percent of all values do not exceed.
+    /// The smallest value that `percent` of all values do not exceed.
     pub fn percentile(&self, percent: f64) -> f64 {
         self.at_rank((self.count() as f64 * percent / 100.0).ceil())
     }

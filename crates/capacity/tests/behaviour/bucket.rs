@@ -19,7 +19,7 @@ fn check(steps: &[Step]) {
         match step {
             Take(units) => bucket.take(*units, now_ms),
             Pass(time_ms) => now_ms += time_ms,
-            Rate(units_a_second) => bucket.set_rate(*units_a_second),
+            Rate(units_per_second) => bucket.set_rate(*units_per_second),
             Open => assert!(bucket.is_open(now_ms), "step {number}"),
             Closed => assert!(!bucket.is_open(now_ms), "step {number}"),
         }
@@ -65,7 +65,7 @@ fn a_clock_that_goes_back_adds_nothing() {
 }
 
 #[test]
-fn what_is_left_is_told_in_units() {
+fn what_is_left_is_counted_in_units() {
     let mut bucket = Bucket::new(1, BURST_SECONDS);
     bucket.take(310.0, 0);
     assert_eq!(bucket.left(4_000), -6.0);

@@ -167,7 +167,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
-    fn every_count_lies_within_its_error(seed in any::<u64>(), spread in 1..60_000_u64) {
+    fn every_count_is_within_its_error(seed in any::<u64>(), spread in 1..60_000_u64) {
         let (mut sketch, mut counts) = (Sketch::new(), HashMap::<u64, f64>::new());
         for number in 0..20_000_u64 {
             // Small numbers are more frequent.

@@ -39,13 +39,13 @@ fn percentiles_are_those_of_the_sorted_values_within_two_percent() {
     let found = distribution(&cells);
     for (percent, rank) in [(0.01, 1), (1.0, 100), (50.0, 5_000), (90.0, 9_000), (99.0, 9_900), (99.9, 9_990)]
     {
-        let (told, exact) = (found.percentile(percent), values[rank - 1]);
-        assert!(told <= exact && told > exact * 0.984, "p{percent}: {told} for {exact}");
+        let (estimate, exact) = (found.percentile(percent), values[rank - 1]);
+        assert!(estimate <= exact && estimate > exact * 0.984, "p{percent}: {estimate} for {exact}");
     }
 }
 
 #[test]
-fn small_whole_numbers_are_told_exactly() {
+fn percentiles_of_small_whole_numbers_are_exact() {
     let mut whole = Distribution::default();
     (0..=128).for_each(|value| whole.add(f64::from(value)));
     for value in 0..=128 {

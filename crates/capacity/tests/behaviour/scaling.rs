@@ -37,7 +37,7 @@ impl Table {
         Table { policy, scaler, decreases, units, minute: 0, steps: Vec::new() }
     }
 
-    /// One minute in which so many units are asked for each second.
+    /// One minute with a demand of this many units each second.
     fn minute(&mut self, demand: f64) -> Step {
         self.scaler.record(demand.min(self.units as f64) * 60.0);
         self.minute += 1;

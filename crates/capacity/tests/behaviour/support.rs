@@ -7,12 +7,12 @@ use capacity::{Access, Cause, Decision, Enforcement, Part, Place, Settings, Thro
 pub const START_MS: u64 = 1_800_000_000_000;
 /// The one global index of the table, if it has one.
 pub const INDEX: Place = Place::Index(7);
-/// How often requests come: a second's worth is spread over so many moments.
+/// How often requests arrive: those of a second are spread over this many moments.
 const MOMENTS_PER_SECOND: u64 = 25;
 /// The requests of a second, if more units than that are asked for. Each is larger then.
 const REQUESTS_PER_SECOND: u64 = 500;
 
-/// What became of the units that were asked for in one stretch of time.
+/// The units that were asked for in one stretch of time, by outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     pub seconds: u64,
@@ -58,7 +58,7 @@ impl Table {
         self
     }
 
-    /// Requests for so many units a second. `key` names the key of each, by its number.
+    /// Requests for `rate` units a second. `key` names the key of each, by its number.
     pub fn run(&mut self, access: Access, rate: u64, seconds: u64, key: impl Fn(u64) -> u64) -> Tally {
         self.run_parts(access, rate, seconds, |number| vec![part(Place::Table, key(number))])
     }

@@ -226,7 +226,7 @@ fn adaptive_capacity_lets_an_uneven_table_use_all_of_its_units() {
     assert_eq!(tally.throttled(), 0);
 }
 
-/// Two keys of 700 each lie in one partition: at first they share 1,000, later each has enough.
+/// Two keys of 700 each are in one partition: at first they share 1,000, later each has enough.
 #[test]
 fn a_hot_partition_splits_and_its_keys_get_apart() {
     let mut table = aws(provisioned(100, 4_000));

@@ -279,9 +279,9 @@ async fn a_client_gets_answers_in_turn() {
 }
 
 #[tokio::test]
-async fn every_request_is_told_of_with_what_it_found() {
+async fn every_request_is_reported_with_what_it_found() {
     let gate = Everybody::default();
-    let told = gate.0.clone();
+    let reported = gate.0.clone();
     let shared = shared_with(gate).await;
     let mut writer = Writer::default();
     greeting(&mut writer);
@@ -302,7 +302,7 @@ async fn every_request_is_told_of_with_what_it_found() {
         "GetItem [\"Table\"] ok 1+0-",
         "GetItem [\"Nowhere\"] ResourceNotFoundException 0+0-",
     ];
-    assert_eq!(*told.lock(), expected);
+    assert_eq!(*reported.lock(), expected);
 }
 
 #[tokio::test(start_paused = true)]

@@ -67,7 +67,7 @@ impl Service {
         let update = options.update.map(|tree| placeholders.update(tree)).transpose()?;
         let condition = options.condition.map(|tree| placeholders.condition(tree)).transpose()?;
         let asked = options.return_values.unwrap_or_default();
-        // Who asks for nothing can be given nothing of the whole item, which the cache wants to know.
+        // The cache needs the whole item even if the client asks for no attributes.
         let returned = if asked == ReturnValue::None { ReturnValue::AllNew } else { asked };
         let input = UpdateItemInput {
             table_name: table.to_owned(),

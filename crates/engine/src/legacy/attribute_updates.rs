@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use api::{AttributeAction, AttributeValueUpdate, Error};
 use expression::Update;
-use expression::update::{Change, Operand};
+use expression::update::{Change, UpdateOperand};
 use item::Type;
 
 use super::fault::Fault;
@@ -27,7 +27,7 @@ fn change(update: &AttributeValueUpdate) -> Result<Change, Fault> {
         };
     };
     match (action, value.as_ref().kind()) {
-        (AttributeAction::Put, _) => Ok(Change::Set(Operand::Value(value.clone()))),
+        (AttributeAction::Put, _) => Ok(Change::Set(UpdateOperand::Value(value.clone()))),
         (AttributeAction::Add, Type::N | Type::L) => Ok(Change::Add(value.clone())),
         (AttributeAction::Add, kind) if kind.is_set() => Ok(Change::Add(value.clone())),
         (AttributeAction::Add, kind) => Err(Fault::AddType(kind)),

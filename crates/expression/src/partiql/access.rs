@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use item::{Item, ItemBuilder, ValueBuf};
 
 use super::error::StatementError;
-use super::statement::{Delete, Select, Update};
+use super::statement::{Delete, Select, UpdateStatement};
 use crate::condition::{Condition, Operand};
 use crate::error::Fault;
 use crate::key_condition::{self, KeyAttribute, KeyCondition, KeyRange, Range, Term};
@@ -115,7 +115,7 @@ impl Select {
     }
 }
 
-impl Update {
+impl UpdateStatement {
     /// UPDATE never creates an item: the condition includes that it exists.
     pub fn keyed(
         &self,

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use item::{ItemBuilder, ListBuilder, SetBuilder, Type, ValueBuf, ValueError, ValueRef, View};
 
 use super::error::StatementError;
-use super::statement::{Delete, Insert, Select, Statement, Update};
+use super::statement::{Delete, Insert, Select, Statement, UpdateStatement};
 use super::syntax::{self, Body, Literal, placeholder};
 use crate::error::{Fault, Kind};
 use crate::placeholders::Placeholders;
@@ -14,7 +14,7 @@ use crate::update::{self, Change, NESTING_MAX};
 use crate::{Condition, syntax as tree};
 
 pub(super) fn statement(
-    statement: &syntax::Statement,
+    statement: &syntax::StatementTree,
     parameters: &[ValueBuf],
 ) -> Result<Statement, StatementError> {
     if parameters.len() < statement.parameters {
@@ -33,12 +33,14 @@ pub(super) fn statement(
         Body::Select(written) => Statement::Select(select(written, &mut placeholders)?),
         Body::Exists(written) => Statement::Exists(select(written, &mut placeholders)?),
         Body::Insert { table, item } => insert(table, &bound(item, parameters)?)?,
-        Body::Update { table, changes, condition: written, returning } => Statement::Update(Update {
-            table: table.clone(),
-            changes: update(changes, &mut placeholders)?,
-            condition: condition(written, &mut placeholders)?,
-            returning: *returning,
-        }),
+        Body::Update { table, changes, condition: written, returning } => {
+            Statement::Update(UpdateStatement {
+                table: table.clone(),
+                changes: update(changes, &mut placeholders)?,
+                condition: condition(written, &mut placeholders)?,
+                returning: *returning,
+            })
+        }
         Body::Delete { table, condition: written, returning } => Statement::Delete(Delete {
             table: table.clone(),
             condition: condition(written, &mut placeholders)?,
@@ -47,7 +49,10 @@ pub(super) fn statement(
     })
 }
 
-fn select(select: &syntax::Select, placeholders: &mut Placeholders<'_>) -> Result<Select, StatementError> {
+fn select(
+    select: &syntax::SelectTree,
+    placeholders: &mut Placeholders<'_>,
+) -> Result<Select, StatementError> {
     Ok(Select {
         table: select.table.clone(),
         index: select.index.clone(),
@@ -66,7 +71,7 @@ fn insert(table: &str, item: &ValueBuf) -> Result<Statement, StatementError> {
 }
 
 fn condition(
-    condition: &Option<tree::Condition>,
+    condition: &Option<tree::ConditionTree>,
     placeholders: &mut Placeholders<'_>,
 ) -> Result<Option<Condition>, StatementError> {
     let Some(tree) = condition else { return Ok(None) };
@@ -74,7 +79,7 @@ fn condition(
 }
 
 fn update(
-    tree: &tree::Update,
+    tree: &tree::UpdateTree,
     placeholders: &mut Placeholders<'_>,
 ) -> Result<update::Update, StatementError> {
     let update = update::Update::bind(tree, placeholders)?;

@@ -5,7 +5,7 @@ use super::error::{Position, StatementError};
 use crate::language::{self, Token};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum StatementShape {
     /// A letter, `_` or `$`, then also digits. Keywords too: only the grammar tells them apart.
     Word,
     /// Between double quotes; a doubled one stands for itself.
@@ -21,17 +21,17 @@ pub(super) enum Shape {
     End,
 }
 
-impl language::Shape for Shape {
-    const WORD: Shape = Shape::Word;
-    const MARK: Shape = Shape::Mark;
-    const END: Shape = Shape::End;
+impl language::TokenShape for StatementShape {
+    const WORD: StatementShape = StatementShape::Word;
+    const MARK: StatementShape = StatementShape::Mark;
+    const END: StatementShape = StatementShape::End;
 }
 
 const LONG_MARKS: [&str; 6] = ["<<", ">>", "<=", ">=", "<>", "!="];
 const MARKS: &str = "()[]{},.:;*=<>+-";
 
-/// The tokens of `text`; the last one is always [`Shape::End`].
-pub(super) fn tokens(text: &str) -> Result<Vec<Token<Shape>>, StatementError> {
+/// The tokens of `text`; the last one is always [`StatementShape::End`].
+pub(super) fn tokens(text: &str) -> Result<Vec<Token<StatementShape>>, StatementError> {
     let mut tokens = Vec::new();
     let mut start = 0;
     while let Some(first) = text[start..].chars().next() {
@@ -54,20 +54,20 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<Shape>>, StatementError> {
                 start += 2 + end + 2;
                 continue;
             }
-            '\'' => (Shape::Text, quoted(rest).ok_or_else(|| refused("Unterminated string", 1))?),
-            '"' => (Shape::QuotedName, quoted(rest).ok_or_else(|| refused("Unterminated name", 1))?),
-            'a'..='z' | 'A'..='Z' | '_' | '$' => (Shape::Word, word(rest)),
-            '?' => (Shape::Parameter, 1),
-            '0'..='9' => (Shape::Number, number(rest)),
-            '.' if digits(&rest[1..]) > 0 => (Shape::Number, number(rest)),
-            _ if LONG_MARKS.iter().any(|mark| rest.starts_with(mark)) => (Shape::Mark, 2),
-            _ if MARKS.contains(first) => (Shape::Mark, 1),
+            '\'' => (StatementShape::Text, quoted(rest).ok_or_else(|| refused("Unterminated string", 1))?),
+            '"' => (StatementShape::QuotedName, quoted(rest).ok_or_else(|| refused("Unterminated name", 1))?),
+            'a'..='z' | 'A'..='Z' | '_' | '$' => (StatementShape::Word, word(rest)),
+            '?' => (StatementShape::Parameter, 1),
+            '0'..='9' => (StatementShape::Number, number(rest)),
+            '.' if digits(&rest[1..]) > 0 => (StatementShape::Number, number(rest)),
+            _ if LONG_MARKS.iter().any(|mark| rest.starts_with(mark)) => (StatementShape::Mark, 2),
+            _ if MARKS.contains(first) => (StatementShape::Mark, 1),
             other => return Err(refused("Invalid character", other.len_utf8())),
         };
         tokens.push(Token { shape, span: start..start + length });
         start += length;
     }
-    tokens.push(Token { shape: Shape::End, span: text.len()..text.len() });
+    tokens.push(Token { shape: StatementShape::End, span: text.len()..text.len() });
     Ok(tokens)
 }
 
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_fall_apart_into_tokens() {
+    fn texts_are_split_into_tokens() {
         check("", &[]);
         check("SELECT * FROM \"T\".\"I\";", &["SELECT", "*", "FROM", "\"T\"", ".", "\"I\"", ";"]);
         check("'it''s' \"a\"\"b\" '' 'é'", &["'it''s'", "\"a\"\"b\"", "''", "'é'"]);

@@ -20,20 +20,20 @@ mod operator;
 
 use super::error::{Position, StatementError};
 use super::keyword::is_keyword;
-use super::lexer::{self, Shape};
+use super::lexer::{self, StatementShape};
 use super::select_list::SelectList;
 use super::statement::{Order, Returning};
-use super::syntax::{Body, Literal, Select, Statement};
+use super::syntax::{Body, Literal, SelectTree, StatementTree};
 use crate::error::Kind;
 use crate::language;
 use crate::operator::Grammar;
 use crate::path::{self, Step};
-use crate::syntax::{Action, Condition, Element, Path, Update};
+use crate::syntax::{ConditionTree, Element, UpdateTree, WrittenAction, WrittenPath};
 
 pub const TEXT_CHARACTERS_MAX: usize = 8192;
 
 /// Reads one statement, which may end in a semicolon.
-pub fn parse(text: &str) -> Result<Statement, StatementError> {
+pub fn parse(text: &str) -> Result<StatementTree, StatementError> {
     if text.len() > TEXT_CHARACTERS_MAX && text.chars().count() > TEXT_CHARACTERS_MAX {
         return Err(malformed(format!("It has more than {TEXT_CHARACTERS_MAX} characters")));
     }
@@ -42,14 +42,14 @@ pub fn parse(text: &str) -> Result<Statement, StatementError> {
     parser.take(";");
     parser.end()?;
     let (PartiQl { values, parameters }, _) = parser.finish(Kind::Condition)?;
-    Ok(Statement { body, values, parameters })
+    Ok(StatementTree { body, values, parameters })
 }
 
 fn malformed(detail: impl Into<String>) -> StatementError {
     StatementError::NotWellFormed(detail.into())
 }
 
-/// The language, and what a statement has besides trees: its values, and how many parameters they take.
+/// The language, and what a statement has in addition to trees: its values, and how many parameters they take.
 #[derive(Default)]
 struct PartiQl {
     values: Vec<Literal>,
@@ -71,8 +71,8 @@ impl Parser<'_> {
     /// Refuses the current token.
     fn unexpected(&self) -> StatementError {
         malformed(match self.shape() {
-            Shape::End => "Unexpected end of statement",
-            Shape::Word if is_keyword(self.word()) => "Unexpected keyword",
+            StatementShape::End => "Unexpected end of statement",
+            StatementShape::Word if is_keyword(self.word()) => "Unexpected keyword",
             _ => "Unexpected term",
         })
     }
@@ -119,14 +119,14 @@ impl Parser<'_> {
         Err(malformed("Expected data manipulation"))
     }
 
-    fn select(&mut self) -> Result<Select, StatementError> {
+    fn select(&mut self) -> Result<SelectTree, StatementError> {
         let list = self.select_list()?;
         self.expect_keyword("FROM")?;
         let table = self.name()?;
         let index = if self.take(".") { Some(self.name()?) } else { None };
         let condition = self.where_clause()?;
         let order = if self.take_keyword("ORDER") { self.order()? } else { Vec::new() };
-        Ok(Select { table, index, list, condition, order })
+        Ok(SelectTree { table, index, list, condition, order })
     }
 
     fn select_list(&mut self) -> Result<SelectList, StatementError> {
@@ -167,7 +167,7 @@ impl Parser<'_> {
         self.expect_keyword("INTO")?;
         let table = self.name()?;
         if !self.take_keyword("VALUE") {
-            // DynamoDB's message for a list of columns, the most likely thing to stand here.
+            // DynamoDB's message for a list of columns, the most likely mistake here.
             return Err(malformed("Unexpected keyword"));
         }
         Ok(Body::Insert { table, item: self.literal(1)? })
@@ -183,9 +183,9 @@ impl Parser<'_> {
                     actions.push(self.assignment()?);
                 }
             } else if self.take_keyword("REMOVE") {
-                actions.push(Action::Remove { target: self.path()? });
+                actions.push(WrittenAction::Remove { target: self.path()? });
                 while self.take(",") {
-                    actions.push(Action::Remove { target: self.path()? });
+                    actions.push(WrittenAction::Remove { target: self.path()? });
                 }
             } else if actions.is_empty() {
                 return Err(malformed("Expected data manipulation"));
@@ -193,7 +193,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        let changes = Update { nodes: std::mem::take(&mut self.nodes), actions };
+        let changes = UpdateTree { nodes: std::mem::take(&mut self.nodes), actions };
         let condition = self.where_clause()?;
         Ok(Body::Update { table, changes, condition, returning: self.returning()? })
     }
@@ -230,32 +230,36 @@ impl Parser<'_> {
         }))
     }
 
-    fn where_clause(&mut self) -> Result<Option<Condition>, StatementError> {
+    fn where_clause(&mut self) -> Result<Option<ConditionTree>, StatementError> {
         if !self.take_keyword("WHERE") {
             return Ok(None);
         }
         let root = self.expression(Grammar::Condition)?;
         self.demand(root.class.is_condition())?;
-        Ok(Some(Condition { nodes: std::mem::take(&mut self.nodes), root: root.node }))
+        Ok(Some(ConditionTree { nodes: std::mem::take(&mut self.nodes), root: root.node }))
     }
 
-    fn assignment(&mut self) -> Result<Action, StatementError> {
+    fn assignment(&mut self) -> Result<WrittenAction, StatementError> {
         let target = self.path()?;
         self.expect("=")?;
         for function in ["SET_ADD", "SET_DELETE"] {
             if self.at_keyword(function) && self.at_call() {
                 let value = self.set_function(function, &target)?;
                 return Ok(match function {
-                    "SET_ADD" => Action::Add { target, value },
-                    _ => Action::Delete { target, value },
+                    "SET_ADD" => WrittenAction::Add { target, value },
+                    _ => WrittenAction::Delete { target, value },
                 });
             }
         }
-        Ok(Action::Set { target, value: self.expression(Grammar::Value)?.node })
+        Ok(WrittenAction::Set { target, value: self.expression(Grammar::Value)?.node })
     }
 
     /// `SET_ADD(target, set)`: the first argument must repeat the target of the assignment.
-    fn set_function(&mut self, function: &'static str, target: &Path) -> Result<String, StatementError> {
+    fn set_function(
+        &mut self,
+        function: &'static str,
+        target: &WrittenPath,
+    ) -> Result<String, StatementError> {
         let position = self.token_position();
         self.operators += 1;
         self.advance();
@@ -271,7 +275,7 @@ impl Parser<'_> {
 }
 
 /// Paths of PartiQL have no placeholders, so they are resolved as they are read.
-fn resolved(path: Path) -> path::Path {
+fn resolved(path: WrittenPath) -> path::Path {
     let mut elements = path.0.into_iter().map(|element| match element {
         Element::Name(name) | Element::Placeholder(name) => Step::Name(name),
         Element::Index(index) => Step::Index(index),

@@ -11,7 +11,7 @@ use crate::{Condition, update};
 pub enum Statement {
     Select(Select),
     Insert(Insert),
-    Update(Update),
+    Update(UpdateStatement),
     Delete(Delete),
     /// The condition check of a transaction: whether the SELECT finds its item.
     Exists(Select),
@@ -40,7 +40,7 @@ pub struct Insert {
 }
 
 #[derive(Clone, Debug)]
-pub struct Update {
+pub struct UpdateStatement {
     pub table: String,
     pub changes: update::Update,
     pub condition: Option<Condition>,
@@ -70,7 +70,7 @@ impl Statement {
     }
 
     /// Parameters that no `?` asks for are ignored, as in DynamoDB.
-    pub fn bind(tree: &syntax::Statement, parameters: &[ValueBuf]) -> Result<Statement, StatementError> {
+    pub fn bind(tree: &syntax::StatementTree, parameters: &[ValueBuf]) -> Result<Statement, StatementError> {
         bind::statement(tree, parameters)
     }
 
@@ -79,7 +79,7 @@ impl Statement {
             Statement::Select(Select { table, .. })
             | Statement::Exists(Select { table, .. })
             | Statement::Insert(Insert { table, .. })
-            | Statement::Update(Update { table, .. })
+            | Statement::Update(UpdateStatement { table, .. })
             | Statement::Delete(Delete { table, .. }) => table,
         }
     }
@@ -91,9 +91,8 @@ impl Statement {
 
     pub fn returning(&self) -> Option<Returning> {
         match self {
-            Statement::Update(Update { returning, .. }) | Statement::Delete(Delete { returning, .. }) => {
-                *returning
-            }
+            Statement::Update(UpdateStatement { returning, .. })
+            | Statement::Delete(Delete { returning, .. }) => *returning,
             _ => None,
         }
     }

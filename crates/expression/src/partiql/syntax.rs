@@ -4,11 +4,11 @@ use item::{Placeholder, ValueBuf};
 
 use super::SelectList;
 use super::statement::{Order, Returning};
-use crate::syntax::{Condition, Update};
+use crate::syntax::{ConditionTree, UpdateTree};
 
 /// A parsed statement. It depends on its text alone, so it may be kept and shared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statement {
+pub struct StatementTree {
     pub(super) body: Body,
     /// What the placeholders `:0`, `:1`, … of the trees stand for.
     pub(super) values: Vec<Literal>,
@@ -18,19 +18,31 @@ pub struct Statement {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Body {
-    Select(Select),
-    Exists(Select),
-    Insert { table: String, item: Literal },
-    Update { table: String, changes: Update, condition: Option<Condition>, returning: Option<Returning> },
-    Delete { table: String, condition: Option<Condition>, returning: Option<Returning> },
+    Select(SelectTree),
+    Exists(SelectTree),
+    Insert {
+        table: String,
+        item: Literal,
+    },
+    Update {
+        table: String,
+        changes: UpdateTree,
+        condition: Option<ConditionTree>,
+        returning: Option<Returning>,
+    },
+    Delete {
+        table: String,
+        condition: Option<ConditionTree>,
+        returning: Option<Returning>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Select {
+pub(super) struct SelectTree {
     pub table: String,
     pub index: Option<String>,
     pub list: SelectList,
-    pub condition: Option<Condition>,
+    pub condition: Option<ConditionTree>,
     pub order: Vec<Order>,
 }
 
@@ -45,7 +57,7 @@ pub(super) enum Literal {
     Set(Vec<Literal>),
 }
 
-/// The placeholder of the value at `index` in [`Statement::values`].
+/// The placeholder of the value at `index` in [`StatementTree::values`].
 pub(super) fn placeholder(index: usize) -> String {
     Placeholder::Value.of(index)
 }

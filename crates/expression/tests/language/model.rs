@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use expression::condition::{Condition, Operand};
 use expression::syntax::Comparator;
-use expression::update::{self, Action, Change};
+use expression::update::{Action, Change, UpdateOperand};
 use expression::{ExpressionError, Path, Projection, Step, Update, Updated};
 use item::{Item, Number, Type, Value, ValueBuf};
 use proptest::prelude::*;
@@ -213,18 +213,20 @@ fn project(paths: &[Path], attributes: &Attributes) -> Attributes {
 
 // Updates.
 
-fn update_operand() -> impl Strategy<Value = update::Operand> {
-    use update::Operand;
-    let leaf =
-        prop_oneof![path().prop_map(Operand::Path), value().prop_map(|value| Operand::Value(value.into()))];
+fn update_operand() -> impl Strategy<Value = UpdateOperand> {
+    let leaf = prop_oneof![
+        path().prop_map(UpdateOperand::Path),
+        value().prop_map(|value| UpdateOperand::Value(value.into()))
+    ];
     leaf.prop_recursive(2, 6, 2, |inner| {
         let pair =
             || (inner.clone(), inner.clone()).prop_map(|(left, right)| (Box::new(left), Box::new(right)));
         prop_oneof![
-            (path(), inner.clone()).prop_map(|(path, default)| Operand::IfNotExists(path, Box::new(default))),
-            pair().prop_map(|(left, right)| Operand::ListAppend(left, right)),
-            pair().prop_map(|(left, right)| Operand::Sum(left, right)),
-            pair().prop_map(|(left, right)| Operand::Difference(left, right)),
+            (path(), inner.clone())
+                .prop_map(|(path, default)| UpdateOperand::IfNotExists(path, Box::new(default))),
+            pair().prop_map(|(left, right)| UpdateOperand::ListAppend(left, right)),
+            pair().prop_map(|(left, right)| UpdateOperand::Sum(left, right)),
+            pair().prop_map(|(left, right)| UpdateOperand::Difference(left, right)),
         ]
     })
 }
@@ -239,29 +241,31 @@ fn action() -> impl Strategy<Value = Action> {
     (path(), change).prop_map(|(target, change)| Action { target, change })
 }
 
-fn operand_value(operand: &update::Operand, old: &Attributes) -> Result<Value, ExpressionError> {
-    use update::Operand;
-    let numbers =
-        |left: &Operand, right: &Operand| match (operand_value(left, old)?, operand_value(right, old)?) {
-            (Value::N(left), Value::N(right)) => Ok((left, right)),
-            _ => Err(ExpressionError::OperandData),
-        };
+fn operand_value(operand: &UpdateOperand, old: &Attributes) -> Result<Value, ExpressionError> {
+    let numbers = |left: &UpdateOperand, right: &UpdateOperand| match (
+        operand_value(left, old)?,
+        operand_value(right, old)?,
+    ) {
+        (Value::N(left), Value::N(right)) => Ok((left, right)),
+        _ => Err(ExpressionError::OperandData),
+    };
     match operand {
-        Operand::Path(path) => find(path, old).cloned().ok_or(ExpressionError::MissingAttribute),
-        Operand::Value(value) => Ok(value.to_value()),
-        Operand::IfNotExists(path, default) => match find(path, old) {
+        UpdateOperand::Path(path) => find(path, old).cloned().ok_or(ExpressionError::MissingAttribute),
+        UpdateOperand::Value(value) => Ok(value.to_value()),
+        UpdateOperand::IfNotExists(path, default) => match find(path, old) {
             Some(value) => Ok(value.clone()),
             None => operand_value(default, old),
         },
-        Operand::ListAppend(first, second) => match (operand_value(first, old)?, operand_value(second, old)?)
-        {
-            (Value::L(first), Value::L(second)) => Ok(Value::L([first, second].concat())),
-            _ => Err(ExpressionError::OperandData),
-        },
-        Operand::Sum(left, right) => {
+        UpdateOperand::ListAppend(first, second) => {
+            match (operand_value(first, old)?, operand_value(second, old)?) {
+                (Value::L(first), Value::L(second)) => Ok(Value::L([first, second].concat())),
+                _ => Err(ExpressionError::OperandData),
+            }
+        }
+        UpdateOperand::Sum(left, right) => {
             numbers(left, right).map(|(left, right)| Value::N(left.checked_add(right).unwrap()))
         }
-        Operand::Difference(left, right) => {
+        UpdateOperand::Difference(left, right) => {
             numbers(left, right).map(|(left, right)| Value::N(left.checked_sub(right).unwrap()))
         }
     }

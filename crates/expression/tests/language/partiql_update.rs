@@ -1,4 +1,4 @@
-//! What SET and REMOVE make of an item.
+//! How SET and REMOVE change an item.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Parsing and printing agree with each other, and no text that can be sent breaks them.
 
-use expression::syntax::{Condition, Projection, Update};
+use expression::syntax::{ConditionTree, ProjectionTree, UpdateTree};
 use expression::{ExpressionError, Fault, Kind, Placeholders, parser};
 use proptest::prelude::*;
 
@@ -112,7 +112,7 @@ fn update() -> impl Strategy<Value = String> {
         .prop_map(|(set, remove, add, delete)| format!("{remove}{set}{delete}{add}"))
 }
 
-fn parse_condition(text: &str) -> Result<Condition, ExpressionError> {
+fn parse_condition(text: &str) -> Result<ConditionTree, ExpressionError> {
     parser::condition(Kind::Condition, text)
 }
 
@@ -132,7 +132,7 @@ proptest! {
 
     #[test]
     fn printed_updates_parse_to_the_same_tree(text in update()) {
-        let tree: Result<Update, ExpressionError> = parser::update(&text);
+        let tree: Result<UpdateTree, ExpressionError> = parser::update(&text);
         prop_assert!(text.is_empty() || !is_syntax_error(&tree), "{text}");
         if let Ok(tree) = tree {
             prop_assert_eq!(parser::update(&tree.to_string()), Ok(tree));
@@ -141,7 +141,7 @@ proptest! {
 
     #[test]
     fn printed_projections_parse_to_the_same_tree(paths in prop::collection::vec(path(), 1..6)) {
-        let tree: Projection = parser::projection(&paths.join(",")).unwrap();
+        let tree: ProjectionTree = parser::projection(&paths.join(",")).unwrap();
         prop_assert_eq!(parser::projection(&tree.to_string()), Ok(tree));
     }
 
@@ -168,7 +168,7 @@ proptest! {
 #[test]
 fn trees_can_be_shared_between_threads() {
     fn shared<T: Send + Sync>() {}
-    shared::<(Condition, Update, Projection)>();
+    shared::<(ConditionTree, UpdateTree, ProjectionTree)>();
     shared::<(expression::Condition, expression::Update, expression::Projection, expression::KeyCondition)>();
 }
 

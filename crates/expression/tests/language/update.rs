@@ -1,4 +1,4 @@
-//! What updates make of an item, and which of them are refused.
+//! How updates change an item, and which of them are refused.
 
 use expression::update::Change;
 use expression::{ExpressionError, Update, Updated};

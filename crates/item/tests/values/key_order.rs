@@ -87,7 +87,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_stands_behind_a_prefix_of_the_highest_bytes() {
+fn nothing_follows_a_prefix_of_the_highest_bytes() {
     assert_eq!(key::after_prefix(&[0xFF, 0xFF]), None);
     assert_eq!(key::after_prefix(&[]), None);
     assert_eq!(key::after_prefix(&[1, 0xFF]), Some(vec![2]));

@@ -1,4 +1,4 @@
-//! What views show of a value, and what builders make of views.
+//! What views show of a value, and which values builders make from views.
 
 use std::cmp::Ordering;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use expression::condition::Operand;
 use expression::key_condition::{KeyAttribute, KeyCondition, Range};
 use expression::syntax::Comparator;
-use expression::update::{Change, Operand as Written};
+use expression::update::{Change, UpdateOperand as Written};
 use expression::{Condition, Kind, Placeholders, Update};
 use item::{Placeholder, Value, ValueBuf};
 use serde_json::{Map, Value as Json, json};

@@ -84,7 +84,7 @@ impl<'m> Form<'m> {
     }
 }
 
-/// What becomes of an entity.
+/// How the migration treats an entity.
 pub fn fate(layout: &Layout, entity: &str) -> Option<Fate> {
     let named = |model: &Model, id: EntityId| model.entity(id).name.value == entity;
     layout.fates.iter().copied().find(|fate| match *fate {

@@ -1,4 +1,4 @@
-//! What a job makes of one item: pure, so that a rehearsal and a real run do the same.
+//! How a job changes one item: pure, so that a rehearsal and a real run do the same.
 
 use std::collections::BTreeSet;
 
@@ -38,12 +38,12 @@ pub enum Work<'m> {
     },
 }
 
-/// What a job thinks of an item.
+/// What a job does with an item.
 #[derive(Debug)]
-pub enum Finding {
+pub enum JobDecision {
     /// There is nothing to do.
     Right,
-    /// It has other keys than its attributes say, so somebody does not maintain them. The job leaves it alone.
+    /// It has other keys than its attributes say, so an application does not maintain them. The job leaves it alone.
     Differs,
     /// Written in one request, if it is as it was read.
     Write(Vec<ItemChange>),
@@ -130,16 +130,18 @@ impl Job<'_> {
         Some((other.table(), other.key(&self.in_form(other, item))))
     }
 
-    pub fn finding(&self, item: &Values, counterpart: Option<&Values>) -> Finding {
+    pub fn decide(&self, item: &Values, counterpart: Option<&Values>) -> JobDecision {
         match &self.work {
             Work::Fill(job) => self.fill(job, item),
             Work::Copy { to } => self.copy(*to, item, counterpart),
             Work::Remove(attributes) => self.remove(attributes, item),
-            Work::Delete => Finding::Write(vec![ItemChange::delete(self.form.table(), self.form.key(item))]),
+            Work::Delete => {
+                JobDecision::Write(vec![ItemChange::delete(self.form.table(), self.form.key(item))])
+            }
             Work::Restore(lost) => self.restore(lost, item),
             Work::RestoreOriginal { old } => self.restore_original(*old, item, counterpart),
             Work::DeleteOrphan { copy } => match counterpart {
-                Some(_) => Finding::Right,
+                Some(_) => JobDecision::Right,
                 None => self.delete_orphan(*copy, item),
             },
         }
@@ -150,7 +152,7 @@ impl Job<'_> {
     }
 
     /// The new keys, for an item that lacks them.
-    fn fill(&self, job: &BackFill, item: &Values) -> Finding {
+    fn fill(&self, job: &BackFill, item: &Values) -> JobDecision {
         let form = self.form;
         let made = form.keyed(item.clone(), form.chance(item));
         let is_lacking =
@@ -160,7 +162,7 @@ impl Job<'_> {
             let is_fixed = |one: &&Derived| one.template.fields().all(|field| field.attribute().is_some());
             let same = |one: &Derived| item.get(&one.attribute) == made.get(&one.attribute);
             let as_it_should = job.attributes.iter().filter(is_fixed).all(same);
-            return if as_it_should { Finding::Right } else { Finding::Differs };
+            return if as_it_should { JobDecision::Right } else { JobDecision::Differs };
         };
         let mut conditions =
             vec![Condition::Exists(job.partition.clone()), Condition::Lacks(first.attribute.clone())];
@@ -169,16 +171,16 @@ impl Job<'_> {
         let mut to = item.clone();
         let new = |one: &&Derived| Some((one.attribute.clone(), made.get(&one.attribute)?.clone()));
         to.extend(missing.iter().filter_map(new));
-        Finding::Write(vec![self.update(item, to, conditions)])
+        JobDecision::Write(vec![self.update(item, to, conditions)])
     }
 
     /// The item under its new key, if the original is unchanged since it was read.
-    fn copy(&self, to: Form<'_>, item: &Values, copy: Option<&Values>) -> Finding {
+    fn copy(&self, to: Form<'_>, item: &Values, copy: Option<&Values>) -> JobDecision {
         let made = self.in_form(to, item);
         match copy {
-            Some(copy) if to.plain(copy) == to.plain(&made) => Finding::Right,
-            Some(_) => Finding::Differs,
-            None => Finding::Write(vec![
+            Some(copy) if to.plain(copy) == to.plain(&made) => JobDecision::Right,
+            Some(_) => JobDecision::Differs,
+            None => JobDecision::Write(vec![
                 ItemChange::Put {
                     table: to.table().to_owned(),
                     item: made,
@@ -189,14 +191,14 @@ impl Job<'_> {
         }
     }
 
-    fn remove(&self, attributes: &[String], item: &Values) -> Finding {
+    fn remove(&self, attributes: &[String], item: &Values) -> JobDecision {
         let mut to = item.clone();
         to.retain(|name, _| !attributes.contains(name));
         self.unless_equal(item, to, std::iter::empty())
     }
 
     /// The old keys as the item's attributes render them, where they differ.
-    fn restore(&self, lost: &[Derived], item: &Values) -> Finding {
+    fn restore(&self, lost: &[Derived], item: &Values) -> JobDecision {
         let made = self.form.keyed(item.clone(), self.form.chance(item));
         let mut to = item.clone();
         for one in lost {
@@ -206,22 +208,22 @@ impl Job<'_> {
         self.unless_equal(item, to, lost.iter().flat_map(Derived::sources))
     }
 
-    fn restore_original(&self, old: Form<'_>, item: &Values, original: Option<&Values>) -> Finding {
+    fn restore_original(&self, old: Form<'_>, item: &Values, original: Option<&Values>) -> JobDecision {
         let made = self.in_form(old, item);
         if original == Some(&made) {
-            return Finding::Right;
+            return JobDecision::Right;
         }
         let put = ItemChange::Put { table: old.table().to_owned(), item: made, conditions: Vec::new() };
-        Finding::Write(vec![put, self.is_as_read(item)])
+        JobDecision::Write(vec![put, self.is_as_read(item)])
     }
 
-    fn delete_orphan(&self, copy: Form<'_>, item: &Values) -> Finding {
+    fn delete_orphan(&self, copy: Form<'_>, item: &Values) -> JobDecision {
         let check = ItemChange::Check {
             table: copy.table().to_owned(),
             key: copy.key(&self.in_form(copy, item)),
             conditions: vec![Condition::Lacks(copy.partition())],
         };
-        Finding::Write(vec![ItemChange::delete(self.form.table(), self.form.key(item)), check])
+        JobDecision::Write(vec![ItemChange::delete(self.form.table(), self.form.key(item)), check])
     }
 
     fn is_as_read(&self, item: &Values) -> ItemChange {
@@ -235,15 +237,20 @@ impl Job<'_> {
 
     /// On the condition that what changes, and what it is made of, is as it was read: an item that was deleted in the
     /// meantime is not created again.
-    fn unless_equal<'a>(&self, from: &Values, to: Values, sources: impl Iterator<Item = &'a str>) -> Finding {
+    fn unless_equal<'a>(
+        &self,
+        from: &Values,
+        to: Values,
+        sources: impl Iterator<Item = &'a str>,
+    ) -> JobDecision {
         if to == *from {
-            return Finding::Right;
+            return JobDecision::Right;
         }
         let changed = from.keys().chain(to.keys()).filter(|name| from.get(*name) != to.get(*name)).cloned();
         let read: BTreeSet<String> = changed.chain(sources.map(str::to_owned)).collect();
         let read = read.into_iter().map(|name| Condition::Is(name.clone(), from.get(&name).cloned()));
         let conditions = std::iter::once(Condition::Exists(self.form.partition())).chain(read).collect();
-        Finding::Write(vec![self.update(from, to, conditions)])
+        JobDecision::Write(vec![self.update(from, to, conditions)])
     }
 
     fn update(&self, from: &Values, to: Values, conditions: Vec<Condition>) -> ItemChange {

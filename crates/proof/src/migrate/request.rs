@@ -218,9 +218,10 @@ pub struct Page {
     pub used: Option<ConsumedCapacity>,
 }
 
-/// What to read: a whole table, or a segment of so many.
+/// What to read: a whole table, or one segment of a parallel scan.
 pub struct PageOf<'a> {
     pub table: &'a str,
+    /// The number of the segment, and how many there are.
     pub segment: Option<(usize, usize)>,
     pub start: Option<Item>,
     pub limit: Option<i32>,

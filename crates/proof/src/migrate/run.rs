@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::form::Form;
 use super::job::{Job, jobs, jobs_back};
-use super::pace::{Allowance, Pace};
+use super::rate_limit::{Allowance, RateLimit};
 use super::record::{FinishedJob, JobRecord, Record, StepRecord};
 use super::sweep::Sweep;
 use super::{Watcher, settings};
@@ -31,7 +31,7 @@ pub enum Stop {
     Paused,
     /// The step, from 1, is done by people.
     ByPeople(usize),
-    /// The step, from 1, can't be undone, and nobody has allowed it.
+    /// The step, from 1, can't be undone, and the user has not allowed it.
     NotAllowed(usize),
     Failed(String),
     Request(Error),
@@ -342,7 +342,7 @@ impl Run<'_> {
         let sweep = Sweep {
             endpoint: self.endpoint,
             watcher: self.watcher,
-            pace: Pace::new(self.allowance, &described),
+            rate_limit: RateLimit::new(self.allowance, &described),
             job,
             known: both.entity_ids().map(|id| Form { model: both, id }).collect(),
             items: described.first().and_then(|table| table["ItemCount"].as_u64()).unwrap_or(0),

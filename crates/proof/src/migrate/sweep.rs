@@ -21,8 +21,8 @@ use tokio::time::Instant;
 
 use super::Watcher;
 use super::form::Form;
-use super::job::{Finding, Job};
-use super::pace::Pace;
+use super::job::{Job, JobDecision};
+use super::rate_limit::RateLimit;
 use super::record::{FinishedJob, Record, Segment, Tally};
 use super::request::{Page, PageOf, page, send};
 use super::run::Stop;
@@ -42,7 +42,7 @@ const UNPROCESSED_PAUSE: Duration = Duration::from_millis(50);
 pub struct Sweep<'a> {
     pub endpoint: &'a dyn Endpoint,
     pub watcher: &'a dyn Watcher,
-    pub pace: Pace,
+    pub rate_limit: RateLimit,
     pub job: &'a Job<'a>,
     /// All forms that items of the table may have.
     pub known: Vec<Form<'a>>,
@@ -141,9 +141,9 @@ impl Sweep<'_> {
                 limit: Some(PAGE_ITEMS),
             };
             let mut tally = Tally::default();
-            let turn = self.pace.turn(true).await;
+            let turn = self.rate_limit.turn(true).await;
             let Page { items, next, used } = page(self.endpoint, of).await?;
-            tally.read_units += self.pace.settle(turn, &used).0;
+            tally.read_units += self.rate_limit.settle(turn, &used).0;
             let ended = self.items(&items, &mut tally).await;
             tally.seconds = began.elapsed().as_secs_f64();
             if let Err(stop) = ended {
@@ -180,23 +180,23 @@ impl Sweep<'_> {
         }
         let counterparts = self.counterparts(&own, tally).await?;
         for (item, counterpart) in own.iter().zip(&counterparts) {
-            let mut finding = self.job.finding(item, counterpart.as_ref());
-            if matches!(finding, Finding::Differs) && counterpart.is_some() {
-                finding = self.at_one_moment(item).await?;
+            let mut decision = self.job.decide(item, counterpart.as_ref());
+            if matches!(decision, JobDecision::Differs) && counterpart.is_some() {
+                decision = self.at_one_moment(item).await?;
             }
-            match finding {
-                Finding::Right => tally.right += 1,
-                Finding::Differs => {
+            match decision {
+                JobDecision::Right => tally.right += 1,
+                JobDecision::Differs => {
                     tally.differing += 1;
                     self.remember(item, tally);
                 }
-                Finding::Write(changes) => {
+                JobDecision::Write(changes) => {
                     if self.is_ending() {
                         return Err(Stop::Paused);
                     }
                     let mut throttled = 0;
                     let sent = loop {
-                        let turn = self.pace.turn(false).await;
+                        let turn = self.rate_limit.turn(false).await;
                         match send(self.endpoint, changes.clone()).await {
                             Err(error) if is_throttled(&error) && throttled < THROTTLED_MAX => {
                                 throttled += 1;
@@ -204,7 +204,7 @@ impl Sweep<'_> {
                             }
                             Err(error) => return Err(error.into()),
                             Ok(sent) => {
-                                let (read, write) = self.pace.settle(turn, &sent.used);
+                                let (read, write) = self.rate_limit.settle(turn, &sent.used);
                                 tally.read_units += read;
                                 tally.write_units += write;
                                 break sent;
@@ -241,9 +241,9 @@ impl Sweep<'_> {
                 return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
                 ..BatchGetItemInput::default()
             };
-            let turn = self.pace.turn(true).await;
+            let turn = self.rate_limit.turn(true).await;
             let output = call(self.endpoint, input).await?;
-            tally.read_units += self.pace.settle(turn, output.consumed_capacity.iter().flatten()).0;
+            tally.read_units += self.rate_limit.settle(turn, output.consumed_capacity.iter().flatten()).0;
             found.extend(output.responses.unwrap_or_default().values().flatten().map(values));
             request_items = output.unprocessed_keys.unwrap_or_default();
             fruitless = if found.len() > before { 0 } else { fruitless + 1 };
@@ -262,8 +262,8 @@ impl Sweep<'_> {
     }
 
     /// The two items were read one after the other: whether they differ is only known if they are read together.
-    async fn at_one_moment(&self, own: &Values) -> Result<Finding, Stop> {
-        let Some((table, key)) = self.job.counterpart(own) else { return Ok(Finding::Right) };
+    async fn at_one_moment(&self, own: &Values) -> Result<JobDecision, Stop> {
+        let Some((table, key)) = self.job.counterpart(own) else { return Ok(JobDecision::Right) };
         let get = |table: &str, key: &Values| TransactGetItem {
             get: Get { table_name: table.to_owned(), key: item(key), ..Get::default() },
         };
@@ -272,15 +272,15 @@ impl Sweep<'_> {
         let input = TransactGetItemsInput { transact_items, ..TransactGetItemsInput::default() };
         let output = match call(self.endpoint, input).await {
             // A write of one of them is under way, which has both in it.
-            Err(error) if error.kind == ErrorKind::TransactionCanceled => return Ok(Finding::Right),
+            Err(error) if error.kind == ErrorKind::TransactionCanceled => return Ok(JobDecision::Right),
             output => output?,
         };
         let responses = output.responses.unwrap_or_default();
         let mut found = responses.iter().map(|one| one.item.as_ref().map(values));
         match (found.next().flatten(), found.next().flatten()) {
-            (Some(own), counterpart) => Ok(self.job.finding(&own, counterpart.as_ref())),
+            (Some(own), counterpart) => Ok(self.job.decide(&own, counterpart.as_ref())),
             // It was deleted.
-            (None, _) => Ok(Finding::Right),
+            (None, _) => Ok(JobDecision::Right),
         }
     }
 

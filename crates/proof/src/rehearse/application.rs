@@ -32,7 +32,7 @@ pub enum Writers {
 
 /// An item as the application knows it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Record {
+pub struct KnownItem {
     pub entity: String,
     /// Without the keys that are composed of it.
     pub values: Values,
@@ -40,7 +40,7 @@ pub struct Record {
     pub random: usize,
 }
 
-impl Record {
+impl KnownItem {
     /// All stored attributes of the item.
     pub fn stored(&self, form: Form<'_>) -> Values {
         form.keyed(self.values.clone(), self.random)
@@ -51,8 +51,8 @@ impl Record {
 const SCALE: Scale = Scale { roots: 6, children: 5 };
 
 /// The old model's example data, each key once.
-pub fn records(model: &Model) -> Vec<Record> {
-    let mut by_key: BTreeMap<String, Record> = BTreeMap::new();
+pub fn records(model: &Model) -> Vec<KnownItem> {
+    let mut by_key: BTreeMap<String, KnownItem> = BTreeMap::new();
     for (position, item) in sample(model, SCALE).items.into_iter().enumerate() {
         let Some(id) = item.entity.filter(|id| model.entity(*id).key.is_some()) else { continue };
         let form = Form { model, id };
@@ -63,8 +63,8 @@ pub fn records(model: &Model) -> Vec<Record> {
     by_key.into_values().collect()
 }
 
-fn record(form: Form<'_>, item: &SampleItem, random: usize) -> Record {
-    Record { entity: form.entity().name.value.clone(), values: form.plain(&item.values), random }
+fn record(form: Form<'_>, item: &SampleItem, random: usize) -> KnownItem {
+    KnownItem { entity: form.entity().name.value.clone(), values: form.plain(&item.values), random }
 }
 
 /// The forms in which the writers store items of an entity; the first one is authoritative.
@@ -149,7 +149,7 @@ impl<'m> Stage<'m> {
         }
     }
 
-    async fn create(&mut self, record: Record) -> Result<(), String> {
+    async fn create(&mut self, record: KnownItem) -> Result<(), String> {
         let puts = forms(self.layout, self.writers, &record.entity).into_iter().map(|form| ItemChange::Put {
             table: form.table().to_owned(),
             item: record.stored(form),
@@ -193,7 +193,7 @@ impl<'m> Stage<'m> {
         Ok(())
     }
 
-    fn changes(&self, record: &Record) -> Vec<(String, Value)> {
+    fn changes(&self, record: &KnownItem) -> Vec<(String, Value)> {
         let all = [Writers::Old, Writers::Both, Writers::New];
         let forms: Vec<Form<'_>> =
             all.into_iter().flat_map(|writers| forms(self.layout, writers, &record.entity)).collect();

@@ -7,7 +7,7 @@ use model::predict::item::Values;
 use super::message;
 use super::stage::Stage;
 use crate::migrate::form::Form;
-use crate::migrate::job::{Finding, Job, jobs, jobs_back};
+use crate::migrate::job::{Job, JobDecision, jobs, jobs_back};
 use crate::migrate::request::{Page, PageOf, get, page, send};
 
 /// Few items per page, so that a job has many pages between which something can happen.
@@ -56,8 +56,8 @@ impl<'m> Stage<'m> {
         Ok(())
     }
 
-    /// Each item of the form, with what the job makes of it. If `disturbed`, the application writes
-    /// between reading a page and writing it.
+    /// Lets the job change each item of the form. If `disturbed`, the application writes between reading a page and
+    /// writing it.
     async fn over_pages(&mut self, job: &Job<'_>, disturbed: bool) -> Result<Done, String> {
         let (mut done, mut start) = (Done::default(), None);
         loop {
@@ -73,7 +73,7 @@ impl<'m> Stage<'m> {
                     Some((table, key)) => get(endpoint, table, &key).await.map_err(message)?,
                     None => None,
                 };
-                let Finding::Write(changes) = job.finding(item, counterpart.as_ref()) else { continue };
+                let JobDecision::Write(changes) = job.decide(item, counterpart.as_ref()) else { continue };
                 match send(endpoint, changes).await.map_err(message)?.written {
                     true => done.written += 1,
                     false => done.refused += 1,

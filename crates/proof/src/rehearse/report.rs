@@ -61,7 +61,7 @@ impl PatternReport {
 
 impl Rehearsal {
     pub const HEADINGS: [&'static str; 6] =
-        ["Step", "Done", "By the job", "Written meanwhile", "Patterns tried", "Way back"];
+        ["Step", "Done", "By the job", "By the application", "Patterns tried", "Way back"];
 
     pub fn succeeded(&self) -> bool {
         let proven = self.certificate.as_ref().is_some_and(Certificate::is_proven);
@@ -107,7 +107,7 @@ impl Rehearsal {
         let writes: usize = self.steps.iter().map(|step| step.writes).sum();
         let verdict = if self.succeeded() { "Rehearsed" } else { "NOT rehearsed to the end" };
         text += &format!(
-            "\n{verdict}: {} steps on {} items, {writes} writes of the application meanwhile, {} ways back",
+            "\n{verdict}: {} steps on {} items, {writes} writes of the application, {} ways back",
             self.steps.len(),
             self.items,
             self.rollbacks.iter().filter(|rollback| rollback.failures.is_empty()).count(),

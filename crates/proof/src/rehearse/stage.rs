@@ -9,7 +9,7 @@ use model::model::{Pattern, Table};
 use model::predict::item::Values;
 use model::sample::{SampleItem, item};
 
-use super::application::{Record, Writers, records};
+use super::application::{KnownItem, Writers, records};
 use super::job::Done;
 use super::report::PatternReport;
 use super::schema;
@@ -22,7 +22,7 @@ pub struct Stage<'m> {
     pub(super) layout: &'m Layout,
     pub(super) database: Database,
     /// The items that the application believes to be stored.
-    pub(super) ledger: Vec<Record>,
+    pub(super) ledger: Vec<KnownItem>,
     pub(super) writers: Writers,
     /// Patterns that were switched over.
     pub(super) over: BTreeSet<String>,

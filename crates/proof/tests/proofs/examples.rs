@@ -45,7 +45,7 @@ fn every_example_is_proven() {
 /// A pattern that touches single items costs what the estimate from declared sizes says, to the half unit: the
 /// certificate's most expensive try against the most expensive case of the estimate.
 #[test]
-fn what_costs_are_reckoned_from_is_what_single_items_consume() {
+fn costs_are_calculated_from_what_single_items_consume() {
     for path in examples() {
         let model = read(&path).unwrap_or_else(|problems| panic!("{problems}"));
         let footprints = Footprints::new(&model);
@@ -58,8 +58,8 @@ fn what_costs_are_reckoned_from_is_what_single_items_consume() {
                 continue;
             }
             let estimate = typical::pattern(&model, &footprints, pattern, &plan, Assumption::Worst);
-            let reckoned = estimate.read_units() + estimate.write_units();
-            assert_eq!(reckoned, proof.consumed(), "{} of {}", proof.pattern, path.display());
+            let estimated = estimate.read_units() + estimate.write_units();
+            assert_eq!(estimated, proof.consumed(), "{} of {}", proof.pattern, path.display());
         }
     }
 }

@@ -92,8 +92,8 @@ fn rate(pattern: &Pattern) -> f64 {
     pattern.rate.as_ref().map_or(1.0, |rate| rate.value.average)
 }
 
-/// What is learnt from an hour of a model's traffic.
-async fn learnt(model: &Model) -> Model {
+/// What is learned from an hour of a model's traffic.
+async fn learned(model: &Model) -> Model {
     let memory = Arc::new(Memory::open().await.expect("a database"));
     let database = Database::on(memory.clone());
     for table in model.tables.iter().filter_map(proof::table::create_table) {
@@ -210,9 +210,9 @@ async fn traffic_of_every_example_gives_back_its_patterns() {
     let (mut right, mut all) = (0, 0);
     let mut missed = Vec::new();
     for (name, model) in models() {
-        let learnt = learnt(&model).await;
+        let learned = learned(&model).await;
         let found: Vec<(String, f64)> =
-            learnt.patterns.iter().map(|pattern| (words(&learnt, pattern), rate(pattern))).collect();
+            learned.patterns.iter().map(|pattern| (words(&learned, pattern), rate(pattern))).collect();
         for pattern in model.patterns.iter().filter(|pattern| pattern.external.is_none()) {
             let (expected, rate) = (words(&model, pattern), rate(pattern));
             let is_near = |other: f64| (other - rate).abs() <= RATE_ERROR_MAX * rate;

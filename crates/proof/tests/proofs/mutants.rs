@@ -1,6 +1,6 @@
 //! Every example model is broken in one place, in each of many ways, and `check` or `prove` must notice. A part of
-//! these mutants is tried with the other tests; with `--ignored` all of them are, and the ones that nobody notices are
-//! listed; `docs/workbench.md` explains them.
+//! these mutants is tried with the other tests; with `--ignored` all of them are, and those that neither command notices
+//! are listed; `docs/workbench.md` explains them.
 //!
 //! A change that breaks nothing is no mutant: the sort key of an index may lose a part that no pattern asks for. What
 //! matters is taken from how the original's patterns are served ([`Served`]).
@@ -20,10 +20,10 @@ use serde_json::{Map, Value, json};
 const NOTICED_LEAST: f64 = 0.98;
 /// Fewer would show little.
 const MUTANTS_LEAST: usize = 500;
-/// Of so many mutants, the quick test tries one.
+/// The quick test tries one of this many mutants.
 const QUICK_STEP: usize = 11;
 
-/// Those that nobody notices: what is left is another question, which the keys answer as well.
+/// Mutants that neither command notices: the changed model asks another question, which the keys answer as well.
 const EXPLAINED: [&str; 2] = [
     "m15-orders-by-status forgets the known value of /patterns/status",
     "m16-comments forgets known value 0 of /patterns/own-comments-on-post",
@@ -212,9 +212,9 @@ impl<'d> Breaker<'d> {
         })
     }
 
-    /// Whether a pattern reads the attribute from the index, whose keys do not tell it.
+    /// Whether a pattern reads the attribute from the index, and no key contains its value.
     fn is_read_from(&self, index: &str, attribute: &str) -> bool {
-        let told = |id: EntityId| {
+        let is_in_keys = |id: EntityId| {
             let entity = self.model.entity(id);
             let entries = entity.entries.iter().flat_map(|entry| entry.templates());
             entity.key_templates().chain(entries).any(|template| template.tells(attribute))
@@ -226,7 +226,7 @@ impl<'d> Breaker<'d> {
                 && self.model.entity(one.entity).attribute(attribute).is_some()
         };
         let mut served = self.served.iter().filter(|one| one.index.as_deref() == Some(index));
-        served.any(|one| reads(one) && !told(one.entity))
+        served.any(|one| reads(one) && !is_in_keys(one.entity))
     }
 
     /// Whether items without the attribute have no key, or are not found by a pattern that asks for them.
@@ -658,7 +658,7 @@ fn all() -> Vec<(BTreeSet<String>, Mutant)> {
     all
 }
 
-/// Tries some of them and returns the names of those that nobody notices.
+/// Tries some of them and returns the names of those that neither command notices.
 fn survivors<'m>(mutants: impl Iterator<Item = &'m (BTreeSet<String>, Mutant)>) -> Vec<&'m str> {
     let unnoticed = mutants.filter(|(original, mutant)| !is_noticed(original, &mutant.document));
     unnoticed.map(|(_, mutant)| mutant.name.as_str()).collect()

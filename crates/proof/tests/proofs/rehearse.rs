@@ -58,7 +58,7 @@ fn shown(migration: &Migration, rehearsal: &Rehearsal) -> String {
     format!("{}\n{}\n{}", migration.text(false), rows.join("\n"), rehearsal.text())
 }
 
-/// The migration goes well; it has so many steps, and a way back from so many.
+/// The migration succeeds; it has `steps` steps, and `ways_back` of them can be undone.
 fn check(old: &Model, new: &Model, steps: usize, ways_back: usize) {
     let migration = between(old, new);
     let rehearsal = rehearse(&migration);

@@ -1,6 +1,6 @@
 //! The checker of single items refuses wrong histories and accepts right ones.
 
-use simulation::linearizability::{Call, Violation, check};
+use simulation::linearizability::{Call, LinearizabilityViolation, check};
 use simulation::{Action, Answer, Condition, Content};
 
 type ItemCall = Call<(Action, Answer)>;
@@ -30,7 +30,7 @@ fn right(calls: &[ItemCall]) {
 
 fn wrong(calls: &[ItemCall]) {
     let found = check(None, calls);
-    assert!(matches!(found, Err(Violation::NotLinearizable { .. })), "{found:?}");
+    assert!(matches!(found, Err(LinearizabilityViolation::NotLinearizable { .. })), "{found:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The checker of transactions refuses wrong histories and accepts right ones.
 
-use simulation::serializability::{Reason, Transaction, Violation, Write, check};
+use simulation::serializability::{Reason, SerializabilityViolation, Transaction, Write, check};
 use simulation::{Family, Key};
 
 const A: Key = Key { family: Family::Versioned, number: 0 };
@@ -45,7 +45,7 @@ fn right(transactions: &[Transaction]) {
 
 fn cycle(transactions: &[Transaction]) -> Vec<(usize, Reason)> {
     match check(transactions) {
-        Err(Violation::Cycle(cycle)) => cycle,
+        Err(SerializabilityViolation::Cycle(cycle)) => cycle,
         found => panic!("{found:?}"),
     }
 }
@@ -67,13 +67,16 @@ fn transactions_at_once_may_come_in_any_order() {
 #[test]
 fn two_that_replace_the_same_version_lose_an_update() {
     let lost = check(&[at(0, 3).write(A, 0, 1), at(1, 2).write(A, 0, 2)]);
-    assert_eq!(lost, Err(Violation::LostUpdate { first: 0, second: 1, key: A, previous: None }));
+    assert_eq!(
+        lost,
+        Err(SerializabilityViolation::LostUpdate { first: 0, second: 1, key: A, previous: None })
+    );
 }
 
 #[test]
 fn a_version_out_of_nowhere_is_found() {
     let found = check(&[at(0, 1).read(A, 7)]);
-    assert_eq!(found, Err(Violation::NeverWritten { reader: 0, key: A, version: 7 }));
+    assert_eq!(found, Err(SerializabilityViolation::NeverWritten { reader: 0, key: A, version: 7 }));
 }
 
 #[test]
@@ -131,5 +134,5 @@ fn what_an_unknown_transaction_replaced_is_only_lost_if_somebody_saw_it() {
     let unknown_outcome = at(0, 1).write(A, 0, 1).unknown_outcome();
     right(&[unknown_outcome.clone(), at(2, 3).write(A, 0, 2), at(4, 5).read(A, 2)]);
     let lost = check(&[unknown_outcome, at(2, 3).write(A, 0, 2), at(4, 5).read(A, 1)]);
-    assert!(matches!(lost, Err(Violation::LostUpdate { .. })), "{lost:?}");
+    assert!(matches!(lost, Err(SerializabilityViolation::LostUpdate { .. })), "{lost:?}");
 }

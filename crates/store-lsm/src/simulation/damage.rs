@@ -31,7 +31,7 @@ pub enum Damage {
     Missing,
     /// Two files of a kind have each other's names.
     Swapped,
-    /// A file lies over another of its kind, or beside it.
+    /// A file replaces another of its kind, or is added beside it.
     Doubled,
     /// A file is as it was at an earlier time.
     Stale,

@@ -82,7 +82,7 @@ impl Stepped {
         let _ = self.database.flush_oldest();
     }
 
-    /// What the log's thread does when nobody writes any more, and when the store is closed.
+    /// What the log's thread does when no client writes any more, and when the store is closed.
     pub fn rest(&mut self) {
         while self.step_log() {}
         let _ = self.writer.rest();

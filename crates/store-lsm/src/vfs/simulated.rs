@@ -298,7 +298,7 @@ impl File for SimulatedFile {
     fn sync(&self) -> io::Result<()> {
         let mut state = self.simulated.state.lock();
         if let Err(error) = state.check() {
-            // The system forgets what it could not write: it will never be tried again.
+            // As Linux does after a failed sync: dirty pages are dropped and never written again.
             let durable = state.contents_after_crash(self.inode);
             let inode = &mut state.inodes[self.inode];
             (inode.durable, inode.unsynced) = (durable, Vec::new());

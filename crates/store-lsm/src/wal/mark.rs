@@ -1,9 +1,9 @@
 //! The mark: up to which record the log was durable, in a file of its own.
 //!
-//! It is written after each sync and before anybody is told, so a killed process leaves it exact. It
-//! is synced only when the log comes to rest, so a power failure may leave an older one. Either way
-//! the log must be whole at least up to the mark: a damaged or stale last record is told apart from
-//! one that was never completed.
+//! The log's thread writes it after each sync and before it acknowledges the commits, so after the end
+//! of the process it is exact. It is synced only when no commit has arrived for a while, so a power
+//! failure may leave an older one. Either way the log must be whole at least up to the mark. So a
+//! damaged or stale last record is told apart from one that was never completed.
 //!
 //! There are two slots. Between two syncs only one of them is written, so a power failure always
 //! leaves the other.
@@ -18,7 +18,7 @@ use super::record::number;
 use crate::vfs::{File, FileSystem};
 
 pub(crate) const FILE_NAME: &str = "durable";
-/// Slots lie in sectors of their own.
+/// Each slot has a sector of its own.
 const SLOT_BYTES: usize = 512;
 pub(crate) const FILE_BYTES: usize = 2 * SLOT_BYTES;
 const USED_BYTES: usize = 24;
@@ -54,6 +54,7 @@ impl Mark {
 
     pub(crate) fn sync(&mut self) -> io::Result<()> {
         self.file.sync()?;
+        debug_assert!(self.slot < 2, "there are two slots");
         self.slot = 1 - self.slot;
         Ok(())
     }

@@ -1,10 +1,10 @@
-//! Reading the log back: opening, `verify` and `repair` all go by this file.
+//! Reading the log back: opening, `verify` and `repair` all use this file.
 //!
 //! The rule, in the words of `docs/store-format.md`:
 //! - The log is its segments in the order of the manifest. Records are numbered without a gap.
-//! - It ends at the first place where no whole record with the next number stands. What follows is
-//!   a *torn tail* if no whole record behind it, and no mark, says that the log was durable beyond
-//!   that place. Otherwise it is *damage*.
+//! - It ends at the first offset that has no whole record with the next number. The bytes from there on
+//!   are a *torn tail* if neither a later whole record nor the mark says that the log was durable beyond
+//!   that offset. Otherwise they are *damage*.
 //! - A segment whose first record was never completed counts as unused. Only the last segment that
 //!   holds a record may have a torn tail.
 
@@ -19,13 +19,13 @@ use crate::vfs::FileSystem;
 
 /// Why a log cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Damage {
+pub(crate) struct LogDamage {
     /// The name of the file, below the folder of the log.
     pub(crate) file: String,
     pub(crate) what: String,
 }
 
-impl fmt::Display for Damage {
+impl fmt::Display for LogDamage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.file, self.what)
     }
@@ -33,7 +33,7 @@ impl fmt::Display for Damage {
 
 #[derive(Debug)]
 pub(crate) enum ReadError {
-    Damage(Damage),
+    Damage(LogDamage),
     Io(io::Error),
 }
 
@@ -46,10 +46,10 @@ pub(crate) struct TornTail {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Where a log ends, and what it is made of.
+/// Where a log ends, and what its segments hold.
 #[derive(Debug, Default)]
 pub(crate) struct LogEnd {
-    /// The segment to go on in, unless no segment holds a record yet, and the offset in it.
+    /// The segment and the offset where the next record goes, unless no segment holds a record yet.
     pub(crate) segment: Option<(Entry, u64)>,
     /// The last record, or 0.
     pub(crate) record: u64,
@@ -62,10 +62,10 @@ pub(crate) struct LogEnd {
     pub(crate) sequences: Vec<(u64, u64)>,
 }
 
-/// One commit, as it comes back.
+/// Called with the sequence number and the rows of each commit.
 pub(crate) type VisitCommit<'a> = dyn FnMut(u64, Vec<Row>) + 'a;
 
-/// Reads the whole log and shows each commit, in order. Nothing is changed.
+/// Reads the whole log and calls `visit` for each commit, in order. Changes nothing.
 pub(crate) fn read_log(
     fs: &dyn FileSystem,
     folder: &Path,
@@ -116,24 +116,29 @@ pub(crate) fn read_log(
     end.torn.extend(scan.torn_tail(entry)?);
     end.segment = Some((entry, scan.end as u64));
     (end.record, end.time) = (last, scan.time);
+    debug_assert!(end.record >= durable, "the log is whole up to the mark");
+    debug_assert!(
+        end.torn.iter().all(|torn| torn.segment >= entry.number),
+        "only the last segments are torn"
+    );
     Ok(end)
 }
 
-/// What a first record that was never completed has left.
+/// The bytes of a first record that was never completed.
 fn torn_start(bytes: &[u8], entry: Entry) -> Option<TornTail> {
     let length = bytes.iter().rposition(|byte| *byte != 0)? + 1;
     Some(TornTail { segment: entry.number, offset: 0, bytes: bytes[..length].to_vec() })
 }
 
 fn damage(segment: u64, what: &str) -> ReadError {
-    ReadError::Damage(Damage { file: segment::file_name(segment), what: what.to_owned() })
+    ReadError::Damage(LogDamage { file: segment::file_name(segment), what: what.to_owned() })
 }
 
 fn read_mark(fs: &dyn FileSystem, folder: &Path, store: u64) -> Result<u64, ReadError> {
     let bytes = read_file(fs, folder, mark::FILE_NAME)?;
     mark::read(&bytes, store).ok_or_else(|| {
         let what = "does not say up to where the log was durable".to_owned();
-        ReadError::Damage(Damage { file: mark::FILE_NAME.to_owned(), what })
+        ReadError::Damage(LogDamage { file: mark::FILE_NAME.to_owned(), what })
     })
 }
 
@@ -141,7 +146,7 @@ fn read_file(fs: &dyn FileSystem, folder: &Path, name: &str) -> Result<Vec<u8>, 
     let read = fs.open_to_read(&folder.join(name)).and_then(|file| file.read_all());
     read.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
-            ReadError::Damage(Damage { file: name.to_owned(), what: "is missing".to_owned() })
+            ReadError::Damage(LogDamage { file: name.to_owned(), what: "is missing".to_owned() })
         }
         _ => ReadError::Io(error),
     })
@@ -152,17 +157,17 @@ struct Scan {
     first: u64,
     /// The number of the record that would come next.
     next: u64,
-    /// Where it would stand.
+    /// The offset at which it would begin.
     end: usize,
     time: u64,
     /// Whole records behind the end.
-    behind: Vec<record::Header>,
+    behind: Vec<record::RecordHeader>,
     /// From the end to the last byte that is not zero.
     tail: Vec<u8>,
 }
 
 impl Scan {
-    /// Nothing when the segment was prepared and never used.
+    /// `None` if the segment was prepared and never used.
     fn of(
         bytes: &[u8],
         entry: Entry,
@@ -174,8 +179,8 @@ impl Scan {
             let what = format!("has {} bytes instead of {}", bytes.len(), entry.bytes);
             return Err(damage(entry.number, &what));
         }
-        let Some(header) = segment::Header::decode(bytes, store) else {
-            // The header is written with the first record, so a crash may have torn it.
+        let Some(header) = segment::SegmentHeader::decode(bytes, store) else {
+            // One write has both the header and the first record, so a crash may have torn it.
             let records = whole_records(bytes, store);
             let first = records.iter().map(|record| record.number).min().unwrap_or(0);
             let first = expected.map_or(first, |expected| expected.min(first));
@@ -202,7 +207,7 @@ impl Scan {
             && (head.segment, head.number) == (entry.number, next)
         {
             let commits = record::decode_commits(body)
-                .ok_or_else(|| damage(entry.number, &format!("record {next} is not made of commits")))?;
+                .ok_or_else(|| damage(entry.number, &format!("record {next} holds no list of commits")))?;
             commits.into_iter().for_each(|(sequence, rows)| visit(sequence, rows));
             (next, position, time) = (next + 1, position + length, head.time);
         }
@@ -212,7 +217,7 @@ impl Scan {
         Ok(Some(Scan { first: header.first, next, end: position, time, behind, tail }))
     }
 
-    /// What stands behind the end: nothing, a torn tail, or damage.
+    /// What follows the end: nothing, a torn tail, or damage.
     fn torn_tail(&self, entry: Entry) -> Result<Option<TornTail>, ReadError> {
         if self.tail.is_empty() {
             return Ok(None);
@@ -221,7 +226,7 @@ impl Scan {
             self.behind.iter().find(|header| header.durable >= self.next || header.number < self.next);
         if let Some(proof) = proof {
             let what = format!(
-                "record {} at byte {} cannot be read, but record {} stands behind it",
+                "record {} at byte {} cannot be read, but record {} follows it",
                 self.next, self.end, proof.number
             );
             return Err(damage(entry.number, &what));
@@ -231,19 +236,19 @@ impl Scan {
     }
 }
 
-/// The headers of all whole records in `bytes`, at whatever place.
-fn whole_records(bytes: &[u8], store: u64) -> Vec<record::Header> {
+/// The headers of all whole records in `bytes`, at any offset.
+fn whole_records(bytes: &[u8], store: u64) -> Vec<record::RecordHeader> {
     each_whole_record(bytes, store).map(|record| record.header).collect()
 }
 
 /// A record whose checksums are right.
 pub(crate) struct WholeRecord<'a> {
     pub(crate) place: usize,
-    pub(crate) header: record::Header,
+    pub(crate) header: record::RecordHeader,
     pub(crate) body: &'a [u8],
 }
 
-/// Every whole record in `bytes`, at whatever place: `repair` saves what it can.
+/// Every whole record in `bytes`, at any offset: `repair` saves what it can.
 pub(crate) fn each_whole_record(bytes: &[u8], store: u64) -> impl Iterator<Item = WholeRecord<'_>> {
     let places = memchr::memmem::find_iter(bytes, &record::MAGIC);
     // Both whole segments and their tails begin at a multiple of the alignment.

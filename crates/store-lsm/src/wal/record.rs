@@ -25,7 +25,7 @@ pub(crate) type Row = (Slice, Option<Slice>);
 pub(crate) type Commits = Vec<(u64, Vec<Row>)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct RecordHeader {
     /// Without the zeros behind it.
     pub(crate) body_bytes: u32,
     pub(crate) segment: u64,
@@ -50,20 +50,25 @@ pub(crate) fn commit_bytes(rows: &[Row]) -> usize {
 
 /// Appends a commit to the body of a record.
 pub(crate) fn encode_commit(body: &mut Vec<u8>, sequence: u64, rows: &[Row]) {
+    assert!(u32::try_from(rows.len()).is_ok(), "a commit of {} rows", rows.len());
     body.extend_from_slice(&sequence.to_le_bytes());
     body.extend_from_slice(&(rows.len() as u32).to_le_bytes());
     for (key, value) in rows {
         body.push(if value.is_some() { PUT } else { DELETE });
         body.extend_from_slice(&(key.len() as u16).to_le_bytes());
         let value = value.as_deref().unwrap_or_default();
+        // Rows that are too long were refused. Lengths that are cut off would garble the whole record.
+        assert!(u16::try_from(key.len()).is_ok() && u32::try_from(value.len()).is_ok(), "a row is too long");
         body.extend_from_slice(&(value.len() as u32).to_le_bytes());
         body.extend_from_slice(key);
         body.extend_from_slice(value);
     }
 }
 
-/// Makes a record of `buffer`, which has [`HEADER_BYTES`] of room and then the body.
-pub(crate) fn finish(buffer: &mut Vec<u8>, store: u64, mut header: Header) {
+/// Turns `buffer`, which has [`HEADER_BYTES`] of room and then the body, into a record.
+pub(crate) fn finish(buffer: &mut Vec<u8>, store: u64, mut header: RecordHeader) {
+    assert!(header.durable < header.number, "a record is not durable before it is written");
+    assert!(u32::try_from(buffer.len()).is_ok(), "a record of {} bytes", buffer.len());
     header.body_bytes = (buffer.len() - HEADER_BYTES) as u32;
     buffer.resize(record_bytes(header.body_bytes as usize), 0);
     let (head, body) = buffer.split_at_mut(HEADER_BYTES);
@@ -79,12 +84,12 @@ pub(crate) fn finish(buffer: &mut Vec<u8>, store: u64, mut header: Header) {
 }
 
 /// The header at the start of `bytes`, if it is whole and of this store.
-pub(crate) fn read_header(bytes: &[u8], store: u64) -> Option<Header> {
+pub(crate) fn read_header(bytes: &[u8], store: u64) -> Option<RecordHeader> {
     let head: &[u8; HEADER_BYTES] = bytes.first_chunk()?;
     if head[..4] != MAGIC || number(&head[40..48]) != xxh3_64_with_seed(&head[..40], store) {
         return None;
     }
-    Some(Header {
+    Some(RecordHeader {
         body_bytes: u32::from_le_bytes([head[4], head[5], head[6], head[7]]),
         segment: number(&head[8..16]),
         number: number(&head[16..24]),
@@ -94,7 +99,7 @@ pub(crate) fn read_header(bytes: &[u8], store: u64) -> Option<Header> {
 }
 
 /// The record at the start of `bytes`, if header and body are whole: its header, body and length.
-pub(crate) fn read(bytes: &[u8], store: u64) -> Option<(Header, &[u8], usize)> {
+pub(crate) fn read(bytes: &[u8], store: u64) -> Option<(RecordHeader, &[u8], usize)> {
     let header = read_header(bytes, store)?;
     let length = record_bytes(header.body_bytes as usize);
     let body = bytes.get(HEADER_BYTES..length)?;
@@ -108,7 +113,7 @@ pub(crate) fn number(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// The commits of a body, in their order. Nothing when the body is not made of commits.
+/// The commits of a body, in their order. `None` if the body is no list of commits.
 pub(crate) fn decode_commits(mut body: &[u8]) -> Option<Commits> {
     let mut commits = Vec::new();
     while !body.is_empty() {
@@ -150,7 +155,7 @@ mod tests {
 
     const STORE: u64 = 77;
 
-    fn sample() -> (Vec<u8>, Header, Commits) {
+    fn sample() -> (Vec<u8>, RecordHeader, Commits) {
         let commits: Commits = vec![
             (5, vec![("key".into(), Some("value".into())), ("gone".into(), None)]),
             (7, vec![]),
@@ -163,7 +168,7 @@ mod tests {
             bytes += commit_bytes(rows);
         }
         assert_eq!(buffer.len() - HEADER_BYTES, bytes);
-        let header = Header { body_bytes: bytes as u32, segment: 3, number: 12, durable: 11, time: 99 };
+        let header = RecordHeader { body_bytes: bytes as u32, segment: 3, number: 12, durable: 11, time: 99 };
         finish(&mut buffer, STORE, header);
         assert_eq!(buffer.len(), record_bytes(bytes));
         (buffer, header, commits)

@@ -23,7 +23,7 @@ pub(crate) struct Entry {
 
 /// The start of a segment's file, written together with its first record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct SegmentHeader {
     pub(crate) entry: Entry,
     /// The number of its first record.
     pub(crate) first: u64,
@@ -45,7 +45,7 @@ pub(crate) fn number_of(name: &str) -> Option<u64> {
     (file_name(number) == name).then_some(number)
 }
 
-impl Header {
+impl SegmentHeader {
     pub(crate) fn encode(&self, store: u64) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
@@ -59,24 +59,25 @@ impl Header {
         bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8], store: u64) -> Option<Header> {
+    pub(crate) fn decode(bytes: &[u8], store: u64) -> Option<SegmentHeader> {
         let bytes: &[u8; HEADER_BYTES] = bytes.first_chunk()?;
         if bytes[..8] != MAGIC || number(&bytes[56..]) != xxh3_64_with_seed(&bytes[..56], store) {
             return None;
         }
         let entry = Entry { number: number(&bytes[16..24]), bytes: number(&bytes[32..40]) };
-        Some(Header { entry, first: number(&bytes[24..32]), time: number(&bytes[40..48]) })
+        Some(SegmentHeader { entry, first: number(&bytes[24..32]), time: number(&bytes[40..48]) })
     }
 }
 
-/// Makes the file of a segment, with room for all that will be written to it. Zeros in it cost a
-/// while now and spare every later sync the file system's own records of where the data lies.
+/// Creates the file of a segment, with room for all its records. Writing zeros takes time now, but then
+/// later syncs write no metadata of the file system: the blocks are already allocated and written.
 pub(crate) fn prepare(
     fs: &dyn FileSystem,
     folder: &Path,
     entry: Entry,
     zeros: bool,
 ) -> io::Result<Arc<dyn File>> {
+    debug_assert!(entry.number > 0 && entry.bytes > HEADER_BYTES as u64, "a segment has room for records");
     let path = path(folder, entry.number);
     let prepared = fs.create(&path).and_then(|file| {
         file.allocate(entry.bytes)?;
@@ -88,7 +89,7 @@ pub(crate) fn prepare(
         Ok(file)
     });
     if prepared.is_err() {
-        // A full disk: what was allocated is given back.
+        // Frees what was allocated, in case the disk is full.
         let _ = fs.remove(&path);
     }
     prepared

@@ -1,4 +1,4 @@
-//! Appends records to segments, and syncs them. One thread has the writer.
+//! Appends records to segments, and syncs them. The log's thread owns the writer.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ struct Current {
     position: u64,
 }
 
-/// Where the log stands, for a checkpoint.
+/// Up to where the log is durable, for a checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DurableEnd {
     pub(crate) segment: u64,
@@ -47,8 +47,8 @@ pub(crate) struct DurableEnd {
 }
 
 impl Writer {
-    /// Goes on where the log ends. What was read back is made durable first, for a killed process
-    /// may have left it to the operating system.
+    /// Continues at the end of the log. First syncs what was read back: a killed process may have left
+    /// it in the cache of the operating system.
     pub(crate) fn open(
         fs: &dyn FileSystem,
         folder: &Path,
@@ -58,6 +58,7 @@ impl Writer {
     ) -> io::Result<Writer> {
         let mut current = None;
         if let Some((entry, position)) = end.segment {
+            assert!(position <= entry.bytes, "the log ends inside its segment");
             let file = fs.open(&segment::path(folder, entry.number))?;
             file.sync()?;
             current = Some(Current { entry, file, position });
@@ -76,19 +77,20 @@ impl Writer {
         self.current.as_ref().map_or(0, |current| current.entry.bytes - current.position)
     }
 
-    /// Makes a record of `buffer`, which has room for the header, and writes it. The next segment is
-    /// taken when the current one is full; then the answer is the number of the one that was closed.
+    /// Turns `buffer`, which has room for the header, into a record and writes it. If the current segment
+    /// has no room for it, closes that segment, begins the next one, and returns the closed one's number.
     pub(crate) fn append(
         &mut self,
         buffer: &mut Vec<u8>,
         next: impl FnOnce() -> Option<Prepared>,
     ) -> io::Result<Option<u64>> {
+        debug_assert!(buffer.len() > record::HEADER_BYTES, "a record has a body");
         let bytes = record::record_bytes(buffer.len() - record::HEADER_BYTES) as u64;
         if bytes <= self.room() {
             self.write(buffer, 0)?;
             return Ok(None);
         }
-        // Only the last segment may ever end in a torn record.
+        // A closed segment is synced: only the last segment may have a torn tail.
         self.sync()?;
         let closed = self.current.take().map(|current| current.entry.number);
         let Prepared { entry, file } = next().ok_or_else(|| io::Error::other("no log segment is ready"))?;
@@ -101,7 +103,7 @@ impl Writer {
     fn write(&mut self, buffer: &mut Vec<u8>, segment_header_bytes: usize) -> io::Result<()> {
         let current = self.current.as_mut().ok_or_else(|| io::Error::other("there is no log segment"))?;
         let (number, time) = (self.record + 1, (self.clock)());
-        let header = record::Header {
+        let header = record::RecordHeader {
             body_bytes: 0,
             segment: current.entry.number,
             number,
@@ -109,21 +111,27 @@ impl Writer {
             time,
         };
         record::finish(buffer, self.store, header);
+        // The log takes a commit only if there is room for it. A longer file would be refused as damaged.
+        let end = current.position + (segment_header_bytes + buffer.len()) as u64;
+        assert!(end <= current.entry.bytes, "record {number} does not fit into its segment");
+        debug_assert_eq!(current.position % record::ALIGNMENT as u64, 0, "records are aligned");
+        debug_assert_eq!(current.position == 0, segment_header_bytes > 0, "a segment begins with its header");
         if segment_header_bytes > 0 {
-            let header = segment::Header { entry: current.entry, first: number, time };
+            let header = segment::SegmentHeader { entry: current.entry, first: number, time };
             let bytes = [&header.encode(self.store)[..], buffer].concat();
             current.file.write_all_at(&bytes, 0)?;
         } else {
             current.file.write_all_at(buffer, current.position)?;
         }
-        current.position += (segment_header_bytes + buffer.len()) as u64;
+        current.position = end;
         self.unsynced_bytes += buffer.len() as u64;
         self.record = number;
         Ok(())
     }
 
-    /// Makes everything durable that was written, and says so in the mark.
+    /// Syncs all records that were written, and writes the last one's number into the mark.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
+        assert!(self.durable <= self.record, "a record is durable only after it was written");
         if let Some(current) = &self.current
             && self.durable < self.record
         {
@@ -135,9 +143,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes the mark durable too, when the log comes to rest.
+    /// Syncs the records and the mark, when no commit has arrived for a while.
     pub(crate) fn rest(&mut self) -> io::Result<()> {
         self.sync()?;
+        debug_assert!(self.is_synced() && self.unsynced_bytes == 0, "everything was synced");
         if !self.mark_is_synced {
             self.mark.sync()?;
             self.mark_is_synced = true;
@@ -157,7 +166,7 @@ impl Writer {
         self.mark_is_synced && self.is_synced()
     }
 
-    /// Where the log stands, as far as it is durable.
+    /// Up to where the log is durable.
     pub(crate) fn durable_end(&self) -> DurableEnd {
         match &self.current {
             Some(current) if self.is_synced() => {
@@ -168,8 +177,8 @@ impl Writer {
     }
 }
 
-/// Keeps the bytes of a torn tail in a file of their own, then makes zeros of them, so that the log
-/// ends cleanly.
+/// Copies the bytes of a torn tail to a file in `aside`, then overwrites them with zeros, so that the
+/// log ends with its last whole record.
 pub(crate) fn cut_torn_tail(
     fs: &dyn FileSystem,
     folder: &Path,

@@ -21,7 +21,7 @@ const FAILS_TO_SYNC: u8 = 2;
 const DOUBTS_THE_MANIFEST: u8 = 3;
 const DOUBTS_AND_IS_FULL: u8 = 4;
 
-/// The real disk, until it is told to be full or to fail.
+/// The real disk, until a test makes it full or broken.
 struct Moody {
     mood: Arc<Mood>,
 }
@@ -173,7 +173,7 @@ fn copy_all(from: &Path, to: &Path) {
         if path.is_dir() {
             copy_all(&path, &target);
         } else if let Err(error) = fs::copy(&path, target) {
-            // Maintenance goes on meanwhile, and may have removed it.
+            // Maintenance runs at the same time, and may have removed it.
             assert_eq!(error.kind(), io::ErrorKind::NotFound, "{}", path.display());
         }
     }
@@ -273,7 +273,7 @@ async fn a_failed_sync_poisons_at_once_and_reads_show_what_was_acknowledged() {
     store.close().await.expect_err("it was poisoned");
     let (store, _) = open(folder.path());
     check(&store, 0..5).await;
-    put(&store, 7).await.expect("an opening starts anew");
+    put(&store, 7).await.expect("an opening clears the failure");
 }
 
 #[test]

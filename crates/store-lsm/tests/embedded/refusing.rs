@@ -20,7 +20,7 @@ async fn a_second_opening_names_the_holder() {
         assert!(text.contains(part), "{part:?} is missing in {text:?}");
     }
 
-    store.announce("http://127.0.0.1:9").expect("the holder is named anew");
+    store.announce("http://127.0.0.1:9").expect("the holder is named again");
     let text = open(folder.path()).err().expect("the folder is taken").to_string();
     assert!(text.contains("serving http://127.0.0.1:9 ("), "{text}");
     drop(store);
@@ -65,7 +65,7 @@ async fn a_foreign_folder_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_folder_whose_making_was_cut_short_is_made_anew() {
+async fn a_folder_whose_making_was_cut_short_is_made_again() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let half_made = folder.path().join("store.new/log");
     fs::create_dir_all(&half_made).expect("a folder is made");

@@ -80,10 +80,7 @@ async fn only_what_can_be_lost_is_called_lost() {
         nothing
     );
     let unknown = lost(|store| fs::remove_file(store.join("log/durable")).expect("a file is removed")).await;
-    assert!(
-        unknown.len() == 1 && unknown[0].contains("whatever was written behind record 20"),
-        "{unknown:?}"
-    );
+    assert!(unknown.len() == 1 && unknown[0].contains("all writes after record 20"), "{unknown:?}");
     let cut = lost(|store| {
         let path = store.join("log/00000001.wal");
         let mut bytes = fs::read(&path).expect("a segment is read");
@@ -146,7 +143,7 @@ async fn a_scratch_copy_can_be_written_to_and_the_folder_stays_as_it_is() {
     drop(written(folder.path()).await);
     let store = LsmStore::open_scratch(folder.path(), &Options::default()).expect("the folder opens");
     assert_eq!(crate::support::count(&store).await, 20);
-    open(folder.path()).err().expect("the folder is in use meanwhile");
+    open(folder.path()).err().expect("the folder is in use");
     write(&store, 20..25).await;
     store.close().await.expect("a store closes");
     assert_eq!(crate::support::count(&open(folder.path()).expect("the folder opens")).await, 20);

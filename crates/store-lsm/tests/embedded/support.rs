@@ -9,8 +9,8 @@ use store_lsm::{LsmStore, OpenError, Options, Tuning};
 
 pub const LOG: Log = Log(1);
 
-/// Longer than anything takes on a machine that does ten other things: a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Longer than any condition takes on a busy machine: a test that waits this long has failed.
+const TIMEOUT: Duration = Duration::from_secs(120);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -21,7 +21,7 @@ pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
             tokio::time::sleep(PAUSE).await;
         }
     };
-    tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("it never happens that {what}"));
+    tokio::time::timeout(TIMEOUT, looking).await.unwrap_or_else(|_| panic!("it never happens that {what}"));
 }
 
 pub fn open(folder: &Path) -> Result<LsmStore, OpenError> {

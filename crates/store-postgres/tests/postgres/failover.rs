@@ -21,7 +21,7 @@ struct Counted {
     unavailable: u64,
 }
 
-/// Adds to a counter until it is told to stop. While there is no server, it tries again.
+/// Adds to a counter until the test stops it. While there is no server, it tries again.
 async fn count_up(
     store: Arc<dyn Store>,
     name: String,
@@ -71,7 +71,7 @@ async fn kills_between_commit_and_reply_lose_nothing_and_repeat_nothing() {
         proxy.set(Answers::HoldAtCommit);
         proxy.held().await;
         server.kill();
-        // It is up again when a write of somebody else succeeds.
+        // The server is up again when a write of another store succeeds.
         until("the server is up again", async || increment(&*store, "probe").await.is_ok()).await;
     }
     stop.store(true, Ordering::SeqCst);

@@ -1,5 +1,5 @@
 //! A connection that breaks: before COMMIT nothing happened, afterwards the outcome is found, and in either
-//! case the store is in order again without being told.
+//! case the store works again by itself.
 
 use std::time::Duration;
 

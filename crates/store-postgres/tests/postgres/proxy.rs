@@ -9,7 +9,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-/// What becomes of the server's answers.
+/// What the proxy does with the server's answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answers {
     Arrive,

@@ -8,8 +8,8 @@ use store_postgres::test_server::TestServer;
 use store_postgres::{Options, PostgresStore};
 use tokio_postgres::NoTls;
 
-/// Longer than anything takes on a machine that does ten other things: a test that waits so long has failed.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+/// Longer than any condition takes on a busy machine: a test that waits this long has failed.
+pub const TIMEOUT: Duration = Duration::from_secs(120);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -20,7 +20,7 @@ pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
             pause().await;
         }
     };
-    tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("it never happens that {what}"));
+    tokio::time::timeout(TIMEOUT, looking).await.unwrap_or_else(|_| panic!("it never happens that {what}"));
 }
 
 /// A moment, before something is tried again.
@@ -30,7 +30,7 @@ pub async fn pause() {
 
 /// Nothing is given up because the machine is slow, and the server ends no idle transaction that a test waits for.
 pub fn options() -> Options {
-    Options { wait: PATIENCE, reply: 2 * PATIENCE, failover: PATIENCE, ..Options::default() }
+    Options { wait: TIMEOUT, reply: 2 * TIMEOUT, failover: TIMEOUT, ..Options::default() }
 }
 
 pub async fn fresh_database() -> String {
@@ -88,10 +88,10 @@ pub async fn increment(store: &dyn Store, name: &str) -> Result<(), StoreError> 
 pub async fn increment_while(
     store: &dyn Store,
     name: &str,
-    meanwhile: &mut (dyn FnMut() + Send),
+    interrupt: &mut (dyn FnMut() + Send),
 ) -> Result<(), StoreError> {
     let mut decide = |rows: &[Option<Bytes>]| {
-        meanwhile();
+        interrupt();
         let value = Bytes::copy_from_slice(&(number(&rows[0]) + 1).to_be_bytes());
         WriteSet { puts: vec![(key(name), value)], ..WriteSet::default() }
     };

@@ -12,5 +12,5 @@ async fn a_dropped_server_is_gone_even_with_a_client_still_connected() {
     client.batch_execute("SELECT 1").await.expect("an answer");
     drop(server);
     assert!(connection.await.expect("no panic").is_err(), "the connection was cut");
-    assert!(tokio_postgres::connect(&url, NoTls).await.is_err(), "nobody listens any more");
+    assert!(tokio_postgres::connect(&url, NoTls).await.is_err(), "no server listens any more");
 }

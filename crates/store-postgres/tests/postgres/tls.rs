@@ -80,7 +80,7 @@ async fn a_server_without_tls_is_refused_where_tls_is_required() {
 #[tokio::test]
 async fn of_several_hosts_the_one_that_can_be_written_to_is_used() {
     let url = TestServer::shared().create_database().await;
-    // Nobody listens on the first; the second takes writes.
+    // No server listens on the first address; the second takes writes.
     let several = url.replace("127.0.0.1", "127.0.0.1:1,127.0.0.1");
     let store = open(&format!("{several}?target_session_attrs=read-write")).await.expect("the store opens");
     increment(&store, "row").await.expect("a write succeeds");

@@ -61,7 +61,7 @@ pub async fn an_expelled_member_writes_nothing_and_the_others_go_on(
     put(&other, &key(1, "b"), "b").await.expect("the others go on");
     assert_eq!(get(&*other, &[key(1, "a"), key(1, "b")]).await, [Some(value("before")), Some(value("b"))]);
     join(&one).await;
-    put(&one, &key(1, "a"), "again").await.expect("it has joined anew");
+    put(&one, &key(1, "a"), "again").await.expect("it has joined again");
 }
 
 pub async fn an_expulsion_waits_for_updates_under_way(one: Arc<dyn Store>, other: Arc<dyn Store>) {

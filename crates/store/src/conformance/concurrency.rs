@@ -46,7 +46,7 @@ pub async fn one_of_many_inserts_of_an_absent_key_wins(store: Arc<dyn Store>) {
     }
 }
 
-pub async fn increments_are_never_lost_and_nobody_starves(store: Arc<dyn Store>) {
+pub async fn increments_are_never_lost_and_no_task_starves(store: Arc<dyn Store>) {
     const TASKS: u64 = 12;
     const INCREMENTS: u64 = 60;
     let counters = [key(1, "a"), key(1, "b"), key(2, "a")];

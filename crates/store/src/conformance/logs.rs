@@ -61,7 +61,7 @@ pub async fn a_position_is_the_time_of_its_commit(store: Arc<dyn Store>) {
     append_at(&*store, NOW, &[(one, value("a"))]).await;
     assert_eq!(times(one).await, [NOW]);
 
-    // The clock stands still: the time goes on.
+    // The clock does not advance, but times of commits do.
     append_at(&*store, NOW, &[(one, value("b"))]).await;
     assert_eq!(times(one).await, [NOW, NOW + 1]);
 

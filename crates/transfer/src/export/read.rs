@@ -1,7 +1,7 @@
 //! Reads an export back and compares every checksum and count on the way.
 //!
-//! The MD5 of a data file is known to be right only when the file has been read to its end. So whoever must not act on
-//! damaged data calls [`Export::verify`] first, which reads everything once, and then [`Export::items`].
+//! The MD5 of a data file is known to be right only when the file has been read to its end. So a caller that must not
+//! act on damaged data calls [`Export::verify`] first, which reads everything once, and then [`Export::items`].
 
 use item::Item;
 

@@ -46,7 +46,7 @@ struct OpenFile {
     item_count: u64,
 }
 
-/// What became of an export.
+/// An export that is complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completed {
     /// The key of `manifest-summary.json`.
@@ -214,7 +214,7 @@ impl ExportWriter {
         Ok(())
     }
 
-    /// The checksum goes first: whoever sees a manifest finds its checksum.
+    /// Puts the checksum first, so that a reader of the manifest always finds it.
     async fn put_manifest(&self, key: &str, content: String) -> Result<(), PlaceError> {
         let checksum = Checksum::of(content.as_bytes()).base64();
         self.bucket.put(&checksum_key(key), checksum.into()).await?;

@@ -1,16 +1,16 @@
 //! An item, written as a line and read back, is the same item, in both formats.
 
 #[path = "../../../item/tests/values/support.rs"]
-mod values;
+mod item_support;
 
 use item::{Item, Number, Value};
+use item_support::{names, values};
 use proptest::collection::btree_map;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use transfer::Format;
 use transfer::export::{Change, ChangeRecord};
 use transfer::format::LineFault;
-use values::{names, values};
 
 use crate::support::{every_type, item, number};
 

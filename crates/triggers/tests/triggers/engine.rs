@@ -18,7 +18,7 @@ use triggers::{
     Destinations, Environment, Function, Functions, Namespace, Options, Sleep, Streams, Triggers,
 };
 
-use crate::support::{PATIENCE, host};
+use crate::support::{TIMEOUT, host};
 
 const ACCOUNT: &str = "123456789012";
 const REGION: &str = "us-east-1";
@@ -152,7 +152,7 @@ async fn a_function_gets_what_is_written_to_a_table_from_then_on() {
     let mut seen = Vec::new();
     while seen.len() < 3 {
         let call =
-            tokio::time::timeout(PATIENCE, calls.recv()).await.expect("a call in time").expect("a call");
+            tokio::time::timeout(TIMEOUT, calls.recv()).await.expect("a call in time").expect("a call");
         let event: Value = serde_json::from_slice(&call.event).expect("JSON");
         let record = event["Records"][0].clone();
         assert_eq!(record["eventSourceARN"], stream_arn);

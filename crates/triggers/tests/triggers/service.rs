@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use triggers::{Backoff, Destinations, Function, Functions, Namespace, Options, Triggers};
 
 use crate::support::database::{Clock, MemoryStreams};
-use crate::support::{FUNCTION, PATIENCE, STREAM, host, numbers_of, until};
+use crate::support::{FUNCTION, STREAM, TIMEOUT, host, numbers_of, until};
 
 const MAPPINGS: &str = "/2015-03-31/event-source-mappings";
 
@@ -87,7 +87,7 @@ async fn received(calls: &mut UnboundedReceiver<host::Call>, count: usize) -> Ve
             numbers.extend(numbers_of(&calls.recv().await.expect("a call").event));
         }
     };
-    let in_time = tokio::time::timeout(PATIENCE, receiving).await.is_ok();
+    let in_time = tokio::time::timeout(TIMEOUT, receiving).await.is_ok();
     assert!(in_time, "only {numbers:?} of {count}");
     numbers
 }

@@ -44,7 +44,7 @@ impl Operation {
         Operation::ListTagsForResource,
     ];
 
-    /// The name as it stands after the dot in `X-Amz-Target`.
+    /// The name as it is written after the dot in `X-Amz-Target`.
     pub fn name(self) -> &'static str {
         match self {
             Operation::RegisterScalableTarget => "RegisterScalableTarget",

@@ -50,7 +50,7 @@ impl Operation {
         Operation::DescribeInsightRules,
     ];
 
-    /// The name as it stands after the dot in `X-Amz-Target`.
+    /// The name as it is written after the dot in `X-Amz-Target`.
     pub fn name(self) -> &'static str {
         match self {
             Operation::GetMetricStatistics => "GetMetricStatistics",

@@ -195,7 +195,7 @@ impl CreateTableInput {
     }
 }
 
-/// A local index lies in the partitions of its table, under a sort key of its own.
+/// A local index is in the partitions of its table, under a sort key of its own.
 fn check_local_key(index: &LocalSecondaryIndex, table_key: &[KeySchemaElement]) -> Result<(), Error> {
     let name = &index.index_name;
     let hash = |key: &[KeySchemaElement]| {

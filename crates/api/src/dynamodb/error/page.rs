@@ -41,7 +41,7 @@ impl Error {
         )
     }
 
-    /// A parallel Scan whose ExclusiveStartKey lies in another segment.
+    /// A parallel Scan whose ExclusiveStartKey is in another segment.
     pub fn start_key_outside_segment(segment: i32, total_segments: i32) -> Error {
         Error::validation(format!(
             "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with \

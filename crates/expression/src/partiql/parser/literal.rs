@@ -5,7 +5,7 @@ use item::{Number, Value, ValueBuf, ValueError};
 use super::Parser;
 use crate::partiql::error::StatementError;
 use crate::partiql::keyword::is_keyword;
-use crate::partiql::lexer::{Shape, unquoted};
+use crate::partiql::lexer::{StatementShape, unquoted};
 use crate::partiql::syntax::{Literal, placeholder};
 use crate::syntax::Element;
 use crate::update::NESTING_MAX;
@@ -16,8 +16,8 @@ const LITERAL_DEPTH_MAX: usize = NESTING_MAX + 1;
 impl Parser<'_> {
     pub(super) fn name(&mut self) -> Result<String, StatementError> {
         let name = match self.shape() {
-            Shape::Word if !is_keyword(self.word()) => self.word().to_owned(),
-            Shape::QuotedName => unquoted(self.word()),
+            StatementShape::Word if !is_keyword(self.word()) => self.word().to_owned(),
+            StatementShape::QuotedName => unquoted(self.word()),
             _ => return Err(self.unexpected()),
         };
         if name.is_empty() {
@@ -27,12 +27,12 @@ impl Parser<'_> {
         Ok(name)
     }
 
-    /// What stands between brackets in a path: an index, or a name as a string.
+    /// What is between the brackets of a path: an index, or a name as a string.
     pub(super) fn step(&mut self) -> Result<Element, StatementError> {
         let word = self.word();
         let element = match self.shape() {
-            Shape::Text if word.len() > 2 => Element::Name(unquoted(word)),
-            Shape::Number if word.bytes().all(|byte| byte.is_ascii_digit()) => self.list_index(word),
+            StatementShape::Text if word.len() > 2 => Element::Name(unquoted(word)),
+            StatementShape::Number if word.bytes().all(|byte| byte.is_ascii_digit()) => self.list_index(word),
             _ => return Err(self.unexpected()),
         };
         self.advance();
@@ -42,10 +42,12 @@ impl Parser<'_> {
     /// Whether a literal begins here.
     pub(super) fn at_literal(&self) -> bool {
         match self.shape() {
-            Shape::Text | Shape::Number | Shape::Parameter => true,
-            Shape::Mark => matches!(self.word(), "[" | "{" | "<<" | "-" | "+"),
-            Shape::Word => ["TRUE", "FALSE", "NULL"].into_iter().any(|keyword| self.at_keyword(keyword)),
-            Shape::QuotedName | Shape::End => false,
+            StatementShape::Text | StatementShape::Number | StatementShape::Parameter => true,
+            StatementShape::Mark => matches!(self.word(), "[" | "{" | "<<" | "-" | "+"),
+            StatementShape::Word => {
+                ["TRUE", "FALSE", "NULL"].into_iter().any(|keyword| self.at_keyword(keyword))
+            }
+            StatementShape::QuotedName | StatementShape::End => false,
         }
     }
 
@@ -63,7 +65,7 @@ impl Parser<'_> {
         if self.take("{") {
             return Ok(Literal::Map(self.entries(level)?));
         }
-        if self.shape() == Shape::Parameter {
+        if self.shape() == StatementShape::Parameter {
             self.advance();
             self.language.parameters += 1;
             return Ok(Literal::Parameter(self.language.parameters - 1));
@@ -91,7 +93,7 @@ impl Parser<'_> {
             return Ok(entries);
         }
         loop {
-            let name = if self.shape() == Shape::Text {
+            let name = if self.shape() == StatementShape::Text {
                 unquoted(self.word())
             } else {
                 return Err(self.unexpected());
@@ -113,11 +115,11 @@ impl Parser<'_> {
         let sign = if self.take("-") { "-" } else { "" };
         let signed = !sign.is_empty() || self.take("+");
         let value = match self.shape() {
-            Shape::Number => {
+            StatementShape::Number => {
                 let number = Number::parse(&format!("{sign}{}", self.word())).map_err(ValueError::Number)?;
                 ValueBuf::from(number)
             }
-            Shape::Text if !signed => ValueBuf::from(unquoted(self.word()).as_str()),
+            StatementShape::Text if !signed => ValueBuf::from(unquoted(self.word()).as_str()),
             _ if !signed && self.at_keyword("TRUE") => ValueBuf::from(true),
             _ if !signed && self.at_keyword("FALSE") => ValueBuf::from(false),
             _ if !signed && self.at_keyword("NULL") => ValueBuf::from(&Value::Null),

@@ -6,14 +6,14 @@ use item::{Type, ValueBuf};
 use super::{Parser, PartiQl};
 use crate::error::Fault;
 use crate::language::Language;
-use crate::operator::{Class, Operand};
+use crate::operator::{Class, ParsedOperand};
 use crate::partiql::error::StatementError;
-use crate::partiql::lexer::Shape;
+use crate::partiql::lexer::StatementShape;
 use crate::partiql::syntax::Literal;
-use crate::syntax::{Comparator, Element, Function, Node, NodeId, Path};
+use crate::syntax::{Comparator, Element, Function, Node, NodeId, WrittenPath};
 
 impl Language for PartiQl {
-    type Shape = Shape;
+    type Shape = StatementShape;
     type Error = StatementError;
 
     const LONG_SUMS: bool = true;
@@ -48,7 +48,7 @@ impl Language for PartiQl {
         if !parser.at_call() {
             return Ok(None);
         }
-        // `(` behind one of these words belongs to an operator, and no operator may stand here.
+        // `(` after one of these words belongs to an operator, and no operator is allowed here.
         const OPERATORS: [&str; 6] = ["AND", "OR", "NOT", "IN", "BETWEEN", "IS"];
         parser.demand(!OPERATORS.into_iter().any(|word| parser.at_keyword(word)))?;
         parser.operators += 1;
@@ -62,7 +62,7 @@ impl Language for PartiQl {
 
     fn comparator(parser: &Parser<'_>) -> Option<Comparator> {
         match parser.word() {
-            _ if parser.shape() != Shape::Mark => None,
+            _ if parser.shape() != StatementShape::Mark => None,
             "!=" => Some(Comparator::NotEqual),
             sign => Comparator::from_sign(sign),
         }
@@ -77,14 +77,14 @@ impl Language for PartiQl {
         }
     }
 
-    fn test(parser: &mut Parser<'_>, operand: Operand) -> Result<Operand, StatementError> {
+    fn test(parser: &mut Parser<'_>, operand: ParsedOperand) -> Result<ParsedOperand, StatementError> {
         parser.type_test(operand)
     }
 }
 
 impl Parser<'_> {
     /// `path IS [NOT] type`, and `path = MISSING` or `path <> MISSING`, which mean the same.
-    fn type_test(&mut self, operand: Operand) -> Result<Operand, StatementError> {
+    fn type_test(&mut self, operand: ParsedOperand) -> Result<ParsedOperand, StatementError> {
         let next_is_missing = self.next_word().is_some_and(|next| next.eq_ignore_ascii_case("MISSING"));
         let negated = match PartiQl::comparator(self) {
             Some(comparator @ (Comparator::Equal | Comparator::NotEqual)) if next_is_missing => {
@@ -97,12 +97,12 @@ impl Parser<'_> {
         let Node::Path(path) = self.nodes.bare(operand.node).clone() else { return Err(self.unexpected()) };
         self.operators += 1;
         let node = self.test_of_type(path, negated)?;
-        Ok(Operand { node, class: Class::Condition })
+        Ok(ParsedOperand { node, class: Class::Condition })
     }
 
-    fn test_of_type(&mut self, path: Path, negated: bool) -> Result<NodeId, StatementError> {
+    fn test_of_type(&mut self, path: WrittenPath, negated: bool) -> Result<NodeId, StatementError> {
         let kinds = match self.word() {
-            _ if self.shape() != Shape::Word => return Err(self.unexpected()),
+            _ if self.shape() != StatementShape::Word => return Err(self.unexpected()),
             word if word.eq_ignore_ascii_case("MISSING") => {
                 self.advance();
                 let function = if negated { Function::AttributeExists } else { Function::AttributeNotExists };

@@ -54,7 +54,7 @@ macro_rules! conformance_tests {
             ranges::rows_of_neighbouring_spaces_are_not_seen;
             ranges::a_visitor_ends_the_scan_by_breaking;
             concurrency::one_of_many_inserts_of_an_absent_key_wins;
-            concurrency::increments_are_never_lost_and_nobody_starves;
+            concurrency::increments_are_never_lost_and_no_task_starves;
             concurrency::transfers_between_keys_in_any_order_do_not_deadlock;
             concurrency::what_an_update_saw_can_be_read_when_it_returns;
             concurrency::readers_see_a_write_set_whole_or_not_at_all;

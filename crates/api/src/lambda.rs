@@ -13,7 +13,7 @@ pub mod limits;
 mod request;
 mod shape;
 
-pub use error::{Error, ErrorKind};
+pub use error::{LambdaError, LambdaErrorKind};
 pub use function_name::FunctionName;
 pub use request::{Request, owns_path};
 pub use shape::*;

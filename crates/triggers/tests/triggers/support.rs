@@ -16,8 +16,8 @@ pub const FUNCTION: &str = "arn:aws:lambda:us-east-1:123456789012:function:f";
 /// 2026-11-17T01:20:00Z
 pub const START_MS: u64 = 1_794_878_400_000;
 
-/// Longer than anything takes on a machine that does ten other things: a test that waits so long has failed.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+/// Longer than any condition takes on a busy machine: a test that waits this long has failed.
+pub const TIMEOUT: Duration = Duration::from_secs(120);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -28,7 +28,7 @@ pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
             tokio::time::sleep(PAUSE).await;
         }
     };
-    tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("it never happens that {what}"));
+    tokio::time::timeout(TIMEOUT, looking).await.unwrap_or_else(|_| panic!("it never happens that {what}"));
 }
 
 /// A delivery with Lambda's defaults, and one lane.
@@ -147,7 +147,7 @@ impl Bench {
         self.call()
     }
 
-    /// The number of the record that the position stands at.
+    /// The number of the record at the position.
     pub fn position(&mut self) -> Option<u64> {
         let position = self.poller.take_position()?.sequence_number?;
         Some(position.parse().expect("digits"))

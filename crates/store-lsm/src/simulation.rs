@@ -151,7 +151,7 @@ impl Run {
             Err(error) => return Err(format!("refused after a crash: {error}")),
         };
         let commits = self.compare(&store)?;
-        // Who reads it now may rely on it.
+        // A reader may have seen these commits, so they must stay.
         self.history.commits.truncate(commits);
         self.history.acknowledged = commits;
         Ok(Some(store))

@@ -33,7 +33,7 @@ type Resource = (String, Option<String>);
 
 /// Requests take turns. Each takes as long as its units last at the rate of what it uses most, so that however many
 /// segments ask, together they use no more than the rate.
-pub struct Pace {
+pub struct RateLimit {
     rates: BTreeMap<Resource, Rate>,
     next: Cell<Instant>,
     /// How long the last read and the last write took, which the next one will take about.
@@ -48,9 +48,9 @@ pub struct Turn {
     expected: Duration,
 }
 
-impl Pace {
+impl RateLimit {
     /// From the descriptions of the tables that are used.
-    pub fn new(allowance: Allowance, tables: &[Value]) -> Pace {
+    pub fn new(allowance: Allowance, tables: &[Value]) -> RateLimit {
         let mut rates = BTreeMap::new();
         for table in tables {
             let name = table["TableName"].as_str().unwrap_or_default().to_owned();
@@ -61,7 +61,7 @@ impl Pace {
             }
         }
         let still = Cell::new(Duration::ZERO);
-        Pace { rates, next: Cell::new(Instant::now()), read: still.clone(), write: still }
+        RateLimit { rates, next: Cell::new(Instant::now()), read: still.clone(), write: still }
     }
 
     /// Waits until it is this request's turn.
@@ -150,14 +150,14 @@ mod tests {
         }
     }
 
-    async fn seconds(pace: &Pace, requests: usize, used: ConsumedCapacity) -> f64 {
+    async fn seconds(limit: &RateLimit, requests: usize, used: ConsumedCapacity) -> f64 {
         let began = Instant::now();
         for _ in 0..requests {
-            let turn = pace.turn(false).await;
-            pace.settle(turn, [&used]);
+            let turn = limit.turn(false).await;
+            limit.settle(turn, [&used]);
         }
         // The units of the last request are paid for before the next.
-        let _ = pace.turn(false).await;
+        let _ = limit.turn(false).await;
         began.elapsed().as_secs_f64()
     }
 
@@ -168,34 +168,34 @@ mod tests {
         let table = json!({ "TableName": "T", "ProvisionedThroughput": throughput(1000),
             "GlobalSecondaryIndexes": [index] });
         let allowance = Allowance { share: 0.25, write_units: 500.0 };
-        let pace = || Pace::new(allowance, std::slice::from_ref(&table));
+        let limit = || RateLimit::new(allowance, std::slice::from_ref(&table));
         // 250 units of the table each second.
-        assert!((seconds(&pace(), 100, used(5.0, 0.0)).await - 2.0).abs() < 0.01);
+        assert!((seconds(&limit(), 100, used(5.0, 0.0)).await - 2.0).abs() < 0.01);
         // 10 of the index.
-        assert!((seconds(&pace(), 100, used(5.0, 1.0)).await - 10.0).abs() < 0.01);
+        assert!((seconds(&limit(), 100, used(5.0, 1.0)).await - 10.0).abs() < 0.01);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_refused_write_takes_its_turn() {
         let table = json!({ "TableName": "T", "BillingModeSummary": { "BillingMode": "PAY_PER_REQUEST" } });
-        let pace = Pace::new(Allowance { share: 1.0, write_units: 10.0 }, &[table]);
-        let turn = pace.turn(false).await;
-        pace.settle(turn, [&used(1.0, 0.0)]);
+        let limit = RateLimit::new(Allowance { share: 1.0, write_units: 10.0 }, &[table]);
+        let turn = limit.turn(false).await;
+        limit.settle(turn, [&used(1.0, 0.0)]);
         let began = Instant::now();
         for _ in 0..10 {
-            let turn = pace.turn(false).await;
-            pace.settle(turn, []);
+            let turn = limit.turn(false).await;
+            limit.settle(turn, []);
         }
         let took = began.elapsed().as_secs_f64();
         assert!((0.9..1.2).contains(&took), "ten writes at ten each second take {took} s");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn segments_share_one_pace() {
+    async fn segments_share_one_rate_limit() {
         let table = json!({ "TableName": "T", "BillingModeSummary": { "BillingMode": "PAY_PER_REQUEST" } });
-        let pace = Pace::new(Allowance { share: 1.0, write_units: 100.0 }, &[table]);
+        let limit = RateLimit::new(Allowance { share: 1.0, write_units: 100.0 }, &[table]);
         let began = Instant::now();
-        let segments = (0..8).map(|_| seconds(&pace, 50, used(1.0, 0.0)));
+        let segments = (0..8).map(|_| seconds(&limit, 50, used(1.0, 0.0)));
         futures_util::future::join_all(segments).await;
         let took = began.elapsed().as_secs_f64();
         assert!((3.9..4.2).contains(&took), "400 units at 100 each second take {took} s");

@@ -1,13 +1,13 @@
-//! The write-ahead log: what was acknowledged is in it before it is anywhere else.
+//! The write-ahead log: a commit is in it before it is acknowledged and before it is in a table.
 //!
 //! ```text
 //! log/00000007.wal   a segment: a header, then records; fixed length, allocated before it is needed
 //! log/durable        the mark: up to which record the log was durable
 //! ```
 //!
-//! One thread writes and syncs for all who wait ([`Wal::run`]). A commit appends its rows to the
-//! group that is gathering and waits. The thread takes the group as it is, writes it as one record,
-//! syncs once, and tells everybody in it.
+//! One thread writes and syncs for all waiting commits ([`Wal::run`]): group commit. A commit appends
+//! its rows to the newest group and waits. The thread takes the oldest group, writes it as one record,
+//! syncs once, and acknowledges all commits of the group.
 //!
 //! What always holds:
 //! - A commit becomes visible to readers when it is durable ([`Durability::Fsync`]) or written
@@ -44,7 +44,7 @@ use writer::{DurableEnd, Prepared, Writer};
 const GROUP_BYTES_MAX: usize = 4 << 20;
 /// What may wait to be written.
 const PENDING_BYTES_MAX: u64 = 16 << 20;
-/// The log comes to rest when nobody has written for this long.
+/// The log's thread syncs the mark when no commit has arrived for this long.
 const REST_TIME: Duration = Duration::from_millis(50);
 /// Written bytes that no sync was asked for, with [`Durability::Os`].
 const UNSYNCED_BYTES_MAX: u64 = 4 << 20;
@@ -57,7 +57,7 @@ pub(crate) struct Wal {
     queue: Mutex<Queue>,
     /// Wakes the log's thread.
     arrived: Condvar,
-    /// Wakes who waits for durability on a thread.
+    /// Wakes threads that wait in [`Wal::wait_durable`].
     progressed: Condvar,
     failure: OnceLock<String>,
     durability: Durability,
@@ -69,7 +69,7 @@ pub(crate) struct Wal {
 
 struct Queue {
     groups: VecDeque<Group>,
-    /// Who waits for the group that is being written, though it holds nothing of theirs.
+    /// Updates without a commit that wait for the group which is being written.
     followers: Vec<oneshot::Sender<()>>,
     spare: Vec<Vec<u8>>,
     pending_bytes: u64,
@@ -124,7 +124,8 @@ pub(crate) struct Inserting(Arc<AtomicUsize>);
 
 impl Drop for Inserting {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
+        let before = self.0.fetch_sub(1, Ordering::Release);
+        debug_assert!(before > 0, "a commit is inserted once");
     }
 }
 
@@ -175,11 +176,12 @@ impl Wal {
         }
     }
 
-    /// Takes a commit: gives it its sequence number and its place in the log. The caller inserts its
-    /// rows into the memtable next.
+    /// Accepts a commit: gives it its sequence number and its position in the log. The caller then
+    /// inserts the rows into the memtable.
     pub(crate) fn append(&self, rows: &[Row]) -> Result<Appended, AppendError> {
+        debug_assert!(!rows.is_empty(), "a commit changes something");
         let body_bytes = record::commit_bytes(rows);
-        // As if it were alone in its record.
+        // An upper bound: the size of a record with this commit alone.
         let bytes = record::record_bytes(body_bytes) as u64;
         let mut queue = self.queue.lock();
         if let Some(failure) = self.failure.get() {
@@ -196,9 +198,14 @@ impl Wal {
         }
         queue.pending_bytes += bytes;
         let sequence = self.sequence.next();
+        assert!(sequence >= queue.appended, "commit {sequence} is not after {}", queue.appended);
+        assert!(sequence >= self.snapshots.visible(), "commit {sequence} is visible before it is durable");
         queue.appended = sequence + 1;
         let group = queue.gathering_group();
+        debug_assert!(group.last_sequence < sequence, "a group has its commits in their order");
+        let before = group.buffer.len();
         record::encode_commit(&mut group.buffer, sequence, rows);
+        debug_assert_eq!(group.buffer.len() - before, body_bytes, "room was counted for these bytes");
         group.last_sequence = sequence;
         group.bytes += bytes;
         group.inserting.fetch_add(1, Ordering::Relaxed);
@@ -215,7 +222,7 @@ impl Wal {
         self.sequence.get() > self.snapshots.visible()
     }
 
-    /// Waits for everything that was taken so far, without a commit of its own.
+    /// Waits for all commits that were accepted so far, without adding one.
     pub(crate) fn follow(&self) -> oneshot::Receiver<()> {
         let (acknowledge, acknowledged) = oneshot::channel();
         let mut queue = self.queue.lock();
@@ -242,7 +249,7 @@ impl Wal {
         self.failure.get().map(String::as_str)
     }
 
-    /// Waits until everything that was taken so far is durable. False when that can't be any more.
+    /// Waits until all commits that were accepted so far are durable. False if the log has failed.
     pub(crate) fn wait_durable(&self) -> bool {
         let mut queue = self.queue.lock();
         let wanted = queue.appended;
@@ -255,6 +262,11 @@ impl Wal {
             self.progressed.wait(&mut queue);
         }
         true
+    }
+
+    /// Whether the commit with this sequence number is durable.
+    pub(crate) fn is_durable(&self, sequence: u64) -> bool {
+        sequence < self.queue.lock().durable
     }
 
     /// Asks that a version of the tree which took a sequence number becomes the visible one.
@@ -272,7 +284,7 @@ impl Wal {
             Some(prepared) => prepared.entry.bytes < bytes,
             None => queue.room_bytes < bytes / 2,
         };
-        // What waits already may need the one that is prepared.
+        // The commits that wait already may need the prepared segment.
         if !is_wanted || queue.stopping || queue.pending_bytes > queue.current_room_bytes {
             return None;
         }
@@ -282,6 +294,7 @@ impl Wal {
 
     pub(crate) fn offer(&self, prepared: Prepared, segment_bytes: u64) {
         let mut queue = self.queue.lock();
+        assert!(queue.prepared.is_none(), "segment {} would be lost", prepared.entry.number);
         queue.room_bytes = prepared.entry.bytes - SEGMENT_HEADER_BYTES as u64;
         queue.segment_bytes = segment_bytes;
         queue.prepared = Some(prepared);
@@ -313,7 +326,7 @@ impl Wal {
         self.queue.lock().sync_wanted = true;
     }
 
-    /// Refuses further commits; the thread serves those who wait already, comes to rest and ends.
+    /// Refuses further commits. The thread writes the groups that wait already, syncs the mark and ends.
     pub(crate) fn stop(&self) {
         self.queue.lock().stopping = true;
         self.arrived.notify_one();
@@ -326,7 +339,7 @@ impl Wal {
         std::mem::forget(unwinding);
     }
 
-    /// Does one piece of work, or waits for it. False when there is none or never will be.
+    /// Does one piece of work, or waits for it. False if there is none, the log was stopped or has failed.
     pub(crate) fn step(&self, writer: &mut Writer, wait: bool) -> bool {
         if let Some(work) = self.next_work(writer, wait) {
             return self.carry_out(writer, work);
@@ -348,11 +361,12 @@ impl Wal {
                 return None;
             }
             if let Some(group) = queue.groups.pop_front() {
+                debug_assert!(group.last_sequence < queue.appended, "a group holds accepted commits");
                 let taken =
                     if queue.groups.is_empty() { self.sequence.get() } else { group.last_sequence + 1 };
                 return Some(Work::Group(group, taken));
             }
-            // Nothing is waiting or being written, so whatever they wait for is done.
+            // No group waits or is being written, so the commits that the followers wait for are durable.
             for follower in queue.followers.drain(..) {
                 let _ = follower.send(());
             }
@@ -374,7 +388,7 @@ impl Wal {
         }
     }
 
-    /// False when it failed. Those who wait are told only then.
+    /// False if the work failed. Then the waiting commits get the error.
     fn carry_out(&self, writer: &mut Writer, mut work: Work) -> bool {
         let done = match &mut work {
             Work::Group(group, taken) => self.write_group(writer, group, *taken),
@@ -392,11 +406,19 @@ impl Wal {
     }
 
     fn write_group(&self, writer: &mut Writer, group: &mut Group, taken: u64) -> io::Result<()> {
+        assert!(group.last_sequence < taken, "the group would stay invisible");
+        debug_assert!(group.last_sequence >= self.snapshots.visible(), "the group is visible already");
         let closed = writer.append(&mut group.buffer, || self.queue.lock().prepared.take())?;
         if let Some(closed) = closed {
             // The record that did not fit begins the next segment; its commits are not in this one.
             let end = self.snapshots.visible();
-            self.queue.lock().closed.push((closed, end));
+            let mut queue = self.queue.lock();
+            let last = queue.closed.last();
+            assert!(
+                last.is_none_or(|(number, before)| *number < closed && *before <= end),
+                "segments in order"
+            );
+            queue.closed.push((closed, end));
         }
         if self.durability == Durability::Fsync || writer.unsynced_bytes() > UNSYNCED_BYTES_MAX {
             writer.sync()?;
@@ -407,14 +429,15 @@ impl Wal {
         }
         self.publish(writer, taken, Some(group));
         for waiter in group.waiting.drain(..) {
-            // Who no longer waits does not need to know.
+            // The receiver is gone if the update was cancelled.
             let _ = waiter.send(());
         }
         Ok(())
     }
 
-    /// Shows readers everything below `taken`, and notes how far the log has come.
+    /// Makes all commits below `taken` visible to readers, and notes up to where the log is durable.
     fn publish(&self, writer: &Writer, taken: u64, group: Option<&mut Group>) {
+        assert!(taken <= self.sequence.get(), "no commit has a sequence number like {taken} yet");
         self.snapshots.publish(taken);
         let mut queue = self.queue.lock();
         if writer.is_synced() {
@@ -423,6 +446,7 @@ impl Wal {
             self.progressed.notify_all();
         }
         if let Some(group) = group {
+            assert!(group.bytes <= queue.pending_bytes, "a group was counted when it was taken");
             queue.pending_bytes -= group.bytes;
             if queue.spare.len() < SPARE_BUFFERS && group.buffer.capacity() <= 2 * GROUP_BYTES_MAX {
                 queue.spare.push(std::mem::take(&mut group.buffer));
@@ -438,7 +462,7 @@ impl Wal {
         }
     }
 
-    /// Under the lock of the queue, so nobody slips in between the failure and the emptied queue.
+    /// Sets the failure and empties the queue under one lock, so that no commit is added in between.
     fn fail(&self, error: &io::Error) {
         tracing::error!("a write could not be made durable, refusing further writes: {error}");
         let mut queue = self.queue.lock();
@@ -464,7 +488,7 @@ impl Queue {
     }
 }
 
-/// A panic on the log's thread must not leave anybody waiting.
+/// After a panic on the log's thread, waiting commits fail instead of waiting for ever.
 struct FailOnUnwind<'a>(&'a Wal);
 
 impl Drop for FailOnUnwind<'_> {

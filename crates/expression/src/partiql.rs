@@ -25,4 +25,4 @@ pub use access::{Access, Keyed};
 pub use error::{Position, StatementError};
 pub use parser::{TEXT_CHARACTERS_MAX, parse};
 pub use select_list::SelectList;
-pub use statement::{Delete, Insert, Order, Returning, Select, Statement, Update};
+pub use statement::{Delete, Insert, Order, Returning, Select, Statement, UpdateStatement};
