@@ -11,6 +11,9 @@ use http::request::Parts;
 use http::{HeaderMap, Request, Response};
 use server::{NeighbourService, PageAnswer};
 
+#[cfg(test)]
+mod tests;
+
 /// A service beside DynamoDB: the points in which one differs from the other.
 pub trait Mounted: Send + Sync + 'static {
     /// Which service it is.
