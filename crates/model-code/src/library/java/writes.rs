@@ -1,0 +1,134 @@
+//! Methods that write, and the builders of requests.
+
+use std::fmt::Write as _;
+
+use super::layout::{BUILD, Code, call, line, plain};
+use super::names::{Java, variable, wither};
+use super::values::{map, string};
+use crate::library::{Body, Request, Step, Value, Verb, Write};
+
+/// A builder with its calls, and what is built.
+pub fn built(open: &str, mut links: Vec<Code>, close: &str) -> Code {
+    links.push(plain(BUILD));
+    Code::Chain(open.to_owned(), links, close.to_owned())
+}
+
+impl Java<'_> {
+    /// The type of the result, and the statements.
+    pub fn body(&self, body: &Body, depth: usize) -> (String, String) {
+        let none = "void".to_owned();
+        match body {
+            Body::Read(read) => self.read(read),
+            Body::TransactionGet { steps, found } => self.transaction_get(steps, found),
+            Body::BatchGet { steps, found } => self.batch_get(steps, found),
+            Body::Write(write) => (none, self.write(write, depth)),
+            Body::Either { tests, then, otherwise } => {
+                let indent = "    ".repeat(depth);
+                let (_, then) = self.body(then, depth + 1);
+                let (_, otherwise) = self.body(otherwise, depth + 1);
+                let tests = self.tests(tests);
+                (none, format!("{indent}if ({tests}) {{\n{then}{indent}}} else {{\n{otherwise}{indent}}}\n"))
+            }
+            Body::Transaction(steps) => (none, self.transaction(steps)),
+            Body::BatchWrite(steps) => (none, self.batch_write(steps)),
+        }
+    }
+
+    fn write(&self, write: &Write, depth: usize) -> String {
+        let (method, request) = match write.verb {
+            Verb::Put { .. } => ("putItem", "PutItemRequest"),
+            Verb::Update => ("updateItem", "UpdateItemRequest"),
+            Verb::Delete | Verb::Check => ("deleteItem", "DeleteItemRequest"),
+        };
+        let links = self.links(&write.request, self.item(write));
+        line(&built(&format!("client.{method}({request}.builder()"), links, ");"), depth)
+    }
+
+    fn transaction(&self, steps: &[Step<Write>]) -> String {
+        let mut text = "        List<TransactWriteItem> actions = new ArrayList<>();\n".to_owned();
+        text += &self.steps(steps, |write, depth| {
+            let verb = match write.verb {
+                Verb::Put { .. } => "Put",
+                Verb::Update => "Update",
+                Verb::Delete => "Delete",
+                Verb::Check => "ConditionCheck",
+            };
+            let links = self.links(&write.request, self.item(write));
+            let inner = built(&format!(".{}({verb}.builder()", decapitalised(verb)), links, ")");
+            line(&built("actions.add(TransactWriteItem.builder()", vec![inner], ");"), depth)
+        });
+        let open = "client.transactWriteItems(TransactWriteItemsRequest.builder()";
+        text + &line(&built(open, vec![plain(".transactItems(actions)")], ");"), 2)
+    }
+
+    fn batch_write(&self, steps: &[Step<Write>]) -> String {
+        let mut text = "        List<TableWrite> parts = new ArrayList<>();\n".to_owned();
+        text += &self.steps(steps, |write, depth| {
+            let request = match self.item(write) {
+                Some(item) => call("putRequest(", vec![item], ")"),
+                None => self.map("deleteRequest(", &write.request.key, ")"),
+            };
+            let arguments = vec![plain(self.table(&write.request.table)), request];
+            line(&call("parts.add(new TableWrite(", arguments, "));"), depth)
+        });
+        text + "        batchWrite(parts);\n"
+    }
+
+    pub fn steps<T>(&self, steps: &[Step<T>], one: impl Fn(&T, usize) -> String) -> String {
+        let mut text = String::new();
+        for step in steps {
+            let Some(each) = &step.each else {
+                text.push_str(&one(&step.action, 2));
+                continue;
+            };
+            let (element, list) = (variable(&each.element), variable(&each.list));
+            let _ = writeln!(text, "        for ({} {element} : {list}) {{", self.record(&each.record));
+            text.push_str(&one(&step.action, 3));
+            text.push_str("        }\n");
+        }
+        text
+    }
+
+    /// The item that is put, with the values that the pattern sets.
+    fn item(&self, write: &Write) -> Option<Code> {
+        let Verb::Put { entity, variable: of, record, with } = &write.verb else { return None };
+        let fields = self.library.record(record).map(|record| record.fields.as_slice()).unwrap_or_default();
+        let with = with.iter().map(|(name, value): &(String, Value)| {
+            let kind = fields.iter().find(|field| field.name == *name).map(|field| field.kind);
+            let value = self.value(value, kind.unwrap_or(value.kind()));
+            format!(".{}({})", wither(name), value.inline())
+        });
+        let item = format!("{}{}", variable(of), with.collect::<String>());
+        Some(call(format!("{}(", self.writers[*entity]), vec![plain(item)], ")"))
+    }
+
+    /// The members of a request.
+    pub fn links(&self, request: &Request, item: Option<Code>) -> Vec<Code> {
+        let mut links = vec![plain(format!(".tableName({})", self.table(&request.table)))];
+        let text = |name: &str, text: &str| plain(format!(".{}({})", decapitalised(name), string(text)));
+        links.extend(request.index.as_deref().map(|index| text("IndexName", index)));
+        if !request.key.is_empty() {
+            links.push(self.map(".key(", &request.key, ")"));
+        }
+        links.extend(item.map(|item| call(".item(", vec![item], ")")));
+        links.extend(request.expressions().map(|(name, expression)| text(name, expression)));
+        if !request.names.is_empty() {
+            let names = request.names.iter().map(|(alias, name)| (string(alias), plain(string(name))));
+            links.push(map(".expressionAttributeNames(", names.collect(), ")"));
+        }
+        if !request.values.is_empty() {
+            links.push(self.map(".expressionAttributeValues(", &request.values, ")"));
+        }
+        links.extend(request.counts.then(|| plain(".select(Select.COUNT)")));
+        links.extend(request.backward.then(|| plain(".scanIndexForward(false)")));
+        links.extend(request.consistent.then(|| plain(".consistentRead(true)")));
+        links.extend(request.limited.then(|| plain(".limit(limit)")));
+        links
+    }
+}
+
+/// `IndexName` -> `indexName`.
+fn decapitalised(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
+}

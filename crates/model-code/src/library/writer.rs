@@ -1,0 +1,88 @@
+//! What the writers of all languages share.
+
+use super::{Body, Found, Library, Part, Read, Record, Request};
+use crate::layout::Doc;
+
+/// The name of the variable or constant that holds a table.
+pub fn table_variable(library: &Library, table: &str) -> String {
+    match library.tables.as_slice() {
+        [_] => "table".to_owned(),
+        _ => format!("{}_table", super::case::identifier(table, "table")),
+    }
+}
+
+/// The parts of a prelude whose names are used in the text, in their order; a part may use one before it.
+pub fn used_of(text: &str, all: &[(&str, &str)]) -> String {
+    let mut used: Vec<&str> = Vec::new();
+    let mut seen = text.to_owned();
+    for (name, source) in all.iter().rev() {
+        if seen.contains(name) {
+            used.push(source);
+            seen.push_str(source);
+        }
+    }
+    used.into_iter().rev().collect()
+}
+
+/// A name that is no reserved word of the language.
+pub fn unreserved(name: String, reserved: &[&str]) -> String {
+    if reserved.contains(&name.as_str()) { name + "_" } else { name }
+}
+
+/// A record's name that is none of the language's own types.
+pub fn type_name(record: &str, reserved: &[&str]) -> String {
+    if reserved.contains(&record) { format!("{record}Record") } else { record.to_owned() }
+}
+
+pub fn list(open: &str, items: Vec<Doc>, close: &str) -> Doc {
+    Doc::Group { open: open.to_owned(), items, close: close.to_owned(), space: false, comma: true }
+}
+
+/// The same without a comma behind the last of several lines.
+pub fn tight(open: &str, items: Vec<Doc>, close: &str) -> Doc {
+    Doc::Group { open: open.to_owned(), items, close: close.to_owned(), space: false, comma: false }
+}
+
+pub fn atom(text: impl Into<String>) -> Doc {
+    Doc::Atom(text.into())
+}
+
+/// A statement on lines of its own.
+pub fn line(doc: &Doc, depth: usize, step: usize) -> String {
+    let indent = depth * step;
+    format!("{}{}\n", " ".repeat(indent), doc.text(indent, indent, step))
+}
+
+impl Library {
+    /// The types of results with items of several entities.
+    pub fn mixed(&self) -> impl Iterator<Item = (&str, &[Part])> {
+        let written = self.functions.iter().filter_map(|function| function.written.as_ref().ok());
+        written.filter_map(|written| match &written.body {
+            Body::Read(Read { found: Found::Mixed { record, parts }, .. })
+            | Body::BatchGet { found: Found::Mixed { record, parts }, .. }
+            | Body::TransactionGet { found: Found::Mixed { record, parts }, .. } => {
+                Some((record.as_str(), parts.as_slice()))
+            }
+            _ => None,
+        })
+    }
+
+    pub fn record(&self, name: &str) -> Option<&Record> {
+        self.records.iter().find(|record| record.name == name)
+    }
+}
+
+impl Request {
+    /// The expressions, by the names that members have in the API.
+    pub fn expressions(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        [
+            ("KeyConditionExpression", &self.key_condition),
+            ("FilterExpression", &self.filter),
+            ("UpdateExpression", &self.update),
+            ("ConditionExpression", &self.condition),
+            ("ProjectionExpression", &self.projection),
+        ]
+        .into_iter()
+        .filter_map(|(name, text)| Some((name, text.as_deref()?)))
+    }
+}
