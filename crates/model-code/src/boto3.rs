@@ -251,17 +251,17 @@ fn number(text: &str) -> String {
     if whole { text.to_owned() } else { format!("Decimal({})", string(text)) }
 }
 
-fn bytes(bytes: &[u8]) -> String {
+pub fn bytes(bytes: &[u8]) -> String {
     let shown: String = bytes.iter().map(|byte| byte.escape_ascii().to_string()).collect();
     format!("b\"{}\"", shown.replace("\\'", "'"))
 }
 
-fn inside(text: &str) -> String {
+pub fn inside(text: &str) -> String {
     let quoted = string(text);
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-fn string(text: &str) -> String {
+pub fn string(text: &str) -> String {
     quoted(text, |one| match one as u32 {
         code @ 0..=0xFFFF => format!("\\u{code:04x}"),
         code => format!("\\U{code:08x}"),

@@ -177,7 +177,7 @@ impl Function<'_> {
 }
 
 /// `PutItem` -> `PutCommand`, `TransactGetItems` -> `TransactGetCommand`.
-fn command(operation: &str) -> String {
+pub fn command(operation: &str) -> String {
     let stem = operation.strip_suffix("Items").or(operation.strip_suffix("Item")).unwrap_or(operation);
     format!("{stem}Command")
 }
@@ -208,11 +208,11 @@ fn result(reading: &ReadLoop) -> String {
     format!("{sort}  return items{};\n", limit.unwrap_or_default())
 }
 
-fn property(name: &str) -> String {
+pub fn property(name: &str) -> String {
     if is_identifier(name) { format!(".{name}") } else { format!("[{}]", string(name)) }
 }
 
-fn is_identifier(name: &str) -> bool {
+pub fn is_identifier(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.chars().all(|one| one.is_ascii_alphanumeric() || one == '_')
 }
@@ -298,6 +298,6 @@ fn number(text: &str) -> String {
     }
 }
 
-fn string(text: &str) -> String {
+pub fn string(text: &str) -> String {
     quoted(text, |one| format!("\\u{{{:x}}}", one as u32))
 }

@@ -365,13 +365,8 @@ impl Go<'_> {
         match body {
             Body::Read(read) => self.read(read),
             Body::Write(write) => {
-                let operation = match write.verb {
-                    Verb::Put { .. } => "PutItem",
-                    Verb::Update => "UpdateItem",
-                    Verb::Delete | Verb::Check => "DeleteItem",
-                };
                 let members = self.members(&write.request, self.item(write));
-                let sent = send("_", operation, members, depth);
+                let sent = send("_", write.verb.operation(), members, depth);
                 (none, format!("{}{sent}{}return err\n", self.changes(write, depth), "\t".repeat(depth)))
             }
             Body::Either { tests, then, otherwise } => {
@@ -383,12 +378,7 @@ impl Go<'_> {
             Body::Transaction(steps) => {
                 let mut text = "\tvar actions []types.TransactWriteItem\n".to_owned();
                 text += &self.steps(steps, |write, depth| {
-                    let verb = match write.verb {
-                        Verb::Put { .. } => "Put",
-                        Verb::Update => "Update",
-                        Verb::Delete => "Delete",
-                        Verb::Check => "ConditionCheck",
-                    };
+                    let verb = write.verb.action();
                     let members = self.members(&write.request, self.item(write));
                     let open =
                         format!("actions = append(actions, types.TransactWriteItem{{{verb}: &types.{verb}{{");
@@ -469,11 +459,7 @@ impl Go<'_> {
     }
 
     fn read(&self, read: &Read) -> (String, String) {
-        let operation = match read.operation {
-            ReadOperation::Get => "GetItem",
-            ReadOperation::Query => "Query",
-            ReadOperation::Scan => "Scan",
-        };
+        let operation = read.operation.name();
         let mut members = self.members(&read.request, None);
         let (kind, zero) = kind_of(&read.found);
         if read.loops.is_empty() && read.pages != Pages::All {

@@ -6,13 +6,14 @@ use item::Value as Stored;
 use model::predicate::Operator;
 
 use super::call::{Argument, Call, Row};
+use super::case::snake;
 use super::writer::{self, atom, line, list, table_variable, tight, unreserved, used_of};
 use super::{
     Body, Each, Field, Form, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part, Piece, Read,
     ReadOperation, Reader, Record, Request, Source, Step, Test, Value, Verb, View, Write,
 };
+use crate::boto3::{bytes, inside, string};
 use crate::layout::Doc;
-use crate::literal::quoted;
 
 const STEP: usize = 4;
 const ITEM: &str = "dict[str, Any]";
@@ -432,11 +433,7 @@ impl Python<'_> {
     }
 
     fn read(&self, read: &Read) -> (String, String) {
-        let method = match read.operation {
-            ReadOperation::Get => "get_item",
-            ReadOperation::Query => "query",
-            ReadOperation::Scan => "scan",
-        };
+        let method = snake(read.operation.name());
         let callee = format!("{}.{method}", table_variable(self.library, &read.request.table));
         let arguments = self.arguments(&read.request, None);
         if read.loops.is_empty() && read.pages != Pages::All {
@@ -555,11 +552,7 @@ impl Python<'_> {
     }
 
     fn write(&self, write: &Write) -> Doc {
-        let method = match write.verb {
-            Verb::Put { .. } => "put_item",
-            Verb::Update => "update_item",
-            Verb::Delete | Verb::Check => "delete_item",
-        };
+        let method = snake(write.verb.operation());
         let callee = format!("{}.{method}(", table_variable(self.library, &write.request.table));
         list(&callee, self.arguments(&write.request, self.item(write)), ")")
     }
@@ -579,17 +572,11 @@ impl Python<'_> {
     }
 
     fn transact(&self, write: &Write) -> Doc {
-        let verb = match write.verb {
-            Verb::Put { .. } => "Put",
-            Verb::Update => "Update",
-            Verb::Delete => "Delete",
-            Verb::Check => "ConditionCheck",
-        };
         let mut members = vec![named("TableName", atom(string(&write.request.table)))];
         members.extend(
             self.members(&write.request, self.item(write)).into_iter().map(|(name, doc)| named(name, doc)),
         );
-        list("{", vec![named(verb, list("{", members, "}"))], "}")
+        list("{", vec![named(write.verb.action(), list("{", members, "}"))], "}")
     }
 
     /// Keyword arguments of a call.
@@ -795,10 +782,6 @@ fn stored(value: &Stored, exact: bool) -> Doc {
             (false, _) => format!("Decimal({})", string(&text)),
         }
     };
-    let bytes = |bytes: &[u8]| {
-        let shown: String = bytes.iter().map(|byte| byte.escape_ascii().to_string()).collect();
-        format!("b\"{}\"", shown.replace("\\'", "'"))
-    };
     match value {
         Stored::S(text) => atom(string(text)),
         Stored::N(one) => atom(number(one.to_string())),
@@ -815,18 +798,6 @@ fn stored(value: &Stored, exact: bool) -> Doc {
             list("{", entries.iter().map(|(name, one)| named(name, stored(one, exact))).collect(), "}")
         }
     }
-}
-
-fn inside(text: &str) -> String {
-    let quoted = string(text);
-    quoted[1..quoted.len() - 1].to_owned()
-}
-
-fn string(text: &str) -> String {
-    quoted(text, |one| match one as u32 {
-        code @ 0..=0xFFFF => format!("\\u{code:04x}"),
-        code => format!("\\U{code:08x}"),
-    })
 }
 
 /// A text inside a documentation string.

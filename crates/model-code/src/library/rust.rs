@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use model::predicate::Operator;
 
 use super::call::{Argument, Call, Row};
+use super::case::snake;
 use super::writer::{self, table_variable, unreserved, used_of};
 use super::{
     Body, EntityItem, Field, Found, Function, ItemAttribute, Kind, Library, Loop, Pages, ParameterKind, Part,
@@ -376,12 +377,9 @@ impl Rust<'_> {
         match body {
             Body::Read(read) => self.read(read),
             Body::Write(write) => {
-                let method = match write.verb {
-                    Verb::Put { .. } => ".put_item()",
-                    Verb::Update => ".update_item()",
-                    Verb::Delete | Verb::Check => ".delete_item()",
-                };
-                let calls = [vec![plain(method)], self.members(&write.request, self.item(write))].concat();
+                let calls =
+                    [vec![method(write.verb.operation())], self.members(&write.request, self.item(write))]
+                        .concat();
                 (none, statement(depth, "", &sent(calls), ";"))
             }
             Body::Either { tests, then, otherwise } => {
@@ -394,14 +392,8 @@ impl Rust<'_> {
             Body::Transaction(steps) => {
                 let mut text = String::from("    let mut request = client.transact_write_items();\n");
                 text.push_str(&self.steps(steps, |write, depth| {
-                    let (kind, method) = match write.verb {
-                        Verb::Put { .. } => ("Put", "put"),
-                        Verb::Update => ("Update", "update"),
-                        Verb::Delete => ("Delete", "delete"),
-                        Verb::Check => ("ConditionCheck", "condition_check"),
-                    };
                     let members = self.members(&write.request, self.item(write));
-                    transacted(depth, kind, members, "TransactWriteItem", method)
+                    transacted(depth, write.verb.action(), members, "TransactWriteItem")
                 }));
                 (none, text + "    request.send().await?;\n")
             }
@@ -427,7 +419,7 @@ impl Rust<'_> {
                 text.push_str(&self.steps(steps, |get, depth| {
                     let table = plain(format!(".table_name({})", self.table(&get.table)));
                     let members = [vec![table], self.key(&get.key)].concat();
-                    transacted(depth, "Get", members, "TransactGetItem", "get")
+                    transacted(depth, "Get", members, "TransactGetItem")
                 }));
                 text.push_str("    let answer = request.send().await?;\n");
                 text.push_str("    let found = answer.responses.unwrap_or_default();\n");
@@ -470,12 +462,7 @@ impl Rust<'_> {
     }
 
     fn read(&self, read: &Read) -> (String, String) {
-        let method = match read.operation {
-            ReadOperation::Get => ".get_item()",
-            ReadOperation::Query => ".query()",
-            ReadOperation::Scan => ".scan()",
-        };
-        let mut calls = [vec![plain(method)], self.members(&read.request, None)].concat();
+        let mut calls = [vec![method(read.operation.name())], self.members(&read.request, None)].concat();
         if read.loops.is_empty() && read.pages != Pages::All {
             calls.extend(read.request.starts.then(|| plain(".set_exclusive_start_key(start)")));
             let text = statement(1, "let answer = ", &sent(calls), ";");
@@ -634,7 +621,7 @@ impl Rust<'_> {
         members.extend(self.key(&request.key));
         members.extend(item);
         for (name, text) in request.expressions() {
-            let method = format!(".{}(", super::case::snake(name));
+            let method = format!(".{}(", snake(name));
             members.push(Code::call(method, vec![plain(string(text))], ")"));
         }
         for (alias, name) in &request.names {
@@ -756,6 +743,11 @@ fn each(items: &str, view: &View) -> Code {
     }
 }
 
+/// `PutItem` -> `.put_item()`.
+fn method(operation: &str) -> Code {
+    plain(format!(".{}()", snake(operation)))
+}
+
 /// `client….send().await?`.
 fn sent(mut calls: Vec<Code>) -> Code {
     calls.extend([plain(".send()"), plain(".await?")]);
@@ -763,10 +755,10 @@ fn sent(mut calls: Vec<Code>) -> Code {
 }
 
 /// One action of a transaction.
-fn transacted(depth: usize, kind: &str, members: Vec<Code>, of: &str, method: &str) -> String {
+fn transacted(depth: usize, kind: &str, members: Vec<Code>, of: &str) -> String {
     let calls = [members, vec![plain(".build()?")]].concat();
     let action = Code::Chain(format!("types::{kind}::builder()"), calls);
-    let calls = vec![plain(format!(".{method}(item)")), plain(".build()")];
+    let calls = vec![plain(format!(".{}(item)", snake(kind))), plain(".build()")];
     let item = Code::Chain(format!("types::{of}::builder()"), calls);
     let added = Code::call("request.transact_items(", vec![item], ")");
     statement(depth, "let item = ", &action, ";") + &statement(depth, "request = ", &added, ";")

@@ -12,8 +12,8 @@ use super::{
     Body, Each, EntityItem, Field, Form, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part,
     Piece, Read, ReadOperation, Record, Request, Source, Step, Test, Value, Verb, Write,
 };
+use crate::javascript::{command, is_identifier, property, string};
 use crate::layout::Doc;
-use crate::literal::quoted;
 
 const STEP: usize = 2;
 const ITEM: &str = "Record<string, any>";
@@ -296,7 +296,8 @@ impl TypeScript<'_> {
             let same = rest.iter().take_while(|one| one.when == first.when).count();
             let _ = writeln!(text, "  if ({}) {{", self.tests(&first.when));
             for one in &rest[..same] {
-                let doc = Doc::named(format!("{item}{} = ", access(&one.attribute)), self.value(&one.value));
+                let doc =
+                    Doc::named(format!("{item}{} = ", property(&one.attribute)), self.value(&one.value));
                 text.push_str(&ended(&doc, 2));
             }
             text.push_str("  }\n");
@@ -342,8 +343,8 @@ impl TypeScript<'_> {
         match body {
             Body::Read(read) => self.read(read),
             Body::Write(write) => {
-                let (command, members) = self.write(write);
-                (none, ended(&send("", command, members), depth))
+                let members = self.members(&write.request, self.item(write));
+                (none, ended(&send("", &command(write.verb.operation()), members), depth))
             }
             Body::Either { tests, then, otherwise } => {
                 let indent = " ".repeat(depth * STEP);
@@ -354,14 +355,9 @@ impl TypeScript<'_> {
             }
             Body::Transaction(steps) => {
                 let items = self.steps(steps, |write| {
-                    let verb = match write.verb {
-                        Verb::Put { .. } => "Put",
-                        Verb::Update => "Update",
-                        Verb::Delete => "Delete",
-                        Verb::Check => "ConditionCheck",
-                    };
-                    let (_, members) = self.write(write);
-                    object("{", vec![Doc::named(format!("{verb}: "), object("{", members, "}"))], "}")
+                    let members = self.members(&write.request, self.item(write));
+                    let action = format!("{}: ", write.verb.action());
+                    object("{", vec![Doc::named(action, object("{", members, "}"))], "}")
                 });
                 let items = Doc::named("TransactItems: ", group("[", items, "]"));
                 (none, ended(&send("", "TransactWriteCommand", vec![items]), depth))
@@ -440,11 +436,7 @@ impl TypeScript<'_> {
     }
 
     fn read(&self, read: &Read) -> (String, String) {
-        let command = match read.operation {
-            ReadOperation::Get => "GetCommand",
-            ReadOperation::Query => "QueryCommand",
-            ReadOperation::Scan => "ScanCommand",
-        };
+        let command = &command(read.operation.name());
         let members = self.members(&read.request, None);
         if read.loops.is_empty() && read.pages != Pages::All {
             return self.read_once(read, command, members);
@@ -497,7 +489,7 @@ impl TypeScript<'_> {
         let keys: Vec<String> = read
             .merge_by
             .iter()
-            .map(|(name, _)| format!("ordered({one}{}, {other}{})", access(name), access(name)))
+            .map(|(name, _)| format!("ordered({one}{}, {other}{})", property(name), property(name)))
             .collect();
         if !keys.is_empty() {
             let _ = writeln!(text, "  items.sort((a, b) => {});", keys.join(" || "));
@@ -547,7 +539,7 @@ impl TypeScript<'_> {
             ),
             Found::Mixed { record, parts } => {
                 let part = |part: &Part| {
-                    let (key, text) = (access(&part.is.attribute), string(&part.is.text));
+                    let (key, text) = (property(&part.is.attribute), string(&part.is.text));
                     let is = match part.is.begins {
                         true => format!("item{key}.startsWith({text})"),
                         false => format!("item{key} === {text}"),
@@ -558,15 +550,6 @@ impl TypeScript<'_> {
                 (type_name(record), object("{", parts.iter().map(part).collect(), "}"))
             }
         }
-    }
-
-    fn write(&self, write: &Write) -> (&'static str, Vec<Doc>) {
-        let command = match write.verb {
-            Verb::Put { .. } => "PutCommand",
-            Verb::Update => "UpdateCommand",
-            Verb::Delete | Verb::Check => "DeleteCommand",
-        };
-        (command, self.members(&write.request, self.item(write)))
     }
 
     fn item(&self, write: &Write) -> Option<Doc> {
@@ -725,10 +708,10 @@ impl TypeScript<'_> {
 
 fn read(field: &Field) -> Doc {
     atom(match &field.source {
-        Source::Attribute => format!("item{}", access(&field.attribute)),
+        Source::Attribute => format!("item{}", property(&field.attribute)),
         Source::Key { key, literals, position, descending } => {
             let literals: Vec<String> = literals.iter().map(|literal| string(literal)).collect();
-            let part = format!("partsOf(item{}, {})[{position}]!", access(key), literals.join(", "));
+            let part = format!("partsOf(item{}, {})[{position}]!", property(key), literals.join(", "));
             match (descending, field.kind) {
                 (Some(digits), _) => format!("{} - Number({part})", "9".repeat(*digits)),
                 (None, Kind::Integer | Kind::Number) => format!("Number({part})"),
@@ -778,17 +761,8 @@ fn group(open: &str, items: Vec<Doc>, close: &str) -> Doc {
 }
 
 fn member(name: &str, doc: Doc) -> Doc {
-    let name = if is_plain(name) { name.to_owned() } else { string(name) };
+    let name = if is_identifier(name) { name.to_owned() } else { string(name) };
     Doc::named(format!("{name}: "), doc)
-}
-
-fn access(name: &str) -> String {
-    if is_plain(name) { format!(".{name}") } else { format!("[{}]", string(name)) }
-}
-
-fn is_plain(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && name.chars().all(|one| one.is_ascii_alphanumeric() || one == '_')
 }
 
 fn type_of(kind: Kind, values: &[String]) -> String {
@@ -845,10 +819,6 @@ fn stored(value: &Stored) -> Doc {
 fn inside(text: &str) -> String {
     let quoted = string(text);
     quoted[1..quoted.len() - 1].to_owned()
-}
-
-fn string(text: &str) -> String {
-    quoted(text, |one| format!("\\u{{{:x}}}", one as u32))
 }
 
 fn comment(text: &str) -> String {

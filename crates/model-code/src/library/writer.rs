@@ -1,6 +1,6 @@
 //! What the writers of all languages share.
 
-use super::{Body, Found, Library, Part, Read, Record, Request};
+use super::{Body, Found, Library, Part, Read, ReadOperation, Record, Request, Verb};
 use crate::layout::Doc;
 
 /// The name of the variable or constant that holds a table.
@@ -84,5 +84,37 @@ impl Request {
         ]
         .into_iter()
         .filter_map(|(name, text)| Some((name, text.as_deref()?)))
+    }
+}
+
+impl ReadOperation {
+    /// The API's name of the operation; each language has its own form of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReadOperation::Get => "GetItem",
+            ReadOperation::Query => "Query",
+            ReadOperation::Scan => "Scan",
+        }
+    }
+}
+
+impl Verb {
+    /// The API's name of the operation that does it alone.
+    pub fn operation(&self) -> &'static str {
+        match self {
+            Verb::Put { .. } => "PutItem",
+            Verb::Update => "UpdateItem",
+            Verb::Delete | Verb::Check => "DeleteItem",
+        }
+    }
+
+    /// The API's name of what does it in a transaction.
+    pub fn action(&self) -> &'static str {
+        match self {
+            Verb::Put { .. } => "Put",
+            Verb::Update => "Update",
+            Verb::Delete => "Delete",
+            Verb::Check => "ConditionCheck",
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::layout::{Code, call, line, plain};
 use super::names::{Java, variable};
 use super::values::{string, type_of};
-use super::writes::built;
+use super::writes::{built, decapitalised};
 use crate::library::{Found, Get, Kind, Loop, Pages, Part, Read, ReadOperation, Recognised, Request, Step};
 
 const ITEMS: &str = "List<Map<String, AttributeValue>> items";
@@ -63,7 +63,7 @@ impl Java<'_> {
         if read.pages == Pages::Next {
             let (kind, found) = self.found(&read.found, "answer.items()", false);
             let next = plain("answer.hasLastEvaluatedKey() ? answer.lastEvaluatedKey() : null");
-            let answer = format!("        {} answer = {called};\n", response(read.operation));
+            let answer = format!("        {}Response answer = {called};\n", read.operation.name());
             let page = call("new Page<>(", vec![found, next], ")");
             return (format!("Page<{kind}>"), text + &answer + &returned(page));
         }
@@ -95,7 +95,7 @@ impl Java<'_> {
 
     /// `QueryRequest request = …`.
     fn request(&self, read: &Read, depth: usize) -> String {
-        let name = format!("{}Request", operation(read.operation));
+        let name = format!("{}Request", read.operation.name());
         let mut links = self.links(&read.request, None);
         links.extend(read.request.starts.then(|| plain(".exclusiveStartKey(start)")));
         line(&built(&format!("{name} request = {name}.builder()"), links, ";"), depth)
@@ -193,27 +193,10 @@ fn returned(code: Code) -> String {
     line(&code, 2)
 }
 
-fn operation(operation: ReadOperation) -> &'static str {
-    match operation {
-        ReadOperation::Get => "GetItem",
-        ReadOperation::Query => "Query",
-        ReadOperation::Scan => "Scan",
-    }
-}
-
-fn response(one: ReadOperation) -> String {
-    format!("{}Response", operation(one))
-}
-
-/// The call that sends the request.
-fn called(read: &Read) -> &'static str {
-    match (read.operation, read.pages) {
-        (ReadOperation::Get, _) => "client.getItem(request)",
-        (ReadOperation::Query, Pages::All) => "client.queryPaginator(request)",
-        (ReadOperation::Query, _) => "client.query(request)",
-        (ReadOperation::Scan, Pages::All) => "client.scanPaginator(request)",
-        (ReadOperation::Scan, _) => "client.scan(request)",
-    }
+/// The call that sends the request: `client.query(request)`.
+fn called(read: &Read) -> String {
+    let paginator = if read.pages == Pages::All { "Paginator" } else { "" };
+    format!("client.{}{paginator}(request)", decapitalised(read.operation.name()))
 }
 
 /// Which items are of an entity.

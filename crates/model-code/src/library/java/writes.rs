@@ -35,24 +35,16 @@ impl Java<'_> {
     }
 
     fn write(&self, write: &Write, depth: usize) -> String {
-        let (method, request) = match write.verb {
-            Verb::Put { .. } => ("putItem", "PutItemRequest"),
-            Verb::Update => ("updateItem", "UpdateItemRequest"),
-            Verb::Delete | Verb::Check => ("deleteItem", "DeleteItemRequest"),
-        };
+        let operation = write.verb.operation();
         let links = self.links(&write.request, self.item(write));
-        line(&built(&format!("client.{method}({request}.builder()"), links, ");"), depth)
+        let open = format!("client.{}({operation}Request.builder()", decapitalised(operation));
+        line(&built(&open, links, ");"), depth)
     }
 
     fn transaction(&self, steps: &[Step<Write>]) -> String {
         let mut text = "        List<TransactWriteItem> actions = new ArrayList<>();\n".to_owned();
         text += &self.steps(steps, |write, depth| {
-            let verb = match write.verb {
-                Verb::Put { .. } => "Put",
-                Verb::Update => "Update",
-                Verb::Delete => "Delete",
-                Verb::Check => "ConditionCheck",
-            };
+            let verb = write.verb.action();
             let links = self.links(&write.request, self.item(write));
             let inner = built(&format!(".{}({verb}.builder()", decapitalised(verb)), links, ")");
             line(&built("actions.add(TransactWriteItem.builder()", vec![inner], ");"), depth)
@@ -128,7 +120,7 @@ impl Java<'_> {
 }
 
 /// `IndexName` -> `indexName`.
-fn decapitalised(name: &str) -> String {
+pub fn decapitalised(name: &str) -> String {
     let mut letters = name.chars();
     letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
 }
