@@ -10,7 +10,7 @@ use model::predicate::Operator;
 
 use super::call::{Argument, Call, Row};
 use super::case::{free, pascal};
-use super::writer::{atom, list, table_variable, unreserved, used_of};
+use super::writer::{Member, atom, list, table_variable, unreserved, used_of};
 use super::{
     Body, EntityItem, Field, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part, Read,
     ReadOperation, Reader, Record, Request, Source, Step, Test, Value, Verb, View, Write,
@@ -604,26 +604,21 @@ impl Go<'_> {
     }
 
     fn members(&self, request: &Request, item: Option<Doc>) -> Vec<Doc> {
-        let mut members = vec![pair("TableName", atom(format!("&{}", self.table(&request.table))))];
-        let text = |text: &str| atom(format!("pointer({})", string(text)));
-        members.extend(request.index.as_deref().map(|index| pair("IndexName", text(index))));
-        if !request.key.is_empty() {
-            members.push(pair("Key", self.map(&request.key)));
-        }
-        members.extend(item.map(|item| pair("Item", item)));
-        members.extend(request.expressions().map(|(name, expression)| pair(name, text(expression))));
-        if !request.names.is_empty() {
-            let names = request.names.iter().map(|(alias, name)| entry(alias, atom(string(name))));
-            members.push(pair("ExpressionAttributeNames", list("map[string]string{", names.collect(), "}")));
-        }
-        if !request.values.is_empty() {
-            members.push(pair("ExpressionAttributeValues", self.map(&request.values)));
-        }
-        members.extend(request.counts.then(|| pair("Select", atom("types.SelectCount"))));
-        members.extend(request.backward.then(|| pair("ScanIndexForward", atom("pointer(false)"))));
-        members.extend(request.consistent.then(|| pair("ConsistentRead", atom("pointer(true)"))));
-        members.extend(request.limited.then(|| pair("Limit", atom("&limit"))));
-        members
+        let doc = |member| match member {
+            Member::Text(text) => atom(format!("pointer({})", string(text))),
+            Member::Flag(flag) => atom(format!("pointer({flag})")),
+            Member::Item(item) => item,
+            Member::Values(values) => self.map(values),
+            Member::Names(names) => {
+                let names = names.iter().map(|(alias, name)| entry(alias, atom(string(name))));
+                list("map[string]string{", names.collect(), "}")
+            }
+            Member::Count => atom("types.SelectCount"),
+            Member::Limit => atom("&limit"),
+        };
+        let members = request.members(item).into_iter().map(|(name, member)| pair(name, doc(member)));
+        let table = pair("TableName", atom(format!("&{}", self.table(&request.table))));
+        [table].into_iter().chain(members).collect()
     }
 
     fn map(&self, entries: &[(String, Value)]) -> Doc {

@@ -7,7 +7,7 @@ use model::predicate::Operator;
 
 use super::call::{Argument, Call, Row};
 use super::case::snake;
-use super::writer::{self, atom, line, list, table_variable, tight, unreserved, used_of};
+use super::writer::{self, Member, atom, line, list, table_variable, tight, unreserved, used_of};
 use super::{
     Body, Each, Field, Form, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part, Piece, Read,
     ReadOperation, Reader, Record, Request, Source, Step, Test, Value, Verb, View, Write,
@@ -586,25 +586,18 @@ impl Python<'_> {
     }
 
     fn members(&self, request: &Request, item: Option<Doc>) -> Vec<(&'static str, Doc)> {
-        let mut members: Vec<(&'static str, Doc)> = Vec::new();
-        members.extend(request.index.as_ref().map(|index| ("IndexName", atom(string(index)))));
-        if !request.key.is_empty() {
-            members.push(("Key", self.map(&request.key)));
-        }
-        members.extend(item.map(|item| ("Item", item)));
-        members.extend(request.expressions().map(|(name, text)| (name, atom(string(text)))));
-        if !request.names.is_empty() {
-            let names = request.names.iter().map(|(alias, name)| named(alias, atom(string(name))));
-            members.push(("ExpressionAttributeNames", list("{", names.collect(), "}")));
-        }
-        if !request.values.is_empty() {
-            members.push(("ExpressionAttributeValues", self.map(&request.values)));
-        }
-        members.extend(request.counts.then(|| ("Select", atom("\"COUNT\""))));
-        members.extend(request.backward.then(|| ("ScanIndexForward", atom("False"))));
-        members.extend(request.consistent.then(|| ("ConsistentRead", atom("True"))));
-        members.extend(request.limited.then(|| ("Limit", atom("limit"))));
-        members
+        let doc = |member| match member {
+            Member::Text(text) => atom(string(text)),
+            Member::Flag(flag) => stored(&Stored::Bool(flag), false),
+            Member::Item(item) => item,
+            Member::Values(values) => self.map(values),
+            Member::Names(names) => {
+                list("{", names.iter().map(|(alias, name)| named(alias, atom(string(name)))).collect(), "}")
+            }
+            Member::Count => atom("\"COUNT\""),
+            Member::Limit => atom("limit"),
+        };
+        request.members(item).into_iter().map(|(name, member)| (name, doc(member))).collect()
     }
 
     fn map(&self, entries: &[(String, Value)]) -> Doc {

@@ -10,7 +10,7 @@ use model::predicate::Operator;
 
 use super::call::{Argument, Call, Row};
 use super::case::snake;
-use super::writer::{self, table_variable, unreserved, used_of};
+use super::writer::{self, Member, table_variable, unreserved, used_of};
 use super::{
     Body, EntityItem, Field, Found, Function, ItemAttribute, Kind, Library, Loop, Pages, ParameterKind, Part,
     Piece, Read, ReadOperation, Reader, Record, Request, Source, Step, Test, Value, Verb, View, Write,
@@ -617,25 +617,30 @@ impl Rust<'_> {
     /// The calls that fill a request.
     fn members(&self, request: &Request, item: Option<Code>) -> Vec<Code> {
         let mut members = vec![plain(format!(".table_name({})", self.table(&request.table)))];
-        members.extend(request.index.as_ref().map(|index| plain(format!(".index_name({})", string(index)))));
-        members.extend(self.key(&request.key));
-        members.extend(item);
-        for (name, text) in request.expressions() {
+        for (name, member) in request.members(item) {
             let method = format!(".{}(", snake(name));
-            members.push(Code::call(method, vec![plain(string(text))], ")"));
+            let call = |arguments| Code::call(method.clone(), arguments, ")");
+            match member {
+                Member::Text(text) if name == "IndexName" => {
+                    members.push(plain(format!("{method}{})", string(text))));
+                }
+                Member::Text(text) => members.push(call(vec![plain(string(text))])),
+                Member::Flag(flag) => members.push(plain(format!("{method}{flag})"))),
+                Member::Item(item) => members.push(item),
+                Member::Values(values) => {
+                    let entry =
+                        |(name, value): &(String, Value)| vec![plain(string(name)), self.stored(value)];
+                    members.extend(values.iter().map(entry).map(call));
+                }
+                Member::Names(names) => {
+                    let entry =
+                        |(alias, name): &(String, String)| [alias, name].map(|one| plain(string(one)));
+                    members.extend(names.iter().map(entry).map(|entry| call(entry.to_vec())));
+                }
+                Member::Count => members.push(plain(".select(types::Select::Count)")),
+                Member::Limit => members.push(plain(".limit(limit)")),
+            }
         }
-        for (alias, name) in &request.names {
-            let arguments = vec![plain(string(alias)), plain(string(name))];
-            members.push(Code::call(".expression_attribute_names(", arguments, ")"));
-        }
-        for (name, value) in &request.values {
-            let arguments = vec![plain(string(name)), self.stored(value)];
-            members.push(Code::call(".expression_attribute_values(", arguments, ")"));
-        }
-        members.extend(request.counts.then(|| plain(".select(types::Select::Count)")));
-        members.extend(request.backward.then(|| plain(".scan_index_forward(false)")));
-        members.extend(request.consistent.then(|| plain(".consistent_read(true)")));
-        members.extend(request.limited.then(|| plain(".limit(limit)")));
         members
     }
 

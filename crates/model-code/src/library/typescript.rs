@@ -7,7 +7,7 @@ use model::predicate::Operator;
 
 use super::call::{Argument, Call, Row};
 use super::case::camel;
-use super::writer::{self, atom, line, table_variable, unreserved, used_of};
+use super::writer::{self, Member, atom, line, table_variable, unreserved, used_of};
 use super::{
     Body, Each, EntityItem, Field, Form, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part,
     Piece, Read, ReadOperation, Record, Request, Source, Step, Test, Value, Verb, Write,
@@ -583,40 +583,20 @@ impl TypeScript<'_> {
     }
 
     fn members(&self, request: &Request, item: Option<Doc>) -> Vec<Doc> {
-        let mut members = vec![Doc::named("TableName: ", atom(self.table(request)))];
-        let mut add = |name: &str, doc: Doc| members.push(Doc::named(format!("{name}: "), doc));
-        if let Some(index) = &request.index {
-            add("IndexName", atom(string(index)));
-        }
-        if !request.key.is_empty() {
-            add("Key", self.map(&request.key));
-        }
-        if let Some(item) = item {
-            add("Item", item);
-        }
-        for (name, text) in request.expressions() {
-            add(name, atom(string(text)));
-        }
-        if !request.names.is_empty() {
-            let names = request.names.iter().map(|(alias, name)| member(alias, atom(string(name))));
-            add("ExpressionAttributeNames", object("{", names.collect(), "}"));
-        }
-        if !request.values.is_empty() {
-            add("ExpressionAttributeValues", self.map(&request.values));
-        }
-        if request.counts {
-            add("Select", atom("\"COUNT\""));
-        }
-        if request.backward {
-            add("ScanIndexForward", atom("false"));
-        }
-        if request.consistent {
-            add("ConsistentRead", atom("true"));
-        }
-        if request.limited {
-            add("Limit", atom("limit"));
-        }
-        members
+        let doc = |one| match one {
+            Member::Text(text) => atom(string(text)),
+            Member::Flag(flag) => atom(flag.to_string()),
+            Member::Item(item) => item,
+            Member::Values(values) => self.map(values),
+            Member::Names(names) => {
+                let names = names.iter().map(|(alias, name)| member(alias, atom(string(name))));
+                object("{", names.collect(), "}")
+            }
+            Member::Count => atom("\"COUNT\""),
+            Member::Limit => atom("limit"),
+        };
+        let members = request.members(item).into_iter().map(|(name, one)| member(name, doc(one)));
+        [member("TableName", atom(self.table(request)))].into_iter().chain(members).collect()
     }
 
     fn map(&self, entries: &[(String, Value)]) -> Doc {

@@ -1,6 +1,6 @@
 //! What the writers of all languages share.
 
-use super::{Body, Found, Library, Part, Read, ReadOperation, Record, Request, Verb};
+use super::{Body, Found, Library, Part, Read, ReadOperation, Record, Request, Value, Verb};
 use crate::layout::Doc;
 
 /// The name of the variable or constant that holds a table.
@@ -72,18 +72,44 @@ impl Library {
     }
 }
 
+/// The value of a request's member; `I` is the language's expression for an item.
+pub enum Member<'l, I> {
+    Text(&'l str),
+    Flag(bool),
+    Item(I),
+    /// Attributes or placeholders with their values.
+    Values(&'l [(String, Value)]),
+    /// Placeholders with the names that they stand for.
+    Names(&'l [(String, String)]),
+    /// Only the number of items is selected.
+    Count,
+    /// The parameter `limit`.
+    Limit,
+}
+
 impl Request {
-    /// The expressions, by the names that members have in the API.
-    pub fn expressions(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        [
-            ("KeyConditionExpression", &self.key_condition),
-            ("FilterExpression", &self.filter),
-            ("UpdateExpression", &self.update),
-            ("ConditionExpression", &self.condition),
-            ("ProjectionExpression", &self.projection),
-        ]
-        .into_iter()
-        .filter_map(|(name, text)| Some((name, text.as_deref()?)))
+    /// Its members apart from the table, by their names in the API, in the order in which people read them.
+    pub fn members<'l, I>(&'l self, item: Option<I>) -> Vec<(&'static str, Member<'l, I>)> {
+        let text = |text: &'l Option<String>| text.as_deref().map(Member::Text);
+        let values = |all: &'l [(String, Value)]| (!all.is_empty()).then_some(Member::Values(all));
+        let names = (!self.names.is_empty()).then_some(Member::Names(&self.names));
+        let all = [
+            ("IndexName", text(&self.index)),
+            ("Key", values(&self.key)),
+            ("Item", item.map(Member::Item)),
+            ("KeyConditionExpression", text(&self.key_condition)),
+            ("FilterExpression", text(&self.filter)),
+            ("UpdateExpression", text(&self.update)),
+            ("ConditionExpression", text(&self.condition)),
+            ("ProjectionExpression", text(&self.projection)),
+            ("ExpressionAttributeNames", names),
+            ("ExpressionAttributeValues", values(&self.values)),
+            ("Select", self.counts.then_some(Member::Count)),
+            ("ScanIndexForward", self.backward.then_some(Member::Flag(false))),
+            ("ConsistentRead", self.consistent.then_some(Member::Flag(true))),
+            ("Limit", self.limited.then_some(Member::Limit)),
+        ];
+        all.into_iter().filter_map(|(name, member)| Some((name, member?))).collect()
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::layout::{BUILD, Code, call, line, plain};
 use super::names::{Java, variable, wither};
 use super::values::{map, string};
+use crate::library::writer::Member;
 use crate::library::{Body, Request, Step, Value, Verb, Write};
 
 /// A builder with its calls, and what is built.
@@ -96,26 +97,23 @@ impl Java<'_> {
 
     /// The members of a request.
     pub fn links(&self, request: &Request, item: Option<Code>) -> Vec<Code> {
-        let mut links = vec![plain(format!(".tableName({})", self.table(&request.table)))];
-        let text = |name: &str, text: &str| plain(format!(".{}({})", decapitalised(name), string(text)));
-        links.extend(request.index.as_deref().map(|index| text("IndexName", index)));
-        if !request.key.is_empty() {
-            links.push(self.map(".key(", &request.key, ")"));
-        }
-        links.extend(item.map(|item| call(".item(", vec![item], ")")));
-        links.extend(request.expressions().map(|(name, expression)| text(name, expression)));
-        if !request.names.is_empty() {
-            let names = request.names.iter().map(|(alias, name)| (string(alias), plain(string(name))));
-            links.push(map(".expressionAttributeNames(", names.collect(), ")"));
-        }
-        if !request.values.is_empty() {
-            links.push(self.map(".expressionAttributeValues(", &request.values, ")"));
-        }
-        links.extend(request.counts.then(|| plain(".select(Select.COUNT)")));
-        links.extend(request.backward.then(|| plain(".scanIndexForward(false)")));
-        links.extend(request.consistent.then(|| plain(".consistentRead(true)")));
-        links.extend(request.limited.then(|| plain(".limit(limit)")));
-        links
+        let link = |(name, member): (&str, Member<'_, Code>)| {
+            let open = format!(".{}(", decapitalised(name));
+            match member {
+                Member::Text(text) => plain(format!("{open}{})", string(text))),
+                Member::Flag(flag) => plain(format!("{open}{flag})")),
+                Member::Item(item) => call(open, vec![item], ")"),
+                Member::Values(values) => self.map(&open, values, ")"),
+                Member::Names(names) => {
+                    let names = names.iter().map(|(alias, name)| (string(alias), plain(string(name))));
+                    map(&open, names.collect(), ")")
+                }
+                Member::Count => plain(".select(Select.COUNT)"),
+                Member::Limit => plain(".limit(limit)"),
+            }
+        };
+        let table = plain(format!(".tableName({})", self.table(&request.table)));
+        [table].into_iter().chain(request.members(item).into_iter().map(link)).collect()
     }
 }
 
