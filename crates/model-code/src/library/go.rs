@@ -134,12 +134,8 @@ pub fn calls(library: &Library, calls: &[Call]) -> String {
     let mut text = format!(
         "\n// Calls has each function with values of the example data.\nvar Calls = map[string]func({CONTEXT}) (any, error){{\n"
     );
-    for call in calls {
-        let mut known = library.functions.iter().zip(&go.functions);
-        let Some((function, name)) = known.find(|(function, _)| function.pattern == call.pattern) else {
-            continue;
-        };
-        let Ok(written) = &function.written else { continue };
+    for (call, position, _, written) in library.called(calls) {
+        let name = &go.functions[position];
         let arguments = call.arguments.iter().zip(&written.parameters).map(|(argument, parameter)| {
             let kind = match &parameter.kind {
                 ParameterKind::Value { kind, .. } => *kind,
@@ -300,15 +296,14 @@ impl Go<'_> {
     fn item_writer(&self, entity: &EntityItem, name: &str) -> String {
         let (variable, record) = (ident(&entity.name), type_name(&entity.record));
         let item = if variable == "item" { "stored" } else { "item" };
-        let (always, tested): (Vec<_>, Vec<_>) =
-            entity.attributes.iter().partition(|one| one.when.is_empty());
+        let (always, tested) = entity.divided();
         let members = always.iter().map(|one| entry(&one.attribute, self.attribute(&one.value)));
         let doc = list(&format!("{item} := {ITEM}{{"), members.collect(), "}");
         let mut text = format!(
             "\n// {name} is a {record} as its table has it.\nfunc {name}({variable} {record}) {ITEM} {{\n{}",
             line(&doc, 1)
         );
-        for run in tested.chunk_by(|one, other| one.when == other.when) {
+        for run in tested {
             let _ = writeln!(text, "\tif {} {{", self.tests(&run[0].when));
             for one in run {
                 let open = format!("{item}[{}] = ", string(&one.attribute));

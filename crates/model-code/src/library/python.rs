@@ -166,12 +166,7 @@ pub fn source(library: &Library) -> String {
 /// A module whose `CALLS` has a call for each pattern.
 pub fn calls(library: &Library, calls: &[Call]) -> String {
     let mut text = String::from("CALLS = {\n");
-    for call in calls {
-        let Some(function) = library.functions.iter().find(|function| function.pattern == call.pattern)
-        else {
-            continue;
-        };
-        let Ok(written) = &function.written else { continue };
+    for (call, _, function, written) in library.called(calls) {
         let given = written.parameters.iter().zip(&call.arguments);
         let arguments =
             given.map(|(parameter, argument)| argument_doc(library, &parameter.kind, argument)).collect();
@@ -286,8 +281,7 @@ impl Python<'_> {
     fn item_writer(&self, entity: &super::EntityItem) -> String {
         let variable = ident(&entity.name);
         let item = if variable == "item" { "stored" } else { "item" };
-        let (always, tested): (Vec<_>, Vec<_>) =
-            entity.attributes.iter().partition(|one| one.when.is_empty());
+        let (always, tested) = entity.divided();
         let member = |one: &&super::ItemAttribute| {
             Doc::named(format!("{}: ", string(&one.attribute)), self.value(&one.value))
         };
@@ -298,14 +292,12 @@ impl Python<'_> {
             type_name(&entity.record),
             line(&doc, 1, STEP)
         );
-        let mut last: Option<&Vec<Test>> = None;
-        for one in tested {
-            if last != Some(&one.when) {
-                let _ = writeln!(text, "    if {}:", self.tests(&one.when));
+        for run in tested {
+            let _ = writeln!(text, "    if {}:", self.tests(&run[0].when));
+            for one in run {
+                let open = format!("{item}[{}] = ", string(&one.attribute));
+                text.push_str(&line(&Doc::named(open, self.value(&one.value)), 2, STEP));
             }
-            last = Some(&one.when);
-            let doc = Doc::named(format!("{item}[{}] = ", string(&one.attribute)), self.value(&one.value));
-            text.push_str(&line(&doc, 2, STEP));
         }
         text + &format!("    return {item}\n")
     }

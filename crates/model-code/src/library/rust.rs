@@ -81,12 +81,7 @@ pub fn source(library: &Library) -> String {
 pub fn calls(library: &Library, calls: &[Call]) -> String {
     let module = ident(&library.name);
     let mut text = String::new();
-    for call in calls {
-        let Some(function) = library.functions.iter().find(|function| function.pattern == call.pattern)
-        else {
-            continue;
-        };
-        let Ok(written) = &function.written else { continue };
+    for (call, _, function, written) in library.called(calls) {
         let mut arguments = vec![plain("client")];
         let given = written.parameters.iter().zip(&call.arguments);
         arguments.extend(given.map(|(parameter, argument)| given_code(library, &parameter.kind, argument)));
@@ -259,8 +254,7 @@ impl Rust<'_> {
 
     fn item_writer(&self, entity: &EntityItem) -> String {
         let variable = ident(&entity.name);
-        let (always, tested): (Vec<_>, Vec<_>) =
-            entity.attributes.iter().partition(|one| one.when.is_empty());
+        let (always, tested) = entity.divided();
         let entry = |one: &&ItemAttribute| {
             let name = plain(format!("{}.to_owned()", string(&one.attribute)));
             Code::call("(", vec![name, self.stored(&one.value)], ")")
@@ -273,11 +267,8 @@ impl Rust<'_> {
         }
         let map = map_of(&variable);
         text.push_str(&statement(1, &format!("let mut {map} = "), &item, ";"));
-        let mut rest = tested.as_slice();
-        while let Some(first) = rest.first() {
-            let same = rest.iter().take_while(|one| one.when == first.when).count();
-            text.push_str(&self.tested(&variable, &rest[..same]));
-            rest = &rest[same..];
+        for run in &tested {
+            text.push_str(&self.tested(&variable, run));
         }
         format!("{text}    {map}\n}}\n")
     }

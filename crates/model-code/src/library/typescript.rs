@@ -199,11 +199,7 @@ pub fn source(library: &Library) -> String {
 /// A module whose `calls` has a call for each pattern.
 pub fn calls(library: &Library, calls: &[Call]) -> String {
     let mut text = String::from("export const calls: Record<string, () => Promise<unknown>> = {\n");
-    for call in calls {
-        let Some(function) = library.functions.iter().find(|function| function.pattern == call.pattern)
-        else {
-            continue;
-        };
+    for (call, _, function, _) in library.called(calls) {
         let arguments = call.arguments.iter().map(|argument| argument_doc(library, argument)).collect();
         let open = format!("{}: () => library.{}(", string(&call.pattern), ident(&function.name));
         let printed = line(&group(&open, arguments, ")"), 1, STEP);
@@ -281,8 +277,7 @@ impl TypeScript<'_> {
     fn item_writer(&self, entity: &EntityItem) -> String {
         let variable = ident(&entity.name);
         let item = if variable == "item" { "stored" } else { "item" };
-        let (always, tested): (Vec<_>, Vec<_>) =
-            entity.attributes.iter().partition(|one| one.when.is_empty());
+        let (always, tested) = entity.divided();
         let members = always.iter().map(|one| member(&one.attribute, self.value(&one.value)));
         let doc = object(&format!("const {item}: {ITEM} = {{"), members.collect(), "};");
         let mut text = format!(
@@ -291,17 +286,14 @@ impl TypeScript<'_> {
             type_name(&entity.record),
             line(&doc, 1, STEP)
         );
-        let mut rest = tested.as_slice();
-        while let Some(first) = rest.first() {
-            let same = rest.iter().take_while(|one| one.when == first.when).count();
-            let _ = writeln!(text, "  if ({}) {{", self.tests(&first.when));
-            for one in &rest[..same] {
+        for run in tested {
+            let _ = writeln!(text, "  if ({}) {{", self.tests(&run[0].when));
+            for one in run {
                 let doc =
                     Doc::named(format!("{item}{} = ", property(&one.attribute)), self.value(&one.value));
                 text.push_str(&ended(&doc, 2));
             }
             text.push_str("  }\n");
-            rest = &rest[same..];
         }
         text + &format!("  return {item};\n}}\n")
     }

@@ -1,6 +1,10 @@
 //! What the writers of all languages share.
 
-use super::{Body, Found, Library, Part, Read, ReadOperation, Record, Request, Value, Verb};
+use super::call::Call;
+use super::{
+    Body, EntityItem, Found, Function, ItemAttribute, Library, Part, Read, ReadOperation, Record, Request,
+    Value, Verb, Written,
+};
 use crate::layout::Doc;
 
 /// The name of the variable or constant that holds a table.
@@ -67,6 +71,18 @@ impl Library {
         })
     }
 
+    /// Each call with its function, and the function's position among all.
+    pub fn called<'l>(
+        &'l self,
+        calls: &'l [Call],
+    ) -> impl Iterator<Item = (&'l Call, usize, &'l Function, &'l Written)> {
+        calls.iter().filter_map(|call| {
+            let position = self.functions.iter().position(|function| function.pattern == call.pattern)?;
+            let function = &self.functions[position];
+            Some((call, position, function, function.written.as_ref().ok()?))
+        })
+    }
+
     pub fn record(&self, name: &str) -> Option<&Record> {
         self.records.iter().find(|record| record.name == name)
     }
@@ -110,6 +126,15 @@ impl Request {
             ("Limit", self.limited.then_some(Member::Limit)),
         ];
         all.into_iter().filter_map(|(name, member)| Some((name, member?))).collect()
+    }
+}
+
+impl EntityItem {
+    /// The attributes that every item has, and the others: those with the same tests are together.
+    pub fn divided(&self) -> (Vec<&ItemAttribute>, Vec<Vec<&ItemAttribute>>) {
+        let (always, tested): (Vec<_>, Vec<_>) = self.attributes.iter().partition(|one| one.when.is_empty());
+        let runs = tested.chunk_by(|one, other| one.when == other.when);
+        (always, runs.map(<[_]>::to_vec).collect())
     }
 }
 

@@ -7,15 +7,15 @@ use super::names::Java;
 use super::values::{literal, string};
 use super::{imports, name_of_calls};
 use crate::library::call::{Argument, Call, Row};
-use crate::library::{Body, Kind, Library, ParameterKind};
+use crate::library::{Body, Kind, Library, ParameterKind, Written};
 
 pub fn calls(library: &Library, calls: &[Call]) -> String {
     let java = Java::new(library);
     let (class, name) = (&java.class, name_of_calls(&java));
     let kind = format!("Map<String, Function<{class}, Object>>");
     let mut text = String::new();
-    for call in calls {
-        text.push_str(&java.call(call));
+    for (call, position, _, written) in library.called(calls) {
+        text.push_str(&java.call(call, &java.functions[position], written));
     }
     let text = format!(
         "/** Each method of {{@link {class}}} with values of the example data. */\n\
@@ -28,12 +28,7 @@ pub fn calls(library: &Library, calls: &[Call]) -> String {
 
 impl Java<'_> {
     /// A statement that adds the call of a pattern.
-    fn call(&self, one: &Call) -> String {
-        let mut known = self.library.functions.iter().zip(&self.functions);
-        let Some((function, method)) = known.find(|(function, _)| function.pattern == one.pattern) else {
-            return String::new();
-        };
-        let Ok(written) = &function.written else { return String::new() };
+    fn call(&self, one: &Call, method: &str, written: &Written) -> String {
         let arguments = one.arguments.iter().zip(&written.parameters).map(|(argument, parameter)| {
             let kind = match &parameter.kind {
                 ParameterKind::Value { kind, .. } => *kind,

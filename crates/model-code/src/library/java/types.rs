@@ -72,8 +72,7 @@ impl Java<'_> {
             let arguments = vec![plain(string(attribute)), self.attribute(value)];
             line(&call(format!("{item}.put("), arguments, ");"), depth)
         };
-        let (always, tested): (Vec<_>, Vec<_>) =
-            entity.attributes.iter().partition(|one| one.when.is_empty());
+        let (always, tested) = entity.divided();
         let mut text = format!(
             "\n    /** The item that is stored for a {}. */\n    public static {ITEM} {name}({record} {parameter}) {{\n        \
              {ITEM} {item} = new HashMap<>();\n",
@@ -82,7 +81,7 @@ impl Java<'_> {
         for one in always {
             text.push_str(&put(&one.attribute, &one.value, 2));
         }
-        for run in tested.chunk_by(|one, other| one.when == other.when) {
+        for run in tested {
             let _ = writeln!(text, "        if ({}) {{", self.tests(&run[0].when));
             for one in run {
                 text.push_str(&put(&one.attribute, &one.value, 3));
