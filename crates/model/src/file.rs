@@ -27,8 +27,7 @@ use crate::{Diagnostic, Model, Source, Span, Spanned};
 use reader::Reader;
 use yaml::Node;
 
-pub(crate) use write::layout;
-pub use write::{Comments, Element, members, write};
+pub use write::{Comments, Element, layout, members, write};
 
 pub(crate) type Parsed<T> = Result<T, Box<Diagnostic>>;
 
@@ -81,7 +80,7 @@ pub fn to_json(source: &Source) -> Option<serde_json::Value> {
 }
 
 /// YAML or JSON of another tool; `tagged` says what a value behind a tag (`!Ref table`) stands for.
-pub(crate) fn foreign_json(
+pub fn foreign_json(
     text: &str,
     tagged: impl Fn(&str, serde_json::Value) -> serde_json::Value,
 ) -> Result<serde_json::Value, Vec<Diagnostic>> {

@@ -1,4 +1,4 @@
-//! Learns a model from what is asked of tables: entities from their rows ([`crate::format`]), access patterns from the
+//! Learns a model from what is asked of tables: entities from their rows ([`infer`]), access patterns from the
 //! shapes of requests.
 //!
 //! 1. [`shape`]: a request without its values, counted. A server keeps these, bounded; or a log of requests is read.
@@ -7,15 +7,17 @@
 //!
 //! What was guessed, and what is not read, is noted above the model.
 
+pub mod infer;
 mod key;
 mod pattern;
 pub mod shape;
+pub mod table_contents;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::format::{self, Draft, Import, Notes, Unreadable};
+use crate::draft::{Draft, Import, Notes, Unreadable};
 use pattern::{Action, Grouping, Learnt, Read, of_shape};
 use shape::{Seen, Shapes};
 
@@ -67,9 +69,9 @@ pub fn learn(tables: &[Value], shapes: &Shapes, seconds: f64) -> Result<Learning
     let name = tables.first().and_then(|table| table["Table"]["TableName"].as_str()).unwrap_or("learnt");
     let mut draft = Draft::new(name);
     for table in tables {
-        format::add_table_contents(&mut draft, table, &mut notes)?;
+        table_contents::add(&mut draft, table, &mut notes)?;
     }
-    let model = format::checked(&draft)?;
+    let model = draft.checked()?;
     let mut found: BTreeMap<Learnt, Found> = BTreeMap::new();
     let mut unread: BTreeMap<String, u64> = BTreeMap::new();
     for shape in shapes.all() {
@@ -106,7 +108,7 @@ pub fn learn(tables: &[Value], shapes: &Shapes, seconds: f64) -> Result<Learning
     for (learnt, _) in patterns.iter().filter(|(learnt, _)| is_unserved(learnt)) {
         notes.add(format!("no key serves `{}`: it reads everything", learnt.name()));
     }
-    Ok(Learning { import: format::finish(&draft, notes)?, evidence })
+    Ok(Learning { import: draft.import(draft.checked()?, notes)?, evidence })
 }
 
 /// A request that asks for descending order means it; ascending is what it gets unasked.

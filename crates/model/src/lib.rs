@@ -10,15 +10,15 @@
 
 pub mod cache;
 pub mod check;
-pub mod code;
 pub mod cost;
 pub mod demand;
 pub mod design;
 pub mod diagnostic;
+pub mod draft;
+pub mod dynamodb_json;
 pub mod editor;
 pub mod facts;
 pub mod file;
-pub mod format;
 pub mod heat;
 pub mod learn;
 pub mod meaning;
@@ -32,6 +32,7 @@ pub mod sample;
 pub mod schema;
 pub mod simulate;
 mod span;
+pub mod table_shape;
 pub mod template;
 pub mod traffic;
 

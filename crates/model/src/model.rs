@@ -54,7 +54,7 @@ pub struct Model {
     pub relations: Vec<Relation>,
     pub rules: Vec<RuleSetting>,
     pub allowances: Vec<Allowance>,
-    /// Parts of imported documents that a model can't express, by format. [`crate::format`] puts them back.
+    /// Parts of imported documents that a model can't express, by format. The `model-format` crate puts them back.
     pub kept: IndexMap<String, serde_json::Value>,
 }
 

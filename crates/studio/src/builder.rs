@@ -62,7 +62,7 @@ pub fn build(table: &Value, parts: &Value, region: &str) -> Result<Value, String
         "aliases": aliases,
         "predicted": reading.predicted(),
         "remarks": reading.remarks(),
-        "code": crate::code::all(operation, &input),
+        "code": model_code::request::all(operation, &input),
     }))
 }
 

@@ -73,7 +73,7 @@ pub fn plan(description: &Value, model: Option<&Model>, changes: &Value) -> Resu
         "total": total,
         "items": followed.iter().map(|change| json!({ "old": shown(&change.old), "new": shown(&change.new) })).collect::<Vec<_>>(),
         "notes": notes,
-        "code": crate::code::all(operation, &input),
+        "code": model_code::request::all(operation, &input),
     }))
 }
 

@@ -7,12 +7,13 @@ use bytes::Bytes;
 use engine::{Caller, FaultKind, FaultRule, FaultStatus};
 use http::request::Parts;
 use http::{HeaderName, Response, StatusCode};
-use model::{Source, format};
+use model::Source;
+use model_format::TABLE_CONTENTS;
 use proof::apply;
 use serde_json::{Value, json};
 
 use crate::live::{self, Live};
-use crate::{Studio, builder, change, code, item_json, metrics, model_files, pattern, reply, workbench};
+use crate::{Studio, builder, change, item_json, metrics, model_files, pattern, reply, workbench};
 
 /// The account and Region of a request: `000000000000.us-east-1`.
 const AS: HeaderName = HeaderName::from_static("x-lodestone-as");
@@ -140,7 +141,7 @@ impl Studio {
             ("run", "") => self.run(head, &input).await,
             ("request", "build") => self.build(head, &input).await,
             ("request", "code") => {
-                Ok(code::all(input["operation"].as_str().unwrap_or_default(), &input["input"]))
+                Ok(model_code::request::all(input["operation"].as_str().unwrap_or_default(), &input["input"]))
             }
             ("model", "apply") => self.apply(head, &input).await,
             ("model", command) => self.workbench(command.to_owned(), input).await,
@@ -323,9 +324,8 @@ impl Studio {
         let document = proof::survey(&live, table, SURVEYED_ITEMS_MAX, |_| ()).await?;
         let document = document
             .ok_or_else(|| Fault::new(StatusCode::NOT_FOUND, format!("There is no table {table}.")))?;
-        let contents =
-            format::format("table-contents").ok_or_else(|| Fault::bad("There is no such format."))?;
-        let import = format::import(contents, &document.to_string()).map_err(|error| Fault::bad(error.0))?;
+        let import = model_format::import(&TABLE_CONTENTS, &document.to_string())
+            .map_err(|error| Fault::bad(error.0))?;
         Ok(json!({ "text": import.text, "notes": import.notes.0 }))
     }
 

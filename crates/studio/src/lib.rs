@@ -7,7 +7,6 @@
 //!   live        call/{Operation}: DynamoDB's operations, through the engine like any client's
 //!   builder     request/…: a query from its parts, what it reads, what it costs
 //!   change      change: an edit as the write that makes it, with its condition and its price
-//!   code        any request as code in four languages
 //!   workbench   model/…: what `lodestone model …` prints
 //!   legend      model/plan: tables, entities, key templates and the plan of each pattern
 //!   pattern     run: a pattern on the real table, what is expected beside what came
@@ -22,7 +21,6 @@
 
 mod builder;
 mod change;
-mod code;
 mod door;
 mod guard;
 mod item_json;

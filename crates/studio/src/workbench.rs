@@ -8,7 +8,8 @@ use model::facts::Facts;
 use model::heat::{forecasts, heat};
 use model::plan::{Plan, plan};
 use model::predict::typical::Footprints;
-use model::{Model, RuleId, Source, check, diagnostic, file, format, migrate};
+use model::{Model, RuleId, Source, check, diagnostic, file, migrate};
+use model_format as format;
 use serde_json::{Value, json};
 
 use crate::door::Fault;
@@ -166,10 +167,10 @@ fn heats(model: &Model) -> Value {
 }
 
 fn code(model: &Model, input: &Value) -> Value {
-    let examples = model::code::examples(model, input["pattern"].as_str());
-    let mut code = json!({ "requests": model::code::json(model, &examples) });
-    for language in model::code::Language::ALL {
-        code[language.name()] = json!(model::code::code(model, &examples, language));
+    let examples = model_code::examples(model, input["pattern"].as_str());
+    let mut code = json!({ "requests": model_code::json(model, &examples) });
+    for language in model_code::Language::ALL {
+        code[language.name()] = json!(model_code::code(model, &examples, language));
     }
     code
 }

@@ -9,7 +9,7 @@ const ENGINE_BANS: [(&[&str], &[&str], &str); 2] = [
     ),
     (
         &["time::sleep(", "thread::sleep(", "Instant::now(", "SystemTime::now(", "time::interval("],
-        &["environment.rs", "background.rs"],
+        &["background.rs"],
         "take time from the environment",
     ),
 ];

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use model::Model;
-use model::code::library::{self, LibraryLanguage};
-use model::code::{self, Language};
+use model_code::library::{self, LibraryLanguage};
+use model_code::{self as code, Language};
 
 use super::{ModelFile, UNREADABLE, output};
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use model::format::{self, FORMATS, Format, Notes};
+use model_format::{self as format, FORMATS, Format, Notes};
 use serde_json::{Value, json};
 
 use super::{ModelFile, UNREADABLE, output};

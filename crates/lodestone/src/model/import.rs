@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use model::Source;
-use model::format::{self, Format, Import, TABLE_CONTENTS};
+use model_format::{self as format, Format, Import, TABLE_CONTENTS};
 use proof::survey;
 use serde_json::json;
 

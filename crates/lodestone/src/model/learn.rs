@@ -84,7 +84,7 @@ impl Learn {
         }
     }
 
-    fn learn(&self, endpoint: &Http, is_address: bool) -> Result<model::format::Import, String> {
+    fn learn(&self, endpoint: &Http, is_address: bool) -> Result<model::draft::Import, String> {
         if self.minutes.is_some_and(|minutes| !(minutes > 0.0 && minutes <= MINUTES_MAX)) {
             return Err(format!("--minutes is more than 0 and at most {MINUTES_MAX}"));
         }

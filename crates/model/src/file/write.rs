@@ -5,7 +5,7 @@
 
 mod action;
 mod entity;
-pub(crate) mod layout;
+pub mod layout;
 mod pattern;
 mod quantity;
 mod table;

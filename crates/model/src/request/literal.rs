@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use item::{Number, Value};
 use serde_json::{Map, Value as Json};
 
-use crate::format::dynamodb_json;
+use crate::dynamodb_json::dynamodb_json;
 use crate::model::Pattern;
 use crate::plan::Plan;
 

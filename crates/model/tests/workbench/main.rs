@@ -1,6 +1,5 @@
-//! The workbench as a whole: model files in, rules, predictions, costs, designs, code and other formats out.
+//! The workbench as a whole: model files in, rules, predictions, costs, heat, designs and migrations out.
 
-mod code;
 mod cost;
 mod design;
 mod documentation;
@@ -8,14 +7,13 @@ mod editor;
 mod examples;
 mod facts;
 mod file;
-mod format;
 mod golden;
 mod heat;
 mod hostile;
-mod kept;
 mod migrate;
 mod plan;
 mod predict;
+mod rows;
 mod rule_pages;
 mod rules;
 mod sample;

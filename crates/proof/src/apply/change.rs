@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::format::create_table::shape;
 use model::model::{Billing, Capacity, Table};
+use model::table_shape::shape;
 use serde_json::{Value, json};
 
 use super::state::State;

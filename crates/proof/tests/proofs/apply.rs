@@ -127,14 +127,14 @@ fn what_scales_by_itself_and_what_takes_an_hour_is_left_alone() {
         "sort: SK }",
         "sort: SK, billing: provisioned, read: { min: 5, max: 50, target: 70% }, write: 5 }",
     );
-    let mut table = model::format::create_table::shape(&read(&scaled).tables[0]).expect("keys");
+    let mut table = model::table_shape::shape(&read(&scaled).tables[0]).expect("keys");
     table["ProvisionedThroughput"]["ReadCapacityUnits"] = 40.into();
     let decided = decided(&scaled, table.clone());
     assert_eq!(decided.changes, []);
     assert_eq!(decided.left, ["auto scaling is a service of its own and is not set here"]);
 
     let model = read(&ORDERS.replace("sort: SK }", "sort: SK, ttl: expiresAt }"));
-    let table = model::format::create_table::shape(&model.tables[0]).expect("keys");
+    let table = model::table_shape::shape(&model.tables[0]).expect("keys");
     let state = proof::apply::State { table, ttl: Some("until".to_owned()), ..Default::default() };
     let decided = changes(&model.tables[0], Some(&state), false).expect("a table with keys");
     assert_eq!(decided.changes, []);
@@ -144,7 +144,7 @@ fn what_scales_by_itself_and_what_takes_an_hour_is_left_alone() {
 #[test]
 fn a_stream_is_switched_off_before_it_changes() {
     let streaming = ORDERS.replace("sort: SK }", "sort: SK, stream: new }");
-    let mut table = model::format::create_table::shape(&read(&streaming).tables[0]).expect("keys");
+    let mut table = model::table_shape::shape(&read(&streaming).tables[0]).expect("keys");
     assert_eq!(decided(&streaming, table.clone()).changes, []);
     table["StreamSpecification"]["StreamViewType"] = "KEYS_ONLY".into();
     let names: Vec<String> = decided(&streaming, table).changes.into_iter().map(|one| one.what).collect();
@@ -157,7 +157,7 @@ fn a_local_index_that_is_missing_stops_everything() {
         "indexes: { byStatus: { project: keys } }",
         "indexes: { byStatus: { project: keys }, byTotal: { type: local, sort: { total: number } } }",
     );
-    let table = model::format::create_table::shape(&read(ORDERS).tables[0]).expect("keys");
+    let table = model::table_shape::shape(&read(ORDERS).tables[0]).expect("keys");
     let decided = decided(&local.replace("sort: SK }", "sort: SK, deletion-protection: true }"), table);
     assert_eq!(decided.changes, []);
     assert_eq!(decided.impossible, ["the local index byTotal is not there; those are made with their table"]);

@@ -32,9 +32,10 @@ async fn check(engines: &[Arc<Engine>], seed: u64, requests: usize) {
 
     let findings = simulation::check(&events).unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
     assert_eq!(findings.unknown_outcomes, 0, "seed {seed}");
-    // A history in which hardly anything happened proves nothing.
+    // A history in which hardly anything happened proves nothing. How many transactions conflict, and so do nothing, depends
+    // on how busy the machine is.
     let few = requests / 100;
-    let enough = findings.actions > requests && findings.versions_written > few && findings.sums > few;
+    let enough = findings.actions > requests / 2 && findings.versions_written > few && findings.sums > few;
     assert!(enough, "seed {seed}: {findings:?}");
     check_data(&engines[0], seed).await;
 }
