@@ -49,6 +49,7 @@ pub fn run() -> Result<()> {
     let files = files()?;
     let mut complaints: Vec<String> = files.iter().flat_map(|path| complaints(path)).collect();
     complaints.extend(layers::complaints()?);
+    complaints.extend(unlisted_pages(&files, &read(INDEX).unwrap_or_default()));
     complaints.extend(names::complaints(files.iter().filter_map(|path| Some((&**path, read(path)?)))));
     complaints.iter().for_each(|complaint| eprintln!("{complaint}"));
     ensure!(complaints.is_empty(), "{} untidy places in {} files", complaints.len(), files.len());
@@ -129,9 +130,29 @@ fn no_machine_path(_path: &str, text: &str) -> Option<String> {
         .map(|line| format!("line {line} names a folder of one machine"))
 }
 
+/// Where all documents are listed.
+const INDEX: &str = "docs/README.md";
+
+/// Documents that the index does not link to, so that a reader would not find them.
+fn unlisted_pages(files: &[String], index: &str) -> Vec<String> {
+    let pages = files.iter().filter_map(|path| path.strip_prefix("docs/")?.strip_suffix(".md"));
+    let is_unlisted = |page: &&str| !page.contains('/') && !index.contains(&format!("]({page}.md)"));
+    let complain = |page| format!("docs/{page}.md is not linked in {INDEX}");
+    pages.filter(|page| *page != "README").filter(is_unlisted).map(complain).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_that_the_index_does_not_list_is_found() {
+        let files = ["docs/README.md", "docs/dax.md", "docs/rules/R1.md", "docs/new.md"].map(str::to_owned);
+        assert_eq!(
+            unlisted_pages(&files, "- [DAX](dax.md)"),
+            ["docs/new.md is not linked in docs/README.md"]
+        );
+    }
 
     #[test]
     fn each_rule_finds_what_it_is_for_and_nothing_else() {
