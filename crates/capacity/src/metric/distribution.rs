@@ -53,12 +53,15 @@ impl Distribution {
     fn add_to(&mut self, bucket: u16, count: u64) {
         match self.buckets.binary_search_by_key(&bucket, |(known, _)| *known) {
             Ok(at) => self.buckets[at].1 = self.buckets[at].1.saturating_add(count),
-            Err(at) => self.buckets.insert(at, (bucket, count)),
+            Err(at) => {
+                self.buckets.insert(at, (bucket, count));
+                debug_assert!(
+                    self.buckets[at.saturating_sub(1)..self.buckets.len().min(at + 2)]
+                        .is_sorted_by(|one, next| one.0 < next.0),
+                    "buckets are in order, each once"
+                );
+            }
         }
-        debug_assert!(
-            self.buckets.is_sorted_by(|one, next| one.0 < next.0),
-            "buckets are in order, each once"
-        );
     }
 
     /// How many values there are.
