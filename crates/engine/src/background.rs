@@ -31,7 +31,7 @@ use tokio::sync::{Notify, Semaphore, SemaphorePermit, oneshot, watch};
 use tokio::task::AbortHandle;
 
 use crate::Environment;
-use crate::members::{Members, RunningLease};
+use crate::cluster::members::{Members, RunningLease};
 
 /// Long jobs that work at the same time. A PostgreSQL store has 16 connections: half of them stay free for
 /// requests.

@@ -7,13 +7,15 @@ use std::time::Duration;
 use store::StoreError;
 
 use crate::background::Job;
-use crate::members::{Members, Watched};
-use crate::shared::Core;
-use crate::sizes;
+use crate::cluster::members::{Members, Watched};
+use crate::regions::Regions;
+use crate::resuming::resume;
+use crate::tables::Tables;
+use crate::tables::sizes;
 
 /// Says that this server lives, and looks after the others.
 pub struct Beat {
-    pub core: Arc<Core>,
+    pub regions: Arc<Regions>,
     pub members: Arc<Members>,
 }
 
@@ -42,15 +44,15 @@ impl Job for Beat {
         let beat = self.members.beat().await;
         if let Err(error @ StoreError::Fenced(_)) = &beat {
             tracing::error!(%error, "this server stops and has to join anew");
-            self.core.background.stop();
+            self.regions.background.stop();
         }
         beat?;
         let Watched { is_any_gone, is_any_expelled, count } = self.members.watch_others().await?;
-        if self.core.usage.set_servers(count) {
-            self.core.catalog.all().iter().for_each(|table| table.meter.share_among(count));
+        if self.regions.usage.set_servers(count) {
+            self.regions.catalog.all().iter().for_each(|table| table.meter.share_among(count));
         }
         if is_any_gone {
-            self.core.background.start(TakeOver { core: self.core.clone(), is_any_expelled });
+            self.regions.background.start(TakeOver { regions: self.regions.clone(), is_any_expelled });
         }
         Ok(())
     }
@@ -58,7 +60,7 @@ impl Job for Beat {
 
 /// Follows what other servers do to tables.
 pub struct Follow {
-    pub core: Arc<Core>,
+    pub tables: Arc<Tables>,
     pub members: Arc<Members>,
 }
 
@@ -86,7 +88,7 @@ impl Job for Follow {
     async fn run(&self) -> Result<(), StoreError> {
         let version = self.members.version().await?;
         if version.number > self.members.seen() || self.members.has_left_frozen(version) {
-            self.core.catalog.follow().await?;
+            self.tables.catalog.follow().await?;
         }
         Ok(())
     }
@@ -94,7 +96,7 @@ impl Job for Follow {
 
 /// Takes up what a server that is gone has left undone.
 struct TakeOver {
-    core: Arc<Core>,
+    regions: Arc<Regions>,
     is_any_expelled: bool,
 }
 
@@ -116,10 +118,10 @@ impl Job for TakeOver {
     }
 
     async fn run(&self) -> Result<(), StoreError> {
-        self.core.catalog.follow().await?;
+        self.regions.catalog.follow().await?;
         if self.is_any_expelled {
-            sizes::forget_shared(&*self.core.store, &self.core.catalog.all()).await?;
+            sizes::forget_shared(&*self.regions.store, &self.regions.catalog.all()).await?;
         }
-        self.core.resume_interrupted().await
+        resume(&self.regions).await
     }
 }

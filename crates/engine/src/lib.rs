@@ -6,134 +6,88 @@
 //! Everything else that the engine does, it does in [`background`]. Where to begin reading:
 //! `operation/update_item.rs`.
 
-mod admission;
 mod background;
-mod backup;
-mod bulk_put;
-mod caller;
-mod catalog;
-mod change;
-mod clearing;
-mod collection;
-mod difference;
-mod expiry;
-mod export;
-mod expressions;
-mod failures;
-mod fault;
-mod filling;
+mod base;
+mod cluster;
+mod commit;
+mod copies;
 mod following;
-mod format;
-mod heat;
-mod idempotency;
-mod import;
-mod index;
-mod index_change;
-mod index_delay;
-mod injected_fault;
-mod insights;
-mod key;
-mod kinesis;
-mod legacy;
-mod loading;
-mod members;
-mod metrics;
-pub mod migration;
+mod log;
 mod operation;
 mod options;
-mod past;
-mod places;
 mod read;
-mod records;
-mod replication;
-mod restore;
-mod rows;
-mod search;
+mod regions;
+mod reports;
+mod resuming;
 mod service_rows;
-mod shadow;
-mod shared;
-mod sizes;
-mod source;
-mod space;
-mod state_change;
-mod stream;
-mod table;
-mod transaction;
-mod transfer_record;
-mod units;
-mod usage;
-mod verify;
-mod walk;
-mod write;
+mod tables;
+mod throughput;
 
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::{Error, Request, Response, TableName};
+use api::{Error, Request, Response};
 use store::{Store, StoreError};
 
 pub use background::{Health, TaskState, TaskStatus};
-pub use caller::{Caller, Principal, Verified};
+pub use base::caller::{Caller, Principal, Verified};
 pub use capacity::metric::{Metric, Unit};
 pub use capacity::{Access, Cause, Enforcement};
-pub use change::ChangeLogSize;
-pub use difference::{Difference, ItemDifference};
-pub use heat::{HeatColumn, HeatReport, ResourceHeat};
+pub use copies::difference::{Difference, ItemDifference};
 pub use host::{Environment, Namespace, Sleep};
-pub use index_change::IndexProgress;
-pub use injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule};
-pub use injected_fault::{FaultStatus, TooManyFaults};
-pub use insights::{InsightMinute, InsightRule};
-pub use kinesis::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture, PutOutcome};
-pub use metrics::{Dimensions, MetricId, MetricTotal};
+pub use log::kinesis::{KinesisRecord, KinesisStream, KinesisStreams, PutFuture, PutOutcome};
+pub use log::size::ChangeLogSize;
+pub use operation::injected_fault::faults::{FaultStatus, TooManyFaults};
+pub use operation::injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule};
 pub use operation::list::{dynamodb, streams};
 pub use operation::{AnswerSize, Kind};
 pub use options::Options;
-pub use replication::{
+pub use regions::{
     Answer, LostReplica, Message, PairStatus, Peer, Peers, Scaled, ScaledUnits, Scaling, ScalingSettings,
 };
-pub use search::SketchTotals;
-pub use shadow::{CapacityReport, ShadowKey};
-pub use usage::{Ending, Now, Observer, PartUsed, RequestDone, Usage};
-pub use verify::{Verification, verify};
+pub use reports::capacity::{CapacityReport, ShadowKey};
+pub use reports::heat::{HeatColumn, HeatReport, ResourceHeat};
+pub use reports::insights::{InsightMinute, InsightRule};
+pub use reports::metrics::MetricTotal;
+pub use tables::index_change::IndexProgress;
+pub use tables::migration;
+pub use tables::sketches::SketchTotals;
+pub use tables::verify::{Verification, verify};
+pub use throughput::dimensions::{Dimensions, MetricId};
+pub use throughput::usage::{Ending, Now, Observer, PartUsed, RequestDone, Usage};
 
 use background::Background;
-use backup::{BackUp, Backup};
-use bulk_put::{BulkPutRecord, PutItems};
-use catalog::{Catalog, LiveTable};
-use change::{CountLogs, Trimming};
-use clearing::Clearing;
-use expiry::Sweep;
-use export::{ExportRecord, ExportTable};
-use expressions::Expressions;
-use following::{Beat, Follow};
-use import::ImportRecord;
-use index_delay::{IndexDelay, TakeSnapshots};
-use injected_fault::InjectedFaults;
-use kinesis::Deliveries;
-use members::Members;
-use metrics::KeepMetrics;
+use base::fault;
+use cluster::members::Members;
+use commit::{Commits, idempotency};
+use copies::Copies;
+use log::Logs;
+use operation::injected_fault::faults::InjectedFaults;
 use operation::list;
-use replication::{ForgetTombstones, Replication};
-use search::{KeepSketches, Sketches};
-use shared::Core;
-use sizes::{CountAll, ShareSizes};
-use table::{IndexState, TableState};
-use transaction::Transactions;
+use read::Reads;
+use read::index_delay::IndexDelay;
+use regions::{Regions, Replication};
+use reports::{Reports, metrics};
+use tables::catalog::Catalog;
+use tables::sketches::Sketches;
+use tables::{Tables, format, sizes};
+use throughput::counting::is_user_error;
 
 /// A database on a store.
 pub struct Engine {
-    core: Arc<Core>,
+    regions: Arc<Regions>,
+    /// The host and port in the answer of DescribeEndpoints; DynamoDB's own if there is none.
+    endpoint: Option<String>,
     token_clearing: idempotency::Clearing,
     faults: InjectedFaults,
 }
 
 impl std::ops::Deref for Engine {
-    type Target = Core;
+    type Target = Arc<Regions>;
 
-    fn deref(&self) -> &Core {
-        &self.core
+    fn deref(&self) -> &Arc<Regions> {
+        &self.regions
     }
 }
 
@@ -155,7 +109,8 @@ impl Engine {
     ) -> BoxFuture<'static, Result<Engine, StoreError>> {
         Box::pin(async move {
             format::check(&*store).await?;
-            let members = Members::join(&store, &environment, &options).await?;
+            let members =
+                Members::join(&store, &environment, options.member_poll, options.member_silence).await?;
             if let Some(members) = &members
                 && let Err(refusal) = migration::check_open(&*store).await
             {
@@ -171,61 +126,65 @@ impl Engine {
             let (tasks, uses) = (background.clone(), usage.clone());
             let catalog =
                 Catalog::load(store.clone(), tasks, uses, Arc::clone(&clock), members.clone()).await?;
-            let core = Core {
+            // Indexes that lag are read from a snapshot of the past, which no copy is of.
+            let has_sketches = members.is_none() && options.index_delay.is_zero();
+            let tables = Tables {
                 store,
-                catalog: Arc::new(catalog),
                 environment,
-                clock,
                 background,
-                index_delay: (!options.index_delay.is_zero()).then(|| IndexDelay::new(options.index_delay)),
-                sketches: Sketches::new(&options, members.is_none()),
-                options,
-                transactions: Transactions::default(),
-                usage,
-                replication: Replication::default(),
-                deliveries: Deliveries::default(),
                 members,
-                expressions: Expressions::default(),
+                usage,
+                clock,
+                catalog: Arc::new(catalog),
+                sketches: Sketches::new(
+                    if has_sketches { options.vector_bytes_max } else { 0 },
+                    options.vector_rows_min,
+                ),
+                state_delay: options.state_delay,
+                stream_shards: options.stream_shards,
             };
-            core.start_clock().await?;
-            let engine = Engine {
-                core: Arc::new(core),
-                token_clearing: idempotency::Clearing::default(),
-                faults: InjectedFaults::default(),
-            };
+            tables.start_clock().await?;
+            let engine = Engine::of(tables, options);
             engine.start_jobs().await?;
             Ok(engine)
         })
     }
 
-    /// Starts the jobs that run for as long as the database is open, and goes on with what was interrupted when it
-    /// was last open.
-    async fn start_jobs(&self) -> Result<(), StoreError> {
-        let core = &self.core;
-        if let Some(members) = &self.members {
-            self.background.start(Beat { core: core.clone(), members: members.clone() });
-            self.background.start(Follow { core: core.clone(), members: members.clone() });
+    /// The rooms on top of each other.
+    fn of(tables: Tables, options: Options) -> Engine {
+        let reports = Reports { tables: Arc::new(tables) };
+        let logs = Logs {
+            reports: Arc::new(reports),
+            kinesis: options.kinesis,
+            deliveries: Default::default(),
+            change_log_bytes_max: options.change_log_bytes_max,
+        };
+        let commits = Commits {
+            logs: Arc::new(logs),
+            transactions: Default::default(),
+            expressions: Default::default(),
+            item_collection_bytes_max: options.item_collection_bytes_max,
+            expiry_delay: options.expiry_delay,
+            region_clocks: options.region_clocks,
+        };
+        let reads = Reads {
+            commits: Arc::new(commits),
+            index_delay: (!options.index_delay.is_zero()).then(|| IndexDelay::new(options.index_delay)),
+        };
+        let copies = Copies { reads: Arc::new(reads), backups: options.backups, s3: options.s3 };
+        let regions = Regions {
+            copies: Arc::new(copies),
+            replication: Replication::default(),
+            peers: options.peers,
+            replication_delay: options.replication_delay,
+            replicates_transactions_whole: options.replicates_transactions_whole,
+        };
+        Engine {
+            regions: Arc::new(regions),
+            endpoint: options.endpoint,
+            token_clearing: idempotency::Clearing::default(),
+            faults: InjectedFaults::default(),
         }
-        core.heal_all_if_alone().await?;
-        core.resume_interrupted().await?;
-        self.background.start(Sweep { core: core.clone() });
-        if !self.usage.is_off() {
-            self.background.start(KeepMetrics { core: core.clone() });
-        }
-        if self.index_delay.is_some() {
-            self.background.start(TakeSnapshots { core: core.clone() });
-        }
-        if self.sketches.is_on() {
-            self.background.start(KeepSketches { core: core.clone() });
-        }
-        self.background.start(CountLogs { core: core.clone() });
-        self.background.start(Trimming { core: core.clone() });
-        self.background.start(ForgetTombstones::new(core.clone()));
-        if self.members.is_some() {
-            self.background.start(ShareSizes { core: core.clone() });
-        }
-        self.background.start(CountAll { core: core.clone() });
-        Ok(())
     }
 
     /// Takes up at once what other servers on the same store did to tables. What they have acknowledged is known
@@ -358,7 +317,7 @@ impl Engine {
             self.check_member().await?;
             let result = self.authorized(caller, request).await;
             if let Err(error) = &result
-                && metrics::is_user_error(error.kind)
+                && is_user_error(error.kind)
                 && !self.usage.is_off()
                 && self.catalog.has_tables(&caller.namespace)
             {
@@ -386,83 +345,6 @@ impl Engine {
             // Apart, so that requests without faults need no memory for it.
             true => Box::pin(self.carry_out_with_faults(caller, request)).await,
         }
-    }
-
-    /// The table of an item operation. A table that is CREATING or DELETING has no items.
-    fn table(&self, caller: &Caller, name: &str) -> Result<Arc<LiveTable>, Error> {
-        let table = self.find(caller, name)?.filter(|table| table.has_items());
-        table.ok_or_else(Error::resource_not_found_item)
-    }
-
-    /// The caller's table of this name or ARN. The ARN of another Region is refused, and so is that of another
-    /// account, unless policies were asked ([`Engine::authorize`]) and allow it.
-    fn find(&self, caller: &Caller, name: &str) -> Result<Option<Arc<LiveTable>>, Error> {
-        let text = name;
-        let Ok(TableName { name, home }) = TableName::parse(text) else { return Ok(None) };
-        let Some(home) = home else { return Ok(self.catalog.find(&caller.namespace, name)) };
-        caller.check_region(text, home)?;
-        if !caller.is_verified() {
-            caller.check_account(home)?;
-        }
-        Ok(self.catalog.find(&Namespace::new(home.account, home.region), name))
-    }
-}
-
-impl Core {
-    /// Goes on with what was interrupted: when the database was last open, or on a server that is gone.
-    pub(crate) async fn resume_interrupted(self: &Arc<Core>) -> Result<(), StoreError> {
-        for space in self.catalog.dropped_spaces().await? {
-            self.background.start(Clearing::of_space(self.catalog.clone(), space));
-        }
-        for table in self.catalog.all() {
-            let is_joining = table.membership.as_ref().is_some_and(|own| own.joins_from.is_some());
-            if table.restore.is_some() {
-                self.start_restore(&table);
-            } else if table.import.is_some() || is_joining {
-                // The job that fills it makes it ACTIVE.
-            } else if self.members.is_some() && table.state != TableState::Active {
-                // Another server may be about to do it when the delay is over.
-                self.background.start(self.state_change(&table));
-            } else {
-                self.state_change(&table).finish().await?;
-            }
-        }
-        let tables = self.catalog.all();
-        for table in &tables {
-            for index in table.indexes.iter().filter(|index| index.state != IndexState::Active) {
-                self.start_index_change(table, index);
-            }
-        }
-        for table in &tables {
-            self.start_expiry_fill(table);
-            self.start_deliveries(table);
-        }
-        for backup in records::all::<Backup>(&*self.store).await? {
-            if !backup.is_available {
-                self.background.start(BackUp { core: self.clone(), backup });
-            }
-        }
-        self.resume_transfers().await?;
-        self.resume_replication().await
-    }
-
-    /// Goes on with the exports, imports and bulk puts that were under way.
-    async fn resume_transfers(self: &Arc<Core>) -> Result<(), StoreError> {
-        for record in ExportRecord::under_way(&*self.store).await? {
-            let request = record.request().map_err(|error| record.unreadable(error))?;
-            let filter = request.filter_specification.as_ref();
-            let filter = operation::export_table_to_point_in_time::filter(self, filter);
-            let filter = filter.map_err(|error| record.unreadable(error))?;
-            self.background.start(ExportTable { core: self.clone(), record, request, filter });
-        }
-        for record in ImportRecord::under_way(&*self.store).await? {
-            self.start_import(record.clone()).map_err(|error| record.unreadable(error))?;
-        }
-        for record in BulkPutRecord::under_way(&*self.store).await? {
-            let job = PutItems::of(self.clone(), record.clone());
-            self.background.start(job.map_err(|error| record.unreadable(error))?);
-        }
-        Ok(())
     }
 }
 

@@ -8,8 +8,8 @@ use api::limits;
 use capacity::Enforcement;
 use transfer::{Bucket, Buckets};
 
-use crate::kinesis::KinesisStreams;
-use crate::replication::Peers;
+use crate::log::kinesis::KinesisStreams;
+use crate::regions::Peers;
 
 /// Settings for [`Engine::open_with`](crate::Engine::open_with).
 #[derive(Clone, Debug)]
@@ -82,12 +82,5 @@ impl Default for Options {
             member_poll: Duration::from_millis(50),
             member_silence: Duration::from_secs(15),
         }
-    }
-}
-
-impl Options {
-    /// By how much the clock of a Region differs, in microseconds.
-    pub(crate) fn clock_offset_us(&self, region: &str) -> i64 {
-        self.region_clocks.get(region).map_or(0, |offset_ms| offset_ms.saturating_mul(1000))
     }
 }

@@ -6,7 +6,8 @@ use std::ops::{Bound, ControlFlow};
 use bytes::Bytes;
 use store::{Consistency, Direction, Range, StoreError, WriteSet};
 
-use crate::{Engine, space};
+use crate::Engine;
+use crate::base::space;
 
 impl Engine {
     /// The row with this name.

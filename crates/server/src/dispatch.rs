@@ -153,7 +153,7 @@ impl Backend for Engine {
     }
 
     fn change_log_sizes(&self) -> Vec<ChangeLogSize> {
-        Engine::change_log_sizes(self)
+        (**self).change_log_sizes()
     }
 
     fn sketch_totals(&self) -> SketchTotals {
@@ -165,14 +165,14 @@ impl Backend for Engine {
     }
 
     fn metric_totals(&self) -> Vec<MetricTotal> {
-        Engine::metric_totals(self)
+        (**self).metric_totals()
     }
 
     async fn replication_status(&self) -> Result<Vec<PairStatus>, String> {
-        Engine::replication_status(self).await.map_err(|error| error.to_string())
+        (**self).replication_status().await.map_err(|error| error.to_string())
     }
 
     async fn index_progress(&self) -> Result<Vec<IndexProgress>, String> {
-        Engine::index_progress(self).await.map_err(|error| error.to_string())
+        (**self).index_progress().await.map_err(|error| error.to_string())
     }
 }

@@ -15,9 +15,10 @@ use api::{Error, ErrorKind, Request, TableName, streams};
 use expression::partiql::Statement;
 use iam::{Decision, Denial, PolicyKind, Question, ResourcePolicy};
 
-use crate::caller::{Principal, Verified};
-use crate::catalog::LiveTable;
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::caller::{Principal, Verified};
+use crate::tables::catalog::LiveTable;
+use crate::{Engine, Namespace};
 
 use super::list;
 use access::{Access, Resource};

@@ -8,10 +8,13 @@ use api::{
 };
 
 use super::description::{key_schema, on_demand_max, projection, seconds, vector_info};
-use crate::backup::{Backup, BackupKind, SYSTEM_LIFETIME_MS};
-use crate::catalog::LiveTable;
-use crate::table::{BillingMode, Index, Scope};
-use crate::{Caller, Engine, failures, fault, records};
+use crate::Engine;
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::base::table::{BillingMode, Index, Scope};
+use crate::copies::backup::{Backup, BackupKind, SYSTEM_LIFETIME_MS};
+use crate::copies::{failures, records};
+use crate::tables::catalog::LiveTable;
 
 /// The caller's backup with this ARN.
 pub async fn find(engine: &Engine, caller: &Caller, arn: &str) -> Result<Backup, Error> {

@@ -22,9 +22,11 @@ use super::paging::read_mode;
 use super::parameters::shows_failed_item;
 use super::statement::{self, Read, Write, returned, statement_error};
 use super::{Kind, Serve};
-use crate::catalog::LiveTable;
-use crate::units::Units;
-use crate::{Caller, Engine, Namespace, read, write};
+use crate::base::caller::Caller;
+use crate::base::units::Units;
+use crate::read::items;
+use crate::tables::catalog::LiveTable;
+use crate::{Engine, Namespace, commit};
 
 pub(super) struct BatchExecuteStatement;
 
@@ -92,7 +94,7 @@ impl Serve for BatchExecuteStatement {
 /// What one statement does.
 enum Plan {
     Read { read: Box<Read>, key: Key, mode: ReadMode },
-    Write { plan: Box<write::Plan>, returning: Option<Returning> },
+    Write { plan: Box<commit::Plan>, returning: Option<Returning> },
 }
 
 impl Plan {
@@ -144,12 +146,12 @@ async fn carry_out(engine: &Engine, plan: Result<Plan, Error>) -> Result<Done, E
     let operation = Operation::BatchExecuteStatement;
     Ok(match plan? {
         Plan::Read { read, key, mode } => {
-            let found = read::item(engine, operation, read.asked(&key), mode).await?;
+            let found = items::item(engine, operation, read.asked(&key), mode).await?;
             let item = found.item.and_then(|item| read.shown(&item));
             Done { item, table: read.table, units: Units::of_table(found.units) }
         }
         Plan::Write { mut plan, returning } => {
-            let outcome = write::apply(engine, operation, &mut plan).await?;
+            let outcome = commit::apply(engine, operation, &mut plan).await?;
             let units = written(&plan, &outcome);
             Done { item: returned(returning, &plan, outcome), table: plan.table, units }
         }

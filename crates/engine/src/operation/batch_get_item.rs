@@ -13,9 +13,11 @@ use super::consumed::ConsumedByTable;
 use super::paging::read_mode;
 use super::parameters::Parameters;
 use super::{Kind, Serve};
-use crate::read::{self, BatchFound, BatchRead};
-use crate::units::Units;
-use crate::{Caller, Engine, Namespace, fault};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::base::units::Units;
+use crate::read::items::{self, BatchFound, BatchRead};
+use crate::{Engine, Namespace};
 
 pub(super) struct BatchGetItem;
 
@@ -61,7 +63,7 @@ impl Serve for BatchGetItem {
         let reads = reads(engine, caller, &input.request_items)?;
 
         let found =
-            read::batch(engine, &reads, limits::BATCH_GET_BYTES_MAX).await.map_err(fault::of_store)?;
+            items::batch(engine, &reads, limits::BATCH_GET_BYTES_MAX).await.map_err(fault::of_store)?;
 
         let mut responses = BTreeMap::new();
         let mut unprocessed = BTreeMap::new();

@@ -11,9 +11,11 @@ use super::authorization::access::{self, Access, Detail, Resource};
 use super::consumed::{ConsumedByTable, written};
 use super::item_collection::MetricsByTable;
 use super::{Kind, Serve};
-use crate::catalog::LiveTable;
-use crate::write::{self, Change, Plan};
-use crate::{Caller, Engine, Namespace, index};
+use crate::base::caller::Caller;
+use crate::base::index;
+use crate::commit::{self, Change, Plan};
+use crate::tables::catalog::LiveTable;
+use crate::{Engine, Namespace};
 
 pub(super) struct BatchWriteItem;
 
@@ -66,7 +68,7 @@ impl Serve for BatchWriteItem {
             return Err(Error::batch_duplicates());
         }
 
-        let outcomes = write::apply_each(engine, Some(Operation::BatchWriteItem), &mut plans).await?;
+        let outcomes = commit::apply_each(engine, Some(Operation::BatchWriteItem), &mut plans).await?;
 
         let mut consumed = ConsumedByTable::default();
         let mut collections = MetricsByTable::default();

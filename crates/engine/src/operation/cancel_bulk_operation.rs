@@ -5,9 +5,11 @@ use api::{BulkOperationStatus, CancelBulkOperationInput, CancelBulkOperationOutp
 use super::authorization::access::{Access, Resource};
 use super::describe_bulk_operation::find;
 use super::{Kind, Serve};
-use crate::bulk_put::BulkPut;
-use crate::transfer_record::Transfer;
-use crate::{Caller, Engine, Namespace, fault};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::copies::bulk_put::BulkPut;
+use crate::copies::transfer_record::Transfer;
+use crate::{Engine, Namespace};
 
 pub(super) struct CancelBulkOperation;
 

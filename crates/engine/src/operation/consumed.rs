@@ -6,10 +6,10 @@ use std::sync::Arc;
 use api::{Capacity, ConsumedCapacity, ReturnConsumedCapacity, VectorCapacity};
 use store::Space;
 
-use crate::catalog::LiveTable;
-use crate::table::Table;
-use crate::units::Units;
-use crate::write::{Outcome, PLAIN_FACTOR, Plan};
+use crate::base::table::Table;
+use crate::base::units::Units;
+use crate::commit::{Outcome, PLAIN_FACTOR, Plan};
+use crate::tables::catalog::LiveTable;
 
 /// What a write outside of a transaction cost.
 pub fn written(plan: &Plan, outcome: &Outcome) -> Units {

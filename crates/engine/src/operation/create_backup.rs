@@ -7,9 +7,12 @@ use api::{CreateBackupInput, CreateBackupOutput, Error};
 use super::authorization::access::{Access, Resource};
 use super::backup_description::details;
 use super::{Kind, Serve};
-use crate::backup::{BackUp, Backup, BackupKind};
-use crate::catalog::LiveTable;
-use crate::{Caller, Engine, Namespace, fault, records};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::copies::backup::{BackUp, Backup, BackupKind};
+use crate::copies::records;
+use crate::tables::catalog::LiveTable;
+use crate::{Engine, Namespace};
 
 pub(super) struct CreateBackup;
 
@@ -71,6 +74,6 @@ async fn begin(
         is_available: false,
     };
     records::put(&*engine.store, &backup).await.map_err(fault::of_store)?;
-    engine.background.start(BackUp { core: engine.core.clone(), backup: backup.clone() });
+    engine.background.start(BackUp { copies: engine.copies.clone(), backup: backup.clone() });
     Ok(backup)
 }

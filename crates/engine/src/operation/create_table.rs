@@ -8,11 +8,14 @@ use super::description::description;
 use super::stream_specification::{self, Moment};
 use super::{Kind, Serve};
 use super::{policy, schema, unserved};
-use crate::catalog::CreateError;
-use crate::table::{
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::base::table::{
     Billing, BillingMode, NewTable, OnDemandMax, ResourcePolicy, Table, TableState, WarmThroughput,
 };
-use crate::{Caller, Engine, Namespace, failures, fault};
+use crate::copies::failures;
+use crate::tables::catalog::CreateError;
+use crate::{Engine, Namespace};
 use store::Space;
 
 pub(super) struct CreateTable;
@@ -54,7 +57,7 @@ impl Serve for CreateTable {
         let state = engine.passing_state(TableState::Creating);
         let new = NewTable { state, ..new_table(&input, now)? };
         let view = stream_specification::of_new_table(input.stream_specification.as_ref())?;
-        let (now_us, shards) = (engine.clock.now_us(&*engine.environment), engine.options.stream_shards);
+        let (now_us, shards) = (engine.clock.now_us(&*engine.environment), engine.stream_shards);
         // Every write to the new table is later than the beginning of its stream.
         engine.clock.pass(now_us);
         let created_ms = engine.new_stream_ms(&caller.namespace, &name);

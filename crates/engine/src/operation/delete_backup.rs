@@ -7,8 +7,11 @@ use api::{
 use super::authorization::access::{Access, Resource};
 use super::backup_description;
 use super::{Kind, Serve};
-use crate::backup::{Backup, BackupKind, remove_files};
-use crate::{Caller, Engine, Namespace, fault, records};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::copies::backup::{Backup, BackupKind, remove_files};
+use crate::copies::records;
+use crate::{Engine, Namespace};
 
 pub(super) struct DeleteBackup;
 

@@ -8,8 +8,9 @@ use super::consumed::{consumed, written};
 use super::item_collection::metrics;
 use super::parameters::{Parameters, shows_failed_item};
 use super::{Kind, Serve};
-use crate::write::{self, Change, Plan};
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::commit::{self, Change, Plan};
+use crate::{Engine, Namespace};
 
 pub(super) struct DeleteItem;
 
@@ -42,7 +43,7 @@ impl Serve for DeleteItem {
         input: DeleteItemInput,
     ) -> Result<DeleteItemOutput, Error> {
         let mut plan = plan(engine, caller, &input)?;
-        let outcome = write::apply(engine, Operation::DeleteItem, &mut plan).await?;
+        let outcome = commit::apply(engine, Operation::DeleteItem, &mut plan).await?;
         Ok(DeleteItemOutput {
             consumed_capacity: consumed(
                 input.return_consumed_capacity,

@@ -10,8 +10,9 @@ use parking_lot::Mutex;
 use super::authorization::access::{Access, Resource};
 use super::policy;
 use super::{Kind, Serve};
-use crate::table::Table;
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::table::Table;
+use crate::{Engine, Namespace};
 
 pub(super) struct DeleteResourcePolicy;
 

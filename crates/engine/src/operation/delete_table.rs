@@ -7,8 +7,9 @@ use super::authorization::access::{Access, Resource};
 use super::description::deleted;
 use super::{Kind, Serve};
 use super::{create_backup, replica_updates};
-use crate::table::{IndexState, Table, TableState};
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::table::{IndexState, Table, TableState};
+use crate::{Engine, Namespace};
 use store::Space;
 
 pub(super) struct DeleteTable;
@@ -37,7 +38,7 @@ impl Serve for DeleteTable {
                 let now_ms = engine.environment.now_ms();
                 let delete = move |table: &mut Table, _: Space| delete(table, now_ms);
                 let table = engine.change_table(&table, delete).await?.ok_or_else(not_found)?;
-                if table.recovery.is_some() && engine.options.backups.is_some() {
+                if table.recovery.is_some() && engine.backups.is_some() {
                     create_backup::of_deleted_table(engine, &table).await?;
                 }
                 match &table.membership {

@@ -5,7 +5,8 @@ use api::{DescribeBackupInput, DescribeBackupOutput, Error};
 use super::authorization::access::{Access, Resource};
 use super::backup_description;
 use super::{Kind, Serve};
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::{Engine, Namespace};
 
 pub(super) struct DescribeBackup;
 

@@ -4,8 +4,11 @@ use api::{DescribeBulkOperationInput, DescribeBulkOperationOutput, Error, ErrorK
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::bulk_put::BulkPutRecord;
-use crate::{Caller, Engine, Namespace, fault, records};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::copies::bulk_put::BulkPutRecord;
+use crate::copies::records;
+use crate::{Engine, Namespace};
 
 pub(super) struct DescribeBulkOperation;
 

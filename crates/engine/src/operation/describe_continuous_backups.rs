@@ -7,8 +7,9 @@ use api::{
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::table::Table;
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::table::Table;
+use crate::{Engine, Namespace};
 
 const DAY_US: u64 = 24 * 60 * 60 * 1_000_000;
 

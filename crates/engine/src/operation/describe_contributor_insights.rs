@@ -7,9 +7,10 @@ use api::{
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::insights::{RULES_MAX, RuleInForce};
-use crate::table::{Insights, InsightsMode, InsightsState};
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::table::{Insights, InsightsMode, InsightsState};
+use crate::throughput::insights::{RULES_MAX, RuleInForce};
+use crate::{Engine, Namespace};
 
 pub(super) struct DescribeContributorInsights;
 
@@ -67,7 +68,7 @@ impl Serve for DescribeContributorInsights {
 pub fn status(engine: &Engine, insights: Option<&Insights>) -> ContributorInsightsStatus {
     let passes = |insights: &&Insights| {
         let passed_ms = engine.environment.now_ms().saturating_sub(insights.changed_ms);
-        u128::from(passed_ms) < engine.options.state_delay.as_millis()
+        u128::from(passed_ms) < engine.state_delay.as_millis()
     };
     match insights.filter(passes).map(|insights| insights.state) {
         Some(InsightsState::On { .. }) => ContributorInsightsStatus::Enabling,

@@ -4,7 +4,8 @@ use api::{DescribeEndpointsRequest, DescribeEndpointsResponse, Endpoint, Error};
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::{Engine, Namespace};
 
 const CACHE_MINUTES: i64 = 1440;
 
@@ -25,7 +26,7 @@ impl Serve for DescribeEndpoints {
         input: DescribeEndpointsRequest,
     ) -> Result<DescribeEndpointsResponse, Error> {
         input.check()?;
-        let address = engine.options.endpoint.clone();
+        let address = engine.endpoint.clone();
         let address =
             address.unwrap_or_else(|| format!("dynamodb.{}.amazonaws.com", caller.namespace.region));
         Ok(DescribeEndpointsResponse {

@@ -4,8 +4,11 @@ use api::{DescribeExportInput, DescribeExportOutput, Error, ErrorKind, TableName
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::export::ExportRecord;
-use crate::{Caller, Engine, Namespace, fault, records};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::copies::export::ExportRecord;
+use crate::copies::records;
+use crate::{Engine, Namespace};
 
 pub(super) struct DescribeExport;
 

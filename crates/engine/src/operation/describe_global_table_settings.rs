@@ -4,7 +4,8 @@ use api::{DescribeGlobalTableSettingsInput, DescribeGlobalTableSettingsOutput, E
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::{Engine, Namespace};
 
 pub(super) struct DescribeGlobalTableSettings;
 

@@ -4,8 +4,11 @@ use api::{DescribeImportInput, DescribeImportOutput, Error, ErrorKind};
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::import::ImportRecord;
-use crate::{Caller, Engine, Namespace, fault, records};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::copies::import::ImportRecord;
+use crate::copies::records;
+use crate::{Engine, Namespace};
 
 pub(super) struct DescribeImport;
 

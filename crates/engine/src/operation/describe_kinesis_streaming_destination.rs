@@ -7,8 +7,9 @@ use api::{
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::kinesis::Destination;
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::kinesis_destination::Destination;
+use crate::{Engine, Namespace};
 
 pub(super) struct DescribeKinesisStreamingDestination;
 
@@ -32,9 +33,9 @@ impl Serve for DescribeKinesisStreamingDestination {
             .ok_or_else(|| Error::resource_not_found_table(&input.table_name))?;
         let now_ms = engine.environment.now_ms();
         let describe = |destination: &Destination| {
-            let options = &engine.options;
+            let is_known = |name: &str| engine.kinesis.get(name).is_some();
             let (status, description) =
-                destination.status(&table.namespace, &options.kinesis, now_ms, options.state_delay);
+                destination.status(&table.namespace, is_known, now_ms, engine.state_delay);
             KinesisDataStreamDestination {
                 stream_arn: Some(destination.stream_arn.clone()),
                 destination_status: Some(status),

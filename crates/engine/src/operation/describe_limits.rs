@@ -5,8 +5,9 @@ use api::{DescribeLimitsInput, DescribeLimitsOutput, Error};
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
+use crate::Engine;
 use crate::Namespace;
-use crate::{Caller, Engine};
+use crate::base::caller::Caller;
 
 const ACCOUNT_UNITS_MAX: i64 = 80_000;
 const TABLE_UNITS_MAX: i64 = 40_000;

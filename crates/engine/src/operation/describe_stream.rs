@@ -6,8 +6,9 @@ use api::streams::{DescribeStreamInput, DescribeStreamOutput, StreamDescription,
 use super::authorization::access::{Access, Resource};
 use super::description::key_schema;
 use super::{Kind, Serve};
-use crate::change::Shard;
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::change_log::Shard;
+use crate::{Engine, Namespace};
 
 pub(super) struct DescribeStream;
 

@@ -5,7 +5,10 @@ use api::{DescribeTableInput, DescribeTableOutput, Error, TableName};
 use super::authorization::access::{Access, Resource};
 use super::description::current;
 use super::{Kind, Serve};
-use crate::{Caller, Engine, Namespace, failures, fault};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::copies::failures;
+use crate::{Engine, Namespace};
 
 pub(super) struct DescribeTable;
 

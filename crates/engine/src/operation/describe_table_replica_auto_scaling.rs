@@ -12,9 +12,10 @@ use api::{
 use super::authorization::access::{Access, Resource};
 use super::description;
 use super::{Kind, Serve};
-use crate::catalog::LiveTable;
-use crate::replication::{Scaled, ScalingSettings};
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::regions::{Scaled, ScalingSettings};
+use crate::tables::catalog::LiveTable;
+use crate::{Engine, Namespace};
 
 pub(super) struct DescribeTableReplicaAutoScaling;
 
@@ -59,7 +60,7 @@ pub async fn describe(engine: &Engine, table: &LiveTable) -> Result<TableAutoSca
         .filter_map(|replica| Some((replica.region_name.clone()?, replica.replica_status?)));
     let mut replicas = Vec::new();
     for (region, status) in std::iter::once(own).chain(others) {
-        let scaling = engine.core.scaling_of(table, &region).await?;
+        let scaling = engine.scaling_of(table, &region).await?;
         let settings = |index: Option<&str>, is_write: bool| {
             let is_meant = |scaled: &&Scaled| {
                 scaled.units.index.as_deref() == index && scaled.units.is_write == is_write

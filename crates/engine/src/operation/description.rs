@@ -13,13 +13,14 @@ use api::{
 };
 use item::Type;
 
-use crate::catalog::LiveTable;
-use crate::replication::{IndexOverride, Membership, Replica, ReplicaState};
-use crate::table::{
+use crate::Namespace;
+use crate::base::membership::{IndexOverride, Membership, Replica, ReplicaState};
+use crate::base::stream;
+use crate::base::table::{
     Billing, BillingMode, DistanceFunction, Encryption, Index, IndexState, KeyAttribute, KeySchema,
     OnDemandMax, Projection, Restore, Scope, Table, TableState, WarmThroughput,
 };
-use crate::{Namespace, stream};
+use crate::tables::catalog::LiveTable;
 
 /// The description of a table that is being deleted: it has no schema.
 pub fn deleted(table: &LiveTable, now_ms: u64) -> TableDescription {

@@ -8,9 +8,11 @@ use store::Space;
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::kinesis::{Destination, stream_name};
-use crate::table::Table;
-use crate::{Caller, Engine, Namespace, fault};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::base::kinesis_destination::{Destination, stream_name};
+use crate::base::table::Table;
+use crate::{Engine, Namespace};
 
 pub(super) struct DisableKinesisStreamingDestination;
 
@@ -33,13 +35,14 @@ impl Serve for DisableKinesisStreamingDestination {
         let table = engine.find(caller, &input.table_name)?.ok_or_else(not_found)?;
         stream_name(&table.namespace, &input.stream_arn)?;
         let (arn, shards, now_ms) =
-            (input.stream_arn.clone(), engine.options.stream_shards, engine.environment.now_ms());
-        let (streams, state_delay) = (engine.options.kinesis.clone(), engine.options.state_delay);
+            (input.stream_arn.clone(), engine.stream_shards, engine.environment.now_ms());
+        let (streams, state_delay) = (engine.kinesis.clone(), engine.state_delay);
         let update = move |table: &Table, unused: Space, now_us: u64| {
             table.check_active()?;
             let refused = || Error::kinesis_destination_not_active("DISABLE");
             let known = table.destination(&arn).ok_or_else(refused)?;
-            let status = known.status(&table.namespace, &streams, now_ms, state_delay).0;
+            let status =
+                known.status(&table.namespace, |name| streams.get(name).is_some(), now_ms, state_delay).0;
             // One that failed still waits for its stream, and this is how to give it up.
             if !matches!(status, DestinationStatus::Active | DestinationStatus::EnableFailed) {
                 return Err(refused());

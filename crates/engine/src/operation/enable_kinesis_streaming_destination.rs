@@ -8,9 +8,11 @@ use store::Space;
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::kinesis::{DESTINATIONS_ON_MAX, Destination, Precision, stream_name};
-use crate::table::Table;
-use crate::{Caller, Engine, Namespace, fault};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::base::kinesis_destination::{DESTINATIONS_ON_MAX, Destination, Precision, stream_name};
+use crate::base::table::Table;
+use crate::{Engine, Namespace};
 
 pub(super) struct EnableKinesisStreamingDestination;
 
@@ -36,13 +38,15 @@ impl Serve for EnableKinesisStreamingDestination {
         let asked = asked.and_then(|configuration| configuration.approximate_creation_date_time_precision);
         let precision = asked.map_or(Precision::Millisecond, Precision::from);
         let (arn, shards, now_ms) =
-            (input.stream_arn.clone(), engine.options.stream_shards, engine.environment.now_ms());
-        let (streams, state_delay) = (engine.options.kinesis.clone(), engine.options.state_delay);
+            (input.stream_arn.clone(), engine.stream_shards, engine.environment.now_ms());
+        let (streams, state_delay) = (engine.kinesis.clone(), engine.state_delay);
         // Between writes: each of them is delivered, or was before.
         let update = move |table: &Table, unused: Space, now_us: u64| {
             table.check_active()?;
             let known = table.destination(&arn);
-            let status = known.map(|known| known.status(&table.namespace, &streams, now_ms, state_delay).0);
+            let status = known.map(|known| {
+                known.status(&table.namespace, |name| streams.get(name).is_some(), now_ms, state_delay).0
+            });
             if !matches!(status, None | Some(DestinationStatus::Disabled | DestinationStatus::EnableFailed)) {
                 return Err(Error::kinesis_destination_not_off());
             }
@@ -66,7 +70,7 @@ impl Serve for EnableKinesisStreamingDestination {
         };
         let changed = engine.change_between_writes(&table, update).await.map_err(fault::of_store)?;
         let table = changed.ok_or_else(not_found)??;
-        engine.core.start_deliveries(&table);
+        engine.start_deliveries(&table);
         let configuration = EnableKinesisStreamingConfiguration {
             approximate_creation_date_time_precision: Some(precision.into()),
         };

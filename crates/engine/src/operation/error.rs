@@ -5,13 +5,13 @@ use api::{Error, ThrottlingReason};
 use capacity::{Cause, Place, Reason};
 use item::Type;
 
-use crate::admission::Throttled;
-use crate::fault;
-use crate::index::{IndexKeyError, IndexKeyFault, VectorFault};
-use crate::key::{EmptyKind, KeyError};
-use crate::read::ReadError;
-use crate::source::SourceError;
-use crate::write::{Failure, Refusal, WriteError};
+use crate::base::fault;
+use crate::base::index::{IndexKeyError, IndexKeyFault, VectorFault};
+use crate::base::key::{EmptyKind, KeyError};
+use crate::commit::{Failure, Refusal, WriteError};
+use crate::read::items::ReadError;
+use crate::read::source::SourceError;
+use crate::throughput::admission::Throttled;
 
 impl From<WriteError> for Error {
     fn from(error: WriteError) -> Error {

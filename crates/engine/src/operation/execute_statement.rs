@@ -16,10 +16,11 @@ use super::parameters::shows_failed_item;
 use super::query::{borrowed, checked_partition_key};
 use super::statement::{self, Write, returned, source_error, statement_error};
 use super::{Kind, Serve};
-use crate::key::{query_range, segment_range};
-use crate::read::{self, PageRequest, Walk};
-use crate::source::Source;
-use crate::{Caller, Engine, Namespace, write};
+use crate::base::caller::Caller;
+use crate::base::key::{query_range, segment_range};
+use crate::read::items::{self, PageRequest, Walk};
+use crate::read::source::Source;
+use crate::{Engine, Namespace, commit};
 
 pub(super) struct ExecuteStatement;
 
@@ -69,7 +70,7 @@ async fn write(
     let table = engine.table(caller, statement.table())?;
     let mut plan = Write::of(table, statement).map_err(statement_error)?.plan(show_failed_item)?;
     let outcome =
-        write::apply(engine, Operation::ExecuteStatement, &mut plan).await.map_err(
+        commit::apply(engine, Operation::ExecuteStatement, &mut plan).await.map_err(
             |error| match Error::from(error) {
                 error if error.kind == ErrorKind::ConditionalCheckFailed && show_failed_item => {
                     Error { kind: ErrorKind::ConditionalCheckFailedOfStatement, ..error }
@@ -115,7 +116,7 @@ async fn read(
         count_only: false,
     };
 
-    let page = read::page(engine, &request).await?;
+    let page = items::page(engine, &request).await?;
 
     let next_token = page.stopped.as_ref().map(|stopped| {
         let range = u8::try_from(first_range + stopped.range).expect("a SELECT has at most 50 ranges");
@@ -183,10 +184,10 @@ impl Rows {
 
 /// Leaves of a range what lies behind a position of it.
 fn cut(range: &mut Range, direction: Direction, after: Position) -> Result<(), Error> {
-    if !read::contains(range, &after) {
+    if !items::contains(range, &after) {
         return Err(Error::next_token_mismatch());
     }
-    *range = read::resume(range.clone(), direction, after);
+    *range = items::resume(range.clone(), direction, after);
     Ok(())
 }
 

@@ -12,12 +12,15 @@ use super::authorization::access::{Access, Resource};
 use super::describe_continuous_backups::window;
 use super::parameters::Parameters;
 use super::{Kind, Serve};
-use crate::catalog::LiveTable;
-use crate::export::{ExportFilter, ExportRecord, ExportTable, ExportTimes};
-use crate::shared::Core;
-use crate::stream::iso_8601_ms;
-use crate::transfer_record::NewTransfer;
-use crate::{Caller, Engine, Namespace, fault, records};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::base::stream::iso_8601_ms;
+use crate::commit::Commits;
+use crate::copies::export::{ExportFilter, ExportRecord, ExportTable, ExportTimes};
+use crate::copies::records;
+use crate::copies::transfer_record::NewTransfer;
+use crate::tables::catalog::LiveTable;
+use crate::{Engine, Namespace};
 
 const PERIOD_MIN_US: u64 = 15 * 60 * 1_000_000;
 const PERIOD_MAX_US: u64 = 24 * 60 * 60 * 1_000_000;
@@ -59,7 +62,12 @@ impl Serve for ExportTableToPointInTime {
         };
         let record = begin(engine, &table, &input, from_us, time_us).await?;
         let description = record.description()?;
-        engine.background.start(ExportTable { core: engine.core.clone(), record, request: input, filter });
+        engine.background.start(ExportTable {
+            copies: engine.copies.clone(),
+            record,
+            request: input,
+            filter,
+        });
         Ok(ExportTableToPointInTimeOutput { export_description: Some(description) })
     }
 }
@@ -145,13 +153,13 @@ fn check_type(input: &ExportTableToPointInTimeInput) -> Result<ExportType, Error
 }
 
 /// Which items are exported, as the request says.
-pub fn filter(engine: &Core, specification: Option<&FilterSpecification>) -> Result<ExportFilter, Error> {
+pub fn filter(commits: &Commits, specification: Option<&FilterSpecification>) -> Result<ExportFilter, Error> {
     let Some(asked) = specification else { return Ok(ExportFilter::default()) };
     if *asked == FilterSpecification::default() {
         return Err(invalid("Invalid FilterSpecification: The specification can not be empty"));
     }
     let names = &asked.expression_attribute_names;
-    let mut parameters = Parameters::of_read(engine, names, &asked.expression_attribute_values)?;
+    let mut parameters = Parameters::of_read(commits, names, &asked.expression_attribute_values)?;
     let keys = parameters.condition(asked.key_condition_expression.as_deref())?;
     let filter = parameters.filter(asked.filter_expression.as_deref(), None, None)?;
     let projection = parameters.projection(asked.projection_expression.as_deref(), None)?;

@@ -8,9 +8,10 @@ use super::consumed::consumed;
 use super::paging::read_mode;
 use super::parameters::Parameters;
 use super::{Kind, Serve};
-use crate::read::{self, Asked};
-use crate::units::Units;
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::units::Units;
+use crate::read::items::{self, Asked};
+use crate::{Engine, Namespace};
 
 pub(super) struct GetItem;
 
@@ -47,7 +48,7 @@ impl Serve for GetItem {
         let key = table.key_of(input.key.as_ref())?;
 
         let asked = Asked { table: &table, key: &key, attributes: input.key.as_ref() };
-        let found = read::item(engine, Operation::GetItem, asked, read_mode(input.consistent_read)).await?;
+        let found = items::item(engine, Operation::GetItem, asked, read_mode(input.consistent_read)).await?;
 
         Ok(GetItemOutput {
             consumed_capacity: consumed(

@@ -5,7 +5,8 @@ use api::{Error, GetResourcePolicyInput, GetResourcePolicyOutput};
 use super::authorization::access::{Access, Resource};
 use super::policy;
 use super::{Kind, Serve};
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::{Engine, Namespace};
 
 pub(super) struct GetResourcePolicy;
 

@@ -7,8 +7,11 @@ use store::LogPosition;
 use super::authorization::access::{Access, Resource};
 use super::shard_iterator::ShardIterator;
 use super::{Kind, Serve};
-use crate::change::Shard;
-use crate::{Caller, Engine, Namespace, fault, stream};
+use crate::base::caller::Caller;
+use crate::base::change_log::Shard;
+use crate::base::fault;
+use crate::log::stream;
+use crate::{Engine, Namespace};
 
 pub(super) struct GetShardIterator;
 

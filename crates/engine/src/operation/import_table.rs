@@ -10,10 +10,13 @@ use api::{
 use super::authorization::access::{Access, Resource};
 use super::create_table;
 use super::{Kind, Serve};
-use crate::import::{ImportDetails, ImportJob, ImportRecord, create_table_input};
-use crate::shared::Core;
-use crate::transfer_record::{NewTransfer, Transfer};
-use crate::{Caller, Engine, Namespace, fault, records};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::copies::Copies;
+use crate::copies::import::{ImportDetails, ImportJob, ImportRecord, create_table_input};
+use crate::copies::records;
+use crate::copies::transfer_record::{NewTransfer, Transfer};
+use crate::{Engine, Namespace};
 
 pub(super) struct ImportTable;
 
@@ -50,20 +53,18 @@ impl Serve for ImportTable {
         let record = begin(engine, caller, &input);
         let description = record.description()?;
         records::put(&*engine.store, &record).await.map_err(fault::of_store)?;
-        engine.core.start_import(record)?;
+        start(&engine.copies, record)?;
         Ok(ImportTableOutput { import_table_description: description })
     }
 }
 
-impl Core {
-    /// Puts the items of an import in the background.
-    pub(crate) fn start_import(self: &Arc<Core>, record: ImportRecord) -> Result<(), Error> {
-        let request = record.request()?;
-        let new = create_table::new_table(&create_table_input(&request), record.started_ms)?;
-        let table_id = record.table_id.clone();
-        self.background.start(ImportJob { core: self.clone(), record, request, new, table_id });
-        Ok(())
-    }
+/// Puts the items of an import in the background.
+pub fn start(copies: &Arc<Copies>, record: ImportRecord) -> Result<(), Error> {
+    let request = record.request()?;
+    let new = create_table::new_table(&create_table_input(&request), record.started_ms)?;
+    let table_id = record.table_id.clone();
+    copies.background.start(ImportJob { copies: copies.clone(), record, request, new, table_id });
+    Ok(())
 }
 
 fn begin(engine: &Engine, caller: &Caller, input: &ImportTableInput) -> ImportRecord {

@@ -1,8 +1,11 @@
 //! Faults that somebody asked for: decided before an operation is carried out, in the words that DynamoDB has for them.
 //!
-//! Which requests meet a fault is said by its rule (`crate::injected_fault`). A batch is throttled item by item: those that
+//! Which requests meet a fault is said by its rule (`crate::operation::injected_fault::faults`). A batch is throttled item by item: those that
 //! meet the fault come back as unprocessed, and only a batch that has no other items fails. A transaction is cancelled,
 //! with a reason for each action that meets the fault.
+
+pub mod faults;
+pub mod rule;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,12 +18,13 @@ use item::Item;
 use super::authorization::access::{self, Resource};
 use super::authorization::keys::{RequestKeys, agrees};
 use super::{batch_execute_statement, cancellation, list};
-use crate::admission::Throttled;
-use crate::catalog::LiveTable;
-use crate::injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule, Touch};
-use crate::table::BillingMode;
-use crate::usage::Ending;
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::table::BillingMode;
+use crate::operation::injected_fault::rule::{DELAY_MAX, FaultKind, FaultRule, Touch};
+use crate::tables::catalog::LiveTable;
+use crate::throughput::admission::Throttled;
+use crate::throughput::usage::Ending;
+use crate::{Engine, Namespace};
 
 /// What becomes of a request.
 enum Fate {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use api::{ItemCollectionMetrics, ReturnItemCollectionMetrics};
 
-use crate::collection;
-use crate::table::Table;
-use crate::write::Outcome;
+use crate::base::table::Table;
+use crate::commit::Outcome;
+use crate::commit::collection;
 
 const GIGABYTE: u64 = 1 << 30;
 

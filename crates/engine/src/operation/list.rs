@@ -7,7 +7,8 @@ macro_rules! operations {
 
         use super::super::authorization::access::Access;
         use super::super::{AnswerSize, Kind, Serve};
-        use crate::{Caller, Engine, Namespace};
+        use crate::{Engine, Namespace};
+        use crate::base::caller::Caller;
 
         /// Carries a request out.
         pub async fn run(engine: &Engine, caller: &Caller, request: Request) -> Result<Response, Error> {

@@ -5,8 +5,11 @@ use api::{BackupTypeFilter, Error, ListBackupsInput, ListBackupsOutput, TableNam
 use super::authorization::access::{Access, Resource};
 use super::backup_description::summary;
 use super::{Kind, Serve};
-use crate::backup::{Backup, BackupKind};
-use crate::{Caller, Engine, Namespace, fault, records};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::copies::backup::{Backup, BackupKind};
+use crate::copies::records;
+use crate::{Engine, Namespace};
 
 const PAGE_MAX: usize = 100;
 

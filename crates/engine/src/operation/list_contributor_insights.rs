@@ -8,7 +8,8 @@ use api::{
 use super::authorization::access::{Access, Resource};
 use super::describe_contributor_insights::{mode, status};
 use super::{Kind, Serve};
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::{Engine, Namespace};
 
 const PAGE_MAX: usize = 100;
 

@@ -4,9 +4,12 @@ use api::{Error, ExportSummary, ListExportsInput, ListExportsOutput};
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::export::ExportRecord;
-use crate::transfer_record::newest_first;
-use crate::{Caller, Engine, Namespace, fault, records};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::copies::export::ExportRecord;
+use crate::copies::records;
+use crate::copies::transfer_record::newest_first;
+use crate::{Engine, Namespace};
 
 const PAGE_MAX: usize = 25;
 

@@ -4,9 +4,12 @@ use api::{Error, ImportSummary, ListImportsInput, ListImportsOutput};
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::import::ImportRecord;
-use crate::transfer_record::{hexadecimal_token, newest_first};
-use crate::{Caller, Engine, Namespace, fault, records};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::copies::import::ImportRecord;
+use crate::copies::records;
+use crate::copies::transfer_record::{hexadecimal_token, newest_first};
+use crate::{Engine, Namespace};
 
 const PAGE_MAX: usize = 25;
 

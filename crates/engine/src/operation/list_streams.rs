@@ -5,8 +5,9 @@ use api::streams::{ListStreamsInput, ListStreamsOutput, limits};
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::stream::StreamView;
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::log::stream::StreamView;
+use crate::{Engine, Namespace};
 
 pub(super) struct ListStreams;
 

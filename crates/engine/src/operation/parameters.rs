@@ -8,9 +8,9 @@ use expression::{
 };
 use item::ValueBuf;
 
-use crate::expressions::Expressions;
-use crate::legacy;
-use crate::shared::Core;
+use crate::base::expressions::Expressions;
+use crate::commit::Commits;
+use crate::operation::legacy;
 
 /// The expression parameters of one request, or of one member of a batch or transaction, while they are read
 /// in DynamoDB's order. This is how every item operation begins:
@@ -31,24 +31,32 @@ type Values = Option<BTreeMap<String, ValueBuf>>;
 
 impl<'r> Parameters<'r> {
     /// Of an operation that reads, or of a transaction.
-    pub fn of_read(engine: &'r Core, names: &'r Names, values: &'r Values) -> Result<Parameters<'r>, Error> {
-        Parameters::new(engine, names, values, read_error)
+    pub fn of_read(
+        commits: &'r Commits,
+        names: &'r Names,
+        values: &'r Values,
+    ) -> Result<Parameters<'r>, Error> {
+        Parameters::new(commits, names, values, read_error)
     }
 
     /// Of PutItem, UpdateItem or DeleteItem.
-    pub fn of_write(engine: &'r Core, names: &'r Names, values: &'r Values) -> Result<Parameters<'r>, Error> {
-        Parameters::new(engine, names, values, write_error)
+    pub fn of_write(
+        commits: &'r Commits,
+        names: &'r Names,
+        values: &'r Values,
+    ) -> Result<Parameters<'r>, Error> {
+        Parameters::new(commits, names, values, write_error)
     }
 
     fn new(
-        engine: &'r Core,
+        commits: &'r Commits,
         names: &'r Names,
         values: &'r Values,
         error: fn(ExpressionError) -> Error,
     ) -> Result<Parameters<'r>, Error> {
         let placeholders = Placeholders::new(names.as_ref(), values.as_ref());
         placeholders.check_keys().map_err(error)?;
-        Ok(Parameters { cache: &engine.expressions, placeholders, error })
+        Ok(Parameters { cache: &commits.expressions, placeholders, error })
     }
 
     /// ConditionExpression.

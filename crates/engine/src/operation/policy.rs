@@ -5,9 +5,10 @@ use std::sync::Arc;
 use api::{Error, ErrorKind, TableName};
 use iam::{Policy, PolicyError, PolicyUse};
 
-use crate::catalog::LiveTable;
-use crate::table::Table;
-use crate::{Caller, Engine};
+use crate::Engine;
+use crate::base::caller::Caller;
+use crate::base::table::Table;
+use crate::tables::catalog::LiveTable;
 
 /// What a request expects if there must be no policy yet.
 const NO_POLICY: &str = "NO_POLICY";

@@ -8,8 +8,9 @@ use super::consumed::{consumed, written};
 use super::item_collection::metrics;
 use super::parameters::{Parameters, shows_failed_item};
 use super::{Kind, Serve};
-use crate::write::{self, Change, Plan};
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::commit::{self, Change, Plan};
+use crate::{Engine, Namespace};
 
 pub(super) struct PutItem;
 
@@ -38,7 +39,7 @@ impl Serve for PutItem {
 
     async fn run(engine: &Engine, caller: &Caller, input: PutItemInput) -> Result<PutItemOutput, Error> {
         let mut plan = plan(engine, caller, &input)?;
-        let outcome = write::apply(engine, Operation::PutItem, &mut plan).await?;
+        let outcome = commit::apply(engine, Operation::PutItem, &mut plan).await?;
         Ok(PutItemOutput {
             consumed_capacity: consumed(
                 input.return_consumed_capacity,

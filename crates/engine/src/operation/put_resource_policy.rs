@@ -5,8 +5,9 @@ use api::{Error, PutResourcePolicyInput, PutResourcePolicyOutput};
 use super::authorization::access::{Access, Resource};
 use super::policy;
 use super::{Kind, Serve};
-use crate::table::{ResourcePolicy, Table};
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::table::{ResourcePolicy, Table};
+use crate::{Engine, Namespace};
 
 pub(super) struct PutResourcePolicy;
 

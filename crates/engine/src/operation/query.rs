@@ -12,11 +12,13 @@ use super::consumed::consumed;
 use super::paging;
 use super::parameters::{Parameters, read_error};
 use super::{Kind, Serve};
-use crate::key::{partition, query_range};
-use crate::read::{self, PageRequest, Walk};
-use crate::source::Source;
-use crate::table::{KeyAttribute, KeySchema};
-use crate::{Caller, Engine, Namespace, legacy};
+use crate::base::caller::Caller;
+use crate::base::key::{partition, query_range};
+use crate::base::table::{KeyAttribute, KeySchema};
+use crate::operation::legacy;
+use crate::read::items::{self, PageRequest, Walk};
+use crate::read::source::Source;
+use crate::{Engine, Namespace};
 
 pub(super) struct Query;
 
@@ -95,7 +97,7 @@ impl Serve for Query {
             count_only: paging::count_only(input.select),
         };
 
-        let page = read::page(engine, &request).await?;
+        let page = items::page(engine, &request).await?;
 
         Ok(QueryOutput {
             consumed_capacity: consumed(input.return_consumed_capacity, &table, &page.units),
@@ -126,10 +128,10 @@ fn range(
     if position.partition != partition(condition.partition.iter().map(ValueBuf::as_ref)) {
         return Err(Error::start_key_outside_query());
     }
-    if !read::contains(&range, &position) {
+    if !items::contains(&range, &position) {
         return Err(Error::start_key_outside_sort_condition());
     }
-    Ok((partition_key, read::resume(range, direction, position)))
+    Ok((partition_key, items::resume(range, direction, position)))
 }
 
 /// The attributes of the partition key. A partition that no item can be in is refused.

@@ -13,12 +13,13 @@ use store::{Space, StoreError};
 use super::description::description;
 use super::stream_specification::Moment;
 use super::unserved;
-use crate::catalog::LiveTable;
-use crate::replication::{
-    self, IndexOverride, Membership, Overrides, ReplicaState, Sourced, TableThere, Version, in_region,
-};
-use crate::table::{BillingMode, Table, TableState};
-use crate::{Engine, fault};
+use crate::Engine;
+use crate::base::fault;
+use crate::base::membership::{IndexOverride, Membership, Overrides, ReplicaState, Sourced};
+use crate::base::table::{BillingMode, Table, TableState};
+use crate::base::version::Version;
+use crate::regions::{self, TableThere, in_region};
+use crate::tables::catalog::LiveTable;
 
 /// The Regions that can be members, as AWS lists them.
 const REGIONS: [&str; 34] = [
@@ -121,7 +122,7 @@ async fn create(
     }
     check_scaled(engine, table).await?;
     let overrides = merged(Overrides::default(), &Asked::of_create(action), table);
-    let (state, shards) = (engine.passing_state(TableState::Updating), engine.options.stream_shards);
+    let (state, shards) = (engine.passing_state(TableState::Updating), engine.stream_shards);
     let created_ms = engine.new_stream_ms(&table.namespace, &table.name);
     let (now_ms, new) = (engine.environment.now_ms(), region.clone());
     let join = move |table: &Table, unused: Space, now_us: u64| {
@@ -164,7 +165,7 @@ async fn create(
 
 /// The table of this name in another Region, on this server or at a peer.
 async fn there(engine: &Engine, table: &LiveTable, region: &str) -> Result<Option<TableThere>, Error> {
-    let standing = engine.core.table_there(table, region).await;
+    let standing = engine.table_there(table, region).await;
     standing.map_err(|error| match error {
         StoreError::Unavailable(_) => Error::replica_region_away(region),
         error => fault::of_store(error),
@@ -273,12 +274,12 @@ async fn override_settings(
             true => own.overrides.remove(&region),
             false => own.overrides.insert(region.clone(), overrides.clone()),
         };
-        replication::note_change(&mut table, false, now_us);
+        regions::note_change(&mut table, false, now_us);
         Ok::<_, ()>(table)
     };
     let changed = engine.catalog.replace(&table.namespace, &table.name, change).await;
     if let Some(Ok(changed)) = changed.map_err(fault::of_store)? {
-        engine.core.align_others(&changed).await.map_err(fault::of_store)?;
+        engine.align_others(&changed).await.map_err(fault::of_store)?;
     }
     Ok(answer(engine, table))
 }

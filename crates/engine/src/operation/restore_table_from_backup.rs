@@ -7,8 +7,9 @@ use super::backup_description;
 use super::description::description;
 use super::restored::{self, Overrides};
 use super::{Kind, Serve};
-use crate::table::Restore;
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::table::Restore;
+use crate::{Engine, Namespace};
 
 pub(super) struct RestoreTableFromBackup;
 
@@ -53,7 +54,7 @@ impl Serve for RestoreTableFromBackup {
             time_us: backup.time_us,
         };
         let target = restored::create(engine, caller, new, restore).await?;
-        engine.core.start_restore(&target);
+        engine.start_restore(&target);
         Ok(RestoreTableFromBackupOutput {
             table_description: Some(description(&target, TableStatus::Creating, engine.usage.now().ms)),
         })

@@ -7,9 +7,11 @@ use super::describe_continuous_backups::window;
 use super::description::description;
 use super::restored::{self, Overrides};
 use super::{Kind, Serve};
-use crate::stream::iso_8601_ms;
-use crate::table::{Restore, Table};
-use crate::{Caller, Engine, Namespace, fault};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::base::stream::iso_8601_ms;
+use crate::base::table::{Restore, Table};
+use crate::{Engine, Namespace};
 
 pub(super) struct RestoreTableToPointInTime;
 
@@ -61,7 +63,7 @@ impl Serve for RestoreTableToPointInTime {
         let target = table.namespace.table_arn(&input.target_table_name);
         engine.hold_log_from(&table, &target, restore.time_us).await.map_err(fault::of_store)?;
         let target = restored::create(engine, caller, new, restore).await?;
-        engine.core.start_restore(&target);
+        engine.start_restore(&target);
         Ok(RestoreTableToPointInTimeOutput {
             table_description: Some(description(&target, TableStatus::Creating, engine.usage.now().ms)),
         })

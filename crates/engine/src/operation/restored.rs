@@ -8,13 +8,16 @@ use api::{
 };
 
 use super::{description, schema};
-use crate::catalog::{CreateError, LiveTable};
-use crate::operation::create_table::uuid;
-use crate::table::{
+use crate::Engine;
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::base::table::{
     Billing, BillingMode, Index, NewIndex, NewTable, OnDemandMax, Restore, Scope, Table, TableState,
     Throughput, WarmThroughput,
 };
-use crate::{Caller, Engine, failures, fault};
+use crate::copies::failures;
+use crate::operation::create_table::uuid;
+use crate::tables::catalog::{CreateError, LiveTable};
 
 /// What a request asks for in place of what the source has.
 pub struct Overrides<'a> {

@@ -9,10 +9,11 @@ use super::consumed::consumed;
 use super::paging;
 use super::parameters::Parameters;
 use super::{Kind, Serve};
-use crate::key::segment_range;
-use crate::read::{self, PageRequest, Walk};
-use crate::source::Source;
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::key::segment_range;
+use crate::read::items::{self, PageRequest, Walk};
+use crate::read::source::Source;
+use crate::{Engine, Namespace};
 
 pub(super) struct Scan;
 
@@ -77,7 +78,7 @@ impl Serve for Scan {
             count_only: paging::count_only(input.select),
         };
 
-        let page = read::page(engine, &request).await?;
+        let page = items::page(engine, &request).await?;
 
         Ok(ScanOutput {
             consumed_capacity: consumed(input.return_consumed_capacity, &table, &page.units),
@@ -96,8 +97,8 @@ fn range(source: Source<'_>, input: &ScanInput) -> Result<Range, Error> {
     let Some(start) = &input.exclusive_start_key else { return Ok(range) };
     source.check_start_key(start.as_ref()).map_err(|_| Error::scan_start_key_invalid())?;
     let position = source.position(start.as_ref());
-    if !read::contains(&range, &position) {
+    if !items::contains(&range, &position) {
         return Err(Error::start_key_outside_segment(segment, total));
     }
-    Ok(read::resume(range, Direction::Forward, position))
+    Ok(items::resume(range, Direction::Forward, position))
 }

@@ -7,7 +7,7 @@ use api::{
 };
 use item::Type;
 
-use crate::table::{
+use crate::base::table::{
     DistanceFunction, Encryption, KeyAttribute, KeySchema, NewIndex, OnDemandMax, Projection, Scope,
     TableClass, Throughput, VectorSettings, WarmThroughput,
 };

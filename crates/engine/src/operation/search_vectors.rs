@@ -13,9 +13,11 @@ use super::authorization::access::{Access, Resource};
 use super::parameters::{Parameters, read_error};
 use super::query::checked_partition_key;
 use super::{Kind, Serve};
-use crate::search::{self, SearchError, SearchRequest};
-use crate::table::{Index, IndexState, KeyAttribute, VectorSettings};
-use crate::{Caller, Engine, Namespace, fault};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::base::table::{Index, IndexState, KeyAttribute, VectorSettings};
+use crate::read::search::{self, SearchError, SearchRequest};
+use crate::{Engine, Namespace};
 
 pub(super) struct SearchVectors;
 

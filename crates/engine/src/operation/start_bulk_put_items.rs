@@ -8,10 +8,13 @@ use api::{
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::bulk_put::{BulkPut, BulkPutRecord, PutItems};
-use crate::catalog::LiveTable;
-use crate::transfer_record::NewTransfer;
-use crate::{Caller, Engine, Namespace, fault, records};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::copies::bulk_put::{BulkPut, BulkPutRecord, PutItems};
+use crate::copies::records;
+use crate::copies::transfer_record::NewTransfer;
+use crate::tables::catalog::LiveTable;
+use crate::{Engine, Namespace};
 
 /// Operations that may be under way at the same time, as for imports.
 const UNDER_WAY_MAX: usize = 50;
@@ -54,7 +57,7 @@ impl Serve for StartBulkPutItems {
         let record = begin(engine, caller, &table, &input);
         records::put(&*engine.store, &record).await.map_err(fault::of_store)?;
         let description = record.description()?;
-        engine.background.start(PutItems::of(engine.core.clone(), record)?);
+        engine.background.start(PutItems::of(engine.copies.clone(), record)?);
         Ok(StartBulkPutItemsOutput { bulk_operation_description: description })
     }
 }

@@ -14,11 +14,11 @@ use store::Key;
 
 use super::query::borrowed;
 use super::update_item;
-use crate::catalog::LiveTable;
-use crate::key::KeyError;
-use crate::read::Asked;
-use crate::source::SourceError;
-use crate::write::{Change, Outcome, Plan};
+use crate::base::key::KeyError;
+use crate::commit::{Change, Outcome, Plan};
+use crate::read::items::Asked;
+use crate::read::source::SourceError;
+use crate::tables::catalog::LiveTable;
 
 /// The statement that a text is, with its parameters.
 pub fn parse(text: &str, parameters: Option<&Vec<ValueBuf>>) -> Result<Statement, Error> {

@@ -2,8 +2,8 @@
 
 use api::{Error, StreamSpecification, StreamViewType};
 
-pub use crate::stream::Moment;
-use crate::table::Table;
+pub use crate::base::stream::Moment;
+use crate::base::table::Table;
 
 /// The view type of a table that is created; none if it has no stream.
 pub fn of_new_table(specification: Option<&StreamSpecification>) -> Result<Option<StreamViewType>, Error> {

@@ -15,11 +15,13 @@ use super::cancellation;
 use super::consumed::ConsumedByTable;
 use super::parameters::Parameters;
 use super::{Kind, Serve};
-use crate::catalog::LiveTable;
-use crate::key::KeyError;
-use crate::read::{self, Asked, TransactReadError};
-use crate::units::Units;
-use crate::{Caller, Engine, Namespace, fault};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::base::key::KeyError;
+use crate::base::units::Units;
+use crate::read::items::{self, Asked, TransactReadError};
+use crate::tables::catalog::LiveTable;
+use crate::{Engine, Namespace};
 
 pub(super) struct TransactGetItems;
 
@@ -88,7 +90,7 @@ pub(super) async fn read_all(
     tables: &[Arc<LiveTable>],
     asked: &[Asked<'_>],
 ) -> Result<(Vec<Option<Item>>, ConsumedByTable), Error> {
-    let found = read::transact(engine, operation, asked).await.map_err(|error| match error {
+    let found = items::transact(engine, operation, asked).await.map_err(|error| match error {
         TransactReadError::Conflicts(positions) => cancellation::of_conflicts(asked.len(), &positions),
         TransactReadError::Throttled(results) => cancellation::of_results(results),
         TransactReadError::TooLarge => Error::transaction_too_large(),

@@ -23,12 +23,13 @@ use super::item_collection::MetricsByTable;
 use super::parameters::{Parameters, shows_failed_item};
 use super::{Kind, Serve};
 use super::{cancellation, update_item};
-use crate::catalog::LiveTable;
-use crate::idempotency::Token;
-use crate::key::KeyError;
-use crate::units::Units;
-use crate::write::{self, Change, Plan, TransactError, Transacted};
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::key::KeyError;
+use crate::base::units::Units;
+use crate::commit::idempotency::Token;
+use crate::commit::{self, Change, Plan, TransactError, Transacted};
+use crate::tables::catalog::LiveTable;
+use crate::{Engine, Namespace};
 
 pub(super) struct TransactWriteItems;
 
@@ -106,7 +107,7 @@ pub(super) async fn carry_out(
     plans: &mut [Plan],
     token: Option<&Token>,
 ) -> Result<Transacted, Error> {
-    write::transact(engine, operation, plans, token).await.map_err(|error| match error {
+    commit::transact(engine, operation, plans, token).await.map_err(|error| match error {
         TransactError::Conflicts(positions) => cancellation::of_conflicts(plans.len(), &positions),
         TransactError::InProgress => Error::transaction_in_progress(),
         TransactError::TokenReused => Error::idempotent_parameter_mismatch(),

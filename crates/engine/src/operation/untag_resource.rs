@@ -4,8 +4,9 @@ use api::{Error, UntagResourceInput};
 
 use super::authorization::access::{Access, Detail, Resource};
 use super::{Kind, Serve};
-use crate::table::Table;
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::table::Table;
+use crate::{Engine, Namespace};
 
 pub(super) struct UntagResource;
 

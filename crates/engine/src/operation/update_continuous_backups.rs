@@ -6,8 +6,10 @@ use store::Space;
 use super::authorization::access::{Access, Resource};
 use super::describe_continuous_backups::description;
 use super::{Kind, Serve};
-use crate::table::{Recovery, Table};
-use crate::{Caller, Engine, Namespace, fault};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::base::table::{Recovery, Table};
+use crate::{Engine, Namespace};
 
 /// How many days back a state can be restored unless the request says otherwise.
 const DAYS_DEFAULT: u32 = 35;
@@ -42,7 +44,7 @@ impl Serve for UpdateContinuousBackups {
             ));
         }
         let days = specification.recovery_period_in_days.map_or(DAYS_DEFAULT, |days| days as u32);
-        let shards = engine.options.stream_shards;
+        let shards = engine.stream_shards;
         // Between writes: each of them is recorded from here on, or was before the window.
         let update = move |table: &Table, unused: Space, now_us: u64| {
             table.check_active()?;

@@ -10,9 +10,11 @@ use super::consumed::{consumed, written};
 use super::item_collection::metrics;
 use super::parameters::{Parameters, shows_failed_item};
 use super::{Kind, Serve};
-use crate::table::Table;
-use crate::write::{self, Change, Outcome, Plan};
-use crate::{Caller, Engine, Namespace, legacy};
+use crate::base::caller::Caller;
+use crate::base::table::Table;
+use crate::commit::{self, Change, Outcome, Plan};
+use crate::operation::legacy;
+use crate::{Engine, Namespace};
 
 pub(super) struct UpdateItem;
 
@@ -49,7 +51,7 @@ impl Serve for UpdateItem {
         input: UpdateItemInput,
     ) -> Result<UpdateItemOutput, Error> {
         let mut plan = plan(engine, caller, &input)?;
-        let outcome = write::apply(engine, Operation::UpdateItem, &mut plan).await?;
+        let outcome = commit::apply(engine, Operation::UpdateItem, &mut plan).await?;
         Ok(UpdateItemOutput {
             consumed_capacity: consumed(
                 input.return_consumed_capacity,

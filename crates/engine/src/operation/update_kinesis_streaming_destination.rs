@@ -8,9 +8,10 @@ use store::Space;
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::kinesis::{Destination, Precision, stream_name};
-use crate::table::Table;
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::kinesis_destination::{Destination, Precision, stream_name};
+use crate::base::table::Table;
+use crate::{Engine, Namespace};
 
 pub(super) struct UpdateKinesisStreamingDestination;
 
@@ -37,11 +38,13 @@ impl Serve for UpdateKinesisStreamingDestination {
         let asked = asked.ok_or_else(Error::kinesis_update_without_change)?;
         let precision = Precision::from(asked);
         let (arn, now_ms) = (input.stream_arn.clone(), engine.environment.now_ms());
-        let (streams, state_delay) = (engine.options.kinesis.clone(), engine.options.state_delay);
+        let (streams, state_delay) = (engine.kinesis.clone(), engine.state_delay);
         let update = move |table: &mut Table, _: Space| {
             let refused = || Error::kinesis_destination_not_active("UPDATE");
             let known = table.destination(&arn).ok_or_else(refused)?;
-            if known.status(&table.namespace, &streams, now_ms, state_delay).0 != DestinationStatus::Active {
+            if known.status(&table.namespace, |name| streams.get(name).is_some(), now_ms, state_delay).0
+                != DestinationStatus::Active
+            {
                 return Err(refused());
             }
             if known.precision == precision {

@@ -15,11 +15,13 @@ use super::description::description;
 use super::stream_specification::{self, Moment};
 use super::{Kind, Serve};
 use super::{replica_updates, schema, unserved};
-use crate::table::{
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::base::table::{
     Billing, BillingMode, Index, IndexState, KeyAttribute, Scope, Table, TableState, Throughput,
     VectorSettings,
 };
-use crate::{Caller, Engine, Namespace, fault, replication};
+use crate::{Engine, Namespace, regions};
 use store::Space;
 
 pub(super) struct UpdateTable;
@@ -79,7 +81,7 @@ impl Serve for UpdateTable {
         let begun = input.global_secondary_index_updates.iter().flatten().find_map(begun);
         let begun = begun.or_else(|| input.vector_index_updates.iter().flatten().find_map(begun_vector));
         let begun = begun.map(str::to_owned);
-        let shards = engine.options.stream_shards;
+        let shards = engine.stream_shards;
         let created_ms = engine.new_stream_ms(&table.namespace, &table.name);
         let is_shared = changes_shared_settings(&input);
         let switches_stream = input.stream_specification.is_some();
@@ -90,7 +92,7 @@ impl Serve for UpdateTable {
             if changes_shared_settings(&input) {
                 let has_new_throughput =
                     input.provisioned_throughput.is_some() || input.billing_mode.is_some();
-                replication::note_change(&mut table, has_new_throughput, now.ms * 1000);
+                regions::note_change(&mut table, has_new_throughput, now.ms * 1000);
             }
             if let Some(specification) = &input.stream_specification {
                 let unused = Space(table.numbers_end().max(space.0));
@@ -109,10 +111,10 @@ impl Serve for UpdateTable {
         };
         let table = changed.map_err(fault::of_store)?.ok_or(not_found)??;
         if let Some(index) = begun.and_then(|name| table.index(&name)) {
-            engine.core.start_index_change(&table, index);
+            engine.start_index_change(&table, index);
         }
         if is_shared {
-            engine.core.align_others(&table).await.map_err(fault::of_store)?;
+            engine.align_others(&table).await.map_err(fault::of_store)?;
         }
         engine.leave_state(&table).await;
         Ok(UpdateTableOutput {

@@ -11,9 +11,10 @@ use super::authorization::access::{Access, Resource};
 use super::describe_table_replica_auto_scaling::{describe, find};
 use super::replica_updates::{check_member, check_settled};
 use super::{Kind, Serve};
-use crate::replication::{Scaled, ScaledUnits, ScalingSettings};
-use crate::table::{BillingMode, Table};
-use crate::{Caller, Engine, Namespace};
+use crate::base::caller::Caller;
+use crate::base::table::{BillingMode, Table};
+use crate::regions::{Scaled, ScaledUnits, ScalingSettings};
+use crate::{Engine, Namespace};
 
 pub(super) struct UpdateTableReplicaAutoScaling;
 
@@ -37,7 +38,7 @@ impl Serve for UpdateTableReplicaAutoScaling {
         let by_region = changes(&table, &input)?;
         check_settled(&table)?;
         for (region, scaled) in by_region {
-            engine.core.set_scaling(&table, &region, scaled).await?;
+            engine.scale_replica(&table, &region, scaled).await?;
         }
         Ok(UpdateTableReplicaAutoScalingOutput {
             table_auto_scaling_description: Some(describe(engine, &table).await?),

@@ -6,9 +6,11 @@ use api::{Error, TimeToLiveSpecification, UpdateTimeToLiveInput, UpdateTimeToLiv
 
 use super::authorization::access::{Access, Resource};
 use super::{Kind, Serve};
-use crate::clearing::Clearing;
-use crate::table::{Expiry, Table};
-use crate::{Caller, Engine, Namespace, fault, replication};
+use crate::base::caller::Caller;
+use crate::base::fault;
+use crate::base::table::{Expiry, Table};
+use crate::tables::clearing::Clearing;
+use crate::{Engine, Namespace, regions};
 use store::Space;
 
 /// A request waits so long for the items that are there already, so that a small table is ENABLED at once. A large
@@ -40,18 +42,18 @@ impl Serve for UpdateTimeToLive {
             let TimeToLiveSpecification { enabled, attribute_name } = &input.time_to_live_specification;
             table.time_to_live = changed(table.time_to_live.as_deref(), *enabled, attribute_name)?;
             table.expiry = table.time_to_live.is_some().then(|| Expiry::new(unused));
-            replication::note_change(table, false, now_us);
+            regions::note_change(table, false, now_us);
             Ok(())
         };
         let before = table;
         let table = engine.change_table(&before, update).await?.ok_or(not_found)?;
-        if let Some(fill) = engine.core.start_expiry_fill(&table) {
+        if let Some(fill) = engine.start_expiry_fill(&table) {
             tokio::select! {
                 _ = fill.outcome() => {}
                 () = engine.environment.sleep(FILL_WAIT) => {}
             }
         }
-        engine.core.align_others(&table).await.map_err(fault::of_store)?;
+        engine.align_others(&table).await.map_err(fault::of_store)?;
         if let Some(expiry) = before.expiry {
             engine.background.start(Clearing::of_part(
                 engine.catalog.clone(),

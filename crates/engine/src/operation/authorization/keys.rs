@@ -16,9 +16,10 @@ use item::{Item, ItemRef, ValueRef, View};
 use super::super::parameters::Parameters;
 use super::super::query::borrowed;
 use super::access::{Access, Resource};
-use crate::catalog::LiveTable;
-use crate::table::KeySchema;
-use crate::{Engine, legacy};
+use crate::Engine;
+use crate::base::table::KeySchema;
+use crate::operation::legacy;
+use crate::tables::catalog::LiveTable;
 
 /// The condition keys of one action of a request.
 pub struct RequestKeys<'a> {

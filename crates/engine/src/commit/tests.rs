@@ -1,0 +1,224 @@
+//! What holds for a write of any origin. What clients see is tested by behaviour, through the operations.
+
+use std::sync::Arc;
+
+use api::{Operation, Request};
+use expression::Condition;
+use item::{Item, Value};
+use serde_json::json;
+use store::memory::MemoryStore;
+use store::{Consistency, WriteSet};
+
+use super::companion;
+use super::decide::Question;
+use super::{apply as apply_for, *};
+use crate::base::origin::Origin;
+use crate::throughput::admission::{Headroom, Target};
+use crate::{Caller, Enforcement, Engine, Environment, Options};
+
+const ORIGINS: [Origin; 5] =
+    [Origin::Client, Origin::Expiry, Origin::Restore, Origin::Import, Origin::Replica];
+
+/// Time stands still.
+struct Still;
+
+impl Environment for Still {
+    fn now_ms(&self) -> u64 {
+        1_800_000_000_000
+    }
+
+    fn random(&self) -> u128 {
+        0
+    }
+}
+
+/// A database with two tables: `Table` has 1 write unit a second and, on the string `g`, a local index and a
+/// global one; `Plain` is on demand and has no indexes.
+async fn database() -> Engine {
+    let options = Options { capacity: Enforcement::Declared, ..Options::default() };
+    let engine = Engine::open_with(Arc::new(MemoryStore::new()), Arc::new(Still), options).await.unwrap();
+    create_tables(&engine).await;
+    engine
+}
+
+async fn create_tables(engine: &Engine) {
+    let attribute = |name: &str| json!({"AttributeName": name, "AttributeType": "S"});
+    let key = |name: &str, kind: &str| json!({"AttributeName": name, "KeyType": kind});
+    let units = json!({"ReadCapacityUnits": 1, "WriteCapacityUnits": 1});
+    let input = json!({
+        "TableName": "Table", "KeySchema": [key("p", "HASH"), key("s", "RANGE")],
+        "AttributeDefinitions": (["p", "s", "g"].map(attribute)), "ProvisionedThroughput": units,
+        "LocalSecondaryIndexes": [{
+            "IndexName": "Local", "KeySchema": [key("p", "HASH"), key("g", "RANGE")],
+            "Projection": {"ProjectionType": "ALL"},
+        }],
+        "GlobalSecondaryIndexes": [{
+            "IndexName": "Global", "KeySchema": [key("g", "HASH")], "Projection": {"ProjectionType": "ALL"},
+            "ProvisionedThroughput": units,
+        }],
+    });
+    let plain = json!({
+        "TableName": "Plain", "KeySchema": [key("p", "HASH")], "AttributeDefinitions": [attribute("p")],
+        "BillingMode": "PAY_PER_REQUEST",
+    });
+    for input in [input, plain] {
+        let request = Request::decode(Operation::CreateTable, input.to_string().as_bytes()).unwrap();
+        engine.call(&caller(), request).await.unwrap();
+    }
+}
+
+async fn apply(engine: &Engine, plan: &mut Plan) -> Result<Outcome, WriteError> {
+    apply_for(engine, Operation::PutItem, plan).await
+}
+
+fn caller() -> Caller {
+    Caller::new("123456789012", "us-east-1")
+}
+
+fn item(p: &str, attributes: impl IntoIterator<Item = (&'static str, Value)>) -> Item {
+    let key = [("p", Value::S(p.to_owned())), ("s", Value::S("1".to_owned()))];
+    key.into_iter().chain(attributes).collect()
+}
+
+fn text(bytes: usize) -> Value {
+    Value::S("v".repeat(bytes))
+}
+
+fn put(engine: &Engine, origin: Origin, item: Item) -> Plan {
+    put_into(engine, "Table", origin, item)
+}
+
+fn put_into(engine: &Engine, table: &str, origin: Origin, item: Item) -> Plan {
+    let table = engine.table(&caller(), table).unwrap();
+    let key = table.key_of_item(item.as_ref()).unwrap();
+    Plan { origin, ..Plan::of_client(table, key, Change::Put(item)) }
+}
+
+#[tokio::test]
+async fn no_origin_may_write_an_item_over_400_kb() {
+    let engine = database().await;
+    for origin in ORIGINS {
+        let mut plan = put(&engine, origin, item("a", [("v", text(409_600))]));
+        let refused = apply(&engine, &mut plan).await;
+        assert!(
+            matches!(refused, Err(WriteError::Refused(Refusal::ItemTooLarge))),
+            "{origin:?}: {refused:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn only_a_restore_may_write_a_wrong_index_key() {
+    let engine = database().await;
+    for origin in ORIGINS {
+        let mut plan = put(&engine, origin, item("a", [("g", Value::Bool(true))]));
+        let refused = apply(&engine, &mut plan).await;
+        if origin == Origin::Restore {
+            assert!(refused.is_ok_and(|outcome| outcome.indexes.is_empty()), "it is in no index");
+            continue;
+        }
+        assert!(matches!(refused, Err(WriteError::Refused(Refusal::IndexKey(_)))), "{origin:?}: {refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn only_clients_and_replicas_use_throughput() {
+    let engine = database().await;
+    for origin in ORIGINS.into_iter().filter(|origin| !matches!(origin, Origin::Client | Origin::Replica)) {
+        for number in 0..5 {
+            let mut plan = put(&engine, origin, item(&format!("{number}"), [("v", text(102_000))]));
+            apply(&engine, &mut plan).await.unwrap();
+        }
+    }
+    // 300 units were saved up.
+    for number in 0..3 {
+        let mut plan = put(&engine, Origin::Client, item(&format!("{number}"), [("v", text(102_000))]));
+        apply(&engine, &mut plan).await.unwrap();
+    }
+    for origin in [Origin::Client, Origin::Replica] {
+        let refused = apply(&engine, &mut put(&engine, origin, item("a", []))).await;
+        assert!(matches!(refused, Err(WriteError::Refused(Refusal::Throttled(_)))), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn conditions_are_those_of_clients_and_expiry() {
+    let engine = database().await;
+    for origin in ORIGINS {
+        let exists = Condition::AttributeExists(expression::Path::of_attribute("p"));
+        let mut plan = put(&engine, origin, item("a", [])).on_condition(Some(exists), false);
+        let refused = matches!(origin, Origin::Client | Origin::Expiry);
+        assert_eq!(apply(&engine, &mut plan).await.is_err(), refused, "{origin:?}");
+        let mut delete = Plan {
+            change: Change::Delete { key_attributes: item("a", []) },
+            ..put(&engine, Origin::Client, item("a", []))
+        };
+        apply(&engine, &mut delete).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn only_clients_are_refused_while_a_transaction_is_under_way() {
+    let engine = database().await;
+    let key = put(&engine, Origin::Client, item("a", [])).key;
+    let _under_way = engine.transactions.begin(vec![key], None).unwrap();
+    for origin in ORIGINS {
+        let refused = apply(&engine, &mut put(&engine, origin, item("a", []))).await;
+        assert_eq!(refused.is_err(), origin == Origin::Client, "{origin:?}: {refused:?}");
+    }
+}
+
+/// The contract of a store's `Decide`: it may be called again, and the last answer is committed.
+#[tokio::test]
+async fn a_decision_made_again_is_the_same() {
+    let engine = database().await;
+    let plans: Vec<Plan> = ["a", "b"].map(|p| put(&engine, Origin::Client, item(p, [("g", text(3))]))).into();
+    let companions = companion::of(&plans, None, &engine, || 0);
+    let reservation = engine.usage.reserve([(&**plans[0].table, Target::of_key(&plans[0].key), 1.0)]);
+    let question =
+        Question { plans: &plans, companions: &companions, headroom: reservation.headroom(), factor: 1.0 };
+    let rows = vec![None; 4];
+    let [first, second] = [question.decide(&rows), question.decide(&rows)];
+    assert_eq!(first.writes.puts, second.writes.puts);
+    // Two items, each with a row in two indexes, and the sizes of two collections.
+    assert_eq!(first.writes.puts.len(), 8);
+    assert_eq!(format!("{:?}", first.results), format!("{:?}", second.results));
+}
+
+#[tokio::test]
+async fn only_tables_with_local_indexes_have_collections() {
+    let engine = database().await;
+    for (table, companions) in [("Table", 1), ("Plain", 0)] {
+        let plan = put_into(&engine, table, Origin::Client, item("a", []));
+        assert_eq!(companion::of(&[plan], None, &engine, || 0).len(), companions, "{table}");
+    }
+}
+
+#[tokio::test]
+async fn one_refusal_leaves_nothing_to_write() {
+    let engine = database().await;
+    let plans = [
+        put(&engine, Origin::Import, item("a", [])),
+        put(&engine, Origin::Import, item("b", [("v", text(409_600))])),
+    ];
+    let question = Question { plans: &plans, companions: &[], headroom: &Headroom::default(), factor: 1.0 };
+    let decision = question.decide(&[None, None]);
+    assert!(decision.writes.is_empty());
+    let results = decision.results.unwrap();
+    assert!(results[0].is_ok() && results[1].is_err());
+}
+
+#[tokio::test]
+async fn a_companion_that_cannot_be_read_fails_the_write() {
+    let engine = database().await;
+    let mut plan = put(&engine, Origin::Client, item("a", []));
+    let companions = companion::of(std::slice::from_ref(&plan), None, &engine, || 0);
+    let size = companions[0].keys()[0].clone();
+    drop(companions);
+    let damage = || WriteSet { puts: vec![(size.clone(), "?".into())], ..WriteSet::default() };
+    engine.store.update(std::slice::from_ref(&size), &mut |_| damage()).await.unwrap();
+    let failed = apply(&engine, &mut plan).await;
+    assert!(matches!(failed, Err(WriteError::Failed(Failure::Store(StoreError::Corrupt(_))))), "{failed:?}");
+    let rows = engine.store.get(std::slice::from_ref(&plan.key), Consistency::Latest).await.unwrap();
+    assert_eq!(rows, [None], "nothing of it was written");
+}

@@ -1,0 +1,47 @@
+//! Whole tables, copied: to a moment of the past, to files and from them.
+//!
+//! | question | file |
+//! |---|---|
+//! | what was in a table at an earlier time? | `past.rs` |
+//! | what has changed in a table since a time? | `difference.rs`: counted from the log, before a restore |
+//! | how does it become a table again? | `restore.rs` |
+//! | how does it become files? | `backup.rs`, `export.rs` |
+//! | how do files become a table, or items of one? | `import.rs`, `bulk_put.rs`, both on `loading.rs` |
+//! | where are the files? | `places.rs`; their formats are the `transfer` crate's |
+//! | what is known of a copy, also of one that failed? | `records.rs`, `transfer_record.rs`, `failures.rs` |
+
+pub mod backup;
+pub mod bulk_put;
+pub mod difference;
+pub mod export;
+pub mod failures;
+pub mod import;
+pub mod loading;
+pub mod past;
+pub mod places;
+pub mod records;
+pub mod restore;
+pub mod transfer_record;
+
+use std::sync::Arc;
+
+use transfer::{Bucket, Buckets};
+
+use crate::read::Reads;
+
+/// What this room shares with those above it.
+pub struct Copies {
+    pub(crate) reads: Arc<Reads>,
+    /// Where backups are kept.
+    pub(crate) backups: Option<Bucket>,
+    /// The buckets that exports are written to and imports are read from.
+    pub(crate) s3: Option<Arc<Buckets>>,
+}
+
+impl std::ops::Deref for Copies {
+    type Target = Arc<Reads>;
+
+    fn deref(&self) -> &Arc<Reads> {
+        &self.reads
+    }
+}

@@ -1,0 +1,142 @@
+//! The operations, one file each, all of the same shape: [`Serve`]. [`list`] has them all, and from it follow the dispatch,
+//! what a caller must be allowed to do, how large answers may be, and which operations only read.
+//!
+//! `docs/adding-an-operation.md` says how to add one.
+
+mod batch_execute_statement;
+mod batch_get_item;
+mod batch_write_item;
+mod cancel_bulk_operation;
+mod create_backup;
+mod create_global_table;
+mod create_table;
+mod delete_backup;
+mod delete_item;
+mod delete_resource_policy;
+mod delete_table;
+mod describe_backup;
+mod describe_bulk_operation;
+mod describe_continuous_backups;
+mod describe_contributor_insights;
+mod describe_endpoints;
+mod describe_export;
+mod describe_global_table;
+mod describe_global_table_settings;
+mod describe_import;
+mod describe_kinesis_streaming_destination;
+mod describe_limits;
+mod describe_stream;
+mod describe_table;
+mod describe_table_replica_auto_scaling;
+mod describe_time_to_live;
+mod disable_kinesis_streaming_destination;
+mod enable_kinesis_streaming_destination;
+mod execute_statement;
+mod execute_transaction;
+pub mod export_table_to_point_in_time;
+mod get_item;
+mod get_records;
+mod get_resource_policy;
+mod get_shard_iterator;
+pub mod import_table;
+mod legacy;
+mod list_backups;
+mod list_bulk_operations;
+mod list_contributor_insights;
+mod list_exports;
+mod list_global_tables;
+mod list_imports;
+mod list_streams;
+mod list_tables;
+mod list_tags_of_resource;
+mod put_item;
+mod put_resource_policy;
+mod query;
+mod restore_table_from_backup;
+mod restore_table_to_point_in_time;
+mod scan;
+mod search_vectors;
+mod start_bulk_put_items;
+mod tag_resource;
+mod transact_get_items;
+mod transact_write_items;
+mod untag_resource;
+mod update_continuous_backups;
+mod update_contributor_insights;
+mod update_global_table;
+mod update_global_table_settings;
+mod update_item;
+mod update_kinesis_streaming_destination;
+mod update_table;
+mod update_table_replica_auto_scaling;
+mod update_time_to_live;
+
+mod answer_size;
+mod authorization;
+mod backup_description;
+mod cancellation;
+mod consumed;
+mod description;
+mod digest;
+mod error;
+pub mod injected_fault;
+mod item_collection;
+pub mod list;
+mod next_token;
+mod paging;
+mod parameters;
+mod policy;
+mod replica_updates;
+mod restored;
+mod schema;
+mod shard_iterator;
+mod statement;
+mod stream_specification;
+mod table_difference;
+mod unserved;
+
+use api::Error;
+
+use crate::base::caller::Caller;
+use crate::{Engine, Namespace};
+
+pub use answer_size::AnswerSize;
+use authorization::access::Access;
+
+/// An operation of DynamoDB or DynamoDB Streams.
+pub trait Serve {
+    /// What it is asked.
+    type Input;
+    /// What it answers.
+    type Output;
+
+    /// Whether it reads or writes.
+    const KIND: Kind;
+
+    /// What the caller must be allowed to do. Asked before anything is checked, so the input may be wrong.
+    fn access<'r>(input: &'r Self::Input, namespace: &Namespace) -> Vec<Access<'r>>;
+
+    /// How much memory its answer may take.
+    fn answer_size(_: &Self::Input) -> AnswerSize {
+        AnswerSize::DESCRIPTION
+    }
+
+    /// Whether this request writes: PartiQL's statements decide it for theirs.
+    fn writes(_: &Self::Input) -> bool {
+        Self::KIND == Kind::Write
+    }
+
+    /// Check the input, plan, act, answer.
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        input: Self::Input,
+    ) -> impl Future<Output = Result<Self::Output, Error>> + Send;
+}
+
+/// Whether an operation changes anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Read,
+    Write,
+}

@@ -1,0 +1,130 @@
+//! Filling: rows that follow from the items of a table are made for the items that were there before, while the table
+//! is in use. New indexes and indexes of expiry times are filled like this.
+//!
+//! From the moment at which the catalog has the new index, every write maintains it. When the last write that doesn't
+//! know of it has ended, the fill walks the table in batches. It reads each item again under its lock and writes its
+//! rows, so that they fit the item whatever concurrent writes do. Each batch commits how far the walk has come, so
+//! that a restart goes on from there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use item::{Item, ItemRef};
+use store::{Key, KeyRef, Position, Space, Store, StoreError, WriteSet};
+
+use crate::Environment;
+use crate::base::space;
+use crate::base::table::Table;
+use crate::base::walk::{self, Walk};
+use crate::tables::catalog::{Catalog, LiveTable};
+
+/// Items in a batch: few, so that a batch holds its locks for about as long as a transaction does.
+const BATCH_ITEMS: usize = 50;
+/// How long a fill rests that has to wait for throughput.
+const HELD_UP_REST: Duration = Duration::from_millis(100);
+
+/// What is filled.
+pub trait Fill: Sync {
+    /// Where its rows are.
+    fn space(&self) -> Space;
+
+    /// The table as it is now; none if the rows are no longer wanted.
+    fn table(&self) -> Option<Arc<LiveTable>>;
+
+    /// The row of an item, if it has one.
+    fn row(&self, table: &Table, position: &Position, item: ItemRef<'_>) -> Option<Row>;
+
+    /// Whether the next batch has to wait for throughput.
+    fn is_held_up(&self, _table: &LiveTable) -> bool {
+        false
+    }
+
+    /// Rows that cost so many units were written; the walk has come to `reached`.
+    fn note_batch(&self, _table: &LiveTable, _units: f64, _reached: &Position) {}
+}
+
+/// A row of an item.
+pub struct Row {
+    pub key: Key,
+    pub value: Bytes,
+    /// What writing it costs.
+    pub units: f64,
+}
+
+/// Makes the rows of all items. False if they are no longer wanted. The caller forgets the progress when it has
+/// stored that the rows are there.
+pub async fn fill(
+    store: &dyn Store,
+    catalog: &Catalog,
+    environment: &dyn Environment,
+    fill: &impl Fill,
+) -> Result<bool, StoreError> {
+    let Some(table) = fill.table() else { return Ok(false) };
+    catalog.wait_for_writes(Some(&table)).await?;
+    let progress = space::progress_key(fill.space());
+    let position = walk::read_progress(store, &progress).await?;
+    let mut walk = Walk::after(position, table.space(), BATCH_ITEMS);
+    loop {
+        let Some(table) = fill.table() else { return Ok(false) };
+        if fill.is_held_up(&table) {
+            environment.sleep(HELD_UP_REST).await;
+            continue;
+        }
+        let mut keys = Vec::with_capacity(BATCH_ITEMS);
+        let space = table.space();
+        let mut visit = |key: KeyRef<'_>, _| keys.push(Key { space, position: key.to_position() });
+        if !walk.next(store, &mut visit).await? {
+            return Ok(true);
+        }
+        let position = walk.position().expect("the walk has visited a row");
+        let reached = (progress.clone(), walk::encode_progress(position));
+        let units = fill_batch(store, fill, &table, &keys, reached).await?;
+        fill.note_batch(&table, units, position);
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Writes the rows of the items at `keys`, and how far the walk has come. Returns what the rows cost.
+async fn fill_batch(
+    store: &dyn Store,
+    fill: &impl Fill,
+    table: &Table,
+    keys: &[Key],
+    reached: (Key, Bytes),
+) -> Result<f64, StoreError> {
+    let (mut unreadable, mut units) = (None, 0.0);
+    let mut decide = |items: &[Option<Bytes>]| {
+        unreadable = None;
+        match rows(fill, table, keys, items) {
+            Ok(rows) => {
+                units = rows.iter().map(|row| row.units).sum();
+                let mut puts: Vec<(Key, Bytes)> = rows.into_iter().map(|row| (row.key, row.value)).collect();
+                puts.push(reached.clone());
+                WriteSet { puts, ..WriteSet::default() }
+            }
+            Err(error) => {
+                unreadable = Some(error);
+                WriteSet::default()
+            }
+        }
+    };
+    store.update(keys, &mut decide).await?;
+    unreadable.map_or(Ok(units), Err)
+}
+
+fn rows(
+    fill: &impl Fill,
+    table: &Table,
+    keys: &[Key],
+    items: &[Option<Bytes>],
+) -> Result<Vec<Row>, StoreError> {
+    let mut rows = Vec::with_capacity(items.len());
+    for (key, item) in keys.iter().zip(items) {
+        let Some(item) = item else { continue };
+        let item = Item::from_stored(item.clone())
+            .map_err(|error| table.unreadable(table.space(), &key.position, error))?;
+        rows.extend(fill.row(table, &key.position, item.as_ref()));
+    }
+    Ok(rows)
+}
