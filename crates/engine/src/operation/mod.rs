@@ -77,6 +77,7 @@ mod cancellation;
 mod consumed;
 mod description;
 mod digest;
+pub mod dry_run;
 mod error;
 mod injected_fault;
 mod item_collection;

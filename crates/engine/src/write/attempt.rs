@@ -15,7 +15,7 @@ use std::sync::Arc;
 use api::Operation;
 use capacity::Access;
 use item::Item;
-use store::Key;
+use store::{Consistency, Key};
 use tokio::sync::OwnedRwLockReadGuard;
 
 use super::Failure;
@@ -23,7 +23,7 @@ use super::companion::{self, Companion, Stop};
 use super::decide::{Question, Refusal};
 use super::outcome::Outcome;
 use super::plan::Plan;
-use crate::admission::{self, Target, Use};
+use crate::admission::{self, Headroom, Target, Use};
 use crate::catalog::LiveTable;
 use crate::idempotency::{Earlier, Token};
 use crate::shared::Core;
@@ -48,8 +48,7 @@ pub async fn attempt(
 ) -> Result<Attempted, Failure> {
     let _gates = enter(engine, plans).await?;
     let plans = &*plans;
-    let now_us = || engine.clock.now_us(&*engine.environment);
-    let companions = companion::of(plans, token, &engine.options, now_us);
+    let companions = companions(engine, plans, token);
     let keys = keys(plans, &companions);
     debug_assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len(), "keys are distinct");
     let reservation = engine.reserve(least_charges(plans, factor));
@@ -90,6 +89,33 @@ pub async fn attempt(
         adjustment.settle(&[]);
     }
     Ok(Attempted::Decided(results))
+}
+
+/// Decides as [`attempt`] does, on the rows as they are, and writes nothing. It reads the rows without a lock and asks for
+/// no throughput: the price of a write does not depend on what is left at the moment.
+pub async fn dry_run(
+    engine: &Core,
+    plans: &mut [Plan],
+    factor: f64,
+) -> Result<Vec<Result<Outcome, Refusal>>, Failure> {
+    let _gates = enter(engine, plans).await?;
+    let plans = &*plans;
+    let companions = companions(engine, plans, None);
+    engine.store.health().and_then(|()| engine.check_log_size(plans)).map_err(Failure::Store)?;
+    let keys = keys(plans, &companions);
+    let rows = engine.store.get(&keys, Consistency::Latest).await.map_err(Failure::Store)?;
+    assert_eq!(rows.len(), keys.len(), "a row for each key");
+    let headroom = Headroom::default();
+    let question = Question { plans, companions: &companions, headroom: &headroom, factor };
+    match question.decide(&rows).results {
+        Ok(results) => Ok(results),
+        Err(Stop::Unreadable(error)) => Err(Failure::Store(error)),
+        Err(Stop::Earlier(_)) => unreachable!("there is no token"),
+    }
+}
+
+fn companions<'a>(engine: &Core, plans: &[Plan], token: Option<&'a Token>) -> Vec<Box<dyn Companion + 'a>> {
+    companion::of(plans, token, &engine.options, || engine.clock.now_us(&*engine.environment))
 }
 
 /// Keeps the tables of the plans as they are: whoever drops or replaces one waits until the guards are

@@ -9,7 +9,7 @@
 //! | what did it do and cost? | `outcome.rs` |
 //!
 //! [`apply`] carries out one plan, [`apply_each`] several of which each may fail by itself, [`transact`]
-//! several together, [`apply_current`] together those that are not outdated.
+//! several together, [`apply_current`] together those that are not outdated. [`dry_run`] only decides.
 //!
 //! What always holds: if a write fails, nothing of it was written.
 
@@ -32,6 +32,7 @@ use crate::transaction::BeginError;
 use crate::usage::Ending;
 use attempt::{Attempted, attempt};
 
+pub use attempt::dry_run;
 pub use decide::Refusal;
 pub use outcome::Outcome;
 pub use plan::{Change, Origin, Plan};
