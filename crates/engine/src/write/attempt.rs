@@ -62,6 +62,8 @@ pub async fn attempt(
             assert_eq!(rows.len(), keys.len(), "a row for each key");
             let decision = question.decide(rows);
             recorded_bytes = decision.writes.appends.iter().map(|(_, record)| record.len() as u64).sum();
+            // Only here are the rows known before they can be read. A note too many, because the store asks again or
+            // the commit fails, only makes searches read a row more.
             engine.sketches.note(&decision.writes);
             decided = Some(decision.results);
             decision.writes

@@ -181,8 +181,11 @@ fn check_new_item(plan: &Plan, outcome: &Outcome) -> Result<(), Refusal> {
             None => Refusal::ItemTooLarge,
         });
     }
-    // What another Region has accepted is kept, also if an index here can't hold it.
-    if plan.version.is_some() || !plan.origin.checks_index_keys() {
+    debug_assert!(
+        plan.version.is_none() || !plan.origin.checks_index_keys(),
+        "a change with a version was accepted by another Region"
+    );
+    if !plan.origin.checks_index_keys() {
         return Ok(());
     }
     index::check(&plan.table, updated_from.map(Item::as_ref), new.as_ref()).map_err(Refusal::IndexKey)
