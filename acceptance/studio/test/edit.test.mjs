@@ -56,6 +56,35 @@ test("a rename that somebody else was faster with shows mine, theirs and before"
   await close(page, { refusals: 1 });
 });
 
+test("a change of what somebody else has changed already shows the conflict instead of a price", async () => {
+  const page = await open(collection);
+  await (await row(page, "PROFILE")).click();
+  const before = await read(profile);
+  await server.call("PutItem", { TableName: "app-main", Item: { ...before, name: { S: "Edsger" } } });
+  await change(page, "name", "Barbara");
+  const conflict = page.getByRole("alert").filter({ hasText: "The item is not what you read." });
+  await conflict.getByRole("cell", { name: "Edsger" }).waitFor();
+  assert.ok(await page.getByRole("button", { name: "Write", exact: true }).isDisabled());
+  await conflict.getByRole("button", { name: "Mine on top of theirs" }).click();
+  await page.getByRole("button", { name: /^Write for/ }).click();
+  await said(page).getByText("Edsger → Barbara").waitFor();
+  await close(page);
+});
+
+test("what the table can't take is shown with the reason, and can't be written", async () => {
+  const page = await open(collection);
+  await (await row(page, "PROFILE")).click();
+  await inspector(page).getByRole("button", { name: "+ attribute" }).click();
+  await inspector(page).getByLabel("Name", { exact: true }).fill("GSI1PK");
+  await inspector(page).getByLabel("Type").selectOption("N");
+  await inspector(page).getByLabel("Value", { exact: true }).fill("1");
+  await inspector(page).getByRole("button", { name: "Set" }).click();
+  await page.getByRole("alert").filter({ hasText: "Type mismatch for Index Key GSI1PK" }).waitFor();
+  assert.ok(await page.getByRole("button", { name: "Write", exact: true }).isDisabled());
+  await page.getByRole("button", { name: "Discard" }).click();
+  await close(page);
+});
+
 test("attributes are added, retyped and removed; numbers keep 38 digits", async () => {
   const page = await open(collection);
   await (await row(page, "PROFILE")).click();

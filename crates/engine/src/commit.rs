@@ -11,7 +11,7 @@
 //! | what did it do and cost? | `outcome.rs` |
 //!
 //! [`apply`] carries out one plan, [`apply_each`] several of which each may fail by itself, [`transact`]
-//! several together, [`apply_current`] together those that are not outdated.
+//! several together, [`apply_current`] together those that are not outdated. [`dry_run`] only decides.
 //!
 //! What always holds: if a write fails, nothing of it was written.
 
@@ -45,6 +45,7 @@ use crate::throughput::admission::{Target, Use, parts};
 use crate::throughput::usage::Ending;
 use attempt::{Attempted, attempt};
 
+pub use attempt::dry_run;
 pub use decide::Refusal;
 pub use outcome::Outcome;
 pub use plan::{Change, Plan};

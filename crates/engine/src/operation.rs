@@ -78,6 +78,7 @@ mod cancellation;
 mod consumed;
 mod description;
 mod digest;
+pub mod dry_run;
 mod error;
 pub mod injected_fault;
 mod item_collection;

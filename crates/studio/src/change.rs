@@ -4,22 +4,27 @@
 //! 1. with a model, key attributes are rendered from the templates, and the version attribute is raised;
 //! 2. one change that keeps its key is UpdateItem, PutItem or DeleteItem; everything else is TransactWriteItems;
 //! 3. the condition requires that the overwritten attributes still have the values that were read;
-//! 4. the units of the table and of each index are predicted, with what happens there.
+//! 4. the engine runs the write dry: the units of the table and of each index, with what happens there, or the error that
+//!    the write would answer.
+//!
+//! So the price is that of the items that are stored. If an attribute that the edit overwrites is not what was read any
+//! more, the condition fails, and the page shows the stored item before anything is written.
 //!
 //! Undo is a change with both items exchanged.
 
-use std::collections::BTreeMap;
-
+use api::Error;
+use engine::{DryRun, RowChange};
 use item::{Number, Value as Attribute};
 use model::Model;
-use model::model::{EntityId, IndexId};
-use model::predict::item::{Values, size_bytes};
-use model::predict::{RowChange, TRANSACTION_FACTOR, write as write_units};
+use model::model::EntityId;
+use model::predict::item::Values;
 use model::request::expression::Placeholders;
 use model::sample::rekey;
 use serde_json::{Map, Value, json};
 
 use crate::builder::Schema;
+use crate::door::Fault;
+use crate::live::{self, Live};
 use crate::{item_json, legend};
 
 /// The limit of one transaction.
@@ -44,37 +49,51 @@ struct Table<'a> {
 struct Index<'a> {
     name: &'a str,
     key: Schema<'a>,
-    types: BTreeMap<&'a str, &'a str>,
-    /// None if everything is.
-    projected: Option<Vec<&'a str>>,
 }
 
-pub fn plan(description: &Value, model: Option<&Model>, changes: &Value) -> Result<Value, String> {
+/// The write of an edit, with its price.
+pub async fn plan(
+    live: &Live,
+    description: &Value,
+    model: Option<&Model>,
+    changes: &Value,
+) -> Result<Value, Fault> {
     let table = Table::of(description);
     let changes = changes.as_array().map_or(&[][..], Vec::as_slice);
     if changes.is_empty() || changes.len() > CHANGES_MAX {
-        return Err(format!("one write takes 1 to {CHANGES_MAX} changes, and these are {}", changes.len()));
+        return Err(Fault::bad(format!(
+            "one write takes 1 to {CHANGES_MAX} changes, and these are {}",
+            changes.len()
+        )));
     }
     let changes: Result<Vec<Change>, String> = changes.iter().map(Change::read).collect();
     let (mut followed, mut notes) = (Vec::new(), Vec::new());
-    for change in changes? {
+    for change in changes.map_err(Fault::bad)? {
         followed.push(follow(&table, model, change, &mut notes));
     }
     let writes: Vec<Write> = followed.iter().flat_map(|change| table.writes(change)).collect();
-    let transaction = writes.len() > 1;
-    let (operation, input) = request(&writes, transaction);
-    let parts = table.parts(&followed, transaction);
-    let total: f64 = parts.iter().filter_map(|part| part["units"].as_f64()).sum();
+    let (operation, input) = request(&writes);
+    let Price { parts, total, refusal } = table.price(live.dry_run(operation, &input).await)?;
     Ok(json!({
         "operation": operation,
         "input": input,
         "condition": writes.iter().map(|write| write.condition.clone()).collect::<Vec<_>>(),
         "parts": parts,
         "total": total,
+        "refusal": refusal,
         "items": followed.iter().map(|change| json!({ "old": shown(&change.old), "new": shown(&change.new) })).collect::<Vec<_>>(),
         "notes": notes,
         "code": model_code::request::all(operation, &input),
     }))
+}
+
+/// What a write costs, or why it would be refused.
+struct Price {
+    /// The table and each index that is touched, with units and what happens there; empty if the write is refused.
+    parts: Vec<Value>,
+    total: Option<f64>,
+    /// The error as the write would answer it.
+    refusal: Value,
 }
 
 fn shown(item: &Option<Values>) -> Value {
@@ -180,9 +199,9 @@ impl Write {
     }
 }
 
-fn request(writes: &[Write], transaction: bool) -> (&'static str, Value) {
+fn request(writes: &[Write]) -> (&'static str, Value) {
     match writes {
-        [write] if !transaction => {
+        [write] => {
             let operation = match write.kind {
                 "Put" => "PutItem",
                 "Delete" => "DeleteItem",
@@ -201,19 +220,11 @@ fn request(writes: &[Write], transaction: bool) -> (&'static str, Value) {
 
 impl<'a> Table<'a> {
     fn of(description: &'a Value) -> Table<'a> {
-        let types: BTreeMap<&str, &str> = description["AttributeDefinitions"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|one| Some((one["AttributeName"].as_str()?, one["AttributeType"].as_str()?)))
-            .collect();
         let lists = ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"];
         let described = lists.into_iter().filter_map(|list| description[list].as_array()).flatten();
         let indexes = described.map(|index| Index {
             name: index["IndexName"].as_str().unwrap_or_default(),
             key: Schema::of(&index["KeySchema"]),
-            types: types.clone(),
-            projected: projected(&index["Projection"]),
         });
         Table {
             name: description["TableName"].as_str().unwrap_or_default(),
@@ -295,45 +306,34 @@ impl<'a> Table<'a> {
         placeholders.name(self.key.partition.first().copied().unwrap_or_default())
     }
 
-    /// The units of the table and of each index that is touched, and what happens there.
-    fn parts(&self, changes: &[Change], transaction: bool) -> Vec<Value> {
-        let factor = if transaction { TRANSACTION_FACTOR } else { 1.0 };
-        let mut table_units = 0.0;
-        let mut indexes: Vec<(f64, Vec<&'static str>)> = vec![(0.0, Vec::new()); self.indexes.len()];
-        for (old, new) in changes.iter().flat_map(|change| self.images(change)) {
-            let rows: Vec<(IndexId, RowChange)> = self
-                .indexes
-                .iter()
-                .enumerate()
-                .map(|(at, index)| (IndexId(at), index.change(&self.key, old, new)))
-                .collect();
-            let units = write_units(old.map(size_bytes), new.map(size_bytes), rows.iter().copied(), factor);
-            table_units += units.table;
-            for (IndexId(at), change) in rows {
-                let (sum, seen) = &mut indexes[at];
-                *sum += units.index(IndexId(at));
-                if let Some(what) = what(change).filter(|what| !seen.contains(what)) {
-                    seen.push(what);
-                }
+    /// A write that the client could correct has a refusal instead of a price; any other error is the answer.
+    fn price(&self, dry_run: Result<DryRun, Error>) -> Result<Price, Fault> {
+        match dry_run {
+            Ok(dry_run) => {
+                let total = dry_run.consumed_capacity.iter().filter_map(|table| table.capacity_units).sum();
+                Ok(Price { parts: self.parts(&dry_run), total: Some(total), refusal: Value::Null })
             }
+            Err(error) if live::status(&error).is_client_error() => {
+                Ok(Price { parts: Vec::new(), total: None, refusal: Fault::from(error).body })
+            }
+            Err(error) => Err(error.into()),
         }
-        let own = json!({ "name": self.name, "index": false, "units": table_units, "what": [] });
-        let others = self.indexes.iter().zip(indexes).filter(|(_, (units, _))| *units > 0.0);
-        std::iter::once(own)
-            .chain(others.map(|(index, (units, what))| {
-                json!({ "name": index.name, "index": true, "units": units, "what": what })
-            }))
-            .collect()
     }
 
-    /// The item before and after each write.
-    fn images<'c>(&self, change: &'c Change) -> Vec<(Option<&'c Values>, Option<&'c Values>)> {
-        match (&change.old, &change.new) {
-            (Some(old), Some(new)) if self.key_of(old) != self.key_of(new) => {
-                vec![(Some(old), None), (None, Some(new))]
-            }
-            (old, new) => vec![(old.as_ref(), new.as_ref())],
-        }
+    /// The table and each index that is touched.
+    fn parts(&self, dry_run: &DryRun) -> Vec<Value> {
+        let consumed = || dry_run.consumed_capacity.iter();
+        let own: f64 = consumed().filter_map(|one| one.table.as_ref()?.capacity_units).sum();
+        let own = json!({ "name": self.name, "index": false, "units": own, "what": [] });
+        let of_index = |index: &Index<'_>| {
+            let maps =
+                consumed().flat_map(|one| [&one.global_secondary_indexes, &one.local_secondary_indexes]);
+            let units = maps.flatten().find_map(|units| units.get(index.name))?.capacity_units?;
+            Some(
+                json!({ "name": index.name, "index": true, "units": units, "what": what(dry_run, index.name) }),
+            )
+        };
+        std::iter::once(own).chain(self.indexes.iter().filter_map(of_index)).collect()
     }
 }
 
@@ -342,57 +342,20 @@ fn equals(placeholders: &mut Placeholders, name: &str, value: &Attribute) -> Str
     format!("{alias} = {}", placeholders.value(&format!("was_{name}"), value))
 }
 
-fn projected(projection: &Value) -> Option<Vec<&str>> {
-    if projection["ProjectionType"] == "ALL" {
-        return None;
-    }
-    let names = projection["NonKeyAttributes"].as_array().into_iter().flatten();
-    Some(names.filter_map(Value::as_str).collect())
-}
-
-fn what(change: RowChange) -> Option<&'static str> {
-    match change {
-        RowChange::None => None,
-        RowChange::Enter(_) => Some("put"),
-        RowChange::Leave(_) => Some("delete"),
-        RowChange::Replace { .. } => Some("update"),
-        RowChange::Move { .. } => Some("delete and put"),
-    }
-}
-
-impl Index<'_> {
-    /// The item's row: none unless it has every key attribute, each of its type.
-    fn row(&self, table: &Schema<'_>, item: &Values) -> Option<Values> {
-        let has = |name: &str| {
-            item.get(name).is_some_and(|value| self.types.get(name) == Some(&value.kind().name()))
+/// What happens to rows of an index, each kind once.
+fn what(dry_run: &DryRun, index: &str) -> Vec<&'static str> {
+    let mut seen = Vec::new();
+    for one in dry_run.index_changes.iter().filter(|one| one.index == index) {
+        let what = match one.change {
+            RowChange::None => continue,
+            RowChange::Enter(_) => "put",
+            RowChange::Leave(_) => "delete",
+            RowChange::Replace { .. } => "update",
+            RowChange::Move { .. } => "delete and put",
         };
-        if !self.key.names().all(has) {
-            return None;
-        }
-        let is_key = |name: &str| self.key.names().chain(table.names()).any(|key| key == name);
-        let holds =
-            |name: &str| self.projected.as_ref().is_none_or(|names| is_key(name) || names.contains(&name));
-        Some(
-            item.iter()
-                .filter(|(name, _)| holds(name))
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
-        )
-    }
-
-    fn change(&self, table: &Schema<'_>, old: Option<&Values>, new: Option<&Values>) -> RowChange {
-        let old = old.and_then(|item| self.row(table, item));
-        let new = new.and_then(|item| self.row(table, item));
-        match (old, new) {
-            (None, None) => RowChange::None,
-            (None, Some(new)) => RowChange::Enter(size_bytes(&new)),
-            (Some(old), None) => RowChange::Leave(size_bytes(&old)),
-            (Some(old), Some(new)) if old == new => RowChange::None,
-            (Some(old), Some(new)) => {
-                let stays = self.key.names().all(|name| old.get(name) == new.get(name));
-                let (old, new) = (size_bytes(&old), size_bytes(&new));
-                if stays { RowChange::Replace { old, new } } else { RowChange::Move { old, new } }
-            }
+        if !seen.contains(&what) {
+            seen.push(what);
         }
     }
+    seen
 }

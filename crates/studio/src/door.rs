@@ -186,10 +186,11 @@ impl Studio {
     }
 
     async fn change(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
-        let table = self.description(&self.live(head)?, input).await?;
+        let live = self.live(head)?;
+        let table = self.description(&live, input).await?;
         let model =
             input["model"].as_str().map(|text| workbench::read(&Source::new("model", text))).transpose()?;
-        change::plan(&table, model.as_ref(), &input["changes"]).map_err(Fault::bad)
+        change::plan(&live, &table, model.as_ref(), &input["changes"]).await
     }
 
     /// What a restore to a time would undo. The time is in seconds, as DynamoDB's are.

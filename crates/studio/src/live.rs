@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use api::{Error, ErrorKind, Operation, Request, streams};
-use engine::{Caller, Engine, Kind};
+use engine::{Caller, DryRun, Engine, Kind};
 use http::StatusCode;
 use proof::{Answer, Endpoint};
 use serde_json::Value;
@@ -37,6 +37,13 @@ impl Live {
         let response = self.engine.call(&self.caller, Request::decode(operation, body)?).await?;
         response.write_json(&mut answer);
         Ok(answer)
+    }
+
+    /// What a write would do and cost.
+    pub async fn dry_run(&self, operation: &str, input: &Value) -> Result<DryRun, Error> {
+        let operation = Operation::from_target_name(operation).ok_or_else(Error::operation_not_served)?;
+        let request = Request::decode(operation, input.to_string().as_bytes())?;
+        self.engine.dry_run(&self.caller, &request).await
     }
 
     /// With documents in and out.

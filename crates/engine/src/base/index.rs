@@ -25,10 +25,11 @@ use crate::base::table::{Index, KeyAttribute, Projection, Table, VectorSettings}
 const TABLE_KEY_BYTES_MAX: usize = 256;
 
 /// What a write changes in one index.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Difference {
     pub put: Option<(Key, Item)>,
     pub delete: Option<Key>,
+    pub change: RowChange,
     pub units: f64,
     /// What a vector index meters, which has no units.
     pub vector_bytes: usize,
@@ -166,8 +167,8 @@ pub fn difference(
         }
     };
     match index.vector {
-        Some(_) => Difference { put, delete, units: 0.0, vector_bytes: vector_bytes(change), growth },
-        None => Difference { put, delete, units: change.units(), vector_bytes: 0, growth },
+        Some(_) => Difference { put, delete, change, units: 0.0, vector_bytes: vector_bytes(change), growth },
+        None => Difference { put, delete, change, units: change.units(), vector_bytes: 0, growth },
     }
 }
 

@@ -19,6 +19,10 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// Every origin.
+    pub const ALL: [Origin; 6] =
+        [Origin::Client, Origin::Expiry, Origin::Restore, Origin::Import, Origin::Replica, Origin::BulkPut];
+
     /// Its number in change records.
     pub fn code(self) -> u8 {
         match self {
@@ -33,15 +37,7 @@ impl Origin {
 
     /// The inverse of [`Origin::code`].
     pub fn from_code(code: u8) -> Option<Origin> {
-        const ALL: [Origin; 6] = [
-            Origin::Client,
-            Origin::Expiry,
-            Origin::Restore,
-            Origin::Import,
-            Origin::Replica,
-            Origin::BulkPut,
-        ];
-        ALL.into_iter().find(|origin| origin.code() == code)
+        Origin::ALL.into_iter().find(|origin| origin.code() == code)
     }
 
     /// Whether the write uses the table's throughput and is refused if none is left. Expiry, restore and
@@ -55,11 +51,12 @@ impl Origin {
     }
 
     /// Whether an item is refused whose attributes can't be part of an index. A restored table has all items of its
-    /// source: those that are older than an index, and that it can't hold, are not in it there either.
+    /// source: those that are older than an index, and that it can't hold, are not in it there either. What another
+    /// Region has accepted is kept, also if an index here can't hold it.
     pub fn checks_index_keys(self) -> bool {
         match self {
-            Origin::Client | Origin::Expiry | Origin::Import | Origin::Replica | Origin::BulkPut => true,
-            Origin::Restore => false,
+            Origin::Client | Origin::Expiry | Origin::Import | Origin::BulkPut => true,
+            Origin::Restore | Origin::Replica => false,
         }
     }
 

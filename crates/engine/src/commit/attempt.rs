@@ -15,7 +15,7 @@ use std::sync::Arc;
 use api::Operation;
 use capacity::Access;
 use item::Item;
-use store::Key;
+use store::{Consistency, Key};
 use tokio::sync::OwnedRwLockReadGuard;
 
 use super::Failure;
@@ -26,7 +26,7 @@ use super::plan::Plan;
 use crate::commit::Commits;
 use crate::commit::idempotency::{Earlier, Token};
 use crate::tables::catalog::LiveTable;
-use crate::throughput::admission::{self, MeteredTable, Target, Use};
+use crate::throughput::admission::{self, Headroom, MeteredTable, Target, Use};
 
 /// What came of an attempt.
 pub enum Attempted {
@@ -48,8 +48,7 @@ pub async fn attempt(
 ) -> Result<Attempted, Failure> {
     let _gates = enter(commits, plans).await?;
     let plans = &*plans;
-    let now_us = || commits.clock.now_us(&*commits.environment);
-    let companions = companion::of(plans, token, commits, now_us);
+    let companions = companions(commits, plans, token);
     let keys = keys(plans, &companions);
     debug_assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len(), "keys are distinct");
     let reservation = commits.usage.reserve(least_charges(plans, factor));
@@ -63,6 +62,8 @@ pub async fn attempt(
             assert_eq!(rows.len(), keys.len(), "a row for each key");
             let decision = question.decide(rows);
             recorded_bytes = decision.writes.appends.iter().map(|(_, record)| record.len() as u64).sum();
+            // Only here are the rows known before they can be read. A note too many, because the store asks again or
+            // the commit fails, only makes searches read a row more.
             commits.sketches.note(&decision.writes);
             decided = Some(decision.results);
             decision.writes
@@ -90,6 +91,41 @@ pub async fn attempt(
         adjustment.settle(&[]);
     }
     Ok(Attempted::Decided(results))
+}
+
+/// Decides as [`attempt`] does, on the rows as they are, and writes nothing. It reads the rows without a lock and asks for
+/// no throughput: the price of a write does not depend on what is left at the moment.
+pub async fn dry_run(
+    commits: &Commits,
+    plans: &mut [Plan],
+    factor: f64,
+) -> Result<Vec<Result<Outcome, Refusal>>, Failure> {
+    let _gates = enter(commits, plans).await?;
+    let plans = &*plans;
+    let companions = companions(commits, plans, None);
+    commits
+        .store
+        .health()
+        .and_then(|()| commits.check_log_size(plans.iter().map(|plan| &*plan.table)))
+        .map_err(Failure::Store)?;
+    let keys = keys(plans, &companions);
+    let rows = commits.store.get(&keys, Consistency::Latest).await.map_err(Failure::Store)?;
+    assert_eq!(rows.len(), keys.len(), "a row for each key");
+    let headroom = Headroom::default();
+    let question = Question { plans, companions: &companions, headroom: &headroom, factor };
+    match question.decide(&rows).results {
+        Ok(results) => Ok(results),
+        Err(Stop::Unreadable(error)) => Err(Failure::Store(error)),
+        Err(Stop::Earlier(_)) => unreachable!("there is no token"),
+    }
+}
+
+fn companions<'a>(
+    commits: &Commits,
+    plans: &[Plan],
+    token: Option<&'a Token>,
+) -> Vec<Box<dyn Companion + 'a>> {
+    companion::of(plans, token, commits, || commits.clock.now_us(&*commits.environment))
 }
 
 /// Keeps the tables of the plans as they are: whoever drops or replaces one waits until the guards are

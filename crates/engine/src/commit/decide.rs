@@ -181,8 +181,11 @@ fn check_new_item(plan: &Plan, outcome: &Outcome) -> Result<(), Refusal> {
             None => Refusal::ItemTooLarge,
         });
     }
-    // What another Region has accepted is kept, also if an index here can't hold it.
-    if plan.version.is_some() || !plan.origin.checks_index_keys() {
+    debug_assert!(
+        plan.version.is_none() || !plan.origin.checks_index_keys(),
+        "a change with a version was accepted by another Region"
+    );
+    if !plan.origin.checks_index_keys() {
         return Ok(());
     }
     index::check(&plan.table, updated_from.map(Item::as_ref), new.as_ref()).map_err(Refusal::IndexKey)
@@ -208,7 +211,7 @@ fn item_row(plan: &Plan, outcome: &Outcome, writes: &mut WriteSet) {
 fn index_rows(plan: &Plan, outcome: &mut Outcome, writes: &mut WriteSet) {
     let (old, new) = (outcome.old.as_ref().map(Item::as_ref), outcome.new.as_ref().map(Item::as_ref));
     for index in plan.table.indexes.iter().filter(|index| index.is_written()) {
-        let Difference { put, delete, units, vector_bytes, growth } =
+        let Difference { put, delete, change, units, vector_bytes, growth } =
             index::difference(&plan.table, index, old, new);
         let Some(changed) = put.as_ref().map(|(key, _)| key).or(delete.as_ref()) else {
             debug_assert!(units == 0.0 && growth == Size::default(), "without a change there is no cost");
@@ -216,7 +219,7 @@ fn index_rows(plan: &Plan, outcome: &mut Outcome, writes: &mut WriteSet) {
         };
         let (space, partition) = (index.space(), changed.position.partition);
         debug_assert_eq!(changed.space, space, "an index row lies in its index");
-        outcome.indexes.push(IndexOutcome { space, partition, units, vector_bytes, growth });
+        outcome.indexes.push(IndexOutcome { space, partition, change, units, vector_bytes, growth });
         writes.puts.extend(put.map(|(key, row)| (key, row.into_stored())));
         writes.deletes.extend(delete);
     }

@@ -1,12 +1,13 @@
 //! What a write did, or would have done: the images of its item, and what it cost.
 
+use capacity::RowChange;
 use item::Item;
 use store::{Partition, Space};
 
 use super::plan::Plan;
 use crate::base::index;
 use crate::base::size::Size;
-use crate::base::table::Table;
+use crate::base::table::{Index, Table};
 use crate::base::units::Units;
 use crate::base::version::Version;
 use crate::throughput::admission::Target;
@@ -37,6 +38,7 @@ pub struct IndexOutcome {
     pub space: Space,
     /// The partition key that is charged: that of the new row or, without one, of the old.
     pub partition: Partition,
+    pub change: RowChange,
     pub units: f64,
     /// What a vector index meters instead of units.
     pub vector_bytes: usize,
@@ -74,15 +76,22 @@ impl Outcome {
     /// What it cost in the table and in each index. Each unit of the table counts `factor` times.
     pub fn units(&self, table: &Table, factor: f64) -> Units {
         let mut units = Units::of_table(self.table_units() * factor);
-        for index in &self.indexes {
-            let named = table.indexes.iter().find(|named| named.space() == index.space);
-            let Some(named) = named.map(|named| named.name.clone()) else { continue };
-            match index.vector_bytes {
-                0 => units.indexes.insert(named, index.units),
-                bytes => units.vectors.insert(named, bytes as f64),
+        for (index, done) in self.changed_indexes(table) {
+            match done.vector_bytes {
+                0 => units.indexes.insert(index.name.clone(), done.units),
+                bytes => units.vectors.insert(index.name.clone(), bytes as f64),
             };
         }
         units
+    }
+
+    /// The indexes of its table that changed, each with what was done there.
+    pub fn changed_indexes<'a>(
+        &'a self,
+        table: &'a Table,
+    ) -> impl Iterator<Item = (&'a Index, &'a IndexOutcome)> {
+        let of = |done: &IndexOutcome| table.indexes.iter().find(move |index| index.space() == done.space);
+        self.indexes.iter().filter_map(move |done| Some((of(done)?, done)))
     }
 
     /// What it cost by the throughput that it used: the table's first, then its indexes'.

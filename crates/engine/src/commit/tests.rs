@@ -16,9 +16,6 @@ use crate::base::origin::Origin;
 use crate::throughput::admission::{Headroom, Target};
 use crate::{Caller, Enforcement, Engine, Environment, Options};
 
-const ORIGINS: [Origin; 5] =
-    [Origin::Client, Origin::Expiry, Origin::Restore, Origin::Import, Origin::Replica];
-
 /// Time stands still.
 struct Still;
 
@@ -97,7 +94,7 @@ fn put_into(engine: &Engine, table: &str, origin: Origin, item: Item) -> Plan {
 #[tokio::test]
 async fn no_origin_may_write_an_item_over_400_kb() {
     let engine = database().await;
-    for origin in ORIGINS {
+    for origin in Origin::ALL {
         let mut plan = put(&engine, origin, item("a", [("v", text(409_600))]));
         let refused = apply(&engine, &mut plan).await;
         assert!(
@@ -108,12 +105,12 @@ async fn no_origin_may_write_an_item_over_400_kb() {
 }
 
 #[tokio::test]
-async fn only_a_restore_may_write_a_wrong_index_key() {
+async fn only_restores_and_replicas_may_write_a_wrong_index_key() {
     let engine = database().await;
-    for origin in ORIGINS {
+    for origin in Origin::ALL {
         let mut plan = put(&engine, origin, item("a", [("g", Value::Bool(true))]));
         let refused = apply(&engine, &mut plan).await;
-        if origin == Origin::Restore {
+        if matches!(origin, Origin::Restore | Origin::Replica) {
             assert!(refused.is_ok_and(|outcome| outcome.indexes.is_empty()), "it is in no index");
             continue;
         }
@@ -124,7 +121,8 @@ async fn only_a_restore_may_write_a_wrong_index_key() {
 #[tokio::test]
 async fn only_clients_and_replicas_use_throughput() {
     let engine = database().await;
-    for origin in ORIGINS.into_iter().filter(|origin| !matches!(origin, Origin::Client | Origin::Replica)) {
+    for origin in Origin::ALL.into_iter().filter(|origin| !matches!(origin, Origin::Client | Origin::Replica))
+    {
         for number in 0..5 {
             let mut plan = put(&engine, origin, item(&format!("{number}"), [("v", text(102_000))]));
             apply(&engine, &mut plan).await.unwrap();
@@ -142,12 +140,12 @@ async fn only_clients_and_replicas_use_throughput() {
 }
 
 #[tokio::test]
-async fn conditions_are_those_of_clients_and_expiry() {
+async fn conditions_are_those_of_clients_expiry_and_bulk_puts() {
     let engine = database().await;
-    for origin in ORIGINS {
+    for origin in Origin::ALL {
         let exists = Condition::AttributeExists(expression::Path::of_attribute("p"));
         let mut plan = put(&engine, origin, item("a", [])).on_condition(Some(exists), false);
-        let refused = matches!(origin, Origin::Client | Origin::Expiry);
+        let refused = matches!(origin, Origin::Client | Origin::Expiry | Origin::BulkPut);
         assert_eq!(apply(&engine, &mut plan).await.is_err(), refused, "{origin:?}");
         let mut delete = Plan {
             change: Change::Delete { key_attributes: item("a", []) },
@@ -162,7 +160,7 @@ async fn only_clients_are_refused_while_a_transaction_is_under_way() {
     let engine = database().await;
     let key = put(&engine, Origin::Client, item("a", [])).key;
     let _under_way = engine.transactions.begin(vec![key], None).unwrap();
-    for origin in ORIGINS {
+    for origin in Origin::ALL {
         let refused = apply(&engine, &mut put(&engine, origin, item("a", []))).await;
         assert_eq!(refused.is_err(), origin == Origin::Client, "{origin:?}: {refused:?}");
     }

@@ -56,7 +56,7 @@ impl Serve for DeleteItem {
     }
 }
 
-fn plan(engine: &Engine, caller: &Caller, input: &DeleteItemInput) -> Result<Plan, Error> {
+pub(super) fn plan(engine: &Engine, caller: &Caller, input: &DeleteItemInput) -> Result<Plan, Error> {
     input.check()?;
     let (names, values) = (&input.expression_attribute_names, &input.expression_attribute_values);
     let mut parameters = Parameters::of_write(engine, names, values)?;

@@ -52,7 +52,7 @@ impl Serve for PutItem {
     }
 }
 
-fn plan(engine: &Engine, caller: &Caller, input: &PutItemInput) -> Result<Plan, Error> {
+pub(super) fn plan(engine: &Engine, caller: &Caller, input: &PutItemInput) -> Result<Plan, Error> {
     input.check()?;
     let (names, values) = (&input.expression_attribute_names, &input.expression_attribute_values);
     let mut parameters = Parameters::of_write(engine, names, values)?;

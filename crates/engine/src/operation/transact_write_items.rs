@@ -76,9 +76,7 @@ impl Serve for TransactWriteItems {
         caller: &Caller,
         input: TransactWriteItemsInput,
     ) -> Result<TransactWriteItemsOutput, Error> {
-        input.check()?;
-        let actions: Vec<Action<'_>> =
-            input.transact_items.iter().map(|item| item.action()).collect::<Result<_, _>>()?;
+        let actions = actions(&input)?;
         let mut plans = plan(engine, caller, &actions)?;
         let request = Operation::TransactWriteItems;
         let token =
@@ -138,6 +136,20 @@ pub(super) fn consumed(
             consumed.answer_for_reads(asked)
         }
     }
+}
+
+/// The plans of a request.
+pub(super) fn plans(
+    engine: &Engine,
+    caller: &Caller,
+    input: &TransactWriteItemsInput,
+) -> Result<Vec<Plan>, Error> {
+    plan(engine, caller, &actions(input)?)
+}
+
+fn actions(input: &TransactWriteItemsInput) -> Result<Vec<Action<'_>>, Error> {
+    input.check()?;
+    input.transact_items.iter().map(TransactWriteItem::action).collect()
 }
 
 /// The plans of the actions. Errors come in this order: expressions, tables, key values, two actions on one

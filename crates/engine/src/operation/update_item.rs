@@ -64,7 +64,7 @@ impl Serve for UpdateItem {
     }
 }
 
-fn plan(engine: &Engine, caller: &Caller, input: &UpdateItemInput) -> Result<Plan, Error> {
+pub(super) fn plan(engine: &Engine, caller: &Caller, input: &UpdateItemInput) -> Result<Plan, Error> {
     input.check()?;
     let (names, values) = (&input.expression_attribute_names, &input.expression_attribute_values);
     let mut parameters = Parameters::of_write(engine, names, values)?;

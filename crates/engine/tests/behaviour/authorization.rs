@@ -450,6 +450,36 @@ async fn every_operation_needs_its_actions_on_its_resources() {
 }
 
 #[tokio::test]
+async fn a_dry_run_needs_what_its_write_needs() {
+    let database = &Database::in_memory().await;
+    prepared(database).await;
+    let writes = ["PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"];
+    for asked in everything().iter().filter(|asked| writes.contains(&asked.operation)) {
+        let action = asked.actions[0];
+        let with_key = |key: &str| {
+            json!([{
+                "Effect": "Allow", "Action": action, "Resource": TABLE,
+                "Condition": {"ForAnyValue:StringEquals": {"dynamodb:LeadingKeys": [key]}},
+            }])
+        };
+        for (statements, is_allowed) in [
+            (json!([]), false),
+            (json!([allow(action, &format!("{TABLE}2"))]), false),
+            (json!([allow("*", "*"), deny(action, TABLE)]), false),
+            (json!([allow(action, TABLE)]), true),
+            (with_key("a"), true),
+            (with_key("b"), false),
+        ] {
+            let caller = alice(statements.clone());
+            let dry_run = database.dry_run_as(&caller, asked.operation, asked.input.clone()).await;
+            assert_eq!(dry_run.is_ok(), is_allowed, "{} with {statements}: {dry_run:?}", asked.operation);
+            let denied = denial(database, &caller, asked).await;
+            assert_eq!(dry_run.err().map(|failure| failure.message), denied, "{}", asked.operation);
+        }
+    }
+}
+
+#[tokio::test]
 async fn every_operation_of_streams_needs_its_action_on_its_stream() {
     let database = &Database::in_memory().await;
     let schema = json!({

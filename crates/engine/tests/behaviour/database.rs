@@ -450,6 +450,26 @@ impl Database {
         call_engine(self.next_engine().await, caller, operation, input).await
     }
 
+    /// What a write would do and cost.
+    pub async fn dry_run(&self, operation: &str, input: Value) -> Result<engine::DryRun, Failure> {
+        self.dry_run_as(&self.caller, operation, input).await
+    }
+
+    /// What a write of this caller would do and cost.
+    pub async fn dry_run_as(
+        &self,
+        caller: &Caller,
+        operation: &str,
+        input: Value,
+    ) -> Result<engine::DryRun, Failure> {
+        let operation = Operation::from_target_name(operation).expect("a served operation");
+        let dry_run = match Request::decode(operation, input.to_string().as_bytes()) {
+            Ok(request) => self.next_engine().await.dry_run(caller, &request).await,
+            Err(error) => Err(error),
+        };
+        dry_run.map_err(|error| Failure::of(&error, Service::DynamoDb))
+    }
+
     /// What has changed in a table since a time.
     pub async fn difference(&self, table: &str, time_s: f64) -> Result<engine::Difference, Failure> {
         let found = self.engine.difference(&self.caller, table, (time_s * 1e6) as u64).await;

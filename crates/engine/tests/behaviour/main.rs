@@ -9,6 +9,7 @@ mod contributor_insights;
 mod convergence;
 mod database;
 mod delete_item;
+mod dry_run;
 mod exports;
 mod faults;
 mod format;

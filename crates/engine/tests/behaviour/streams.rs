@@ -51,7 +51,7 @@ async fn read_on(database: &Database, iterator: String, limit: u32) -> (Vec<Valu
 }
 
 /// All records of a stream, shard by shard.
-async fn records(database: &Database, arn: &str) -> Vec<Value> {
+pub async fn records(database: &Database, arn: &str) -> Vec<Value> {
     let mut all = Vec::new();
     for shard in shards(database, arn).await {
         let start = iterator(database, arn, &shard, "TRIM_HORIZON").await;

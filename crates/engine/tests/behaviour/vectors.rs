@@ -339,7 +339,10 @@ on_every_store! {
         let vector: Vec<f32> = (0..1024).map(|number| number as f32 / 7.0).collect();
         let mut put = put(item("a", &vector));
         put["ReturnConsumedCapacity"] = json!("INDEXES");
+        let foreseen = database.dry_run("PutItem", put.clone()).await.unwrap().consumed_capacity;
         let written = database.ok("PutItem", put).await["ConsumedCapacity"].take();
+        let metered = foreseen[0].vector_indexes.as_ref().unwrap()["ByV"].vector_write_request_bytes;
+        assert_eq!((foreseen[0].capacity_units, metered), (Some(5.0), Some(4099.0)), "a dry run says the same");
         // The vector counts as 4,096 bytes, `v` as 1, and `p` and its value as 2: five units of a kilobyte.
         assert_eq!(written, json!({
             "TableName": "Table", "CapacityUnits": 5.0, "Table": {"CapacityUnits": 5.0},

@@ -1,5 +1,5 @@
-//! An edit is shown as the write that makes it: request, condition, units of the table and of every index. What is
-//! predicted is what the engine charges.
+//! An edit is shown as the write that makes it: request, condition, units of the table and of every index, which are
+//! those that the engine charges. An edit that would be refused is shown with the reason.
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ async fn write(desk: &Desk, plan: &Value) -> Value {
         Value::Array(tables) => tables.iter().filter_map(|one| one["CapacityUnits"].as_f64()).sum(),
         one => one["CapacityUnits"].as_f64().unwrap_or(0.0),
     };
-    assert_eq!(plan["total"], json!(consumed), "{answer}");
+    assert_eq!((&plan["total"], &plan["refusal"]), (&json!(consumed), &Value::Null), "{answer}");
     answer
 }
 
@@ -111,6 +111,57 @@ async fn a_conflict_gives_back_what_somebody_else_has_written() {
     let (status, answer) = desk.post("call/UpdateItem", &plan["input"]).await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
     assert_eq!(answer["Item"]["total"], json!({ "N": "2" }), "{answer}");
+}
+
+#[tokio::test]
+async fn an_edit_of_an_item_that_is_not_what_was_read_shows_the_stored_one_before_it_is_written() {
+    let desk = desk().await.with_orders().await;
+    let mine = changed(order(1, "OPEN"), "total", json!({ "N": "1" }));
+    let theirs = changed(order(1, "OPEN"), "total", json!({ "N": "2" }));
+    desk.ask("call/PutItem", &json!({ "TableName": "app", "Item": theirs })).await;
+    let one = plan(&desk, json!([{ "old": order(1, "OPEN"), "new": mine }])).await;
+    assert_eq!(
+        (&one["operation"], &one["parts"], &one["total"]),
+        (&json!("UpdateItem"), &json!([]), &json!(null))
+    );
+    let refusal = &one["refusal"];
+    assert!(
+        refusal["__type"].as_str().is_some_and(|name| name.ends_with("#ConditionalCheckFailedException"))
+    );
+    assert_eq!(refusal["Item"], theirs);
+
+    let gone = json!({ "old": order(2, "OPEN") });
+    let several = plan(&desk, json!([gone, { "old": order(1, "OPEN"), "new": mine }])).await;
+    let reasons = &several["refusal"]["CancellationReasons"];
+    assert_eq!((&reasons[0]["Code"], &reasons[1]["Item"]), (&json!("None"), &theirs));
+    assert_eq!(desk.item(&json!({ "PK": { "S": "CUST#a" }, "SK": { "S": "ORDER#1" } })).await, theirs);
+}
+
+#[tokio::test]
+async fn the_price_is_that_of_the_item_that_is_stored() {
+    let desk = desk().await.with_orders().await;
+    let grown = changed(order(1, "OPEN"), "remark", json!({ "S": "x".repeat(5000) }));
+    desk.ask("call/PutItem", &json!({ "TableName": "app", "Item": grown })).await;
+    let edited = changed(order(1, "OPEN"), "total", json!({ "N": "1" }));
+    let plan = plan(&desk, json!([{ "old": order(1, "OPEN"), "new": edited }])).await;
+    assert_eq!(units(&plan, "app").0, &json!(5.0), "{plan}");
+    write(&desk, &plan).await;
+}
+
+#[tokio::test]
+async fn an_edit_that_no_table_takes_has_the_reason_instead_of_a_price() {
+    let desk = desk().await.with_orders().await;
+    let mut without_sort_key = order(9, "OPEN");
+    without_sort_key.as_object_mut().expect("an item").remove("SK");
+    for new in [
+        without_sort_key,
+        changed(order(9, "OPEN"), "status", json!({ "N": "1" })),
+        changed(order(9, "OPEN"), "remark", json!({ "S": "x".repeat(410_000) })),
+    ] {
+        let plan = plan(&desk, json!([{ "new": new }])).await;
+        assert_eq!((&plan["total"], &plan["parts"]), (&Value::Null, &json!([])));
+        assert!(plan["refusal"]["message"].as_str().is_some_and(|message| !message.is_empty()), "{plan}");
+    }
 }
 
 #[tokio::test]

@@ -52,11 +52,15 @@ export async function post(path: string, body: unknown, abort?: AbortSignal): Pr
   cutOff.value = false;
   const answer = await response.json().catch(() => ({}));
   if (!response.ok) {
-    const type = String(answer.__type ?? "").split("#").pop() || `HTTP ${response.status}`;
-    throw new Refused(answer.message ?? answer.Message ?? type, response.status, type, answer);
+    const type = errorType(answer) || `HTTP ${response.status}`;
+    throw new Refused(errorText(answer) ?? type, response.status, type, answer);
   }
   return answer;
 }
+
+// The name of an error of DynamoDB, and its message.
+export const errorType = (body: any) => String(body?.__type ?? "").split("#").pop() ?? "";
+export const errorText = (body: any): string | undefined => body?.message ?? body?.Message;
 
 // An operation of DynamoDB. What it consumes is counted for this page.
 export async function call(operation: string, input: unknown, abort?: AbortSignal): Promise<any> {

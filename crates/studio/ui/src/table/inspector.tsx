@@ -208,8 +208,8 @@ function Tray({ state }: { state: TableState }) {
       )}
       {conflicts.map((conflict) => <ConflictView key={conflict.key} state={state} conflict={conflict} />)}
       <div class="rowline" style={{ marginTop: "10px" }}>
-        <button type="button" class="btn pri" disabled={!plan || state.writing.value} onClick={() => void state.write()}>
-          {plan ? `Write for ${count(plan.total)} WCU` : "Write"}
+        <button type="button" class="btn pri" disabled={plan?.total == null || state.writing.value} onClick={() => void state.write()}>
+          {plan?.total != null ? `Write for ${count(plan.total)} WCU` : "Write"}
         </button>
         <button type="button" class="btn" onClick={() => state.discard()}>Discard</button>
         {plan && <button type="button" class="bare" onClick={() => setCode("cli")}>Code</button>}

@@ -1,7 +1,7 @@
 // What the table screen knows: what is asked, what is held, what is chosen, what is about to be written.
 
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
-import { Refused, call, post } from "../door";
+import { Refused, call, errorText, errorType, post } from "../door";
 import { type Pattern, Legendary, modelOf } from "../legend";
 import { adjust, place } from "../place";
 import {
@@ -59,7 +59,9 @@ export interface WritePlan {
   input: any;
   condition: string[];
   parts: { name: string; index: boolean; units: number; what: string[] }[];
-  total: number;
+  total: number | null;
+  // The error that the write would answer now: then it has no price.
+  refusal: any;
   items: Change[];
   notes: string[];
   code: Record<string, string>;
@@ -553,8 +555,8 @@ export class TableState {
     if (!changes.length) return batch(() => ((this.plan.value = null), (this.planError.value = "")));
     try {
       const model = this.model.value?.text;
-      const plan = await post("change", { table: this.name, changes, ...(model && { model }) });
-      if (turn === this.planTurn) batch(() => ((this.plan.value = plan), (this.planError.value = "")));
+      const plan: WritePlan = await post("change", { table: this.name, changes, ...(model && { model }) });
+      if (turn === this.planTurn) batch(() => ((this.plan.value = plan), this.showRefusal(plan, plan.refusal)));
     } catch (error) {
       if (turn === this.planTurn) batch(() => ((this.plan.value = null), (this.planError.value = (error as Error).message)));
     }
@@ -562,7 +564,7 @@ export class TableState {
 
   async write() {
     const plan = this.plan.value;
-    if (!plan || this.writing.value) return;
+    if (plan?.total == null || this.writing.value) return;
     this.writing.value = true;
     try {
       const answer = await call(plan.operation, plan.input);
@@ -611,18 +613,24 @@ export class TableState {
 
   private refused(error: unknown, plan: WritePlan) {
     if (!(error instanceof Refused)) throw error;
+    this.showRefusal(plan, error.body);
+    say(this.conflicts.value.length ? "The item is not what was read: somebody else has changed it." : error.message);
+  }
+
+  // Conditions that failed are conflicts, and any other error is shown as it is. Without an error both are empty.
+  private showRefusal(plan: WritePlan, error: any) {
+    const type = errorType(error);
     const reasons: any[] =
-      error.type === "ConditionalCheckFailedException"
-        ? [{ Code: "ConditionalCheckFailed", Item: error.body.Item }]
-        : (error.body.CancellationReasons ?? []);
+      type === "ConditionalCheckFailedException"
+        ? [{ Code: "ConditionalCheckFailed", Item: error.Item }]
+        : (error?.CancellationReasons ?? []);
     const failed = reasons.flatMap((reason, at): Conflict[] => {
       const change = plan.items[Math.min(at, plan.items.length - 1)];
       if (reason.Code !== "ConditionalCheckFailed" || !change) return [];
       return [{ key: keyText((change.old ?? change.new)!, this.primary.value), mine: change.new, before: change.old, theirs: reason.Item ?? null }];
     });
     this.conflicts.value = failed;
-    this.planError.value = failed.length ? "" : `${error.type}: ${error.message}`;
-    say(failed.length ? "The item is not what was read: somebody else has changed it." : error.message);
+    this.planError.value = !error || failed.length ? "" : `${type}: ${errorText(error)}`;
   }
 
   // Mine on top of theirs: what I changed is changed again, the rest stays theirs.
