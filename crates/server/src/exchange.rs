@@ -1,4 +1,4 @@
-//! One request, one answer: which checks, in DynamoDB's order, and what becomes of each.
+//! One request, one answer: which checks, in DynamoDB's order, and what follows from each.
 //!
 //! 1. head within bounds; `Host` and `Origin` are ours; a preflight is answered here;
 //! 2. method, path and content type have a [`Recipient`], or 404;

@@ -20,10 +20,10 @@ const LINE_BYTES_KEPT: usize = 64;
 enum Part {
     /// Request line and header fields.
     Head,
-    /// So many bytes of a body are to come.
+    /// The number of bytes of a body that are still to come.
     Body(u64),
     ChunkSize,
-    /// So many bytes of a chunk and of the line end behind it are to come.
+    /// The number of bytes of a chunk, and of the line end behind it, that are still to come.
     Chunk(u64),
     Trailers,
     /// Nothing more of what the client sends matters.

@@ -225,7 +225,7 @@ impl Peer {
         self.epoch + Duration::from_micros(self.kept_up_us.load(Relaxed))
     }
 
-    /// The client sent or read so much of what is awaited: a microsecond a byte. Being ahead is not
+    /// The client sent or read this many bytes of what is awaited: a microsecond per byte. Being ahead is not
     /// remembered, so a client that took much at once and then stops falls behind from then on.
     pub(crate) fn credit(&self, bytes: usize) {
         let now_us = us_since(self.epoch, Instant::now());

@@ -19,7 +19,7 @@ use super::timestamp;
 
 /// Lines that wait to be written: seconds of a busy server.
 const LINES_MAX: usize = 8192;
-/// Lines in the queue may take so much together.
+/// What the lines in the queue may take together.
 const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// How often a file that can't be written is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -99,7 +99,7 @@ struct Writer {
     /// None after a failure.
     current: Option<Current>,
     state: Arc<State>,
-    /// Lost lines that the log itself has told of.
+    /// Lost lines that the log itself has reported.
     reported: u64,
 }
 

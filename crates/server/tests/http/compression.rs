@@ -22,7 +22,7 @@ fn unpacked(answer: &Answer) -> Vec<u8> {
         None => answer.body.clone(),
         Some("gzip") => read(GzDecoder::new(&answer.body[..])),
         Some("deflate") => read(ZlibDecoder::new(&answer.body[..])),
-        Some(other) => panic!("nobody asked for {other}"),
+        Some(other) => panic!("the client did not ask for {other}"),
     }
 }
 

@@ -8,7 +8,7 @@ use store::Store;
 use store::fault::{Fault, FaultStore};
 use store::memory::MemoryStore;
 
-/// Time stands still and chance counts.
+/// The time never changes, and random numbers count up.
 struct Still(AtomicU64);
 
 impl Environment for Still {

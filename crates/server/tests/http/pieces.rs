@@ -73,7 +73,7 @@ fn chunks(post: Post, chunks: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_body_that_nobody_reads_ends_its_connection_whether_it_has_arrived_or_not() {
+async fn a_body_that_is_not_read_ends_its_connection_whether_it_has_arrived_or_not() {
     let foreign_host = Post::new("{}").with("Host", "evil.example");
     let foreign_page = Post::new("{}").with("Origin", "https://evil.example");
     let unknown_type = Post::new("{}").with("Content-Type", "text/plain");

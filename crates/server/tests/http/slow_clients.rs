@@ -1,4 +1,4 @@
-//! Clients that take their time, and what becomes of them when others wait. The limits here are short and
+//! Clients that take their time, and when they are disconnected for others that wait. The limits here are short and
 //! the waits real.
 
 use crate::wire::{Post, Running, pass};
