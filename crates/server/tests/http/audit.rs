@@ -1,6 +1,6 @@
 //! The audit log, as those who read it find it.
 
-use crate::wire::{Post, Running, StandIn, until};
+use crate::support::{Post, Running, StandIn, until};
 use server::{Audit, AuditFile, AuditLog, Options};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-use crate::wire::{Answer, Post, Running, long_answer};
+use crate::support::{Answer, Post, Running, long_answer};
 use flate2::Compression;
 use flate2::read::{GzDecoder, GzEncoder, ZlibDecoder, ZlibEncoder};
 use std::io::Read;

@@ -1,4 +1,4 @@
-use crate::wire::{Answer, Post, Running};
+use crate::support::{Answer, Post, Running};
 
 fn granted(answer: &Answer) -> Vec<(&str, &str)> {
     let mut granted: Vec<_> = answer

@@ -1,6 +1,6 @@
 //! The engine behind the server: what each says of a request reaches the client as one answer.
 
-use crate::wire::{Post, Running};
+use crate::support::{Post, Running};
 use engine::{Engine, Environment};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

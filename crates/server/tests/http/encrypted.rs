@@ -1,6 +1,6 @@
 //! TLS, and HTTP/2 over it: the same answers, within the same bounds.
 
-use crate::wire::{Post, Running, StandIn, WAIT_MAX, long_answer};
+use crate::support::{Post, Running, StandIn, WAIT_MAX, long_answer};
 use bytes::Bytes;
 use h2::client::SendRequest;
 use h2::{Reason, RecvStream};

@@ -1,4 +1,4 @@
-use crate::wire::{Post, Running};
+use crate::support::{Post, Running};
 use engine::Health;
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! The same bytes get the same answers in whatever pieces they come. Two parties that cut the same bytes into
 //! different requests is how requests are smuggled; a server whose answers depend on the network is two such parties.
 
-use crate::wire::{Answer, Post, StandIn};
+use crate::support::{Answer, Post, StandIn};
 use server::{Limits, Options};
 use std::cell::RefCell;
 use std::sync::Arc;
