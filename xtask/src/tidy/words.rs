@@ -83,7 +83,7 @@ const ABOUT_WORDS: [&str; 2] = ["docs/style.md", "xtask/src/tidy/words.rs"];
 
 /// Each banned word or phrase has a plainer one.
 pub fn words_are_plain(path: &str, text: &str) -> Option<String> {
-    let covered = [".rs", ".md", ".toml"].iter().any(|extension| path.ends_with(extension));
+    let covered = [".rs", ".md", ".toml", ".ts", ".tsx"].iter().any(|extension| path.ends_with(extension));
     if !covered || !is_finished(path) || ABOUT_WORDS.contains(&path) {
         return None;
     }
@@ -140,6 +140,8 @@ mod tests {
         assert!(complaint("bail!(\"the client is told\");\n").is_some());
         assert!(complaint("/// What it makes\n/// of the item.\n").is_some());
         assert!(words_are_plain("docs/cluster.md", "Nobody looks.\n").is_some());
+        let page = "crates/studio/ui/src/table/screen.tsx";
+        assert!(words_are_plain(page, "<p>What is learnt</p>\n").is_some());
     }
 
     #[test]

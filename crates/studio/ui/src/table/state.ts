@@ -2,7 +2,7 @@
 
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { Refused, call, post } from "../door";
-import { type Pattern, Legendary, modelOf } from "../legend";
+import { type Pattern, TableLegend, modelOf } from "../legend";
 import { adjust, place } from "../place";
 import {
   type IndexDescription,
@@ -212,7 +212,7 @@ export class TableState {
     return indexesOf(table ?? undefined).find((one) => one.IndexName === this.parts.value.index) ?? table;
   });
   readonly primary = computed(() => (this.description.value ? keyNames(this.description.value.KeySchema) : []));
-  readonly legend = computed(() => new Legendary(this.name, this.primary.value, this.model.value?.legend ?? null));
+  readonly legend = computed(() => new TableLegend(this.name, this.primary.value, this.model.value?.legend ?? null));
   readonly pages = computed<Page[]>(() => this.walk.value?.pages.value ?? []);
   readonly rows = computed<Row[]>(() => {
     const source = this.source.value;
@@ -393,7 +393,7 @@ export class TableState {
     this.sayFound();
   }
 
-  // Opens the table at a key, with what lies behind it.
+  // Opens the table at a key, with the rows after it.
   async openAt(partition: Attribute[]) {
     const table = this.description.value!;
     const [sort] = sortNames(table.KeySchema);
@@ -642,7 +642,7 @@ export class TableState {
     });
   }
 
-  // Keys and versions are made anew from what they follow from.
+  // Keys and versions are made again from the attributes that they follow from.
   private followsFromModel(name: string): boolean {
     const table = this.description.value;
     const keys = indexesOf(table ?? undefined).flatMap((one) => keyNames(one.KeySchema));
