@@ -49,7 +49,7 @@ const COPY_SUFFIX: &str = ".migrating";
 /// Tables come along with their items, indexes, tags, policies, settings and streams, with all stream records at
 /// their positions; and so do point-in-time recovery, what is known of backups, metrics, alarms, auto scaling and
 /// triggers. What is not in the database stays where it is: the files of backups (`backups` in a data folder; name them to
-/// the new server with --backups), the access file, the studio's models. Item counts are counted anew.
+/// the new server with --backups), the access file, the studio's models. Items are counted again.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lodestone migrate /srv/db postgres://me@db/app                  from a folder that is not in use to PostgreSQL
@@ -57,7 +57,7 @@ const COPY_SUFFIX: &str = ".migrating";
                                                                   the same, while a server uses the folder
   lodestone migrate postgres://me@db/app /srv/db                  from PostgreSQL, in use or not, to a folder
   lodestone migrate --cancel /srv/db                              use the source again")]
-pub struct Migrate {
+pub struct MigrateStore {
     /// Where the data is: a data folder, or postgres://user@host/database
     #[arg(value_parser = place)]
     source: Place,
@@ -156,13 +156,13 @@ impl Place {
 
 /// A source as it is found.
 enum Source {
-    /// Nobody else has it, or it can be shared.
+    /// No other process uses it, or it can be shared.
     Open(Box<dyn Store>),
     /// A server has the folder.
     Served { folder: PathBuf, url: String },
 }
 
-impl Migrate {
+impl MigrateStore {
     pub fn run(self) -> Result<(), String> {
         store_lsm::raise_descriptor_limit();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -321,7 +321,7 @@ async fn walk(moving: &Move<'_>, source: &dyn Read, number: u32) -> Result<Pass,
     Ok(pass)
 }
 
-/// Walks along a copy of the folder that the server makes. It lies beside the folder and shares its files.
+/// Walks along a copy of the folder that the server makes. The copy is beside the folder and shares its files.
 async fn walk_along_checkpoint(
     moving: &Move<'_>,
     folder: &Path,
