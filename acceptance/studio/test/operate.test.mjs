@@ -283,7 +283,7 @@ test("the shapes of requests are learned, and the items become a model", async (
   await get.waitFor();
   await file.getByRole("button", { name: "Write as a model file" }).click();
   await file.getByLabel("The model").getByText("CUST#", { exact: false }).waitFor();
-  await file.getByLabel("The model").getByText("Learnt from 121 requests", { exact: false }).waitFor();
+  await file.getByLabel("The model").getByText("Learned from 121 requests", { exact: false }).waitFor();
   await file.getByLabel("Name of the model").fill("learned");
   await file.getByRole("button", { name: "Save and open it" }).click();
   await page.waitForURL(/model\/learned/);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Args;
 use model::cost::UnknownRegion;
 use model::facts::Facts;
-use model::migrate::{Migration, Settings, migrate};
+use model::migrate::{Migration, MigrationSettings, migrate};
 use proof::migrate::{Allowance, FinishedJob, Record, Run, StepRecord, Stop, Watcher};
 use serde_json::{Value, json};
 
@@ -148,7 +148,7 @@ impl MigrateModel {
     fn migration(&self) -> Result<Migration, ExitCode> {
         let old = ModelFile { path: self.old.clone() }.model()?;
         let new = ModelFile { path: self.new.clone() }.model()?;
-        let settings = Settings { region: None, rate: f64::from(self.rate) };
+        let settings = MigrationSettings { region: None, rate: f64::from(self.rate) };
         migrate(&old, &new, &Facts::embedded(), &settings).map_err(|UnknownRegion { region, known }| {
             let known = known.join(", ");
             failed(UNREADABLE, &format!("there are no prices for {region}; there are for {known}"))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use model::design::{Design, Indexes, Options, Price, Prices, design};
+use model::design::{Design, DesignPrices, Indexes, Options, Price, design};
 use model::facts::Facts;
 use model::plan::{Plan, plan};
 use model::{Diagnostic, Level, Model, Source, check, file};
@@ -43,7 +43,7 @@ fn designed(model: &Model) -> Design {
 
 fn price(model: &Model) -> Price {
     let plans: Vec<Plan> = model.patterns.iter().map(|pattern| plan(model, pattern)).collect();
-    Prices::new(&Facts::embedded(), model).of(model, &plans)
+    DesignPrices::new(&Facts::embedded(), model).of(model, &plans)
 }
 
 fn errors(model: &Model) -> Vec<Diagnostic> {
@@ -81,7 +81,7 @@ const LEADERBOARD: &str = "designs/leaderboard.yaml";
 const SUPPORT_DESK: &str = "designs/support-desk.yaml";
 
 #[test]
-fn orders_lie_with_their_lines_and_the_queue_of_open_ones_has_three_shards() {
+fn orders_are_stored_with_their_lines_and_the_queue_of_open_ones_has_three_shards() {
     let design = designed(&example(ORDERS));
     assert_eq!(keys(&design, "Customer"), "CUSTOMER#{customerId} / CUSTOMER");
     assert_eq!(keys(&design, "LineItem"), "ORDER#{orderId} / LINE_ITEM#{line:03}");
@@ -456,7 +456,7 @@ fn refusals(model: &Model) -> Vec<String> {
 }
 
 #[test]
-fn what_can_not_be_designed_is_said_where_it_stands() {
+fn what_can_not_be_designed_is_reported_where_it_is_written() {
     let nameless = small("  Row: { attributes: [text] }", "  P: { query: Row, by: text }");
     assert_eq!(refusals(&nameless), ["no attribute identifies a `Row`"]);
     let unknown = small("  Row: { id: rowId }", "  U: { update: Row, by: other, set: [text] }");
