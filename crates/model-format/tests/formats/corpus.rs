@@ -106,15 +106,18 @@ fn what_loops_aliases_and_short_forms_stand_for_is_read() {
 
 #[test]
 fn what_a_template_leaves_to_others_is_said() {
-    let told = |file: &str, note: &str| {
+    let has_note = |file: &str, note: &str| {
         let notes = imported(file).notes.0;
         assert!(notes.iter().any(|one| one.contains(note)), "`{note}` is not in {notes:#?}");
     };
     let file = "cloudformation/mappings-and-conditions.yaml";
     check(file, &["billing: provisioned", "read: 50", "pitr: true", "deletion-protection: true"]);
-    told(file, "`ProvisionedThroughput.WriteCapacityUnits` is decided on deployment");
-    told("cloudformation/serverless-in-parts.yml", "resources/queues.yml");
-    told("cloudformation/for-each-of-a-deployment.yaml", "Fn::ForEach::Tables makes is kept, but not read");
+    has_note(file, "`ProvisionedThroughput.WriteCapacityUnits` is decided on deployment");
+    has_note("cloudformation/serverless-in-parts.yml", "resources/queues.yml");
+    has_note(
+        "cloudformation/for-each-of-a-deployment.yaml",
+        "Fn::ForEach::Tables makes is kept, but not read",
+    );
 }
 
 #[test]
@@ -147,8 +150,9 @@ fn ranges_filters_and_new_values_of_a_schema_are_read() {
     check("mcp-schema/filters.json", &["filter: total >= :min_total", "by: customer_id"]);
     check("mcp-schema/several-values.json", &["status in (:first, :second) and exists total"]);
     let notes = imported("mcp-schema/mapping-without-a-template.json").notes.0;
-    let told = |index: &str| notes.iter().any(|note| note.contains(&format!("gsi_mapping of \"{index}\"")));
-    assert!(told("ByStatus") && told("Gone"), "{notes:?}");
+    let has_note =
+        |index: &str| notes.iter().any(|note| note.contains(&format!("gsi_mapping of \"{index}\"")));
+    assert!(has_note("ByStatus") && has_note("Gone"), "{notes:?}");
     check("mcp-schema/updates.json", &["set: status", "[customer_id, created_at, order_id]"]);
     check("mcp-schema/ttl-and-cross-table.json", &["ttl: expires_at"]);
     check("mcp-schema/number-keys.json", &["at: number"]);
@@ -239,17 +243,17 @@ fn access_patterns_of_a_toolbox_program_are_patterns() {
 
 #[test]
 fn what_a_toolbox_program_computes_is_said() {
-    let told = |file: &str, note: &str| {
+    let has_note = |file: &str, note: &str| {
         let notes = imported(file).notes.0;
         assert!(notes.iter().any(|one| one.contains(note)), "`{note}` is not in {notes:#?}");
     };
-    told("dynamodb-toolbox/single-table.ts", "Customer: `hidden` of PK, SK is not read");
-    told("dynamodb-toolbox/single-table.ts", "does not say what its indexes project");
-    told("dynamodb-toolbox/saved-as.ts", "value is stored as `v`");
-    told("dynamodb-toolbox/saved-as.ts", "deviceId is stored in `pk` alone");
-    told("dynamodb-toolbox/constants.ts", "its name is computed by the program");
-    told("dynamodb-toolbox/constants.ts", "its link is code that is not read");
-    told("dynamodb-toolbox/access-patterns.ts", "its option `maxPages` is not read");
+    has_note("dynamodb-toolbox/single-table.ts", "Customer: `hidden` of PK, SK is not read");
+    has_note("dynamodb-toolbox/single-table.ts", "does not say what its indexes project");
+    has_note("dynamodb-toolbox/saved-as.ts", "value is stored as `v`");
+    has_note("dynamodb-toolbox/saved-as.ts", "deviceId is stored in `pk` alone");
+    has_note("dynamodb-toolbox/constants.ts", "its name is computed by the program");
+    has_note("dynamodb-toolbox/constants.ts", "its link is code that is not read");
+    has_note("dynamodb-toolbox/access-patterns.ts", "its option `maxPages` is not read");
     let old = "import { Table, Entity } from 'dynamodb-toolbox';\n\
                const T = new Table({ name: 'things', partitionKey: { name: 'pk', type: 'string' } });\n\
                const E = new Entity({ name: 'E', attributes: { pk: { partitionKey: true } }, table: T });\n";

@@ -38,7 +38,7 @@ pub fn round_trip(name: &str, document: &Value) -> Import {
     import
 }
 
-/// The document with a member nobody knows in every object that has a fixed set of them.
+/// The document with an unknown member in every object that has a fixed set of them.
 pub fn with_unknown_members(document: &Value) -> Value {
     match document {
         Value::Object(members) => {
