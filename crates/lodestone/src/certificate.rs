@@ -204,7 +204,7 @@ mod tests {
         signed_by_new_authority(vec!["localhost".to_owned()]).unwrap().1
     }
 
-    /// Time passes when everybody waits for it, so the files are looked at without delay.
+    /// Paused time passes at once when all tasks wait, so the files are looked at without delay.
     #[tokio::test(start_paused = true)]
     async fn new_connections_get_what_the_files_hold_and_the_last_good_one_if_that_is_broken() {
         let folder = tempfile::tempdir().unwrap();

@@ -25,7 +25,7 @@ use crate::progress::Progress;
 
 /// Walks while the source is in use. Each finds less to do, unless clients write faster than it copies.
 const PASSES_IN_USE_MAX: u32 = 5;
-/// So few changes are copied in a moment: the source can be closed.
+/// At most this many changes are copied in a moment: the source can be closed.
 const FEW_CHANGES: u64 = 1000;
 /// Where a server is asked to end and let go of its folder.
 const HAND_OVER: &str = "/lodestone/hand-over";
@@ -95,7 +95,7 @@ fn place(text: &str) -> Result<Place, String> {
 }
 
 impl Place {
-    /// What both stores keep about it: it tells places apart, and holds no password.
+    /// The name under which both stores keep the place. Places have different names, and no name holds a password.
     fn name(&self) -> String {
         match self {
             // Links are followed, so that one folder has one name.

@@ -369,7 +369,7 @@ impl Peers {
         true
     }
 
-    /// Disconnects clients that have not taken an answer for so long. Only answers over HTTP/2 need this: a client
+    /// Disconnects clients that have not taken an answer for this long. Only answers over HTTP/2 need this: a client
     /// can leave one of them unread while its connection goes on.
     pub(crate) fn disconnect_unread(&self, timeout: Duration) {
         let now_us = us_since(self.epoch, Instant::now());

@@ -245,8 +245,8 @@ impl Studio {
         Ok(json!(report))
     }
 
-    /// The faults that requests of the account and Region meet because somebody asked for it; one of them is removed
-    /// first, or all, if the page says so.
+    /// The faults that are injected into requests of the account and Region. One of them, or all, is removed first, if
+    /// the page says so.
     fn faults(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
         let namespace = self.live(head)?.caller.namespace;
         let own = || {

@@ -178,7 +178,7 @@ impl Busy {
 }
 
 /// What a key is counted as: its hash, whether it is written, and the item of its key attributes. It is made for
-/// every new key of a minute, so it is bytes that are read when somebody looks.
+/// every new key of a minute, so it stays bytes until a page asks for it.
 fn name_of(used: &PartUsed<'_>, key_hash: u64) -> Box<[u8]> {
     let mut name = key_hash.to_be_bytes().to_vec();
     name.push(u8::from(used.access == Access::Write));

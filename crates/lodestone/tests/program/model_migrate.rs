@@ -61,7 +61,7 @@ enum Fate {
     Pauses,
 }
 
-/// Between the command and the database. It passes requests on, notes when they came, and springs the trap.
+/// Between the command and the database. It passes requests on, notes when they came, and stops the command where the trap says.
 struct Proxy {
     url: String,
     shared: Arc<Shared>,

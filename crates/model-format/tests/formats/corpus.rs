@@ -105,7 +105,7 @@ fn what_loops_aliases_and_short_forms_stand_for_is_read() {
 }
 
 #[test]
-fn what_a_template_leaves_to_others_is_said() {
+fn what_a_template_leaves_to_others_is_reported() {
     let has_note = |file: &str, note: &str| {
         let notes = imported(file).notes.0;
         assert!(notes.iter().any(|one| one.contains(note)), "`{note}` is not in {notes:#?}");
@@ -128,7 +128,7 @@ fn what_a_described_table_says_of_its_items_and_regions_is_read() {
 }
 
 #[test]
-fn what_a_plan_has_beyond_a_model_is_said() {
+fn what_a_plan_has_beyond_a_model_is_reported() {
     let notes = imported("terraform-plan/beyond-a-model.json").notes.0;
     for name in ["`import_table`", "`recovery_period_in_days`"] {
         assert!(notes.iter().any(|note| note.contains(name)), "{name} is not in {notes:?}");
@@ -165,7 +165,7 @@ fn types_in_keys_and_indexes_as_patterns_are_read() {
 }
 
 #[test]
-fn tables_and_indexes_of_a_program_are_read_and_the_rest_is_said() {
+fn tables_and_indexes_of_a_program_are_read_and_the_rest_is_reported() {
     check(
         "cdk/table.ts",
         &[
@@ -242,7 +242,7 @@ fn access_patterns_of_a_toolbox_program_are_patterns() {
 }
 
 #[test]
-fn what_a_toolbox_program_computes_is_said() {
+fn what_a_toolbox_program_computes_is_reported() {
     let has_note = |file: &str, note: &str| {
         let notes = imported(file).notes.0;
         assert!(notes.iter().any(|one| one.contains(note)), "`{note}` is not in {notes:#?}");

@@ -18,7 +18,7 @@ pub fn read(text: &str) -> Model {
     reading.model.unwrap_or_else(|| panic!("{shown}\n{text}"))
 }
 
-/// What a model file becomes, and what is said to be missing.
+/// What a model file becomes, and the notes about what is missing.
 pub fn export(name: &str, model: &str) -> (Value, Vec<String>) {
     let (text, notes) = export_text(name, model);
     ((format::format(name).unwrap().syntax.parse)(&text).unwrap(), notes)

@@ -336,7 +336,7 @@ fn the_tables_of_the_registrys_module_are_read_from_its_arguments() {
 }
 
 #[test]
-fn what_only_a_plan_knows_of_a_module_is_said() {
+fn what_only_a_plan_knows_of_a_module_is_reported() {
     let import = of_modules("unknown");
     for part in ["shop-orders", "shop-carts", "sort: placedAt", "partition: userId"] {
         assert!(import.text.contains(part), "no `{part}` in\n{}", import.text);

@@ -223,7 +223,7 @@ fn what_a_cache_answers_costs_nothing() {
 
 /// Three nodes at $0.04 for 730 hours; what is cached already is not saved again.
 #[test]
-fn a_cache_has_its_price_and_what_it_would_save_is_said() {
+fn a_cache_has_its_price_and_what_it_would_save_is_reported() {
     let cost = cost_of(SIMPLE);
     assert!(!cost.declared.lines().any(|line| line.what.contains("DAX")));
     let saving = &cost.cache_savings[0];

@@ -174,7 +174,7 @@ fn the_rules_find_nothing_in_what_is_designed() {
             for indexes in [Indexes::Overloaded, Indexes::Named] {
                 let design = designed_with(&model, &Options { indexes, ..Options::default() });
                 let mut open = open_findings(&design.model);
-                // Who wants an index for each purpose may get many.
+                // With an index for each purpose there may be many.
                 open.retain(|one| indexes != Indexes::Named || !one.starts_with("R18 "));
                 assert!(open.is_empty(), "{}: {open:?}\n{}", path.display(), design.text);
                 assert!(design.hot.is_empty(), "{}: {:?}", path.display(), design.hot);
@@ -335,7 +335,7 @@ fn news(cached: &str) -> Model {
 }
 
 #[test]
-fn what_no_keys_cure_is_said_with_what_does_and_its_price() {
+fn what_no_keys_cure_is_reported_with_what_does_and_its_price() {
     let design = designed(&news(""));
     assert!(keys(&design, "News").contains("BOARD#{board} /"), "{}", keys(&design, "News"));
     let [hot] = design.hot.as_slice() else { panic!("{:?}", design.hot) };
@@ -498,7 +498,7 @@ fn a_pattern_that_would_take_dozens_of_requests_is_not_offered_as_served() {
 }
 
 #[test]
-fn what_the_files_own_keys_do_not_serve_is_said_beside_their_cost() {
+fn what_the_files_own_keys_do_not_serve_is_reported_beside_their_cost() {
     let model = read(
         "model.yaml",
         "model: jobs

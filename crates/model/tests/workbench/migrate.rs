@@ -425,7 +425,7 @@ fn twenty_indexes_leave_no_room_for_another() {
 }
 
 #[test]
-fn a_coarser_key_is_said_to_merge_items() {
+fn a_coarser_key_is_reported_to_merge_items() {
     let new = ORDERS.replace(
         r##"key: { PK: "CUST#{customerId}", SK: "ORDER#{createdAt}#{orderId}" }"##,
         r##"key: { PK: "ORDERS#{customerId}", SK: "{createdAt}" }"##,
@@ -455,7 +455,7 @@ fn what_old_readers_need_is_written_until_they_are_gone() {
 }
 
 #[test]
-fn what_new_readers_need_is_said_to_be_missing() {
+fn what_new_readers_need_is_reported_as_missing() {
     let new = ORDERS
         .replace("      total: number\n", "      total: number\n      lane: string\n")
         .replace("limit: 20,", "limit: 20, read: [lane],");
