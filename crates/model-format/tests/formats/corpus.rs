@@ -106,18 +106,15 @@ fn what_loops_aliases_and_short_forms_stand_for_is_read() {
 
 #[test]
 fn what_a_template_leaves_to_others_is_reported() {
-    let has_note = |file: &str, note: &str| {
+    let noted = |file: &str, note: &str| {
         let notes = imported(file).notes.0;
         assert!(notes.iter().any(|one| one.contains(note)), "`{note}` is not in {notes:#?}");
     };
     let file = "cloudformation/mappings-and-conditions.yaml";
     check(file, &["billing: provisioned", "read: 50", "pitr: true", "deletion-protection: true"]);
-    has_note(file, "`ProvisionedThroughput.WriteCapacityUnits` is decided on deployment");
-    has_note("cloudformation/serverless-in-parts.yml", "resources/queues.yml");
-    has_note(
-        "cloudformation/for-each-of-a-deployment.yaml",
-        "Fn::ForEach::Tables makes is kept, but not read",
-    );
+    noted(file, "`ProvisionedThroughput.WriteCapacityUnits` is decided on deployment");
+    noted("cloudformation/serverless-in-parts.yml", "resources/queues.yml");
+    noted("cloudformation/for-each-of-a-deployment.yaml", "Fn::ForEach::Tables makes is kept, but not read");
 }
 
 #[test]
@@ -150,9 +147,8 @@ fn ranges_filters_and_new_values_of_a_schema_are_read() {
     check("mcp-schema/filters.json", &["filter: total >= :min_total", "by: customer_id"]);
     check("mcp-schema/several-values.json", &["status in (:first, :second) and exists total"]);
     let notes = imported("mcp-schema/mapping-without-a-template.json").notes.0;
-    let has_note =
-        |index: &str| notes.iter().any(|note| note.contains(&format!("gsi_mapping of \"{index}\"")));
-    assert!(has_note("ByStatus") && has_note("Gone"), "{notes:?}");
+    let noted = |index: &str| notes.iter().any(|note| note.contains(&format!("gsi_mapping of \"{index}\"")));
+    assert!(noted("ByStatus") && noted("Gone"), "{notes:?}");
     check("mcp-schema/updates.json", &["set: status", "[customer_id, created_at, order_id]"]);
     check("mcp-schema/ttl-and-cross-table.json", &["ttl: expires_at"]);
     check("mcp-schema/number-keys.json", &["at: number"]);
@@ -243,17 +239,17 @@ fn access_patterns_of_a_toolbox_program_are_patterns() {
 
 #[test]
 fn what_a_toolbox_program_computes_is_reported() {
-    let has_note = |file: &str, note: &str| {
+    let noted = |file: &str, note: &str| {
         let notes = imported(file).notes.0;
         assert!(notes.iter().any(|one| one.contains(note)), "`{note}` is not in {notes:#?}");
     };
-    has_note("dynamodb-toolbox/single-table.ts", "Customer: `hidden` of PK, SK is not read");
-    has_note("dynamodb-toolbox/single-table.ts", "does not say what its indexes project");
-    has_note("dynamodb-toolbox/saved-as.ts", "value is stored as `v`");
-    has_note("dynamodb-toolbox/saved-as.ts", "deviceId is stored in `pk` alone");
-    has_note("dynamodb-toolbox/constants.ts", "its name is computed by the program");
-    has_note("dynamodb-toolbox/constants.ts", "its link is code that is not read");
-    has_note("dynamodb-toolbox/access-patterns.ts", "its option `maxPages` is not read");
+    noted("dynamodb-toolbox/single-table.ts", "Customer: `hidden` of PK, SK is not read");
+    noted("dynamodb-toolbox/single-table.ts", "does not say what its indexes project");
+    noted("dynamodb-toolbox/saved-as.ts", "value is stored as `v`");
+    noted("dynamodb-toolbox/saved-as.ts", "deviceId is stored in `pk` alone");
+    noted("dynamodb-toolbox/constants.ts", "its name is computed by the program");
+    noted("dynamodb-toolbox/constants.ts", "its link is code that is not read");
+    noted("dynamodb-toolbox/access-patterns.ts", "its option `maxPages` is not read");
     let old = "import { Table, Entity } from 'dynamodb-toolbox';\n\
                const T = new Table({ name: 'things', partitionKey: { name: 'pk', type: 'string' } });\n\
                const E = new Entity({ name: 'E', attributes: { pk: { partitionKey: true } }, table: T });\n";
