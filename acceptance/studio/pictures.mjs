@@ -68,7 +68,7 @@ async function work(warm) {
     // Some players are there all the time, others come and go.
     for (let at = 0; at < 30; at++) for (let times = 0; times < (at % 7 === 0 ? 4 : (second + at) % 5 === 0 ? 3 : 0); times++) requests.push(touch(at));
     for (let at = 0; at < 20; at++) requests.push(busy.send("Query", { TableName: "game", KeyConditionExpression: "partitionId = :p", ExpressionAttributeValues: { ":p": { S: `PLAYER#player-${(second + at) % 30}` } } }));
-    // A shop, for what is learnt: customers, their orders, and a report that reads everything.
+    // A shop, for what is learned: customers, their orders, and a report that reads everything.
     const customer = (at) => ({ S: `CUST#customer-000${1 + ((second + at) % 5)}` });
     for (let at = 0; at < 6; at++) requests.push(busy.send("GetItem", { TableName: "app-main", Key: { PK: customer(at), SK: { S: "PROFILE" } } }));
     for (let at = 0; at < 4; at++) requests.push(busy.send("Query", { TableName: "app-main", KeyConditionExpression: "PK = :p AND begins_with(SK, :s)", ScanIndexForward: false, ExpressionAttributeValues: { ":p": at < 2 ? customer(0) : { S: "CUST#customer-0002" }, ":s": { S: "ORDER#" } } }));
@@ -91,7 +91,7 @@ const screens = {
   ],
   capacity: [() => `${busy.home}table/game/capacity`, (page) => page.getByRole("region", { name: "Keys that AWS would have throttled" }).waitFor()],
   metrics: [() => `${busy.home}metrics`, (page) => page.getByRole("row", { name: /^UpdateItem/ }).waitFor()],
-  learn: [() => `${busy.home}table/app-main/learn`, (page) => page.getByRole("region", { name: "Learnt patterns" }).getByRole("row", { name: /^query-/ }).first().waitFor()],
+  learn: [() => `${busy.home}table/app-main/learn`, (page) => page.getByRole("region", { name: "Learned patterns" }).getByRole("row", { name: /^query-/ }).first().waitFor()],
   beginning: [() => empty.home, (page) => page.getByRole("button", { name: "order-management" }).waitFor()],
   overview: [() => busy.home, (page) => page.getByText("nothing found").first().waitFor()],
   table: [

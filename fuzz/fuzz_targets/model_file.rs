@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use model::cost::{Settings, cost};
+use model::cost::{CostSettings, cost};
 use model::design::{Options, design};
 use model::facts::Facts;
 use model::file::{self, Comments, Reading};
@@ -39,7 +39,7 @@ fn predicted(model: &Model) {
     let plans: Vec<Plan> = model.patterns.iter().map(|pattern| plan(model, pattern)).collect();
     heat(model, &plans, &facts.limits, DEFAULT_HEADROOM);
     forecasts(model, &facts.limits);
-    let _ = cost(model, &plans, &facts, &Settings::default());
+    let _ = cost(model, &plans, &facts, &CostSettings::default());
 }
 
 /// A model is read again from its own text, and that text is the same again.

@@ -37,7 +37,7 @@ const screens = {
     },
   ],
   "a table's capacity": [() => `${server.home}table/app-main/capacity`, (page) => page.getByRole("figure", { name: "Table" }).waitFor()],
-  "what is learnt from traffic": [() => `${server.home}table/app-main/learn`, (page) => page.getByRole("button", { name: "Learn from traffic" }).waitFor()],
+  "what is learned from traffic": [() => `${server.home}table/app-main/learn`, (page) => page.getByRole("button", { name: "Learn from traffic" }).waitFor()],
   metrics: [() => `${server.home}metrics`, (page) => page.getByRole("row", { name: /^UpdateItem/ }).waitFor()],
   "a stream that is off": [() => `${server.home}table/plain/stream`, (page) => page.getByText("The stream is off").waitFor()],
   "a stream": [

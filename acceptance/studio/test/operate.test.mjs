@@ -257,18 +257,18 @@ async function ask(times) {
   await server.send("Scan", { TableName: TABLE });
 }
 
-test("the shapes of requests are learnt, and the items become a model", async () => {
+test("the shapes of requests are learned, and the items become a model", async () => {
   const page = await open(`${server.home}table/${TABLE}/learn`);
   const file = page.getByRole("region", { name: "A model file" });
   await file.getByRole("button", { name: "Write a model of the items" }).waitFor();
   await page.getByRole("button", { name: "Learn from traffic" }).click();
   await page.getByRole("button", { name: "Stop learning" }).waitFor();
   await page.getByText("Send requests; what they ask for is listed here.").waitFor();
-  // What the studio asks itself is not learnt.
+  // What the studio asks itself is not learned.
   await work(5);
   await ask(60);
   await page.getByText("121 requests in", { exact: false }).waitFor();
-  const patterns = page.getByRole("region", { name: "Learnt patterns" });
+  const patterns = page.getByRole("region", { name: "Learned patterns" });
   const get = patterns.getByRole("row", { name: /^get-/ });
   await get.getByText("GetItem").waitFor();
   await get.getByText(/^\d[\d.]*\/(s|min|h)$/).waitFor();
@@ -277,16 +277,16 @@ test("the shapes of requests are learnt, and the items become a model", async ()
   await patterns.getByRole("row", { name: /^scan-/ }).getByText("no key serves it").waitFor();
   const remarks = page.getByRole("region", { name: "What to know" });
   await remarks.getByText(/No pattern reads .*GSI1, GSI2/).waitFor();
-  await accessible(page, "what was learnt");
+  await accessible(page, "what was learned");
   await page.getByRole("button", { name: "Stop learning" }).click();
   await page.getByRole("button", { name: "Learn from traffic" }).waitFor();
   await get.waitFor();
   await file.getByRole("button", { name: "Write as a model file" }).click();
   await file.getByLabel("The model").getByText("CUST#", { exact: false }).waitFor();
-  await file.getByLabel("The model").getByText("Learnt from 121 requests", { exact: false }).waitFor();
-  await file.getByLabel("Name of the model").fill("learnt");
+  await file.getByLabel("The model").getByText("Learned from 121 requests", { exact: false }).waitFor();
+  await file.getByLabel("Name of the model").fill("learned");
   await file.getByRole("button", { name: "Save and open it" }).click();
-  await page.waitForURL(/model\/learnt/);
+  await page.waitForURL(/model\/learned/);
   await page.locator(".cm-content").getByText("CUST#", { exact: false }).first().waitFor();
   await page.getByRole("region", { name: "Patterns" }).getByRole("row", { name: /^query-/ }).first().waitFor();
   await close(page);

@@ -178,7 +178,7 @@ impl Client {
     }
 }
 
-/// Sends JSON to a path of a server of ours that is no operation of DynamoDB. The answer is its status
+/// Sends JSON to a path of a Lodestone server, for what is no operation of DynamoDB. The answer is its status
 /// and body.
 pub fn post<'a>(
     address: &'a Address,

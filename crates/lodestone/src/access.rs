@@ -18,8 +18,8 @@ use crate::{access_file, environment_now};
 
 /// Add, list and remove those who may use a server, and ask what they may do.
 ///
-/// The access file holds accounts, users, their keys and their policies. `lodestone serve --access FILE` lets in nobody
-/// else. The server reads the file again when it changes.
+/// The access file holds accounts, users, their keys and their policies. `lodestone serve --access FILE` refuses all
+/// others. The server reads the file again when it changes.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lodestone access add alice --policy arn:aws:iam::aws:policy/AdministratorAccess

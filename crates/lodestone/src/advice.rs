@@ -35,7 +35,7 @@ fn way_out(error: &FolderError) -> Option<&'static str> {
         }
         FolderError::OtherVersion { found: 1, .. } => Some(
             "Format 1 was written by builds up to commit 8d2467d, before the first release, and nothing converts \
-             it. To begin anew, name another folder with --data. To keep the data, build that commit, serve the \
+             it. To begin with an empty database, name another folder with --data. To keep the data, build that commit, serve the \
              folder with it on another port, and copy each table from there to a server of this version: scan \
              it, and put its items.",
         ),
@@ -78,7 +78,7 @@ const TOO_MANY_OPEN_FILES: i32 = 24;
 /// Why an address that other machines reach is not served, and how it can be.
 pub fn about_open_host(host: &str) -> String {
     format!(
-        "--host {host} can be reached from other machines, and whoever reaches it could read and change every \
+        "--host {host} can be reached from other machines, and every client there could read and change every \
          table. Say who may do that with --access FILE (lodestone access add makes one). If everybody on that \
          network may, start with --open-to-anyone. Without --host, only this machine can connect."
     )

@@ -13,8 +13,8 @@ use crate::wait::{Look, WaitArguments, Work};
 
 /// Back up a table as it is now, and wait until the backup can be restored.
 ///
-/// Writes go on meanwhile: the backup has the items of the moment at which it was asked for, and the table's keys,
-/// indexes and settings. The files lie where the server's --backups says. Without --endpoint-url the server at
+/// Writes go on in the meantime: the backup has the items of the moment at which it was asked for, and the table's
+/// keys, indexes and settings. The files are where the server's --backups says. Without --endpoint-url the server at
 /// http://127.0.0.1:8000 is asked; with --data a folder is opened that no server is using.
 #[derive(Args)]
 #[command(

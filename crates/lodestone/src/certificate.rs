@@ -158,8 +158,8 @@ fn about(error: &server::TlsError, certificate: &Path, key: &Path) -> String {
     }
 }
 
-/// An authority that signs one certificate and is then forgotten: nobody can sign another with it, and no key is
-/// ever on the disk.
+/// An authority that signs one certificate and is then forgotten: its key is never on the disk, so no other
+/// certificate can be signed with it.
 fn make(authority: &Path, names: Vec<String>) -> Result<Certificate, String> {
     let (authority_text, texts) = signed_by_new_authority(names)
         .map_err(|error| format!("can't make a certificate: {error}. Name one with --tls-cert"))?;
@@ -204,7 +204,7 @@ mod tests {
         signed_by_new_authority(vec!["localhost".to_owned()]).unwrap().1
     }
 
-    /// Time passes when everybody waits for it, so the files are looked at without delay.
+    /// Paused time passes at once when all tasks wait, so the files are looked at without delay.
     #[tokio::test(start_paused = true)]
     async fn new_connections_get_what_the_files_hold_and_the_last_good_one_if_that_is_broken() {
         let folder = tempfile::tempdir().unwrap();

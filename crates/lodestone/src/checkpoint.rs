@@ -23,8 +23,8 @@ const TIMEOUT: Duration = Duration::from_secs(3600);
 ///
 /// The copy is a data folder like any other and holds every write that was acknowledged before. On the same file
 /// system it shares files that never change, so it takes a moment and hardly any room; to another one they are
-/// copied. A copy that shares files with the original does not protect from a broken disk: copy it on. Backups that
-/// lie in the data folder are files of their own and are not copied.
+/// copied. A copy that shares files with the original does not protect from a broken disk: copy it on. Backups in
+/// the data folder are files of their own and are not copied.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lodestone checkpoint --to /srv/copy --endpoint-url http://127.0.0.1:8000   of the folder that a server uses

@@ -145,7 +145,7 @@ impl Connection {
         }
     }
 
-    /// Whether nobody but this process can write to the database.
+    /// Whether only this process can write to the database.
     pub fn is_exclusive(&self) -> bool {
         matches!(self, Connection::Local { .. })
     }

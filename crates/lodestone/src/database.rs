@@ -31,7 +31,7 @@ pub enum Storage<'a> {
     Folder { path: &'a Path, durability: Durability, cache_bytes: u64 },
     /// In a temporary copy of a folder, which itself stays as it is.
     Scratch { path: &'a Path },
-    /// In a database that speaks PostgreSQL's protocol. What answers there is found out if it is not given.
+    /// In a database that speaks PostgreSQL's protocol. Without `engine`, the database is asked which one it is.
     Postgres { url: &'a str, engine: Option<store_postgres::Engine> },
 }
 
@@ -52,7 +52,7 @@ pub struct OpenStore {
 }
 
 impl Storage<'_> {
-    /// Opens the store. The address of the server is shown to those who find a folder in use.
+    /// Opens the store. A process that finds the folder in use gets to know the address of the server.
     pub async fn open(self, address: Option<String>) -> Result<OpenStore, OpenError> {
         let mut folder = None;
         let store: Arc<dyn Store> = match self {

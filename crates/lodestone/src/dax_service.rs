@@ -142,7 +142,7 @@ impl Database for OfEngine {
     }
 }
 
-/// Lets in whom the access file names; without one, everybody.
+/// Admits the users of the access file; without one, all callers.
 struct SignatureGate {
     verification: Option<Verification>,
     engine: Arc<Engine>,

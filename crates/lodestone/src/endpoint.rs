@@ -28,7 +28,7 @@ pub struct EndpointArguments {
 }
 
 impl EndpointArguments {
-    /// A client of the endpoint. The default is for commands that need not be told where the database is.
+    /// A client of the endpoint. The default is for commands that work without an endpoint argument.
     pub fn client(&self, default_url: Option<&str>) -> Result<Client, String> {
         let url = self.url().or_else(|| default_url.map(str::to_owned));
         let url = url.ok_or("say where the database is: --endpoint-url http://localhost:8000")?;

@@ -23,7 +23,7 @@ use crate::wait::{Look, WaitArguments, Work};
   lodestone export Songs s3://songs/daily --at 1h              as they were an hour ago
   lodestone export Songs s3://songs/changes --from 2h --to 1h  what changed between
   lodestone export Songs s3://songs --data ./lodestone-data --s3 ./buckets    while no server runs")]
-pub struct Export {
+pub struct ExportTable {
     /// The table
     table: String,
 
@@ -65,7 +65,7 @@ enum FormatArgument {
     Ion,
 }
 
-impl Export {
+impl ExportTable {
     pub fn run(self) -> Result<(), String> {
         let exported = self.connection.run(async |connection| self.export(connection).await)?;
         let description = exported.export_description.clone().unwrap_or_default();

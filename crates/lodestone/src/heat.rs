@@ -32,7 +32,7 @@ const SHADES: [char; 4] = ['░', '▒', '▓', '█'];
 /// Show which key ranges of a table were used when, as a picture.
 ///
 /// Time goes from left to right and keys from top to bottom, by ranges of their hashes: every partition key falls into
-/// one line, and a line that stands out is a hot key. A column is a minute. A darker square was used more; a red one
+/// one line, and a line much darker than the others is a hot key. A column is a minute. A darker square was used more; a red one
 /// met a limit. The picture begins when the server starts and covers a day at most.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -40,7 +40,7 @@ const SHADES: [char; 4] = ['░', '▒', '▓', '█'];
   lodestone heat orders --index by-status   of one index
   lodestone heat orders --day               the last day, in quarters of an hour
   lodestone heat orders --json              all figures, for programs")]
-pub struct Heat {
+pub struct TableHeat {
     /// The table
     table: String,
 
@@ -60,7 +60,7 @@ pub struct Heat {
     connection: ConnectionArguments,
 }
 
-impl Heat {
+impl TableHeat {
     pub fn run(self) -> Result<(), String> {
         let mut report = self.connection.administer(PATH, TIMEOUT, |namespace| {
             json!({"table": self.table, "account": &*namespace.account, "region": &*namespace.region})

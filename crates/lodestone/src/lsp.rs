@@ -236,7 +236,7 @@ impl Session<'_> {
     }
 }
 
-/// A notification that can't be read is ignored: there is nobody to tell.
+/// A notification that can't be read is ignored: notifications have no answer that could hold an error.
 fn read<T: DeserializeOwned>(params: Value) -> Option<T> {
     serde_json::from_value(params).ok()
 }

@@ -25,7 +25,7 @@ use crate::progress::Progress;
 
 /// Walks while the source is in use. Each finds less to do, unless clients write faster than it copies.
 const PASSES_IN_USE_MAX: u32 = 5;
-/// So few changes are copied in a moment: the source can be closed.
+/// At most this many changes are copied in a moment: the source can be closed.
 const FEW_CHANGES: u64 = 1000;
 /// Where a server is asked to end and let go of its folder.
 const HAND_OVER: &str = "/lodestone/hand-over";
@@ -49,7 +49,7 @@ const COPY_SUFFIX: &str = ".migrating";
 /// Tables come along with their items, indexes, tags, policies, settings and streams, with all stream records at
 /// their positions; and so do point-in-time recovery, what is known of backups, metrics, alarms, auto scaling and
 /// triggers. What is not in the database stays where it is: the files of backups (`backups` in a data folder; name them to
-/// the new server with --backups), the access file, the studio's models. Item counts are counted anew.
+/// the new server with --backups), the access file, the studio's models. Items are counted again.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lodestone migrate /srv/db postgres://me@db/app                  from a folder that is not in use to PostgreSQL
@@ -57,7 +57,7 @@ const COPY_SUFFIX: &str = ".migrating";
                                                                   the same, while a server uses the folder
   lodestone migrate postgres://me@db/app /srv/db                  from PostgreSQL, in use or not, to a folder
   lodestone migrate --cancel /srv/db                              use the source again")]
-pub struct Migrate {
+pub struct MigrateStore {
     /// Where the data is: a data folder, or postgres://user@host/database
     #[arg(value_parser = place)]
     source: Place,
@@ -95,7 +95,7 @@ fn place(text: &str) -> Result<Place, String> {
 }
 
 impl Place {
-    /// What both stores keep about it: it tells places apart, and holds no password.
+    /// The name under which both stores keep the place. Places have different names, and no name holds a password.
     fn name(&self) -> String {
         match self {
             // Links are followed, so that one folder has one name.
@@ -156,13 +156,13 @@ impl Place {
 
 /// A source as it is found.
 enum Source {
-    /// Nobody else has it, or it can be shared.
+    /// No other process uses it, or it can be shared.
     Open(Box<dyn Store>),
     /// A server has the folder.
     Served { folder: PathBuf, url: String },
 }
 
-impl Migrate {
+impl MigrateStore {
     pub fn run(self) -> Result<(), String> {
         store_lsm::raise_descriptor_limit();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -321,7 +321,7 @@ async fn walk(moving: &Move<'_>, source: &dyn Read, number: u32) -> Result<Pass,
     Ok(pass)
 }
 
-/// Walks along a copy of the folder that the server makes. It lies beside the folder and shares its files.
+/// Walks along a copy of the folder that the server makes. The copy is beside the folder and shares its files.
 async fn walk_along_checkpoint(
     moving: &Move<'_>,
     folder: &Path,

@@ -48,12 +48,12 @@ enum Command {
     Design(design::Design),
     Diff(diff::Diff),
     Explain(explain::Explain),
-    Heat(heat::Heat),
-    Export(export::Export),
+    Heat(heat::ModelHeat),
+    Export(export::ExportModel),
     Import(import::ImportFile),
     Init(init::Init),
     Learn(learn::Learn),
-    Migrate(migrate::Migrate),
+    Migrate(migrate::MigrateModel),
     Prove(prove::Prove),
     Schema(schema::Schema),
 }
@@ -96,7 +96,7 @@ struct ModelFile {
 }
 
 impl ModelFile {
-    /// The text of the file. If it can't be read, the user is told why and the exit status is returned.
+    /// The text of the file. If it can't be read, the reason is printed and the exit status is returned.
     fn source(&self) -> Result<Source, ExitCode> {
         read(&self.path)
     }

@@ -86,7 +86,7 @@ fn shown_width(text: &str) -> usize {
     anstream::adapter::strip_str(text.trim_end_matches('\n')).to_string().chars().count()
 }
 
-/// Prints to standard output at once, for commands that end when nobody reads it any more.
+/// Prints to standard output at once, for commands that end when its reader has closed it.
 pub fn try_print(text: &str) -> io::Result<()> {
     let mut output = anstream::stdout();
     output.write_all(text.as_bytes())?;

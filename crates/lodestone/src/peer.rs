@@ -1,4 +1,4 @@
-//! Peers: servers that have other Regions of global tables. They tell each other the messages of the engine's
+//! Peers: servers that have other Regions of global tables. They send each other the messages of the engine's
 //! replication, as JSON on the port where clients are, signed like any other request:
 //!
 //! ```text
@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Where signatures are verified, policies decide: `dynamodb:WriteDataForReplication` for items and
-//! `dynamodb:ReplicateSettings` for all else, on the table. A server without an access file is open to whoever can
-//! reach it, so to peers as well.
+//! `dynamodb:ReplicateSettings` for all else, on the table. A server without an access file is open to every
+//! client that can reach it, so to peers as well.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub struct PeerArguments {
     #[arg(long, value_name = "REGION=URL", value_parser = PeerAddress::parse, requires = "region", help_heading = HEADING)]
     peer: Vec<PeerAddress>,
 
-    /// The profile of ~/.aws/credentials that signs what peers are told, where they verify signatures [default: the
+    /// The profile of ~/.aws/credentials that signs messages to peers, where they verify signatures [default: the
     /// variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY]
     #[arg(long, value_name = "NAME", requires = "peer", help_heading = HEADING)]
     peer_profile: Option<String>,
@@ -121,7 +121,7 @@ impl Peer for HttpPeer {
     }
 }
 
-/// Hears what peers tell.
+/// Receives the messages of peers.
 pub struct ReplicationService(pub Arc<Engine>);
 
 impl std::fmt::Debug for ReplicationService {
@@ -131,7 +131,7 @@ impl std::fmt::Debug for ReplicationService {
 }
 
 impl ReplicationService {
-    async fn hear(&self, caller: &Caller, body: &[u8]) -> Result<Vec<u8>, Error> {
+    async fn receive(&self, caller: &Caller, body: &[u8]) -> Result<Vec<u8>, Error> {
         let message: Message = serde_json::from_slice(body)
             .map_err(|error| Error::validation(format!("this is no message of a peer: {error}")))?;
         if caller.is_verified() {
@@ -164,7 +164,7 @@ impl NeighbourService for ReplicationService {
 
     fn answer(&self, caller: Caller, request: Request<Bytes>) -> PageAnswer<'_> {
         Box::pin(async move {
-            match self.hear(&caller, request.body()).await {
+            match self.receive(&caller, request.body()).await {
                 Ok(answer) => response(200, answer),
                 Err(error) => refusal(&error),
             }

@@ -122,14 +122,14 @@ impl Forget {
             output::print(&format!("No global table has a replica in {}.\n", self.lost));
         }
         for table in &tables {
-            output::print(&told(&self.lost, table));
+            output::print(&described(&self.lost, table));
         }
         Ok(())
     }
 }
 
 /// What is known of the writes of a lost Region.
-fn told(lost: &str, table: &Value) -> String {
+fn described(lost: &str, table: &Value) -> String {
     let (name, region) =
         (table["table"].as_str().unwrap_or_default(), table["region"].as_str().unwrap_or_default());
     if table["removed"] == true {
@@ -141,9 +141,7 @@ fn told(lost: &str, table: &Value) -> String {
     let mut text = format!("{name} in {region} goes on without {lost}. ");
     match table["complete_through"].as_str() {
         Some(time) => text.push_str(&format!("What {lost} had acknowledged up to {time} is here.\n")),
-        None => {
-            text.push_str(&format!("Nothing was heard of {lost}: nothing is known of its last writes.\n"))
-        }
+        None => text.push_str(&format!("{lost} sent nothing, so nothing is known of its last writes.\n")),
     }
     if let Some(count) = table["lost"].as_u64().filter(|count| *count > 0) {
         text.push_str(&format!("{count} later changes are in {lost} alone, of these items:\n"));

@@ -71,7 +71,7 @@ fn show(survey: &Survey) {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "the question is for whoever typed the command")]
+#[expect(clippy::print_stdout, reason = "the question is for the user at the terminal")]
 fn agreed() -> Result<bool, String> {
     print!("Save this into a new store, and keep the damaged one? [y/N] ");
     std::io::stdout().flush().map_err(|error| error.to_string())?;

@@ -72,7 +72,7 @@ impl Restore {
         self.wait.until_done(connection, work, async || self.look(connection, expected_items).await).await
     }
 
-    /// Begins, and tells how many items there will be.
+    /// Begins, and returns how many items there will be.
     async fn begin_from_backup(&self, connection: &Connection, arn: &str) -> Result<Option<u64>, String> {
         let backup = connection.call(DescribeBackupInput { backup_arn: arn.to_owned() }).await?;
         let source = backup.backup_description.and_then(|backup| backup.source_table_details);
@@ -85,7 +85,7 @@ impl Restore {
         Ok(source.and_then(|source| source.item_count).map(|items| items as u64))
     }
 
-    /// Begins, and tells how many items the table has now: about as many as it had.
+    /// Begins, and returns how many items the table has now: about as many as it had.
     async fn begin_from_table(&self, connection: &Connection, table: &str) -> Result<Option<u64>, String> {
         let source = connection.call(DescribeTableInput { table_name: table.to_owned() }).await?.table;
         let input = RestoreTableToPointInTimeInput {

@@ -113,8 +113,8 @@ pub struct Serve {
 
     /// Let every machine that can reach the port read and change every table
     ///
-    /// Signatures are not verified, so whoever can connect has all rights. Without this flag, only this machine can
-    /// connect.
+    /// Signatures are not verified, so every client that can connect has all rights. Without this flag, only this machine
+    /// can connect.
     #[arg(long, help_heading = NETWORK)]
     open_to_anyone: bool,
 
@@ -122,7 +122,7 @@ pub struct Serve {
     #[arg(long, default_value_t = 8000, help_heading = NETWORK)]
     port: u16,
 
-    /// Let in only those whom this file names, and do only what their policies allow; see `lodestone access --help`
+    /// Let in only the users of this file, and do only what their policies allow; see `lodestone access --help`
     ///
     /// Every request must be signed with a key of the file. Without it, any credentials may do anything.
     #[arg(long, value_name = "FILE", help_heading = NETWORK)]
@@ -167,7 +167,7 @@ pub struct Serve {
     #[arg(long, value_enum, value_name = "MODE", default_value_t = CapacityArgument::Shadow, help_heading = LIKE_AWS)]
     capacity: CapacityArgument,
 
-    /// Run capacity, metrics, alarms and auto scaling so many times as fast: at 60, an hour passes in a minute
+    /// Run capacity, metrics, alarms and auto scaling this many times as fast: at 60, an hour passes in a minute
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000),
           help_heading = LIKE_AWS)]
     time_scale: u32,
@@ -371,7 +371,7 @@ impl Serve {
         listener.map_err(|error| advice::about_listening(host, port, &error))
     }
 
-    /// Refuses to serve other machines unless somebody wants that.
+    /// Refuses to serve other machines unless a flag says who may use the server.
     fn check_open_to(&self, address: SocketAddr) -> Result<(), String> {
         match address.ip().is_loopback() || self.access.is_some() || self.open_to_anyone {
             true => Ok(()),
@@ -628,7 +628,7 @@ fn endpoint(address: SocketAddr) -> String {
 }
 
 /// Says that the server is ready, in one write: a program that waits for the first line may close its end of the
-/// pipe at once. The server runs on if there is nobody to read it.
+/// pipe at once. The server runs on if the line has no reader.
 fn announce(url: &str, storage: &str, studio: Option<&str>, dax: Option<&str>, trust: Option<&str>) {
     let mut text = format!(
         "lodestone is ready at {url} ({storage}). Try: aws dynamodb list-tables --endpoint-url {url}\n"

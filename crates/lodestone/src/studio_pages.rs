@@ -17,7 +17,7 @@ pub enum StudioArgument {
     Off,
 }
 
-/// Where only this machine can ask, the studio is on; elsewhere somebody has to want it.
+/// Where only this machine can ask, the studio is on; elsewhere it is off unless a flag says otherwise.
 pub fn mode(asked: Option<StudioArgument>, address: SocketAddr) -> Option<StudioArgument> {
     let usual = if address.ip().is_loopback() { StudioArgument::On } else { StudioArgument::Off };
     Some(asked.unwrap_or(usual)).filter(|mode| *mode != StudioArgument::Off)

@@ -6,8 +6,8 @@ use model::Model;
 
 use crate::example::ReadLoop;
 use crate::layout::Doc;
-use crate::literal::{Literal, Value, quoted};
-use crate::sketch::{Form, Loop, Sketch, sketches};
+use crate::literal::{Literal, LiteralValue, quoted};
+use crate::sketch::{Form, Repetition, Sketch, sketches};
 use crate::{Example, Sending, comments, name, title};
 
 const STEP: usize = 4;
@@ -81,12 +81,12 @@ impl Function<'_> {
         let mut body = format!("    {sum} = {start}\n");
         for sketch in sketches {
             let depth = match &sketch.around {
-                Loop::Once => 1,
-                Loop::Shards(shards) => {
+                Repetition::Once => 1,
+                Repetition::Shards(shards) => {
                     let _ = writeln!(body, "    for shard in range({}):", shards.count);
                     2
                 }
-                Loop::Each { variable, choices } => {
+                Repetition::Each { variable, choices } => {
                     let list = list("[", choices.iter().map(document).collect(), "]");
                     let head = format!("for {variable} in ");
                     let column = STEP + head.len();
@@ -213,22 +213,22 @@ fn document(literal: &Literal) -> Doc {
     }
 }
 
-fn value(value: &Value) -> Doc {
+fn value(value: &LiteralValue) -> Doc {
     match value {
-        Value::Text(text) => Doc::Atom(string(text)),
-        Value::Sharded(shards) => {
+        LiteralValue::Text(text) => Doc::Atom(string(text)),
+        LiteralValue::Sharded(shards) => {
             let braces = |text: &str| inside(text).replace('{', "{{").replace('}', "}}");
             let width = shards.width.map_or(String::new(), |width| format!(":0{width}"));
             let text = format!("f\"{}{{shard{width}}}{}\"", braces(&shards.before), braces(&shards.after));
             Doc::Atom(text)
         }
-        Value::Number(number) => Doc::Atom(self::number(number)),
-        Value::Bytes(bytes) => Doc::Atom(self::bytes(bytes)),
-        Value::Bool(flag) => Doc::Atom(boolean(*flag)),
-        Value::Null => Doc::Atom("None".to_owned()),
-        Value::Set(members) => list("{", members.iter().map(self::value).collect(), "}"),
-        Value::List(elements) => list("[", elements.iter().map(self::value).collect(), "]"),
-        Value::Map(entries) => map(entries.iter().map(|(name, one)| (name, self::value(one)))),
+        LiteralValue::Number(number) => Doc::Atom(self::number(number)),
+        LiteralValue::Bytes(bytes) => Doc::Atom(self::bytes(bytes)),
+        LiteralValue::Bool(flag) => Doc::Atom(boolean(*flag)),
+        LiteralValue::Null => Doc::Atom("None".to_owned()),
+        LiteralValue::Set(members) => list("{", members.iter().map(self::value).collect(), "}"),
+        LiteralValue::List(elements) => list("[", elements.iter().map(self::value).collect(), "]"),
+        LiteralValue::Map(entries) => map(entries.iter().map(|(name, one)| (name, self::value(one)))),
     }
 }
 

@@ -5,9 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use model::Model;
 
 use crate::layout::Doc;
-use crate::literal::{Literal, Shards, Value, quoted, utf16};
+use crate::literal::{Literal, LiteralValue, Shards, quoted, utf16};
 use crate::name::joined;
-use crate::sketch::{Loop, Sketch, sketches};
+use crate::sketch::{Repetition, Sketch, sketches};
 use crate::{Effect, Example, Sending, comments, title};
 
 const STEP: usize = 4;
@@ -46,11 +46,11 @@ fn commands(operation: &str, sending: &Sending) -> String {
 
 fn command(operation: &str, sketch: &Sketch) -> String {
     match &sketch.around {
-        Loop::Once => format!("{}\n", call(operation, sketch, 0)),
-        Loop::Shards(shards) => {
+        Repetition::Once => format!("{}\n", call(operation, sketch, 0)),
+        Repetition::Shards(shards) => {
             format!("for shard in {}; do\n    {}\ndone\n", numbers(shards), call(operation, sketch, STEP))
         }
-        Loop::Each { variable, choices } => {
+        Repetition::Each { variable, choices } => {
             let values: Vec<String> =
                 choices.iter().map(|choice| format!("    {}", argument(choice, STEP))).collect();
             let list = values.join(" \\\n");
@@ -126,36 +126,36 @@ fn document(literal: &Literal) -> Doc {
     }
 }
 
-fn value(value: &Value) -> Doc {
+fn value(value: &LiteralValue) -> Doc {
     let tagged = |tag: &str, doc: Doc| map([(tag, doc)].into_iter());
     match value {
-        Value::Text(text) => tagged("S", Doc::Atom(string(text))),
-        Value::Sharded(shards) => {
+        LiteralValue::Text(text) => tagged("S", Doc::Atom(string(text))),
+        LiteralValue::Sharded(shards) => {
             let (before, after) = (string(&shards.before), string(&shards.after));
             let (before, after) = (&before[..before.len() - 1], &after[1..]);
             tagged("S", Doc::Atom(format!("{before}'\"$shard\"'{after}")))
         }
-        Value::Number(number) => tagged("N", Doc::Atom(string(number))),
-        Value::Bytes(bytes) => tagged("B", Doc::Atom(string(&STANDARD.encode(bytes)))),
-        Value::Bool(flag) => tagged("BOOL", Doc::Atom(flag.to_string())),
-        Value::Null => tagged("NULL", Doc::Atom("true".to_owned())),
-        Value::Set(members) => set(members),
-        Value::List(elements) => tagged("L", list(elements.iter().map(self::value).collect())),
-        Value::Map(entries) => {
+        LiteralValue::Number(number) => tagged("N", Doc::Atom(string(number))),
+        LiteralValue::Bytes(bytes) => tagged("B", Doc::Atom(string(&STANDARD.encode(bytes)))),
+        LiteralValue::Bool(flag) => tagged("BOOL", Doc::Atom(flag.to_string())),
+        LiteralValue::Null => tagged("NULL", Doc::Atom("true".to_owned())),
+        LiteralValue::Set(members) => set(members),
+        LiteralValue::List(elements) => tagged("L", list(elements.iter().map(self::value).collect())),
+        LiteralValue::Map(entries) => {
             tagged("M", map(entries.iter().map(|(name, one)| (name.as_str(), self::value(one)))))
         }
     }
 }
 
-fn set(members: &[Value]) -> Doc {
+fn set(members: &[LiteralValue]) -> Doc {
     let tag = match members.first() {
-        Some(Value::Number(_)) => "NS",
-        Some(Value::Bytes(_)) => "BS",
+        Some(LiteralValue::Number(_)) => "NS",
+        Some(LiteralValue::Bytes(_)) => "BS",
         _ => "SS",
     };
-    let text = |member: &Value| match member {
-        Value::Text(text) | Value::Number(text) => Doc::Atom(string(text)),
-        Value::Bytes(bytes) => Doc::Atom(string(&STANDARD.encode(bytes))),
+    let text = |member: &LiteralValue| match member {
+        LiteralValue::Text(text) | LiteralValue::Number(text) => Doc::Atom(string(text)),
+        LiteralValue::Bytes(bytes) => Doc::Atom(string(&STANDARD.encode(bytes))),
         other => value(other),
     };
     map([(tag, list(members.iter().map(text).collect()))].into_iter())

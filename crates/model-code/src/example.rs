@@ -68,11 +68,11 @@ pub enum Effect {
     /// The keys of the items that come back, in order.
     Finds { keys: Vec<Values>, reading: ReadLoop },
     /// What is stored afterwards.
-    Leaves { items: Vec<Written> },
+    Leaves { items: Vec<WrittenItem> },
 }
 
 /// One item after a write.
-pub struct Written {
+pub struct WrittenItem {
     pub table: String,
     pub key: Values,
     /// `None` if it is deleted.
@@ -323,12 +323,12 @@ fn shorten(value: &mut Value) {
     }
 }
 
-fn left(model: &Model, touch: &Touch<'_>) -> Option<Written> {
+fn left(model: &Model, touch: &Touch<'_>) -> Option<WrittenItem> {
     if touch.write.verb == WriteVerb::Check {
         return None;
     }
     let any = touch.new.as_ref().or(touch.old.as_ref())?;
-    Some(Written {
+    Some(WrittenItem {
         table: model.table(touch.table).name.value.clone(),
         key: key_of(model, touch.table, any),
         item: touch.new.clone(),

@@ -9,8 +9,8 @@ use model::Model;
 
 use crate::example::ReadLoop;
 use crate::layout::Doc;
-use crate::literal::{Literal, Shards, Value, quoted};
-use crate::sketch::{Form, Loop, Sketch, sketches};
+use crate::literal::{Literal, LiteralValue, Shards, quoted};
+use crate::sketch::{Form, Repetition, Sketch, sketches};
 use crate::{Example, Sending, comments, title};
 
 const STEP: usize = 2;
@@ -114,11 +114,11 @@ impl Function<'_> {
         let mut body = format!("  {start}\n");
         for sketch in sketches {
             let head = match &sketch.around {
-                Loop::Once => None,
-                Loop::Shards(Shards { count, .. }) => {
+                Repetition::Once => None,
+                Repetition::Shards(Shards { count, .. }) => {
                     Some(format!("for (let shard = 0; shard < {count}; shard++) {{"))
                 }
-                Loop::Each { variable, choices } => {
+                Repetition::Each { variable, choices } => {
                     let head = format!("for (const {variable} of ");
                     let list = list(choices.iter().map(document).collect());
                     Some(format!("{head}{}) {{", list.text(STEP + head.len(), STEP, STEP)))
@@ -244,25 +244,25 @@ fn document(literal: &Literal) -> Doc {
     }
 }
 
-fn value(value: &Value) -> Doc {
+fn value(value: &LiteralValue) -> Doc {
     match value {
-        Value::Text(text) => Doc::Atom(string(text)),
-        Value::Sharded(shards) => Doc::Atom(sharded(shards)),
-        Value::Number(number) => Doc::Atom(self::number(number)),
-        Value::Bytes(bytes) => {
+        LiteralValue::Text(text) => Doc::Atom(string(text)),
+        LiteralValue::Sharded(shards) => Doc::Atom(sharded(shards)),
+        LiteralValue::Number(number) => Doc::Atom(self::number(number)),
+        LiteralValue::Bytes(bytes) => {
             Doc::Atom(format!("Buffer.from({}, \"base64\")", string(&STANDARD.encode(bytes))))
         }
-        Value::Bool(flag) => Doc::Atom(flag.to_string()),
-        Value::Null => Doc::Atom("null".to_owned()),
-        Value::Set(members) => Doc::Group {
+        LiteralValue::Bool(flag) => Doc::Atom(flag.to_string()),
+        LiteralValue::Null => Doc::Atom("null".to_owned()),
+        LiteralValue::Set(members) => Doc::Group {
             open: "new Set([".to_owned(),
             items: members.iter().map(self::value).collect(),
             close: "])".to_owned(),
             space: false,
             comma: true,
         },
-        Value::List(elements) => list(elements.iter().map(self::value).collect()),
-        Value::Map(entries) => map(entries.iter().map(|(name, one)| (name, self::value(one)))),
+        LiteralValue::List(elements) => list(elements.iter().map(self::value).collect()),
+        LiteralValue::Map(entries) => map(entries.iter().map(|(name, one)| (name, self::value(one)))),
     }
 }
 

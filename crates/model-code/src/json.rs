@@ -6,7 +6,7 @@ use model::predict::item::Values;
 use serde_json::{Map, Value as Json, json};
 
 use crate::sketch::body;
-use crate::{Effect, Example, Sending, Written};
+use crate::{Effect, Example, Sending, WrittenItem};
 
 pub fn json(model: &Model, examples: &[Example]) -> Json {
     json!({
@@ -44,7 +44,7 @@ fn sending_json(sending: &Sending) -> Map<String, Json> {
         .collect()
 }
 
-fn written_json(written: &Written) -> Json {
+fn written_json(written: &WrittenItem) -> Json {
     json!({
         "table": written.table,
         "key": item_json(&written.key),

@@ -23,7 +23,7 @@ mod sketch;
 
 use model::Model;
 
-pub use example::{Effect, Example, ReadLoop, Sending, Written, examples};
+pub use example::{Effect, Example, ReadLoop, Sending, WrittenItem, examples};
 pub use json::json;
 
 /// A language to print code in.

@@ -197,17 +197,17 @@ pub struct KeyBuilder {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
     Literal(String),
-    Field { value: Value, form: Form, width: Option<usize> },
+    Field { value: Value, form: TextForm, width: Option<usize> },
 }
 
 /// What a text does with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum TextForm {
     Plain,
     Lower,
     /// The first characters of a time.
     Prefix(usize),
-    /// The distance to the largest number of so many digits.
+    /// The distance to the largest number of this many digits.
     Descending(usize),
 }
 
@@ -299,11 +299,11 @@ pub struct Function {
     pub name: String,
     pub comments: Vec<String>,
     /// The error says why there is no function.
-    pub written: Result<Written, String>,
+    pub written: Result<WrittenFunction, String>,
 }
 
 /// A function that can be written.
-pub struct Written {
+pub struct WrittenFunction {
     pub parameters: Vec<Parameter>,
     pub body: Body,
 }

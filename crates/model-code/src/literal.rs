@@ -13,14 +13,14 @@ pub enum Literal {
     Bool(bool),
     List(Vec<Literal>),
     Map(Vec<(String, Literal)>),
-    Value(Value),
+    Value(LiteralValue),
     /// The variable of a loop.
     Variable(&'static str),
 }
 
 /// An attribute value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum LiteralValue {
     Text(String),
     /// A text that contains the number of a shard.
     Sharded(Shards),
@@ -29,9 +29,9 @@ pub enum Value {
     Bool(bool),
     Null,
     /// Not empty, and all of one type.
-    Set(Vec<Value>),
-    List(Vec<Value>),
-    Map(Vec<(String, Value)>),
+    Set(Vec<LiteralValue>),
+    List(Vec<LiteralValue>),
+    Map(Vec<(String, LiteralValue)>),
 }
 
 /// `OPEN#{shard}` for all shards, counted from 0.
@@ -72,27 +72,27 @@ fn attributes(json: &Json) -> Literal {
 }
 
 /// DynamoDB JSON, as requests print themselves.
-pub fn value(json: &Json) -> Value {
+pub fn value(json: &Json) -> LiteralValue {
     let text = |json: &Json| json.as_str().unwrap_or_default().to_owned();
     let bytes = |json: &Json| STANDARD.decode(text(json)).unwrap_or_default();
     let list = |json: &Json| json.as_array().cloned().unwrap_or_default();
     let Some((tag, inner)) = json.as_object().and_then(|members| members.iter().next()) else {
-        return Value::Null;
+        return LiteralValue::Null;
     };
     match tag.as_str() {
-        "S" => Value::Text(text(inner)),
-        "N" => Value::Number(text(inner)),
-        "B" => Value::Bytes(bytes(inner)),
-        "BOOL" => Value::Bool(inner.as_bool().unwrap_or_default()),
-        "SS" => Value::Set(list(inner).iter().map(|one| Value::Text(text(one))).collect()),
-        "NS" => Value::Set(list(inner).iter().map(|one| Value::Number(text(one))).collect()),
-        "BS" => Value::Set(list(inner).iter().map(|one| Value::Bytes(bytes(one))).collect()),
-        "L" => Value::List(list(inner).iter().map(value).collect()),
+        "S" => LiteralValue::Text(text(inner)),
+        "N" => LiteralValue::Number(text(inner)),
+        "B" => LiteralValue::Bytes(bytes(inner)),
+        "BOOL" => LiteralValue::Bool(inner.as_bool().unwrap_or_default()),
+        "SS" => LiteralValue::Set(list(inner).iter().map(|one| LiteralValue::Text(text(one))).collect()),
+        "NS" => LiteralValue::Set(list(inner).iter().map(|one| LiteralValue::Number(text(one))).collect()),
+        "BS" => LiteralValue::Set(list(inner).iter().map(|one| LiteralValue::Bytes(bytes(one))).collect()),
+        "L" => LiteralValue::List(list(inner).iter().map(value).collect()),
         "M" => {
             let entries = inner.as_object().into_iter().flatten();
-            Value::Map(entries.map(|(name, one)| (name.clone(), value(one))).collect())
+            LiteralValue::Map(entries.map(|(name, one)| (name.clone(), value(one))).collect())
         }
-        _ => Value::Null,
+        _ => LiteralValue::Null,
     }
 }
 

@@ -3,7 +3,7 @@
 use api::Request;
 use serde_json::{Map, Value as Json};
 
-use crate::literal::{Literal, Shards, Value, members};
+use crate::literal::{Literal, LiteralValue, Shards, members};
 use crate::{Effect, ReadLoop, Sending};
 
 /// Members of requests in the order in which people read them.
@@ -33,11 +33,11 @@ const ORDER: [&str; 19] = [
 pub struct Sketch {
     /// The members of the call.
     pub call: Vec<(String, Literal)>,
-    pub around: Loop,
+    pub around: Repetition,
 }
 
 /// How often a call is made.
-pub enum Loop {
+pub enum Repetition {
     Once,
     /// The call names `shard`.
     Shards(Shards),
@@ -76,7 +76,7 @@ impl<'s> Form<'s> {
                 };
             }
         };
-        let once = |sketch: &Sketch| matches!(sketch.around, Loop::Once);
+        let once = |sketch: &Sketch| matches!(sketch.around, Repetition::Once);
         match (operation, sketches) {
             ("BatchGetItem", [sketch]) => Form::BatchGet(sketch),
             ("TransactGetItems", [sketch]) => Form::TransactGet(sketch),
@@ -121,7 +121,7 @@ pub fn sketches(sending: &Sending) -> Vec<Sketch> {
         sending.requests.iter().map(|request| members(&body(request))).collect();
     match looped(&calls) {
         Some(sketch) => vec![sketch],
-        None => calls.into_iter().map(|call| Sketch { call, around: Loop::Once }).collect(),
+        None => calls.into_iter().map(|call| Sketch { call, around: Repetition::Once }).collect(),
     }
 }
 
@@ -138,10 +138,10 @@ fn looped(calls: &[Vec<(String, Literal)>]) -> Option<Sketch> {
     let [position] = differing[..] else { return None };
     let choices: Vec<Literal> = calls.iter().map(|call| call[position].1.clone()).collect();
     let (literal, around) = match shards(&choices) {
-        Some((literal, shards)) => (literal, Loop::Shards(shards)),
+        Some((literal, shards)) => (literal, Repetition::Shards(shards)),
         None => {
             let variable = if first[position].0 == "Key" { "key" } else { "values" };
-            (Literal::Variable(variable), Loop::Each { variable, choices })
+            (Literal::Variable(variable), Repetition::Each { variable, choices })
         }
     };
     let mut call = first.clone();
@@ -165,13 +165,13 @@ fn shards(choices: &[Literal]) -> Option<(Literal, Shards)> {
     let texts: Vec<&str> = maps
         .iter()
         .map(|map| match &map.get(position)?.1 {
-            Literal::Value(Value::Text(text)) => Some(text.as_str()),
+            Literal::Value(LiteralValue::Text(text)) => Some(text.as_str()),
             _ => None,
         })
         .collect::<Option<_>>()?;
     let shards = numbered(&texts)?;
     let mut map = first.clone();
-    map[position].1 = Literal::Value(Value::Sharded(shards.clone()));
+    map[position].1 = Literal::Value(LiteralValue::Sharded(shards.clone()));
     Some((Literal::Map(map), shards))
 }
 

@@ -38,7 +38,7 @@ pub enum Aspect {
     Growth,
     /// Attributes that have one of several values, or always the same.
     Choices,
-    /// Further facts about attributes besides their types and choices.
+    /// Facts about attributes other than their types and choices.
     Values,
     Relations,
     Patterns,

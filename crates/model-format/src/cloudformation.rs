@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 
 use crate::names::{self, ImportedNames, Names, is_table_name};
 use crate::{Aspect, Format, JSON, Notes, Unreadable, create_table};
-use known::Known;
+use known::KnownTemplate;
 
 pub const FORMAT: Format = Format {
     name: "cloudformation",
@@ -125,8 +125,8 @@ fn add(draft: &mut Draft, mut section: TableSection, notes: &mut Notes) {
 }
 
 /// The name of each table, by its logical id. A name that only deployment decides is replaced by a similar one.
-fn known_tables<'d>(document: &'d Value, notes: &mut Notes) -> Known<'d> {
-    let mut known = Known { document, tables: IndexMap::new() };
+fn known_tables<'d>(document: &'d Value, notes: &mut Notes) -> KnownTemplate<'d> {
+    let mut known = KnownTemplate { document, tables: IndexMap::new() };
     for (id, resource) in tables_of(document) {
         let given = &resource["Properties"]["TableName"];
         let resolved = known.resolve(given);

@@ -1,5 +1,5 @@
 //! What a document says that the model made from it can't: the difference between the document and what
-//! the format's own writer makes of that model. It is kept in the model file, and restored on export where
+//! the format's own writer writes for that model. It is kept in the model file, and restored on export where
 //! the model has not been changed since; where it has been changed, the model wins.
 //!
 //! | in the difference | on restoring |

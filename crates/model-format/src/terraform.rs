@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::names::{ImportedNames, Names, is_table_name, words};
 use crate::scaling::simplify;
 use crate::{Aspect, Format, JSON, Notes, Unreadable, create_table};
-use known::Known;
+use known::KnownConfiguration;
 
 pub const FORMAT: Format = Format {
     name: "terraform",
@@ -118,8 +118,8 @@ fn read(document: &Value, notes: &mut Notes) -> Result<Draft, Unreadable> {
 
 /// The name of each table, by the name of its resource. A name that only a plan can compute is replaced by a similar
 /// one.
-fn known_tables<'d>(document: &'d Value, notes: &mut Notes) -> Known<'d> {
-    let mut known = Known::new(document);
+fn known_tables<'d>(document: &'d Value, notes: &mut Notes) -> KnownConfiguration<'d> {
+    let mut known = KnownConfiguration::new(document);
     for (label, resource) in resources(document, TABLE) {
         let resolved = known.resolve(&resource["name"]);
         let fallback = format!("table-{label}");

@@ -63,7 +63,7 @@ use crate::model::{RuleLevel, RuleSetting};
 use crate::plan::{Plan, plan};
 use crate::{Diagnostic, Model};
 
-pub use subject::{PlannedRead, PlannedWrite, Subject};
+pub use subject::{PatternRead, PatternWrite, Subject};
 
 /// In the order of their numbers.
 pub const RULES: &[&Rule] = &[

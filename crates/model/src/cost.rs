@@ -30,11 +30,11 @@ pub use prices::Prices;
 pub use provisioned::Supply;
 pub use reserved::Reservation;
 
-use crate::demand::{self, Kind, Usage};
+use crate::demand::{self, UnitKind, Usage};
 use bill::{Basis, bill, recovery_line};
 use storage::Stored;
 
-/// How long DAX keeps an answer unless it is told otherwise.
+/// How long DAX keeps an answer by default.
 pub const CACHE_TTL_SECONDS: f64 = 300.0;
 /// Less than a dollar a month is not worth a line.
 const SAVING_MIN: f64 = 1.0;
@@ -42,9 +42,9 @@ const SAVING_MIN: f64 = 1.0;
 /// The Region of a model that names none.
 pub const DEFAULT_REGION: &str = "us-east-1";
 
-/// What to calculate with besides the file.
+/// What to calculate with in addition to the file.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct CostSettings {
     /// Replaces the Region of the file.
     pub region: Option<String>,
     /// Readers of streams that are not Lambda functions.
@@ -74,7 +74,7 @@ pub struct Cost {
     pub capacity: Vec<Supply>,
     /// The bill as the file declares it; then one for every way that has prices.
     pub declared: Bill,
-    pub ways: Vec<Way>,
+    pub ways: Vec<WayToPay>,
     pub break_even: BreakEven,
     /// What a cache would save, the most first.
     pub cache_savings: Vec<CacheSaving>,
@@ -85,7 +85,7 @@ pub struct Cost {
 
 /// A way to pay: capacity mode and table class, with its bill.
 #[derive(Clone, Debug, Serialize)]
-pub struct Way {
+pub struct WayToPay {
     pub mode: Mode,
     pub class: &'static str,
     #[serde(flatten)]
@@ -156,7 +156,7 @@ pub fn cost(
     model: &Model,
     plans: &[Plan],
     facts: &Facts,
-    settings: &Settings,
+    settings: &CostSettings,
 ) -> Result<Cost, UnknownRegion> {
     let Prices { region_name, region, .. } = Prices::of(model, facts, settings.region.as_deref())?;
     let footprints = Footprints::new(model);
@@ -212,7 +212,7 @@ fn declared(model: &Model, table: TableId) -> (Mode, TableClass) {
 }
 
 /// Each mode in each class that the Region has prices for.
-fn ways(basis: &Basis<'_>) -> Vec<Way> {
+fn ways(basis: &Basis<'_>) -> Vec<WayToPay> {
     let standard = [Mode::OnDemand, Mode::Provisioned, Mode::ReservedOneYear, Mode::ReservedThreeYears];
     let infrequent = [Mode::OnDemand, Mode::Provisioned];
     let all = standard
@@ -225,7 +225,11 @@ fn ways(basis: &Basis<'_>) -> Vec<Way> {
         _ => true,
     };
     all.filter(offered)
-        .map(|(mode, class)| Way { mode, class: class_name(class), bill: bill(basis, |_| (mode, class)) })
+        .map(|(mode, class)| WayToPay {
+            mode,
+            class: class_name(class),
+            bill: bill(basis, |_| (mode, class)),
+        })
         .collect()
 }
 
@@ -250,8 +254,8 @@ fn patterns(basis: &Basis<'_>, plans: &[Plan]) -> Vec<PatternCost> {
             operation: plan.operation().to_owned(),
             rate: rate.average,
             peak: rate.peak(),
-            read_units: units(Kind::Read),
-            write_units: units(Kind::Write),
+            read_units: units(UnitKind::Read),
+            write_units: units(UnitKind::Write),
             monthly,
             share: if total > 0.0 { monthly / total } else { 0.0 },
         })
@@ -268,7 +272,7 @@ fn cache_savings(basis: &Basis<'_>) -> Vec<CacheSaving> {
             return None;
         }
         let hit_share = cache::expected_hit_share(basis.model, pattern, CACHE_TTL_SECONDS)?;
-        let reads = basis.uses.iter().filter(|one| one.pattern == position && one.kind == Kind::Read);
+        let reads = basis.uses.iter().filter(|one| one.pattern == position && one.kind == UnitKind::Read);
         let monthly: f64 = reads.map(|one| on_demand_price(basis, one)).sum::<f64>() * hit_share;
         let pattern = pattern.id.value.clone();
         (monthly >= SAVING_MIN).then_some(CacheSaving { pattern, hit_share, monthly })
@@ -285,11 +289,11 @@ fn indexes(basis: &Basis<'_>) -> Vec<IndexCost> {
 
 fn index_cost(basis: &Basis<'_>, table: TableId, index: IndexId) -> IndexCost {
     let resource = (table, Some(index));
-    let writes = |resource| demand::demand(basis.uses, resource, Kind::Write).average();
+    let writes = |resource| demand::demand(basis.uses, resource, UnitKind::Write).average();
     let rows: Vec<&Stored> = basis.stored.iter().filter(|stored| stored.resource == resource).collect();
     let prices = bill::prices(basis.region, basis.model.table(table).class);
     let gb_month = prices.unwrap_or(&basis.region.standard).storage_gb_month;
-    let written = basis.uses.iter().filter(|one| one.resource == resource && one.kind == Kind::Write);
+    let written = basis.uses.iter().filter(|one| one.resource == resource && one.kind == UnitKind::Write);
     let requests: f64 = written.map(|one| on_demand_price(basis, one)).sum();
     let storage: f64 = rows.iter().map(|stored| stored.line(basis.facts, gb_month).amount()).sum();
     IndexCost {
@@ -307,8 +311,8 @@ fn table_cost(basis: &Basis<'_>, table: TableId) -> TableCost {
     let resources = demand::resources(basis.model);
     let here = resources.iter().filter(|resource| resource.0 == table);
     let written: f64 =
-        here.map(|resource| demand::demand(basis.uses, *resource, Kind::Write).average()).sum();
-    let own = demand::demand(basis.uses, (table, None), Kind::Write).average();
+        here.map(|resource| demand::demand(basis.uses, *resource, UnitKind::Write).average()).sum();
+    let own = demand::demand(basis.uses, (table, None), UnitKind::Write).average();
     let growth = |stored: &&Stored| stored.new_items_per_second * stored.bytes;
     TableCost {
         table: basis.model.table(table).name.value.clone(),
@@ -332,8 +336,8 @@ fn break_even(prices: &ClassPrices, supplies: &[Supply]) -> BreakEven {
     BreakEven {
         write: prices.write_break_even(),
         read: prices.read_break_even(),
-        write_used: used(Kind::Write),
-        read_used: used(Kind::Read),
+        write_used: used(UnitKind::Write),
+        read_used: used(UnitKind::Read),
         arithmetic: [
             relation("a WCU-hour", prices.write_unit_hour, prices.write_million, prices.write_break_even()),
             relation("an RCU-hour", prices.read_unit_hour, prices.read_million, prices.read_break_even()),

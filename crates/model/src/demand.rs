@@ -15,7 +15,7 @@ pub type Resource = (TableId, Option<IndexId>);
 
 /// Read units or write units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum UnitKind {
     Read,
     Write,
 }
@@ -24,7 +24,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Portion {
     pub resource: Resource,
-    pub kind: Kind,
+    pub kind: UnitKind,
     /// Units, if the execution gets there.
     pub units: f64,
     /// The share of executions that get there; a cache answers the others.
@@ -36,7 +36,7 @@ pub struct Usage {
     /// Which of [`Model::patterns`].
     pub pattern: usize,
     pub resource: Resource,
-    pub kind: Kind,
+    pub kind: UnitKind,
     /// Units of one execution.
     pub units: f64,
     /// Executions per second over the day, and at the busiest moment.
@@ -101,7 +101,7 @@ pub fn of_action(
 
 fn portions(model: &Model, pattern: &Pattern, prediction: &Prediction) -> Vec<Portion> {
     let missed = cache::miss_share(model, pattern);
-    let sides = [(Kind::Read, &prediction.read, missed), (Kind::Write, &prediction.write, 1.0)];
+    let sides = [(UnitKind::Read, &prediction.read, missed), (UnitKind::Write, &prediction.write, 1.0)];
     let mut portions = Vec::new();
     for (kind, by_table, reaching) in sides {
         for (table, units) in by_table {
@@ -124,7 +124,7 @@ pub fn uses(model: &Model, plans: &[Plan], footprints: &Footprints) -> Vec<Usage
     for (position, (pattern, plan)) in model.patterns.iter().zip(plans).enumerate() {
         let (Some(rate), None) = (&pattern.rate, &pattern.external) else { continue };
         let prediction = typical::pattern(model, footprints, pattern, plan, Assumption::Weighted);
-        let mut units: BTreeMap<(Kind, Resource), (f64, f64)> = BTreeMap::new();
+        let mut units: BTreeMap<(UnitKind, Resource), (f64, f64)> = BTreeMap::new();
         for portion in portions(model, pattern, &prediction) {
             let sum = units.entry((portion.kind, billed(model, portion.resource))).or_default();
             *sum = (sum.0 + portion.units, portion.reaching);
@@ -166,7 +166,7 @@ pub fn name(model: &Model, (table, index): Resource) -> String {
 }
 
 /// All units of one kind in one resource, over a day.
-pub fn demand(uses: &[Usage], resource: Resource, kind: Kind) -> Day {
+pub fn demand(uses: &[Usage], resource: Resource, kind: UnitKind) -> Day {
     let mut sum = Day::NOTHING;
     for one in at(uses, resource, kind) {
         sum.add(&one.day_units());
@@ -175,7 +175,7 @@ pub fn demand(uses: &[Usage], resource: Resource, kind: Kind) -> Day {
 }
 
 /// The same as figures: the average, and the sum of all patterns' peaks.
-pub fn load(uses: &[Usage], resource: Resource, kind: Kind) -> Load {
+pub fn load(uses: &[Usage], resource: Resource, kind: UnitKind) -> Load {
     let mut load = Load::default();
     for one in at(uses, resource, kind) {
         load.average += one.day.average() * one.units;
@@ -184,6 +184,6 @@ pub fn load(uses: &[Usage], resource: Resource, kind: Kind) -> Load {
     load
 }
 
-fn at(uses: &[Usage], resource: Resource, kind: Kind) -> impl Iterator<Item = &Usage> {
+fn at(uses: &[Usage], resource: Resource, kind: UnitKind) -> impl Iterator<Item = &Usage> {
     uses.iter().filter(move |one| one.resource == resource && one.kind == kind)
 }

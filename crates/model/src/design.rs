@@ -33,7 +33,7 @@ use assemble::{Assembly, assemble, open_gaps, plans};
 use judge::Judge;
 use search::{QUESTIONS_MAX, QuestionGroup, SearchResult, Solution, groups, search};
 
-pub use price::{Price, Prices};
+pub use price::{DesignPrices, Price};
 
 /// How logical indexes become physical ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ const INDEX_WORTH: f64 = 0.001;
 /// Designs keys and indexes. Keys that the model already has are ignored, except to compare.
 pub fn design(model: &Model, facts: &Facts, options: &Options) -> Result<Design, Vec<Diagnostic>> {
     something_to_design(model)?;
-    let given = model.has_keys().then(|| Prices::new(facts, model).of(model, &plans(model)));
+    let given = model.has_keys().then(|| DesignPrices::new(facts, model).of(model, &plans(model)));
     let given_unserved = if model.has_keys() { unserved(model) } else { Vec::new() };
     let identities = identities(model)?;
     let model = without_keys(model);
@@ -384,7 +384,7 @@ fn finish(
         differences,
     });
     Ok(Design {
-        price: Prices::new(judge.facts, &model).of(&model, &plans(&model)),
+        price: DesignPrices::new(judge.facts, &model).of(&model, &plans(&model)),
         text,
         model,
         choices,
@@ -415,12 +415,12 @@ fn check_served(model: &Model) -> Result<(), Vec<Diagnostic>> {
             problems.push(match gap {
                 Gap::FanOutUndeclared { .. } => problem
                     .why(
-                        "no single key bears what is asked of it, and a read must ask each of its shards, so \
+                        "no single key sustains what is asked of it, and a read must ask each of its shards, so \
                          that more shards mean more reads",
                     )
                     .help(
                         "let a cache answer most of it (`cached: 90%`), keep copies of what is read most and \
-                         read one of them, or say `fan-out: allowed` if so many requests are meant",
+                         read one of them, or say `fan-out: allowed` if that many requests are meant",
                     ),
                 _ => problem,
             });

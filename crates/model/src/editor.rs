@@ -1,7 +1,7 @@
 //! What an editor asks about a model file: what is this, what could be written here, where is it declared, what
 //! cures this finding?
 //!
-//! All positions are bytes of the text; columns of a protocol are the caller's. A [`Document`] is made anew whenever
+//! All positions are bytes of the text; columns of a protocol are the caller's. A [`Document`] is made again whenever
 //! the text changes. It answers what it can while the text is no model yet, because a text that is being typed
 //! seldom is: names come from the tree ([`outline`](self)), plans and costs from the checked model.
 
@@ -20,7 +20,7 @@ use crate::{Diagnostic, Model, Source, diagnostic};
 pub use completion::{Completion, CompletionKind};
 pub use edit::{Edit, QuickFix};
 pub use hover::Hover;
-pub use outline::{Kind, Symbol};
+pub use outline::{NameKind, Symbol};
 
 /// A text, and what can be known about it.
 pub struct Document {

@@ -19,7 +19,7 @@ use crate::model::{IndexId, TableId};
 use crate::plan::Plan;
 use crate::traffic::Day;
 
-pub use cure::{Cure, Cures, Way};
+pub use cure::{Cure, CureWay, Cures};
 pub use forecast::{Forecast, Growing, forecasts};
 pub use svg::svg;
 

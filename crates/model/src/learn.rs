@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::draft::{Draft, Import, Notes, Unreadable};
-use pattern::{Action, Grouping, Learnt, Read, of_shape};
+use crate::model::Grouping;
+use pattern::{LearnedAction, LearnedPattern, LearnedRead, of_shape};
 use shape::{Seen, Shapes};
 
 /// The share of requests from which on a key is called busy.
@@ -28,14 +29,14 @@ const SKEW_REQUESTS_LEAST: u64 = 100;
 /// Fewer answers don't show that there is never more than one item.
 const ANSWERS_LEAST: u64 = 3;
 
-/// A model that was learnt, and what its patterns are from.
+/// A model that was learned, and the requests that its patterns come from.
 pub struct Learning {
     pub import: Import,
     /// In the order of the model's patterns.
     pub evidence: Vec<Evidence>,
 }
 
-/// What a pattern was learnt from.
+/// The requests that a pattern was learned from.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     pub requests: u64,
@@ -62,40 +63,40 @@ pub fn key_names<'t>(tables: impl Iterator<Item = &'t Value>) -> shape::KeyNames
     tables.filter_map(|table| Some((table["TableName"].as_str()?.to_owned(), names(table)))).collect()
 }
 
-/// A model of these tables (each in the format `table-contents`) with the patterns of requests that were seen in so
-/// many seconds.
+/// A model of these tables (each in the format `table-contents`) with the patterns of requests that were seen in
+/// this many seconds.
 pub fn learn(tables: &[Value], shapes: &Shapes, seconds: f64) -> Result<Learning, Unreadable> {
     let mut notes = Notes::default();
-    let name = tables.first().and_then(|table| table["Table"]["TableName"].as_str()).unwrap_or("learnt");
+    let name = tables.first().and_then(|table| table["Table"]["TableName"].as_str()).unwrap_or("learned");
     let mut draft = Draft::new(name);
     for table in tables {
         table_contents::add(&mut draft, table, &mut notes)?;
     }
     let model = draft.checked()?;
-    let mut found: BTreeMap<Learnt, Found> = BTreeMap::new();
+    let mut found: BTreeMap<LearnedPattern, Found> = BTreeMap::new();
     let mut unread: BTreeMap<String, u64> = BTreeMap::new();
     for shape in shapes.all() {
         match of_shape(&model, &shape) {
-            Ok((learnt, times)) => found.entry(learnt).or_default().add(&shape.seen, &times),
+            Ok((pattern, times)) => found.entry(pattern).or_default().add(&shape.seen, &times),
             Err(reason) => *unread.entry(reason).or_default() += shape.seen.requests,
         }
     }
-    let mut patterns: Vec<(Learnt, Found)> = joined(found).into_iter().map(single_items).collect();
+    let mut patterns: Vec<(LearnedPattern, Found)> = joined(found).into_iter().map(single_items).collect();
     patterns.sort_by_key(|(_, found)| std::cmp::Reverse(found.seen.requests));
     let mut evidence = Vec::new();
-    for (learnt, found) in &patterns {
-        let fields = fields(learnt, found, seconds);
-        draft.add_pattern(&learnt.name(), fields.clone());
+    for (pattern, found) in &patterns {
+        let fields = fields(pattern, found, seconds);
+        draft.add_pattern(&pattern.name(), fields.clone());
         evidence.push(Evidence {
             requests: found.seen.requests,
             fields,
-            is_order_guessed: is_order_guessed(learnt),
-            is_unserved: is_unserved(learnt),
+            is_order_guessed: is_order_guessed(pattern),
+            is_unserved: is_unserved(pattern),
         });
     }
     let requests: u64 = shapes.all().iter().map(|shape| shape.seen.requests).sum();
     draft.comment = Some(format!(
-        "Learnt from {requests} requests in {}. Rates, sizes, counts and skew were measured; names of patterns,\n\
+        "Learned from {requests} requests in {}. Rates, sizes, counts and skew were measured; names of patterns,\n\
          and `order` where a request asks for none, are guesses.",
         duration(seconds)
     ));
@@ -105,20 +106,20 @@ pub fn learn(tables: &[Value], shapes: &Shapes, seconds: f64) -> Result<Learning
     if shapes.left_out() > 0 {
         notes.add(format!("{} requests were of more shapes than are kept", shapes.left_out()));
     }
-    for (learnt, _) in patterns.iter().filter(|(learnt, _)| is_unserved(learnt)) {
-        notes.add(format!("no key serves `{}`: it reads everything", learnt.name()));
+    for (pattern, _) in patterns.iter().filter(|(pattern, _)| is_unserved(pattern)) {
+        notes.add(format!("no key serves `{}`: it reads everything", pattern.name()));
     }
     Ok(Learning { import: draft.import(draft.checked()?, notes)?, evidence })
 }
 
 /// A request that asks for descending order means it; ascending is what it gets unasked.
-fn is_order_guessed(learnt: &Learnt) -> bool {
-    let is_guess = |read: &Read| read.order.as_ref().is_some_and(|(_, descending)| !descending);
-    learnt.actions.iter().any(|action| matches!(action, Action::Read(read) if is_guess(read)))
+fn is_order_guessed(pattern: &LearnedPattern) -> bool {
+    let is_guess = |read: &LearnedRead| read.order.as_ref().is_some_and(|(_, descending)| !descending);
+    pattern.actions.iter().any(|action| matches!(action, LearnedAction::Read(read) if is_guess(read)))
 }
 
-fn is_unserved(learnt: &Learnt) -> bool {
-    learnt.actions.iter().any(|action| matches!(action, Action::Read(read) if read.verb == "scan"))
+fn is_unserved(pattern: &LearnedPattern) -> bool {
+    pattern.actions.iter().any(|action| matches!(action, LearnedAction::Read(read) if read.verb == "scan"))
 }
 
 /// How often a pattern was seen, and its actions in all of that.
@@ -154,26 +155,26 @@ impl Found {
 
 /// Reads that differ only in a word ask for any value of that attribute, and updates that differ only in a new value
 /// set any.
-fn joined(found: BTreeMap<Learnt, Found>) -> BTreeMap<Learnt, Found> {
-    let mut by_question: BTreeMap<Learnt, Vec<(Learnt, Found)>> = BTreeMap::new();
-    for (learnt, found) in found {
-        let mut question = learnt.clone();
+fn joined(found: BTreeMap<LearnedPattern, Found>) -> BTreeMap<LearnedPattern, Found> {
+    let mut by_question: BTreeMap<LearnedPattern, Vec<(LearnedPattern, Found)>> = BTreeMap::new();
+    for (pattern, found) in found {
+        let mut question = pattern.clone();
         for action in &mut question.actions {
             match action {
-                Action::Read(read) => read.known.values_mut().for_each(|word| *word = None),
-                Action::Write(write) => {
+                LearnedAction::Read(read) => read.known.values_mut().for_each(|word| *word = None),
+                LearnedAction::Write(write) => {
                     let open = write.set.values_mut();
                     let open = open.filter(|value| value.as_ref().is_some_and(|value| value.from.is_none()));
                     open.for_each(|value| *value = None);
                 }
             }
         }
-        by_question.entry(question).or_default().push((learnt, found));
+        by_question.entry(question).or_default().push((pattern, found));
     }
     let mut joined = BTreeMap::new();
     for (question, mut asked) in by_question {
         match asked.pop() {
-            Some((learnt, found)) if asked.is_empty() => joined.insert(learnt, found),
+            Some((pattern, found)) if asked.is_empty() => joined.insert(pattern, found),
             Some((_, mut all)) => {
                 asked.iter().for_each(|(_, found)| all.join(found));
                 joined.insert(question, all)
@@ -185,10 +186,10 @@ fn joined(found: BTreeMap<Learnt, Found>) -> BTreeMap<Learnt, Found> {
 }
 
 /// A Query of an index that never found more than one item asks for one.
-fn single_items((mut learnt, found): (Learnt, Found)) -> (Learnt, Found) {
+fn single_items((mut pattern, found): (LearnedPattern, Found)) -> (LearnedPattern, Found) {
     let is_one = found.seen.returned_max <= 1 && found.seen.answers >= ANSWERS_LEAST;
-    if let ([Action::Read(read)], Grouping::Single, true) =
-        (learnt.actions.as_mut_slice(), learnt.grouping, is_one)
+    if let ([LearnedAction::Read(read)], Grouping::Single, true) =
+        (pattern.actions.as_mut_slice(), pattern.grouping, is_one)
     {
         let is_whole = read.terms.is_empty() && read.filter.is_empty() && read.entities.len() == 1;
         if read.verb == "query" && read.index.is_some() && read.limit.is_none() && is_whole && !read.counts {
@@ -196,14 +197,14 @@ fn single_items((mut learnt, found): (Learnt, Found)) -> (Learnt, Found) {
             read.order = None;
         }
     }
-    (learnt, found)
+    (pattern, found)
 }
 
-fn fields(learnt: &Learnt, found: &Found, seconds: f64) -> Map<String, Value> {
-    let mut fields = learnt.fields(&found.times());
+fn fields(pattern: &LearnedPattern, found: &Found, seconds: f64) -> Map<String, Value> {
+    let mut fields = pattern.fields(&found.times());
     let seen = &found.seen;
     let asked = seen.requests.saturating_sub(seen.further_pages);
-    let executions = asked as f64 / learnt.fan_out() as f64;
+    let executions = asked as f64 / pattern.fan_out() as f64;
     fields.insert("rate".to_owned(), rate(executions / seconds).into());
     let is_list = fields.contains_key("query") || fields.contains_key("scan");
     if is_list && seen.answers > 0 && seen.returned > 0 {

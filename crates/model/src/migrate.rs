@@ -31,18 +31,18 @@ pub use layout::{Derived, Fate, Layout, Rename, composed};
 pub use obstacle::Obstacle;
 pub use step::{BackFill, Copy, DualWrites, Estimate, Rollback, Setting, Step, StepKind};
 
-/// What to calculate with besides the files.
+/// What to calculate with in addition to the files.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct MigrationSettings {
     /// Replaces the Region of the new file.
     pub region: Option<String>,
     /// Write units per second that a job may use of the table it works on.
     pub rate: f64,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { region: None, rate: 500.0 }
+impl Default for MigrationSettings {
+    fn default() -> MigrationSettings {
+        MigrationSettings { region: None, rate: 500.0 }
     }
 }
 
@@ -88,7 +88,7 @@ pub fn migrate(
     old: &Model,
     new: &Model,
     facts: &Facts,
-    settings: &Settings,
+    settings: &MigrationSettings,
 ) -> Result<Migration, UnknownRegion> {
     let prices = Prices::of(new, facts, settings.region.as_deref())?;
     let layout = Layout::between(old, new);

@@ -26,7 +26,7 @@ use crate::facts::ClassPrices;
 use crate::model::TableId;
 use crate::plan::Plan;
 use flow::{Flow, KeyName};
-use supply::Supply;
+use supply::TableSupply;
 
 pub use svg::svg;
 pub use traffic::{CURVES, CurveError, Traffic};
@@ -38,7 +38,7 @@ const MINUTE_SECONDS: u64 = 60;
 /// How throughput is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum Payment {
     /// As the file says.
     Declared,
     /// Everything on demand.
@@ -50,21 +50,22 @@ pub enum Way {
     AwsDefault,
 }
 
-impl Way {
-    pub const ALL: [Way; 4] = [Way::Declared, Way::OnDemand, Way::Provisioned, Way::AwsDefault];
+impl Payment {
+    pub const ALL: [Payment; 4] =
+        [Payment::Declared, Payment::OnDemand, Payment::Provisioned, Payment::AwsDefault];
 
     /// As `--compare` names it.
     pub fn name(self) -> &'static str {
         match self {
-            Way::Declared => "declared",
-            Way::OnDemand => "on-demand",
-            Way::Provisioned => "provisioned",
-            Way::AwsDefault => "aws-default",
+            Payment::Declared => "declared",
+            Payment::OnDemand => "on-demand",
+            Payment::Provisioned => "provisioned",
+            Payment::AwsDefault => "aws-default",
         }
     }
 
-    pub fn from_name(name: &str) -> Option<Way> {
-        Way::ALL.into_iter().find(|way| way.name() == name)
+    pub fn from_name(name: &str) -> Option<Payment> {
+        Payment::ALL.into_iter().find(|way| way.name() == name)
     }
 }
 
@@ -72,7 +73,7 @@ impl Way {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Simulation {
     /// How throughput was paid for.
-    pub way: Way,
+    pub way: Payment,
     /// Tables and indexes.
     pub places: Vec<PlaceRun>,
 }
@@ -181,7 +182,7 @@ impl Side {
         self.minutes.iter().map(|minute| minute.refused).sum()
     }
 
-    /// All minutes in at most so many columns of the same width.
+    /// All minutes in at most this many columns of the same width.
     pub fn columns(&self, count_max: usize) -> Vec<Column> {
         let width = self.minutes.len().div_ceil(count_max.max(1)).max(1);
         let busiest = |minutes: &[Minute]| {
@@ -231,7 +232,7 @@ impl PlaceRun {
 }
 
 /// Plays the patterns of a model. `plans` are those of its patterns, in order.
-pub fn simulate(model: &Model, plans: &[Plan], way: Way, traffic: &Traffic) -> Simulation {
+pub fn simulate(model: &Model, plans: &[Plan], way: Payment, traffic: &Traffic) -> Simulation {
     let mut player = Player::new(model, plans, way, traffic);
     for minute in 0..traffic.length_minutes() {
         player.minute(minute, traffic.factor(minute));
@@ -241,7 +242,7 @@ pub fn simulate(model: &Model, plans: &[Plan], way: Way, traffic: &Traffic) -> S
 
 struct Player {
     flows: Vec<Flow>,
-    supplies: Vec<Supply>,
+    supplies: Vec<TableSupply>,
     runs: BTreeMap<Resource, PlaceRun>,
     keys: Vec<(KeyName, KeyTally)>,
 }
@@ -257,12 +258,12 @@ struct KeyTally {
 }
 
 impl Player {
-    fn new(model: &Model, plans: &[Plan], way: Way, traffic: &Traffic) -> Player {
+    fn new(model: &Model, plans: &[Plan], way: Payment, traffic: &Traffic) -> Player {
         let flow::Flows { flows, keys } = flow::flows(model, plans, traffic.is_flat());
         let keys = keys.into_iter().map(|key| (key, KeyTally::default())).collect();
         let supplies = model
             .table_ids()
-            .map(|table| Supply::new(model, table, way, &flows, traffic.factor(0)))
+            .map(|table| TableSupply::new(model, table, way, &flows, traffic.factor(0)))
             .collect();
         let run = |place: Resource| PlaceRun {
             name: demand::name(model, place),
@@ -329,7 +330,7 @@ impl Player {
         }
     }
 
-    fn simulation(self, way: Way) -> Simulation {
+    fn simulation(self, way: Payment) -> Simulation {
         let mut runs = self.runs;
         for (KeyName { place, access, name: key }, tally) in self.keys {
             let Some(run) = runs.get_mut(&place) else { continue };
@@ -358,7 +359,7 @@ impl KeyTally {
 /// Counts one part of a request. Of a refused request only the parts that refused it count as throttled.
 fn note(
     runs: &mut BTreeMap<Resource, PlaceRun>,
-    part: &flow::Part,
+    part: &flow::RequestPart,
     requests: f64,
     access: Access,
     decision: &Decision,

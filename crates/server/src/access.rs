@@ -1,4 +1,4 @@
-//! Whom the server answers: requests to a name of this machine, from scripts of a page of this machine.
+//! Which requests the server answers: requests to a name of this machine, from scripts of a page of this machine.
 //!
 //! A browser lets any page send requests to `localhost`, and signatures don't help: none is verified here.
 //! Two headers tell such requests from a program's own:
@@ -21,7 +21,7 @@ use std::net::{IpAddr, SocketAddr};
 /// Allows every host name, or every origin.
 const ANY: &str = "*";
 
-/// Whom a server answers beside this machine's own names and pages.
+/// Hosts and origins that a server answers in addition to this machine's own names and pages.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     /// Further names of this machine, without port; `*` for any.
@@ -41,7 +41,7 @@ pub(crate) struct Guard {
 
 /// Why a request is not answered.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum AccessRefusal {
     /// HTTP/1.1 asks for exactly one.
     HostCount,
     Host(String),
@@ -83,26 +83,26 @@ impl Guard {
         }
     }
 
-    pub(crate) fn check(&self, head: &Parts) -> Result<Admitted, Refusal> {
+    pub(crate) fn check(&self, head: &Parts) -> Result<Admitted, AccessRefusal> {
         let mut hosts = head.headers.get_all(HOST).iter();
         let (host, second) = (hosts.next(), hosts.next());
         if second.is_some() || (host.is_none() && head.version != Version::HTTP_10) {
-            return Err(Refusal::HostCount);
+            return Err(AccessRefusal::HostCount);
         }
         let named = head.uri.authority().map(|authority| authority.as_str().as_bytes());
         if head.version == Version::HTTP_2 && named.is_some() && named != host.map(HeaderValue::as_bytes) {
-            return Err(Refusal::HostCount);
+            return Err(AccessRefusal::HostCount);
         }
         for host in host.map(HeaderValue::as_bytes).into_iter().chain(named) {
             if !self.any_host && !self.is_ours(without_port(host)) {
-                return Err(Refusal::Host(shown(without_port(host))));
+                return Err(AccessRefusal::Host(shown(without_port(host))));
             }
         }
         let mut is_cross_origin = false;
         for origin in head.headers.get_all(ORIGIN) {
             is_cross_origin = true;
             if !self.allows(origin.as_bytes(), host.map(HeaderValue::as_bytes)) {
-                return Err(Refusal::Origin(shown(origin.as_bytes())));
+                return Err(AccessRefusal::Origin(shown(origin.as_bytes())));
             }
         }
         Ok(Admitted { is_cross_origin })
@@ -126,18 +126,18 @@ impl Guard {
     }
 }
 
-impl Refusal {
+impl AccessRefusal {
     /// For programs as much as for people: SDKs show the message of such an error.
     pub(crate) fn reply(&self) -> Reply {
         let message = match self {
-            Refusal::HostCount => {
+            AccessRefusal::HostCount => {
                 return Reply::bad_request("A request must have exactly one Host header.\n");
             }
-            Refusal::Host(name) => format!(
+            AccessRefusal::Host(name) => format!(
                 "Lodestone does not answer to the host name '{name}'. If it is a name of the machine that runs \
                  Lodestone, start it with: lodestone serve --allow-host {name}"
             ),
-            Refusal::Origin(origin) => format!(
+            AccessRefusal::Origin(origin) => format!(
                 "Lodestone does not answer to scripts of the origin '{origin}'. To let them read and change \
                  every table, start it with: lodestone serve --cors {origin}"
             ),
@@ -190,7 +190,7 @@ mod tests {
         Guard::new(&access, address.parse().unwrap())
     }
 
-    fn check(guard: &Guard, headers: &[(&str, &str)]) -> Result<Admitted, Refusal> {
+    fn check(guard: &Guard, headers: &[(&str, &str)]) -> Result<Admitted, AccessRefusal> {
         let mut request = Request::post("/");
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -231,7 +231,7 @@ mod tests {
             "box.example",
         ] {
             let name = String::from_utf8_lossy(without_port(host.as_bytes())).into_owned();
-            assert_eq!(check(&guard, &[("host", host)]), Err(Refusal::Host(name)));
+            assert_eq!(check(&guard, &[("host", host)]), Err(AccessRefusal::Host(name)));
         }
     }
 
@@ -247,8 +247,11 @@ mod tests {
     #[test]
     fn a_request_has_one_host() {
         let guard = guard(EVERYWHERE, &[], &[]);
-        assert_eq!(check(&guard, &[]), Err(Refusal::HostCount));
-        assert_eq!(check(&guard, &[("host", "localhost"), ("host", "localhost")]), Err(Refusal::HostCount));
+        assert_eq!(check(&guard, &[]), Err(AccessRefusal::HostCount));
+        assert_eq!(
+            check(&guard, &[("host", "localhost"), ("host", "localhost")]),
+            Err(AccessRefusal::HostCount)
+        );
     }
 
     #[test]
@@ -259,7 +262,7 @@ mod tests {
             guard.check(&request.into_parts().0)
         };
         assert!(of("http://localhost:8000/").is_ok());
-        assert_eq!(of("http://evil.example/"), Err(Refusal::Host("evil.example".into())));
+        assert_eq!(of("http://evil.example/"), Err(AccessRefusal::Host("evil.example".into())));
     }
 
     #[test]
@@ -280,13 +283,13 @@ mod tests {
         assert!(check(ours, None, None).is_ok());
         assert!(check(ours, Some("localhost:8000"), None).is_ok());
         assert!(check(ours, None, Some("https://localhost:8000")).is_ok());
-        assert_eq!(check("/", None, None), Err(Refusal::HostCount), "neither");
-        assert_eq!(check(ours, Some("127.0.0.1:8000"), None), Err(Refusal::HostCount), "two of them");
-        let foreign = Err(Refusal::Host("evil.example".into()));
+        assert_eq!(check("/", None, None), Err(AccessRefusal::HostCount), "neither");
+        assert_eq!(check(ours, Some("127.0.0.1:8000"), None), Err(AccessRefusal::HostCount), "two of them");
+        let foreign = Err(AccessRefusal::Host("evil.example".into()));
         assert_eq!(check("https://evil.example/", None, None), foreign);
         assert_eq!(check("/", Some("evil.example"), None), foreign);
         let page = "https://evil.example";
-        assert_eq!(check(ours, None, Some(page)), Err(Refusal::Origin(page.into())));
+        assert_eq!(check(ours, None, Some(page)), Err(AccessRefusal::Origin(page.into())));
     }
 
     #[test]
@@ -317,7 +320,7 @@ mod tests {
                 "http://localhost@evil.example",
                 "http://10.0.0.1:8000",
             ] {
-                assert_eq!(from(origin), Err(Refusal::Origin(origin.into())));
+                assert_eq!(from(origin), Err(AccessRefusal::Origin(origin.into())));
             }
         }
     }

@@ -5,8 +5,8 @@
 //! each other. While a request waits, slow clients that hold what it needs are disconnected (`peer.rs`).
 //!
 //! A share counts twice: against what the client's address may take, then against what all may take. Those that wait
-//! for either stand in line, and only the first in line has others disconnected: however many requests for large
-//! answers wait, the clients that do not read theirs are replaced at one pace.
+//! for either form a line, and only the first in line has others disconnected: however many requests for large
+//! answers wait, the clients that do not read theirs are replaced one after the other.
 //!
 //! What always holds:
 //!
@@ -16,8 +16,9 @@
 //! a share's bytes of its address  =  its bytes of all        =  what it counts for
 //! ```
 //!
-//! The last line is asserted wherever a share is made or changed. What holds a large body or answer asserts that it has
-//! a share.
+//! All three are asserted in debug builds: the first two, as far as one share shows them, and the last wherever a share
+//! is made or changed; the first again where its sum is relied on, in the metrics. What holds a large body or answer
+//! asserts that it has a share.
 
 use crate::address::Address;
 use crate::limits::{Limits, UNCOUNTED_BYTES};
@@ -64,21 +65,31 @@ impl Permits {
 pub(crate) struct Room {
     /// One permit a byte.
     free: Arc<Semaphore>,
+    bytes_max: usize,
     /// Held by the request that gets the next free bytes.
     first_in_line: Mutex<()>,
 }
 
 impl Room {
     pub(crate) fn new(bytes: usize) -> Room {
-        let free = Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS)));
-        Room { free, first_in_line: Mutex::new(()) }
+        // A request takes its permits at once, and their number is 32 bits long.
+        let bytes_max = bytes.min(u32::MAX as usize).min(Semaphore::MAX_PERMITS);
+        Room { free: Arc::new(Semaphore::new(bytes_max)), bytes_max, first_in_line: Mutex::new(()) }
+    }
+
+    /// Asserts that what is free and a share of this room are no more than the room has. The rest are other shares.
+    fn debug_assert_holds(&self, share_bytes: usize) {
+        debug_assert!(
+            self.free.available_permits() + share_bytes <= self.bytes_max,
+            "free bytes and a share of {share_bytes} are more than {}",
+            self.bytes_max
+        );
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct Budget {
     room: Room,
-    bytes_max: usize,
     /// What the largest share of one address is.
     address_bytes_max: usize,
     wait_max: Duration,
@@ -88,17 +99,10 @@ pub(crate) struct Budget {
 
 impl Budget {
     pub(crate) fn new(bytes_max: usize, limits: &Limits, wanted: Wanted, peers: Arc<Peers>) -> Budget {
-        let bytes_max = bytes_max.min(u32::MAX as usize).min(Semaphore::MAX_PERMITS);
-        let address_bytes_max = limits.of_one_address(bytes_max);
-        assert!(address_bytes_max <= bytes_max.max(1), "one address has no more than all have");
-        Budget {
-            room: Room::new(bytes_max),
-            bytes_max,
-            address_bytes_max,
-            wait_max: limits.share_timeout,
-            peers,
-            wanted,
-        }
+        let room = Room::new(bytes_max);
+        let address_bytes_max = limits.of_one_address(room.bytes_max);
+        assert!(address_bytes_max <= room.bytes_max.max(1), "one address has no more than all have");
+        Budget { room, address_bytes_max, wait_max: limits.share_timeout, peers, wanted }
     }
 
     /// Waits for a share of this many bytes, though not for long.
@@ -112,7 +116,7 @@ impl Budget {
         let of_address = self.wait(self.room_of(address), permits, deadline, Some(address)).await?;
         let of_all = self.wait(&self.room, permits, deadline, None).await?;
         let share = Share(Some(Permits { of_address, of_all }));
-        debug_assert_eq!(share.bytes(), permits as usize, "a share is as large as it was asked for");
+        self.debug_assert_counted(&share, permits as usize, address);
         Ok(share)
     }
 
@@ -135,13 +139,21 @@ impl Budget {
     }
 
     pub(crate) fn bytes_max(&self) -> usize {
-        self.bytes_max
+        self.room.bytes_max
     }
 
     pub(crate) fn bytes_used(&self) -> usize {
-        let free = self.room.free.available_permits();
-        assert!(free <= self.bytes_max, "no share gives back more than it took");
-        self.bytes_max - free
+        // A metric must not end a request: without debug assertions, a wrong sum counts as nothing used.
+        self.room.debug_assert_holds(0);
+        self.room.bytes_max.saturating_sub(self.room.free.available_permits())
+    }
+
+    /// Asserts that a share has this many bytes, of all and of its address, and that neither has more than its bound.
+    fn debug_assert_counted(&self, share: &Share, bytes: usize, address: &Address) {
+        debug_assert_eq!(share.bytes(), bytes, "a share counts for what was asked for");
+        debug_assert!(bytes <= self.address_bytes_max, "a share of {bytes} is more than an address may have");
+        self.room.debug_assert_holds(bytes);
+        self.room_of(address).debug_assert_holds(bytes);
     }
 
     fn room_of<'a>(&self, address: &'a Address) -> &'a Room {
@@ -162,7 +174,7 @@ impl Share {
         self.0.is_some()
     }
 
-    /// Whether so many bytes may be held with this share. Small ones need none.
+    /// Whether this many bytes may be held with this share. Small ones need none.
     pub(crate) fn allows(&self, bytes: usize) -> bool {
         bytes <= UNCOUNTED_BYTES || self.is_counted()
     }
@@ -192,7 +204,7 @@ impl Share {
                 None => self.0 = Some(Permits { of_address, of_all }),
             }
         }
-        debug_assert_eq!(self.bytes(), wanted, "a share counts for what it was resized to");
+        budget.debug_assert_counted(self, wanted, address);
         Ok(())
     }
 }
@@ -207,7 +219,7 @@ mod tests {
     }
 
     impl Client {
-        /// A client that may have so much, which is all there is or a part of it.
+        /// A client that may have this share of all bytes.
         fn new(bytes_max: usize, address_share_percent: usize) -> Client {
             let limits = Limits {
                 bodies_bytes_max: bytes_max,
@@ -222,7 +234,7 @@ mod tests {
 
         /// Another address at the same server.
         fn other(&self) -> Arc<Address> {
-            let bodies_bytes_max = self.budget.bytes_max;
+            let bodies_bytes_max = self.budget.bytes_max();
             let percent = self.budget.address_bytes_max * 100 / bodies_bytes_max;
             let limits = Limits { bodies_bytes_max, address_share_percent: percent, ..Limits::default() };
             Arc::new(Address::new(&limits, self.address.totals.clone()))
@@ -279,6 +291,6 @@ mod tests {
         assert!(client.take(20_000).await.is_err());
         assert!(client.budget.take(20_000, &client.other()).await.is_ok());
         assert!(client.budget.take(30_000, &client.other()).await.is_err(), "all together have no more");
-        assert_eq!(client.budget.bytes_used(), 75_000, "what was taken in vain is given back");
+        assert_eq!(client.budget.bytes_used(), 75_000, "what a refused request took is given back");
     }
 }

@@ -1,4 +1,4 @@
-//! One request, one answer: which checks, in DynamoDB's order, and what becomes of each.
+//! One request, one answer: which checks, in DynamoDB's order, and what follows from each.
 //!
 //! 1. head within bounds; `Host` and `Origin` are ours; a preflight is answered here;
 //! 2. method, path and content type have a [`Recipient`], or 404;
@@ -164,7 +164,7 @@ impl<B: Backend> Exchange<B> {
         }
     }
 
-    /// Who answers a POST to the bare address.
+    /// The recipient of a POST to the bare address.
     fn of_target(&self, head: &Parts) -> Option<Recipient<'_>> {
         let asked = Asked::of(&head.headers);
         // Most requests are DynamoDB's, and need not be looked at twice.
@@ -180,7 +180,7 @@ impl<B: Backend> Exchange<B> {
         Some(Recipient::Operation(asked, format))
     }
 
-    /// Who answers a path that no route has.
+    /// The recipient of a path that no route has.
     fn of_path(&self, head: &Parts) -> Option<Recipient<'_>> {
         let pages = || self.pages.as_deref().filter(|pages| pages.owns(head.uri.path()));
         self.neighbour(head).or_else(|| pages().map(Recipient::Pages))
@@ -341,7 +341,7 @@ impl<B: Backend> Exchange<B> {
         if body.is_empty() || self.is_json(body).await { error } else { Error::unreadable() }
     }
 
-    /// Shows the request to what learns from requests, if it is on.
+    /// Passes the request to the watcher that counts requests for `lodestone model learn`, if it is on.
     fn watch(&self, caller: &Caller, target: Target, body: &[u8], answer: &[u8]) {
         let watcher = self.administration.as_ref().filter(|administration| administration.is_watching());
         if let Some(watcher) = watcher.filter(|_| target.service() == Service::DynamoDb) {

@@ -20,19 +20,19 @@ const LINE_BYTES_KEPT: usize = 64;
 enum Part {
     /// Request line and header fields.
     Head,
-    /// So many bytes of a body are to come.
+    /// The number of bytes of a body that are still to come.
     Body(u64),
     ChunkSize,
-    /// So many bytes of a chunk and of the line end behind it are to come.
+    /// The number of bytes of a chunk, and of the line end behind it, that are still to come.
     Chunk(u64),
     Trailers,
     /// Nothing more of what the client sends matters.
     Refused,
-    /// hyper got the end of what was refused. For it, the client is gone.
+    /// hyper got an end of input for a refused request, as if the client had closed its side.
     Ended,
 }
 
-/// How the head at hand delimits its body.
+/// How the current head delimits its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BodyLength {
     Known(u64),
@@ -44,7 +44,7 @@ enum BodyLength {
 pub(crate) struct Framing {
     part: Part,
     body: BodyLength,
-    /// The head at hand has a line already: an empty one ends it.
+    /// The current head has a line already: an empty one ends it.
     has_line: bool,
     /// The beginning of a line whose end has not come yet.
     line: [u8; LINE_BYTES_KEPT],

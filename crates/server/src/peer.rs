@@ -225,7 +225,7 @@ impl Peer {
         self.epoch + Duration::from_micros(self.kept_up_us.load(Relaxed))
     }
 
-    /// The client sent or read so much of what is awaited: a microsecond a byte. Being ahead is not
+    /// The client sent or read this many bytes of what is awaited: a microsecond per byte. Being ahead is not
     /// remembered, so a client that took much at once and then stops falls behind from then on.
     pub(crate) fn credit(&self, bytes: usize) {
         let now_us = us_since(self.epoch, Instant::now());
@@ -369,7 +369,7 @@ impl Peers {
         true
     }
 
-    /// Disconnects clients that have not taken an answer for so long. Only answers over HTTP/2 need this: a client
+    /// Disconnects clients that have not taken an answer for this long. Only answers over HTTP/2 need this: a client
     /// can leave one of them unread while its connection goes on.
     pub(crate) fn disconnect_unread(&self, timeout: Duration) {
         let now_us = us_since(self.epoch, Instant::now());

@@ -145,7 +145,7 @@ impl RequestBody {
 
 /// Why there is no body.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum BodyRefusal {
     TooLarge,
     /// An unknown coding or a broken stream. DynamoDB calls it its own fault.
     CannotUnpack,
@@ -155,28 +155,28 @@ pub(crate) enum Refusal {
     Busy,
 }
 
-impl Refusal {
+impl BodyRefusal {
     pub(crate) fn reply(self, format: Format) -> Reply {
         match self {
-            Refusal::TooLarge => Reply::body_too_large(format),
-            Refusal::CannotUnpack => Reply::error(format, &Error::internal()),
-            Refusal::TimedOut => Reply::body_incomplete(StatusCode::REQUEST_TIMEOUT),
-            Refusal::Broken => Reply::body_incomplete(StatusCode::BAD_REQUEST),
-            Refusal::Busy => Reply::error(format, &Error::service_unavailable()).closing(),
+            BodyRefusal::TooLarge => Reply::body_too_large(format),
+            BodyRefusal::CannotUnpack => Reply::error(format, &Error::internal()),
+            BodyRefusal::TimedOut => Reply::body_incomplete(StatusCode::REQUEST_TIMEOUT),
+            BodyRefusal::Broken => Reply::body_incomplete(StatusCode::BAD_REQUEST),
+            BodyRefusal::Busy => Reply::error(format, &Error::service_unavailable()).closing(),
         }
     }
 }
 
-impl From<Busy> for Refusal {
-    fn from(_: Busy) -> Refusal {
-        Refusal::Busy
+impl From<Busy> for BodyRefusal {
+    fn from(_: Busy) -> BodyRefusal {
+        BodyRefusal::Busy
     }
 }
 
-impl From<hyper::Error> for Refusal {
-    fn from(error: hyper::Error) -> Refusal {
+impl From<hyper::Error> for BodyRefusal {
+    fn from(error: hyper::Error) -> BodyRefusal {
         tracing::debug!(%error, "a request's body broke off");
-        Refusal::Broken
+        BodyRefusal::Broken
     }
 }
 
@@ -195,12 +195,12 @@ impl Receiver<'_> {
         self,
         headers: &HeaderMap,
         body: &mut BodyStream,
-    ) -> Result<RequestBody, Refusal> {
+    ) -> Result<RequestBody, BodyRefusal> {
         self.peer.set_awaits(Awaits::Body);
         let received = self.receive_packed(headers, body).await;
         self.peer.set_awaits(Awaits::Nothing);
         let (bytes, share) = received?;
-        match Coding::of_request(headers).map_err(|_| Refusal::CannotUnpack)? {
+        match Coding::of_request(headers).map_err(|_| BodyRefusal::CannotUnpack)? {
             None => Ok(RequestBody::new(bytes.clone(), bytes, share)),
             Some(coding) => self.unpack(coding, bytes, share).await,
         }
@@ -210,25 +210,25 @@ impl Receiver<'_> {
         self,
         headers: &HeaderMap,
         body: &mut BodyStream,
-    ) -> Result<(Bytes, Share), Refusal> {
+    ) -> Result<(Bytes, Share), BodyRefusal> {
         let announced = body.bytes_left();
         if announced.is_some_and(|length| length > self.limits.body_bytes_max) {
-            // A client that waits to be told to go on is told not to.
+            // A client that sends `Expect` waits for permission to send the body, so there is nothing to discard.
             if !headers.contains_key(EXPECT) {
                 body.discard(self.limits).await;
             }
-            return Err(Refusal::TooLarge);
+            return Err(BodyRefusal::TooLarge);
         }
         let length_max = announced.unwrap_or(self.limits.body_bytes_max);
         let is_packed = !matches!(Coding::of_request(headers), Ok(None));
         let share_bytes = length_max + if is_packed { self.unpacked_bytes_max(length_max) } else { 0 };
         match timeout(self.limits.body_timeout, self.gather(body, length_max, share_bytes)).await {
-            Ok(Err(Refusal::TooLarge)) => {
+            Ok(Err(BodyRefusal::TooLarge)) => {
                 body.discard(self.limits).await;
-                Err(Refusal::TooLarge)
+                Err(BodyRefusal::TooLarge)
             }
             Ok(outcome) => outcome,
-            Err(_) => Err(Refusal::TimedOut),
+            Err(_) => Err(BodyRefusal::TimedOut),
         }
     }
 
@@ -239,7 +239,7 @@ impl Receiver<'_> {
         body: &mut BodyStream,
         length_max: usize,
         share_bytes: usize,
-    ) -> Result<(Bytes, Share), Refusal> {
+    ) -> Result<(Bytes, Share), BodyRefusal> {
         let mut share = Share::default();
         let Some(first) = body.next_piece().await? else { return Ok((Bytes::new(), share)) };
         // Mostly the whole body came with the head and is handed on without a copy.
@@ -250,7 +250,7 @@ impl Receiver<'_> {
         let mut next = Some(first);
         while let Some(piece) = next {
             if piece.len() > length_max - bytes.len() {
-                return Err(Refusal::TooLarge);
+                return Err(BodyRefusal::TooLarge);
             }
             if !share.is_counted() && bytes.len() + piece.len() > UNCOUNTED_BYTES {
                 share = self.budget.take(share_bytes, &self.peer.address).await?;
@@ -267,7 +267,12 @@ impl Receiver<'_> {
     }
 
     /// On a thread of its own: a body that unpacks to 16 MiB takes tens of milliseconds.
-    async fn unpack(self, coding: Coding, packed: Bytes, mut share: Share) -> Result<RequestBody, Refusal> {
+    async fn unpack(
+        self,
+        coding: Coding,
+        packed: Bytes,
+        mut share: Share,
+    ) -> Result<RequestBody, BodyRefusal> {
         if !share.is_counted() {
             share = self.budget.take(self.unpacked_bytes_max(packed.len()), &self.peer.address).await?;
         }
@@ -276,8 +281,8 @@ impl Receiver<'_> {
         let _turn = self.turns.wait(self.unpacked_bytes_max(packed.len())).await;
         match tokio::task::spawn_blocking(move || coding.inflate(&packed, bytes_max)).await {
             Ok(Ok(plain)) => Ok(RequestBody::new(plain.into(), received, share)),
-            Ok(Err(InflateError::TooLarge)) => Err(Refusal::TooLarge),
-            Ok(Err(InflateError::Broken)) | Err(_) => Err(Refusal::CannotUnpack),
+            Ok(Err(InflateError::TooLarge)) => Err(BodyRefusal::TooLarge),
+            Ok(Err(InflateError::Broken)) | Err(_) => Err(BodyRefusal::CannotUnpack),
         }
     }
 

@@ -44,7 +44,7 @@ enum Expected {
 /// How far the closing is.
 enum Closing {
     NotYet,
-    /// Our side closed then; so many bytes have come since and were thrown away.
+    /// When our side closed, and how many bytes have come since and were thrown away.
     Since(Instant, usize),
 }
 

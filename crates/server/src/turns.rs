@@ -4,7 +4,7 @@
 use std::thread::available_parallelism;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Work on so many bytes takes long enough for others to notice: about half a millisecond.
+/// Work on this many bytes takes long enough for others to notice: about half a millisecond.
 const LONG_BYTES: usize = 64 * 1024;
 
 /// One permit for every second core.
@@ -16,7 +16,7 @@ impl Turns {
         Turns(Semaphore::new((available_parallelism().map_or(1, usize::from) / 2).max(1)))
     }
 
-    /// Waits for a turn at work on so many bytes, if it is long.
+    /// Waits for a turn at work on this many bytes, if it is long.
     pub(crate) async fn wait(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
         if bytes <= LONG_BYTES {
             return None;

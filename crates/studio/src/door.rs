@@ -13,6 +13,7 @@ use proof::apply;
 use serde_json::{Value, json};
 
 use crate::live::{self, Live};
+use crate::model_files::ModelFileError;
 use crate::{Studio, builder, change, item_json, metrics, model_files, pattern, reply, workbench};
 
 /// The account and Region of a request: `000000000000.us-east-1`.
@@ -70,12 +71,12 @@ impl From<api::Error> for Fault {
     }
 }
 
-impl From<model_files::Fault> for Fault {
-    fn from(fault: model_files::Fault) -> Fault {
-        match fault {
-            model_files::Fault::Name => Fault::bad("A model is named with letters, digits, - and _."),
-            model_files::Fault::Missing => Fault::new(StatusCode::NOT_FOUND, "There is no such model."),
-            model_files::Fault::Changed(text) => {
+impl From<ModelFileError> for Fault {
+    fn from(error: ModelFileError) -> Fault {
+        match error {
+            ModelFileError::Name => Fault::bad("A model is named with letters, digits, - and _."),
+            ModelFileError::Missing => Fault::new(StatusCode::NOT_FOUND, "There is no such model."),
+            ModelFileError::Changed(text) => {
                 let hash = model_files::hash(&text);
                 let message = "The file is not what you read: somebody else has changed it.";
                 Fault {
@@ -83,13 +84,13 @@ impl From<model_files::Fault> for Fault {
                     body: json!({ "message": message, "text": text, "hash": hash }),
                 }
             }
-            model_files::Fault::TooLarge => {
+            ModelFileError::TooLarge => {
                 Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "A model file has 1 MB at most.")
             }
-            model_files::Fault::Full => {
+            ModelFileError::Full => {
                 Fault::new(StatusCode::INSUFFICIENT_STORAGE, "There are 500 models already.")
             }
-            model_files::Fault::Unreadable(why) => {
+            ModelFileError::Unreadable(why) => {
                 Fault::new(StatusCode::INTERNAL_SERVER_ERROR, format!("The file can't be read: {why}."))
             }
         }
@@ -245,8 +246,8 @@ impl Studio {
         Ok(json!(report))
     }
 
-    /// The faults that requests of the account and Region meet because somebody asked for it; one of them is removed
-    /// first, or all, if the page says so.
+    /// The faults that are injected into requests of the account and Region. One of them, or all, is removed first, if
+    /// the page says so.
     fn faults(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
         let namespace = self.live(head)?.caller.namespace;
         let own = || {
@@ -306,7 +307,7 @@ impl Studio {
         Ok(json!({ "indexes": shown.collect::<Vec<_>>() }))
     }
 
-    /// Begins to learn what clients ask, or ends it, if the page says so; and what is learnt of a table so far.
+    /// Begins to learn what clients ask, or ends it, if the page says so. Returns what is known of a table so far.
     async fn learn(&self, head: &Parts, input: &Value) -> Result<Value, Fault> {
         let live = self.live(head)?;
         match input["on"].as_bool() {
@@ -314,7 +315,7 @@ impl Studio {
             Some(false) => self.watch.end(),
             None => {}
         }
-        self.learnt(&live, input["table"].as_str().unwrap_or_default()).await
+        self.learned(&live, input["table"].as_str().unwrap_or_default()).await
     }
 
     /// A model of what a sample of a table's items shows.

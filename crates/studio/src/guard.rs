@@ -1,7 +1,7 @@
 //! Which requests are refused.
 //!
 //! A page of another site must not reach the database through its user's browser:
-//! 1. `Host` is a loopback name, or a name that the server was told: a name that an attacker's DNS points at
+//! 1. `Host` is a loopback name, or a name that `--allow-host` lists: a name that an attacker's DNS points at
 //!    this machine is refused (421). Where other machines can reach it, it may also be an address: no DNS
 //!    can point at this machine without it;
 //! 2. `Origin` and `Sec-Fetch-Site`, where a browser sends them, say that our own page asks (403);

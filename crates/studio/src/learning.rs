@@ -22,7 +22,7 @@ use crate::{Studio, legend};
 const TABLES_MAX: usize = 100;
 /// Tables that are asked for items together with the one that is looked at, in transactions and batches.
 const SURVEYED_TABLES_MAX: usize = 10;
-/// A page asks again and again. So long the items that were read are good enough, because reading them is traffic too.
+/// How long the items that were read are used again: a page asks every few seconds, and reading items is traffic too.
 const SURVEY_AGE_MAX: Duration = Duration::from_secs(30);
 
 /// The items that were last read. There is one of them, because they may be many megabytes.
@@ -49,7 +49,7 @@ impl Studio {
     }
 
     /// What is known so far of a table.
-    pub(crate) async fn learnt(&self, live: &Live, table: &str) -> Result<Value, Fault> {
+    pub(crate) async fn learned(&self, live: &Live, table: &str) -> Result<Value, Fault> {
         let namespace = &live.caller.namespace;
         let seen = self.watch.seen();
         let is_elsewhere = seen.as_ref().is_some_and(|seen| !seen.is_over && seen.namespace != *namespace);
@@ -104,9 +104,9 @@ impl Studio {
     }
 }
 
-/// Each pattern with its request, as the legend of a model has it, and what it was learnt from.
+/// Each pattern with its request, as the legend of a model has it, and the requests that show it.
 fn patterns(learning: &Learning) -> Value {
-    let source = Source::new("learnt.yaml", learning.import.text.as_str());
+    let source = Source::new("learned.yaml", learning.import.text.as_str());
     let mut legend = legend::legend(&source, &learning.import.model);
     let patterns = legend["patterns"].as_array_mut().map(std::mem::take).unwrap_or_default();
     let with_evidence = |(mut pattern, evidence): (Value, &Evidence)| {

@@ -11,7 +11,7 @@ use crate::door::Fault;
 
 /// What is kept of a metric: 15 days.
 const MINUTES_MAX: u64 = 15 * 24 * 60;
-/// A series has at most about so many points.
+/// About how many points a series has at most.
 const POINTS_MAX: u64 = 120;
 /// Tables that are shown together. With more of them, a page asks for one.
 const TABLES_MAX: usize = 64;

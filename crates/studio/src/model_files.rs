@@ -18,7 +18,7 @@ pub enum ModelFiles {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ModelFileError {
     /// The name is not allowed.
     Name,
     Missing,
@@ -29,12 +29,12 @@ pub enum Fault {
     Unreadable(String),
 }
 
-impl Fault {
-    fn of(error: &io::Error) -> Fault {
+impl ModelFileError {
+    fn of(error: &io::Error) -> ModelFileError {
         if error.kind() == io::ErrorKind::NotFound {
-            Fault::Missing
+            ModelFileError::Missing
         } else {
-            Fault::Unreadable(error.to_string())
+            ModelFileError::Unreadable(error.to_string())
         }
     }
 }
@@ -45,14 +45,14 @@ impl ModelFiles {
     }
 
     /// Names without their ending, sorted.
-    pub fn names(&self) -> Result<Vec<String>, Fault> {
+    pub fn names(&self) -> Result<Vec<String>, ModelFileError> {
         let folder = match self {
             ModelFiles::Folder(folder) => folder,
             ModelFiles::Memory(kept) => return Ok(locked(kept).keys().cloned().collect()),
         };
         let entries = match std::fs::read_dir(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(|error| Fault::of(&error))?,
+            entries => entries.map_err(|error| ModelFileError::of(&error))?,
         };
         let paths = entries.flatten().map(|entry| entry.path()).filter(|path| {
             path.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known))
@@ -64,36 +64,38 @@ impl ModelFiles {
         Ok(names)
     }
 
-    pub fn read(&self, name: &str) -> Result<String, Fault> {
+    pub fn read(&self, name: &str) -> Result<String, ModelFileError> {
         if !is_name(name) {
-            return Err(Fault::Name);
+            return Err(ModelFileError::Name);
         }
         let folder = match self {
             ModelFiles::Folder(folder) => folder,
-            ModelFiles::Memory(kept) => return locked(kept).get(name).cloned().ok_or(Fault::Missing),
+            ModelFiles::Memory(kept) => {
+                return locked(kept).get(name).cloned().ok_or(ModelFileError::Missing);
+            }
         };
         let path = path(folder, name);
-        let length = std::fs::metadata(&path).map_err(|error| Fault::of(&error))?.len();
+        let length = std::fs::metadata(&path).map_err(|error| ModelFileError::of(&error))?.len();
         if length > TEXT_BYTES_MAX {
-            return Err(Fault::TooLarge);
+            return Err(ModelFileError::TooLarge);
         }
-        std::fs::read_to_string(&path).map_err(|error| Fault::of(&error))
+        std::fs::read_to_string(&path).map_err(|error| ModelFileError::of(&error))
     }
 
     /// `read` is the hash of the text that the writer read; none if there was no file.
-    pub fn write(&self, name: &str, text: &str, read: Option<&str>) -> Result<(), Fault> {
+    pub fn write(&self, name: &str, text: &str, read: Option<&str>) -> Result<(), ModelFileError> {
         let now = match self.read(name) {
-            Err(Fault::Missing) => None,
+            Err(ModelFileError::Missing) => None,
             now => Some(now?),
         };
         if text.len() as u64 > TEXT_BYTES_MAX {
-            return Err(Fault::TooLarge);
+            return Err(ModelFileError::TooLarge);
         }
         if now.as_deref().map(hash).as_deref() != read {
-            return Err(Fault::Changed(now.unwrap_or_default()));
+            return Err(ModelFileError::Changed(now.unwrap_or_default()));
         }
         if now.is_none() && self.names()?.len() >= FILES_MAX {
-            return Err(Fault::Full);
+            return Err(ModelFileError::Full);
         }
         let folder = match self {
             ModelFiles::Folder(folder) => folder,
@@ -109,7 +111,7 @@ impl ModelFiles {
         written
             .and_then(|()| std::fs::write(&beside, text))
             .and_then(|()| std::fs::rename(&beside, &path))
-            .map_err(|error| Fault::of(&error))
+            .map_err(|error| ModelFileError::of(&error))
     }
 }
 

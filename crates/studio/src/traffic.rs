@@ -31,13 +31,13 @@ pub struct Recorder {
     sample: Sample,
 }
 
-/// Which reports are recorded, and for how many each stands.
+/// Which reports are recorded, and for how many each counts.
 #[derive(Default)]
 pub struct Sample {
     second: AtomicU64,
     /// Reports of this second.
     seen: AtomicU32,
-    /// For how many each stood at the end of the second before.
+    /// For how many each counted at the end of the second before.
     weight: AtomicU32,
 }
 
@@ -90,7 +90,7 @@ impl Recorder {
         Some(parts.entry(space).or_insert_with(|| Arc::new(Mutex::new(Part::of(used)))).clone())
     }
 
-    /// What happened with a table and its indexes, whose heat is given. Those that nobody asked are left out.
+    /// What happened with a table and its indexes, whose heat is given. Those without requests are left out.
     pub fn of_table(&self, namespace: &Namespace, table: &str, heat: &[ResourceHeat]) -> Vec<Value> {
         let parts: Vec<Arc<Mutex<Part>>> =
             self.parts.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
@@ -178,7 +178,7 @@ impl Busy {
 }
 
 /// What a key is counted as: its hash, whether it is written, and the item of its key attributes. It is made for
-/// every new key of a minute, so it is bytes that are read when somebody looks.
+/// every new key of a minute, so it stays bytes until a page asks for it.
 fn name_of(used: &PartUsed<'_>, key_hash: u64) -> Box<[u8]> {
     let mut name = key_hash.to_be_bytes().to_vec();
     name.push(u8::from(used.access == Access::Write));

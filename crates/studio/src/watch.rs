@@ -85,7 +85,9 @@ impl Watch {
         let now = now();
         let mut slot = self.lock();
         if slot.as_ref().is_some_and(|watching| now < watching.ends) {
-            return Err("Somebody learns from this server already; try again later.".to_owned());
+            return Err(
+                "Another page or command learns from this server already; try again later.".to_owned()
+            );
         }
         let ends = now + Duration::from_secs_f64(minutes * 60.0);
         *slot = Some(Watching { namespace, shapes: Shapes::new(keys), since: now, ends });

@@ -1,8 +1,8 @@
 //! `model/…`: the workbench's commands, each with what its command prints as JSON.
 
 use http::StatusCode;
-use model::cost::{Settings, UnknownRegion, cost};
-use model::demand::{self, Kind};
+use model::cost::{CostSettings, UnknownRegion, cost};
+use model::demand::{self, UnitKind};
 use model::design::{Indexes, Options, design};
 use model::facts::Facts;
 use model::heat::{forecasts, heat};
@@ -91,7 +91,7 @@ fn plans(model: &Model) -> Vec<Plan> {
 }
 
 fn costs(model: &Model, input: &Value) -> Result<Value, Fault> {
-    let settings = Settings { region: input["region"].as_str().map(str::to_owned), stream_readers: 0 };
+    let settings = CostSettings { region: input["region"].as_str().map(str::to_owned), stream_readers: 0 };
     let costs = cost(model, &plans(model), &Facts::embedded(), &settings).map_err(unknown_region)?;
     let mut printed = json!(costs);
     // What the command's table shows and the sums leave to the reader.
@@ -160,8 +160,8 @@ fn heats(model: &Model) -> Value {
     // All keys together, so that the page knows what the busiest ones leave for the others.
     for (heat, printed) in heats.iter().zip(printed["heat"].as_array_mut().into_iter().flatten()) {
         let resource = (heat.table_id, heat.index_id);
-        let all = |kind: Kind| demand::demand(&uses, resource, kind);
-        printed["demand"] = json!({ "read": all(Kind::Read), "write": all(Kind::Write) });
+        let all = |kind: UnitKind| demand::demand(&uses, resource, kind);
+        printed["demand"] = json!({ "read": all(UnitKind::Read), "write": all(UnitKind::Write) });
     }
     printed
 }
@@ -201,7 +201,7 @@ fn designed(source: &Source, input: &Value) -> Result<Value, Fault> {
 fn diff(input: &Value) -> Result<Value, Fault> {
     let (old, new) = (read(&source_named(input, "old")?)?, read(&source_named(input, "new")?)?);
     let rate = input["rate"].as_f64().filter(|rate| *rate >= 1.0).unwrap_or(JOB_RATE);
-    let settings = migrate::Settings { region: input["region"].as_str().map(str::to_owned), rate };
+    let settings = migrate::MigrationSettings { region: input["region"].as_str().map(str::to_owned), rate };
     let migration = migrate::migrate(&old, &new, &Facts::embedded(), &settings).map_err(unknown_region)?;
     let mut printed = json!(migration);
     printed["seconds"] = json!(migration.seconds());

@@ -8,7 +8,7 @@ use lsp_types::{
     Location, MarkupContent, MarkupKind, NumberOrString, ReferenceParams, SymbolKind,
     TextDocumentPositionParams, TextEdit, Uri, WorkspaceEdit,
 };
-use model::editor::{CompletionKind, Kind, QuickFix, Symbol};
+use model::editor::{CompletionKind, NameKind, QuickFix, Symbol};
 use model::{Level, Span, diagnostic};
 
 use super::Open;
@@ -125,8 +125,8 @@ pub fn completions(open: &Open, params: &CompletionParams) -> Option<CompletionR
             CompletionKind::Member => CompletionItemKind::PROPERTY,
             CompletionKind::Value => CompletionItemKind::ENUM_MEMBER,
             CompletionKind::Function => CompletionItemKind::FUNCTION,
-            CompletionKind::Name(Kind::Entity | Kind::Table) => CompletionItemKind::CLASS,
-            CompletionKind::Name(Kind::Attribute) => CompletionItemKind::FIELD,
+            CompletionKind::Name(NameKind::Entity | NameKind::Table) => CompletionItemKind::CLASS,
+            CompletionKind::Name(NameKind::Attribute) => CompletionItemKind::FIELD,
             CompletionKind::Name(_) => CompletionItemKind::REFERENCE,
         }),
         detail: Some(one.detail),
@@ -160,13 +160,13 @@ pub fn symbols(open: &Open, _: &DocumentSymbolParams) -> Option<DocumentSymbolRe
 #[expect(deprecated, reason = "the protocol's type still has the member `deprecated`")]
 fn symbol(open: &Open, one: &Symbol) -> DocumentSymbol {
     let (kind, detail) = match one.kind {
-        Kind::Table => (SymbolKind::STRUCT, "table"),
-        Kind::Index => (SymbolKind::INTERFACE, "index"),
-        Kind::Entity => (SymbolKind::CLASS, "entity"),
-        Kind::Attribute => (SymbolKind::FIELD, "attribute"),
-        Kind::Pattern => (SymbolKind::METHOD, "pattern"),
-        Kind::Sample => (SymbolKind::OBJECT, "sample"),
-        Kind::Curve => (SymbolKind::ARRAY, "curve"),
+        NameKind::Table => (SymbolKind::STRUCT, "table"),
+        NameKind::Index => (SymbolKind::INTERFACE, "index"),
+        NameKind::Entity => (SymbolKind::CLASS, "entity"),
+        NameKind::Attribute => (SymbolKind::FIELD, "attribute"),
+        NameKind::Pattern => (SymbolKind::METHOD, "pattern"),
+        NameKind::Sample => (SymbolKind::OBJECT, "sample"),
+        NameKind::Curve => (SymbolKind::ARRAY, "curve"),
     };
     DocumentSymbol {
         name: one.name.clone(),

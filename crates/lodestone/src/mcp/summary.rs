@@ -4,7 +4,7 @@
 use model::cost::dollars;
 use serde_json::Value;
 
-/// Lines of a list. Whoever needs more has the structured result.
+/// Lines of a list. The structured result has all of them.
 const LINES_MAX: usize = 40;
 
 pub fn summary(command: &str, result: &Value) -> String {

@@ -99,7 +99,7 @@ pub const TOOLS: &[Tool] = &[
         about: "How to get from one model to another while the application runs: steps, time, cost, and what stands in the way.",
         texts: &[
             ("old", "old_path", "the model file as it is"),
-            ("new", "new_path", "the model file as it shall be"),
+            ("new", "new_path", "the model file as it should become"),
         ],
         options: &[
             ("rehearse", "boolean", "carry the steps out on a database in memory; takes seconds"),

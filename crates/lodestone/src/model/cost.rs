@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use model::cost::{Bill, Cost as Costs, Settings, UnknownRegion, cost, dollars, number, sum};
+use model::cost::{Bill, Cost as Costs, CostSettings, UnknownRegion, cost, dollars, number, sum};
 use model::facts;
 use model::plan::plan;
 
@@ -64,7 +64,7 @@ impl Cost {
         let model = ModelFile { path }.model()?;
         let facts = self.prices.facts()?;
         let plans: Vec<_> = model.patterns.iter().map(|pattern| plan(&model, pattern)).collect();
-        let settings = Settings { region: self.region.clone(), stream_readers: self.stream_readers };
+        let settings = CostSettings { region: self.region.clone(), stream_readers: self.stream_readers };
         cost(&model, &plans, &facts, &settings).map_err(|UnknownRegion { region, known }| {
             output::print_error(&format!(
                 "there are no prices for {region}; there are for {}",

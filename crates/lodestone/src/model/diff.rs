@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use model::cost::UnknownRegion;
-use model::migrate::{Migration, Settings, migrate};
+use model::migrate::{Migration, MigrationSettings, migrate};
 use proof::Rehearsal;
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ impl Diff {
         let old = ModelFile { path: self.old.clone() }.model()?;
         let new = ModelFile { path: self.new.clone() }.model()?;
         let facts = self.prices.facts()?;
-        let settings = Settings { region: self.region.clone(), rate: f64::from(self.rate) };
+        let settings = MigrationSettings { region: self.region.clone(), rate: f64::from(self.rate) };
         migrate(&old, &new, &facts, &settings).map_err(|UnknownRegion { region, known }| {
             output::print_error(&format!(
                 "there are no prices for {region}; there are for {}",

@@ -10,7 +10,7 @@ use super::{UNREADABLE, output};
 pub use crate::endpoint::{EndpointArguments, explained};
 
 impl EndpointArguments {
-    /// The endpoint. If there is none, the user is told why and the exit status is returned.
+    /// The endpoint. If there is none, the reason is printed and the exit status is returned.
     pub fn open(&self) -> Result<Arc<Http>, ExitCode> {
         self.client(None).map(|client| Arc::new(Http(client))).map_err(|problem| {
             output::print_error(&problem);

@@ -12,7 +12,7 @@ use super::{ModelFile, UNREADABLE, output};
 /// Write a model in another tool's format. Standard error lists what the format can't hold.
 #[derive(Args)]
 #[command(after_help = formats())]
-pub struct Export {
+pub struct ExportModel {
     #[command(flatten)]
     file: ModelFile,
 
@@ -29,7 +29,7 @@ pub struct Export {
     json: bool,
 }
 
-impl Export {
+impl ExportModel {
     pub fn run(self) -> ExitCode {
         let model = match self.file.model() {
             Ok(model) => model,

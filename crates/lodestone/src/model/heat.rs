@@ -19,7 +19,7 @@ use super::{ModelFile, UNREADABLE, output};
 #[command(after_help = "Examples:
   lodestone model heat model.yaml
   lodestone model heat model.yaml --headroom 50 --svg heat.svg")]
-pub struct Heat {
+pub struct ModelHeat {
     #[command(flatten)]
     file: ModelFile,
 
@@ -46,7 +46,7 @@ pub struct Heat {
 const KEYS_SHOWN: usize = 5;
 const KEY_WIDTH_MAX: usize = 44;
 
-impl Heat {
+impl ModelHeat {
     pub fn run(self) -> ExitCode {
         match self.show() {
             Ok(()) => ExitCode::SUCCESS,
@@ -104,7 +104,7 @@ impl Heat {
         grows(forecasts);
     }
 
-    /// Beside the load there is room for so much of a key.
+    /// How much of a key there is room for beside its load.
     fn key_width() -> usize {
         const BESIDE: usize = 13;
         output::width().map_or(KEY_WIDTH_MAX, |width| (width - BESIDE).min(KEY_WIDTH_MAX))
@@ -114,7 +114,8 @@ impl Heat {
         output::print_text(&format!("\n{}\n", heat.name()));
         let shown = if self.all { heat.keys.len() } else { KEYS_SHOWN };
         let keys = &heat.keys[..shown.min(heat.keys.len())];
-        let width = keys.iter().map(|key| key.key.chars().count()).max().unwrap_or(0).min(Heat::key_width());
+        let width =
+            keys.iter().map(|key| key.key.chars().count()).max().unwrap_or(0).min(ModelHeat::key_width());
         for key in keys {
             output::print_text(&row(key, width, limits));
             cures.of(heat, key).iter().for_each(|cure| output::print_text(&advice(cure)));

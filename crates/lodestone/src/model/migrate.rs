@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Args;
 use model::cost::UnknownRegion;
 use model::facts::Facts;
-use model::migrate::{Migration, Settings, migrate};
+use model::migrate::{Migration, MigrationSettings, migrate};
 use proof::migrate::{Allowance, FinishedJob, Record, Run, StepRecord, Stop, Watcher};
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ use super::{FOUND, ModelFile, UNREADABLE, output};
                                           step 2 is deployed; use a tenth of the capacity
   lodestone model migrate model.yaml next.yaml --endpoint-url http://localhost:8000 --back
                                           undo it")]
-pub struct Migrate {
+pub struct MigrateModel {
     /// The model that the database has.
     #[arg(value_name = "OLD")]
     old: PathBuf,
@@ -96,7 +96,7 @@ pub struct Migrate {
 /// Exit status: there is more to do.
 const UNFINISHED: u8 = 3;
 
-impl Migrate {
+impl MigrateModel {
     pub fn run(self) -> ExitCode {
         self.carry_out().unwrap_or_else(|status| status)
     }
@@ -130,7 +130,7 @@ impl Migrate {
         terminal.progress.clear();
         let record = run.record().clone();
         if self.back && ended.is_ok() {
-            // Nothing is left of it: another attempt begins anew.
+            // Nothing is left of the migration: another attempt begins with its first step.
             let _ = std::fs::remove_file(self.state_file());
         }
         match self.json {
@@ -148,7 +148,7 @@ impl Migrate {
     fn migration(&self) -> Result<Migration, ExitCode> {
         let old = ModelFile { path: self.old.clone() }.model()?;
         let new = ModelFile { path: self.new.clone() }.model()?;
-        let settings = Settings { region: None, rate: f64::from(self.rate) };
+        let settings = MigrationSettings { region: None, rate: f64::from(self.rate) };
         migrate(&old, &new, &Facts::embedded(), &settings).map_err(|UnknownRegion { region, known }| {
             let known = known.join(", ");
             failed(UNREADABLE, &format!("there are no prices for {region}; there are for {known}"))

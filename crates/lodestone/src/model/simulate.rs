@@ -9,7 +9,7 @@ use clap::Args;
 use model::cost::{Prices as RegionPrices, UnknownRegion, dollars, number};
 use model::plan::plan;
 use model::simulate::{
-    CURVES, Column, HotKey, PlaceRun, Side, Simulation, Traffic, Way, clock, simulate, svg,
+    CURVES, Column, HotKey, Payment, PlaceRun, Side, Simulation, Traffic, clock, simulate, svg,
 };
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ pub struct Simulate {
     /// Compare ways to pay for throughput: on-demand, provisioned (with auto scaling), aws-default (what AWS's console
     /// proposes: 5 units, auto scaling between 1 and 10), declared (as the file says)
     #[arg(long, value_name = "WAY", value_delimiter = ',', value_parser = way)]
-    compare: Vec<Way>,
+    compare: Vec<Payment>,
 
     #[command(flatten)]
     prices: Prices,
@@ -63,8 +63,9 @@ const CHART_ROWS: usize = 6;
 const LABEL_WIDTH: usize = 9;
 const MONTH_MINUTES: f64 = 730.0 * 60.0;
 
-fn way(text: &str) -> Result<Way, String> {
-    Way::from_name(text).ok_or_else(|| format!("there are {}", Way::ALL.map(Way::name).join(", ")))
+fn way(text: &str) -> Result<Payment, String> {
+    Payment::from_name(text)
+        .ok_or_else(|| format!("there are {}", Payment::ALL.map(Payment::name).join(", ")))
 }
 
 /// What one way to pay costs.
@@ -90,7 +91,7 @@ impl Simulate {
         })?;
         let traffic = self.traffic(&model)?;
         let plans: Vec<_> = model.patterns.iter().map(|pattern| plan(&model, pattern)).collect();
-        let ways = if self.compare.is_empty() { &[Way::Declared][..] } else { &self.compare };
+        let ways = if self.compare.is_empty() { &[Payment::Declared][..] } else { &self.compare };
         let played: Vec<Played> = ways
             .iter()
             .map(|way| {

@@ -19,7 +19,7 @@ use crate::cloudwatch_service::{self, CloudWatchService};
 use crate::trigger_service::{self, TriggerService};
 
 /// Far above what any step takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WAIT_MAX: Duration = Duration::from_secs(60);
 /// How long a server that was killed is waited for: long, so that a busy machine expels none that lives.
 const SILENCE: Duration = Duration::from_secs(6);
 
@@ -107,7 +107,7 @@ fn delivered(events: &Path) -> BTreeMap<String, usize> {
 async fn until_delivered(events: &Path, count: usize) {
     let begun = Instant::now();
     while delivered(events).len() < count {
-        assert!(begun.elapsed() < PATIENCE, "{count} items are delivered: {:?}", delivered(events));
+        assert!(begun.elapsed() < WAIT_MAX, "{count} items are delivered: {:?}", delivered(events));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -150,7 +150,7 @@ async fn each_record_is_delivered_once_and_another_server_goes_on_when_one_leave
     until_delivered(events, 60).await;
     assert!(delivered(events).values().all(|count| *count == 1), "{:?}", delivered(events));
 
-    // Killed: neither closed nor heard of again.
+    // Killed: it is not closed, and it sends nothing any more.
     drop((of_two, two));
     put(&[&three], 60..80).await;
     until_delivered(events, 80).await;

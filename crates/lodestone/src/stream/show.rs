@@ -46,7 +46,7 @@ struct Line {
     path: String,
     old: Option<String>,
     new: Option<String>,
-    /// Whether the stream has only one of the two images, so that a difference can't be told.
+    /// Whether the stream has only one of the two images, so that there is no difference to show.
     is_alone: bool,
 }
 

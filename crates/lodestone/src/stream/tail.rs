@@ -30,8 +30,8 @@ const PAGE_RECORDS: i32 = 200;
 
 /// Show the change records of a table as they come: what happened, to which item, and what differs.
 ///
-/// Records are kept for 24 hours. The table needs a stream; --enable switches one on. With --data, where nobody else
-/// can write, the command ends after the last record.
+/// Records are kept for 24 hours. The table needs a stream; --enable switches one on. With --data, where no other
+/// process can write, the command ends after the last record.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lodestone stream tail Songs                       from now on, until Ctrl-C
@@ -59,7 +59,7 @@ pub struct Tail {
     #[arg(long)]
     no_follow: bool,
 
-    /// End after so many records
+    /// End after this many records
     #[arg(long, value_name = "RECORDS")]
     count: Option<u64>,
 
@@ -124,7 +124,7 @@ impl Tail {
         loop {
             let round = reader.read().await?;
             for record in &round.records {
-                // Whoever reads the output may have enough of it, such as `head`.
+                // The reader of the output may close it early, as `head` does.
                 if left == 0 || output::try_print(&self.shown(record)).is_err() {
                     return Ok(());
                 }

@@ -1,4 +1,4 @@
-//! Whatever a client sends, it is told what DynamoDB would call it: for every operation a thousand wrong
+//! Whatever a client sends, it gets the error that DynamoDB would give it: for every operation a thousand wrong
 //! requests are answered with an error that is the client's own, nothing panics, and afterwards the database
 //! answers as before and its data agrees with itself.
 //!
@@ -697,7 +697,7 @@ async fn check_right(operation: Operation) {
     }
 }
 
-/// Sends requests until enough of them were wrong; tells how many were.
+/// Sends requests until enough of them were wrong. Returns how many were.
 async fn check(database: &Database, operation: Operation, seed: u64) -> usize {
     let mut vandal = Vandal { chance: Rng::with_seed(seed), members: members() };
     let right = bodies(operation.name());
@@ -706,26 +706,26 @@ async fn check(database: &Database, operation: Operation, seed: u64) -> usize {
         let number = vandal.chance.usize(0..right.len());
         let body = vandal.body(&right[number]);
         let shown = String::from_utf8_lossy(&body[..body.len().min(2000)]).into_owned();
-        let told = format!("{} seed {seed}: {shown}", operation.name());
+        let described = format!("{} seed {seed}: {shown}", operation.name());
         let answer = tokio::spawn({
             let database = database.clone();
             async move { call(&database, operation, &body).await }
         });
-        match answer.await.unwrap_or_else(|panic| panic!("{told}: {panic}")) {
+        match answer.await.unwrap_or_else(|panic| panic!("{described}: {panic}")) {
             Ok(answer) => {
                 let json = answer.is_empty() || serde_json::from_slice::<Value>(&answer).is_ok();
-                assert!(json, "{told}: the answer is no JSON: {}", String::from_utf8_lossy(&answer));
+                assert!(json, "{described}: the answer is no JSON: {}", String::from_utf8_lossy(&answer));
                 restore(database).await;
             }
             Err(error) => {
                 let faults = [ErrorKind::InternalServerError, ErrorKind::ServiceUnavailable];
-                assert!(!faults.contains(&error.kind), "{told}: {error}");
+                assert!(!faults.contains(&error.kind), "{described}: {error}");
                 let mut printed = Vec::new();
                 error.write_json(Service::DynamoDb, &mut printed);
                 let printed: Value = serde_json::from_slice(&printed).expect("an error is JSON");
                 assert!(
                     printed["__type"].as_str().is_some_and(|name| name.contains('#')),
-                    "{told}: {printed}"
+                    "{described}: {printed}"
                 );
                 wrong += 1;
             }

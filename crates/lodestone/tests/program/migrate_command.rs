@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::support::command::{path, refusal, success};
 use crate::support::server::{Server, call, try_call};
-use crate::support::{PATIENCE, is_within, until};
+use crate::support::{WAIT_MAX, is_within, until};
 
 fn fresh_database() -> String {
     tokio::runtime::Runtime::new().expect("a runtime").block_on(TestServer::fresh_database())
@@ -102,7 +102,7 @@ fn run_and_kill(arguments: &[&str]) {
         if process.wait().expect("it has ended").success() {
             return;
         }
-        assert!(began.elapsed() < PATIENCE, "it does not end within {time:?}");
+        assert!(began.elapsed() < WAIT_MAX, "it does not end within {time:?}");
         time = time.mul_f64(1.5);
     }
 }
@@ -151,7 +151,7 @@ fn moves_while_it_is_served(server: Server, from: &str, to: &str) {
     assert!((1..=last).all(|number| has(&server.url, number)), "{last} were acknowledged");
     let tags = r#"{"ResourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/Table"}"#;
     assert!(call(&server.url, "ListTagsOfResource", tags).contains("billing"));
-    // Sizes do not come along: they are counted anew.
+    // Sizes are not copied: the target counts them itself.
     let count = format!(r#""ItemCount":{}"#, expected_items(&expected));
     until("the items are counted", || {
         call(&server.url, "DescribeTable", r#"{"TableName": "Table"}"#).contains(&count)

@@ -27,7 +27,7 @@ impl Bench {
         run(self.folder.path(), &[arguments, &["--endpoint-url", &self.server.url]].concat())
     }
 
-    /// Applies the model and returns what is told as JSON.
+    /// Applies the model and returns its report.
     fn apply(&self, model: &Path, arguments: &[&str]) -> (i32, Value) {
         let path = model.display().to_string();
         let (status, text, problems) =
@@ -63,7 +63,7 @@ fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models").join(name)
 }
 
-/// What is told to have been changed, and how it ended.
+/// Each change of a report, and its outcome.
 fn changes(report: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().expect("text").to_owned();
     let changes = report["tables"][0]["changes"].as_array().expect("a list");
@@ -187,7 +187,7 @@ fn one_more_index_is_added_and_dropped_only_when_asked() {
 }
 
 #[test]
-fn an_index_with_another_projection_is_made_anew_only_when_asked() {
+fn an_index_with_another_projection_is_made_again_only_when_asked() {
     let bench = Bench::start(&[]);
     bench.apply(&bench.write(TICKETS), &[]);
     let model = bench.write(&TICKETS.replace("project: keys", "project: [priority]"));
@@ -202,15 +202,15 @@ fn an_index_with_another_projection_is_made_anew_only_when_asked() {
 }
 
 #[test]
-fn a_key_that_differs_is_told_and_nothing_is_changed() {
+fn a_key_that_differs_is_reported_and_nothing_is_changed() {
     let bench = Bench::start(&[]);
     bench.apply(&bench.write(TICKETS), &[]);
     let other =
         TICKETS.replace("sort: SK", "sort: RK").replace("SK:", "RK:").replace("team: blue", "team: red");
     let (status, report) = bench.apply(&bench.write(&other), &["--samples"]);
     assert_eq!((status, changes(&report)), (1, vec![]), "{report:#}");
-    let told = report["tables"][0]["impossible"][0].as_str().expect("a reason");
-    assert!(told.contains("its key is PK (S), SK (S), the model's PK (S), RK (S)"), "{told}");
+    let reason = report["tables"][0]["impossible"][0].as_str().expect("a reason");
+    assert!(reason.contains("its key is PK (S), SK (S), the model's PK (S), RK (S)"), "{reason}");
     assert!(report.get("samples").is_none(), "samples go into a table that fits");
 }
 
@@ -277,15 +277,15 @@ fn kinds_behind_a_long_row_of_another_are_found() {
 }
 
 #[test]
-fn a_database_that_does_not_answer_is_told_kindly() {
+fn a_database_that_does_not_answer_is_reported_with_advice() {
     let folder = TempDir::new().expect("a folder");
-    let check = |url: &str, told: &str| {
+    let check = |url: &str, expected: &str| {
         let model = example("m03-order-management.yaml").display().to_string();
         let (status, text, problem) = run(folder.path(), &["model", "apply", &model, "--endpoint-url", url]);
         assert_eq!((status, text.as_str()), (2, ""), "{problem}");
-        assert!(problem.contains(told), "{problem}");
+        assert!(problem.contains(expected), "{problem}");
     };
-    // A port that was free a moment ago: nobody answers there.
+    // A port that was free a moment ago: no server answers there.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = taken.local_addr().expect("an address").port();
     drop(taken);

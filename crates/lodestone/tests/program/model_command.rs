@@ -47,7 +47,7 @@ fn an_error_found_by_a_rule_is_status_1() {
     let (status, text) = check(&text.replace("by: [tenantId, name]", "by: name"), &[]);
     assert_eq!(status, 1, "{text}");
     assert!(text.contains("error[R7]") && text.contains("model.yaml:5:"), "{text}");
-    assert!(!text.contains('\u{1b}'), "no colours where nobody sees them");
+    assert!(!text.contains('\u{1b}'), "no colours outside a terminal");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn heat_is_shown_by_the_hour_as_json_and_as_a_picture() {
     let half = hot.replace("9000/s", "{ average: 1000/s, peak: 3000/s }");
     let (_, text) = run("heat", &half, &[]);
     assert!(text.contains("▂▂▂▂▂▂▂▂▂▂▂▂▄▂▂▂▂▂▂▂▂▂▂▂"), "{text}");
-    assert!(!text.contains('\u{1b}'), "no colours where nobody sees them");
+    assert!(!text.contains('\u{1b}'), "no colours outside a terminal");
     let (_, json) = run("heat", &hot, &["--json", "--headroom", "100"]);
     let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["heat"][0]["keys"][0]["shards_needed"], 2);
@@ -292,9 +292,9 @@ fn a_simulation_is_shown_as_charts_as_json_and_as_a_picture() {
     assert!(refused.is_some_and(|refused| refused > 10_000.0), "{refused:?}");
 
     let output = lodestone(folder.path(), &["simulate", "model.yaml", "--traffic", "storm"]);
-    let told = String::from_utf8(output.stderr).expect("text");
+    let message = String::from_utf8(output.stderr).expect("text");
     assert_eq!(output.status.code(), Some(2));
-    assert!(told.contains("there is no curve or file storm") && told.contains("spike"), "{told}");
+    assert!(message.contains("there is no curve or file storm") && message.contains("spike"), "{message}");
 }
 
 #[test]
@@ -359,7 +359,7 @@ fn every_command_shows_examples_with_its_help() {
     }
 }
 
-/// The widest line of what a command prints on a terminal of so many columns.
+/// The widest line of what a command prints on a terminal of this many columns.
 fn widest(folder: &Path, columns: usize, arguments: &[&str]) -> (usize, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lodestone"));
     command.current_dir(folder).args(arguments).env("COLUMNS", columns.to_string());

@@ -18,7 +18,7 @@ fn learn(folder: &Path, arguments: &[&str]) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command runs")
 }
 
-/// The model that was learnt.
+/// The model that was learned.
 fn model(output: &Output) -> String {
     let problems = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{problems}");
@@ -106,7 +106,7 @@ fn a_log_of_requests_is_read() {
 }
 
 #[test]
-fn what_can_not_be_learnt_from_is_said() {
+fn what_can_not_be_learned_from_is_reported() {
     let folder = TempDir::new().expect("a folder");
     let server = Server::start(&[]);
     std::fs::write(folder.path().join("other.jsonl"), "{}\n").expect("the folder is ours");
@@ -116,10 +116,10 @@ fn what_can_not_be_learnt_from_is_said() {
         String::from_utf8(output.stderr).expect("text")
     };
     let url = server.url.as_str();
-    let told = refused(&["--from", "other.jsonl", "--endpoint-url", url]);
-    assert!(told.contains("--audit-bodies"), "{told}");
-    let told = refused(&["--from", url, "--minutes", "0.001"]);
-    assert!(told.contains("no request on items was seen"), "{told}");
-    let told = refused(&["--from", url, "--minutes", "0"]);
-    assert!(told.contains("--minutes is more than 0"), "{told}");
+    let message = refused(&["--from", "other.jsonl", "--endpoint-url", url]);
+    assert!(message.contains("--audit-bodies"), "{message}");
+    let message = refused(&["--from", url, "--minutes", "0.001"]);
+    assert!(message.contains("no request on items was seen"), "{message}");
+    let message = refused(&["--from", url, "--minutes", "0"]);
+    assert!(message.contains("--minutes is more than 0"), "{message}");
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::PATIENCE;
+use crate::support::WAIT_MAX;
 use crate::support::server::{self, Server};
 
 const OLD: &str = r##"
@@ -55,13 +55,13 @@ struct Trap {
 enum Fate {
     /// Killed before the database has the request.
     LosesRequest,
-    /// Killed after the database did what it asks, before it hears of it.
+    /// Killed after the database carried out the request, before the answer arrives.
     LosesAnswer,
     /// Asked to pause.
     Pauses,
 }
 
-/// Between the command and the database. It passes requests on, notes when they came, and springs the trap.
+/// Between the command and the database. It passes requests on, notes when they came, and stops the command where the trap says.
 struct Proxy {
     url: String,
     shared: Arc<Shared>,
@@ -306,7 +306,7 @@ fn fill(bench: &Bench, count: u64) -> Orders {
     orders
 }
 
-/// The writers of step 2: they write both forms, until they are told to end.
+/// The writers of step 2: they write both forms, until `end` is set.
 fn write_both(url: &str, mut orders: Orders, end: &AtomicBool) -> Orders {
     let mut next = FIRST_NEW;
     for turn in 0_u64.. {
@@ -379,7 +379,7 @@ fn writes_of_the_job(bench: &Bench) -> BTreeMap<String, usize> {
         .collect();
     let (mut writes, mut has_ended, began) = (BTreeMap::new(), false, Instant::now());
     loop {
-        assert!(began.elapsed() < PATIENCE, "the last record can be read");
+        assert!(began.elapsed() < WAIT_MAX, "the last record can be read");
         let mut found = 0;
         for place in places.iter_mut().filter(|place| !place.is_null()) {
             let page = streams(url, "GetRecords", &json!({ "ShardIterator": place }));

@@ -42,7 +42,7 @@ fn a_proven_model_gets_a_certificate() {
     assert_eq!(status, 0, "{text}");
     assert!(text.contains("ranking: proven; 3 of 3 patterns"), "{text}");
     assert!(text.contains("3 = 3 (game 1, ranking 2)"), "a rating that changes moves its row: {text}");
-    assert!(!text.contains('\u{1b}'), "no colours where nobody sees them");
+    assert!(!text.contains('\u{1b}'), "no colours outside a terminal");
 }
 
 #[test]

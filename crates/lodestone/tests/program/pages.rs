@@ -76,7 +76,7 @@ fn step(lines: &[&str], at: usize) -> Step {
 /// What the command prints, on either stream, in the folder of the tour. Databases are found at the address.
 fn run(folder: &Path, command: &str, url: &str) -> Vec<String> {
     let binary = Path::new(env!("CARGO_BIN_EXE_lodestone"));
-    let own = binary.parent().expect("it lies in a folder").display();
+    let own = binary.parent().expect("it is in a folder").display();
     let path = format!("{own}:{}", std::env::var("PATH").unwrap_or_default());
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{command}\n")]).current_dir(folder).env("PATH", path);

@@ -260,7 +260,7 @@ fn certificate() -> (String, String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn peers_talk_over_tls_and_trust_the_authority_that_they_are_told() {
+async fn peers_talk_over_tls_and_trust_the_authority_that_a_flag_names() {
     let (east, west) = (Gate::open(), Gate::open());
     let folder = TempDir::new().expect("a folder");
     let (authority, own, key) = certificate();

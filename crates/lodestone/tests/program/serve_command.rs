@@ -1,4 +1,4 @@
-//! `lodestone serve` as its users meet it: what it says when it can't start, and whom it answers.
+//! `lodestone serve` as its users meet it: what it says when it can't start, and which requests it answers.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -50,7 +50,7 @@ fn a_port_that_is_taken_is_named_with_a_way_out() {
 
 #[test]
 fn an_address_of_another_machine_is_named_with_a_way_out() {
-    // 192.0.2.0/24 belongs to nobody (RFC 5737).
+    // 192.0.2.0/24 is reserved for documentation (RFC 5737): no machine has such an address.
     let message = refusal(&["--in-memory", "--port", "0", "--host", "192.0.2.1", "--open-to-anyone"]);
     check(&message, &["192.0.2.1", "--host 0.0.0.0"]);
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::writer::used_of;
-use super::{Function, KeyBuilder, Kind, Library, ParameterKind, Record, Written};
+use super::{Function, KeyBuilder, Kind, Library, ParameterKind, Record, WrittenFunction};
 
 pub use calls::calls;
 use comment::{Comment, escaped, one_of};
@@ -203,7 +203,7 @@ impl Java<'_> {
     }
 }
 
-fn comment_of(function: &Function, written: &Written) -> Comment {
+fn comment_of(function: &Function, written: &WrittenFunction) -> Comment {
     let mut comment = Comment::default();
     for text in &function.comments {
         comment.paragraph(text);

@@ -6,7 +6,7 @@ use model::request::Unsendable;
 use model::template::{self, Field, Part, Template};
 
 use super::case::{free, identifier, snake};
-use super::{Form, KeyBuilder, Kind, Library, Piece, Value};
+use super::{KeyBuilder, Kind, Library, Piece, TextForm, Value};
 
 /// What the sender of a request knows of a field of a template: the attribute's value, or the number of the shard.
 pub type Known<'k> = &'k mut dyn FnMut(&Field) -> Result<Value, Unsendable>;
@@ -125,11 +125,11 @@ pub fn piece(field: &Field, value: Value) -> Piece {
         }
     }
     let form = match &field.form {
-        template::Form::Lower(_) => Form::Lower,
-        template::Form::Bucket { unit, .. } => Form::Prefix(unit.text_length()),
-        template::Form::Descending { digits, .. } => Form::Descending(*digits),
+        template::Form::Lower(_) => TextForm::Lower,
+        template::Form::Bucket { unit, .. } => TextForm::Prefix(unit.text_length()),
+        template::Form::Descending { digits, .. } => TextForm::Descending(*digits),
         template::Form::Attribute(_) | template::Form::Shard { .. } | template::Form::Random { .. } => {
-            Form::Plain
+            TextForm::Plain
         }
     };
     Piece::Field { value, form, width: field.width }
@@ -148,7 +148,7 @@ pub fn text(pieces: Vec<Piece>) -> Value {
     match joined.as_mut_slice() {
         [] => Value::Literal(Stored::from("")),
         [Piece::Literal(text)] => Value::Literal(Stored::S(std::mem::take(text))),
-        [Piece::Field { value, form: Form::Plain, width: None }] if value.kind() == Kind::Text => {
+        [Piece::Field { value, form: TextForm::Plain, width: None }] if value.kind() == Kind::Text => {
             value.clone()
         }
         _ => Value::Text(joined),

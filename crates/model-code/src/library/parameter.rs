@@ -10,8 +10,8 @@ use model::request::{Given, Unsendable};
 
 use super::case::{free, identifier, pascal, plural};
 use super::{
-    Each, Field, Function, Kind, Library, Parameter, ParameterKind, Record, Request, Value, Written, read,
-    record, write,
+    Each, Field, Function, Kind, Library, Parameter, ParameterKind, Record, Request, Value, WrittenFunction,
+    read, record, write,
 };
 
 /// What functions call things of their own.
@@ -228,9 +228,9 @@ impl Expressions {
         let text = text.ok_or_else(|| Unsendable::Unknown(format!("`{term}`")))?;
         let named = self.placeholders.values().unwrap_or_default();
         for (position, value) in values.into_iter().enumerate() {
-            let stands = ValueBuf::from(&Stored::from(format!("\u{1}{position}").as_str()));
+            let marker = ValueBuf::from(&Stored::from(format!("\u{1}{position}").as_str()));
             let is_new = |name: &str| !self.values.iter().any(|(other, _)| other == name);
-            let placeholder = named.iter().find(|(name, one)| **one == stands && is_new(name));
+            let placeholder = named.iter().find(|(name, one)| **one == marker && is_new(name));
             let (placeholder, _) = placeholder.ok_or_else(|| Unsendable::Unknown(format!("`{term}`")))?;
             self.values.push((placeholder.clone(), value));
         }
@@ -268,7 +268,7 @@ fn body(
     plan: &Plan,
     name: &str,
     library: &mut Library,
-) -> Result<Written, Unsendable> {
+) -> Result<WrittenFunction, Unsendable> {
     let mut parameters = Parameters::default();
     let (read, write) = (pattern.reads().next(), pattern.writes().next());
     let body = match (pattern.grouping, read, write) {
@@ -280,5 +280,5 @@ fn body(
         (_, Some(_), None) => read::group(model, pattern, plan, name, &mut parameters, library)?,
         _ => write::body(model, pattern, plan, name, &mut parameters, library)?,
     };
-    Ok(Written { parameters: parameters.list, body })
+    Ok(WrittenFunction { parameters: parameters.list, body })
 }

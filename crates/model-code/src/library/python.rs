@@ -9,8 +9,8 @@ use super::call::{Argument, Call, Row};
 use super::case::snake;
 use super::writer::{self, Member, atom, line, list, table_variable, tight, unreserved, used_of};
 use super::{
-    Body, Each, Field, Form, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part, Piece, Read,
-    ReadOperation, Reader, Record, Request, Source, Step, Test, Value, Verb, View, Write,
+    Body, Each, Field, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part, Piece, Read,
+    ReadOperation, Reader, Record, Request, Source, Step, Test, TextForm, Value, Verb, View, Write,
 };
 use crate::boto3::{bytes, inside, string};
 use crate::layout::Doc;
@@ -668,7 +668,7 @@ impl Python<'_> {
     }
 
     fn text(&self, pieces: &[Piece]) -> String {
-        if let [Piece::Field { value, form: Form::Plain, width: None }] = pieces {
+        if let [Piece::Field { value, form: TextForm::Plain, width: None }] = pieces {
             return self.plain(value);
         }
         let piece = |piece: &Piece| match piece {
@@ -676,13 +676,13 @@ impl Python<'_> {
             Piece::Field { value, form, width } => {
                 let inner = self.inline(value);
                 let text = match (form, value.kind(), width) {
-                    (Form::Descending(digits), ..) => {
+                    (TextForm::Descending(digits), ..) => {
                         return format!("{{{} - int({inner}):0{digits}}}", "9".repeat(*digits));
                     }
-                    (Form::Lower, ..) => format!("{}.lower()", self.plain(value)),
-                    (Form::Prefix(length), ..) => format!("{}[:{length}]", self.plain(value)),
-                    (Form::Plain, Kind::Integer | Kind::Text, None) => inner,
-                    (Form::Plain, ..) => self.plain(value),
+                    (TextForm::Lower, ..) => format!("{}.lower()", self.plain(value)),
+                    (TextForm::Prefix(length), ..) => format!("{}[:{length}]", self.plain(value)),
+                    (TextForm::Plain, Kind::Integer | Kind::Text, None) => inner,
+                    (TextForm::Plain, ..) => self.plain(value),
                 };
                 match width {
                     Some(width) => format!("{{_padded({text}, {width})}}"),

@@ -317,7 +317,8 @@ impl<'m> Reader<'_, 'm> {
         let before = pieces(prefix, &mut |field| self.field(field))?;
         let with = |more: Vec<Piece>| text([before.clone(), more].concat());
         if term.operator == Operator::BeginsWith {
-            let plain = Piece::Field { value: operands[0].clone(), form: super::Form::Plain, width: None };
+            let plain =
+                Piece::Field { value: operands[0].clone(), form: super::TextForm::Plain, width: None };
             return Ok((Operator::BeginsWith, vec![with(vec![plain])]));
         }
         let template = match self.planned.plan.index {

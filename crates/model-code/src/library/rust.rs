@@ -15,7 +15,7 @@ use super::{
     Body, EntityItem, Field, Found, Function, ItemAttribute, Kind, Library, Loop, Pages, ParameterKind, Part,
     Piece, Read, ReadOperation, Reader, Record, Request, Source, Step, Test, Value, Verb, View, Write,
 };
-use layout::{Code, plain, statement};
+use layout::{RustCode, plain, statement};
 use values::{borrowed_literal, owned_literal, stored_literal, string};
 
 /// Words of the language, and functions that the modules have themselves.
@@ -85,7 +85,7 @@ pub fn calls(library: &Library, calls: &[Call]) -> String {
         let mut arguments = vec![plain("client")];
         let given = written.parameters.iter().zip(&call.arguments);
         arguments.extend(given.map(|(parameter, argument)| given_code(library, &parameter.kind, argument)));
-        let called = Code::call(format!("{}(", ident(&function.name)), arguments, ")");
+        let called = RustCode::call(format!("{}(", ident(&function.name)), arguments, ")");
         let _ = writeln!(text, "        {} => {{", string(&call.pattern));
         text.push_str(&awaited(&statement(3, "let found = ", &called, ".await?;")));
         text.push_str("            format!(\"{found:?}\")\n        }\n");
@@ -113,31 +113,31 @@ fn awaited(statement: &str) -> String {
 }
 
 /// An argument of the example data.
-fn given_code(library: &Library, kind: &ParameterKind, argument: &Argument) -> Code {
+fn given_code(library: &Library, kind: &ParameterKind, argument: &Argument) -> RustCode {
     match (argument, kind) {
         (Argument::Value(value), ParameterKind::Value { kind, .. }) => borrowed_literal(value, *kind, true),
         (Argument::Value(value), _) => borrowed_literal(value, Kind::Text, true),
         (Argument::Record(row), _) => row_code(library, row, "&"),
         (Argument::Records(rows), _) => {
             let rows = rows.iter().map(|row| row_code(library, row, "")).collect();
-            Code::call("&", vec![Code::Array(rows)], "")
+            RustCode::call("&", vec![RustCode::Array(rows)], "")
         }
         (Argument::Limit(limit), _) => plain(limit.to_string()),
         (Argument::Start, _) => plain("None"),
     }
 }
 
-fn row_code(library: &Library, row: &Row, before: &str) -> Code {
+fn row_code(library: &Library, row: &Row, before: &str) -> RustCode {
     let fields = library.record(&row.record).map(|record| record.fields.as_slice()).unwrap_or_default();
     let members = fields.iter().zip(&row.values).map(|(field, value)| {
         let value = match (value, field.optional) {
-            (Some(value), true) => Code::call("Some(", vec![owned_literal(value, field.kind, true)], ")"),
+            (Some(value), true) => RustCode::call("Some(", vec![owned_literal(value, field.kind, true)], ")"),
             (Some(value), false) => owned_literal(value, field.kind, true),
             (None, _) => plain("None"),
         };
         (format!("{}: ", ident(&field.name)), value)
     });
-    Code::Struct(format!("{before}{}", type_name(&row.record)), members.collect())
+    RustCode::Struct(format!("{before}{}", type_name(&row.record)), members.collect())
 }
 
 fn structure(record: &Record) -> String {
@@ -172,14 +172,14 @@ fn one_of(values: &[String]) -> String {
 
 fn item_reader(reader: &Reader) -> String {
     let members = reader.fields.iter().map(|field| (format!("{}: ", ident(&field.name)), read(field)));
-    let record = Code::Struct(type_name(&reader.record), members.collect());
+    let record = RustCode::Struct(type_name(&reader.record), members.collect());
     let result = format!("Result<{}, Error>", type_name(&reader.record));
     let head = head(&format!("pub fn {}", ident(&reader.name)), vec!["item: &Item".to_owned()], &result);
-    format!("\n{head}{}}}\n", statement(1, "", &Code::call("Ok(", vec![record], ")"), ""))
+    format!("\n{head}{}}}\n", statement(1, "", &RustCode::call("Ok(", vec![record], ")"), ""))
 }
 
 /// A field's value out of an item.
-fn read(field: &Field) -> Code {
+fn read(field: &Field) -> RustCode {
     match &field.source {
         Source::Attribute => {
             let read = if field.optional { "read_optional" } else { "read_attribute" };
@@ -193,7 +193,7 @@ fn read(field: &Field) -> Code {
                 plain(format!("&[{}]", literals.join(", "))),
                 plain(position.to_string()),
             ];
-            let part = |kind: &str| Code::call(format!("key_part{kind}("), arguments.clone(), ")?");
+            let part = |kind: &str| RustCode::call(format!("key_part{kind}("), arguments.clone(), ")?");
             let nines = |digits: &usize| "9".repeat(*digits);
             let value = match (descending, field.kind) {
                 (Some(digits), Kind::Integer) => {
@@ -208,7 +208,7 @@ fn read(field: &Field) -> Code {
                 }
                 (None, _) => part(""),
             };
-            if field.optional { Code::call("Some(", vec![value], ")") } else { value }
+            if field.optional { RustCode::call("Some(", vec![value], ")") } else { value }
         }
     }
 }
@@ -257,9 +257,10 @@ impl Rust<'_> {
         let (always, tested) = entity.divided();
         let entry = |one: &&ItemAttribute| {
             let name = plain(format!("{}.to_owned()", string(&one.attribute)));
-            Code::call("(", vec![name, self.stored(&one.value)], ")")
+            RustCode::call("(", vec![name, self.stored(&one.value)], ")")
         };
-        let item = Code::call("HashMap::from(", vec![Code::Array(always.iter().map(entry).collect())], ")");
+        let item =
+            RustCode::call("HashMap::from(", vec![RustCode::Array(always.iter().map(entry).collect())], ")");
         let parameters = vec![format!("{variable}: &{}", type_name(&entity.record))];
         let mut text = format!("\n{}", head(&format!("pub fn {}_to_item", entity.name), parameters, "Item"));
         if tested.is_empty() {
@@ -314,7 +315,7 @@ impl Rust<'_> {
             text.push_str(&statement(
                 depth,
                 "",
-                &Code::call(format!("{}.insert(", map_of(variable)), vec![name, value], ")"),
+                &RustCode::call(format!("{}.insert(", map_of(variable)), vec![name, value], ")"),
                 ";",
             ));
         }
@@ -396,11 +397,11 @@ impl Rust<'_> {
                         None => ("DeleteRequest", "delete_request", self.key(&write.request.key)),
                     };
                     let calls = [member, vec![plain(".build()?")]].concat();
-                    let request = Code::Chain(format!("types::{kind}::builder()"), calls);
+                    let request = RustCode::Chain(format!("types::{kind}::builder()"), calls);
                     let calls = vec![plain(format!(".{method}(item)")), plain(".build()")];
-                    let part = Code::Chain("types::WriteRequest::builder()".to_owned(), calls);
+                    let part = RustCode::Chain("types::WriteRequest::builder()".to_owned(), calls);
                     let part = vec![plain(self.table(&write.request.table)), part];
-                    let push = Code::call("parts.push(", vec![Code::call("(", part, ")")], ")");
+                    let push = RustCode::call("parts.push(", vec![RustCode::call("(", part, ")")], ")");
                     statement(depth, "let item = ", &request, ";") + &statement(depth, "", &push, ";")
                 }));
                 (none, text + "    batch_write(client, parts).await?;\n")
@@ -425,9 +426,9 @@ impl Rust<'_> {
                 text.push_str(&self.steps(steps, |get, depth| {
                     let entries = get.key.iter().map(|(name, value)| {
                         let name = plain(format!("{}.to_owned()", string(name)));
-                        Code::call("(", vec![name, self.stored(value)], ")")
+                        RustCode::call("(", vec![name, self.stored(value)], ")")
                     });
-                    let key = Code::call("Item::from(", vec![Code::Array(entries.collect())], ")");
+                    let key = RustCode::call("Item::from(", vec![RustCode::Array(entries.collect())], ")");
                     let push = format!("keys.push(({}, key))", self.table(&get.table));
                     statement(depth, "let key = ", &key, ";") + &statement(depth, "", &plain(push), ";")
                 }));
@@ -488,7 +489,7 @@ impl Rust<'_> {
         let indent = "    ".repeat(depth);
         if read.pages == Pages::All {
             calls.extend([plain(".into_paginator()"), plain(".send()")]);
-            let pages = Code::Chain("client".to_owned(), calls);
+            let pages = RustCode::Chain("client".to_owned(), calls);
             text.push_str(&statement(depth, "let mut found = ", &pages, ";"));
             let _ = write!(
                 text,
@@ -531,8 +532,8 @@ impl Rust<'_> {
                 }
                 let next = ("next: ".to_owned(), plain("answer.last_evaluated_key"));
                 let page =
-                    Code::Struct("Page".to_owned(), vec![("items: ".to_owned(), result.tried()), next]);
-                let page = Code::call("Ok(", vec![page], ")");
+                    RustCode::Struct("Page".to_owned(), vec![("items: ".to_owned(), result.tried()), next]);
+                let page = RustCode::call("Ok(", vec![page], ")");
                 (format!("Page<{kind}>"), items.to_owned() + &statement(1, "", &page, ""))
             }
         }
@@ -562,16 +563,16 @@ impl Rust<'_> {
                         plain(is),
                         plain(ident(&part.view.reader)),
                     ];
-                    (format!("{}: ", ident(&part.name)), Code::call("items_of(", arguments, ")?"))
+                    (format!("{}: ", ident(&part.name)), RustCode::call("items_of(", arguments, ")?"))
                 };
-                let all = Code::Struct(type_name(record), parts.iter().map(part).collect());
+                let all = RustCode::Struct(type_name(record), parts.iter().map(part).collect());
                 (type_name(record), Outcome::Sure(all))
             }
         }
     }
 
     /// The item that is put.
-    fn item(&self, write: &Write) -> Option<Code> {
+    fn item(&self, write: &Write) -> Option<RustCode> {
         let Verb::Put { entity, variable, record, with } = &write.verb else { return None };
         let of = ident(variable);
         let of = if with.is_empty() {
@@ -579,38 +580,38 @@ impl Rust<'_> {
         } else {
             let fields = self.library.record(record).map(|record| record.fields.as_slice());
             let field = |name: &str| fields.unwrap_or_default().iter().find(|field| field.name == name);
-            let mut members: Vec<(String, Code)> = with
+            let mut members: Vec<(String, RustCode)> = with
                 .iter()
                 .map(|(name, value)| {
                     let kind = field(name).map_or(value.kind(), |field| field.kind);
                     let value = self.owned(value, kind);
                     let value = match field(name).is_some_and(|field| field.optional) {
-                        true => Code::call("Some(", vec![value], ")"),
+                        true => RustCode::call("Some(", vec![value], ")"),
                         false => value,
                     };
                     (format!("{}: ", ident(name)), value)
                 })
                 .collect();
             members.push(("..".to_owned(), plain(format!("{of}.clone()"))));
-            Code::Struct(format!("&{}", type_name(record)), members)
+            RustCode::Struct(format!("&{}", type_name(record)), members)
         };
-        let item = Code::call(format!("{}_to_item(", self.library.entities[*entity].name), vec![of], ")");
-        Some(Code::call(".set_item(", vec![Code::call("Some(", vec![item], ")")], ")"))
+        let item = RustCode::call(format!("{}_to_item(", self.library.entities[*entity].name), vec![of], ")");
+        Some(RustCode::call(".set_item(", vec![RustCode::call("Some(", vec![item], ")")], ")"))
     }
 
-    fn key(&self, key: &[(String, Value)]) -> Vec<Code> {
+    fn key(&self, key: &[(String, Value)]) -> Vec<RustCode> {
         let part = |(name, value): &(String, Value)| {
-            Code::call(".key(", vec![plain(string(name)), self.stored(value)], ")")
+            RustCode::call(".key(", vec![plain(string(name)), self.stored(value)], ")")
         };
         key.iter().map(part).collect()
     }
 
     /// The calls that fill a request.
-    fn members(&self, request: &Request, item: Option<Code>) -> Vec<Code> {
+    fn members(&self, request: &Request, item: Option<RustCode>) -> Vec<RustCode> {
         let mut members = vec![plain(format!(".table_name({})", self.table(&request.table)))];
         for (name, member) in request.members(item) {
             let method = format!(".{}(", snake(name));
-            let call = |arguments| Code::call(method.clone(), arguments, ")");
+            let call = |arguments| RustCode::call(method.clone(), arguments, ")");
             match member {
                 Member::Text(text) if name == "IndexName" => {
                     members.push(plain(format!("{method}{})", string(text))));
@@ -696,23 +697,23 @@ impl Rust<'_> {
     }
 }
 
-/// What a function makes of the items.
+/// What a function turns the items into.
 enum Outcome {
     /// A value.
-    Sure(Code),
+    Sure(RustCode),
     /// A result, since an item may not be as the model says.
-    Tried(Code),
+    Tried(RustCode),
 }
 
 impl Outcome {
     /// The value, after a failure has returned.
-    fn tried(self) -> Code {
+    fn tried(self) -> RustCode {
         match self {
             Outcome::Sure(code) => code,
-            Outcome::Tried(Code::Chain(root, mut calls)) => {
+            Outcome::Tried(RustCode::Chain(root, mut calls)) => {
                 calls.pop();
                 calls.push(plain(".collect::<Result<_, _>>()?"));
-                Code::Chain(root, calls)
+                RustCode::Chain(root, calls)
             }
             Outcome::Tried(code) => plain(format!("{}?", code.inline())),
         }
@@ -722,41 +723,41 @@ impl Outcome {
 /// The last expression of a function.
 fn returned(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Sure(code) => statement(1, "", &Code::call("Ok(", vec![code.clone()], ")"), ""),
+        Outcome::Sure(code) => statement(1, "", &RustCode::call("Ok(", vec![code.clone()], ")"), ""),
         Outcome::Tried(code) => statement(1, "", code, ""),
     }
 }
 
 /// All items as records.
-fn each(items: &str, view: &View) -> Code {
+fn each(items: &str, view: &View) -> RustCode {
     let read = format!(".map({})", ident(&view.reader));
     let calls = [".iter()", &read, ".collect()"].map(plain);
     match items.split_once('.') {
         Some((root, method)) => {
-            Code::Chain(root.to_owned(), [vec![plain(format!(".{method}"))], calls.to_vec()].concat())
+            RustCode::Chain(root.to_owned(), [vec![plain(format!(".{method}"))], calls.to_vec()].concat())
         }
-        None => Code::Chain(items.to_owned(), calls.to_vec()),
+        None => RustCode::Chain(items.to_owned(), calls.to_vec()),
     }
 }
 
 /// `PutItem` -> `.put_item()`.
-fn method(operation: &str) -> Code {
+fn method(operation: &str) -> RustCode {
     plain(format!(".{}()", snake(operation)))
 }
 
 /// `client….send().await?`.
-fn sent(mut calls: Vec<Code>) -> Code {
+fn sent(mut calls: Vec<RustCode>) -> RustCode {
     calls.extend([plain(".send()"), plain(".await?")]);
-    Code::Chain("client".to_owned(), calls)
+    RustCode::Chain("client".to_owned(), calls)
 }
 
 /// One action of a transaction.
-fn transacted(depth: usize, kind: &str, members: Vec<Code>, of: &str) -> String {
+fn transacted(depth: usize, kind: &str, members: Vec<RustCode>, of: &str) -> String {
     let calls = [members, vec![plain(".build()?")]].concat();
-    let action = Code::Chain(format!("types::{kind}::builder()"), calls);
+    let action = RustCode::Chain(format!("types::{kind}::builder()"), calls);
     let calls = vec![plain(format!(".{}(item)", snake(kind))), plain(".build()")];
-    let item = Code::Chain(format!("types::{of}::builder()"), calls);
-    let added = Code::call("request.transact_items(", vec![item], ")");
+    let item = RustCode::Chain(format!("types::{of}::builder()"), calls);
+    let added = RustCode::call("request.transact_items(", vec![item], ")");
     statement(depth, "let item = ", &action, ";") + &statement(depth, "request = ", &added, ";")
 }
 

@@ -9,8 +9,8 @@ use super::call::{Argument, Call, Row};
 use super::case::camel;
 use super::writer::{self, Member, atom, line, table_variable, unreserved, used_of};
 use super::{
-    Body, Each, EntityItem, Field, Form, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part,
-    Piece, Read, ReadOperation, Record, Request, Source, Step, Test, Value, Verb, Write,
+    Body, Each, EntityItem, Field, Found, Function, Kind, Library, Loop, Pages, ParameterKind, Part, Piece,
+    Read, ReadOperation, Record, Request, Source, Step, Test, TextForm, Value, Verb, Write,
 };
 use crate::javascript::{command, is_identifier, property, string};
 use crate::layout::Doc;
@@ -650,7 +650,7 @@ impl TypeScript<'_> {
     }
 
     fn text(&self, pieces: &[Piece]) -> String {
-        if let [Piece::Field { value, form: Form::Plain, width: None }] = pieces {
+        if let [Piece::Field { value, form: TextForm::Plain, width: None }] = pieces {
             return self.plain(value);
         }
         let piece = |piece: &Piece| match piece {
@@ -659,14 +659,14 @@ impl TypeScript<'_> {
             }
             Piece::Field { value, form, width } => {
                 let inner = match (form, width) {
-                    (Form::Descending(digits), _) => {
+                    (TextForm::Descending(digits), _) => {
                         let text = format!("String({} - {})", "9".repeat(*digits), self.inline(value));
                         format!("{text}.padStart({digits}, \"0\")")
                     }
-                    (Form::Lower, _) => format!("{}.toLowerCase()", self.plain(value)),
-                    (Form::Prefix(length), _) => format!("{}.slice(0, {length})", self.plain(value)),
-                    (Form::Plain, None) if value.kind() != Kind::Binary => self.inline(value),
-                    (Form::Plain, _) => self.plain(value),
+                    (TextForm::Lower, _) => format!("{}.toLowerCase()", self.plain(value)),
+                    (TextForm::Prefix(length), _) => format!("{}.slice(0, {length})", self.plain(value)),
+                    (TextForm::Plain, None) if value.kind() != Kind::Binary => self.inline(value),
+                    (TextForm::Plain, _) => self.plain(value),
                 };
                 match width {
                     Some(width) => format!("${{zeroPadded({inner}, {width})}}"),

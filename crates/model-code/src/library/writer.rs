@@ -3,7 +3,7 @@
 use super::call::Call;
 use super::{
     Body, EntityItem, Found, Function, ItemAttribute, Library, Part, Read, ReadOperation, Record, Request,
-    Value, Verb, Written,
+    Value, Verb, WrittenFunction,
 };
 use crate::layout::Doc;
 
@@ -75,7 +75,7 @@ impl Library {
     pub fn called<'l>(
         &'l self,
         calls: &'l [Call],
-    ) -> impl Iterator<Item = (&'l Call, usize, &'l Function, &'l Written)> {
+    ) -> impl Iterator<Item = (&'l Call, usize, &'l Function, &'l WrittenFunction)> {
         calls.iter().filter_map(|call| {
             let position = self.functions.iter().position(|function| function.pattern == call.pattern)?;
             let function = &self.functions[position];

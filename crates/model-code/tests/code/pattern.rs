@@ -209,7 +209,7 @@ fn what_only_fills_items_up_is_left_out() {
 }
 
 #[test]
-fn what_can_not_be_sent_is_said() {
+fn what_can_not_be_sent_is_reported() {
     let text = written("{ query: Order, by: customerId, external: OpenSearch }", Language::Boto3);
     check(&text, &["# No request: OpenSearch serves it, not the table\n"]);
     let text = written("{ scan: Order }", Language::Cli);
@@ -628,7 +628,7 @@ fn an_update_moves_the_index_keys_and_asks_where_the_values_decide() {
 }
 
 #[test]
-fn what_no_function_can_do_is_said() {
+fn what_no_function_can_do_is_reported() {
     let text = written_library(
         "{ query: Order, by: customerId, external: OpenSearch }",
         LibraryLanguage::TypeScript,

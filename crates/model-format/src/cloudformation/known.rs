@@ -10,13 +10,13 @@ use crate::interpolation::{interpolate, plain, unquoted};
 /// Conditions may name conditions, and properties are not nested deeper.
 const DEPTH_MAX: usize = 20;
 
-pub struct Known<'d> {
+pub struct KnownTemplate<'d> {
     pub document: &'d Value,
     /// The name of each table, by its logical id.
     pub tables: IndexMap<String, String>,
 }
 
-impl Known<'_> {
+impl KnownTemplate<'_> {
     /// What a reference to a parameter or table evaluates to.
     fn named(&self, name: &str) -> Option<Value> {
         // `${!word}` in a text is an escaped `${word}`.

@@ -3,7 +3,7 @@
 use model::table_shape::TableSection;
 use serde_json::{Value, json};
 
-use super::known::Known;
+use super::known::KnownTemplate;
 use super::{Template, resources};
 use crate::names::ImportedNames;
 use crate::scaling::{FoundBounds, Scaling, about, scaled};
@@ -40,7 +40,12 @@ fn policy_of(about: &str) -> String {
     format!("{about}/policy")
 }
 
-pub fn read(document: &Value, known: &Known<'_>, sections: &mut [TableSection], names: &mut ImportedNames) {
+pub fn read(
+    document: &Value,
+    known: &KnownTemplate<'_>,
+    sections: &mut [TableSection],
+    names: &mut ImportedNames,
+) {
     for (id, resource) in resources(document).filter(|(_, resource)| resource["Type"] == TARGET) {
         let target = known.resolve(&resource["Properties"]);
         let texts = (target["ResourceId"].as_str(), target["ScalableDimension"].as_str());
@@ -59,7 +64,12 @@ pub fn read(document: &Value, known: &Known<'_>, sections: &mut [TableSection], 
 }
 
 /// The policy of a target: one that names the target, or the same capacity.
-fn policy(document: &Value, known: &Known<'_>, target_id: &str, target: &Value) -> Option<(String, Value)> {
+fn policy(
+    document: &Value,
+    known: &KnownTemplate<'_>,
+    target_id: &str,
+    target: &Value,
+) -> Option<(String, Value)> {
     let policies = resources(document).filter(|(_, resource)| resource["Type"] == POLICY);
     let mut policies = policies.map(|(id, resource)| (id, &resource["Properties"]));
     let (id, policy) = policies.find(|(_, policy)| {

@@ -1,6 +1,6 @@
 //! Templates as YAML, with the short forms of functions (`!Ref`, `!Sub`, `!GetAtt`).
 
-use layout::{Map, Node};
+use layout::{LayoutNode, Map};
 use model::file::{self, layout};
 use serde_json::{Value, json};
 
@@ -47,12 +47,12 @@ fn map(object: &Value) -> Map {
     map
 }
 
-fn node(value: &Value) -> Node {
+fn node(value: &Value) -> LayoutNode {
     match value {
-        Value::String(text) => Node::Scalar(scalar(text)),
-        Value::Array(elements) => Node::List(elements.iter().map(node).collect()),
-        Value::Object(_) => short_form(value).map_or_else(|| Node::Map(map(value)), Node::Scalar),
-        other => Node::Scalar(other.to_string()),
+        Value::String(text) => LayoutNode::Scalar(scalar(text)),
+        Value::Array(elements) => LayoutNode::List(elements.iter().map(node).collect()),
+        Value::Object(_) => short_form(value).map_or_else(|| LayoutNode::Map(map(value)), LayoutNode::Scalar),
+        other => LayoutNode::Scalar(other.to_string()),
     }
 }
 

@@ -114,7 +114,7 @@ pub struct Function {
     body: String,
 }
 
-/// What a function makes of attributes, as a key template, and the condition without which it makes nothing.
+/// The text that a function makes from attributes, as a key template, and the condition without which it makes none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Made {
     pub template: String,
@@ -223,7 +223,7 @@ impl Function {
         Some(out)
     }
 
-    /// What stands between the braces of a template.
+    /// What is between the braces of a template.
     fn field(&self, text: &str) -> Option<String> {
         let text = bare(text.trim());
         if let Some(name) = self.attribute(text) {

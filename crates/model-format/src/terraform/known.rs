@@ -11,15 +11,15 @@ use crate::interpolation::{interpolate, unquoted};
 const STEPS_MAX: usize = 8;
 
 /// What is known of a configuration without a plan.
-pub struct Known<'d> {
+pub struct KnownConfiguration<'d> {
     document: &'d Value,
     /// The name of each table, by the name of its resource.
     pub tables: IndexMap<String, String>,
 }
 
-impl<'d> Known<'d> {
-    pub fn new(document: &'d Value) -> Known<'d> {
-        Known { document, tables: IndexMap::new() }
+impl<'d> KnownConfiguration<'d> {
+    pub fn new(document: &'d Value) -> KnownConfiguration<'d> {
+        KnownConfiguration { document, tables: IndexMap::new() }
     }
 
     /// The value with its expressions evaluated; null where that is impossible.

@@ -202,7 +202,7 @@ impl Expander<'_> {
         }
     }
 
-    /// The resource that the registry's module makes of its arguments.
+    /// The resource that the registry's module makes from its arguments.
     fn table_module(&mut self, address: &str, arguments: Map<String, Value>) {
         let mut table = Map::new();
         // Off by default, whatever the attribute is.

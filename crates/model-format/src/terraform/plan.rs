@@ -67,7 +67,7 @@ fn says(value: &Value) -> bool {
     }
 }
 
-/// Deeper than anybody nests modules.
+/// Deeper than modules are nested in practice.
 const DEPTH_MAX: usize = 16;
 
 pub fn configuration(document: &Value) -> Value {

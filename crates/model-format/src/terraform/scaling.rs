@@ -3,7 +3,7 @@
 use model::table_shape::TableSection;
 use serde_json::{Value, json};
 
-use super::known::Known;
+use super::known::KnownConfiguration;
 use super::{Configuration, TABLE, blocks, literal, resources};
 use crate::names::ImportedNames;
 use crate::scaling::{FoundBounds, Scaling, about, scaled};
@@ -51,7 +51,12 @@ pub fn write(configuration: &mut Configuration<'_>, table: &str, scaling: &Scali
     configuration.targets.insert(target, described);
 }
 
-pub fn read(document: &Value, known: &Known<'_>, sections: &mut [TableSection], names: &mut ImportedNames) {
+pub fn read(
+    document: &Value,
+    known: &KnownConfiguration<'_>,
+    sections: &mut [TableSection],
+    names: &mut ImportedNames,
+) {
     for (label, resource) in resources(document, TARGET) {
         let target = known.resolve(resource);
         let texts = (target["resource_id"].as_str(), target["scalable_dimension"].as_str());
@@ -70,7 +75,7 @@ pub fn read(document: &Value, known: &Known<'_>, sections: &mut [TableSection], 
 }
 
 /// The policy for the same capacity.
-fn policy(document: &Value, known: &Known<'_>, target: &Value) -> Option<(String, Value)> {
+fn policy(document: &Value, known: &KnownConfiguration<'_>, target: &Value) -> Option<(String, Value)> {
     let mut policies =
         resources(document, POLICY).map(|(label, policy)| (label.clone(), known.resolve(policy)));
     let same = |policy: &Value, member: &str| policy[member].is_string() && policy[member] == target[member];

@@ -1,5 +1,5 @@
 //! Small models of every kind, through every format that is both written and read: what a format says it
-//! holds comes back, a document that was written stays as it is, and what nobody knows in it is kept.
+//! holds comes back, a document that was written stays as it is, and its unknown members are kept.
 
 use model::model::{Billing, Capacity, Encryption, Index, IndexKind, KeySchema, Model, Table, Throughput};
 use model::{Source, diagnostic, file};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::support::with_unknown_members;
 
-/// What keys are made of: a name has one type wherever it stands.
+/// What keys are made of: a name has one type wherever it is used.
 const ATTRIBUTES: [(&str, &str); 7] = [
     ("PK", "string"),
     ("SK", "string"),
@@ -359,7 +359,7 @@ macro_rules! both_ways {
             }
 
             #[test]
-            fn what_nobody_knows_of_a_document_comes_back() {
+            fn unknown_members_of_a_document_come_back() {
                 super::check_what_is_unknown($format);
             }
         })*

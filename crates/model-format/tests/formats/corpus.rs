@@ -105,16 +105,16 @@ fn what_loops_aliases_and_short_forms_stand_for_is_read() {
 }
 
 #[test]
-fn what_a_template_leaves_to_others_is_said() {
-    let told = |file: &str, note: &str| {
+fn what_a_template_leaves_to_others_is_reported() {
+    let noted = |file: &str, note: &str| {
         let notes = imported(file).notes.0;
         assert!(notes.iter().any(|one| one.contains(note)), "`{note}` is not in {notes:#?}");
     };
     let file = "cloudformation/mappings-and-conditions.yaml";
     check(file, &["billing: provisioned", "read: 50", "pitr: true", "deletion-protection: true"]);
-    told(file, "`ProvisionedThroughput.WriteCapacityUnits` is decided on deployment");
-    told("cloudformation/serverless-in-parts.yml", "resources/queues.yml");
-    told("cloudformation/for-each-of-a-deployment.yaml", "Fn::ForEach::Tables makes is kept, but not read");
+    noted(file, "`ProvisionedThroughput.WriteCapacityUnits` is decided on deployment");
+    noted("cloudformation/serverless-in-parts.yml", "resources/queues.yml");
+    noted("cloudformation/for-each-of-a-deployment.yaml", "Fn::ForEach::Tables makes is kept, but not read");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn what_a_described_table_says_of_its_items_and_regions_is_read() {
 }
 
 #[test]
-fn what_a_plan_has_beyond_a_model_is_said() {
+fn what_a_plan_has_beyond_a_model_is_reported() {
     let notes = imported("terraform-plan/beyond-a-model.json").notes.0;
     for name in ["`import_table`", "`recovery_period_in_days`"] {
         assert!(notes.iter().any(|note| note.contains(name)), "{name} is not in {notes:?}");
@@ -147,8 +147,8 @@ fn ranges_filters_and_new_values_of_a_schema_are_read() {
     check("mcp-schema/filters.json", &["filter: total >= :min_total", "by: customer_id"]);
     check("mcp-schema/several-values.json", &["status in (:first, :second) and exists total"]);
     let notes = imported("mcp-schema/mapping-without-a-template.json").notes.0;
-    let told = |index: &str| notes.iter().any(|note| note.contains(&format!("gsi_mapping of \"{index}\"")));
-    assert!(told("ByStatus") && told("Gone"), "{notes:?}");
+    let noted = |index: &str| notes.iter().any(|note| note.contains(&format!("gsi_mapping of \"{index}\"")));
+    assert!(noted("ByStatus") && noted("Gone"), "{notes:?}");
     check("mcp-schema/updates.json", &["set: status", "[customer_id, created_at, order_id]"]);
     check("mcp-schema/ttl-and-cross-table.json", &["ttl: expires_at"]);
     check("mcp-schema/number-keys.json", &["at: number"]);
@@ -161,7 +161,7 @@ fn types_in_keys_and_indexes_as_patterns_are_read() {
 }
 
 #[test]
-fn tables_and_indexes_of_a_program_are_read_and_the_rest_is_said() {
+fn tables_and_indexes_of_a_program_are_read_and_the_rest_is_reported() {
     check(
         "cdk/table.ts",
         &[
@@ -238,18 +238,18 @@ fn access_patterns_of_a_toolbox_program_are_patterns() {
 }
 
 #[test]
-fn what_a_toolbox_program_computes_is_said() {
-    let told = |file: &str, note: &str| {
+fn what_a_toolbox_program_computes_is_reported() {
+    let noted = |file: &str, note: &str| {
         let notes = imported(file).notes.0;
         assert!(notes.iter().any(|one| one.contains(note)), "`{note}` is not in {notes:#?}");
     };
-    told("dynamodb-toolbox/single-table.ts", "Customer: `hidden` of PK, SK is not read");
-    told("dynamodb-toolbox/single-table.ts", "does not say what its indexes project");
-    told("dynamodb-toolbox/saved-as.ts", "value is stored as `v`");
-    told("dynamodb-toolbox/saved-as.ts", "deviceId is stored in `pk` alone");
-    told("dynamodb-toolbox/constants.ts", "its name is computed by the program");
-    told("dynamodb-toolbox/constants.ts", "its link is code that is not read");
-    told("dynamodb-toolbox/access-patterns.ts", "its option `maxPages` is not read");
+    noted("dynamodb-toolbox/single-table.ts", "Customer: `hidden` of PK, SK is not read");
+    noted("dynamodb-toolbox/single-table.ts", "does not say what its indexes project");
+    noted("dynamodb-toolbox/saved-as.ts", "value is stored as `v`");
+    noted("dynamodb-toolbox/saved-as.ts", "deviceId is stored in `pk` alone");
+    noted("dynamodb-toolbox/constants.ts", "its name is computed by the program");
+    noted("dynamodb-toolbox/constants.ts", "its link is code that is not read");
+    noted("dynamodb-toolbox/access-patterns.ts", "its option `maxPages` is not read");
     let old = "import { Table, Entity } from 'dynamodb-toolbox';\n\
                const T = new Table({ name: 'things', partitionKey: { name: 'pk', type: 'string' } });\n\
                const E = new Entity({ name: 'E', attributes: { pk: { partitionKey: true } }, table: T });\n";

@@ -69,7 +69,7 @@ fn several_tables_are_a_list() {
 }
 
 #[test]
-fn what_create_table_has_no_room_for_is_said() {
+fn what_create_table_has_no_room_for_is_reported() {
     let text = "model: m\ntable: { name: abc, partition: PK, pitr: true, ttl: end }\n\
         entities: { A: { key: { PK: \"A#{id}\" }, count: 5 } }\npatterns: { P: { get: A, rate: 1/s } }\n";
     let (document, notes) = export("create-table", text);

@@ -76,7 +76,7 @@ fn a_schema_is_found_wherever_a_module_binds_it() {
 }
 
 #[test]
-fn a_mistake_is_told_with_its_line() {
+fn a_mistake_is_reported_with_its_line() {
     let format = format::format("onetable").unwrap();
     let error = |text: &str| (format.syntax.parse)(text).unwrap_err().0;
     assert_eq!(error("{ indexes: {},\n  models: { a: 1 }"), "line 2: expected `,` or `}`");

@@ -31,7 +31,7 @@ fn what_the_model_says_now_wins_over_what_was_kept() {
 }
 
 #[test]
-fn what_was_kept_of_a_removed_element_is_noted_not_made_anew() {
+fn what_was_kept_of_a_removed_element_is_noted_and_not_made_again() {
     let element = |rest: Value| json!([{ "name": "a", "n": rest }, { "name": "b" }]);
     let mut document = element(json!(1));
     document[0]["colour"] = "red".into();

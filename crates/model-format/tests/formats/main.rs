@@ -1,5 +1,5 @@
 //! Other tools' formats: what they hold is taken over, what a model can't hold comes back, what they can't
-//! hold is said.
+//! hold is reported.
 
 mod any_model;
 mod cloudformation;

@@ -18,7 +18,7 @@ pub fn read(text: &str) -> Model {
     reading.model.unwrap_or_else(|| panic!("{shown}\n{text}"))
 }
 
-/// What a model file becomes, and what is said to be missing.
+/// What a model file becomes, and the notes about what is missing.
 pub fn export(name: &str, model: &str) -> (Value, Vec<String>) {
     let (text, notes) = export_text(name, model);
     ((format::format(name).unwrap().syntax.parse)(&text).unwrap(), notes)
@@ -38,7 +38,7 @@ pub fn round_trip(name: &str, document: &Value) -> Import {
     import
 }
 
-/// The document with a member nobody knows in every object that has a fixed set of them.
+/// The document with an unknown member in every object that has a fixed set of them.
 pub fn with_unknown_members(document: &Value) -> Value {
     match document {
         Value::Object(members) => {

@@ -211,7 +211,7 @@ fn quotes_and_line_ends_in_texts_come_back() {
 }
 
 #[test]
-fn a_block_may_stand_alone_in_json() {
+fn a_single_block_needs_no_list_in_json() {
     let document = json!({ "resource": { "aws_dynamodb_table": { "shop": [{
         "name": "shop", "billing_mode": "PAY_PER_REQUEST", "hash_key": "id",
         "attribute": { "name": "id", "type": "B" }, "ttl": { "attribute_name": "end", "enabled": true },
@@ -336,7 +336,7 @@ fn the_tables_of_the_registrys_module_are_read_from_its_arguments() {
 }
 
 #[test]
-fn what_only_a_plan_knows_of_a_module_is_said() {
+fn what_only_a_plan_knows_of_a_module_is_reported() {
     let import = of_modules("unknown");
     for part in ["shop-orders", "shop-carts", "sort: placedAt", "partition: userId"] {
         assert!(import.text.contains(part), "no `{part}` in\n{}", import.text);

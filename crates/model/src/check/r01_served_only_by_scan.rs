@@ -1,7 +1,7 @@
 //! R1: a read that only a Scan can serve.
 
 use super::r10_key_not_known::means_a_key;
-use super::{PlannedRead, Rule, Subject};
+use super::{PatternRead, Rule, Subject};
 use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::ReadVerb;
 use crate::plan::{Gap, ReadOperation};
@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     scans.filter_map(|one| finding(subject, one)).collect()
 }
 
-fn finding(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
+fn finding(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<Diagnostic> {
     let unknown = one.plan.gaps.iter().any(|gap| matches!(gap, Gap::PartitionUnknown { .. }));
     let apart = one.plan.gaps.contains(&Gap::NotTogether);
     match one.read.verb {
@@ -37,13 +37,13 @@ fn finding(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
 }
 
 /// Whether the whole table is known to be small.
-fn is_small(subject: &Subject<'_>, one: PlannedRead<'_>) -> bool {
+fn is_small(subject: &Subject<'_>, one: PatternRead<'_>) -> bool {
     let entities = subject.model.entities_of(one.plan.table);
     let items: Option<f64> = entities.map(|(id, _)| subject.model.items(id)).sum();
     items.is_some_and(|items| items <= subject.parameter("items"))
 }
 
-fn declared(subject: &Subject<'_>, one: PlannedRead<'_>) -> Diagnostic {
+fn declared(subject: &Subject<'_>, one: PatternRead<'_>) -> Diagnostic {
     let table = &subject.model.table(one.plan.table).name.value;
     let most = subject.parameter("per-day") / SECONDS_PER_DAY;
     let rare = one.pattern.rate.as_ref().is_some_and(|rate| rate.peak() <= most * 1.000_001);
@@ -62,7 +62,7 @@ fn declared(subject: &Subject<'_>, one: PlannedRead<'_>) -> Diagnostic {
 const WHY: &str = "a Scan pays for every item of the table, also for those that are dropped, \
                    and grows slower as the table grows";
 
-fn unserved(subject: &Subject<'_>, one: PlannedRead<'_>) -> Diagnostic {
+fn unserved(subject: &Subject<'_>, one: PatternRead<'_>) -> Diagnostic {
     let entity = &subject.model.entity(one.plan.entities[0]).name.value;
     let known = one.known();
     if known.is_empty() {
@@ -90,7 +90,7 @@ fn proposal(known: &[&str]) -> String {
 }
 
 /// The span in which the pattern says what it knows.
-pub fn asked(one: PlannedRead<'_>) -> Span {
+pub fn asked(one: PatternRead<'_>) -> Span {
     let by = one.read.by.iter().map(|name| name.span);
     let conditions = one.read.conditions.iter().map(|where_| where_.span);
     by.chain(conditions).reduce(Span::to).unwrap_or(one.action.span)

@@ -1,7 +1,7 @@
 //! R2: a filter that drops most of what has been read and paid for.
 
 use super::r15_ambiguous_key::may_be_same_key;
-use super::{PlannedRead, Rule, Subject};
+use super::{PatternRead, Rule, Subject};
 use crate::diagnostic::{Level, RuleId, counted, listed};
 use crate::model::{Attribute, EntityId};
 use crate::plan::{Filter, Gap, ReadOperation};
@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 }
 
 /// Items dropped by an equality, or by an explicit filter. R13 and R16 report ranges that no sort key serves.
-fn selects(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
+fn selects(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<Diagnostic> {
     let ttl = subject.model.table(one.plan.table).ttl.as_ref().map(|ttl| ttl.value.as_str());
     let is_selecting = |filter: &&Filter| Some(filter.attribute()) != ttl && !is_unserved_range(one, filter);
     let filters: Vec<&Filter> = one.plan.filter.iter().filter(is_selecting).collect();
@@ -65,14 +65,14 @@ fn label(kept: Option<f64>, collection: Option<f64>) -> String {
 }
 
 /// Whether the filter is a range that no sort key serves, which R13 or R16 reports.
-pub fn is_unserved_range(one: PlannedRead<'_>, filter: &Filter) -> bool {
+pub fn is_unserved_range(one: PatternRead<'_>, filter: &Filter) -> bool {
     let Filter::Term(term) = filter else { return false };
     let asked = one.read.conditions.iter().flat_map(|where_| &where_.terms).any(|one| one == term);
     asked && term.operator.is_range()
 }
 
 /// The share of items that pass.
-fn share(subject: &Subject<'_>, one: PlannedRead<'_>, filter: &Filter) -> Option<f64> {
+fn share(subject: &Subject<'_>, one: PatternRead<'_>, filter: &Filter) -> Option<f64> {
     let entities = one.plan.entities.iter().map(|id| subject.model.entity(*id));
     let attribute = entities.filter_map(|entity| entity.attribute(filter.attribute())).next()?;
     match filter {
@@ -96,11 +96,11 @@ fn share_of_term(attribute: &Attribute, term: &Term) -> Option<f64> {
     }
 }
 
-fn collection(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<f64> {
+fn collection(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<f64> {
     one.places(subject).into_iter().map(|place| items_per_key(subject.model, place)).sum()
 }
 
-fn filter_span(one: PlannedRead<'_>, filter: &Filter) -> Span {
+fn filter_span(one: PatternRead<'_>, filter: &Filter) -> Span {
     match filter {
         Filter::Term(term) => term.span,
         Filter::Known(name) => {
@@ -111,7 +111,7 @@ fn filter_span(one: PlannedRead<'_>, filter: &Filter) -> Span {
 }
 
 /// Items of other entities that the same key condition finds. R15 reports keys that can't be told apart.
-fn strays(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
+fn strays(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<Diagnostic> {
     let mixed = one.plan.gaps.iter().find_map(|gap| match gap {
         Gap::Mixed { entities } => Some(entities),
         _ => None,

@@ -1,6 +1,6 @@
 //! R3: a pattern that takes more than one request.
 
-use super::{PlannedRead, Rule, Subject};
+use super::{PatternRead, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Fix, Level, RuleId, listed};
 use crate::model::{AttributesRead, IndexKind, Projection};
@@ -18,13 +18,13 @@ pub const RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
-    let found = |one: PlannedRead<'_>| {
+    let found = |one: PatternRead<'_>| {
         one.plan.gaps.iter().filter_map(|gap| finding(subject, one, gap)).collect::<Vec<_>>()
     };
     subject.reads().flat_map(found).collect()
 }
 
-fn finding(subject: &Subject<'_>, one: PlannedRead<'_>, gap: &Gap) -> Option<Diagnostic> {
+fn finding(subject: &Subject<'_>, one: PatternRead<'_>, gap: &Gap) -> Option<Diagnostic> {
     match gap {
         Gap::FanOutUndeclared { requests } if !is_sharded(subject, one) => Some(several(one, *requests)),
         Gap::NotProjected { attributes } => not_projected(subject, one, attributes),
@@ -33,13 +33,13 @@ fn finding(subject: &Subject<'_>, one: PlannedRead<'_>, gap: &Gap) -> Option<Dia
 }
 
 /// R31 reports shards that are read one by one.
-fn is_sharded(subject: &Subject<'_>, one: PlannedRead<'_>) -> bool {
+fn is_sharded(subject: &Subject<'_>, one: PatternRead<'_>) -> bool {
     let places = one.places(subject);
     let templates = places.iter().flat_map(|place| place.partition().into_iter().chain(place.sort()));
     templates.map(|(_, template)| Template::shards(template)).any(|shards| shards > 1)
 }
 
-fn several(one: PlannedRead<'_>, requests: u64) -> Diagnostic {
+fn several(one: PatternRead<'_>, requests: u64) -> Diagnostic {
     let terms = one.read.conditions.iter().flat_map(|where_| &where_.terms);
     let span = terms.filter(|term| term.operator == Operator::In).map(|term| term.span).next();
     Diagnostic::error(span.unwrap_or(one.action.span), format!("`{}` takes {requests} requests", one.name()))
@@ -52,7 +52,7 @@ fn several(one: PlannedRead<'_>, requests: u64) -> Diagnostic {
         .fix(Fix::put(one.action.span, "fan-out", requests.to_string()))
 }
 
-fn not_projected(subject: &Subject<'_>, one: PlannedRead<'_>, attributes: &[String]) -> Option<Diagnostic> {
+fn not_projected(subject: &Subject<'_>, one: PatternRead<'_>, attributes: &[String]) -> Option<Diagnostic> {
     let table = subject.model.table(one.plan.table);
     let index = table.index(one.plan.index?);
     // A local index fetches the missing attributes by itself, at a price.

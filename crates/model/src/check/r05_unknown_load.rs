@@ -1,6 +1,6 @@
 //! R5: patterns that do not declare their rate, count or size; and entities without patterns.
 
-use super::{PlannedRead, Rule, Subject};
+use super::{PatternRead, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Entity, EntityId, Pattern, ReadVerb};
@@ -49,7 +49,7 @@ fn without_rate(pattern: &Pattern) -> Option<Diagnostic> {
 }
 
 /// How many items a query finds must be declared, or follow from the counts.
-fn without_result(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
+fn without_result(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<Diagnostic> {
     let counted = one.read.limit.is_some() || one.read.returns.is_some();
     let unserved =
         one.plan.gaps.iter().any(|gap| {

@@ -46,7 +46,7 @@ fn finding(subject: &Subject<'_>, place: Place<'_>) -> Option<Diagnostic> {
                  one collection that grows for ever",
             )
             .help(format!(
-                "add what readers know besides, as in `{template}#{{customerId}}`; or spread it and read the \
+                "add what readers know in addition, as in `{template}#{{customerId}}`; or spread it and read the \
                  shards: `{template}#{{shard({}, 10)}}`",
                 unique(place).unwrap_or("id")
             )),

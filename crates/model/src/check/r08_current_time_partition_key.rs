@@ -45,7 +45,7 @@ fn finding(subject: &Subject<'_>, place: Place<'_>) -> Option<Diagnostic> {
             .label(format!("one value for the whole {}", unit(time)))
             .why(
                 "whatever is written now goes to the one partition of now, which takes 1,000 writes a \
-                 second; those of yesterday lie idle",
+                 second; those of yesterday are idle",
             )
             .help(format!(
                 "put who or what it is about before the time, or spread it: `{template}#{{shard({}, 10)}}`, \

@@ -1,7 +1,7 @@
 //! R10: a request that needs a key and does not know all of it.
 
 use super::r01_served_only_by_scan::asked;
-use super::{PlannedRead, PlannedWrite, Rule, Subject};
+use super::{PatternRead, PatternWrite, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::{Place, ReadVerb};
@@ -25,11 +25,11 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 
 /// Whether the reader looks for a particular key: it gets one item, names an index, or knows part of a
 /// partition key. Otherwise there is no key for what it knows, which R1 reports.
-pub fn means_a_key(subject: &Subject<'_>, one: PlannedRead<'_>) -> bool {
+pub fn means_a_key(subject: &Subject<'_>, one: PatternRead<'_>) -> bool {
     one.pattern.index.is_some() || nearest(subject, one).is_some()
 }
 
-fn in_read(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
+fn in_read(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<Diagnostic> {
     if one.plan.operation != ReadOperation::Scan || one.read.verb == ReadVerb::Scan {
         return None;
     }
@@ -53,7 +53,7 @@ fn in_read(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
 }
 
 /// The place whose partition key is known best, if any of it is.
-fn nearest<'m>(subject: &Subject<'m>, one: PlannedRead<'m>) -> Option<Place<'m>> {
+fn nearest<'m>(subject: &Subject<'m>, one: PatternRead<'m>) -> Option<Place<'m>> {
     let known = one.known();
     let places = subject.model.places_of(one.plan.entities[0]).into_iter();
     let asked = places.filter(|place| {
@@ -64,7 +64,7 @@ fn nearest<'m>(subject: &Subject<'m>, one: PlannedRead<'m>) -> Option<Place<'m>>
     asked.min_by_key(|place| attributes(*place).iter().filter(|name| !known.contains(name)).count())
 }
 
-fn named<'m>(subject: &Subject<'m>, one: PlannedRead<'m>) -> Option<Place<'m>> {
+fn named<'m>(subject: &Subject<'m>, one: PatternRead<'m>) -> Option<Place<'m>> {
     let index = subject.model.table(one.plan.table).index_named(one.pattern.index.as_ref()?);
     subject.place(one.plan.entities[0], index)
 }
@@ -75,7 +75,7 @@ fn attributes<'m>(place: Place<'m>) -> Vec<&'m str> {
     fields.filter(|field| field.shards().is_none()).filter_map(|field| field.attribute()).collect()
 }
 
-fn unknown_partition(one: PlannedRead<'_>, place: Place<'_>) -> Diagnostic {
+fn unknown_partition(one: PatternRead<'_>, place: Place<'_>) -> Diagnostic {
     let known = one.known();
     let missing: Vec<&str> = attributes(place).into_iter().filter(|name| !known.contains(name)).collect();
     let message = format!(
@@ -101,11 +101,11 @@ fn needed(template: &Template) -> Vec<&str> {
     template.attributes().collect()
 }
 
-fn in_write(subject: &Subject<'_>, one: PlannedWrite<'_>) -> Vec<Diagnostic> {
+fn in_write(subject: &Subject<'_>, one: PatternWrite<'_>) -> Vec<Diagnostic> {
     one.plan.gaps.iter().filter_map(|gap| write_gap(subject, one, gap)).collect()
 }
 
-fn write_gap(subject: &Subject<'_>, one: PlannedWrite<'_>, gap: &Gap) -> Option<Diagnostic> {
+fn write_gap(subject: &Subject<'_>, one: PatternWrite<'_>, gap: &Gap) -> Option<Diagnostic> {
     let entity = subject.model.entity(one.plan.entity);
     let key = entity.key.as_ref()?;
     let name = &entity.name.value;

@@ -4,7 +4,7 @@ use super::figures::count;
 use super::{Rule, Subject};
 use crate::diagnostic::{Level, RuleId};
 use crate::facts::Facts;
-use crate::heat::{Cure, Cures, DEFAULT_HEADROOM, Heat, KeyHeat, Way, heat};
+use crate::heat::{Cure, CureWay, Cures, DEFAULT_HEADROOM, Heat, KeyHeat, heat};
 use crate::model::{EntityId, Place};
 use crate::template::{Part, Template};
 use crate::{Diagnostic, Span};
@@ -71,11 +71,13 @@ fn remedy(
     let cures = Cures::new(subject.model, subject.plans, &facts, subject.parameter("headroom")).of(heat, key);
     let curing: Vec<&Cure> = cures.iter().filter(|cure| cure.cures).collect();
     let describe = |cure: &&Cure| match cure.way {
-        Way::Shards { count } => format!("{}{}", spread(place, template, key.shards, count), cure.price()),
+        CureWay::Shards { count } => {
+            format!("{}{}", spread(place, template, key.shards, count), cure.price())
+        }
         _ => cure.describe(),
     };
     let ways = curing.iter().map(describe).collect::<Vec<_>>().join("; or ");
-    let by_shards = curing.iter().any(|cure| matches!(cure.way, Way::Shards { .. }));
+    let by_shards = curing.iter().any(|cure| matches!(cure.way, CureWay::Shards { .. }));
     let is_collection = own_id(place).is_some();
     match (ways.is_empty(), by_shards) {
         (false, false) if is_collection => {

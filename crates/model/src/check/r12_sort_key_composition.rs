@@ -1,7 +1,7 @@
 //! R12: parts of a sort key in an order that serves no pattern.
 
 use super::r13_order_not_first::{unserved_order, unserved_ranges};
-use super::{PlannedRead, Rule, Subject};
+use super::{PatternRead, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Attribute, AttributeKind, Entity, Place};
@@ -109,7 +109,7 @@ fn unused_part(subject: &Subject<'_>, place: Place<'_>, field: &Field, last: boo
     )
 }
 
-fn asks(one: PlannedRead<'_>, attribute: &Attribute) -> bool {
+fn asks(one: PatternRead<'_>, attribute: &Attribute) -> bool {
     let name = attribute.name.as_str();
     let terms = one.read.conditions.iter().flat_map(|where_| &where_.terms);
     one.known().contains(&name)
@@ -117,8 +117,8 @@ fn asks(one: PlannedRead<'_>, attribute: &Attribute) -> bool {
         || one.read.order.iter().any(|order| order.attribute.value == name)
 }
 
-fn reads<'m>(subject: &Subject<'m>, place: Place<'m>) -> impl Iterator<Item = PlannedRead<'m>> {
-    let here = move |one: &PlannedRead<'_>| {
+fn reads<'m>(subject: &Subject<'m>, place: Place<'m>) -> impl Iterator<Item = PatternRead<'m>> {
+    let here = move |one: &PatternRead<'_>| {
         one.plan.index == place.index_id() && one.plan.entities.contains(&place.entity_id)
     };
     subject.reads().filter(here)

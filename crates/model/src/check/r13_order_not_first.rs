@@ -1,7 +1,7 @@
 //! R13: an order or range over an attribute of the sort key that is not in the right position there.
 
 use super::r02_filter_selects::is_unserved_range;
-use super::{PlannedRead, Rule, Subject};
+use super::{PatternRead, Rule, Subject};
 use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::OrderBy;
 use crate::plan::{Filter, Gap, ReadOperation};
@@ -19,7 +19,7 @@ pub const RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let reads = subject.reads().filter(|one| one.plan.operation != ReadOperation::Scan);
-    let found = |one: PlannedRead<'_>| {
+    let found = |one: PatternRead<'_>| {
         let ranges = unserved_ranges(one).filter_map(|(name, span)| behind(subject, one, name, span));
         ranges.chain(order(subject, one)).chain(backwards(one)).collect::<Vec<_>>()
     };
@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 }
 
 /// Ranges of `where` that have become filters.
-pub fn unserved_ranges<'m>(one: PlannedRead<'m>) -> impl Iterator<Item = (&'m str, Span)> {
+pub fn unserved_ranges<'m>(one: PatternRead<'m>) -> impl Iterator<Item = (&'m str, Span)> {
     one.plan.filter.iter().filter(move |filter| is_unserved_range(one, filter)).filter_map(|filter| {
         match filter {
             Filter::Term(term) => Some((term.attribute.value.as_str(), term.span)),
@@ -37,7 +37,7 @@ pub fn unserved_ranges<'m>(one: PlannedRead<'m>) -> impl Iterator<Item = (&'m st
 }
 
 /// The order that no sort key serves, where the pattern declares it.
-pub fn unserved_order<'m>(one: PlannedRead<'m>) -> Option<&'m OrderBy> {
+pub fn unserved_order<'m>(one: PatternRead<'m>) -> Option<&'m OrderBy> {
     let name = one.plan.gaps.iter().find_map(|gap| match gap {
         Gap::OrderUnserved { attribute } => Some(attribute),
         _ => None,
@@ -46,17 +46,17 @@ pub fn unserved_order<'m>(one: PlannedRead<'m>) -> Option<&'m OrderBy> {
 }
 
 /// Whether a sort key of the source is made of the attribute.
-pub fn in_sort_key(subject: &Subject<'_>, one: PlannedRead<'_>, name: &str) -> bool {
+pub fn in_sort_key(subject: &Subject<'_>, one: PatternRead<'_>, name: &str) -> bool {
     fields(subject, one).iter().any(|field| field.attribute() == Some(name))
 }
 
-fn fields<'m>(subject: &Subject<'m>, one: PlannedRead<'m>) -> Vec<&'m Field> {
+fn fields<'m>(subject: &Subject<'m>, one: PatternRead<'m>) -> Vec<&'m Field> {
     let places = one.places(subject).into_iter();
     places.flat_map(|place| place.sort()).flat_map(|(_, template)| template.fields()).collect()
 }
 
 /// A range over a part that comes after parts whose values the reader does not know.
-fn behind(subject: &Subject<'_>, one: PlannedRead<'_>, name: &str, span: Span) -> Option<Diagnostic> {
+fn behind(subject: &Subject<'_>, one: PatternRead<'_>, name: &str, span: Span) -> Option<Diagnostic> {
     let fields = fields(subject, one);
     let position = fields.iter().position(|field| field.attribute() == Some(name))?;
     let known = one.known();
@@ -69,7 +69,7 @@ fn behind(subject: &Subject<'_>, one: PlannedRead<'_>, name: &str, span: Span) -
     Some(explained(Diagnostic::error(span, message), name, &before, fields[position]))
 }
 
-fn order(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
+fn order(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<Diagnostic> {
     let order = unserved_order(one)?;
     let name = order.attribute.value.as_str();
     let fields = fields(subject, one);
@@ -101,7 +101,7 @@ fn explained(found: Diagnostic, name: &str, before: &[&str], field: &Field) -> D
 }
 
 /// The application's own request asks for the wrong direction.
-fn backwards(one: PlannedRead<'_>) -> Option<Diagnostic> {
+fn backwards(one: PatternRead<'_>) -> Option<Diagnostic> {
     let request = one.pattern.request.as_ref()?;
     let order = one.read.order.first()?;
     let forward = request.value.get("ScanIndexForward").and_then(serde_json::Value::as_bool).unwrap_or(true);

@@ -2,7 +2,7 @@
 
 use item::Type;
 
-use super::{PlannedRead, Rule, Subject};
+use super::{PatternRead, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::{ActionKind, Attribute, AttributeKind, Entity, Place};
@@ -18,7 +18,7 @@ pub const RULE: Rule = Rule {
     check,
 };
 
-/// So many digits are enough for numbers without a declared maximum.
+/// How many digits are enough for numbers without a declared maximum.
 const PLENTY: usize = 10;
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
@@ -193,7 +193,7 @@ fn is_iso(text: &str) -> bool {
 }
 
 /// A day as the bound of a time: as text, the day sorts before all of its times.
-fn in_bounds(subject: &Subject<'_>, one: PlannedRead<'_>) -> Vec<Diagnostic> {
+fn in_bounds(subject: &Subject<'_>, one: PatternRead<'_>) -> Vec<Diagnostic> {
     let entities = one.plan.entities.iter().map(|id| subject.model.entity(*id));
     let is_time = |name: &str| {
         let mut attributes = entities.clone().filter_map(|entity| entity.attribute(name));

@@ -1,7 +1,7 @@
 //! R16: a range or an order over an attribute that no sort key holds.
 
 use super::r13_order_not_first::{in_sort_key, unserved_order, unserved_ranges};
-use super::{PlannedRead, Rule, Subject};
+use super::{PatternRead, Rule, Subject};
 use crate::diagnostic::{Level, RuleId};
 use crate::plan::ReadOperation;
 use crate::{Diagnostic, Span};
@@ -20,7 +20,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     reads.flat_map(|one| in_read(subject, one)).collect()
 }
 
-fn in_read(subject: &Subject<'_>, one: PlannedRead<'_>) -> Vec<Diagnostic> {
+fn in_read(subject: &Subject<'_>, one: PatternRead<'_>) -> Vec<Diagnostic> {
     let ranges: Vec<(&str, Span)> = unserved_ranges(one).collect();
     let order = unserved_order(one).map(|order| (order.attribute.value.as_str(), order.attribute.span));
     // If a pattern ranges over an attribute and sorts by it, one report is enough.
@@ -34,7 +34,7 @@ fn in_read(subject: &Subject<'_>, one: PlannedRead<'_>) -> Vec<Diagnostic> {
         .collect()
 }
 
-fn finding(subject: &Subject<'_>, one: PlannedRead<'_>, name: &str, span: Span, does: &str) -> Diagnostic {
+fn finding(subject: &Subject<'_>, one: PatternRead<'_>, name: &str, span: Span, does: &str) -> Diagnostic {
     let places = one.places(subject);
     let source = places.first().map_or_else(String::new, |place| place.name());
     let message = format!("`{}` {does} `{name}`, which the sort key of {source} does not hold", one.name());
@@ -48,7 +48,7 @@ fn finding(subject: &Subject<'_>, one: PlannedRead<'_>, name: &str, span: Span, 
     found.help(format!("{}, with `{name}` as the first open part of its sort key", index(subject, one)))
 }
 
-fn index(subject: &Subject<'_>, one: PlannedRead<'_>) -> String {
+fn index(subject: &Subject<'_>, one: PatternRead<'_>) -> String {
     let entity = &subject.model.entity(one.plan.entities[0]).name.value;
     match one.known().first() {
         Some(known) => format!("give `{entity}` an index by `{known}`"),

@@ -1,6 +1,6 @@
 //! R17: items that are read together are in different partitions, or share a partition without need.
 
-use super::{PlannedRead, Rule, Subject};
+use super::{PatternRead, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::{EntityId, Grouping, Model, Pattern, Place};
@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 }
 
 /// One Query should return several entities, and no key holds them all.
-fn apart(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
+fn apart(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<Diagnostic> {
     if one.read.entities.len() < 2 || !one.plan.gaps.contains(&Gap::NotTogether) {
         return None;
     }

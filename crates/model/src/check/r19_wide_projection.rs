@@ -1,6 +1,6 @@
 //! R19: an index that holds more than is read from it.
 
-use super::{PlannedRead, Rule, Subject};
+use super::{PatternRead, Rule, Subject};
 use crate::diagnostic::{Fix, Level, RuleId, listed};
 use crate::model::{AttributesRead, Entity, EntityId, Index, IndexId, Projection, TableId};
 use crate::{Diagnostic, Spanned};
@@ -28,7 +28,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 
 fn finding(subject: &Subject<'_>, table: TableId, id: IndexId) -> Option<Diagnostic> {
     let index = subject.model.table(table).index(id);
-    let reads: Vec<PlannedRead<'_>> =
+    let reads: Vec<PatternRead<'_>> =
         subject.reads().filter(|one| one.plan.table == table && one.plan.index == Some(id)).collect();
     // R4 reports an index that no pattern reads.
     if reads.is_empty() {
@@ -43,7 +43,7 @@ fn finding(subject: &Subject<'_>, table: TableId, id: IndexId) -> Option<Diagnos
 }
 
 /// Every attribute that is read from the index; `None` if a pattern does not declare which it reads.
-fn read_attributes<'m>(reads: &[PlannedRead<'m>]) -> Option<Vec<&'m str>> {
+fn read_attributes<'m>(reads: &[PatternRead<'m>]) -> Option<Vec<&'m str>> {
     let mut names: Vec<&str> = Vec::new();
     for one in reads {
         match &one.read.attributes.as_ref()?.value {

@@ -1,6 +1,6 @@
 //! R20: a constant that a sparse index would serve, and sparse indexes that items do not leave.
 
-use super::{PlannedRead, PlannedWrite, Rule, Subject};
+use super::{PatternRead, PatternWrite, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId, listed};
 use crate::model::{Entity, IndexEntry, Place, Table};
@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 }
 
 /// A constant that is left for a filter.
-fn proposal(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
+fn proposal(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<Diagnostic> {
     // Where there are no keys yet, `design` finds such an index by itself.
     if one.plan.gaps.contains(&Gap::NoKeys) {
         return None;
@@ -61,7 +61,7 @@ fn is_constant(term: &Term) -> bool {
 }
 
 /// `open: { when: status = OPEN, openPK: "CUST#{customerId}", openSK: "{createdAt}" }`.
-fn sketch(one: PlannedRead<'_>, entity: &Entity, term: &Term) -> String {
+fn sketch(one: PatternRead<'_>, entity: &Entity, term: &Term) -> String {
     let value = term.operands.first().map(ToString::to_string).unwrap_or_default();
     let index = name_of(term, &value);
     let known = one.known().into_iter().find(|name| *name != term.attribute.value);
@@ -105,7 +105,7 @@ fn never_leaves(place: Place<'_>) -> Option<Diagnostic> {
 }
 
 /// The request that ends an item's state must remove the index's keys too.
-fn keeps_its_keys(subject: &Subject<'_>, one: PlannedWrite<'_>) -> Vec<Diagnostic> {
+fn keeps_its_keys(subject: &Subject<'_>, one: PatternWrite<'_>) -> Vec<Diagnostic> {
     let Some(request) = &one.pattern.request else { return Vec::new() };
     let Some(update) = request.value.get("UpdateExpression").and_then(serde_json::Value::as_str) else {
         return Vec::new();

@@ -3,7 +3,7 @@
 use super::{Rule, Subject, figures};
 use crate::Diagnostic;
 use crate::Spanned;
-use crate::demand::{self, Kind, Usage};
+use crate::demand::{self, UnitKind, Usage};
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Billing, Capacity, Index, IndexId, IndexKind, Model, Table, TableId};
 
@@ -34,7 +34,7 @@ fn in_index(subject: &Subject<'_>, uses: &[Usage], table_id: TableId, id: IndexI
     let index = table.index(id);
     let capacity = index.throughput.write.as_ref().filter(|_| index.kind == IndexKind::Global)?;
     let units = most(capacity)?;
-    let needed = demand::load(uses, (table_id, Some(id)), Kind::Write).peak;
+    let needed = demand::load(uses, (table_id, Some(id)), UnitKind::Write).peak;
     if needed > 0.0 {
         return (needed > units)
             .then(|| finding(table, index, capacity, needed, "the writes of its patterns", needed / 0.7));

@@ -1,6 +1,6 @@
 //! R26: writes that overwrite other writers' changes.
 
-use super::{PlannedWrite, Rule, Subject};
+use super::{PatternWrite, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::{AttributeChange, AttributeKind, Entity, Grouping, Write, WriteVerb};
@@ -20,10 +20,10 @@ const VERSION: &str = "version";
 
 fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     // A batch can't have conditions.
-    let writers: Vec<PlannedWrite<'_>> =
+    let writers: Vec<PatternWrite<'_>> =
         subject.writes().filter(|one| one.pattern.grouping != Grouping::Batch).collect();
-    let found = |writer: &PlannedWrite<'_>| {
-        let others: Vec<PlannedWrite<'_>> =
+    let found = |writer: &PatternWrite<'_>| {
+        let others: Vec<PatternWrite<'_>> =
             writers.iter().copied().filter(|other| meet(writer, other)).collect();
         let entity = subject.model.entity(writer.write.entity.value);
         create_without_condition(writer, entity)
@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 }
 
 /// Whether two patterns write the same entity.
-fn meet(one: &PlannedWrite<'_>, other: &PlannedWrite<'_>) -> bool {
+fn meet(one: &PatternWrite<'_>, other: &PatternWrite<'_>) -> bool {
     one.name() != other.name() && one.plan.entity == other.plan.entity
 }
 
@@ -47,7 +47,7 @@ fn is_guarded(write: &Write) -> bool {
 }
 
 /// A `create` whose request has no such condition.
-fn create_without_condition(writer: &PlannedWrite<'_>, entity: &Entity) -> Option<Diagnostic> {
+fn create_without_condition(writer: &PatternWrite<'_>, entity: &Entity) -> Option<Diagnostic> {
     let request = writer.pattern.request.as_ref().filter(|_| writer.pattern.grouping == Grouping::Single)?;
     let condition = request.get("ConditionExpression").and_then(|text| text.as_str()).unwrap_or_default();
     let unguarded = writer.write.verb == WriteVerb::Create && !condition.contains("attribute_not_exists");
@@ -61,9 +61,9 @@ fn create_without_condition(writer: &PlannedWrite<'_>, entity: &Entity) -> Optio
 }
 
 fn put_over_others(
-    writer: &PlannedWrite<'_>,
+    writer: &PatternWrite<'_>,
     entity: &Entity,
-    others: &[PlannedWrite<'_>],
+    others: &[PatternWrite<'_>],
 ) -> Option<Diagnostic> {
     if writer.write.verb != WriteVerb::Put || is_guarded(writer.write) {
         return None;
@@ -85,9 +85,9 @@ fn put_over_others(
 
 /// Other writers lock by a version; this one neither checks nor increments it.
 fn past_the_version(
-    writer: &PlannedWrite<'_>,
+    writer: &PatternWrite<'_>,
     entity: &Entity,
-    others: &[PlannedWrite<'_>],
+    others: &[PatternWrite<'_>],
 ) -> Option<Diagnostic> {
     let changes = !writer.write.set.is_empty() || !writer.write.remove.is_empty();
     if writer.write.verb != WriteVerb::Update || writer.write.version.is_some() || !changes {
@@ -110,8 +110,8 @@ fn past_the_version(
     )
 }
 
-/// The item has a version that nobody compares.
-fn version_without_use(writer: &PlannedWrite<'_>, entity: &Entity) -> Option<Diagnostic> {
+/// The item has a version that no writer compares.
+fn version_without_use(writer: &PatternWrite<'_>, entity: &Entity) -> Option<Diagnostic> {
     let version = entity.attribute(VERSION).filter(|one| one.kind == AttributeKind::Number)?;
     let raises = writer.write.set.iter().chain(&writer.write.add);
     if is_guarded(writer.write) || raises.into_iter().any(|change| change.attribute.value == VERSION) {
@@ -129,7 +129,7 @@ fn version_without_use(writer: &PlannedWrite<'_>, entity: &Entity) -> Option<Dia
 }
 
 /// `OPEN -> SHIPPED`, and nothing checks that it was open.
-fn unchecked_transition(writer: &PlannedWrite<'_>) -> Option<Diagnostic> {
+fn unchecked_transition(writer: &PatternWrite<'_>) -> Option<Diagnostic> {
     if writer.write.verb != WriteVerb::Update || is_guarded(writer.write) {
         return None;
     }
@@ -146,7 +146,7 @@ fn unchecked_transition(writer: &PlannedWrite<'_>) -> Option<Diagnostic> {
 }
 
 /// An update without a condition creates the item if there is none: what was deleted comes back, in part.
-fn comes_back(writer: &PlannedWrite<'_>, entity: &Entity, others: &[PlannedWrite<'_>]) -> Option<Diagnostic> {
+fn comes_back(writer: &PatternWrite<'_>, entity: &Entity, others: &[PatternWrite<'_>]) -> Option<Diagnostic> {
     // Counters are meant to begin by themselves.
     let blind =
         writer.write.verb == WriteVerb::Update && !is_guarded(writer.write) && writer.write.add.is_empty();
@@ -167,9 +167,9 @@ fn comes_back(writer: &PlannedWrite<'_>, entity: &Entity, others: &[PlannedWrite
 
 /// Two patterns set the same attribute, and this one does not check its old value.
 fn same_attribute(
-    writer: &PlannedWrite<'_>,
+    writer: &PatternWrite<'_>,
     entity: &Entity,
-    others: &[PlannedWrite<'_>],
+    others: &[PatternWrite<'_>],
 ) -> Option<Diagnostic> {
     if writer.write.verb != WriteVerb::Update || is_guarded(writer.write) {
         return None;
@@ -209,7 +209,7 @@ fn guard(change: &AttributeChange) -> String {
 }
 
 /// One item that gets many updates per second.
-fn contended(subject: &Subject<'_>, writer: &PlannedWrite<'_>, entity: &Entity) -> Option<Diagnostic> {
+fn contended(subject: &Subject<'_>, writer: &PatternWrite<'_>, entity: &Entity) -> Option<Diagnostic> {
     let skew = writer.pattern.skew.as_ref()?;
     let rate = writer.pattern.rate.as_ref()?.peak();
     let items = subject.model.items(writer.write.entity.value).unwrap_or(f64::MAX);
@@ -223,7 +223,7 @@ fn contended(subject: &Subject<'_>, writer: &PlannedWrite<'_>, entity: &Entity) 
             format!("the busiest `{}` is updated {rate} times a second", entity.name.value),
         )
         .label("the last writer wins")
-        .related(skew.span, "so much falls on one key")
+        .related(skew.span, "the share of the busiest key")
         .why("updates that were computed from what was read before overwrite each other")
         .help(format!("{}; a counter is safe as `add: {}`", guard(change), change.attribute.value))
     })

@@ -2,7 +2,7 @@
 
 use item::Value;
 
-use super::{PlannedRead, Rule, Subject, figures};
+use super::{PatternRead, Rule, Subject, figures};
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Attribute, AttributeKind, Entity, Read, SampleRow, Table};
 use crate::plan::ReadOperation;
@@ -127,8 +127,8 @@ fn unused(ttl: &Spanned<String>, entities: &[&Entity]) -> Option<Diagnostic> {
 }
 
 /// Readers must drop items that have expired but are not yet deleted.
-fn in_read(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
-    let PlannedRead { pattern, action, read, plan: planned } = one;
+fn in_read(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<Diagnostic> {
+    let PatternRead { pattern, action, read, plan: planned } = one;
     let ttl = subject.model.table(planned.table).ttl.as_ref()?;
     let expiring = planned
         .entities

@@ -72,7 +72,7 @@ fn ownerless(copy: &Copied<'_>) -> Diagnostic {
         .label("a copy without an owner")
         .why("when the original changes, copies stay as they were until something writes them")
         .help(format!(
-            "say who does it: `{name}: {{ copy-of: {}, sync: stream }}`, or `transaction`, or `never` if it shall \
+            "say who does it: `{name}: {{ copy-of: {}, sync: stream }}`, or `transaction`, or `never` if it should \
              stay as it was",
             copy.original()
         ))
@@ -118,7 +118,7 @@ fn outside_transaction(subject: &Subject<'_>, copy: &Copied<'_>) -> Option<Diagn
         return Some(
             Diagnostic::warning(pattern.id.span, message)
                 .label(format!("leaves `{}` as it was", copy.attribute.name))
-                .related(sync.span, "a transaction shall keep it right")
+                .related(sync.span, "a transaction should keep it equal")
                 .why("a copy that a transaction owns must be in every transaction that changes the original")
                 .help(format!(
                     "`transact: [update {}, update {}]`, or `sync: stream`",

@@ -2,7 +2,7 @@
 
 use super::{Rule, Subject, figures};
 use crate::Diagnostic;
-use crate::demand::{self, Kind, Load, Usage};
+use crate::demand::{self, Load, UnitKind, Usage};
 use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::{Billing, Table, TableId};
 
@@ -24,7 +24,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 
 fn in_table(subject: &Subject<'_>, uses: &[Usage], id: TableId) -> Option<Diagnostic> {
     let table = subject.model.table(id);
-    let load = weighted(demand::load(uses, (id, None), Kind::Write), reads(subject, uses, id));
+    let load = weighted(demand::load(uses, (id, None), UnitKind::Write), reads(subject, uses, id));
     if load.peak == 0.0 {
         return (table.billing.value == Billing::Provisioned).then(|| unknown(table));
     }
@@ -44,9 +44,10 @@ fn in_table(subject: &Subject<'_>, uses: &[Usage], id: TableId) -> Option<Diagno
 /// The reads of a table and its indexes.
 fn reads(subject: &Subject<'_>, uses: &[Usage], id: TableId) -> Load {
     let resources = demand::resources(subject.model).into_iter().filter(|(table, _)| *table == id);
-    resources.map(|resource| demand::load(uses, resource, Kind::Read)).fold(Load::default(), |sum, one| {
-        Load { average: sum.average + one.average, peak: sum.peak + one.peak }
-    })
+    resources.map(|resource| demand::load(uses, resource, UnitKind::Read)).fold(
+        Load::default(),
+        |sum, one| Load { average: sum.average + one.average, peak: sum.peak + one.peak },
+    )
 }
 
 /// A write unit costs five times a read unit, in both modes.

@@ -2,7 +2,7 @@
 
 use capacity::{PARTITION_WRITE_UNITS, write_units};
 
-use super::{PlannedRead, Rule, Subject, figures};
+use super::{PatternRead, Rule, Subject, figures};
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Action, Attribute, Pattern, Read, Write, WriteVerb};
 use crate::plan::{Membership, Plan, WritePlan};
@@ -24,8 +24,8 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 }
 
 /// The index key is an attribute that items may lack, and the pattern does not ask only for those that have it.
-fn misses(model: &Model, one: PlannedRead<'_>) -> Option<Diagnostic> {
-    let PlannedRead { action, read, plan: planned, .. } = one;
+fn misses(model: &Model, one: PatternRead<'_>) -> Option<Diagnostic> {
+    let PatternRead { action, read, plan: planned, .. } = one;
     let id = planned.index?;
     let index = model.table(planned.table).index(id);
     let entity = planned.entities.iter().map(|id| model.entity(*id)).find_map(|entity| {

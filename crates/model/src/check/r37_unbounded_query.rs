@@ -2,7 +2,7 @@
 
 use api::limits::PAGE_BYTES_MAX;
 
-use super::{PlannedRead, Rule, Subject, figures};
+use super::{PatternRead, Rule, Subject, figures};
 use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::{EntityId, Model, Place, ReadVerb};
 use crate::plan::ReadOperation;
@@ -32,7 +32,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     subject.reads().filter_map(|one| in_read(subject, &footprints, one)).collect()
 }
 
-fn in_read(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>) -> Option<Diagnostic> {
+fn in_read(subject: &Subject<'_>, footprints: &Footprints, one: PatternRead<'_>) -> Option<Diagnostic> {
     let pages = one.read.paged.as_ref().is_some_and(|paged| paged.value);
     if one.plan.operation != ReadOperation::Query || one.read.verb != ReadVerb::Query || pages {
         return None;
@@ -51,7 +51,7 @@ fn in_read(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>)
 }
 
 /// The most that one key can hold, if the file bounds it.
-fn most(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>) -> Option<ResultSize> {
+fn most(subject: &Subject<'_>, footprints: &Footprints, one: PatternRead<'_>) -> Option<ResultSize> {
     let returns = one.read.returns.as_ref();
     let declared = returns.and_then(|returns| returns.max);
     let counted = || counted(subject, footprints, one);
@@ -60,13 +60,13 @@ fn most(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>) ->
 }
 
 /// This many items of the entities' mean size: how many there are of each is not declared.
-fn of_mean_size(footprints: &Footprints, one: PlannedRead<'_>, items: f64) -> ResultSize {
+fn of_mean_size(footprints: &Footprints, one: PatternRead<'_>, items: f64) -> ResultSize {
     let sizes = one.plan.entities.iter().map(|id| footprints.of(*id).bytes(one.plan.index) as f64);
     ResultSize { items, bytes: items * sizes.sum::<f64>() / one.plan.entities.len().max(1) as f64 }
 }
 
 /// The sum of each entity's own count.
-fn counted(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>) -> Option<ResultSize> {
+fn counted(subject: &Subject<'_>, footprints: &Footprints, one: PatternRead<'_>) -> Option<ResultSize> {
     let mut found = ResultSize { items: 0.0, bytes: 0.0 };
     for place in one.places(subject) {
         let items = under_one_key(subject.model, place, one)?;
@@ -77,12 +77,12 @@ fn counted(subject: &Subject<'_>, footprints: &Footprints, one: PlannedRead<'_>)
 }
 
 /// 1 if the whole key is known; `20 per Customer` if the customer is known, or if the key is the customer's.
-fn under_one_key(model: &Model, place: Place<'_>, one: PlannedRead<'_>) -> Option<f64> {
+fn under_one_key(model: &Model, place: Place<'_>, one: PatternRead<'_>) -> Option<f64> {
     of_known_parent(model, place.entity_id, one).or_else(|| items_per_key(model, place))
 }
 
 /// Follows `per` up to an entity that the reader knows.
-fn of_known_parent(model: &Model, id: EntityId, one: PlannedRead<'_>) -> Option<f64> {
+fn of_known_parent(model: &Model, id: EntityId, one: PatternRead<'_>) -> Option<f64> {
     let (mut items, mut current) = (1.0, id);
     // A chain of `per` has no more links than there are entities.
     for _ in 0..=model.entities.len() {
@@ -97,7 +97,7 @@ fn of_known_parent(model: &Model, id: EntityId, one: PlannedRead<'_>) -> Option<
     None
 }
 
-fn unbounded(model: &Model, one: PlannedRead<'_>) -> Diagnostic {
+fn unbounded(model: &Model, one: PatternRead<'_>) -> Diagnostic {
     let entity = &model.entity(one.plan.entities[0]).name.value;
     let message = format!("nothing bounds how many items `{}` finds", one.name());
     paging(
@@ -107,13 +107,13 @@ fn unbounded(model: &Model, one: PlannedRead<'_>) -> Diagnostic {
     )
 }
 
-fn over_a_page(one: PlannedRead<'_>, found: &ResultSize) -> Diagnostic {
+fn over_a_page(one: PatternRead<'_>, found: &ResultSize) -> Diagnostic {
     let message = format!("`{}` can find {}, and reads one page", one.name(), figures::bytes(found.bytes));
     let label = format!("up to {} items", figures::count(found.items));
     paging(Diagnostic::warning(one.action.span, message).label(label), one.action.span, "narrower keys")
 }
 
-fn cut_short(one: PlannedRead<'_>, span: Span, bytes: f64) -> Diagnostic {
+fn cut_short(one: PatternRead<'_>, span: Span, bytes: f64) -> Diagnostic {
     let message =
         format!("the limit of `{}` is {}, and a page ends at 1 MB", one.name(), figures::bytes(bytes));
     paging(

@@ -1,6 +1,6 @@
 //! R38: questions that a key can't answer.
 
-use super::{PlannedRead, Rule, Subject};
+use super::{PatternRead, Rule, Subject};
 use crate::diagnostic::{Fix, Level, RuleId};
 use crate::model::{Attribute, AttributesRead, Grouping, Pattern, Read, WriteVerb};
 use crate::plan::Gap;
@@ -41,8 +41,8 @@ fn search(model: &Model, read: &Read) -> Option<Diagnostic> {
 }
 
 /// Reads everything, to count it or to sort it.
-fn analytics(one: PlannedRead<'_>) -> Option<Diagnostic> {
-    let PlannedRead { pattern, action, read, plan: planned } = one;
+fn analytics(one: PatternRead<'_>) -> Option<Diagnostic> {
+    let PatternRead { pattern, action, read, plan: planned } = one;
     let whole = planned.gaps.contains(&Gap::Scans);
     let counts = matches!(read.attributes.as_ref().map(|read| &read.value), Some(AttributesRead::Count));
     (whole && (counts || !read.order.is_empty() || read.filter.is_some())).then(|| {

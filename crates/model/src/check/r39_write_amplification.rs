@@ -1,6 +1,6 @@
 //! R39: one write that causes many.
 
-use super::{PlannedWrite, Rule, Subject, figures};
+use super::{PatternWrite, Rule, Subject, figures};
 use crate::diagnostic::{Level, RuleId};
 use crate::plan::WritePlan;
 use crate::{Diagnostic, Model};
@@ -19,8 +19,8 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     subject.writes().filter_map(|write| in_write(subject, write)).collect()
 }
 
-fn in_write(subject: &Subject<'_>, one: PlannedWrite<'_>) -> Option<Diagnostic> {
-    let PlannedWrite { pattern, action, plan: planned, .. } = one;
+fn in_write(subject: &Subject<'_>, one: PatternWrite<'_>) -> Option<Diagnostic> {
+    let PatternWrite { pattern, action, plan: planned, .. } = one;
     let rows: u64 = planned.effects.iter().map(|effect| effect.writes_at_most()).sum();
     if (rows as f64) < subject.parameter("index-rows") {
         return None;

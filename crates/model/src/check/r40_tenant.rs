@@ -56,7 +56,7 @@ fn finding(entity: &Entity, owner: &Attribute, partition: &Template, keyed: &Tem
     .label(format!("found without `{tenant}`"))
     .related(keyed.span, "other items are kept apart by it")
     .why(
-        "whoever knows or guesses an id reads the item of another tenant, and no policy can hinder it: \
+        "a caller that knows or guesses an id reads the item of another tenant, and no policy can prevent it: \
              `dynamodb:LeadingKeys` looks at the partition key",
     )
     .help(format!("begin the key with it: `TENANT#{{{tenant}}}#{partition}`"))

@@ -1,7 +1,7 @@
 //! R44: provisioned capacity below what the patterns need.
 
 use super::{Rule, Subject, figures};
-use crate::demand::{self, Kind, Load, Usage};
+use crate::demand::{self, Load, UnitKind, Usage};
 use crate::diagnostic::{Level, RuleId};
 use crate::model::{Billing, Capacity, Table, TableId};
 use crate::{Diagnostic, Spanned};
@@ -34,15 +34,15 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 /// R22 reports the writes of indexes.
 fn accounts<'m>(uses: &[Usage], id: TableId, table: &'m Table) -> Vec<Account<'m>> {
     let name = format!("table `{}`", table.name.value);
-    let reads = demand::load(uses, (id, None), Kind::Read);
-    let writes = demand::load(uses, (id, None), Kind::Write);
+    let reads = demand::load(uses, (id, None), UnitKind::Read);
+    let writes = demand::load(uses, (id, None), UnitKind::Write);
     let mut accounts = vec![
         Account { of: name.clone(), kind: "read", capacity: table.throughput.read.as_ref(), load: reads },
         Account { of: name, kind: "write", capacity: table.throughput.write.as_ref(), load: writes },
     ];
     accounts.extend(table.index_ids().map(|index| {
         let (of, capacity) = (table.index(index), table.index(index).throughput.read.as_ref());
-        let load = demand::load(uses, (id, Some(index)), Kind::Read);
+        let load = demand::load(uses, (id, Some(index)), UnitKind::Read);
         Account { of: format!("index `{}`", of.name.value), kind: "read", capacity, load }
     }));
     accounts

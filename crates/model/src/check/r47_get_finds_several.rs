@@ -1,6 +1,6 @@
 //! R47: a `get` by values that several items have.
 
-use super::{PlannedRead, Rule, Subject};
+use super::{PatternRead, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId, listed};
 use crate::plan::Gap;
@@ -18,7 +18,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     subject.reads().filter_map(|one| several(subject, one)).collect()
 }
 
-fn several(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
+fn several(subject: &Subject<'_>, one: PatternRead<'_>) -> Option<Diagnostic> {
     let items = one.plan.gaps.iter().find_map(|gap| match gap {
         Gap::Several { items } => Some(*items),
         _ => None,
@@ -42,7 +42,7 @@ fn several(subject: &Subject<'_>, one: PlannedRead<'_>) -> Option<Diagnostic> {
     } else if let Some(attribute) = declared {
         found = found.related(attribute.span, "fewer values than items");
     } else if let Some(count) = &entity.count {
-        found = found.related(count.span, "so many items there are");
+        found = found.related(count.span, "the number of items");
     }
     Some(found)
 }

@@ -1,6 +1,6 @@
 //! R48: a condition that is to make a value unique, on an item that is not found by this value.
 
-use super::{PlannedWrite, Rule, Subject};
+use super::{PatternWrite, Rule, Subject};
 use crate::Diagnostic;
 use crate::diagnostic::{Level, RuleId};
 use crate::plan::Gap;
@@ -18,7 +18,7 @@ fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     subject.writes().filter_map(|one| elsewhere(subject, one)).collect()
 }
 
-fn elsewhere(subject: &Subject<'_>, one: PlannedWrite<'_>) -> Option<Diagnostic> {
+fn elsewhere(subject: &Subject<'_>, one: PatternWrite<'_>) -> Option<Diagnostic> {
     let attribute = one.plan.gaps.iter().find_map(|gap| match gap {
         Gap::NotUnique { attribute } => Some(attribute),
         _ => None,

@@ -20,7 +20,7 @@ pub struct Subject<'m> {
 
 /// A read of a pattern, and its plan.
 #[derive(Clone, Copy)]
-pub struct PlannedRead<'m> {
+pub struct PatternRead<'m> {
     pub pattern: &'m Pattern,
     pub action: &'m Action,
     pub read: &'m Read,
@@ -29,7 +29,7 @@ pub struct PlannedRead<'m> {
 
 /// A write of a pattern, and its plan.
 #[derive(Clone, Copy)]
-pub struct PlannedWrite<'m> {
+pub struct PatternWrite<'m> {
     pub pattern: &'m Pattern,
     pub action: &'m Action,
     pub write: &'m Write,
@@ -61,12 +61,12 @@ impl<'m> Subject<'m> {
     }
 
     /// The reads of these patterns.
-    pub fn reads(&self) -> impl Iterator<Item = PlannedRead<'m>> + use<'m> {
+    pub fn reads(&self) -> impl Iterator<Item = PatternRead<'m>> + use<'m> {
         self.patterns().flat_map(|(pattern, plan)| {
             let steps = pattern.actions.iter().zip(&plan.steps);
             steps.filter_map(move |(action, step)| match (&action.kind, &step.kind) {
                 (ActionKind::Read(read), ActionPlan::Read(plan)) => {
-                    Some(PlannedRead { pattern, action, read, plan })
+                    Some(PatternRead { pattern, action, read, plan })
                 }
                 _ => None,
             })
@@ -74,12 +74,12 @@ impl<'m> Subject<'m> {
     }
 
     /// The writes of these patterns.
-    pub fn writes(&self) -> impl Iterator<Item = PlannedWrite<'m>> + use<'m> {
+    pub fn writes(&self) -> impl Iterator<Item = PatternWrite<'m>> + use<'m> {
         self.patterns().flat_map(|(pattern, plan)| {
             let steps = pattern.actions.iter().zip(&plan.steps);
             steps.filter_map(move |(action, step)| match (&action.kind, &step.kind) {
                 (ActionKind::Write(write), ActionPlan::Write(plan)) => {
-                    Some(PlannedWrite { pattern, action, write, plan })
+                    Some(PatternWrite { pattern, action, write, plan })
                 }
                 _ => None,
             })
@@ -103,7 +103,7 @@ impl<'m> Subject<'m> {
     }
 }
 
-impl<'m> PlannedRead<'m> {
+impl<'m> PatternRead<'m> {
     pub fn name(self) -> &'m str {
         &self.pattern.id.value
     }
@@ -123,7 +123,7 @@ impl<'m> PlannedRead<'m> {
     }
 }
 
-impl<'m> PlannedWrite<'m> {
+impl<'m> PatternWrite<'m> {
     pub fn name(self) -> &'m str {
         &self.pattern.id.value
     }

@@ -9,7 +9,7 @@ use super::storage::Stored;
 use super::{on_demand, replica};
 use crate::Model;
 use crate::cache;
-use crate::demand::{self, Kind, Usage};
+use crate::demand::{self, UnitKind, Usage};
 use crate::facts::{ClassPrices, DaxNode, Facts, Region, Replicated, ReservationTerm};
 use crate::model::{Pattern, TableClass, TableId};
 
@@ -220,7 +220,7 @@ fn reserve(basis: &Basis<'_>, way: impl Fn(TableId) -> (Mode, TableClass), bill:
             .iter()
             .filter(|supply| way(supply.resource.0).0 == mode && can_be_reserved(basis.model, supply))
             .collect();
-        for kind in [Kind::Read, Kind::Write] {
+        for kind in [UnitKind::Read, UnitKind::Write] {
             let reserved = reservation(&supplies, kind, &term, &basis.region.standard, basis.facts);
             bill.throughput.extend(reserved.lines.iter().cloned());
             bill.reservations.push(reserved);
@@ -276,8 +276,8 @@ fn streams(basis: &Basis<'_>, table: TableId, bill: &mut Bill) {
 fn partitions(basis: &Basis<'_>, table: TableId) -> f64 {
     let limits = &basis.facts.limits;
     let peak = |kind| demand::demand(basis.uses, (table, None), kind).peak();
-    let by_throughput =
-        peak(Kind::Write) / limits.partition_write_units + peak(Kind::Read) / limits.partition_read_units;
+    let by_throughput = peak(UnitKind::Write) / limits.partition_write_units
+        + peak(UnitKind::Read) / limits.partition_read_units;
     let by_size = backed_up_bytes(basis, table) / limits.collection_bytes;
     by_throughput.max(by_size).ceil().max(1.0)
 }

@@ -2,14 +2,14 @@
 
 use super::line::Line;
 use crate::Model;
-use crate::demand::{self, Kind, Resource, Usage};
+use crate::demand::{self, Resource, UnitKind, Usage};
 use crate::facts::{ClassPrices, Facts, Replicated};
 
 /// The price of a million units.
-pub fn price(prices: &ClassPrices, kind: Kind) -> f64 {
+pub fn price(prices: &ClassPrices, kind: UnitKind) -> f64 {
     match kind {
-        Kind::Read => prices.read_million,
-        Kind::Write => prices.write_million,
+        UnitKind::Read => prices.read_million,
+        UnitKind::Write => prices.write_million,
     }
 }
 
@@ -24,9 +24,9 @@ pub fn line(
     let pattern = &model.patterns[one.pattern];
     let replicated = replicated.filter(|_| is_replicated(one.resource, one.kind));
     let (verb, unit) = match (one.kind, replicated) {
-        (Kind::Read, _) => ("reads of", "RRU"),
-        (Kind::Write, None) => ("writes to", "WRU"),
-        (Kind::Write, Some(_)) => ("writes to", "rWRU"),
+        (UnitKind::Read, _) => ("reads of", "RRU"),
+        (UnitKind::Write, None) => ("writes to", "WRU"),
+        (UnitKind::Write, Some(_)) => ("writes to", "rWRU"),
     };
     let million = replicated.map_or(price(prices, one.kind), |replicated| replicated.write_million);
     Line::new(format!("{} {verb} {}", pattern.id.value, demand::name(model, one.resource)))
@@ -38,6 +38,6 @@ pub fn line(
 }
 
 /// Writes to a global table are billed as replicated; its indexes are written again in each Region.
-pub fn is_replicated(resource: Resource, kind: Kind) -> bool {
-    resource.1.is_none() && kind == Kind::Write
+pub fn is_replicated(resource: Resource, kind: UnitKind) -> bool {
+    resource.1.is_none() && kind == UnitKind::Write
 }

@@ -6,7 +6,7 @@ use super::line::{Line, number};
 use super::on_demand::is_replicated;
 use super::scaling::{Provisioned, policy, simulate};
 use crate::Model;
-use crate::demand::{self, Kind, Resource, Usage};
+use crate::demand::{self, Resource, UnitKind, Usage};
 use crate::facts::{ClassPrices, Facts, Replicated};
 use crate::model::{Capacity, Throughput};
 use crate::traffic::HOURS;
@@ -17,7 +17,7 @@ pub struct Supply {
     #[serde(skip)]
     pub resource: Resource,
     #[serde(skip)]
-    pub kind: Kind,
+    pub kind: UnitKind,
     pub name: String,
     pub unit: &'static str,
     /// Units per second asked for, on average and in the busiest hour.
@@ -33,11 +33,13 @@ pub struct Supply {
 pub fn supplies(model: &Model, uses: &[Usage]) -> Vec<Supply> {
     let resources = demand::resources(model).into_iter();
     resources
-        .flat_map(|resource| [Kind::Read, Kind::Write].map(|kind| supply(model, uses, resource, kind)))
+        .flat_map(|resource| {
+            [UnitKind::Read, UnitKind::Write].map(|kind| supply(model, uses, resource, kind))
+        })
         .collect()
 }
 
-fn supply(model: &Model, uses: &[Usage], resource: Resource, kind: Kind) -> Supply {
+fn supply(model: &Model, uses: &[Usage], resource: Resource, kind: UnitKind) -> Supply {
     let demand = demand::demand(uses, resource, kind);
     let capacity = capacity(model, resource, kind);
     let fixed = capacity.and_then(|capacity| capacity.units.filter(|_| !scales(capacity)));
@@ -47,8 +49,8 @@ fn supply(model: &Model, uses: &[Usage], resource: Resource, kind: Kind) -> Supp
         kind,
         name: demand::name(model, resource),
         unit: match kind {
-            Kind::Read => "RCU",
-            Kind::Write => "WCU",
+            UnitKind::Read => "RCU",
+            UnitKind::Write => "WCU",
         },
         average: demand.average(),
         peak: demand.peak(),
@@ -61,16 +63,16 @@ fn supply(model: &Model, uses: &[Usage], resource: Resource, kind: Kind) -> Supp
 }
 
 /// The capacity that the file sets. An index without settings of its own scales like its table.
-pub fn capacity(model: &Model, (table, index): Resource, kind: Kind) -> Option<&Capacity> {
+pub fn capacity(model: &Model, (table, index): Resource, kind: UnitKind) -> Option<&Capacity> {
     let table = model.table(table);
     let own = index.and_then(|index| of_kind(&table.index(index).throughput, kind));
     own.or_else(|| of_kind(&table.throughput, kind))
 }
 
-fn of_kind(throughput: &Throughput, kind: Kind) -> Option<&Capacity> {
+fn of_kind(throughput: &Throughput, kind: UnitKind) -> Option<&Capacity> {
     let capacity = match kind {
-        Kind::Read => throughput.read.as_ref(),
-        Kind::Write => throughput.write.as_ref(),
+        UnitKind::Read => throughput.read.as_ref(),
+        UnitKind::Write => throughput.write.as_ref(),
     };
     capacity.map(|capacity| &capacity.value)
 }
@@ -83,9 +85,9 @@ pub fn scales(capacity: &Capacity) -> bool {
 impl Supply {
     pub fn price(&self, prices: &ClassPrices, replicated: Option<&Replicated>) -> f64 {
         match (self.kind, replicated.filter(|_| is_replicated(self.resource, self.kind))) {
-            (Kind::Read, _) => prices.read_unit_hour,
-            (Kind::Write, None) => prices.write_unit_hour,
-            (Kind::Write, Some(replicated)) => replicated.write_unit_hour,
+            (UnitKind::Read, _) => prices.read_unit_hour,
+            (UnitKind::Write, None) => prices.write_unit_hour,
+            (UnitKind::Write, Some(replicated)) => replicated.write_unit_hour,
         }
     }
 

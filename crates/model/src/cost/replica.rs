@@ -4,7 +4,7 @@
 use super::bill::{Basis, Mode, prices};
 use super::line::Line;
 use super::on_demand;
-use crate::demand::{self, Kind};
+use crate::demand::{self, UnitKind};
 use crate::facts::{ClassPrices, Region, Replicated};
 use crate::model::{TableClass, TableId};
 
@@ -49,7 +49,7 @@ impl Replica<'_> {
     fn requests(&self) -> Vec<Line> {
         let (_, prices, replicated) = self.known;
         let uses =
-            self.basis.uses.iter().filter(|one| one.resource.0 == self.table && one.kind == Kind::Write);
+            self.basis.uses.iter().filter(|one| one.resource.0 == self.table && one.kind == UnitKind::Write);
         uses.map(|one| on_demand::line(self.basis.model, self.basis.facts, one, prices, Some(replicated)))
             .collect()
     }
@@ -57,7 +57,8 @@ impl Replica<'_> {
     fn capacity(&self) -> Vec<Line> {
         let (_, prices, replicated) = self.known;
         let supplies = self.basis.supplies.iter();
-        let writes = supplies.filter(|supply| supply.resource.0 == self.table && supply.kind == Kind::Write);
+        let writes =
+            supplies.filter(|supply| supply.resource.0 == self.table && supply.kind == UnitKind::Write);
         writes.map(|supply| supply.line(self.basis.facts, prices, Some(replicated))).collect()
     }
 
@@ -69,7 +70,7 @@ impl Replica<'_> {
     /// A write unit carries at most 1 KB.
     fn transfer(&self) -> Line {
         let facts = self.basis.facts;
-        let units = demand::demand(self.basis.uses, (self.table, None), Kind::Write).average();
+        let units = demand::demand(self.basis.uses, (self.table, None), UnitKind::Write).average();
         Line::new(format!("transfer of {}", self.basis.model.table(self.table).name.value))
             .times(units, "WCU")
             .times(capacity::WRITE_UNIT_BYTES as f64, "B")

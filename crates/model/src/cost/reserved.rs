@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::line::{Line, sum};
 use super::provisioned::{Supply, unit_hours};
-use crate::demand::Kind;
+use crate::demand::UnitKind;
 use crate::facts::{ClassPrices, Facts, ReservationTerm};
 use crate::traffic::HOURS;
 
@@ -24,7 +24,7 @@ pub struct Reservation {
 /// The reservation for all capacity of one kind in the Region.
 pub fn reservation(
     supplies: &[&Supply],
-    kind: Kind,
+    kind: UnitKind,
     term: &ReservationTerm,
     prices: &ClassPrices,
     facts: &Facts,
@@ -72,10 +72,10 @@ struct Offer<'f> {
 }
 
 impl<'f> Offer<'f> {
-    fn new(kind: Kind, term: &ReservationTerm, prices: &ClassPrices, facts: &'f Facts) -> Offer<'f> {
+    fn new(kind: UnitKind, term: &ReservationTerm, prices: &ClassPrices, facts: &'f Facts) -> Offer<'f> {
         let (unit, upfront, hour, unit_hour) = match kind {
-            Kind::Read => ("RCU", term.read_upfront, term.read_hour, prices.read_unit_hour),
-            Kind::Write => ("WCU", term.write_upfront, term.write_hour, prices.write_unit_hour),
+            UnitKind::Read => ("RCU", term.read_upfront, term.read_hour, prices.read_unit_hour),
+            UnitKind::Write => ("WCU", term.write_upfront, term.write_hour, prices.write_unit_hour),
         };
         let months = term.years * 12.0;
         Offer {

@@ -5,11 +5,11 @@ use super::Indexes;
 use super::blueprint::{Blueprint, IndexForm, LogicalIndex, PhysicalIndex, draw};
 use super::judge::{Judge, is_asked_for};
 use super::overload::{named, overloaded};
-use super::price::{Price, Prices};
+use super::price::{DesignPrices, Price};
 use super::search::{Mask, QuestionGroup, Solution};
 use crate::Model;
 use crate::check::r17_read_together::better_apart;
-use crate::heat::{Cure, Cures, Heat, Way, heat};
+use crate::heat::{Cure, CureWay, Cures, Heat, heat};
 use crate::model::{ActionKind, EntityId, FanOut, IndexId, TableId};
 use crate::plan::{ActionPlan, Gap, Plan, plan};
 use crate::{Span, Spanned};
@@ -121,7 +121,7 @@ impl Finishing<'_, '_> {
         let plans = plans(&model);
         self.note_cheaper_cures(&blueprint);
         let hot = self.hot_keys(&model, &plans);
-        let price = Prices::new(self.judge.facts, &model).of(&model, &plans);
+        let price = DesignPrices::new(self.judge.facts, &model).of(&model, &plans);
         Assembly { blueprint, model, plans, price, notes: self.notes, hot }
     }
 
@@ -189,7 +189,7 @@ impl Finishing<'_, '_> {
         for (heat, key) in heats.iter().flat_map(|heat| heat.keys.iter().map(move |key| (heat, key))) {
             let ways = cures.of(heat, key);
             let cheapest = ways.iter().find(|cure| cure.cures);
-            let shards = ways.iter().find(|cure| cure.cures && matches!(cure.way, Way::Shards { .. }));
+            let shards = ways.iter().find(|cure| cure.cures && matches!(cure.way, CureWay::Shards { .. }));
             if let (Some(shards), Some(cheapest)) = (shards, cheapest)
                 && cheapest != shards
             {
@@ -245,7 +245,7 @@ impl Finishing<'_, '_> {
                 let pattern = &mut model.patterns[at];
                 self.notes.push(format!(
                     "`{}` takes {requests} requests, one for each shard, though it does not say \
-                     `fan-out: allowed`: no single key can bear what it asks for",
+                     `fan-out: allowed`: no single key can sustain what it asks for",
                     pattern.id.value
                 ));
                 pattern.fan_out = Some(Spanned::new(FanOut::Most(requests), Span::default()));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use item::Type;
 
-use super::layout::{Layout, Member};
+use super::layout::{KeyLayout, Member};
 use crate::model::{
     Attribute, AttributeKind, Entity, EntityId, EntityKey, Index, IndexEntry, IndexId, IndexKind,
     KeyAttribute, KeySchema, Projection, TableId, Throughput,
@@ -27,7 +27,7 @@ pub struct Blueprint {
 /// An entity's key in the table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TableKey {
-    pub layout: Layout,
+    pub layout: KeyLayout,
     pub shards: u64,
     /// Whether the entity has partitions of its own although others are keyed by the same attributes.
     pub apart: bool,
@@ -35,7 +35,7 @@ pub struct TableKey {
 
 impl TableKey {
     /// A key in shared partitions, without shards.
-    pub fn plain(layout: Layout) -> TableKey {
+    pub fn plain(layout: KeyLayout) -> TableKey {
         TableKey { layout, shards: 1, apart: false }
     }
 }
@@ -64,7 +64,7 @@ pub enum IndexForm {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogicalIndex {
     pub form: IndexForm,
-    pub layouts: Vec<(EntityId, Layout)>,
+    pub layouts: Vec<(EntityId, KeyLayout)>,
     pub shards: u64,
     pub projection: Need,
     /// Whether sort keys begin with the entity's name, because other entities share the partitions.
@@ -263,7 +263,7 @@ fn implied(entity: &Entity, index: IndexId, physical: &PhysicalIndex) -> Option<
 }
 
 /// An attribute that differs within a partition, to compute shards from; `None` if a partition holds a single item.
-pub fn spreading<'i>(identity: &'i [String], layout: &Layout) -> Option<&'i str> {
+pub fn spreading<'i>(identity: &'i [String], layout: &KeyLayout) -> Option<&'i str> {
     identity.iter().rev().find(|name| !layout.partition.contains(name)).map(String::as_str)
 }
 
@@ -327,7 +327,7 @@ impl Naming<'_> {
         EntityKey { partition, sort: Some(sort), span: Span::default() }
     }
 
-    fn index_partition(&self, id: EntityId, layout: &Layout, shards: u64) -> Template {
+    fn index_partition(&self, id: EntityId, layout: &KeyLayout, shards: u64) -> Template {
         let entity = self.model.entity(id);
         let constants = layout.members.iter().filter_map(|member| member.value.as_deref());
         let label = match layout.partition.is_empty() {
@@ -340,14 +340,14 @@ impl Naming<'_> {
         self.partition(id, &label, layout, shards)
     }
 
-    fn index_sort(&self, id: EntityId, layout: &Layout, labelled: bool) -> Template {
+    fn index_sort(&self, id: EntityId, layout: &KeyLayout, labelled: bool) -> Template {
         let entity = self.model.entity(id);
         let own = (labelled || layout.sort.is_empty()).then(|| label(&entity.name.value));
         self.sort(entity, own, layout)
     }
 
     /// `CUSTOMER#{customerId}`, followed by a shard if there are several.
-    fn partition(&self, id: EntityId, label: &str, layout: &Layout, shards: u64) -> Template {
+    fn partition(&self, id: EntityId, label: &str, layout: &KeyLayout, shards: u64) -> Template {
         let fields = layout.partition.iter().map(|name| Form::Attribute(name.clone()));
         let shard = || match spreading(&self.identities[id.0], layout) {
             Some(attribute) => Form::Shard { attribute: attribute.to_owned(), count: shards },
@@ -357,7 +357,7 @@ impl Naming<'_> {
         joined(Some(label.to_owned()), forms.map(|form| (form, None)))
     }
 
-    fn sort(&self, entity: &Entity, label: Option<String>, layout: &Layout) -> Template {
+    fn sort(&self, entity: &Entity, label: Option<String>, layout: &KeyLayout) -> Template {
         let fields = layout.sort.iter().map(|element| {
             let digits = entity.attribute(&element.attribute).and_then(digits);
             match element.inverted {

@@ -9,8 +9,8 @@ use super::blueprint::{
     Blueprint, Identities, IndexForm, LogicalIndex, Need, PhysicalIndex, TableKey, draw, spreading,
 };
 use super::identity::finds;
-use super::layout::Layout;
-use super::price::Prices;
+use super::layout::KeyLayout;
+use super::price::DesignPrices;
 use super::{Indexes, Options};
 use crate::Model;
 use crate::demand::{self, Portion};
@@ -86,7 +86,7 @@ pub struct Judge<'m> {
     pub headroom: f64,
     pub style: Indexes,
     pub questions: Vec<Question>,
-    prices: Prices<'m>,
+    prices: DesignPrices<'m>,
     /// The sizes of items keyed by nothing but their identity.
     footprints: Footprints,
 }
@@ -107,7 +107,7 @@ impl<'m> Judge<'m> {
             headroom: options.headroom,
             style: options.indexes,
             questions: questions(model),
-            prices: Prices::new(facts, model),
+            prices: DesignPrices::new(facts, model),
             footprints: Footprints::new(&plain),
         }
     }
@@ -171,13 +171,13 @@ impl<'m> Judge<'m> {
 
     /// Whether shards would spread anything: the partition holds several items, or one counter that can be split into
     /// several.
-    pub fn can_spread(&self, id: EntityId, layout: &Layout) -> bool {
+    pub fn can_spread(&self, id: EntityId, layout: &KeyLayout) -> bool {
         spreading(&self.identities[id.0], layout).is_some() || is_counter(self.model, id)
     }
 
     /// How many shards the busiest partition of an entity needs in the table, for its writes
     /// and the questions that the table answers.
-    pub fn table_shards(&self, id: EntityId, layout: &Layout, questions: &[&Question]) -> u64 {
+    pub fn table_shards(&self, id: EntityId, layout: &KeyLayout, questions: &[&Question]) -> u64 {
         if !self.can_spread(id, layout) {
             return 1;
         }
@@ -252,8 +252,8 @@ impl<'m> Judge<'m> {
         let mut blueprint = plainest(self.model, self.identities);
         let table = self.model.entity(logical.layouts[0].0).table;
         if logical.form == IndexForm::Local {
-            let key = |id: EntityId, layout: &Layout| {
-                (id, TableKey::plain(Layout::of_partition(&layout.partition, &self.identities[id.0])))
+            let key = |id: EntityId, layout: &KeyLayout| {
+                (id, TableKey::plain(KeyLayout::of_partition(&layout.partition, &self.identities[id.0])))
             };
             blueprint.table.extend(logical.layouts.iter().map(|(id, layout)| key(*id, layout)));
         }
@@ -377,7 +377,7 @@ fn penalty(read: &ReadPlan) -> f64 {
 
 /// Every entity keyed by its identity alone.
 fn plainest(model: &Model, identities: &Identities) -> Blueprint {
-    let key = |id: EntityId| (id, TableKey::plain(Layout::of_identity(&identities[id.0])));
+    let key = |id: EntityId| (id, TableKey::plain(KeyLayout::of_identity(&identities[id.0])));
     of_table(&model.entity_ids().map(key).collect())
 }
 
@@ -430,7 +430,7 @@ fn is_signed(model: &Model, read: &Read) -> bool {
     sorted.any(|name| least(name) < 0.0)
 }
 
-/// What a read needs of an index. Whoever does not say what is read gets the whole item.
+/// What a read needs of an index. A read that does not say which attributes it reads gets the whole item.
 fn need(model: &Model, read: &Read) -> Need {
     let names = match read.attributes.as_ref().map(|attributes| &attributes.value) {
         None | Some(AttributesRead::All) => return Need::All,

@@ -15,17 +15,17 @@ const ORDERS_MAX: usize = 6;
 
 /// How items of an entity are keyed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Layout {
+pub struct KeyLayout {
     /// Empty if one constant key holds all items.
     pub partition: Vec<String>,
-    pub sort: Vec<Element>,
+    pub sort: Vec<SortElement>,
     /// Only items for which all of these hold are in the index.
     pub members: Vec<Member>,
 }
 
 /// One attribute of a sort key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Element {
+pub struct SortElement {
     pub attribute: String,
     /// Against the direction of the key: `desc(rating, 5)`.
     pub inverted: bool,
@@ -38,7 +38,7 @@ pub struct Member {
     pub value: Option<String>,
 }
 
-impl Layout {
+impl KeyLayout {
     /// Every attribute in it, once.
     pub fn attributes(&self) -> BTreeSet<&str> {
         let sort = self.sort.iter().map(|element| element.attribute.as_str());
@@ -46,21 +46,22 @@ impl Layout {
     }
 
     /// The simplest key of an entity: its identity.
-    pub fn of_identity(identity: &[String]) -> Layout {
-        Layout { partition: identity.to_vec(), sort: Vec::new(), members: Vec::new() }
+    pub fn of_identity(identity: &[String]) -> KeyLayout {
+        KeyLayout { partition: identity.to_vec(), sort: Vec::new(), members: Vec::new() }
     }
 
     /// A whole partition in the order of the identity.
-    pub fn of_partition(partition: &[String], identity: &[String]) -> Layout {
-        Layout { partition: partition.to_vec(), sort: Vec::new(), members: Vec::new() }.made_unique(identity)
+    pub fn of_partition(partition: &[String], identity: &[String]) -> KeyLayout {
+        KeyLayout { partition: partition.to_vec(), sort: Vec::new(), members: Vec::new() }
+            .made_unique(identity)
     }
 
     /// Adds the missing attributes of the identity at the end of the sort key, so that no two items have the same key
     /// and ties have a fixed order.
-    pub fn made_unique(mut self, identity: &[String]) -> Layout {
+    pub fn made_unique(mut self, identity: &[String]) -> KeyLayout {
         for name in identity {
             if !self.attributes().contains(name.as_str()) {
-                self.sort.push(Element { attribute: name.clone(), inverted: false });
+                self.sort.push(SortElement { attribute: name.clone(), inverted: false });
             }
         }
         self
@@ -73,11 +74,11 @@ struct Wanted {
     /// What the pattern itself says of the items: `status = OPEN`, `exists escalatedTo`.
     constant: Vec<Member>,
     /// What follows in the sort key: a range first, then the order.
-    tail: Vec<Element>,
+    tail: Vec<SortElement>,
 }
 
 /// Every layout that could serve the read for this entity; the ones with the finest partitions come first.
-pub fn proposals(model: &Model, read: &Read, id: EntityId) -> Vec<Layout> {
+pub fn proposals(model: &Model, read: &Read, id: EntityId) -> Vec<KeyLayout> {
     let entity = model.entity(id);
     let wanted = wanted(entity, read);
     let shared = |name: &str| read.entities.iter().all(|id| model.entity(id.value).attribute(name).is_some());
@@ -105,10 +106,10 @@ fn layout(
     partition: &[String],
     order: Vec<String>,
     members: &[Member],
-) -> Layout {
-    let first = order.into_iter().map(|attribute| Element { attribute, inverted: false });
-    let sort: Vec<Element> = first.chain(wanted.tail.iter().cloned()).collect();
-    let mut layout = Layout { partition: partition.to_vec(), sort, members: members.to_vec() };
+) -> KeyLayout {
+    let first = order.into_iter().map(|attribute| SortElement { attribute, inverted: false });
+    let sort: Vec<SortElement> = first.chain(wanted.tail.iter().cloned()).collect();
+    let mut layout = KeyLayout { partition: partition.to_vec(), sort, members: members.to_vec() };
     // An item that lacks an attribute of the key is not in the index.
     let optional = |name: &&str| entity.attribute(name).is_some_and(|attribute| attribute.optional);
     let absent: Vec<Member> = layout
@@ -144,13 +145,13 @@ fn wanted(entity: &Entity, read: &Read) -> Wanted {
         Some(Member { attribute: term.attribute.value.clone(), value })
     });
     let range = terms.iter().filter(|term| term.operator.is_range()).map(|term| &term.attribute.value);
-    let mut tail: Vec<Element> = Vec::new();
+    let mut tail: Vec<SortElement> = Vec::new();
     let ordered = read.order.iter().map(|order| (&order.attribute.value, order.descending));
     let backward = read.order.first().is_some_and(|order| order.descending);
     for (name, descending) in range.map(|name| (name, backward)).chain(ordered) {
         let there = equal.contains(name) || tail.iter().any(|element| element.attribute == *name);
         if own(name) && !there {
-            tail.push(Element { attribute: name.clone(), inverted: descending != backward });
+            tail.push(SortElement { attribute: name.clone(), inverted: descending != backward });
         }
     }
     Wanted { equal, constant: constant.collect(), tail }

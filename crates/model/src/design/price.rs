@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::Model;
-use crate::demand::{self, Kind, Portion};
+use crate::demand::{self, Portion, UnitKind};
 use crate::facts::{ClassPrices, Facts};
 use crate::model::{Action, EntityId, IndexEntry, Pattern};
 use crate::plan::{ActionPlan, Plan};
@@ -31,18 +31,18 @@ impl Price {
 }
 
 /// The prices of a Region.
-pub struct Prices<'f> {
+pub struct DesignPrices<'f> {
     facts: &'f Facts,
     class: ClassPrices,
 }
 
-impl<'f> Prices<'f> {
+impl<'f> DesignPrices<'f> {
     /// Uses the model's Region; if its prices are not known, fixed proportions.
-    pub fn new(facts: &'f Facts, model: &Model) -> Prices<'f> {
+    pub fn new(facts: &'f Facts, model: &Model) -> DesignPrices<'f> {
         let wanted = model.region.as_ref().and_then(|region| facts.regions.get(&region.value));
         let region = wanted.or_else(|| facts.regions.get(REGION)).or(facts.regions.values().next());
         let class = region.map_or_else(proportions, |region| region.standard);
-        Prices { facts, class }
+        DesignPrices { facts, class }
     }
 
     /// The whole model, with plans in the order of its patterns.
@@ -75,13 +75,13 @@ impl<'f> Prices<'f> {
         step: &ActionPlan,
     ) -> Price {
         let portions = demand::of_action(model, footprints, pattern, (action, step));
-        let units = |kind: Kind| -> f64 {
+        let units = |kind: UnitKind| -> f64 {
             portions.iter().filter(|one| one.kind == kind).map(Portion::average).sum()
         };
         let times = rate(pattern) * self.facts.month_seconds();
         Price {
-            reads: units(Kind::Read) * times * self.class.read_million / 1e6,
-            writes: self.writes(pattern, units(Kind::Write)),
+            reads: units(UnitKind::Read) * times * self.class.read_million / 1e6,
+            writes: self.writes(pattern, units(UnitKind::Write)),
             storage: 0.0,
         }
     }

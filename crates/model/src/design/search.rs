@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::Indexes;
 use super::blueprint::{IndexForm, LogicalIndex, Need, TableKey};
 use super::judge::{Judge, Question, Verdict};
-use super::layout::{Layout, Member, proposals};
+use super::layout::{KeyLayout, Member, proposals};
 use crate::model::EntityId;
 
 /// Questions of one group, as bits.
@@ -166,7 +166,7 @@ impl Candidate {
 
     /// A local index uses the table's partitions, so these must be the ones that it needs.
     fn fits(&self, keys: &BTreeMap<EntityId, TableKey>) -> bool {
-        let in_partition = |(id, layout): &(EntityId, Layout)| {
+        let in_partition = |(id, layout): &(EntityId, KeyLayout)| {
             let key = &keys[id];
             key.layout.partition == layout.partition && key.shards == 1
         };
@@ -425,7 +425,7 @@ fn table_keys(judge: &Judge<'_>, id: EntityId, questions: &[&Question]) -> Vec<T
     let suggested = suggested.map(|layout| layout.made_unique(identity));
     let under_local_indexes = local_partitions(judge, id, &about);
     let mut kept: Vec<Keyed> = Vec::new();
-    let mut seen: Vec<Layout> = Vec::new();
+    let mut seen: Vec<KeyLayout> = Vec::new();
     for layout in identity_splits(judge, id).into_iter().chain(suggested).chain(under_local_indexes) {
         if layout.partition.is_empty() || seen.contains(&layout) {
             continue;
@@ -446,16 +446,16 @@ fn table_keys(judge: &Judge<'_>, id: EntityId, questions: &[&Question]) -> Vec<T
 }
 
 /// Partitions in which a local index could serve a strong read, whatever the order of the table.
-fn local_partitions(judge: &Judge<'_>, id: EntityId, about: &[&Question]) -> Vec<Layout> {
+fn local_partitions(judge: &Judge<'_>, id: EntityId, about: &[&Question]) -> Vec<KeyLayout> {
     let identity = &judge.identities[id.0];
     let strong = about.iter().filter(|question| question.wants_local());
     let layouts = strong.flat_map(|question| proposals(judge.model, judge.read(question), id));
-    layouts.map(|layout| Layout::of_partition(&layout.partition, identity)).collect()
+    layouts.map(|layout| KeyLayout::of_partition(&layout.partition, identity)).collect()
 }
 
 /// The identity alone answers the fewest questions, but other designs are compared with it.
 fn add_plainest(judge: &Judge<'_>, id: EntityId, keys: &mut Vec<TableKey>) {
-    let plainest = TableKey::plain(Layout::of_identity(&judge.identities[id.0]));
+    let plainest = TableKey::plain(KeyLayout::of_identity(&judge.identities[id.0]));
     if !keys.is_empty() && !keys.contains(&plainest) && judge.suits_writers(id, &plainest) {
         keys.push(plainest);
     }
@@ -492,13 +492,13 @@ fn table_answers(judge: &Judge<'_>, id: EntityId, about: &[&Question], key: &Tab
 
 /// Each way to split the identity in two whose first part is the identity of another entity: children share the
 /// partition of their parent. Then the whole identity, and the other splits.
-fn identity_splits(judge: &Judge<'_>, id: EntityId) -> Vec<Layout> {
+fn identity_splits(judge: &Judge<'_>, id: EntityId) -> Vec<KeyLayout> {
     let identity = &judge.identities[id.0];
-    let whole = Layout::of_identity(identity);
-    let first = |length: usize| Layout { partition: identity[..length].to_vec(), ..whole.clone() };
+    let whole = KeyLayout::of_identity(identity);
+    let first = |length: usize| KeyLayout { partition: identity[..length].to_vec(), ..whole.clone() };
     let splits = (1..identity.len()).map(first).map(|layout| layout.made_unique(identity));
-    let of_parent = |layout: &Layout| judge.identities.contains(&layout.partition);
-    let (with_parent, others): (Vec<Layout>, Vec<Layout>) = splits.partition(of_parent);
+    let of_parent = |layout: &KeyLayout| judge.identities.contains(&layout.partition);
+    let (with_parent, others): (Vec<KeyLayout>, Vec<KeyLayout>) = splits.partition(of_parent);
     with_parent.into_iter().chain([whole.clone()]).chain(others).collect()
 }
 
@@ -558,7 +558,7 @@ fn judged(
 /// One for each proposal for the first entity, with the others in the same partition.
 fn logical_indexes(judge: &Judge<'_>, question: &Question) -> Vec<LogicalIndex> {
     let read = judge.read(question);
-    let unique = |id: &EntityId| -> Vec<Layout> {
+    let unique = |id: &EntityId| -> Vec<KeyLayout> {
         let layouts = proposals(judge.model, read, *id).into_iter();
         layouts.map(|layout| layout.made_unique(&judge.identities[id.0])).collect()
     };
@@ -566,7 +566,7 @@ fn logical_indexes(judge: &Judge<'_>, question: &Question) -> Vec<LogicalIndex> 
         Some(split) => split,
         None => return Vec::new(),
     };
-    let others: Vec<(EntityId, Vec<Layout>)> = others.iter().map(|id| (*id, unique(id))).collect();
+    let others: Vec<(EntityId, Vec<KeyLayout>)> = others.iter().map(|id| (*id, unique(id))).collect();
     let mut indexes: Vec<LogicalIndex> = Vec::new();
     for layout in unique(first) {
         let beside = others.iter().map(|(id, layouts)| {
@@ -574,7 +574,7 @@ fn logical_indexes(judge: &Judge<'_>, question: &Question) -> Vec<LogicalIndex> 
             Some((*id, same.clone()))
         });
         let Some(beside) = beside.collect::<Option<Vec<_>>>() else { continue };
-        let layouts: Vec<(EntityId, Layout)> = std::iter::once((*first, layout)).chain(beside).collect();
+        let layouts: Vec<(EntityId, KeyLayout)> = std::iter::once((*first, layout)).chain(beside).collect();
         let form = IndexForm::Composed;
         let index = LogicalIndex { form, layouts, shards: 1, projection: Need::nothing(), labelled: false };
         if !indexes.contains(&index) {

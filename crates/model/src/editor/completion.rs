@@ -6,8 +6,8 @@
 use std::iter;
 
 use super::Document;
-use super::outline::{Kind, Symbol, symbols};
-use super::place::{Place, description, is_word, members, schemas};
+use super::outline::{NameKind, Symbol, symbols};
+use super::place::{ScalarPlace, description, is_word, members, schemas};
 use super::reference::{key_attributes, referable};
 use crate::check::RULES;
 use crate::file::yaml::{self, Node};
@@ -32,7 +32,7 @@ pub enum CompletionKind {
     Member,
     /// One of the values that a member can have.
     Value,
-    Name(Kind),
+    Name(NameKind),
     Function,
 }
 
@@ -148,7 +148,7 @@ impl Offer {
 
 impl Cursor<'_> {
     fn offers(&self) -> Vec<Offer> {
-        let Some(place) = Place::find(self.root, &|scalar| scalar.text.contains(MARK)) else {
+        let Some(place) = ScalarPlace::find(self.root, &|scalar| scalar.text.contains(MARK)) else {
             return Vec::new();
         };
         let symbols = symbols(self.root);
@@ -168,14 +168,14 @@ impl Cursor<'_> {
     }
 
     /// The names of members, except those that are there.
-    fn names(&self, place: &Place<'_>, symbols: &[Symbol]) -> Vec<Offer> {
+    fn names(&self, place: &ScalarPlace<'_>, symbols: &[Symbol]) -> Vec<Offer> {
         let present = place.mappings.last().copied().unwrap_or_default();
         let mut offers = self.names_in(place.parent_path(), place, symbols);
         offers.retain(|offer| !present.iter().any(|(name, _)| name.text == offer.label));
         offers
     }
 
-    fn names_in(&self, path: &[&str], place: &Place<'_>, symbols: &[Symbol]) -> Vec<Offer> {
+    fn names_in(&self, path: &[&str], place: &ScalarPlace<'_>, symbols: &[Symbol]) -> Vec<Offer> {
         let mut offers: Vec<Offer> =
             members(path).iter().map(|(name, detail)| Offer::member(name, detail)).collect();
         let keys = key_attributes(self.root, path);
@@ -194,7 +194,7 @@ impl Cursor<'_> {
         offers
     }
 
-    fn values(&self, place: &Place<'_>, symbols: &[Symbol], before: &str) -> Vec<Offer> {
+    fn values(&self, place: &ScalarPlace<'_>, symbols: &[Symbol], before: &str) -> Vec<Offer> {
         let mut offers = Vec::new();
         if matches!(place.path.as_slice(), [.., "transact" | "batch"]) && !before.trim_start().contains(' ') {
             let verbs = ["create", "put", "update", "delete", "check", "get"];
@@ -240,19 +240,19 @@ fn is_real(symbol: &&Symbol) -> bool {
 
 fn named(symbol: &Symbol) -> Offer {
     let detail = match symbol.kind {
-        Kind::Table => "table",
-        Kind::Index => "index",
-        Kind::Entity => "entity",
-        Kind::Attribute => "attribute",
-        Kind::Pattern => "pattern",
-        Kind::Sample => "sample row",
-        Kind::Curve => "curve",
+        NameKind::Table => "table",
+        NameKind::Index => "index",
+        NameKind::Entity => "entity",
+        NameKind::Attribute => "attribute",
+        NameKind::Pattern => "pattern",
+        NameKind::Sample => "sample row",
+        NameKind::Curve => "curve",
     };
     Offer::new(&symbol.name, CompletionKind::Name(symbol.kind), detail)
 }
 
 /// Behind an open brace: attributes, and functions of them.
-fn in_template(place: &Place<'_>, symbols: &[Symbol], field: &str) -> Vec<Offer> {
+fn in_template(place: &ScalarPlace<'_>, symbols: &[Symbol], field: &str) -> Vec<Offer> {
     let attributes = referable(place, symbols).into_iter().filter(is_real).map(named);
     let is_argument = field.contains('(');
     let functions = FUNCTIONS.iter().filter(|_| !is_argument).map(|(name, detail)| {

@@ -2,7 +2,7 @@
 
 use super::Document;
 use super::outline::{Symbol, symbols};
-use super::place::{Place, is_word, scalars, word_at};
+use super::place::{ScalarPlace, is_word, scalars, word_at};
 use super::reference::referable;
 use crate::Span;
 use crate::file::yaml::Scalar;
@@ -16,7 +16,7 @@ impl Document {
     /// What the name at a position refers to, and the span of the name there.
     pub(super) fn referred(&self, byte: usize) -> Option<(Symbol, Span)> {
         let root = self.root.as_ref()?;
-        let place = Place::at(root, byte)?;
+        let place = ScalarPlace::at(root, byte)?;
         let symbols = symbols(root);
         let known = referable(&place, &symbols);
         let (word, span) = word_at(place.scalar, byte);
@@ -34,7 +34,7 @@ impl Document {
         let symbols = symbols(root);
         let mut found = vec![symbol.name_span];
         for scalar in scalars(root).into_iter().filter(|scalar| scalar.text.contains(&symbol.name)) {
-            let Some(place) = Place::at(root, scalar.span.start) else { continue };
+            let Some(place) = ScalarPlace::at(root, scalar.span.start) else { continue };
             if referable(&place, &symbols).into_iter().any(|known| *known == symbol) {
                 found.extend(occurrences(scalar, &symbol.name));
             }

@@ -4,8 +4,8 @@
 use std::fmt::Write;
 
 use super::Document;
-use super::outline::{Kind, Symbol};
-use super::place::{Place, description};
+use super::outline::{NameKind, Symbol};
+use super::place::{ScalarPlace, description};
 use crate::check::rule;
 use crate::cost::{self, cost, dollars, number};
 use crate::facts::Facts;
@@ -23,7 +23,7 @@ pub struct Hover {
 
 impl Document {
     pub fn hover(&self, byte: usize) -> Option<Hover> {
-        let place = Place::at(self.root.as_ref()?, byte)?;
+        let place = ScalarPlace::at(self.root.as_ref()?, byte)?;
         if let Some(markdown) = rule_page(&place) {
             return Some(Hover { span: place.scalar.span, markdown });
         }
@@ -44,11 +44,13 @@ impl Document {
     fn described(&self, symbol: &Symbol) -> Option<String> {
         let model = self.model.as_ref();
         match symbol.kind {
-            Kind::Pattern => self.planned(&symbol.name),
-            Kind::Entity => model.and_then(|model| Some(entity(model, model.entity_named(&symbol.name)?))),
-            Kind::Attribute => model.and_then(|model| attribute(model, symbol)),
-            Kind::Index => model.and_then(|model| index(model, &symbol.name)),
-            Kind::Table | Kind::Sample | Kind::Curve => None,
+            NameKind::Pattern => self.planned(&symbol.name),
+            NameKind::Entity => {
+                model.and_then(|model| Some(entity(model, model.entity_named(&symbol.name)?)))
+            }
+            NameKind::Attribute => model.and_then(|model| attribute(model, symbol)),
+            NameKind::Index => model.and_then(|model| index(model, &symbol.name)),
+            NameKind::Table | NameKind::Sample | NameKind::Curve => None,
         }
     }
 
@@ -61,7 +63,7 @@ impl Document {
 }
 
 /// `R14` under `rules` or `allow`.
-fn rule_page(place: &Place<'_>) -> Option<String> {
+fn rule_page(place: &ScalarPlace<'_>) -> Option<String> {
     let is_rule = matches!(place.path.as_slice(), ["rules", _] | [.., "allow", _]) && place.is_name;
     let id: RuleId = place.scalar.text.parse().ok().filter(|_| is_rule)?;
     rule(id).map(|rule| rule.page.to_owned())
@@ -107,7 +109,7 @@ fn costs(model: &Model, pattern: &Pattern, plan: &Plan) -> String {
 
 fn monthly(model: &Model, pattern: &Pattern) -> Option<f64> {
     let plans: Vec<Plan> = model.patterns.iter().map(|pattern| plan(model, pattern)).collect();
-    let costs = cost(model, &plans, &Facts::embedded(), &cost::Settings::default()).ok()?;
+    let costs = cost(model, &plans, &Facts::embedded(), &cost::CostSettings::default()).ok()?;
     costs.patterns.iter().find(|one| one.pattern == pattern.id.value).map(|one| one.monthly)
 }
 

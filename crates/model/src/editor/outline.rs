@@ -7,7 +7,7 @@ use crate::file::yaml::{Node, NodeValue, Scalar};
 
 /// What a name names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NameKind {
     Table,
     Index,
     Entity,
@@ -20,7 +20,7 @@ pub enum Kind {
 /// A declared name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Symbol {
-    pub kind: Kind,
+    pub kind: NameKind,
     pub name: String,
     pub name_span: Span,
     /// With everything that belongs to it.
@@ -42,19 +42,19 @@ pub fn symbols(root: &Node) -> Vec<Symbol> {
     for (name, node) in entries(root) {
         match name.text.as_str() {
             "curves" => {
-                found.extend(entries(node).iter().map(|(name, node)| symbol(Kind::Curve, name, node)))
+                found.extend(entries(node).iter().map(|(name, node)| symbol(NameKind::Curve, name, node)))
             }
             "table" => found.extend(table(name, node)),
             "tables" => found.extend(entries(node).iter().map(|(name, node)| with_indexes(name, node))),
             "entities" => found.extend(entries(node).iter().map(|(name, node)| entity(name, node))),
             "indexes" => {
-                found.extend(entries(node).iter().map(|(name, node)| symbol(Kind::Index, name, node)))
+                found.extend(entries(node).iter().map(|(name, node)| symbol(NameKind::Index, name, node)))
             }
             "patterns" => {
-                found.extend(entries(node).iter().map(|(name, node)| symbol(Kind::Pattern, name, node)))
+                found.extend(entries(node).iter().map(|(name, node)| symbol(NameKind::Pattern, name, node)))
             }
             "samples" => {
-                found.extend(entries(node).iter().map(|(name, node)| symbol(Kind::Sample, name, node)))
+                found.extend(entries(node).iter().map(|(name, node)| symbol(NameKind::Sample, name, node)))
             }
             _ => {}
         }
@@ -64,7 +64,7 @@ pub fn symbols(root: &Node) -> Vec<Symbol> {
 }
 
 /// All symbols of a kind, nested ones too.
-pub fn of_kind(symbols: &[Symbol], kind: Kind) -> Vec<&Symbol> {
+pub fn of_kind(symbols: &[Symbol], kind: NameKind) -> Vec<&Symbol> {
     let nested = symbols.iter().flat_map(|symbol| &symbol.children);
     symbols.iter().chain(nested).filter(|symbol| symbol.kind == kind).collect()
 }
@@ -80,7 +80,7 @@ pub fn member<'n>(entries: &'n [(Scalar, Node)], name: &str) -> Option<&'n Node>
     entries.iter().find(|(key, _)| key.text == name).map(|(_, node)| node)
 }
 
-fn symbol(kind: Kind, name: &Scalar, node: &Node) -> Symbol {
+fn symbol(kind: NameKind, name: &Scalar, node: &Node) -> Symbol {
     Symbol {
         kind,
         name: name.text.clone(),
@@ -95,21 +95,23 @@ fn table(key: &Scalar, node: &Node) -> Option<Symbol> {
     let name = node.scalar().or_else(|| member(entries(node), "name")?.scalar())?;
     let children = with_indexes(key, node).children;
     let span = key.span.to(node.span);
-    Some(Symbol { kind: Kind::Table, name: name.text.clone(), name_span: name.span, span, children })
+    Some(Symbol { kind: NameKind::Table, name: name.text.clone(), name_span: name.span, span, children })
 }
 
 fn with_indexes(name: &Scalar, node: &Node) -> Symbol {
     let indexes = member(entries(node), "indexes").map(entries).unwrap_or_default();
-    let children = indexes.iter().map(|(name, node)| symbol(Kind::Index, name, node)).collect();
-    Symbol { children, ..symbol(Kind::Table, name, node) }
+    let children = indexes.iter().map(|(name, node)| symbol(NameKind::Index, name, node)).collect();
+    Symbol { children, ..symbol(NameKind::Table, name, node) }
 }
 
 fn entity(name: &Scalar, node: &Node) -> Symbol {
-    let mut entity = symbol(Kind::Entity, name, node);
+    let mut entity = symbol(NameKind::Entity, name, node);
     let fields = entries(node);
     match member(fields, "attributes").map(|node| &node.value) {
         Some(NodeValue::Map(attributes)) => {
-            entity.children.extend(attributes.iter().map(|(name, node)| symbol(Kind::Attribute, name, node)));
+            entity
+                .children
+                .extend(attributes.iter().map(|(name, node)| symbol(NameKind::Attribute, name, node)));
         }
         Some(NodeValue::List(names)) => {
             let names = names.iter().filter_map(Node::scalar);
@@ -130,7 +132,7 @@ fn entity(name: &Scalar, node: &Node) -> Symbol {
 }
 
 fn attribute(name: &str, span: Span) -> Symbol {
-    Symbol { kind: Kind::Attribute, name: name.to_owned(), name_span: span, span, children: Vec::new() }
+    Symbol { kind: NameKind::Attribute, name: name.to_owned(), name_span: span, span, children: Vec::new() }
 }
 
 /// The attributes that a template names: `orderId` of `{shard(orderId, 3):02}`.
@@ -156,7 +158,8 @@ fn template_words(scalar: &Scalar) -> Vec<(&str, Span)> {
 
 /// Indexes that only entities name.
 fn mentioned_indexes(root: &Node, declared: &[Symbol]) -> Vec<Symbol> {
-    let known: Vec<&str> = of_kind(declared, Kind::Index).iter().map(|index| index.name.as_str()).collect();
+    let known: Vec<&str> =
+        of_kind(declared, NameKind::Index).iter().map(|index| index.name.as_str()).collect();
     let mut found: Vec<Symbol> = Vec::new();
     let entities = member(entries(root), "entities").map(entries).unwrap_or_default();
     for (_, entity) in entities {
@@ -164,7 +167,7 @@ fn mentioned_indexes(root: &Node, declared: &[Symbol]) -> Vec<Symbol> {
             let is_new =
                 !known.contains(&name.text.as_str()) && !found.iter().any(|one| one.name == name.text);
             if is_new {
-                found.push(symbol(Kind::Index, name, node));
+                found.push(symbol(NameKind::Index, name, node));
             }
         }
     }

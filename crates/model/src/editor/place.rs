@@ -12,7 +12,7 @@ use crate::file::yaml::{Node, NodeValue, Scalar};
 use crate::schema::schema;
 
 /// A scalar of the tree.
-pub struct Place<'n> {
+pub struct ScalarPlace<'n> {
     /// Its own name included if it is one.
     pub path: Vec<&'n str>,
     pub scalar: &'n Scalar,
@@ -21,15 +21,15 @@ pub struct Place<'n> {
     pub mappings: Vec<&'n [(Scalar, Node)]>,
 }
 
-impl<'n> Place<'n> {
+impl<'n> ScalarPlace<'n> {
     /// The first scalar that `accept` takes.
-    pub fn find(root: &'n Node, accept: &dyn Fn(&Scalar) -> bool) -> Option<Place<'n>> {
+    pub fn find(root: &'n Node, accept: &dyn Fn(&Scalar) -> bool) -> Option<ScalarPlace<'n>> {
         find(root, &mut Vec::new(), &mut Vec::new(), accept)
     }
 
     /// The scalar at a position; at its end counts too.
-    pub fn at(root: &'n Node, byte: usize) -> Option<Place<'n>> {
-        Place::find(root, &|scalar| scalar.span.start <= byte && byte <= scalar.span.end)
+    pub fn at(root: &'n Node, byte: usize) -> Option<ScalarPlace<'n>> {
+        ScalarPlace::find(root, &|scalar| scalar.span.start <= byte && byte <= scalar.span.end)
     }
 
     /// Of the parent if this is a name.
@@ -43,8 +43,8 @@ fn find<'n>(
     path: &mut Vec<&'n str>,
     mappings: &mut Vec<&'n [(Scalar, Node)]>,
     accept: &dyn Fn(&Scalar) -> bool,
-) -> Option<Place<'n>> {
-    let place = |path: &[&'n str], scalar, is_name, mappings: &[&'n [(Scalar, Node)]]| Place {
+) -> Option<ScalarPlace<'n>> {
+    let place = |path: &[&'n str], scalar, is_name, mappings: &[&'n [(Scalar, Node)]]| ScalarPlace {
         path: path.to_vec(),
         scalar,
         is_name,
@@ -171,10 +171,10 @@ mod tests {
             "patterns:\n  A6: { transact: [create Order, { update: Order, set: [status] }] }\n",
         );
         let root = parse(&source, &mut Vec::new()).expect("it is YAML");
-        let place = Place::find(&root, &|scalar| scalar.text == "status").expect("it is there");
+        let place = ScalarPlace::find(&root, &|scalar| scalar.text == "status").expect("it is there");
         assert_eq!(place.path, ["patterns", "A6", "transact", "set"]);
         assert!(!place.is_name);
-        let name = Place::find(&root, &|scalar| scalar.text == "update").expect("it is there");
+        let name = ScalarPlace::find(&root, &|scalar| scalar.text == "update").expect("it is there");
         assert_eq!(name.parent_path(), ["patterns", "A6", "transact"]);
     }
 
@@ -191,7 +191,7 @@ mod tests {
         let source = Source::new("", "PK: \"ORDER#{orderId}#x\"");
         let root = parse(&source, &mut Vec::new()).expect("it is YAML");
         let byte = source.text.find("derId").expect("it is there");
-        let place = Place::at(&root, byte).expect("it is there");
+        let place = ScalarPlace::at(&root, byte).expect("it is there");
         let (word, span) = word_at(place.scalar, byte);
         assert_eq!((word, source.slice(span)), ("orderId", "orderId"));
     }

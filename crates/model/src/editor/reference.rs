@@ -1,38 +1,38 @@
 //! Which names can be written at a place: those of entities after `get`, of attributes in a template. Completion
 //! offers them, and a definition is looked up among them.
 
-use super::outline::{self, Kind, Symbol, entries, member, of_kind};
-use super::place::Place;
+use super::outline::{self, NameKind, Symbol, entries, member, of_kind};
+use super::place::ScalarPlace;
 use crate::file::yaml::{Node, NodeValue, Scalar};
 
 const VERBS: [&str; 8] = ["get", "query", "scan", "create", "put", "update", "delete", "check"];
 
 /// The declared names that a place can refer to.
-pub fn referable<'s>(place: &Place<'_>, symbols: &'s [Symbol]) -> Vec<&'s Symbol> {
+pub fn referable<'s>(place: &ScalarPlace<'_>, symbols: &'s [Symbol]) -> Vec<&'s Symbol> {
     let all = |kind| of_kind(symbols, kind);
     let attributes_of = |names: &[&str]| attributes(symbols, names);
     match place.path.as_slice() {
-        ["entities", _] if place.is_name => all(Kind::Entity),
-        ["patterns", _] if place.is_name => all(Kind::Pattern),
+        ["entities", _] if place.is_name => all(NameKind::Entity),
+        ["patterns", _] if place.is_name => all(NameKind::Pattern),
         ["entities", _, "attributes", _, "copy-of"] if !place.is_name => {
             let origin = place.scalar.text.split_once('.').map(|(entity, _)| entity);
             let of_origin = origin.map(|entity| attributes_of(&[entity])).unwrap_or_default();
-            all(Kind::Entity).into_iter().chain(of_origin).collect()
+            all(NameKind::Entity).into_iter().chain(of_origin).collect()
         }
         ["entities", entity, "key" | "id", ..] | ["entities", entity, "attributes"] => {
             attributes_of(&[entity])
         }
         ["entities", entity, "attributes", _] if place.is_name => attributes_of(&[entity]),
-        ["entities", _, "indexes", _] if place.is_name => all(Kind::Index),
+        ["entities", _, "indexes", _] if place.is_name => all(NameKind::Index),
         ["entities", entity, "indexes", _, ..] => attributes_of(&[entity]),
-        ["entities", _, "table"] => all(Kind::Table),
-        ["entities", _, "count", ..] | ["relations"] => all(Kind::Entity),
+        ["entities", _, "table"] => all(NameKind::Table),
+        ["entities", _, "count", ..] | ["relations"] => all(NameKind::Entity),
         ["indexes" | "table" | "tables", ..] => in_table(place, symbols),
-        ["patterns", _, "index"] => all(Kind::Index),
-        ["patterns", _, "rate", "curve"] => all(Kind::Curve),
-        ["patterns", _, "expect", "rows"] => all(Kind::Sample),
+        ["patterns", _, "index"] => all(NameKind::Index),
+        ["patterns", _, "rate", "curve"] => all(NameKind::Curve),
+        ["patterns", _, "expect", "rows"] => all(NameKind::Sample),
         ["patterns", _, .., last] if !place.is_name && (VERBS.contains(last) || is_step(last)) => {
-            all(Kind::Entity)
+            all(NameKind::Entity)
         }
         ["patterns", _, .., field, _] if place.is_name && matches!(*field, "set" | "add" | "given") => {
             attributes_of(&entities_around(place))
@@ -54,7 +54,7 @@ fn is_step(field: &str) -> bool {
 
 /// Of these entities; of all if none is known.
 fn attributes<'s>(symbols: &'s [Symbol], names: &[&str]) -> Vec<&'s Symbol> {
-    let entities = of_kind(symbols, Kind::Entity);
+    let entities = of_kind(symbols, NameKind::Entity);
     let known: Vec<&Symbol> =
         entities.iter().copied().filter(|entity| names.contains(&entity.name.as_str())).collect();
     let of = if known.is_empty() { entities } else { known };
@@ -68,18 +68,18 @@ fn attributes<'s>(symbols: &'s [Symbol], names: &[&str]) -> Vec<&'s Symbol> {
 }
 
 /// Keys, projections and `ttl` name attributes of any entity.
-fn in_table<'s>(place: &Place<'_>, symbols: &'s [Symbol]) -> Vec<&'s Symbol> {
+fn in_table<'s>(place: &ScalarPlace<'_>, symbols: &'s [Symbol]) -> Vec<&'s Symbol> {
     let fields = ["partition", "sort", "project", "ttl"];
     match place.path.iter().any(|name| fields.contains(name)) {
         true => attributes(symbols, &[]),
-        false if place.is_name && place.path.contains(&"indexes") => of_kind(symbols, Kind::Index),
-        false if place.is_name => of_kind(symbols, Kind::Table),
+        false if place.is_name && place.path.contains(&"indexes") => of_kind(symbols, NameKind::Index),
+        false if place.is_name => of_kind(symbols, NameKind::Table),
         false => Vec::new(),
     }
 }
 
 /// The entities that the innermost read or write around a place is about.
-fn entities_around<'n>(place: &Place<'n>) -> Vec<&'n str> {
+fn entities_around<'n>(place: &ScalarPlace<'n>) -> Vec<&'n str> {
     for mapping in place.mappings.iter().rev() {
         let found: Vec<&str> =
             VERBS.iter().filter_map(|verb| member(mapping, verb)).flat_map(words).collect();

@@ -19,7 +19,7 @@ use super::table as names;
 use crate::Span;
 use crate::diagnostic::Level;
 use crate::model::{EntityId, IndexId, Model, Relation, RuleLevel, RuleSetting, TableId};
-use layout::{Map, Node, prose, text};
+use layout::{LayoutNode, Map, prose, text};
 
 /// The element that a comment is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,7 +87,10 @@ impl Writer<'_> {
         }
         root.put_map("entities", entities);
         if !model.relations.is_empty() {
-            root.put("relations", Node::List(model.relations.iter().map(|one| self.relation(one)).collect()));
+            root.put(
+                "relations",
+                LayoutNode::List(model.relations.iter().map(|one| self.relation(one)).collect()),
+            );
         }
         self.table_extras(&mut root);
         let mut patterns = Map::open();
@@ -114,7 +117,7 @@ impl Writer<'_> {
         &self.model.entity(id).name.value
     }
 
-    fn relation(&self, relation: &Relation) -> Node {
+    fn relation(&self, relation: &Relation) -> LayoutNode {
         let kind = if relation.many_to_many { "M:N" } else { "1:N" };
         let via = relation.via.map(|via| format!(" via {}", self.name_of(via))).unwrap_or_default();
         text(&format!("{} {kind} {}{via}", self.name_of(relation.from), self.name_of(relation.to)))
@@ -161,7 +164,7 @@ impl Writer<'_> {
     }
 }
 
-fn rule(setting: &RuleSetting) -> Node {
+fn rule(setting: &RuleSetting) -> LayoutNode {
     let level = setting.level.map(|level| match level {
         RuleLevel::Off => "off",
         RuleLevel::At(Level::Info) => "info",
@@ -176,11 +179,11 @@ fn rule(setting: &RuleSetting) -> Node {
     for (name, value) in &setting.parameters {
         map.put(name, text(&quantity::number(value.value)));
     }
-    Node::Map(map)
+    LayoutNode::Map(map)
 }
 
 /// The name of a choice in the readers' list.
-fn name_of<T: Copy + PartialEq>(choices: &[(&'static str, T)], wanted: T) -> Node {
+fn name_of<T: Copy + PartialEq>(choices: &[(&'static str, T)], wanted: T) -> LayoutNode {
     let found = choices.iter().find(|(_, choice)| *choice == wanted);
     text(found.map_or("", |(name, _)| name))
 }

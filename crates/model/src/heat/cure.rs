@@ -27,7 +27,7 @@ const ROUNDING: f64 = 1.0 + 1e-9;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cure {
     #[serde(flatten)]
-    pub way: Way,
+    pub way: CureWay,
     /// Whether the key then has no more than a key should have.
     pub cures: bool,
     /// What it adds to a month on demand; below zero if it saves. `None` if a price is not known.
@@ -36,12 +36,12 @@ pub struct Cure {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "way", rename_all = "kebab-case")]
-pub enum Way {
-    /// The key is spread over so many.
+pub enum CureWay {
+    /// The key is spread over this many keys.
     Shards { count: u64 },
     /// A cache answers this share of the reads.
     Cache { hit: f64 },
-    /// So many copies of what is read most; each is written as often, which takes more write units.
+    /// This many copies of what is read most. Each is written as often, which takes more write units.
     Copies { count: u64, write_units: f64 },
     /// Pages that are cheaper by the item.
     Page { limit: u64, instead_of: u64 },
@@ -132,7 +132,7 @@ impl<'m> Cures<'m> {
         };
         let more = reads.iter().map(more).sum::<Option<f64>>();
         let monthly = more.map(|more| more * (count - has.min(count)) as f64);
-        (count > has).then_some(Cure { way: Way::Shards { count }, cures, monthly })
+        (count > has).then_some(Cure { way: CureWay::Shards { count }, cures, monthly })
     }
 
     fn cache(&self, heat: &Heat, key: &KeyHeat, reads: &[ReadHere<'_>]) -> Option<Cure> {
@@ -153,7 +153,7 @@ impl<'m> Cures<'m> {
         let saved = saved.sum::<Option<f64>>();
         let answered = 1.0 - (1.0 - hit) / missed;
         let monthly = self.nodes().zip(saved).map(|(nodes, saved)| nodes - saved * answered);
-        Some(Cure { way: Way::Cache { hit }, cures, monthly })
+        Some(Cure { way: CureWay::Cache { hit }, cures, monthly })
     }
 
     /// What a cache costs that is not there yet.
@@ -176,7 +176,7 @@ impl<'m> Cures<'m> {
         let more = (count - 1.0) * key.shards as f64;
         let month = key.write.average() * more * self.facts.month_seconds();
         let monthly = self.class(heat).map(|prices| month * prices.write_million / 1e6);
-        let way = Way::Copies { count: count as u64, write_units: key.write.peak() * more };
+        let way = CureWay::Copies { count: count as u64, write_units: key.write.peak() * more };
         Some(Cure { way, cures: fresh < bearable && key.write.peak() <= writes, monthly })
     }
 
@@ -197,7 +197,7 @@ impl<'m> Cures<'m> {
         let cures = key.read.peak() - one.peak * (1.0 - left) <= bearable && key.write.peak() <= writes;
         let units = self.portions(one).iter().map(Portion::average).sum::<f64>();
         let monthly = self.read_price(heat, one, units).map(|price| -price * (1.0 - left));
-        let way = Way::Page { limit: fitting, instead_of: limit };
+        let way = CureWay::Page { limit: fitting, instead_of: limit };
         (key.read.peak() > bearable).then_some(Cure { way, cures, monthly })
     }
 
@@ -256,22 +256,22 @@ impl Cure {
     }
 }
 
-impl Way {
+impl CureWay {
     fn describe(&self) -> String {
         match self {
-            Way::Shards { count } => format!("spread it over {count} keys"),
-            Way::Cache { hit } => {
+            CureWay::Shards { count } => format!("spread it over {count} keys"),
+            CureWay::Cache { hit } => {
                 let percent = hit * 100.0;
                 format!("let a cache answer {percent:.0}% of it (`cached: {percent:.0}%`)")
             }
-            Way::Copies { count, write_units } => {
+            CureWay::Copies { count, write_units } => {
                 let more = match write_units {
                     units if *units < 0.5 => String::new(),
                     units => format!(", for {} more write units a second", number(units.round())),
                 };
                 format!("keep {count} copies of what is read most and read one of them{more}")
             }
-            Way::Page { limit, instead_of } => {
+            CureWay::Page { limit, instead_of } => {
                 format!("read {limit} items at once instead of {instead_of}, which takes no more units")
             }
         }

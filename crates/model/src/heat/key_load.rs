@@ -3,7 +3,7 @@
 use super::key::{Known, follows_table, key_shares};
 use crate::Model;
 use crate::cache;
-use crate::demand::{self, Kind, Portion};
+use crate::demand::{self, Portion, UnitKind};
 use crate::model::{
     Action, ActionKind, Index, IndexId, IndexKind, Pattern, Place, Read, Table, TableId, Write,
 };
@@ -100,7 +100,7 @@ impl Touching<'_> {
             // `all` is for all shards; each of them gets its part of it.
             let each =
                 if holds_one_item(place) { all } else { (units_at(&of_each, place) * shards).min(all) };
-            self.key_share(place, &known, Units { all, each }, Kind::Read);
+            self.key_share(place, &known, Units { all, each }, UnitKind::Read);
         }
     }
 
@@ -111,7 +111,7 @@ impl Touching<'_> {
                 let value = |name: &str| {
                     literal(before_value(write, name)).or_else(|| literal(after_value(write, name)))
                 };
-                self.key_share(place, &value, written(units_at(portions, place)), Kind::Write);
+                self.key_share(place, &value, written(units_at(portions, place)), UnitKind::Write);
                 continue;
             };
             let when = |name: &str| named(entry.when.as_ref(), name);
@@ -119,29 +119,29 @@ impl Touching<'_> {
             let used = units_at(portions, place);
             let was = |name: &str| when(name).or_else(|| literal(before_value(write, name)));
             let is = |name: &str| when(name).or_else(|| literal(after_value(write, name)));
-            self.key_share(place, &was, written(used * before), Kind::Write);
-            self.key_share(place, &is, written(used * after), Kind::Write);
+            self.key_share(place, &was, written(used * before), UnitKind::Write);
+            self.key_share(place, &is, written(used * after), UnitKind::Write);
         }
     }
 
-    fn key_share(&mut self, place: Place<'_>, known: &Known<'_>, units: Units, kind: Kind) {
+    fn key_share(&mut self, place: Place<'_>, known: &Known<'_>, units: Units, kind: UnitKind) {
         if units.all <= 0.0 {
             return;
         }
-        let speaks = matches!(kind, Kind::Read) || follows_table(place);
+        let speaks = matches!(kind, UnitKind::Read) || follows_table(place);
         let skew = self.pattern.skew.as_ref().map(|skew| skew.value).filter(|_| speaks);
         let shards = shards_of(place);
         for key_share in
             key_shares(self.model, place, known, skew).into_iter().filter(|key_share| key_share.share > 0.0)
         {
             let reaching = match kind {
-                Kind::Read => cache::miss_share_of_key(self.model, self.pattern, place, key_share.share),
-                Kind::Write => 1.0,
+                UnitKind::Read => cache::miss_share_of_key(self.model, self.pattern, place, key_share.share),
+                UnitKind::Write => 1.0,
             };
             let load = self.day.times(units.all * key_share.share * reaching);
             let (write, read) = match kind {
-                Kind::Write => (load, Day::NOTHING),
-                Kind::Read => (Day::NOTHING, load),
+                UnitKind::Write => (load, Day::NOTHING),
+                UnitKind::Read => (Day::NOTHING, load),
             };
             let read_each = read.times(units.each / units.all);
             self.key_loads.push(KeyLoad {

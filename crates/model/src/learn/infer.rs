@@ -14,7 +14,7 @@ use crate::draft::entity_name;
 use crate::dynamodb_json::Row;
 use crate::table_shape::TableSection;
 use crate::template::shard;
-use kind::{Key, Kind, Shape, kinds, type_attribute};
+use kind::{Key, KeyShape, RowKind, kinds, type_attribute};
 use segment::{Separators, has_clock, is_time};
 
 /// More shards are not expected of anyone.
@@ -45,12 +45,12 @@ pub fn entities(table: &TableSection, rows: &[Row]) -> Vec<InferredEntity> {
     let type_attribute = type_attribute(table, &all, &separators);
     let kinds = kinds(table, &all, type_attribute.as_deref(), &separators);
     let names = names(table, &kinds);
-    let found = |(kind, name): (Kind, String)| {
+    let found = |(kind, name): (RowKind, String)| {
         let members: Vec<&Row> = kind.rows.iter().map(|position| &rows[*position]).collect();
         let reader = Reader { table, rows: &members, separators: &separators, shapes: &kind.shapes };
         let mut fields = reader.fields(type_attribute.as_deref());
-        if let (Some(attribute), Some(told)) = (&type_attribute, &kind.told) {
-            fields["attributes"][attribute.as_str()] = json!({ "value": told });
+        if let (Some(attribute), Some(type_name)) = (&type_attribute, &kind.type_name) {
+            fields["attributes"][attribute.as_str()] = json!({ "value": type_name });
         }
         InferredEntity { name, fields, rows: kind.rows }
     };
@@ -77,7 +77,7 @@ struct Reader<'r> {
     rows: &'r [&'r Row],
     separators: &'r Separators,
     /// The words in the table's keys, if the rows were divided by them.
-    shapes: &'r [Shape],
+    shapes: &'r [KeyShape],
 }
 
 impl Reader<'_> {
@@ -188,7 +188,7 @@ impl Reader<'_> {
     }
 
     /// The words that all texts of a key have in the same places, up to the first place where one has none.
-    fn words(&self, key: &str, rows: &[&Row], texts: &[&str]) -> Shape {
+    fn words(&self, key: &str, rows: &[&Row], texts: &[&str]) -> KeyShape {
         let split: Vec<Option<Vec<&str>>> =
             texts.iter().map(|text| Some(self.separators.split(text))).collect();
         let length = split.iter().flatten().map(Vec::len).min().unwrap_or(0);
@@ -197,7 +197,7 @@ impl Reader<'_> {
         let is_partition = self.table.key_names().first().is_some_and(|first| first == key);
         let reader = Key { rows, texts: &split, hidden: &hidden, is_partition };
         let all: Vec<usize> = (0..rows.len()).collect();
-        let mut shape = Shape::new();
+        let mut shape = KeyShape::new();
         for position in 0..length {
             let words = reader.words(&all, &shape, None);
             let first = split[0].as_ref().map_or("", |parts| parts[position]);
@@ -242,7 +242,7 @@ impl<'t> Template<'t> {
     }
 }
 
-/// A field of a template, and what it makes of an attribute's value.
+/// A field of a template, and the text that it turns an attribute's value into.
 type Form = (String, Box<dyn Fn(&str) -> Option<String>>);
 
 /// The attribute that every row has in this place of its key, and where it ends in each. If there are several, the one
@@ -284,7 +284,7 @@ fn field(
 }
 
 /// Over how many shards the rows may be spread here, and how many digits each has at least, if these are all small
-/// numbers, and so many rows that they can't fit an attribute by chance. The last shards may have no rows.
+/// numbers, and if there are too many rows for a fit by chance. The last shards may have no rows.
 fn shards(written: &Template<'_>, separators: &Separators, rows: usize) -> Vec<(u64, usize)> {
     let parts: Vec<&str> = written.parts(|text, from| separators.end(text, from)).collect();
     let Some((numbers, width)) = small_numbers(&parts) else { return Vec::new() };
@@ -308,7 +308,7 @@ fn padding(width: usize) -> String {
     if width > 1 { format!(":0{width}") } else { String::new() }
 }
 
-/// The fields that an attribute can be in a key, where a value is so many bytes long.
+/// The fields that an attribute can be in a key, where a value is this many bytes long.
 fn forms(name: &str, values: &[&Value], width: usize) -> Vec<Form> {
     let mut forms: Vec<Form> = vec![(format!("{{{name}}}"), Box::new(|value| Some(value.to_owned())))];
     let is_made = values.iter().any(|value| value.get(MADE).is_some());
@@ -417,10 +417,10 @@ fn scalar(value: &Value) -> Option<&str> {
 }
 
 /// The type that rows tell; else the word that the last of their keys begins with.
-fn names(table: &TableSection, kinds: &[Kind]) -> Vec<String> {
-    let words = |kind: &Kind| -> (Option<String>, Option<String>) {
+fn names(table: &TableSection, kinds: &[RowKind]) -> Vec<String> {
+    let words = |kind: &RowKind| -> (Option<String>, Option<String>) {
         // The word in front of the last value of a partition key, or the first of a sort key, names a thing.
-        let named = |shape: &Shape, from_end: bool| {
+        let named = |shape: &KeyShape, from_end: bool| {
             let mut words = shape.iter().flatten().filter(|word| !word.is_empty());
             if from_end { words.next_back().cloned() } else { words.next().cloned() }
         };
@@ -432,16 +432,16 @@ fn names(table: &TableSection, kinds: &[Kind]) -> Vec<String> {
         });
         (partition, sort)
     };
-    let name = |kind: &Kind| match (&kind.told, words(kind)) {
-        (Some(told), _) => entity_name(told),
+    let name = |kind: &RowKind| match (&kind.type_name, words(kind)) {
+        (Some(type_name), _) => entity_name(type_name),
         (None, (_, Some(word)) | (Some(word), None)) => entity_name(&word),
         (None, (None, None)) => entity_name(&table.name),
     };
     let names: Vec<String> = kinds.iter().map(name).collect();
     let several = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
     // `BILL#…` below `INV#…`, beside a bill of its own.
-    let distinct = |(kind, name): (&Kind, &String)| match words(kind) {
-        (Some(partition), Some(sort)) if kind.told.is_none() && several(name) && partition != sort => {
+    let distinct = |(kind, name): (&RowKind, &String)| match words(kind) {
+        (Some(partition), Some(sort)) if kind.type_name.is_none() && several(name) && partition != sort => {
             entity_name(&partition) + name
         }
         _ => name.clone(),

@@ -9,45 +9,45 @@ const HIGHEST: char = '\u{10FFFF}';
 
 /// The attributes that a form gives, in the order of the template.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Told {
+pub struct GivenAttributes {
     /// Each with its value, if that is a word.
     pub known: Vec<(String, Option<String>)>,
     /// Over how many shards the key is spread, and by which attribute: none if by chance.
     pub shards: Vec<(Option<String>, u64)>,
     /// Words of the template that the form does not have, and separators that only the form has.
     pub guesses: usize,
-    /// The first attribute that is not told.
+    /// The first attribute that the form does not give.
     pub next: Option<String>,
-    /// Whether the last attribute that is told may be only the beginning of its value.
+    /// Whether the last attribute that the form gives may be only the beginning of its value.
     pub is_partial: bool,
 }
 
 /// `None` if the template never gives such a key.
-pub fn equal(template: &Template, form: &str) -> Option<Told> {
+pub fn equal(template: &Template, form: &str) -> Option<GivenAttributes> {
     let walk = Walk::of(template, form)?;
-    (walk.parts_left == 0 && walk.text_left == 0).then_some(walk.told)
+    (walk.parts_left == 0 && walk.text_left == 0).then_some(walk.given)
 }
 
 /// `None` if no key of the template begins so.
-pub fn begin(template: &Template, form: &str) -> Option<Told> {
+pub fn begin(template: &Template, form: &str) -> Option<GivenAttributes> {
     let walk = Walk::of(template, form)?;
-    (walk.text_left == 0).then_some(walk.told)
+    (walk.text_left == 0).then_some(walk.given)
 }
 
 /// A bound, without what makes it the highest of its kind.
-pub fn bound(template: &Template, form: &str) -> Option<Told> {
+pub fn bound(template: &Template, form: &str) -> Option<GivenAttributes> {
     begin(template, form.trim_end_matches(HIGHEST))
 }
 
 struct Walk {
-    told: Told,
+    given: GivenAttributes,
     parts_left: usize,
     text_left: usize,
 }
 
 impl Walk {
     fn of(template: &Template, form: &str) -> Option<Walk> {
-        let mut told = Told::default();
+        let mut given = GivenAttributes::default();
         let mut rest = form;
         let mut parts = template.parts.iter().enumerate();
         let mut parts_left = 0;
@@ -56,7 +56,7 @@ impl Walk {
                 Part::Literal(literal) => match stripped(rest, literal) {
                     Some((left, guesses)) => {
                         rest = left;
-                        told.guesses += guesses;
+                        given.guesses += guesses;
                     }
                     None if literal.starts_with(rest) => {
                         rest = "";
@@ -78,16 +78,16 @@ impl Walk {
                     let end = following.and_then(|literal| end(rest, literal)).unwrap_or(rest.len());
                     let value = &rest[..end];
                     rest = &rest[end..];
-                    told.is_partial = rest.is_empty();
+                    given.is_partial = rest.is_empty();
                     // A value may have separators of its own; a template that has them, too, fits better.
-                    told.guesses += value.matches(SEPARATORS).count();
+                    given.guesses += value.matches(SEPARATORS).count();
                     match (field.shards(), field.attribute()) {
                         (Some(count), attribute) => {
-                            told.shards.push((attribute.map(str::to_owned), count));
+                            given.shards.push((attribute.map(str::to_owned), count));
                         }
                         (None, Some(attribute)) => {
                             let word = (!value.contains(ANY)).then(|| value.to_owned());
-                            told.known.push((attribute.to_owned(), word));
+                            given.known.push((attribute.to_owned(), word));
                         }
                         (None, None) => {}
                     }
@@ -95,11 +95,11 @@ impl Walk {
             }
         }
         let left = &template.parts[template.parts.len() - parts_left..];
-        told.next = left.iter().find_map(|part| match part {
+        given.next = left.iter().find_map(|part| match part {
             Part::Field(field) => field.attribute().map(str::to_owned),
             Part::Literal(_) => None,
         });
-        Some(Walk { told, parts_left, text_left: rest.len() })
+        Some(Walk { given, parts_left, text_left: rest.len() })
     }
 }
 

@@ -10,36 +10,29 @@ use expression::{Condition, Kind, Placeholders, Update};
 use item::{Placeholder, Value, ValueBuf};
 use serde_json::{Map, Value as Json, json};
 
-use super::key::{self, Told};
+use super::key::{self, GivenAttributes};
 use super::shape::{ANY, Shape};
 use crate::Model;
-use crate::model::{Entity, KeySchema, Table, TableId};
+use crate::model::{Entity, Grouping, KeySchema, Table, TableId};
 use crate::predicate::Operator;
 use crate::request::literal::value_of;
 use crate::template::{Template, plain_text};
 
 /// A pattern, without its rate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Learnt {
+pub struct LearnedPattern {
     pub grouping: Grouping,
-    pub actions: Vec<Action>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Grouping {
-    Single,
-    Transaction,
-    Batch,
+    pub actions: Vec<LearnedAction>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Action {
-    Read(Read),
-    Write(Write),
+pub enum LearnedAction {
+    Read(LearnedRead),
+    Write(LearnedWrite),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Read {
+pub struct LearnedRead {
     pub verb: &'static str,
     pub entities: Vec<String>,
     /// The attributes that the reader knows, with the value if it is a word.
@@ -57,7 +50,7 @@ pub struct Read {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Write {
+pub struct LearnedWrite {
     pub verb: &'static str,
     pub entity: String,
     pub by: Vec<String>,
@@ -77,26 +70,28 @@ pub struct NewValue {
 }
 
 /// The pattern of a shape and how often each action is in it; or why there is none.
-pub fn of_shape(model: &Model, shape: &Shape) -> Result<(Learnt, Vec<u64>), String> {
-    let single = |action: Action| (Learnt { grouping: Grouping::Single, actions: vec![action] }, vec![1]);
+pub fn of_shape(model: &Model, shape: &Shape) -> Result<(LearnedPattern, Vec<u64>), String> {
+    let single = |action: LearnedAction| {
+        (LearnedPattern { grouping: Grouping::Single, actions: vec![action] }, vec![1])
+    };
     let input = &shape.input;
     match shape.operation.as_str() {
-        "GetItem" => Ok(single(Action::Read(get(model, input)?))),
-        "Query" => Ok(single(Action::Read(query(model, input)?))),
-        "Scan" => Ok(single(Action::Read(scan(model, input)?))),
-        "PutItem" => Ok(single(Action::Write(put(model, input)?))),
-        "UpdateItem" => Ok(single(Action::Write(update(model, input)?))),
-        "DeleteItem" => Ok(single(Action::Write(on_key(model, input, "delete")?))),
+        "GetItem" => Ok(single(LearnedAction::Read(get(model, input)?))),
+        "Query" => Ok(single(LearnedAction::Read(query(model, input)?))),
+        "Scan" => Ok(single(LearnedAction::Read(scan(model, input)?))),
+        "PutItem" => Ok(single(LearnedAction::Write(put(model, input)?))),
+        "UpdateItem" => Ok(single(LearnedAction::Write(update(model, input)?))),
+        "DeleteItem" => Ok(single(LearnedAction::Write(on_key(model, input, "delete")?))),
         "TransactWriteItems" | "TransactGetItems" => {
             let actions = input["TransactItems"].as_array().into_iter().flatten().map(|one| {
                 let (verb, inner) =
                     one.as_object().and_then(|one| one.iter().next()).ok_or("a transaction without items")?;
                 match verb.as_str() {
-                    "Get" => get(model, inner).map(Action::Read),
-                    "Put" => put(model, inner).map(Action::Write),
-                    "Update" => update(model, inner).map(Action::Write),
-                    "Delete" => on_key(model, inner, "delete").map(Action::Write),
-                    _ => on_key(model, inner, "check").map(Action::Write),
+                    "Get" => get(model, inner).map(LearnedAction::Read),
+                    "Put" => put(model, inner).map(LearnedAction::Write),
+                    "Update" => update(model, inner).map(LearnedAction::Write),
+                    "Delete" => on_key(model, inner, "delete").map(LearnedAction::Write),
+                    _ => on_key(model, inner, "check").map(LearnedAction::Write),
                 }
             });
             Ok(grouped(Grouping::Transaction, actions.collect::<Result<_, String>>()?))
@@ -111,8 +106,8 @@ pub fn of_shape(model: &Model, shape: &Shape) -> Result<(Learnt, Vec<u64>), Stri
 }
 
 /// Equal actions once, with how often they are there.
-fn grouped(grouping: Grouping, actions: Vec<Action>) -> (Learnt, Vec<u64>) {
-    let mut times: Vec<(Action, u64)> = Vec::new();
+fn grouped(grouping: Grouping, actions: Vec<LearnedAction>) -> (LearnedPattern, Vec<u64>) {
+    let mut times: Vec<(LearnedAction, u64)> = Vec::new();
     for action in actions {
         match times.iter_mut().find(|(known, _)| *known == action) {
             Some((_, count)) => *count += 1,
@@ -120,10 +115,10 @@ fn grouped(grouping: Grouping, actions: Vec<Action>) -> (Learnt, Vec<u64>) {
         }
     }
     let (actions, times) = times.into_iter().unzip();
-    (Learnt { grouping, actions }, times)
+    (LearnedPattern { grouping, actions }, times)
 }
 
-fn batched(model: &Model, table: &str, asked: &Json) -> Vec<Result<Action, String>> {
+fn batched(model: &Model, table: &str, asked: &Json) -> Vec<Result<LearnedAction, String>> {
     match asked {
         Json::Array(writes) => {
             let write = |one: &Json| {
@@ -131,7 +126,7 @@ fn batched(model: &Model, table: &str, asked: &Json) -> Vec<Result<Action, Strin
                 let asked = json!({ "TableName": table, "Item": item, "Key": one["DeleteRequest"]["Key"] });
                 let write =
                     if item.is_object() { put(model, &asked) } else { on_key(model, &asked, "delete") };
-                write.map(Action::Write)
+                write.map(LearnedAction::Write)
             };
             writes.iter().map(write).collect()
         }
@@ -139,7 +134,7 @@ fn batched(model: &Model, table: &str, asked: &Json) -> Vec<Result<Action, Strin
             let get = |key: &Json| {
                 let asked =
                     json!({ "TableName": table, "Key": key, "ConsistentRead": asked["ConsistentRead"] });
-                get(model, &asked).map(Action::Read)
+                get(model, &asked).map(LearnedAction::Read)
             };
             asked["Keys"].as_array().into_iter().flatten().map(get).collect()
         }
@@ -154,20 +149,20 @@ fn table<'m>(model: &'m Model, input: &Json) -> Result<(TableId, &'m Table), Str
 }
 
 /// The entity that has such keys. Of several the one of which fewest words are guessed.
-fn of_key<'m>(model: &'m Model, input: &Json, member: &str) -> Result<(&'m Entity, Told), String> {
+fn of_key<'m>(model: &'m Model, input: &Json, member: &str) -> Result<(&'m Entity, GivenAttributes), String> {
     let (id, table) = table(model, input)?;
     let schema = table.key.as_ref().ok_or("a table without keys")?;
-    let told = |entity: &Entity| {
-        let mut all = Told::default();
+    let given = |entity: &Entity| {
+        let mut all = GivenAttributes::default();
         for (key, template) in schema.attributes().zip(entity.key_templates()) {
-            let told = key::equal(template, &text(&input[member][key.name.as_str()])?)?;
-            all.guesses += told.guesses;
-            all.known.extend(told.known);
+            let given = key::equal(template, &text(&input[member][key.name.as_str()])?)?;
+            all.guesses += given.guesses;
+            all.known.extend(given.known);
         }
         Some(all)
     };
-    let fitting = model.entities_of(id).filter_map(|(_, entity)| Some((entity, told(entity)?)));
-    fitting.min_by_key(|(_, told)| told.guesses).ok_or_else(|| {
+    let fitting = model.entities_of(id).filter_map(|(_, entity)| Some((entity, given(entity)?)));
+    fitting.min_by_key(|(_, given)| given.guesses).ok_or_else(|| {
         let texts =
             schema.attributes().map(|key| text(&input[member][key.name.as_str()]).unwrap_or_default());
         format!("table {}: no item has a key like {}", table.name.value, texts.collect::<Vec<_>>().join(", "))
@@ -179,22 +174,22 @@ fn text(value: &Json) -> Option<String> {
     value.is_object().then(|| plain_text(&value_of(value)))
 }
 
-fn get(model: &Model, input: &Json) -> Result<Read, String> {
-    let (entity, told) = of_key(model, input, "Key")?;
-    Ok(Read {
+fn get(model: &Model, input: &Json) -> Result<LearnedRead, String> {
+    let (entity, given) = of_key(model, input, "Key")?;
+    Ok(LearnedRead {
         verb: "get",
         entities: vec![entity.name.value.clone()],
-        known: told.known.into_iter().map(|(name, _)| (name, None)).collect(),
+        known: given.known.into_iter().map(|(name, _)| (name, None)).collect(),
         read: projected(model, input)?,
         is_strong: input["ConsistentRead"] == true,
         fan_out: 1,
-        ..Read::default()
+        ..LearnedRead::default()
     })
 }
 
-fn scan(model: &Model, input: &Json) -> Result<Read, String> {
+fn scan(model: &Model, input: &Json) -> Result<LearnedRead, String> {
     let (id, _) = table(model, input)?;
-    Ok(Read {
+    Ok(LearnedRead {
         verb: "scan",
         entities: model.entities_of(id).map(|(_, entity)| entity.name.value.clone()).collect(),
         filter: conditions(model, input, "FilterExpression")?,
@@ -204,18 +199,18 @@ fn scan(model: &Model, input: &Json) -> Result<Read, String> {
         is_strong: input["ConsistentRead"] == true,
         index: input["IndexName"].as_str().map(str::to_owned),
         fan_out: 1,
-        ..Read::default()
+        ..LearnedRead::default()
     })
 }
 
 /// What a Query asks of one entity.
 struct Asked {
-    told: Told,
+    given: GivenAttributes,
     terms: Vec<String>,
     next: Option<String>,
 }
 
-fn query(model: &Model, input: &Json) -> Result<Read, String> {
+fn query(model: &Model, input: &Json) -> Result<LearnedRead, String> {
     let (id, table) = table(model, input)?;
     let index = input["IndexName"].as_str();
     let position = index.map(|name| table.indexes.iter().position(|index| index.name.value == name));
@@ -241,21 +236,21 @@ fn query(model: &Model, input: &Json) -> Result<Read, String> {
             found.push((entity, asked));
         }
     }
-    let least = found.iter().map(|(_, asked)| asked.told.guesses).min().unwrap_or(0);
-    found.retain(|(_, asked)| asked.told.guesses == least);
+    let least = found.iter().map(|(_, asked)| asked.given.guesses).min().unwrap_or(0);
+    found.retain(|(_, asked)| asked.given.guesses == least);
     let Some((first, asked)) = found.first() else {
         let texts: Vec<String> = range.partition.iter().map(plain).collect();
         return Err(format!("table {}: no item has a key like {}", table.name.value, texts.join(", ")));
     };
     let mut known: BTreeMap<String, Option<String>> = BTreeMap::new();
-    for (name, word) in &asked.told.known {
+    for (name, word) in &asked.given.known {
         // What all of several entities tell is known; what only one has says nothing about the others.
-        if found.iter().all(|(_, asked)| asked.told.known.iter().any(|(other, _)| other == name)) {
+        if found.iter().all(|(_, asked)| asked.given.known.iter().any(|(other, _)| other == name)) {
             known.insert(name.clone(), word.clone());
         }
     }
     let unknown =
-        asked.told.shards.iter().filter(|(attribute, _)| {
+        asked.given.shards.iter().filter(|(attribute, _)| {
             attribute.as_ref().is_none_or(|attribute| !known.contains_key(attribute))
         });
     let fan_out = unknown.map(|(_, count)| *count).product::<u64>().max(1);
@@ -271,7 +266,7 @@ fn query(model: &Model, input: &Json) -> Result<Read, String> {
         }
     }
     let descending = input["ScanIndexForward"] == false;
-    Ok(Read {
+    Ok(LearnedRead {
         verb: "query",
         entities: found.iter().map(|(entity, _)| entity.name.value.clone()).collect(),
         known,
@@ -292,11 +287,11 @@ fn asked(
     sort: &[&Template],
     range: &expression::key_condition::KeyRange,
 ) -> Option<Asked> {
-    let mut told = Told::default();
-    let mut add = |one: Told| {
-        told.guesses += one.guesses;
-        told.known.extend(one.known);
-        told.shards.extend(one.shards);
+    let mut given = GivenAttributes::default();
+    let mut add = |one: GivenAttributes| {
+        given.guesses += one.guesses;
+        given.known.extend(one.known);
+        given.shards.extend(one.shards);
     };
     for (template, value) in partition.iter().zip(&range.partition) {
         add(key::equal(template, &plain(value))?);
@@ -305,9 +300,9 @@ fn asked(
         add(key::equal(template, &plain(value))?);
     }
     let Some(template) = sort.get(range.sort_prefix.len()) else {
-        return Some(Asked { told, terms: Vec::new(), next: None });
+        return Some(Asked { given, terms: Vec::new(), next: None });
     };
-    let first = |told: &Told| told.known.last().map(|(name, _)| name.clone());
+    let first = |given: &GivenAttributes| given.known.last().map(|(name, _)| name.clone());
     let mut terms = Vec::new();
     let next = match &range.sort {
         None => key::begin(template, "")?.next,
@@ -335,7 +330,7 @@ fn asked(
             let ranged = first(longer);
             let mut common = longer.clone();
             common.known.pop();
-            let has = |told: &Told| ranged.is_some() && first(told) == ranged;
+            let has = |given: &GivenAttributes| ranged.is_some() && first(given) == ranged;
             if let Some(name) = &ranged {
                 terms.push(match (has(&lower), has(&upper)) {
                     (true, false) => format!("{name} >= {}", parameter(name)),
@@ -352,7 +347,7 @@ fn asked(
         Some(Range::Greater(value)) => Some(compared(template, value, ">", &mut terms, &mut add)?),
         Some(Range::GreaterOrEqual(value)) => Some(compared(template, value, ">=", &mut terms, &mut add)?),
     };
-    Some(Asked { told, terms, next })
+    Some(Asked { given, terms, next })
 }
 
 /// A sort key on one side of a bound: the last attribute that the bound has is compared.
@@ -361,12 +356,12 @@ fn compared(
     value: &ValueBuf,
     operator: &str,
     terms: &mut Vec<String>,
-    add: &mut impl FnMut(Told),
+    add: &mut impl FnMut(GivenAttributes),
 ) -> Option<String> {
-    let mut told = key::bound(template, &plain(value))?;
-    let (name, _) = told.known.pop()?;
+    let mut given = key::bound(template, &plain(value))?;
+    let (name, _) = given.known.pop()?;
     terms.push(format!("{name} {operator} {}", parameter(&name)));
-    add(told);
+    add(given);
     Some(name)
 }
 
@@ -421,33 +416,33 @@ fn projected(model: &Model, input: &Json) -> Result<Option<Vec<String>>, String>
     Ok(Some(read))
 }
 
-fn put(model: &Model, input: &Json) -> Result<Write, String> {
+fn put(model: &Model, input: &Json) -> Result<LearnedWrite, String> {
     let (entity, _) = of_key(model, input, "Item")?;
     let terms = terms(model, input, "ConditionExpression")?;
     let is_create = terms.iter().any(|term| term.is_absence);
-    Ok(Write {
+    Ok(LearnedWrite {
         verb: if is_create { "create" } else { "put" },
         entity: entity.name.value.clone(),
         condition: terms.into_iter().filter(|term| !term.is_absence).map(|term| term.text).collect(),
-        ..Write::default()
+        ..LearnedWrite::default()
     })
 }
 
-fn on_key(model: &Model, input: &Json, verb: &'static str) -> Result<Write, String> {
-    let (entity, told) = of_key(model, input, "Key")?;
-    let mut by: Vec<String> = told.known.into_iter().map(|(name, _)| name).collect();
+fn on_key(model: &Model, input: &Json, verb: &'static str) -> Result<LearnedWrite, String> {
+    let (entity, given) = of_key(model, input, "Key")?;
+    let mut by: Vec<String> = given.known.into_iter().map(|(name, _)| name).collect();
     by.sort();
     by.dedup();
-    Ok(Write {
+    Ok(LearnedWrite {
         verb,
         entity: entity.name.value.clone(),
         by,
         condition: conditions(model, input, "ConditionExpression")?,
-        ..Write::default()
+        ..LearnedWrite::default()
     })
 }
 
-fn update(model: &Model, input: &Json) -> Result<Write, String> {
+fn update(model: &Model, input: &Json) -> Result<LearnedWrite, String> {
     let mut write = on_key(model, input, "update")?;
     let (entity, _) = of_key(model, input, "Key")?;
     let (_, table) = table(model, input)?;
@@ -598,7 +593,7 @@ fn operand(name: &str, value: &ValueBuf) -> String {
     word(value).unwrap_or_else(|| parameter(name))
 }
 
-impl Read {
+impl LearnedRead {
     pub fn fields(&self) -> Map<String, Json> {
         let mut fields = Map::new();
         let mut put = |name: &str, value: Json| {
@@ -651,7 +646,7 @@ impl Read {
     }
 }
 
-impl Write {
+impl LearnedWrite {
     pub fn fields(&self) -> Map<String, Json> {
         let mut fields = Map::new();
         let mut put = |name: &str, value: Json| {
@@ -689,24 +684,24 @@ impl Write {
     }
 }
 
-impl Action {
+impl LearnedAction {
     fn fields(&self) -> Map<String, Json> {
         match self {
-            Action::Read(read) => read.fields(),
-            Action::Write(write) => write.fields(),
+            LearnedAction::Read(read) => read.fields(),
+            LearnedAction::Write(write) => write.fields(),
         }
     }
 }
 
-impl Learnt {
+impl LearnedPattern {
     /// The pattern as a model file has it.
     pub fn fields(&self, times: &[u64]) -> Map<String, Json> {
         let member = match self.grouping {
-            Grouping::Single => return self.actions.first().map(Action::fields).unwrap_or_default(),
+            Grouping::Single => return self.actions.first().map(LearnedAction::fields).unwrap_or_default(),
             Grouping::Transaction => "transact",
             Grouping::Batch => "batch",
         };
-        let action = |(action, times): (&Action, &u64)| {
+        let action = |(action, times): (&LearnedAction, &u64)| {
             let mut fields = action.fields();
             fields.remove("consistency");
             if *times > 1 {
@@ -719,9 +714,9 @@ impl Learnt {
     }
 
     pub fn name(&self) -> String {
-        let of = |action: &Action| match action {
-            Action::Read(read) => read.name(),
-            Action::Write(write) => format!("{}-{}", write.verb, write.entity),
+        let of = |action: &LearnedAction| match action {
+            LearnedAction::Read(read) => read.name(),
+            LearnedAction::Write(write) => format!("{}-{}", write.verb, write.entity),
         };
         let names: Vec<String> = self.actions.iter().map(of).collect();
         names.join("-")
@@ -729,7 +724,7 @@ impl Learnt {
 
     pub fn fan_out(&self) -> u64 {
         match self.actions.as_slice() {
-            [Action::Read(read)] => read.fan_out.max(1),
+            [LearnedAction::Read(read)] => read.fan_out.max(1),
             _ => 1,
         }
     }

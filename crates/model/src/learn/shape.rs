@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 const SHAPES_MAX: usize = 2048;
 const SHAPE_BYTES_MAX: usize = 8 * 1024;
-/// A key that has more than one in so many requests of a shape is among those that are counted.
+/// Keys that are counted for each shape. A key that has more than one in this many of its requests is among them.
 const KEYS_MAX: usize = 32;
 /// Segments of a text that are told apart.
 const SEGMENTS_MAX: usize = 16;
@@ -82,7 +82,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The share of the busiest partition key, if it stands out.
+    /// The share of the busiest partition key, if the counters have one.
     pub fn top_share(&self) -> Option<f64> {
         let top = *self.keys.values().max()?;
         (self.requests > 0).then(|| top as f64 / self.requests as f64)
@@ -135,7 +135,7 @@ impl Shapes {
         Shapes { keys, ..Shapes::default() }
     }
 
-    /// Counts a request that was answered, so many times if others like it were not looked at. Of the answer only the
+    /// Counts a request that was answered: several times if others like it were not looked at. Of the answer only the
     /// number of items is read.
     pub fn note(&mut self, operation: &str, input: &Value, answer: Option<&Value>, times: u64) {
         if !OPERATIONS.contains(&operation) {
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_key_stands_out() {
+    fn a_busy_key_is_found_with_its_share() {
         let keys = KeyNames::from([("t".to_owned(), BTreeSet::from(["pk".to_owned()]))]);
         let mut shapes = Shapes::new(keys);
         for number in 0..1000 {

@@ -123,8 +123,8 @@ fn count(document: &Value, of_kind: &[usize], rows: usize) -> u64 {
 
 /// Only the first items are a fair sample; those after them were searched for.
 fn sample_size(document: &Value, rows: usize) -> usize {
-    let told = document["SampleSize"].as_u64().and_then(|size| usize::try_from(size).ok());
-    told.unwrap_or(rows).clamp(1.min(rows), rows)
+    let declared = document["SampleSize"].as_u64().and_then(|size| usize::try_from(size).ok());
+    declared.unwrap_or(rows).clamp(1.min(rows), rows)
 }
 
 fn is_whole(document: &Value) -> bool {

@@ -270,8 +270,8 @@ impl Estimator<'_> {
         for pattern in self.layout.target.patterns.iter().filter(|one| one.external.is_none()) {
             let (Some(rate), Some((_, write))) = (&pattern.rate, pattern.writes().next()) else { continue };
             let after = units(&self.layout.target, &own, pattern);
-            let meanwhile = units(self.both(), &self.footprints, &self.doubled(pattern));
-            let more = (meanwhile - after) * rate.value.average;
+            let doubled = units(self.both(), &self.footprints, &self.doubled(pattern));
+            let more = (doubled - after) * rate.value.average;
             let table = self.layout.target.table_of(self.layout.target.entity(write.entity.value));
             let prices = self.prices.class(table.class);
             let line = Line::new(format!("{} written twice", pattern.id.value));

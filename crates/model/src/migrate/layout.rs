@@ -64,7 +64,7 @@ pub enum Fate {
 impl Layout {
     pub fn between(old: &Model, new: &Model) -> Layout {
         let mut replaced = Replaced::forced(old, new);
-        // Each round adds a table or index to create again, and there are only so many.
+        // Each round adds a table or index to create again, so there are at most as many rounds as tables and indexes.
         loop {
             let layout = Layout::with(old, new, &replaced);
             match layout.conflict() {

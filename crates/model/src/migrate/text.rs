@@ -24,10 +24,10 @@ impl Step {
     pub fn figures(&self) -> Option<String> {
         let estimate = &self.estimate;
         let items = estimate.items.map(|items| format!("writes {} items", figures::count(items)));
-        let pace = estimate.rate.map(|rate| format!("at {} WCU/s", figures::count(rate)));
-        let time = match (estimate.seconds, pace) {
-            (Some(seconds), Some(pace)) => Some(format!("takes {} {pace}", figures::duration(seconds))),
-            (None, Some(pace)) => Some(format!("{pace}; how many items there are is not declared")),
+        let rate = estimate.rate.map(|rate| format!("at {} WCU/s", figures::count(rate)));
+        let time = match (estimate.seconds, rate) {
+            (Some(seconds), Some(rate)) => Some(format!("takes {} {rate}", figures::duration(seconds))),
+            (None, Some(rate)) => Some(format!("{rate}; how many items there are is not declared")),
             _ => None,
         };
         let cost = (!estimate.lines.is_empty()).then(|| format!("costs {}", dollars(estimate.cost())));

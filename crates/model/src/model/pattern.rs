@@ -40,7 +40,7 @@ pub struct Pattern {
 }
 
 /// Whether the actions of a pattern are one request, a transaction or a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grouping {
     Single,
     Transaction,

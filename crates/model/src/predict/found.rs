@@ -138,8 +138,8 @@ fn owner(model: &Model, attribute: &str) -> Option<EntityId> {
 /// The most items of an entity under one partition key; `None` if not declared. Unlike for reads nothing is assumed
 /// here, because rules must not report a guess.
 ///
-/// `20 per Customer` is 20 under a key made of what identifies a customer, and no more if the key has other
-/// parts besides; a line item, `5 per Order`, is 100 under it. A count of its own is divided by how many
+/// `20 per Customer` is 20 under a key made of what identifies a customer, and no more if the key has
+/// further parts; a line item, `5 per Order`, is 100 under it. A count of its own is divided by how many
 /// keys there can be.
 ///
 /// An index that only some items are in holds their share.

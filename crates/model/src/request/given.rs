@@ -129,7 +129,7 @@ fn of_item(read: &Read, item: &SampleItem, data: &[SampleItem]) -> Option<Given>
     for term in ranged.filter(|term| matches!(term.operator, Operator::In) || term.operator.is_range()) {
         span(read, term, item, data, &mut given);
     }
-    // What a filter compares with lies in the middle, too: some items pass, others do not.
+    // What a filter compares with is in the middle, too: some items pass, others do not.
     for term in read.filter.iter().flat_map(|filter| &filter.terms) {
         span(read, term, item, data, &mut given);
     }

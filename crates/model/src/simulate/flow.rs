@@ -6,7 +6,7 @@
 use capacity::{Access, Place};
 
 use crate::Model;
-use crate::demand::{self, Kind, Resource, Usage};
+use crate::demand::{self, Resource, UnitKind, Usage};
 use crate::heat::key_load::{KeyLoad, key_loads};
 use crate::model::TableId;
 use crate::plan::Plan;
@@ -66,13 +66,13 @@ pub struct KeyName {
 
 /// A request, or several in one.
 pub struct Request {
-    pub parts: Vec<Part>,
+    pub parts: Vec<RequestPart>,
     /// How many requests it stands for.
     pub count: f64,
 }
 
 /// One part of a request.
-pub struct Part {
+pub struct RequestPart {
     pub place: Resource,
     pub part: capacity::Part,
     /// Which of [`Flows::keys`], if the model tells it apart.
@@ -85,7 +85,7 @@ pub fn flows(model: &Model, plans: &[Plan], is_flat: bool) -> Flows {
     let uses = demand::uses(model, plans, &footprints);
     let key_loads = key_loads(model, plans);
     let mut names: Vec<KeyName> = Vec::new();
-    let mut flows: Vec<((usize, Kind, TableId), Flow)> = Vec::new();
+    let mut flows: Vec<((usize, UnitKind, TableId), Flow)> = Vec::new();
     for one in &uses {
         let part = FlowPart {
             place: one.resource,
@@ -111,8 +111,8 @@ fn keys(key_loads: &[KeyLoad], pattern: &str, one: &Usage, names: &mut Vec<KeyNa
     let mut up_to = 0.0;
     for key_load in here {
         let load = match one.kind {
-            Kind::Read => key_load.read.peak(),
-            Kind::Write => key_load.write.peak(),
+            UnitKind::Read => key_load.read.peak(),
+            UnitKind::Write => key_load.write.peak(),
         };
         let share = if peak > 0.0 { load / peak } else { 0.0 };
         // Each shard of a key takes as much as the busiest.
@@ -180,7 +180,7 @@ impl Flow {
 }
 
 impl FlowPart {
-    fn request(&self, number: u64, position: u64, weight: f64) -> Part {
+    fn request(&self, number: u64, position: u64, weight: f64) -> RequestPart {
         // Two sequences, so that which key and where among the others are not the same question.
         let chance = number.wrapping_mul(GOLDEN).wrapping_add(position << 60) as f64 / 2f64.powi(64);
         let found = self.keys.get(self.keys.partition_point(|key| key.up_to <= chance));
@@ -191,18 +191,18 @@ impl FlowPart {
         };
         let key_hash = Some(found.map_or(elsewhere, |key| key.hash));
         let part = capacity::Part { place, key_hash, units: self.units * weight };
-        Part { place: self.place, part, key: found.map(|key| key.id) }
+        RequestPart { place: self.place, part, key: found.map(|key| key.id) }
     }
 }
 
-fn access(kind: Kind) -> Access {
+fn access(kind: UnitKind) -> Access {
     match kind {
-        Kind::Read => Access::Read,
-        Kind::Write => Access::Write,
+        UnitKind::Read => Access::Read,
+        UnitKind::Write => Access::Write,
     }
 }
 
-/// FNV-1a, and then mixed: names that differ in their end lie far apart.
+/// FNV-1a, and then mixed: names that differ only in their ends get hashes far apart.
 fn hash_of(name: &str) -> u64 {
     let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, fold);

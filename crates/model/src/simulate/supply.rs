@@ -6,11 +6,11 @@ use capacity::scaling::{Policy, Scaler, Step};
 use capacity::{Access, Decreases, Rate, Settings, Throughput};
 
 use super::flow::Flow;
-use super::{ENFORCEMENT, Way};
+use super::{ENFORCEMENT, Payment};
 use crate::Model;
 use crate::cost::provisioned::{capacity, scales};
 use crate::cost::scaling::policy;
-use crate::demand::{self, Kind, Resource};
+use crate::demand::{self, Resource, UnitKind};
 use crate::model::{Billing, Capacity, TableId};
 
 /// What AWS's console proposes for a provisioned table and its indexes.
@@ -18,7 +18,7 @@ const AWS_DEFAULT_UNITS: u64 = 5;
 const AWS_DEFAULT_UNITS_MAX: u64 = 10;
 
 /// What one table has.
-pub struct Supply {
+pub struct TableSupply {
     pub table: TableId,
     pub throughput: Throughput,
     places: BTreeMap<Resource, ResourceSupply>,
@@ -33,13 +33,13 @@ struct ResourceSupply {
     decreases: Decreases,
 }
 
-impl Supply {
-    pub fn new(model: &Model, table: TableId, way: Way, flows: &[Flow], factor: f64) -> Supply {
+impl TableSupply {
+    pub fn new(model: &Model, table: TableId, way: Payment, flows: &[Flow], factor: f64) -> TableSupply {
         let places = demand::resources(model).into_iter().filter(|place| place.0 == table);
         let places: BTreeMap<Resource, ResourceSupply> =
             places.map(|place| (place, ResourceSupply::new(model, place, way, flows, factor))).collect();
         let own = places[&(table, None)].settings;
-        let mut supply = Supply { table, throughput: Throughput::new(ENFORCEMENT, own, 0), places };
+        let mut supply = TableSupply { table, throughput: Throughput::new(ENFORCEMENT, own, 0), places };
         let all: Vec<Resource> = supply.places.keys().copied().collect();
         all.into_iter().for_each(|place| supply.apply(place, 0));
         supply
@@ -76,14 +76,14 @@ impl Supply {
 }
 
 impl ResourceSupply {
-    fn new(model: &Model, place: Resource, way: Way, flows: &[Flow], factor: f64) -> ResourceSupply {
-        let declared = [Kind::Read, Kind::Write].map(|kind| capacity(model, place, kind));
+    fn new(model: &Model, place: Resource, way: Payment, flows: &[Flow], factor: f64) -> ResourceSupply {
+        let declared = [UnitKind::Read, UnitKind::Write].map(|kind| capacity(model, place, kind));
         let table = model.table(place.0);
         let provisioned = match way {
-            Way::Declared => table.billing.value == Billing::Provisioned,
-            Way::Provisioned => true,
-            Way::OnDemand => false,
-            Way::AwsDefault => return ResourceSupply::aws_default(table.stream.is_none()),
+            Payment::Declared => table.billing.value == Billing::Provisioned,
+            Payment::Provisioned => true,
+            Payment::OnDemand => false,
+            Payment::AwsDefault => return ResourceSupply::aws_default(table.stream.is_none()),
         };
         if !provisioned {
             return ResourceSupply::on_demand(declared);

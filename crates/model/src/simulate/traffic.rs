@@ -30,12 +30,12 @@ pub const CURVES: [(&str, &str); 5] = [
 ];
 
 impl Traffic {
-    /// So many days at the rates of the model.
+    /// This many days at the rates of the model.
     pub fn days(days: usize) -> Traffic {
         Traffic::minutes(days * DAY_MINUTES)
     }
 
-    /// So many minutes from midnight on, at the rates of the model.
+    /// This many minutes from midnight on, at the rates of the model.
     pub fn minutes(minutes: usize) -> Traffic {
         Traffic { minutes, factors: BTreeMap::new(), is_flat: false }
     }

@@ -1,7 +1,7 @@
 //! Costs by hand, at the prices of us-east-1: $0.625 and $0.125 for a million writes and reads, $0.00065
 //! and $0.00013 for a unit-hour, $0.25 for a GB; a month is 730 hours or 2,628,000 seconds.
 
-use model::cost::{Bill, Cost, Line, Mode, Settings, cost, dollars, sum};
+use model::cost::{Bill, Cost, CostSettings, Line, Mode, cost, dollars, sum};
 use model::facts::Facts;
 use model::plan::plan;
 use model::{Model, Source, diagnostic, file};
@@ -13,14 +13,14 @@ fn read(text: &str) -> Model {
     reading.model.unwrap_or_else(|| panic!("{shown}"))
 }
 
-fn cost_with(text: &str, settings: &Settings) -> Cost {
+fn cost_with(text: &str, settings: &CostSettings) -> Cost {
     let model = read(text);
     let plans: Vec<_> = model.patterns.iter().map(|pattern| plan(&model, pattern)).collect();
     cost(&model, &plans, &Facts::embedded(), settings).unwrap()
 }
 
 fn cost_of(text: &str) -> Cost {
-    cost_with(text, &Settings::default())
+    cost_with(text, &CostSettings::default())
 }
 
 fn way(cost: &Cost, mode: Mode, class: &str) -> Bill {
@@ -192,7 +192,7 @@ fn replicated_writes_are_not_reserved() {
 #[test]
 fn readers_of_a_stream_are_paid_for_unless_they_are_functions() {
     let text = SIMPLE.replace("partition: PK }", "partition: PK, stream: new-and-old }");
-    let with = cost_with(&text, &Settings { stream_readers: 1, ..Settings::default() });
+    let with = cost_with(&text, &CostSettings { stream_readers: 1, ..CostSettings::default() });
     near(amount(&with.declared.other, "stream"), 0.5256);
     assert!(cost_of(&text).declared.other.is_empty());
 }
@@ -223,7 +223,7 @@ fn what_a_cache_answers_costs_nothing() {
 
 /// Three nodes at $0.04 for 730 hours; what is cached already is not saved again.
 #[test]
-fn a_cache_has_its_price_and_what_it_would_save_is_said() {
+fn a_cache_has_its_price_and_what_it_would_save_is_reported() {
     let cost = cost_of(SIMPLE);
     assert!(!cost.declared.lines().any(|line| line.what.contains("DAX")));
     let saving = &cost.cache_savings[0];
@@ -235,7 +235,7 @@ fn a_cache_has_its_price_and_what_it_would_save_is_said() {
     let cached = cost_of(&SIMPLE.replace("rate: 800/s", "rate: 800/s, cached: 5m"));
     assert!(cached.cache_savings.is_empty());
     near(amount(&cached.declared.other, "DAX on dax.t3.small"), 3.0 * 730.0 * 0.04);
-    let elsewhere = Settings { region: Some("eu-west-1".to_owned()), ..Settings::default() };
+    let elsewhere = CostSettings { region: Some("eu-west-1".to_owned()), ..CostSettings::default() };
     let text = SIMPLE.replace("rate: 800/s", "rate: 800/s, cached: 5m");
     assert_eq!(cost_with(&text, &elsewhere).declared.missing, ["DAX nodes in eu-west-1"]);
 }
@@ -253,14 +253,14 @@ fn what_a_cache_answers_follows_from_how_long_it_keeps_an_answer() {
 #[test]
 fn a_region_without_prices_is_named_with_those_that_have_them() {
     let model = read(SIMPLE);
-    let settings = Settings { region: Some("mars-1".to_owned()), ..Settings::default() };
+    let settings = CostSettings { region: Some("mars-1".to_owned()), ..CostSettings::default() };
     let plans: Vec<_> = model.patterns.iter().map(|pattern| plan(&model, pattern)).collect();
     let unknown = cost(&model, &plans, &Facts::embedded(), &settings).unwrap_err();
     assert_eq!(unknown.region, "mars-1");
     assert!(unknown.known.contains(&"us-east-1".to_owned()));
     let frankfurt = cost_of(&SIMPLE.replace("model: simple", "model: simple\nregion: eu-central-1"));
     near(amount(&frankfurt.declared.throughput, "Add"), 262.8 * 0.7625);
-    assert!(frankfurt.ways.iter().all(|way| way.class == "Standard"), "there are no others to reckon with");
+    assert!(frankfurt.ways.iter().all(|way| way.class == "Standard"), "there are no other prices");
 }
 
 /// Reads a printed line as a person would: numbers between × and ÷, up to the equals sign.
@@ -284,7 +284,7 @@ fn every_printed_line_can_be_redone_by_hand() {
     let text = INDEXED.replace("pitr: true", "pitr: true, stream: keys, replicas: [us-west-2]");
     let mut lines = 0;
     for text in [SIMPLE, INDEXED, &text] {
-        let cost = cost_with(text, &Settings { stream_readers: 2, ..Settings::default() });
+        let cost = cost_with(text, &CostSettings { stream_readers: 2, ..CostSettings::default() });
         for bill in cost.ways.iter().map(|way| &way.bill).chain([&cost.declared]) {
             for line in bill.lines() {
                 let (product, printed) = redone(&line.to_string());

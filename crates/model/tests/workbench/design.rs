@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use model::design::{Design, Indexes, Options, Price, Prices, design};
+use model::design::{Design, DesignPrices, Indexes, Options, Price, design};
 use model::facts::Facts;
 use model::plan::{Plan, plan};
 use model::{Diagnostic, Level, Model, Source, check, file};
@@ -43,7 +43,7 @@ fn designed(model: &Model) -> Design {
 
 fn price(model: &Model) -> Price {
     let plans: Vec<Plan> = model.patterns.iter().map(|pattern| plan(model, pattern)).collect();
-    Prices::new(&Facts::embedded(), model).of(model, &plans)
+    DesignPrices::new(&Facts::embedded(), model).of(model, &plans)
 }
 
 fn errors(model: &Model) -> Vec<Diagnostic> {
@@ -81,7 +81,7 @@ const LEADERBOARD: &str = "designs/leaderboard.yaml";
 const SUPPORT_DESK: &str = "designs/support-desk.yaml";
 
 #[test]
-fn orders_lie_with_their_lines_and_the_queue_of_open_ones_has_three_shards() {
+fn orders_are_stored_with_their_lines_and_the_queue_of_open_ones_has_three_shards() {
     let design = designed(&example(ORDERS));
     assert_eq!(keys(&design, "Customer"), "CUSTOMER#{customerId} / CUSTOMER");
     assert_eq!(keys(&design, "LineItem"), "ORDER#{orderId} / LINE_ITEM#{line:03}");
@@ -174,7 +174,7 @@ fn the_rules_find_nothing_in_what_is_designed() {
             for indexes in [Indexes::Overloaded, Indexes::Named] {
                 let design = designed_with(&model, &Options { indexes, ..Options::default() });
                 let mut open = open_findings(&design.model);
-                // Who wants an index for each purpose may get many.
+                // With an index for each purpose there may be many.
                 open.retain(|one| indexes != Indexes::Named || !one.starts_with("R18 "));
                 assert!(open.is_empty(), "{}: {open:?}\n{}", path.display(), design.text);
                 assert!(design.hot.is_empty(), "{}: {:?}", path.display(), design.hot);
@@ -335,7 +335,7 @@ fn news(cached: &str) -> Model {
 }
 
 #[test]
-fn what_no_keys_cure_is_said_with_what_does_and_its_price() {
+fn what_no_keys_cure_is_reported_with_what_does_and_its_price() {
     let design = designed(&news(""));
     assert!(keys(&design, "News").contains("BOARD#{board} /"), "{}", keys(&design, "News"));
     let [hot] = design.hot.as_slice() else { panic!("{:?}", design.hot) };
@@ -456,7 +456,7 @@ fn refusals(model: &Model) -> Vec<String> {
 }
 
 #[test]
-fn what_can_not_be_designed_is_said_where_it_stands() {
+fn what_can_not_be_designed_is_reported_where_it_is_written() {
     let nameless = small("  Row: { attributes: [text] }", "  P: { query: Row, by: text }");
     assert_eq!(refusals(&nameless), ["no attribute identifies a `Row`"]);
     let unknown = small("  Row: { id: rowId }", "  U: { update: Row, by: other, set: [text] }");
@@ -498,7 +498,7 @@ fn a_pattern_that_would_take_dozens_of_requests_is_not_offered_as_served() {
 }
 
 #[test]
-fn what_the_files_own_keys_do_not_serve_is_said_beside_their_cost() {
+fn what_the_files_own_keys_do_not_serve_is_reported_beside_their_cost() {
     let model = read(
         "model.yaml",
         "model: jobs

@@ -1,4 +1,4 @@
-//! What an editor is told about a file, at the place of its cursor: `‸`.
+//! What an editor gets to know about a file, at the place of its cursor: `‸`.
 
 use model::editor::{Document, Edit};
 use model::{Source, check};

@@ -1,4 +1,4 @@
-//! The facts built in: they agree with what the database reckons with, and give the figures that follow
+//! The facts built in: they agree with what the database calculates with, and give the figures that follow
 //! from the list prices.
 
 use model::facts::{Certainty, Facts};

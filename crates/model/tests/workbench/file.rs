@@ -1,4 +1,4 @@
-//! Reading model files: what is understood, and what is said where of what is not.
+//! Reading model files: what is understood, and the message and its place for what is not.
 
 use model::model::{AttributeKind, Billing, IndexKind, Projection, Skew};
 use model::{Model, Source, file};
@@ -46,7 +46,7 @@ fn problems(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// One line of the order model changed: exactly this is said of it.
+/// One line of the order model is changed: exactly these problems are reported.
 fn check(from: &str, to: &str, expected: &[&str]) {
     assert!(ORDERS.contains(from), "{from}");
     assert_eq!(problems(&ORDERS.replace(from, to)), expected);

@@ -3,7 +3,9 @@
 use model::check::check;
 use model::diagnostic::RuleId;
 use model::facts::Facts;
-use model::heat::{Cure, Cures, DEFAULT_HEADROOM, Growing, Heat, KeyHeat, Way, forecasts, heat, shards, svg};
+use model::heat::{
+    Cure, CureWay, Cures, DEFAULT_HEADROOM, Growing, Heat, KeyHeat, forecasts, heat, shards, svg,
+};
 use model::plan::plan;
 use model::{Model, Source, diagnostic, file};
 
@@ -79,7 +81,7 @@ fn sharding_divides_heat() {
     assert_eq!((open.shards, open.shards_needed), (3, 3));
 }
 
-/// However many shards there are, together they bear what one key would, and the need stays the same.
+/// However many shards there are, together they get the load that one key would get, and the need stays the same.
 #[test]
 fn any_number_of_shards_divides_heat_by_that_number() {
     let whole = key(&heats(ORDERS), "app-main/GSI2", "OPEN");
@@ -172,9 +174,9 @@ fn reads_with_a_limit_are_cured_by_a_cache_or_by_copies_and_not_by_shards() {
     let ways = cures(NEWS, "news", "BOARD#{board}");
     assert!(ways.iter().all(|cure| cure.cures), "{ways:?}");
     let [cache, copies] = ways.as_slice() else { panic!("{ways:?}") };
-    assert_eq!(cache.way, Way::Cache { hit: 0.16 });
+    assert_eq!(cache.way, CureWay::Cache { hit: 0.16 });
     near(cache.monthly.unwrap(), 87.6 - 1_642.5 * 0.16);
-    assert_eq!(copies.way, Way::Copies { count: 2, write_units: 0.5 });
+    assert_eq!(copies.way, CureWay::Copies { count: 2, write_units: 0.5 });
     near(copies.monthly.unwrap(), 0.5 * 2_628_000.0 * 0.625 / 1e6);
     let text = cache.describe();
     assert_eq!(text, "let a cache answer 16% of it (`cached: 16%`) (saves $175.20 a month)");
@@ -184,7 +186,7 @@ fn reads_with_a_limit_are_cured_by_a_cache_or_by_copies_and_not_by_shards() {
 fn what_a_cache_answers_already_is_part_of_what_it_should_answer() {
     let cached = NEWS.replace("rate: 10K/s", "rate: 20K/s, cached: 50%");
     let ways = cures(&cached, "news", "BOARD#{board}");
-    assert_eq!(ways[0].way, Way::Cache { hit: 0.58 });
+    assert_eq!(ways[0].way, CureWay::Cache { hit: 0.58 });
     // The nodes are there: only the reads that are saved count.
     near(ways[0].monthly.unwrap(), -1_642.5 * 0.16);
     assert!(
@@ -209,7 +211,7 @@ fn a_whole_collection_is_divided_by_shards_which_cost_what_each_request_takes_at
     near(board.read_each.peak(), 25.0 * (1_000.0f64 / 64.0 * 400.0 / 4_096.0).ceil());
     assert_eq!(board.shards_needed, 2);
     let ways = cures(&whole, "news", "BOARD#{board}");
-    let shards = ways.iter().find(|cure| cure.way == Way::Shards { count: 2 }).unwrap();
+    let shards = ways.iter().find(|cure| cure.way == CureWay::Shards { count: 2 }).unwrap();
     assert!(shards.cures && shards.monthly.unwrap() > 0.0, "{ways:?}");
 }
 
@@ -219,7 +221,7 @@ fn pages_that_fill_a_read_unit_are_cheaper_than_small_ones() {
     let paged =
         NEWS.replace("limit: 10, returns: 10", "limit: 2, returns: { typical: 100, max: 50K }, paged: true");
     let ways = cures(&paged, "news", "BOARD#{board}");
-    assert_eq!(ways[0].way, Way::Page { limit: 10, instead_of: 2 });
+    assert_eq!(ways[0].way, CureWay::Page { limit: 10, instead_of: 2 });
     assert!(ways[0].cures && ways[0].monthly.unwrap() < -1_000.0, "{ways:?}");
 }
 
@@ -245,7 +247,7 @@ fn a_single_item_that_is_read_too_much_is_copied_or_cached() {
     assert_eq!(customer.shards_needed, 1);
     let ways = cures(&text, "app-main", "CUST#{customerId}");
     assert!(
-        ways.iter().any(|cure| matches!(cure.way, Way::Copies { count: 3, .. }) && cure.cures),
+        ways.iter().any(|cure| matches!(cure.way, CureWay::Copies { count: 3, .. }) && cure.cures),
         "{ways:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! Files that nobody writes by hand: they are answered, in bounded time and memory, and never with a panic.
+//! Files that no person would write: they are answered, in bounded time and memory, and never with a panic.
 
 use std::fmt::Write as _;
 

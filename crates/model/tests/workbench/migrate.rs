@@ -1,7 +1,7 @@
 //! From one model to the next: which steps there are, in which order, and what they take.
 
 use model::facts::Facts;
-use model::migrate::{Migration, Settings, StepKind, migrate};
+use model::migrate::{Migration, MigrationSettings, StepKind, migrate};
 use model::{Model, Source, diagnostic, file};
 
 const ORDERS: &str = r#"
@@ -37,7 +37,8 @@ fn read(text: &str) -> Model {
 }
 
 fn diff(old: &str, new: &str) -> Migration {
-    migrate(&read(old), &read(new), &Facts::embedded(), &Settings::default()).expect("a known Region")
+    migrate(&read(old), &read(new), &Facts::embedded(), &MigrationSettings::default())
+        .expect("a known Region")
 }
 
 fn steps(migration: &Migration) -> Vec<String> {
@@ -102,7 +103,7 @@ fn a_sparse_index_is_made_written_filled_and_asked() {
 fn a_back_fill_spares_an_index_of_few_keys() {
     let new = with_open_index().replace("OPEN#{shard(orderId, 3)}", "OPEN");
     let old = read(ORDERS);
-    let settings = Settings { rate: 2_000.0, ..Settings::default() };
+    let settings = MigrationSettings { rate: 2_000.0, ..MigrationSettings::default() };
     let migration = migrate(&old, &read(&new), &Facts::embedded(), &settings).expect("a known Region");
     let estimate = &migration.steps[2].estimate;
     assert_eq!(estimate.rate, Some(500.0), "half of what one key takes");
@@ -136,9 +137,9 @@ fn status_in_an_index_key_is_another_index_under_another_name() {
     assert!(dual.cost() > 0.0, "two indexes are written as long as the back-fill takes");
 }
 
-/// GSI2 shares a key attribute with GSI1, which has to be made anew.
+/// GSI2 shares a key attribute with GSI1, which has to be made again.
 #[test]
-fn an_index_that_shares_a_changed_key_is_made_anew_too() {
+fn an_index_that_shares_a_changed_key_is_made_again_too() {
     let shared = ORDERS
         .replace("indexes:\n  GSI1:", "      GSI2: { GSI2PK: \"DAY#{day(createdAt)}\", GSI1SK: \"{createdAt}#{orderId}\" }\nindexes:\n  GSI2: { partition: GSI2PK, sort: GSI1SK }\n  GSI1:")
         + "  A9: { query: Order, by: day, index: GSI2, rate: 1/s }\n";
@@ -164,7 +165,7 @@ fn another_projection_takes_a_new_index_and_no_back_fill() {
     let migration = check(ORDERS, &new, &["create GSI1v2", "change A4", "delete GSI1"]);
     let estimate = &migration.steps[0].estimate;
     assert_eq!(estimate.items, Some(20_000.0), "DynamoDB fills it from keys that are there");
-    assert_eq!(estimate.seconds, None, "at its own pace");
+    assert_eq!(estimate.seconds, None, "DynamoDB decides how fast it is");
 }
 
 #[test]
@@ -186,7 +187,7 @@ fn indexes_are_made_one_by_one() {
     assert_eq!(made, ["create GSI2", "create GSI1v2"]);
 }
 
-/// New orders lie in other partitions, where no old pattern looks.
+/// New orders are in other partitions, where no old pattern looks.
 #[test]
 fn items_get_another_key_beside_the_old_one() {
     let new = ORDERS
@@ -362,7 +363,7 @@ fn check_obstacle(old: &str, new: &str, problem: &str) {
 }
 
 #[test]
-fn a_key_of_what_nobody_has_can_not_be_back_filled() {
+fn a_key_of_an_attribute_that_no_item_has_can_not_be_back_filled() {
     let new = with_open_index()
         .replace("total: number", "total: number\n      region: string")
         .replace("OPEN#{shard(orderId, 3)}", "OPEN#{region}")
@@ -372,7 +373,7 @@ fn a_key_of_what_nobody_has_can_not_be_back_filled() {
 
 /// Nothing is composed, so nothing would be back-filled, and the index would stay empty.
 #[test]
-fn an_index_on_an_attribute_that_nobody_has_would_stay_empty() {
+fn an_index_on_an_attribute_that_no_item_has_would_stay_empty() {
     let index = "indexes:\n  byRegion: { partition: region, sort: createdAt, project: keys }\n  GSI1:";
     let new = |region: &str| {
         ORDERS
@@ -424,7 +425,7 @@ fn twenty_indexes_leave_no_room_for_another() {
 }
 
 #[test]
-fn a_coarser_key_is_said_to_merge_items() {
+fn a_coarser_key_is_reported_to_merge_items() {
     let new = ORDERS.replace(
         r##"key: { PK: "CUST#{customerId}", SK: "ORDER#{createdAt}#{orderId}" }"##,
         r##"key: { PK: "ORDERS#{customerId}", SK: "{createdAt}" }"##,
@@ -454,7 +455,7 @@ fn what_old_readers_need_is_written_until_they_are_gone() {
 }
 
 #[test]
-fn what_new_readers_need_is_said_to_be_missing() {
+fn what_new_readers_need_is_reported_as_missing() {
     let new = ORDERS
         .replace("      total: number\n", "      total: number\n      lane: string\n")
         .replace("limit: 20,", "limit: 20, read: [lane],");

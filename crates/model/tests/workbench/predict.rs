@@ -190,7 +190,7 @@ fn a_page_ends_with_the_row_that_crosses_a_megabyte() {
 }
 
 #[test]
-fn what_becomes_of_a_row_follows_from_the_items() {
+fn the_change_of_a_row_follows_from_the_items() {
     let model = model("{ get: Customer }");
     let table = &model.tables[0];
     let item = |pairs: &[(&str, &str)]| -> Values {

@@ -138,7 +138,7 @@ fn import(name: &str, set: &Value) -> Result<Import, Unreadable> {
     draft.import(draft.checked()?, notes)
 }
 
-/// An entity is right if it has the name and the number of rows; one that nobody expects is wrong.
+/// An entity is right if it has the name and the number of rows; an unexpected one is wrong.
 fn judge(name: &str, set: &Value, score: &mut Score) {
     let import = import(name, set).unwrap_or_else(|error| panic!("{name}: {}", error.0));
     let mut found: Vec<&Entity> = import.model.entities.iter().collect();
@@ -172,7 +172,7 @@ fn judge(name: &str, set: &Value, score: &mut Score) {
         }
     }
     for entity in found {
-        score.add(false, || format!("{name}: nobody expects {} × {}", entity.name.value, rows_of(entity)));
+        score.add(false, || format!("{name}: unexpected: {} × {}", entity.name.value, rows_of(entity)));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The examples in `docs/rules/`: what a page says trips its rule does, and what it says to write instead
 //! does not.
 //!
-//! A block is sections of a model file. One that is to trip stands alone, on a plain table. Those under
+//! A block is sections of a model file. One that is to trip is complete, on a plain table. Those under
 //! `Does not` and `Do instead` replace parts of the page's first: entities one by one, other sections
 //! whole; or of the one before it, if the page has as many of one as of the other.
 

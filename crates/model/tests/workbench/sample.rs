@@ -67,7 +67,7 @@ fn counts_are_kept_in_small() {
 }
 
 #[test]
-fn children_lie_with_their_parents() {
+fn children_are_stored_with_their_parents() {
     let model = read(MODEL);
     let sample = sample(&model, Scale::default());
     for order in items(&model, &sample, "Order") {

@@ -3,7 +3,7 @@
 use model::cost::scaling::{policy, simulate as scale};
 use model::facts::Facts;
 use model::plan::plan;
-use model::simulate::{PlaceRun, Side, Simulation, Traffic, Way, simulate};
+use model::simulate::{Payment, PlaceRun, Side, Simulation, Traffic, simulate};
 use model::traffic::Day;
 use model::{Model, Source, diagnostic, file};
 
@@ -14,7 +14,7 @@ fn read(text: &str) -> Model {
     reading.model.unwrap_or_else(|| panic!("{shown}"))
 }
 
-fn play(text: &str, way: Way, traffic: &Traffic) -> Simulation {
+fn play(text: &str, way: Payment, traffic: &Traffic) -> Simulation {
     let model = read(text);
     let plans: Vec<_> = model.patterns.iter().map(|pattern| plan(&model, pattern)).collect();
     simulate(&model, &plans, way, traffic)
@@ -49,7 +49,7 @@ fn what_is_within_all_limits_is_consumed_to_the_unit() {
         "billing: on-demand",
         "  Add: { create: Thing, rate: 90/s }\n  Get: { get: Thing, by: thingId, rate: 7/s }",
     );
-    let simulation = play(&text, Way::Declared, &Traffic::minutes(60));
+    let simulation = play(&text, Payment::Declared, &Traffic::minutes(60));
     let things = place(&simulation, "things");
     assert_eq!((things.write.consumed(), things.write.throttled()), (90.0 * 3_600.0, 0.0));
     assert_eq!((things.read.consumed(), things.read.throttled()), (7.0 * 0.5 * 3_600.0, 0.0));
@@ -64,7 +64,7 @@ fn what_is_within_all_limits_is_consumed_to_the_unit() {
 #[test]
 fn fixed_units_refuse_what_goes_beyond_them() {
     let text = things("billing: provisioned, read: 5, write: 50", "  Add: { create: Thing, rate: 100/s }");
-    let simulation = play(&text, Way::Declared, &Traffic::minutes(30));
+    let simulation = play(&text, Payment::Declared, &Traffic::minutes(30));
     let things = place(&simulation, "things");
     assert_eq!(things.reasons.keys().collect::<Vec<_>>(), ["TableWriteProvisionedThroughputExceeded"]);
     assert_eq!(things.write.unit_hours(), Some(50));
@@ -75,11 +75,11 @@ fn fixed_units_refuse_what_goes_beyond_them() {
     assert!((late(&things.write, 5) - 50.0).abs() < 0.5);
 }
 
-/// The same steps as the cost of a day is reckoned with.
+/// The same steps as in the calculation of the cost of a day.
 #[test]
 fn auto_scaling_settles_at_its_target_as_the_bill_says() {
     let text = things("billing: on-demand", "  Add: { create: Thing, rate: 70/s }");
-    let simulation = play(&text, Way::Provisioned, &Traffic::minutes(120));
+    let simulation = play(&text, Payment::Provisioned, &Traffic::minutes(120));
     let write = &place(&simulation, "things").write;
     let bill = scale(&Day::flat(70.0), &policy(None));
     assert_eq!(write.unit_hours(), Some(bill.hours[..2].iter().sum()));
@@ -91,7 +91,7 @@ fn auto_scaling_follows_a_spike_and_comes_back() {
     let table = "billing: provisioned, read: 5, write: { units: 50, min: 50, max: 2000, target: 70% }";
     let text = things(table, "  Add: { create: Thing, rate: 30/s }");
     let traffic = Traffic::minutes(180).with_spike(30, 60, 20.0);
-    let simulation = play(&text, Way::Declared, &traffic);
+    let simulation = play(&text, Payment::Declared, &traffic);
     let write = &place(&simulation, "things").write;
     let provisioned = |minute: usize| write.minutes[minute].provisioned.unwrap();
     assert_eq!(provisioned(29), 50);
@@ -109,7 +109,7 @@ fn a_hot_key_is_throttled_while_the_table_is_at_40_percent() {
         "billing: provisioned, stream: new, read: 5, write: 4000",
         "  Add: { create: Thing, rate: 1600/s, skew: top 90% }",
     );
-    let simulation = play(&text, Way::Declared, &Traffic::minutes(10));
+    let simulation = play(&text, Payment::Declared, &Traffic::minutes(10));
     let things = place(&simulation, "things");
     assert_eq!(things.reasons.keys().collect::<Vec<_>>(), ["TableWriteKeyRangeThroughputExceeded"]);
     let hottest = things.write.hottest.as_ref().unwrap();
@@ -126,7 +126,7 @@ fn on_demand_refuses_a_cold_spike_and_serves_it_the_second_time() {
     let traffic = [spike(5, 14.0), spike(50, 14.0)]
         .into_iter()
         .fold(Traffic::minutes(60), |traffic, (at, minutes, factor)| traffic.with_spike(at, minutes, factor));
-    let simulation = play(&text, Way::OnDemand, &traffic);
+    let simulation = play(&text, Payment::OnDemand, &traffic);
     let write = &place(&simulation, "things").write;
     let throttled =
         |from: usize| write.minutes[from..from + 5].iter().map(|minute| minute.throttled).sum::<f64>();
@@ -161,7 +161,7 @@ patterns:
 
 #[test]
 fn a_starved_index_refuses_the_writes_of_its_table() {
-    let simulation = play(INDEXED, Way::Declared, &Traffic::minutes(10));
+    let simulation = play(INDEXED, Payment::Declared, &Traffic::minutes(10));
     let (table, index) = (place(&simulation, "indexed"), place(&simulation, "indexed/GSI1"));
     assert!(table.reasons.is_empty());
     assert_eq!(index.reasons.keys().collect::<Vec<_>>(), ["IndexWriteProvisionedThroughputExceeded"]);
@@ -171,7 +171,7 @@ fn a_starved_index_refuses_the_writes_of_its_table() {
 
 #[test]
 fn the_same_model_gives_the_same_result() {
-    let run = || play(INDEXED, Way::Provisioned, &Traffic::minutes(20));
+    let run = || play(INDEXED, Payment::Provisioned, &Traffic::minutes(20));
     assert_eq!(run(), run());
 }
 
@@ -180,7 +180,7 @@ fn every_example_can_be_played() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/models");
     for entry in std::fs::read_dir(folder).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-        for way in [Way::Declared, Way::OnDemand, Way::Provisioned] {
+        for way in [Payment::Declared, Payment::OnDemand, Payment::Provisioned] {
             let simulation = play(&text, way, &Traffic::minutes(2));
             assert!(simulation.places.iter().all(|place| place.write.minutes.len() == 2));
         }
@@ -197,7 +197,7 @@ fn a_curve_of_a_file_says_how_many_requests_there_are() {
     let plans: Vec<_> = model.patterns.iter().map(|pattern| plan(&model, pattern)).collect();
     let consumed = |curve: &str| {
         let traffic = Traffic::read(curve, &model).unwrap();
-        place(&simulate(&model, &plans, Way::Declared, &traffic), "things").write.consumed()
+        place(&simulate(&model, &plans, Payment::Declared, &traffic), "things").write.consumed()
     };
     assert_eq!(consumed("time,rate\n00:00,2\n00:10,4\n"), 2.0 * 600.0 + 4.0 * 600.0, "requests each second");
     assert_eq!(
@@ -232,7 +232,7 @@ fn every_named_curve_can_be_played() {
     let text = adds(2);
     for (name, _) in model::simulate::CURVES {
         let traffic = Traffic::named(name).unwrap();
-        let simulation = play(&text, Way::Declared, &traffic);
+        let simulation = play(&text, Payment::Declared, &traffic);
         let write = &place(&simulation, "things").write;
         let (minutes, asked) = (traffic.length_minutes(), write.requests());
         let expected: f64 = (0..minutes).map(|minute| 2.0 * 60.0 * traffic.factor(minute)).sum();
@@ -244,7 +244,7 @@ fn every_named_curve_can_be_played() {
 /// Ten units of each second are all that AWS's console lets a table have.
 #[test]
 fn the_default_of_the_console_refuses_what_needs_more() {
-    let simulation = play(&adds(20), Way::AwsDefault, &Traffic::minutes(120));
+    let simulation = play(&adds(20), Payment::AwsDefault, &Traffic::minutes(120));
     let write = &place(&simulation, "things").write;
     assert_eq!(write.minutes[0].provisioned, Some(5));
     assert_eq!(write.minutes[119].provisioned, Some(10));
@@ -255,7 +255,7 @@ fn the_default_of_the_console_refuses_what_needs_more() {
 
 #[test]
 fn a_picture_has_a_panel_for_what_is_used() {
-    let simulation = play(&adds(20), Way::AwsDefault, &Traffic::minutes(60));
+    let simulation = play(&adds(20), Payment::AwsDefault, &Traffic::minutes(60));
     let picture = model::simulate::svg("a <title>", &[simulation]);
     assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"));
     assert!(picture.contains("a &lt;title&gt;") && picture.contains("things, write units/s, aws-default"));

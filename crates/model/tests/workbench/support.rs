@@ -1,5 +1,5 @@
-//! Marks in model files: `#~ R14` at the end of a line says that R14 finds something there; if one wants,
-//! with the level, a part of the message, and the underlined text: `#~ R14 error: not padded ^{rating}`.
+//! Marks in model files: `#~ R14` at the end of a line says that R14 finds something there. It may have
+//! the level, a part of the message, and the underlined text: `#~ R14 error: not padded ^{rating}`.
 
 use model::{Diagnostic, RuleId, Source};
 

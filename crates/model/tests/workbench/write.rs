@@ -162,7 +162,7 @@ fn models_below(folder: &Path, files: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn comments_stand_above_what_they_are_about() {
+fn comments_are_above_what_they_are_about() {
     let text = "model: notes\ntable: { name: notes, partition: PK }\nentities:\n  Note: { key: { PK: \"N#{noteId}\" } }\npatterns:\n  P: { get: Note, by: noteId }\n";
     let comments = Comments::from([
         (Element::Model, "Made by hand.".to_owned()),

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use model::facts::Facts;
-use model::migrate::{Migration, Settings, StepKind, migrate};
+use model::migrate::{Migration, MigrationSettings, StepKind, migrate};
 use model::model::{EntityId, Projection};
 use model::template::{Part, Template};
 use model::{Model, Source, diagnostic, file};
@@ -48,7 +48,8 @@ fn example(name: &str) -> Model {
 }
 
 fn between(old: &Model, new: &Model) -> Migration {
-    let migration = migrate(old, new, &Facts::embedded(), &Settings::default()).expect("a known Region");
+    let migration =
+        migrate(old, new, &Facts::embedded(), &MigrationSettings::default()).expect("a known Region");
     assert!(migration.obstacles.is_empty(), "{}", migration.text(false));
     migration
 }

@@ -1,9 +1,9 @@
 //! Where the lines of the audit log go: through a bounded queue to a thread that writes them, into a file that is
 //! replaced when it is large or old.
 //!
-//! A request never waits for the disk. When the queue is full, or the file can't be written, lines are lost, and that
-//! is said aloud: in the server's log, in `lodestone_audit_lost_total`, and in the audit log itself as soon as it can
-//! be written again (`{"time":…,"lost":17}`). [`AuditLog::is_writing`] lets the server refuse requests instead.
+//! A request never waits for the disk. When the queue is full, or the file can't be written, lines are lost. Their
+//! number is reported: in the server's log, in `lodestone_audit_lost_total`, and in the audit log itself as soon as it
+//! can be written again (`{"time":…,"lost":17}`). [`AuditLog::is_writing`] lets the server refuse requests instead.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -19,7 +19,7 @@ use super::timestamp;
 
 /// Lines that wait to be written: seconds of a busy server.
 const LINES_MAX: usize = 8192;
-/// Lines in the queue may take so much together.
+/// What the lines in the queue may take together.
 const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// How often a file that can't be written is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -99,7 +99,7 @@ struct Writer {
     /// None after a failure.
     current: Option<Current>,
     state: Arc<State>,
-    /// Lost lines that the log itself has told of.
+    /// Lost lines that the log itself has reported.
     reported: u64,
 }
 

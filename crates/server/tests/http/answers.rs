@@ -1,4 +1,4 @@
-use crate::wire::{Answer, Post, Running};
+use crate::support::{Answer, Post, Running};
 
 #[tokio::test]
 async fn every_answer_carries_dynamodbs_headers() {

@@ -1,6 +1,6 @@
 //! The audit log, as those who read it find it.
 
-use crate::wire::{Post, Running, StandIn, until};
+use crate::support::{Post, Running, StandIn, until};
 use server::{Audit, AuditFile, AuditLog, Options};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ async fn every_request_is_a_line_that_says_who_did_what_to_which_table() {
     assert_eq!(first["tables"], serde_json::json!(["Songs"]));
     assert_eq!(lines[1]["outcome"], "ValidationException");
     assert_eq!(lines[2]["outcome"], "MissingAuthenticationTokenException");
-    assert_eq!(lines[2].get("principal"), None, "nobody has proven who asks");
+    assert_eq!(lines[2].get("principal"), None, "the caller has not proven who it is");
     assert!(!std::fs::read_to_string(path).unwrap().contains("a secret"), "items are left out");
 }
 
@@ -155,7 +155,7 @@ async fn a_full_disk_loses_lines_and_says_so() {
 async fn with_a_required_log_a_full_disk_refuses_requests() {
     let log = Arc::new(AuditLog::open(file(FULL.into())).unwrap());
     let server = start(Audit::new(log.clone()).required(true)).await;
-    until("a request that nobody records is refused", async || {
+    until("a request that is not recorded is refused", async || {
         let answer = server.ask(Post::new("{}")).await;
         assert!(answer.status == 200 || answer.text().contains("audit log"), "{}", answer.text());
         answer.status == 503

@@ -1,4 +1,4 @@
-use crate::wire::{Answer, Post, Running, long_answer};
+use crate::support::{Answer, Post, Running, long_answer};
 use flate2::Compression;
 use flate2::read::{GzDecoder, GzEncoder, ZlibDecoder, ZlibEncoder};
 use std::io::Read;
@@ -22,7 +22,7 @@ fn unpacked(answer: &Answer) -> Vec<u8> {
         None => answer.body.clone(),
         Some("gzip") => read(GzDecoder::new(&answer.body[..])),
         Some("deflate") => read(ZlibDecoder::new(&answer.body[..])),
-        Some(other) => panic!("nobody asked for {other}"),
+        Some(other) => panic!("the client did not ask for {other}"),
     }
 }
 

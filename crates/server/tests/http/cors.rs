@@ -1,4 +1,4 @@
-use crate::wire::{Answer, Post, Running};
+use crate::support::{Answer, Post, Running};
 
 fn granted(answer: &Answer) -> Vec<(&str, &str)> {
     let mut granted: Vec<_> = answer
@@ -19,7 +19,7 @@ const EXPOSE: (&str, &str) = (
 const MAX_AGE: (&str, &str) = ("access-control-max-age", "172800");
 
 #[tokio::test]
-async fn without_an_origin_nothing_is_said() {
+async fn without_an_origin_the_answer_has_no_cors_headers() {
     let server = Running::start().await;
     for line in ["GET / HTTP/1.1", "POST / HTTP/1.1", "OPTIONS / HTTP/1.1"] {
         assert_eq!(granted(&server.ask(Post::bare(line)).await), [], "{line}");

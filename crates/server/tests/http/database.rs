@@ -1,6 +1,6 @@
 //! The engine behind the server: what each says of a request reaches the client as one answer.
 
-use crate::wire::{Post, Running};
+use crate::support::{Post, Running};
 use engine::{Engine, Environment};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use store::Store;
 use store::fault::{Fault, FaultStore};
 use store::memory::MemoryStore;
 
-/// Time stands still and chance counts.
+/// The time never changes, and random numbers count up.
 struct Still(AtomicU64);
 
 impl Environment for Still {

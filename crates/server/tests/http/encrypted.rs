@@ -1,6 +1,6 @@
 //! TLS, and HTTP/2 over it: the same answers, within the same bounds.
 
-use crate::wire::{Post, Running, StandIn, WAIT_MAX, long_answer};
+use crate::support::{Post, Running, StandIn, WAIT_MAX, long_answer};
 use bytes::Bytes;
 use h2::client::SendRequest;
 use h2::{Reason, RecvStream};
@@ -299,7 +299,7 @@ async fn a_client_that_takes_back_its_requests_is_disconnected() {
 }
 
 #[tokio::test]
-async fn answers_that_nobody_takes_are_given_up() {
+async fn answers_that_the_client_does_not_take_are_given_up() {
     let limits = Limits { body_timeout: Duration::from_millis(200), ..Limits::default() };
     let encrypted = Encrypted::with(limits).await;
     let mut builder = h2::client::Builder::new();

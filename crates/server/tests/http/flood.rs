@@ -1,4 +1,4 @@
-use crate::wire::{Post, Running, Wire, pass};
+use crate::support::{Post, Running, Wire, pass};
 use server::Limits;
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-use crate::wire::{Post, Running};
+use crate::support::{Post, Running};
 use engine::Health;
 
 #[tokio::test]
@@ -16,7 +16,7 @@ async fn the_root_says_that_it_is_healthy_by_the_name_it_was_called() {
 }
 
 #[tokio::test]
-async fn why_writes_are_refused_is_said_to_all_who_ask() {
+async fn every_client_gets_the_reason_why_writes_are_refused() {
     let server = Running::start().await;
     *server.backend.health.lock().unwrap() = Health::Unhealthy("the disk is gone".to_owned());
     let health = server.ask(Post::bare("GET / HTTP/1.1")).await;

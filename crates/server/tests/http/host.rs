@@ -1,6 +1,6 @@
 //! `Host`, and heads that two recipients could read differently.
 
-use crate::wire::{Post, Running, pass};
+use crate::support::{Post, Running, pass};
 use std::time::Duration;
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-use crate::wire::{Post, Running};
+use crate::support::{Post, Running};
 
 #[tokio::test]
 async fn a_connection_serves_request_after_request() {

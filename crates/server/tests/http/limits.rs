@@ -1,4 +1,4 @@
-use crate::wire::{Post, Running, WAIT_MAX, Wire, pass, until};
+use crate::support::{Post, Running, WAIT_MAX, Wire, pass, until};
 use server::Limits;
 use std::time::Duration;
 

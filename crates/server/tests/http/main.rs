@@ -1,7 +1,5 @@
 //! The server as a client meets it: bytes in, bytes out, over a real socket.
 
-mod wire;
-
 mod answers;
 mod audit;
 mod compression;
@@ -18,3 +16,4 @@ mod pieces;
 mod shutdown;
 mod signature;
 mod slow_clients;
+mod support;

@@ -1,6 +1,6 @@
 //! Which complaint comes first when a request has several faults.
 
-use crate::wire::{Post, Running};
+use crate::support::{Post, Running};
 
 const NOT_FOUND: &str = "<UnknownOperationException/>\n";
 const UNREADABLE: &str = r#"{"__type":"com.amazon.coral.service#SerializationException"}"#;

@@ -1,7 +1,7 @@
 //! The same bytes get the same answers in whatever pieces they come. Two parties that cut the same bytes into
 //! different requests is how requests are smuggled; a server whose answers depend on the network is two such parties.
 
-use crate::wire::{Answer, Post, StandIn};
+use crate::support::{Answer, Post, StandIn};
 use server::{Limits, Options};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ fn chunks(post: Post, chunks: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_body_that_nobody_reads_ends_its_connection_whether_it_has_arrived_or_not() {
+async fn a_body_that_is_not_read_ends_its_connection_whether_it_has_arrived_or_not() {
     let foreign_host = Post::new("{}").with("Host", "evil.example");
     let foreign_page = Post::new("{}").with("Origin", "https://evil.example");
     let unknown_type = Post::new("{}").with("Content-Type", "text/plain");

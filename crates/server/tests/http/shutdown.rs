@@ -1,4 +1,4 @@
-use crate::wire::{Post, Running};
+use crate::support::{Post, Running};
 use server::{Ended, Limits};
 use std::time::Duration;
 use tokio::net::TcpStream;

@@ -1,6 +1,6 @@
 //! Malformed signatures get AWS's errors, word for word.
 
-use crate::wire::{Post, Running};
+use crate::support::{Post, Running};
 
 const SCOPE: &str = "AKIDEXAMPLE/20261115/us-east-1/dynamodb/aws4_request";
 

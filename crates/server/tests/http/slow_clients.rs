@@ -1,7 +1,7 @@
-//! Clients that take their time, and what becomes of them when others wait. The limits here are short and
+//! Clients that take their time, and when they are disconnected for others that wait. The limits here are short and
 //! the waits real.
 
-use crate::wire::{Post, Running, pass};
+use crate::support::{Post, Running, pass};
 use server::Limits;
 use std::time::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::fixture::{Desk, desk};
+use crate::support::{Desk, desk};
 
 async fn build(desk: &Desk, parts: Value) -> Value {
     desk.ask("request/build", &json!({ "table": "app", "parts": parts })).await

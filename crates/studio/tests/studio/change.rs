@@ -4,7 +4,7 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::fixture::{Desk, desk, order};
+use crate::support::{Desk, desk, order};
 
 async fn plan(desk: &Desk, changes: Value) -> Value {
     desk.ask("change", &json!({ "table": "app", "changes": changes })).await

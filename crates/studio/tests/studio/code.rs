@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::fixture::desk;
+use crate::support::desk;
 
 #[tokio::test]
 async fn the_page_gets_a_request_in_every_language() {

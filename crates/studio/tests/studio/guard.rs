@@ -5,9 +5,9 @@ use http::{Request, StatusCode};
 use serde_json::json;
 use studio::Options;
 
-use crate::fixture::{desk, desk_with, header, own};
+use crate::support::{desk, desk_with, header, own};
 
-/// Sends a session request with these headers instead of, or besides, the usual ones.
+/// Sends a session request with these headers instead of, or in addition to, the usual ones.
 async fn check(changed: &[(&str, Option<&str>)], options: Options) -> StatusCode {
     let desk = desk_with(options).await;
     let mut request = own("session").body(Bytes::from("{}")).expect("a request");

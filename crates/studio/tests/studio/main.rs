@@ -3,7 +3,6 @@
 mod builder;
 mod change;
 mod code;
-mod fixture;
 mod guard;
 mod model;
 mod model_files;
@@ -11,3 +10,4 @@ mod operate;
 mod page;
 mod pattern;
 mod read_only;
+mod support;

@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::fixture::desk;
+use crate::support::desk;
 
 const ORDERS: &str = include_str!("../../../../examples/models/m03-order-management.yaml");
 
@@ -32,7 +32,7 @@ async fn a_model_is_checked_planned_priced_heated_and_proven() {
 }
 
 #[tokio::test]
-async fn what_is_no_model_is_told_by_its_findings() {
+async fn a_text_that_is_no_model_has_findings() {
     let desk = desk().await;
     let text = json!({ "text": "model: x\ntable: [" });
     let checked = desk.ask("model/check", &text).await;

@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use studio::Options;
 
-use crate::fixture::{Desk, desk, desk_with};
+use crate::support::{Desk, desk, desk_with};
 
 async fn save(desk: &Desk, name: &str, text: &str, hash: Option<&Value>) -> (StatusCode, Value) {
     desk.post(&format!("file/{name}"), &json!({ "text": text, "hash": hash })).await

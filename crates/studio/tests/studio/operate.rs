@@ -7,7 +7,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use studio::Options;
 
-use crate::fixture::{desk, desk_with, order};
+use crate::support::{desk, desk_with, order};
 
 #[tokio::test]
 async fn a_stream_is_read_as_any_client_reads_it() {
@@ -73,7 +73,7 @@ async fn traffic_is_counted_by_range_and_key() {
     let busiest = &found["parts"][0]["keys"][0];
     assert_eq!(busiest["key"]["PK"], "CUST#a", "{busiest}");
     assert!(busiest["range"].as_u64().is_some_and(|range| range < 64), "{busiest}");
-    assert_eq!(busiest["minutes"].as_array().map(Vec::len), Some(1), "time stands still: {busiest}");
+    assert_eq!(busiest["minutes"].as_array().map(Vec::len), Some(1), "the time never changes: {busiest}");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Request, StatusCode};
 
-use crate::fixture::{desk, header};
+use crate::support::{desk, header};
 
 #[tokio::test]
 async fn the_bare_path_leads_to_the_page() {

@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::fixture::{Desk, desk};
+use crate::support::{Desk, desk};
 
 /// A database with the example, and its text.
 async fn loaded() -> (Desk, String) {

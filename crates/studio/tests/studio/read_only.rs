@@ -5,7 +5,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use studio::Options;
 
-use crate::fixture::{desk_with, order};
+use crate::support::{desk_with, order};
 
 fn read_only() -> Options {
     Options { read_only: true, ..Options::default() }
@@ -62,7 +62,7 @@ async fn statements_that_write_are_refused_and_those_that_read_are_not() {
     // A name given twice is read as the engine reads it: the last one counts.
     let twice = br#"{"Statement": "SELECT * FROM app", "Statement": "DELETE FROM app"}"#;
     let request =
-        crate::fixture::own("call/ExecuteStatement").body(twice.to_vec().into()).expect("a request");
+        crate::support::own("call/ExecuteStatement").body(twice.to_vec().into()).expect("a request");
     assert_ne!(desk.answer(request).await.status(), StatusCode::OK);
 }
 

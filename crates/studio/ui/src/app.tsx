@@ -111,7 +111,7 @@ function Top() {
   );
 }
 
-// Requests that fail because somebody asked for it: nobody should look for another reason.
+// Faults that were injected on purpose. Every screen shows them, so that no other reason is looked for.
 function Faults() {
   useRepeat(async (abort) => (faultsOn.value = (await post("faults", {}, abort)).faults), 5000, []);
   const remove = (which: number | "all") => void post("faults", { remove: which }).then((answer) => (faultsOn.value = answer.faults), () => undefined);

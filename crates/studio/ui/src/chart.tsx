@@ -182,7 +182,7 @@ export function Chart(props: Props) {
 function Line({ one, place, level }: { one: Series; place(value: number): number; level(value: number): number }) {
   if (!one.points.length) return null;
   const colour = `var(${one.colour})`;
-  // A line of one point has no length: it stands on the axis, so that its height is seen.
+  // A line of one point has no length: it is drawn upwards from the axis, so that its height is seen.
   if (one.points.length === 1) {
     const [x, y] = [place(one.points[0][0]), level(one.points[0][1])];
     return (

@@ -66,7 +66,7 @@ export function CommandBar() {
   const all = useMemo(commands, []);
   const table = place.value.parts[0] === "table" ? place.value.parts[1] : undefined;
   const key = table && descriptions.value[table] && keyNames(descriptions.value[table].KeySchema)[0];
-  // A key stands behind what is called like it, and before what only has its letters.
+  // A key is listed after what has the same name, and before what only has the same letters.
   const asKey = table && typed ? [{ one: { name: `${key} = ${typed}`, kind: `key in ${table}`, run: () => go(href(`table/${table}`, { pk: typed })) }, score: 700 }] : [];
   const found = [...all.map((one) => ({ one, score: score(one.name, typed) })), ...asKey]
     .filter((one) => one.score > 0)

@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 
-// Every script lies in /studio/assets/, wherever a proxy has put that.
+// Every script is in /studio/assets/, whatever path a proxy puts in front of it.
 export const root = new URL("../", import.meta.url);
 
 export class Refused extends Error {
@@ -76,7 +76,7 @@ export async function call(operation: string, input: unknown, abort?: AbortSigna
   return answer;
 }
 
-// Asks again while nobody answers, with growing pauses.
+// Asks again until the server answers, with growing pauses.
 let pause = 0;
 export function watchConnection() {
   const look = async () => {

@@ -87,7 +87,7 @@ export function Editor(props: EditorProps) {
   const view = useRef<EditorView | null>(null);
   const latest = useRef(props);
   latest.current = props;
-  // What was typed and has not come back as `value` yet. Whoever types is ahead of the page: a value that comes back
+  // What was typed and has not come back as `value` yet. The user is ahead of the page: a value that comes back
   // late must not undo what was typed since.
   const echoes = useRef<string[]>([]);
   useEffect(() => {

@@ -87,7 +87,7 @@ export interface Kind {
   entity?: Entity;
 }
 
-export class Legendary {
+export class TableLegend {
   readonly kinds: Kind[] = [];
   private readonly tests: { kind: Kind; literal: number; keys: [string, RegExp][] }[] = [];
 

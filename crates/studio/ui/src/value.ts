@@ -58,7 +58,7 @@ function sorted(value: any): any {
   return entries.sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
-// A value in one line, cut where nobody reads on.
+// A value in one line, cut at a length that can be read at a glance.
 export function text(value: Attribute | undefined, most = 160): string {
   if (!value) return "";
   const [kind, content] = Object.entries(value)[0] as [Type, any];

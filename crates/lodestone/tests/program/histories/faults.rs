@@ -1,4 +1,4 @@
-//! The random workload on a store that fails: writes that are refused late, writes whose outcome is not told,
+//! The random workload on a store that fails: writes that are refused late, writes whose outcome stays unknown,
 //! writes that decide twice. What was acknowledged is there, what was not is there whole or not at all, and
 //! every index equals its table.
 
@@ -16,7 +16,7 @@ const REQUESTS: usize = 4000;
 /// One changing call in this many is given a fault, of four kinds.
 const FAULT_ONE_IN: u64 = 8;
 
-/// Time stands still and chance counts up.
+/// The time never changes, and random numbers count up.
 struct Still(AtomicU64);
 
 impl Environment for Still {

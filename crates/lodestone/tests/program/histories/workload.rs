@@ -1,6 +1,6 @@
 //! Random workloads on a database in this process: 16 clients at once, every exchange recorded.
 //!
-//! Items lie in one table, a family of them in a partition, with a local index and two global ones, whose rows
+//! Items are in one table, a family of them in a partition, with a local index and two global ones, whose rows
 //! move with most writes. Requests and answers are DynamoDB JSON, as a client would see them.
 
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub struct Connection {
     engines: Arc<[Arc<Engine>]>,
     turn: Arc<AtomicUsize>,
     caller: Caller,
-    /// What becomes of a write that is neither acknowledged nor refused.
+    /// The outcome of a write that is neither acknowledged nor refused.
     undone: Answer,
 }
 
@@ -214,8 +214,8 @@ impl Connection {
                 Err(failure) if self.is_fault(&failure) => in_doubt = true,
                 Err(failure) if failure.name == "TransactionCanceledException" => {
                     let answers = reasons(&failure);
-                    // Who meets another transaction is not told whether an earlier attempt succeeded. Who is
-                    // refused is: a token that counts comes before conditions.
+                    // A conflict with another transaction does not say whether an earlier attempt succeeded. A
+                    // refused condition does: the token of an attempt that succeeded is looked at before conditions.
                     let refused = answers.iter().any(|answer| *answer != Answer::NotDone);
                     if refused || !in_doubt {
                         return answers;

@@ -6,7 +6,7 @@ use crate::layout::{Doc, WIDTH};
 const TAB: usize = 4;
 /// Keys up to this length share a column however different they are.
 const SMALL_KEY: usize = 40;
-/// Longer ones do while they are not so many times as long or short as those before.
+/// Longer ones share it unless they are this many times as long or as short as those before.
 const KEY_RATIO: f64 = 2.5;
 
 /// A statement on lines of its own.

@@ -104,7 +104,7 @@ func padded(text string, width int) string {
     (
         "distance(",
         r#"
-// distance is how far a whole number is from the largest one of so many digits.
+// distance is how far a whole number is from the largest one with this number of digits.
 func distance(text string, digits int) string {
     number, ok := new(big.Int).SetString(text, 10)
     largest, too := new(big.Int).SetString(strings.Repeat("9", digits), 10)

@@ -5,7 +5,7 @@ use item::Value as Stored;
 use super::{Go, ITEM, entry, exported, ident, is_scalar, pair};
 use crate::layout::Doc;
 use crate::library::writer::{atom, list};
-use crate::library::{Form, Kind, Piece, Value};
+use crate::library::{Kind, Piece, TextForm, Value};
 use crate::literal::quoted;
 
 impl Go<'_> {
@@ -71,10 +71,10 @@ impl Go<'_> {
             Piece::Field { value, form, width } => {
                 let plain = self.plain(value);
                 let text = match form {
-                    Form::Plain => plain,
-                    Form::Lower => format!("strings.ToLower({plain})"),
-                    Form::Prefix(length) => format!("beginning({plain}, {length})"),
-                    Form::Descending(digits) => format!("padded(distance({plain}, {digits}), {digits})"),
+                    TextForm::Plain => plain,
+                    TextForm::Lower => format!("strings.ToLower({plain})"),
+                    TextForm::Prefix(length) => format!("beginning({plain}, {length})"),
+                    TextForm::Descending(digits) => format!("padded(distance({plain}, {digits}), {digits})"),
                 };
                 match width {
                     Some(width) => format!("padded({text}, {width})"),

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::layout::{Code, call, line, plain};
+use super::layout::{JavaCode, call, line, plain};
 use super::names::Java;
 use super::values::{literal, string};
 use super::{imports, name_of_calls};
 use crate::library::call::{Argument, Call, Row};
-use crate::library::{Body, Kind, Library, ParameterKind, Written};
+use crate::library::{Body, Kind, Library, ParameterKind, WrittenFunction};
 
 pub fn calls(library: &Library, calls: &[Call]) -> String {
     let java = Java::new(library);
@@ -28,7 +28,7 @@ pub fn calls(library: &Library, calls: &[Call]) -> String {
 
 impl Java<'_> {
     /// A statement that adds the call of a pattern.
-    fn call(&self, one: &Call, method: &str, written: &Written) -> String {
+    fn call(&self, one: &Call, method: &str, written: &WrittenFunction) -> String {
         let arguments = one.arguments.iter().zip(&written.parameters).map(|(argument, parameter)| {
             let kind = match &parameter.kind {
                 ParameterKind::Value { kind, .. } => *kind,
@@ -36,7 +36,7 @@ impl Java<'_> {
             };
             self.argument(argument, kind)
         });
-        let arguments: Vec<Code> = arguments.collect();
+        let arguments: Vec<JavaCode> = arguments.collect();
         let open = format!("calls.put({}, library -> ", string(&one.pattern));
         let called = |before: &str, close: &str| {
             call(format!("{before}library.{method}("), arguments.clone(), close.to_owned())
@@ -54,7 +54,7 @@ impl Java<'_> {
         }
     }
 
-    fn argument(&self, argument: &Argument, kind: Kind) -> Code {
+    fn argument(&self, argument: &Argument, kind: Kind) -> JavaCode {
         match argument {
             Argument::Value(value) => literal(value, kind),
             Argument::Record(row) => self.row(row),
@@ -64,7 +64,7 @@ impl Java<'_> {
         }
     }
 
-    fn row(&self, row: &Row) -> Code {
+    fn row(&self, row: &Row) -> JavaCode {
         let fields = self.library.record(&row.record).map(|record| record.fields.as_slice());
         let values = fields.unwrap_or_default().iter().zip(&row.values).map(|(field, value)| {
             value.as_ref().map_or_else(|| plain("null"), |value| literal(value, field.kind))

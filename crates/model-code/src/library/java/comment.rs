@@ -35,7 +35,7 @@ impl Comment {
         self.parameters.push((name.to_owned(), text.to_owned()));
     }
 
-    /// The lines, in so many blocks.
+    /// The lines, inside this many blocks.
     pub fn text(&self, depth: usize) -> String {
         let indent = " ".repeat(depth * 4);
         let tags = self.parameters.iter().map(|(name, text)| format!("@param {name} {text}"));

@@ -14,30 +14,30 @@ pub const BUILD: &str = ".build()";
 
 /// An expression, or a statement.
 #[derive(Clone, Debug)]
-pub enum Code {
+pub enum JavaCode {
     Plain(String),
     /// What is before an expression on its line.
-    After(String, Box<Code>),
+    After(String, Box<JavaCode>),
     /// Arguments, between what opens and what closes them.
-    Call(String, Vec<Code>, String),
+    Call(String, Vec<JavaCode>, String),
     /// Calls one behind the other: what they begin with, each call, and what is behind them.
-    Chain(String, Vec<Code>, String),
+    Chain(String, Vec<JavaCode>, String),
 }
 
-pub fn plain(text: impl Into<String>) -> Code {
-    Code::Plain(text.into())
+pub fn plain(text: impl Into<String>) -> JavaCode {
+    JavaCode::Plain(text.into())
 }
 
-pub fn call(open: impl Into<String>, arguments: Vec<Code>, close: impl Into<String>) -> Code {
-    Code::Call(open.into(), arguments, close.into())
+pub fn call(open: impl Into<String>, arguments: Vec<JavaCode>, close: impl Into<String>) -> JavaCode {
+    JavaCode::Call(open.into(), arguments, close.into())
 }
 
-pub fn after(text: impl Into<String>, code: Code) -> Code {
-    Code::After(text.into(), Box::new(code))
+pub fn after(text: impl Into<String>, code: JavaCode) -> JavaCode {
+    JavaCode::After(text.into(), Box::new(code))
 }
 
-/// On lines of its own, in so many blocks.
-pub fn line(code: &Code, depth: usize) -> String {
+/// On lines of its own, inside this many blocks.
+pub fn line(code: &JavaCode, depth: usize) -> String {
     let indent = depth * STEP;
     format!("{}{}\n", " ".repeat(indent), code.text(indent, indent, 0))
 }
@@ -46,31 +46,33 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-impl Code {
+impl JavaCode {
     pub fn inline(&self) -> String {
-        let all =
-            |codes: &[Code], between: &str| codes.iter().map(Code::inline).collect::<Vec<_>>().join(between);
+        let all = |codes: &[JavaCode], between: &str| {
+            codes.iter().map(JavaCode::inline).collect::<Vec<_>>().join(between)
+        };
         match self {
-            Code::Plain(text) => text.clone(),
-            Code::After(text, code) => format!("{text}{}", code.inline()),
-            Code::Call(open, arguments, close) => format!("{open}{}{close}", all(arguments, ", ")),
-            Code::Chain(head, links, close) => format!("{head}{}{close}", all(links, "")),
+            JavaCode::Plain(text) => text.clone(),
+            JavaCode::After(text, code) => format!("{text}{}", code.inline()),
+            JavaCode::Call(open, arguments, close) => format!("{open}{}{close}", all(arguments, ", ")),
+            JavaCode::Chain(head, links, close) => format!("{head}{}{close}", all(links, "")),
         }
     }
 
     fn may_be_one_line(&self) -> bool {
         match self {
-            Code::Plain(_) => true,
-            Code::After(_, code) => code.may_be_one_line(),
-            Code::Call(_, arguments, _) => arguments.iter().all(Code::may_be_one_line),
-            Code::Chain(_, links, _) => {
-                let builds = matches!(links.last(), Some(Code::Plain(last)) if last == BUILD);
-                (!builds || links.len() <= BUILDER_CALLS_ON_A_LINE) && links.iter().all(Code::may_be_one_line)
+            JavaCode::Plain(_) => true,
+            JavaCode::After(_, code) => code.may_be_one_line(),
+            JavaCode::Call(_, arguments, _) => arguments.iter().all(JavaCode::may_be_one_line),
+            JavaCode::Chain(_, links, _) => {
+                let builds = matches!(links.last(), Some(JavaCode::Plain(last)) if last == BUILD);
+                (!builds || links.len() <= BUILDER_CALLS_ON_A_LINE)
+                    && links.iter().all(JavaCode::may_be_one_line)
             }
         }
     }
 
-    /// The text, beginning in this column of a line that is indented this far; so much is behind it on its last line.
+    /// The text, beginning in this column of a line that is indented this far. Its last line also has room for `behind`.
     fn text(&self, column: usize, indent: usize, behind: usize) -> String {
         let inline = self.inline();
         if self.may_be_one_line() && column + width(&inline) + behind <= WIDTH {
@@ -79,17 +81,17 @@ impl Code {
         let further = indent + FURTHER;
         let begin = format!("\n{}", " ".repeat(further));
         match self {
-            Code::Plain(text) => text.clone(),
-            Code::After(text, code) => {
+            JavaCode::Plain(text) => text.clone(),
+            JavaCode::After(text, code) => {
                 format!("{text}{}", code.text(column + width(text), indent, behind))
             }
-            Code::Call(_, arguments, _) if arguments.is_empty() => inline,
+            JavaCode::Call(_, arguments, _) if arguments.is_empty() => inline,
             // The brackets of a lone argument are broken instead.
-            Code::Call(open, arguments, close) if is_lone_call(arguments) => {
+            JavaCode::Call(open, arguments, close) if is_lone_call(arguments) => {
                 let inner = arguments[0].text(column + width(open), indent, width(close) + behind);
                 format!("{open}{inner}{close}")
             }
-            Code::Call(open, arguments, close) => {
+            JavaCode::Call(open, arguments, close) => {
                 let last = arguments.len() - 1;
                 let lines = arguments.iter().enumerate().map(|(at, argument)| {
                     let behind = if at == last { width(close) + behind } else { 1 };
@@ -97,7 +99,7 @@ impl Code {
                 });
                 format!("{open}{}{close}", lines.collect::<Vec<_>>().join(","))
             }
-            Code::Chain(head, links, close) => {
+            JavaCode::Chain(head, links, close) => {
                 let last = links.len().saturating_sub(1);
                 let lines = links.iter().enumerate().map(|(at, link)| {
                     let behind = if at == last { width(close) + behind } else { 0 };
@@ -109,7 +111,7 @@ impl Code {
     }
 }
 
-fn is_lone_call(arguments: &[Code]) -> bool {
-    matches!(arguments, [Code::Call(_, inner, _)] if !inner.is_empty())
-        || matches!(arguments, [Code::Chain(..)])
+fn is_lone_call(arguments: &[JavaCode]) -> bool {
+    matches!(arguments, [JavaCode::Call(_, inner, _)] if !inner.is_empty())
+        || matches!(arguments, [JavaCode::Chain(..)])
 }

@@ -79,7 +79,7 @@ pub const VALUES: [(&str, &str); 14] = [
     (
         "distance(",
         "
-    /** How far a whole number is from the largest one of so many digits. */
+    /** How far a whole number is from the largest one with this number of digits. */
     private static String distance(String number, int digits) {
         BigInteger largest = BigInteger.TEN.pow(digits).subtract(BigInteger.ONE);
         return largest.subtract(new BigInteger(number)).toString();
@@ -310,7 +310,7 @@ pub const BATCHES: [(&str, &str); 6] = [
     (
         "slices(",
         "
-    /** Lists of at most so many elements. */
+    /** Parts of the list, each with this number of elements at most. */
     private static <T> List<List<T>> slices(List<T> all, int most) {
         List<List<T>> slices = new ArrayList<>();
         for (int begin = 0; begin < all.size(); begin += most) {

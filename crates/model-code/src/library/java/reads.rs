@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::layout::{Code, call, line, plain};
+use super::layout::{JavaCode, call, line, plain};
 use super::names::{Java, variable};
 use super::values::{string, type_of};
 use super::writes::{built, decapitalised};
@@ -101,7 +101,7 @@ impl Java<'_> {
         line(&built(&format!("{name} request = {name}.builder()"), links, ";"), depth)
     }
 
-    fn loop_head(&self, one: &Loop) -> Code {
+    fn loop_head(&self, one: &Loop) -> JavaCode {
         match one {
             Loop::Shards { variable: name, count } => {
                 let name = variable(name);
@@ -116,14 +116,14 @@ impl Java<'_> {
     }
 
     /// The type of what is found in these items, and an expression for it.
-    fn found(&self, found: &Found, items: &str, cut: bool) -> (String, Code) {
+    fn found(&self, found: &Found, items: &str, cut: bool) -> (String, JavaCode) {
         let limit = if cut { ".limit(limit)" } else { "" };
         let each = |filter: &str, reader: &str| {
             let mut links = Vec::new();
             links.extend([limit, filter].into_iter().filter(|link| !link.is_empty()).map(plain));
             links.push(plain(format!(".map({}::{})", self.class, self.reader(reader))));
             links.push(plain(".toList()"));
-            Code::Chain(format!("{items}.stream()"), links, String::new())
+            JavaCode::Chain(format!("{items}.stream()"), links, String::new())
         };
         match found {
             Found::Count => ("int".to_owned(), plain(format!("{items}.size()"))),
@@ -161,7 +161,7 @@ impl Java<'_> {
             2,
         );
         let links = [".filter(ItemResponse::hasItem)", ".map(ItemResponse::item)", ".toList()"];
-        let items = Code::Chain(
+        let items = JavaCode::Chain(
             format!("{ITEMS} = client.transactGetItems(request).responses().stream()"),
             links.map(plain).to_vec(),
             ";".to_owned(),
@@ -184,10 +184,12 @@ impl Java<'_> {
     }
 }
 
-fn returned(code: Code) -> String {
+fn returned(code: JavaCode) -> String {
     let code = match code {
-        Code::Call(open, arguments, close) => Code::Call(format!("return {open}"), arguments, close + ";"),
-        Code::Chain(head, links, close) => Code::Chain(format!("return {head}"), links, close + ";"),
+        JavaCode::Call(open, arguments, close) => {
+            JavaCode::Call(format!("return {open}"), arguments, close + ";")
+        }
+        JavaCode::Chain(head, links, close) => JavaCode::Chain(format!("return {head}"), links, close + ";"),
         other => plain(format!("return {};", other.inline())),
     };
     line(&code, 2)

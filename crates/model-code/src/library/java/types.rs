@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::comment::{Comment, escaped, one_of};
-use super::layout::{Code, after, call, line, plain};
+use super::layout::{JavaCode, after, call, line, plain};
 use super::names::{Java, component, variable, wither};
 use super::values::{string, type_of};
 use crate::library::{EntityItem, Field, Kind, Part, Reader, Record, Source};
@@ -28,7 +28,7 @@ impl Java<'_> {
                 comment.parameter(&component(&field.name), &said.join("; "));
             }
         }
-        let components: Vec<Code> = record
+        let components: Vec<JavaCode> = record
             .fields
             .iter()
             .map(|field| plain(format!("{} {}", type_of(field.kind, field.optional), component(&field.name))))
@@ -102,7 +102,7 @@ impl Java<'_> {
     }
 
     /// A field's value out of an item.
-    fn read_field(&self, field: &Field) -> Code {
+    fn read_field(&self, field: &Field) -> JavaCode {
         let reader = match field.kind {
             Kind::Text => "readString",
             Kind::Number => "readNumber",

@@ -3,9 +3,9 @@
 use item::Value as Stored;
 use model::predicate::Operator;
 
-use super::layout::{Code, after, call, plain};
+use super::layout::{JavaCode, after, call, plain};
 use super::names::{Java, component, variable};
-use crate::library::{Form, Kind, Piece, Test, Value};
+use crate::library::{Kind, Piece, Test, TextForm, Value};
 use crate::literal::{is_unseen, quoted};
 
 /// The most pairs that `Map.of` takes.
@@ -17,7 +17,7 @@ impl Java<'_> {
     }
 
     /// An expression of the type of this kind.
-    pub fn value(&self, value: &Value, kind: Kind) -> Code {
+    pub fn value(&self, value: &Value, kind: Kind) -> JavaCode {
         match value {
             Value::Literal(stored) => literal(stored, kind),
             Value::Variable { name, kind: own } => plain(converted(variable(name), *own, kind)),
@@ -41,7 +41,7 @@ impl Java<'_> {
     }
 
     /// The value as requests have it.
-    pub fn attribute(&self, value: &Value) -> Code {
+    pub fn attribute(&self, value: &Value) -> JavaCode {
         if let Value::Literal(stored) = value {
             return attribute_value(stored);
         }
@@ -60,7 +60,7 @@ impl Java<'_> {
     }
 
     /// The arguments of a request's member that has attributes by their names.
-    pub fn map(&self, open: &str, entries: &[(String, Value)], close: &str) -> Code {
+    pub fn map(&self, open: &str, entries: &[(String, Value)], close: &str) -> JavaCode {
         let entries = entries.iter().map(|(name, value)| (string(name), self.attribute(value)));
         map(open, entries.collect(), close)
     }
@@ -81,7 +81,7 @@ impl Java<'_> {
     pub fn text(&self, pieces: &[Piece], checked: bool) -> String {
         let written = pieces.iter().enumerate().map(|(at, piece)| match piece {
             Piece::Literal(text) => string(text),
-            Piece::Field { value, form: Form::Plain, width: None } => {
+            Piece::Field { value, form: TextForm::Plain, width: None } => {
                 let beside_text = at > 0 || matches!(pieces.get(1), Some(Piece::Literal(_)));
                 match (value, value.kind()) {
                     (Value::Variable { .. } | Value::Field { .. } | Value::Shard { .. }, Kind::Integer)
@@ -99,10 +99,10 @@ impl Java<'_> {
             Piece::Field { value, form, width } => {
                 let text = self.text_of(value);
                 let text = match form {
-                    Form::Plain => text,
-                    Form::Lower => format!("{text}.toLowerCase(Locale.ROOT)"),
-                    Form::Prefix(length) => format!("beginning({text}, {length})"),
-                    Form::Descending(digits) => format!("padded(distance({text}, {digits}), {digits})"),
+                    TextForm::Plain => text,
+                    TextForm::Lower => format!("{text}.toLowerCase(Locale.ROOT)"),
+                    TextForm::Prefix(length) => format!("beginning({text}, {length})"),
+                    TextForm::Descending(digits) => format!("padded(distance({text}, {digits}), {digits})"),
                 };
                 match width {
                     Some(width) => format!("padded({text}, {width})"),
@@ -184,7 +184,7 @@ impl Java<'_> {
 }
 
 /// `Map.of` of names and expressions, or `Map.ofEntries` if there are many.
-pub fn map(open: &str, entries: Vec<(String, Code)>, close: &str) -> Code {
+pub fn map(open: &str, entries: Vec<(String, JavaCode)>, close: &str) -> JavaCode {
     if entries.len() <= PAIRS_MAX {
         let pairs = entries.into_iter().map(|(name, code)| after(format!("{name}, "), code));
         return call(format!("{open}Map.of("), pairs.collect(), format!("){close}"));
@@ -240,7 +240,7 @@ fn maker(kind: Kind) -> &'static str {
 }
 
 /// A stored value as a literal of the type of this kind.
-pub fn literal(value: &Stored, kind: Kind) -> Code {
+pub fn literal(value: &Stored, kind: Kind) -> JavaCode {
     let number = |text: String| plain(format!("new BigDecimal({})", string(&text)));
     match value {
         Stored::S(text) => plain(string(text)),
@@ -263,8 +263,8 @@ pub fn literal(value: &Stored, kind: Kind) -> Code {
 }
 
 /// A stored value as requests have it.
-fn attribute_value(value: &Stored) -> Code {
-    let list = |members: Vec<Code>| vec![call("List.of(", members, ")")];
+fn attribute_value(value: &Stored) -> JavaCode {
+    let list = |members: Vec<JavaCode>| vec![call("List.of(", members, ")")];
     let (maker, inner) = match value {
         Stored::S(text) => ("fromS", vec![plain(string(text))]),
         Stored::N(number) => ("fromN", vec![plain(string(&number.to_string()))]),

@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-use super::layout::{BUILD, Code, call, line, plain};
+use super::layout::{BUILD, JavaCode, call, line, plain};
 use super::names::{Java, variable, wither};
 use super::values::{map, string};
 use crate::library::writer::Member;
 use crate::library::{Body, Request, Step, Value, Verb, Write};
 
 /// A builder with its calls, and what is built.
-pub fn built(open: &str, mut links: Vec<Code>, close: &str) -> Code {
+pub fn built(open: &str, mut links: Vec<JavaCode>, close: &str) -> JavaCode {
     links.push(plain(BUILD));
-    Code::Chain(open.to_owned(), links, close.to_owned())
+    JavaCode::Chain(open.to_owned(), links, close.to_owned())
 }
 
 impl Java<'_> {
@@ -83,7 +83,7 @@ impl Java<'_> {
     }
 
     /// The item that is put, with the values that the pattern sets.
-    fn item(&self, write: &Write) -> Option<Code> {
+    fn item(&self, write: &Write) -> Option<JavaCode> {
         let Verb::Put { entity, variable: of, record, with } = &write.verb else { return None };
         let fields = self.library.record(record).map(|record| record.fields.as_slice()).unwrap_or_default();
         let with = with.iter().map(|(name, value): &(String, Value)| {
@@ -96,8 +96,8 @@ impl Java<'_> {
     }
 
     /// The members of a request.
-    pub fn links(&self, request: &Request, item: Option<Code>) -> Vec<Code> {
-        let link = |(name, member): (&str, Member<'_, Code>)| {
+    pub fn links(&self, request: &Request, item: Option<JavaCode>) -> Vec<JavaCode> {
+        let link = |(name, member): (&str, Member<'_, JavaCode>)| {
             let open = format!(".{}(", decapitalised(name));
             match member {
                 Member::Text(text) => plain(format!("{open}{})", string(text))),

@@ -10,24 +10,24 @@ const STEP: usize = 4;
 
 /// An expression.
 #[derive(Clone, Debug)]
-pub enum Code {
+pub enum RustCode {
     Plain(String),
     /// What is before the arguments, the arguments, and what is behind them.
-    Call(String, Vec<Code>, String),
+    Call(String, Vec<RustCode>, String),
     /// What the methods are called on, and the calls.
-    Chain(String, Vec<Code>),
+    Chain(String, Vec<RustCode>),
     /// A struct with its members, or the rest of one: `..other`.
-    Struct(String, Vec<(String, Code)>),
+    Struct(String, Vec<(String, RustCode)>),
     /// The elements are one below the other if they are wider than a call's.
-    Array(Vec<Code>),
+    Array(Vec<RustCode>),
 }
 
-pub fn plain(text: impl Into<String>) -> Code {
-    Code::Plain(text.into())
+pub fn plain(text: impl Into<String>) -> RustCode {
+    RustCode::Plain(text.into())
 }
 
 /// A statement, or a part of one, on lines of its own.
-pub fn statement(depth: usize, before: &str, code: &Code, after: &str) -> String {
+pub fn statement(depth: usize, before: &str, code: &RustCode, after: &str) -> String {
     let indent = depth * STEP;
     let text = code.text(indent, indent + width(before), width(after));
     format!("{}{before}{text}{after}\n", " ".repeat(indent))
@@ -37,34 +37,36 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-impl Code {
-    pub fn call(open: impl Into<String>, arguments: Vec<Code>, close: impl Into<String>) -> Code {
-        Code::Call(open.into(), arguments, close.into())
+impl RustCode {
+    pub fn call(open: impl Into<String>, arguments: Vec<RustCode>, close: impl Into<String>) -> RustCode {
+        RustCode::Call(open.into(), arguments, close.into())
     }
 
     /// On one line, as long as that may be.
     pub fn inline(&self) -> String {
-        let joined = |all: &[Code]| all.iter().map(Code::inline).collect::<Vec<_>>().join(", ");
+        let joined = |all: &[RustCode]| all.iter().map(RustCode::inline).collect::<Vec<_>>().join(", ");
         match self {
-            Code::Plain(text) => text.clone(),
-            Code::Call(open, arguments, close) => format!("{open}{}{close}", joined(arguments)),
-            Code::Chain(root, calls) => {
-                root.clone() + &calls.iter().map(Code::inline).collect::<Vec<_>>().concat()
+            RustCode::Plain(text) => text.clone(),
+            RustCode::Call(open, arguments, close) => format!("{open}{}{close}", joined(arguments)),
+            RustCode::Chain(root, calls) => {
+                root.clone() + &calls.iter().map(RustCode::inline).collect::<Vec<_>>().concat()
             }
-            Code::Struct(name, members) if members.is_empty() => format!("{name} {{}}"),
-            Code::Struct(name, members) => format!("{name} {{ {} }}", members_inline(members)),
-            Code::Array(elements) => format!("[{}]", joined(elements)),
+            RustCode::Struct(name, members) if members.is_empty() => format!("{name} {{}}"),
+            RustCode::Struct(name, members) => format!("{name} {{ {} }}", members_inline(members)),
+            RustCode::Array(elements) => format!("[{}]", joined(elements)),
         }
     }
 
     /// Whether it may be on one line at all.
     fn is_short(&self) -> bool {
         match self {
-            Code::Plain(_) => true,
-            Code::Call(_, arguments, _) => all_short(arguments),
-            Code::Chain(_, calls) => width(&self.inline()) < CALL_WIDTH && calls.iter().all(Code::is_short),
-            Code::Struct(_, members) => width(&members_inline(members)) <= STRUCT_WIDTH,
-            Code::Array(elements) => all_short(elements),
+            RustCode::Plain(_) => true,
+            RustCode::Call(_, arguments, _) => all_short(arguments),
+            RustCode::Chain(_, calls) => {
+                width(&self.inline()) < CALL_WIDTH && calls.iter().all(RustCode::is_short)
+            }
+            RustCode::Struct(_, members) => width(&members_inline(members)) <= STRUCT_WIDTH,
+            RustCode::Array(elements) => all_short(elements),
         }
     }
 
@@ -79,16 +81,16 @@ impl Code {
     /// On several lines, if there is more than a name.
     fn broken(&self, indent: usize) -> String {
         let inner = indent + STEP;
-        let below = |code: &Code, more: &str| {
+        let below = |code: &RustCode, more: &str| {
             format!("\n{}{}{more}", " ".repeat(inner), code.text(inner, inner, width(more)))
         };
         let end = format!("\n{}", " ".repeat(indent));
         match self {
-            Code::Plain(text) => text.clone(),
-            Code::Call(open, arguments, close) => match arguments.as_slice() {
+            RustCode::Plain(text) => text.clone(),
+            RustCode::Call(open, arguments, close) => match arguments.as_slice() {
                 [] => self.inline(),
                 // The only argument shares its brackets' lines.
-                [one @ (Code::Call(..) | Code::Struct(..) | Code::Array(_))] => {
+                [one @ (RustCode::Call(..) | RustCode::Struct(..) | RustCode::Array(_))] => {
                     let inside = one.broken(indent);
                     format!("{open}{inside}{close}")
                 }
@@ -100,19 +102,19 @@ impl Code {
                     format!("{open}{lines}{end}{close}")
                 }
             },
-            Code::Chain(root, calls) => {
+            RustCode::Chain(root, calls) => {
                 let lines: String = calls.iter().map(|one| below(one, "")).collect();
                 format!("{root}{lines}")
             }
-            Code::Struct(name, members) => {
-                let line = |(member, value): &(String, Code)| {
+            RustCode::Struct(name, members) => {
+                let line = |(member, value): &(String, RustCode)| {
                     let comma = if member == ".." { "" } else { "," };
                     let text = value.text(inner, inner + width(member), width(comma));
                     format!("\n{}{member}{text}{comma}", " ".repeat(inner))
                 };
                 format!("{name} {{{}{end}}}", members.iter().map(line).collect::<String>())
             }
-            Code::Array(elements) => {
+            RustCode::Array(elements) => {
                 let lines: String = elements.iter().map(|one| below(one, ",")).collect();
                 format!("[{lines}{end}]")
             }
@@ -120,19 +122,19 @@ impl Code {
     }
 }
 
-fn all_short(all: &[Code]) -> bool {
+fn all_short(all: &[RustCode]) -> bool {
     // A text alone is as long as the line allows.
-    if let [Code::Plain(text)] = all
+    if let [RustCode::Plain(text)] = all
         && text.starts_with('"')
         && text.ends_with('"')
     {
         return true;
     }
-    let inline: Vec<String> = all.iter().map(Code::inline).collect();
-    width(&inline.join(", ")) <= CALL_WIDTH && all.iter().all(Code::is_short)
+    let inline: Vec<String> = all.iter().map(RustCode::inline).collect();
+    width(&inline.join(", ")) <= CALL_WIDTH && all.iter().all(RustCode::is_short)
 }
 
-fn members_inline(members: &[(String, Code)]) -> String {
+fn members_inline(members: &[(String, RustCode)]) -> String {
     let all: Vec<String> = members.iter().map(|(name, value)| format!("{name}{}", value.inline())).collect();
     all.join(", ")
 }

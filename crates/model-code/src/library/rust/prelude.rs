@@ -331,7 +331,7 @@ fn bytes_at<'i>(item: &'i Item, attribute: &str) -> Option<&'i [u8]> {
 "#;
 
 const KEY_PART: &str = r#"
-/// What a key has behind so many of the literals of its template.
+/// What a key has behind the first literals of its template.
 fn key_part<Value: FromStr>(
     item: &Item,
     attribute: &'static str,
@@ -394,7 +394,7 @@ fn padded(text: &str, width: usize) -> String {
 "#;
 
 const DESCENDING: &str = r#"
-/// The distance to the largest number of so many digits: the greatest come first.
+/// The distance to the largest number with this number of digits: the greatest come first.
 fn descending(number: i128, digits: usize) -> String {
     let largest = "9".repeat(digits).parse().unwrap_or(i128::MAX);
     format!("{:0digits$}", largest.saturating_sub(number))

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use item::Value as Stored;
 
-use super::layout::{Code, plain};
+use super::layout::{RustCode, plain};
 use super::{Rust, ident};
-use crate::library::{Form, Kind, Piece, Value};
+use crate::library::{Kind, Piece, TextForm, Value};
 use crate::literal::quoted;
 
 impl Rust<'_> {
@@ -20,21 +20,23 @@ impl Rust<'_> {
     }
 
     /// What a parameter of this kind takes.
-    pub fn borrowed(&self, value: &Value, kind: Kind) -> Code {
+    pub fn borrowed(&self, value: &Value, kind: Kind) -> RustCode {
         match value {
             Value::Literal(literal) => borrowed_literal(literal, kind, false),
             Value::Variable { .. } => plain(self.place(value)),
             _ if matches!(kind, Kind::Integer | Kind::Bool) => self.owned(value, kind),
             Value::Field { .. } => plain(format!("&{}", self.place(value))),
             _ => match self.owned(value, kind) {
-                Code::Call(open, arguments, close) => Code::Call(format!("&{open}"), arguments, close),
+                RustCode::Call(open, arguments, close) => {
+                    RustCode::Call(format!("&{open}"), arguments, close)
+                }
                 other => plain(format!("&{}", other.inline())),
             },
         }
     }
 
     /// A value of its own.
-    pub fn owned(&self, value: &Value, kind: Kind) -> Code {
+    pub fn owned(&self, value: &Value, kind: Kind) -> RustCode {
         match value {
             Value::Literal(literal) => owned_literal(literal, kind, false),
             Value::Variable { .. } | Value::Field { .. } if matches!(kind, Kind::Integer | Kind::Bool) => {
@@ -52,15 +54,17 @@ impl Rust<'_> {
                 let builder = &self.library.keys[*builder];
                 let arguments = arguments.iter().zip(&builder.parameters);
                 let arguments = arguments.map(|(value, (_, kind))| self.borrowed(value, *kind)).collect();
-                Code::call(format!("{}(", ident(&builder.name)), arguments, ")")
+                RustCode::call(format!("{}(", ident(&builder.name)), arguments, ")")
             }
             Value::Text(pieces) => self.text(pieces),
-            Value::Before(inner) => Code::call("key_before(", vec![self.borrowed(inner, Kind::Text)], ")"),
+            Value::Before(inner) => {
+                RustCode::call("key_before(", vec![self.borrowed(inner, Kind::Text)], ")")
+            }
         }
     }
 
     /// The value as an attribute has it.
-    pub fn stored(&self, value: &Value) -> Code {
+    pub fn stored(&self, value: &Value) -> RustCode {
         if let Value::Literal(literal) = value {
             return stored_literal(literal);
         }
@@ -80,7 +84,7 @@ impl Rust<'_> {
             Kind::List => ("L", plain(format!("{}.to_vec()", place()))),
             Kind::Map => ("M", plain(format!("{}.clone()", place()))),
         };
-        Code::call(format!("AttributeValue::{variant}("), vec![inner], ")")
+        RustCode::call(format!("AttributeValue::{variant}("), vec![inner], ")")
     }
 
     /// A `&str` of the value's text.
@@ -93,8 +97,8 @@ impl Rust<'_> {
         }
     }
 
-    pub fn text(&self, pieces: &[Piece]) -> Code {
-        if let [Piece::Field { value, form: Form::Plain, width: None }] = pieces {
+    pub fn text(&self, pieces: &[Piece]) -> RustCode {
+        if let [Piece::Field { value, form: TextForm::Plain, width: None }] = pieces {
             return match value.kind() {
                 Kind::Number | Kind::Integer | Kind::Bool => {
                     plain(format!("{}.to_string()", self.place(value)))
@@ -114,21 +118,23 @@ impl Rust<'_> {
                 Piece::Field { value, form, width } => (value, form, width),
             };
             let argument = match (form, value.kind(), width) {
-                (Form::Descending(digits), Kind::Integer, _) => {
+                (TextForm::Descending(digits), Kind::Integer, _) => {
                     format!("descending({}.into(), {digits})", self.place(value))
                 }
-                (Form::Descending(digits), ..) => {
+                (TextForm::Descending(digits), ..) => {
                     format!("descending({}.whole(), {digits})", self.place(value))
                 }
-                (Form::Lower, ..) => {
+                (TextForm::Lower, ..) => {
                     format!("{}.to_lowercase()", self.text_of(value).trim_start_matches('&'))
                 }
-                (Form::Prefix(length), ..) => format!("first_characters({}, {length})", self.text_of(value)),
-                (Form::Plain, _, Some(width)) => format!("padded({}, {width})", self.text_of(value)),
-                (Form::Plain, Kind::Binary, None) => {
+                (TextForm::Prefix(length), ..) => {
+                    format!("first_characters({}, {length})", self.text_of(value))
+                }
+                (TextForm::Plain, _, Some(width)) => format!("padded({}, {width})", self.text_of(value)),
+                (TextForm::Plain, Kind::Binary, None) => {
                     format!("to_hex({})", self.borrowed(value, Kind::Binary).inline())
                 }
-                (Form::Plain, _, None) => {
+                (TextForm::Plain, _, None) => {
                     if let Value::Variable { .. } = value {
                         let _ = write!(format, "{{{}}}", self.place(value));
                         continue;
@@ -137,32 +143,32 @@ impl Rust<'_> {
                 }
             };
             if pieces.len() == 1 {
-                let owned = if matches!(form, Form::Prefix(_)) { ".to_owned()" } else { "" };
+                let owned = if matches!(form, TextForm::Prefix(_)) { ".to_owned()" } else { "" };
                 return plain(argument + owned);
             }
             format.push_str("{}");
             arguments.push(plain(argument));
         }
         arguments.insert(0, plain(string(&format)));
-        Code::call("format!(", arguments, ")")
+        RustCode::call("format!(", arguments, ")")
     }
 }
 
 /// A literal that a parameter of this kind takes.
-pub fn borrowed_literal(value: &Stored, kind: Kind, outside: bool) -> Code {
+pub fn borrowed_literal(value: &Stored, kind: Kind, outside: bool) -> RustCode {
     match (value, kind) {
         (Stored::S(text), _) => plain(string(text)),
         (Stored::N(_), Kind::Integer) | (Stored::Bool(_), _) => owned_literal(value, kind, outside),
         (Stored::B(bytes), _) => plain(format!("&{bytes:?}")),
         (Stored::L(elements), _) => {
-            Code::call("&", vec![Code::Array(elements.iter().map(stored_literal).collect())], "")
+            RustCode::call("&", vec![RustCode::Array(elements.iter().map(stored_literal).collect())], "")
         }
-        _ => Code::call("&", vec![owned_literal(value, kind, outside)], ""),
+        _ => RustCode::call("&", vec![owned_literal(value, kind, outside)], ""),
     }
 }
 
 /// A literal of a field of this kind. `outside` of the module, numbers are made by what they have in public.
-pub fn owned_literal(value: &Stored, kind: Kind, outside: bool) -> Code {
+pub fn owned_literal(value: &Stored, kind: Kind, outside: bool) -> RustCode {
     let number = |text: String| match text.parse::<i128>() {
         Ok(whole) if i32::try_from(whole).is_ok() => format!("Number::from({text})"),
         Ok(_) => format!("Number::from({text}_i128)"),
@@ -170,7 +176,11 @@ pub fn owned_literal(value: &Stored, kind: Kind, outside: bool) -> Code {
         Err(_) => format!("Number({}.to_owned())", string(&text)),
     };
     let set = |members: Vec<String>| {
-        Code::call("BTreeSet::from(", vec![Code::Array(members.into_iter().map(plain).collect())], ")")
+        RustCode::call(
+            "BTreeSet::from(",
+            vec![RustCode::Array(members.into_iter().map(plain).collect())],
+            ")",
+        )
     };
     match value {
         Stored::S(text) => plain(format!("{}.to_owned()", string(text))),
@@ -183,22 +193,28 @@ pub fn owned_literal(value: &Stored, kind: Kind, outside: bool) -> Code {
         Stored::Ns(members) => set(members.iter().map(|one| number(one.to_string())).collect()),
         Stored::Bs(members) => set(members.iter().map(|one| format!("vec!{one:?}")).collect()),
         Stored::L(elements) => {
-            Code::call("vec!", vec![Code::Array(elements.iter().map(stored_literal).collect())], "")
+            RustCode::call("vec!", vec![RustCode::Array(elements.iter().map(stored_literal).collect())], "")
         }
         Stored::M(entries) => {
             let entry = |(name, one): (&String, &Stored)| {
-                Code::call("(", vec![plain(format!("{}.to_owned()", string(name))), stored_literal(one)], ")")
+                RustCode::call(
+                    "(",
+                    vec![plain(format!("{}.to_owned()", string(name))), stored_literal(one)],
+                    ")",
+                )
             };
-            Code::call("HashMap::from(", vec![Code::Array(entries.iter().map(entry).collect())], ")")
+            RustCode::call("HashMap::from(", vec![RustCode::Array(entries.iter().map(entry).collect())], ")")
         }
     }
 }
 
 /// A literal as an attribute has it.
-pub fn stored_literal(value: &Stored) -> Code {
-    let of = |variant: &str, inner: Code| Code::call(format!("AttributeValue::{variant}("), vec![inner], ")");
+pub fn stored_literal(value: &Stored) -> RustCode {
+    let of = |variant: &str, inner: RustCode| {
+        RustCode::call(format!("AttributeValue::{variant}("), vec![inner], ")")
+    };
     let all = |members: Vec<String>| {
-        Code::call("vec!", vec![Code::Array(members.into_iter().map(plain).collect())], "")
+        RustCode::call("vec!", vec![RustCode::Array(members.into_iter().map(plain).collect())], "")
     };
     match value {
         Stored::S(_) => of("S", owned_literal(value, Kind::Text, false)),

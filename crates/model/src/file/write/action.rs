@@ -1,6 +1,6 @@
 //! What a pattern does.
 
-use super::layout::{Map, Node, text};
+use super::layout::{LayoutNode, Map, text};
 use super::{Writer, quantity};
 use crate::Spanned;
 use crate::model::{Action, ActionKind, AttributeChange, AttributesRead, OrderBy, Read, Returns, Write};
@@ -15,7 +15,7 @@ impl Writer<'_> {
     }
 
     /// `create LineItem × 5` if that says everything, else its fields.
-    pub fn step(&self, action: &Action) -> Node {
+    pub fn step(&self, action: &Action) -> LayoutNode {
         let (verb, entity) = match &action.kind {
             ActionKind::Read(read) => {
                 (read.verb.name(), read.entities.first().map_or("", |id| self.name_of(id.value)))
@@ -30,7 +30,7 @@ impl Writer<'_> {
             if action.times > 1 {
                 fields.put("times", text(&action.times.to_string()));
             }
-            return Node::Map(fields);
+            return LayoutNode::Map(fields);
         }
         let times = if action.times > 1 { format!(" × {}", action.times) } else { String::new() };
         text(&format!("{verb} {entity}{times}"))
@@ -66,22 +66,22 @@ fn order(order: &OrderBy) -> String {
     format!("{}{direction}", order.attribute.value)
 }
 
-fn returns(returns: &Returns) -> Node {
+fn returns(returns: &Returns) -> LayoutNode {
     let typical = text(&quantity::number(returns.typical));
     let Some(max) = returns.max else { return typical };
     let mut map = Map::new();
     map.put("typical", typical);
     map.put("max", text(&quantity::number(max)));
-    Node::Map(map)
+    LayoutNode::Map(map)
 }
 
-fn attributes(read: &AttributesRead) -> Node {
+fn attributes(read: &AttributesRead) -> LayoutNode {
     match read {
         AttributesRead::All => text("all"),
         AttributesRead::Keys => text("keys"),
         AttributesRead::Count => text("count"),
         AttributesRead::These(names) => {
-            Node::List(names.iter().map(|name: &Spanned<String>| text(name)).collect())
+            LayoutNode::List(names.iter().map(|name: &Spanned<String>| text(name)).collect())
         }
     }
 }

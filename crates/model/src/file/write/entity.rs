@@ -1,6 +1,6 @@
 //! `entities`.
 
-use super::layout::{Map, Node, prose, text};
+use super::layout::{LayoutNode, Map, prose, text};
 use super::table::{put_samples, size};
 use super::{Element, SYNC, Writer, name_of, quantity, value};
 use crate::model::{
@@ -9,7 +9,7 @@ use crate::model::{
 use crate::template::Template;
 
 impl Writer<'_> {
-    pub fn entity(&self, id: EntityId) -> Node {
+    pub fn entity(&self, id: EntityId) -> LayoutNode {
         let entity = self.model.entity(id);
         let table = self.model.table_of(entity);
         let mut map = Map::new();
@@ -20,7 +20,7 @@ impl Writer<'_> {
         map.put_names("id", entity.identity.iter().map(|name| name.value.as_str()));
         if let (Some(key), Some(schema)) = (&entity.key, &table.key) {
             let key = templates(schema, std::iter::once(&key.partition).chain(&key.sort));
-            map.put_with(self.comment(Element::Key(id)), "key", Node::Map(key));
+            map.put_with(self.comment(Element::Key(id)), "key", LayoutNode::Map(key));
         }
         self.attributes(&mut map, entity);
         map.put_some("count", entity.count.as_ref().map(|count| self.count(&count.value)));
@@ -34,7 +34,7 @@ impl Writer<'_> {
             |name: &str| entity.attribute(name).filter(|one| one.declared).map(|one| one.kind.stored());
         put_samples(&mut map, &entity.samples, kind);
         self.allow(&mut map, entity.span);
-        Node::Map(map)
+        LayoutNode::Map(map)
     }
 
     /// Attributes that only templates and patterns name are not listed: the reader infers them.
@@ -48,7 +48,7 @@ impl Writer<'_> {
         map.put_map("attributes", details);
     }
 
-    fn attribute(&self, attribute: &Attribute) -> Node {
+    fn attribute(&self, attribute: &Attribute) -> LayoutNode {
         let bare = Attribute { declared: true, ..Attribute::implied(&attribute.name, attribute.span) };
         let allows = self.model.allowances.iter().any(|one| one.scope == attribute.span);
         if !allows && *attribute == (Attribute { kind: attribute.kind, ..bare.clone() }) {
@@ -57,7 +57,7 @@ impl Writer<'_> {
         if !allows && *attribute == (Attribute { values: attribute.values.clone(), ..bare }) {
             return values(attribute);
         }
-        Node::Map(self.details(attribute))
+        LayoutNode::Map(self.details(attribute))
     }
 
     fn details(&self, attribute: &Attribute) -> Map {
@@ -93,7 +93,7 @@ impl Writer<'_> {
         map
     }
 
-    fn count(&self, count: &Count) -> Node {
+    fn count(&self, count: &Count) -> LayoutNode {
         let parent = count.per.map(|parent| self.name_of(parent));
         let typical = quantity::number(count.typical);
         let Some(max) = count.max else {
@@ -104,7 +104,7 @@ impl Writer<'_> {
         map.put("typical", text(&typical));
         map.put("max", text_number(max));
         map.put_some("per", parent.map(text));
-        Node::Map(map)
+        LayoutNode::Map(map)
     }
 
     fn entries(&self, map: &mut Map, id: EntityId, table: &Table) {
@@ -117,7 +117,7 @@ impl Writer<'_> {
         map.put_map("indexes", entries);
     }
 
-    fn entry(&self, index: &Index, entry: &IndexEntry) -> Node {
+    fn entry(&self, index: &Index, entry: &IndexEntry) -> LayoutNode {
         let mut map = Map::new();
         map.put_some("when", entry.when.as_ref().map(|when| text(&when.to_string())));
         // The table's key already determines the partition of a local index.
@@ -126,11 +126,11 @@ impl Writer<'_> {
             map.put(&name.name, text(&template.to_string()));
         }
         self.allow(&mut map, entry.span);
-        Node::Map(map)
+        LayoutNode::Map(map)
     }
 }
 
-fn text_number(value: f64) -> Node {
+fn text_number(value: f64) -> LayoutNode {
     text(&quantity::number(value))
 }
 
@@ -143,13 +143,13 @@ fn templates<'t>(schema: &KeySchema, templates: impl Iterator<Item = &'t Templat
 }
 
 /// `[OPEN, SHIPPED]`, or `{ OPEN: 10%, SHIPPED: 90% }` with the share of each.
-fn values(attribute: &Attribute) -> Node {
+fn values(attribute: &Attribute) -> LayoutNode {
     if attribute.shares.is_empty() {
-        return Node::List(attribute.values.iter().map(|value| text(value)).collect());
+        return LayoutNode::List(attribute.values.iter().map(|value| text(value)).collect());
     }
     let mut map = Map::new();
     for (value, share) in attribute.values.iter().zip(&attribute.shares) {
         map.put(value, text(&quantity::percent(*share)));
     }
-    Node::Map(map)
+    LayoutNode::Map(map)
 }

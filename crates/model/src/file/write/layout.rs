@@ -4,12 +4,12 @@
 const WIDTH: usize = 110;
 
 #[derive(Clone, Debug)]
-pub enum Node {
+pub enum LayoutNode {
     /// As it is in the file, quoted if necessary.
     Scalar(String),
     /// A sentence: outside brackets it seldom needs quotes.
     Prose(String),
-    List(Vec<Node>),
+    List(Vec<LayoutNode>),
     Map(Map),
 }
 
@@ -24,7 +24,7 @@ pub struct Map {
 struct Entry {
     comment: Option<String>,
     name: String,
-    value: Node,
+    value: LayoutNode,
 }
 
 impl Map {
@@ -44,20 +44,20 @@ impl Map {
         self.entries.len()
     }
 
-    pub fn put(&mut self, name: &str, value: Node) {
+    pub fn put(&mut self, name: &str, value: LayoutNode) {
         self.put_with(None, name, value);
     }
 
-    pub fn put_with(&mut self, comment: Option<String>, name: &str, value: Node) {
+    pub fn put_with(&mut self, comment: Option<String>, name: &str, value: LayoutNode) {
         self.entries.push(Entry { comment, name: scalar(name), value });
     }
 
     /// `name` is already quoted, if necessary.
-    pub fn put_as(&mut self, name: String, value: Node) {
+    pub fn put_as(&mut self, name: String, value: LayoutNode) {
         self.entries.push(Entry { comment: None, name, value });
     }
 
-    pub fn put_some(&mut self, name: &str, value: Option<Node>) {
+    pub fn put_some(&mut self, name: &str, value: Option<LayoutNode>) {
         if let Some(value) = value {
             self.put(name, value);
         }
@@ -65,25 +65,25 @@ impl Map {
 
     /// The shortest form of a list of names; nothing if it is empty.
     pub fn put_names<'n>(&mut self, name: &str, names: impl IntoIterator<Item = &'n str>) {
-        let mut names: Vec<Node> = names.into_iter().map(text).collect();
+        let mut names: Vec<LayoutNode> = names.into_iter().map(text).collect();
         match names.len() {
             0 => {}
             1 => self.put(name, names.remove(0)),
-            _ => self.put(name, Node::List(names)),
+            _ => self.put(name, LayoutNode::List(names)),
         }
     }
 
     pub fn put_map(&mut self, name: &str, map: Map) {
         if !map.is_empty() {
-            self.put(name, Node::Map(map));
+            self.put(name, LayoutNode::Map(map));
         }
     }
 }
 
-impl Node {
+impl LayoutNode {
     /// Each member of a mapping on one line; the members named in `opened` are expanded.
     pub fn members(&self, opened: &[&str]) -> Vec<(String, String)> {
-        let Node::Map(map) = self else { return Vec::new() };
+        let LayoutNode::Map(map) = self else { return Vec::new() };
         let mut members = Vec::new();
         for Entry { name, value, .. } in &map.entries {
             match opened.contains(&name.as_str()) {
@@ -125,8 +125,8 @@ fn entry_lines(out: &mut String, entry: &Entry, indent: usize) {
 }
 
 /// The value behind `name:`, on its line or on the lines below.
-fn value_lines(out: &mut String, value: &Node, indent: usize, used: usize) {
-    let prose = matches!(value, Node::Prose(_));
+fn value_lines(out: &mut String, value: &LayoutNode, indent: usize, used: usize) {
+    let prose = matches!(value, LayoutNode::Prose(_));
     if let Some(line) =
         one_line(value).filter(|line| !prose && indent + used + 1 + line.chars().count() <= WIDTH)
     {
@@ -136,21 +136,21 @@ fn value_lines(out: &mut String, value: &Node, indent: usize, used: usize) {
         return;
     }
     match value {
-        Node::Scalar(text) => {
+        LayoutNode::Scalar(text) => {
             out.push(' ');
             out.push_str(text);
             out.push('\n');
         }
-        Node::Prose(text) => {
+        LayoutNode::Prose(text) => {
             out.push(' ');
             out.push_str(&plain_prose(text));
             out.push('\n');
         }
-        Node::List(nodes) => {
+        LayoutNode::List(nodes) => {
             out.push('\n');
             nodes.iter().for_each(|node| element_lines(out, node, indent + 2));
         }
-        Node::Map(map) => {
+        LayoutNode::Map(map) => {
             out.push('\n');
             map.entries.iter().for_each(|entry| entry_lines(out, entry, indent + 2));
         }
@@ -158,11 +158,11 @@ fn value_lines(out: &mut String, value: &Node, indent: usize, used: usize) {
 }
 
 /// `- element`.
-fn element_lines(out: &mut String, node: &Node, indent: usize) {
+fn element_lines(out: &mut String, node: &LayoutNode, indent: usize) {
     let fits = one_line(node).filter(|line| indent + 2 + line.chars().count() <= WIDTH);
     let line = match (fits, node) {
         (Some(line), _) => line,
-        (None, Node::Map(map)) if !map.is_empty() => return mapped_element_lines(out, map, indent),
+        (None, LayoutNode::Map(map)) if !map.is_empty() => return mapped_element_lines(out, map, indent),
         // A list in a list: the line gets long, but is valid.
         (None, node) => bracketed(node),
     };
@@ -180,28 +180,30 @@ fn mapped_element_lines(out: &mut String, map: &Map, indent: usize) {
 }
 
 /// In brackets, if nothing in it needs lines of its own.
-fn one_line(node: &Node) -> Option<String> {
+fn one_line(node: &LayoutNode) -> Option<String> {
     is_closed(node).then(|| bracketed(node))
 }
 
-fn is_closed(node: &Node) -> bool {
+fn is_closed(node: &LayoutNode) -> bool {
     match node {
-        Node::Scalar(_) | Node::Prose(_) => true,
-        Node::List(nodes) => nodes.iter().all(is_closed),
-        Node::Map(map) => {
+        LayoutNode::Scalar(_) | LayoutNode::Prose(_) => true,
+        LayoutNode::List(nodes) => nodes.iter().all(is_closed),
+        LayoutNode::Map(map) => {
             let plain = |entry: &Entry| entry.comment.is_none() && is_closed(&entry.value);
             map.is_empty() || (!map.open && map.entries.iter().all(plain))
         }
     }
 }
 
-fn bracketed(node: &Node) -> String {
+fn bracketed(node: &LayoutNode) -> String {
     match node {
-        Node::Scalar(text) => text.clone(),
-        Node::Prose(text) => scalar(text),
-        Node::List(nodes) => format!("[{}]", nodes.iter().map(bracketed).collect::<Vec<_>>().join(", ")),
-        Node::Map(map) if map.is_empty() => "{}".to_owned(),
-        Node::Map(map) => {
+        LayoutNode::Scalar(text) => text.clone(),
+        LayoutNode::Prose(text) => scalar(text),
+        LayoutNode::List(nodes) => {
+            format!("[{}]", nodes.iter().map(bracketed).collect::<Vec<_>>().join(", "))
+        }
+        LayoutNode::Map(map) if map.is_empty() => "{}".to_owned(),
+        LayoutNode::Map(map) => {
             let entry = |entry: &Entry| format!("{}: {}", entry.name, bracketed(&entry.value));
             format!("{{ {} }}", map.entries.iter().map(entry).collect::<Vec<_>>().join(", "))
         }
@@ -235,8 +237,8 @@ fn comment_line(out: &mut String, line: &str, indent: usize) {
     out.push('\n');
 }
 
-pub fn text(text: &str) -> Node {
-    Node::Scalar(scalar(text))
+pub fn text(text: &str) -> LayoutNode {
+    LayoutNode::Scalar(scalar(text))
 }
 
 /// Unquoted where YAML reads it as the same text, else quoted.
@@ -244,8 +246,8 @@ pub fn scalar(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { quoted(text) }
 }
 
-pub fn prose(text: &str) -> Node {
-    Node::Prose(text.to_owned())
+pub fn prose(text: &str) -> LayoutNode {
+    LayoutNode::Prose(text.to_owned())
 }
 
 /// As the value of a name, on a line of its own.

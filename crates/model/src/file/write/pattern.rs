@@ -1,11 +1,11 @@
 //! `patterns`.
 
-use super::layout::{Map, Node, prose, text};
+use super::layout::{LayoutNode, Map, prose, text};
 use super::{CONSISTENCY, Writer, name_of, quantity, value};
 use crate::model::{Cached, Expectation, FanOut, Grouping, Pattern, Rate};
 
 impl Writer<'_> {
-    pub fn pattern(&self, pattern: &Pattern) -> Node {
+    pub fn pattern(&self, pattern: &Pattern) -> LayoutNode {
         let mut map = Map::new();
         map.put_some("description", pattern.description.as_deref().map(prose));
         self.actions(&mut map, pattern);
@@ -22,14 +22,14 @@ impl Writer<'_> {
         match pattern.expect.as_slice() {
             [] => {}
             [one] => map.put("expect", expectation(one)),
-            several => map.put("expect", Node::List(several.iter().map(expectation).collect())),
+            several => map.put("expect", LayoutNode::List(several.iter().map(expectation).collect())),
         }
         self.allow(&mut map, pattern.span);
-        Node::Map(map)
+        LayoutNode::Map(map)
     }
 
     fn actions(&self, map: &mut Map, pattern: &Pattern) {
-        let steps = || Node::List(pattern.actions.iter().map(|action| self.step(action)).collect());
+        let steps = || LayoutNode::List(pattern.actions.iter().map(|action| self.step(action)).collect());
         match pattern.grouping {
             Grouping::Single => pattern.actions.iter().for_each(|action| self.action(map, &action.kind)),
             Grouping::Transaction => map.put("transact", steps()),
@@ -38,7 +38,7 @@ impl Writer<'_> {
     }
 }
 
-fn rate(rate: &Rate) -> Node {
+fn rate(rate: &Rate) -> LayoutNode {
     let average = text(&quantity::rate(rate.average));
     if rate.peak.is_none() && rate.curve.is_none() {
         return average;
@@ -47,18 +47,18 @@ fn rate(rate: &Rate) -> Node {
     map.put("average", average);
     map.put_some("peak", rate.peak.map(|peak| text(&quantity::rate(peak))));
     let weights = |weights: &[f64; 24]| weights.iter().map(|one| text(&quantity::number(*one))).collect();
-    map.put_some("curve", rate.curve.as_ref().map(|curve| Node::List(weights(&curve.0))));
-    Node::Map(map)
+    map.put_some("curve", rate.curve.as_ref().map(|curve| LayoutNode::List(weights(&curve.0))));
+    LayoutNode::Map(map)
 }
 
-fn fan_out(fan_out: FanOut) -> Node {
+fn fan_out(fan_out: FanOut) -> LayoutNode {
     match fan_out {
         FanOut::Allowed => text("allowed"),
         FanOut::Most(most) => text(&most.to_string()),
     }
 }
 
-fn cached(cached: Cached) -> Node {
+fn cached(cached: Cached) -> LayoutNode {
     let ttl = cached.ttl_seconds.map(|ttl| text(&quantity::duration(ttl)));
     let hit = cached.hit.map(|hit| text(&quantity::percent(hit)));
     match (ttl, hit) {
@@ -67,18 +67,18 @@ fn cached(cached: Cached) -> Node {
             let mut map = Map::new();
             map.put_some("ttl", ttl);
             map.put_some("hit", hit);
-            Node::Map(map)
+            LayoutNode::Map(map)
         }
     }
 }
 
-fn expectation(expectation: &Expectation) -> Node {
+fn expectation(expectation: &Expectation) -> LayoutNode {
     let mut given = Map::new();
     for (name, one) in &expectation.given {
         given.put(name, value::value(&one.value, None));
     }
     let mut map = Map::new();
     map.put_map("given", given);
-    map.put("rows", Node::List(expectation.rows.iter().map(|row| text(row)).collect()));
-    Node::Map(map)
+    map.put("rows", LayoutNode::List(expectation.rows.iter().map(|row| text(row)).collect()));
+    LayoutNode::Map(map)
 }

@@ -2,7 +2,7 @@
 
 use item::Type;
 
-use super::layout::{Map, Node, text};
+use super::layout::{LayoutNode, Map, text};
 use super::{Element, Writer, name_of, names, quantity, value};
 use crate::model::{
     Billing, Capacity, Encryption, Index, IndexId, IndexKind, KeyAttribute, KeySchema, Projection, SampleRow,
@@ -15,7 +15,7 @@ impl Writer<'_> {
             let mut map = Map::new();
             map.put("name", text(&table.name.value));
             self.table(&mut map, table);
-            root.put_with(self.comment(Element::Table(TableId(0))), "table", Node::Map(map));
+            root.put_with(self.comment(Element::Table(TableId(0))), "table", LayoutNode::Map(map));
             return;
         }
         let mut tables = Map::open();
@@ -25,7 +25,7 @@ impl Writer<'_> {
             self.table(&mut map, table);
             map.put_map("indexes", self.indexes(id));
             put_samples(&mut map, &table.samples, |name| key_type(table.key.as_ref(), name));
-            tables.put_with(self.comment(Element::Table(id)), &table.name.value, Node::Map(map));
+            tables.put_with(self.comment(Element::Table(id)), &table.name.value, LayoutNode::Map(map));
         }
         root.put_map("tables", tables);
     }
@@ -38,10 +38,10 @@ impl Writer<'_> {
         }
     }
 
-    pub fn table_node(&self, id: TableId) -> Node {
+    pub fn table_node(&self, id: TableId) -> LayoutNode {
         let mut map = Map::new();
         self.table(&mut map, self.model.table(id));
-        Node::Map(map)
+        LayoutNode::Map(map)
     }
 
     fn table(&self, map: &mut Map, table: &Table) {
@@ -81,7 +81,7 @@ impl Writer<'_> {
         indexes
     }
 
-    pub fn index(&self, index: &Index) -> Node {
+    pub fn index(&self, index: &Index) -> LayoutNode {
         let mut map = Map::new();
         if index.kind == IndexKind::Local {
             map.put("type", text("local"));
@@ -94,13 +94,13 @@ impl Writer<'_> {
             match &index.projection.value {
                 Projection::All => text("all"),
                 Projection::Keys => text("keys"),
-                Projection::Include(names) => Node::List(names.iter().map(|name| text(name)).collect()),
+                Projection::Include(names) => LayoutNode::List(names.iter().map(|name| text(name)).collect()),
             },
         );
         put_throughput(&mut map, &index.throughput);
         map.put_some("size", index.size.as_ref().map(|size| self::size(&size.value)));
         self.allow(&mut map, index.span);
-        Node::Map(map)
+        LayoutNode::Map(map)
     }
 }
 
@@ -108,16 +108,16 @@ fn key_type(key: Option<&KeySchema>, name: &str) -> Option<Type> {
     key?.attributes().find(|attribute| attribute.name == name).map(|found| found.kind)
 }
 
-fn key_attributes(attributes: &[KeyAttribute]) -> Option<Node> {
+fn key_attributes(attributes: &[KeyAttribute]) -> Option<LayoutNode> {
     if attributes.iter().any(|attribute| attribute.kind != Type::S) {
         let mut map = Map::new();
         attributes.iter().for_each(|one| map.put(&one.name, name_of(&names::KEY_TYPES, one.kind)));
-        return Some(Node::Map(map));
+        return Some(LayoutNode::Map(map));
     }
     match attributes {
         [] => None,
         [one] => Some(text(&one.name)),
-        several => Some(Node::List(several.iter().map(|one| text(&one.name)).collect())),
+        several => Some(LayoutNode::List(several.iter().map(|one| text(&one.name)).collect())),
     }
 }
 
@@ -126,7 +126,7 @@ fn put_throughput(map: &mut Map, throughput: &Throughput) {
     map.put_some("write", throughput.write.as_ref().map(|write| capacity(&write.value)));
 }
 
-fn capacity(capacity: &Capacity) -> Node {
+fn capacity(capacity: &Capacity) -> LayoutNode {
     let integer = |units: u64| text(&units.to_string());
     if let (Some(units), true) =
         (capacity.units, *capacity == Capacity { units: capacity.units, ..Capacity::default() })
@@ -140,17 +140,17 @@ fn capacity(capacity: &Capacity) -> Node {
     map.put_some("target", capacity.target.map(|target| text(&quantity::percent(target))));
     map.put_some("scale-in", capacity.scale_in_seconds.map(|time| text(&quantity::duration(time))));
     map.put_some("scale-out", capacity.scale_out_seconds.map(|time| text(&quantity::duration(time))));
-    Node::Map(map)
+    LayoutNode::Map(map)
 }
 
 /// `1 KB`, or `{ typical: 1 KB, max: 300 KB }`.
-pub fn size(size: &Size) -> Node {
+pub fn size(size: &Size) -> LayoutNode {
     let typical = text(&quantity::size(size.typical));
     let Some(max) = size.max else { return typical };
     let mut map = Map::new();
     map.put("typical", typical);
     map.put("max", text(&quantity::size(max)));
-    Node::Map(map)
+    LayoutNode::Map(map)
 }
 
 /// A mapping if the rows have names, else a list.
@@ -161,16 +161,16 @@ pub fn put_samples(map: &mut Map, rows: &[SampleRow], kind: impl Fn(&str) -> Opt
     let row = |row: &SampleRow| {
         let mut map = Map::new();
         row.values.iter().for_each(|(name, one)| map.put(name, value::value(&one.value, kind(name))));
-        Node::Map(map)
+        LayoutNode::Map(map)
     };
     let node = if rows.iter().all(|row| row.name.is_some()) {
         let mut named = Map::open();
         for one in rows {
             named.put(one.name.as_ref().map_or("", |name| &name.value), row(one));
         }
-        Node::Map(named)
+        LayoutNode::Map(named)
     } else {
-        Node::List(rows.iter().map(row).collect())
+        LayoutNode::List(rows.iter().map(row).collect())
     };
     map.put("samples", node);
 }

@@ -5,28 +5,28 @@ use base64::engine::general_purpose::STANDARD;
 use item::{Number, Type, Value};
 
 use super::super::literal::number_json;
-use super::layout::{Map, Node, quoted, scalar};
+use super::layout::{LayoutNode, Map, quoted, scalar};
 
 /// `kind` is the declared type of the attribute, by which the reader converts a scalar.
-pub fn value(value: &Value, kind: Option<Type>) -> Node {
+pub fn value(value: &Value, kind: Option<Type>) -> LayoutNode {
     let kind = kind.filter(|kind| matches!(kind, Type::S | Type::N | Type::B));
     match value {
         Value::S(text) => match kind {
-            Some(Type::S) => Node::Scalar(scalar(text)),
-            None => Node::Scalar(untyped(text)),
-            Some(_) => typed("S", Node::Scalar(scalar(text))),
+            Some(Type::S) => LayoutNode::Scalar(scalar(text)),
+            None => LayoutNode::Scalar(untyped(text)),
+            Some(_) => typed("S", LayoutNode::Scalar(scalar(text))),
         },
         Value::N(number) => match kind {
-            Some(Type::S | Type::B) => typed("N", Node::Scalar(number.to_string())),
-            _ => Node::Scalar(number.to_string()),
+            Some(Type::S | Type::B) => typed("N", LayoutNode::Scalar(number.to_string())),
+            _ => LayoutNode::Scalar(number.to_string()),
         },
         Value::B(bytes) => match kind {
-            Some(Type::B) => Node::Scalar(quoted(&STANDARD.encode(bytes))),
-            _ => typed("B", Node::Scalar(quoted(&STANDARD.encode(bytes)))),
+            Some(Type::B) => LayoutNode::Scalar(quoted(&STANDARD.encode(bytes))),
+            _ => typed("B", LayoutNode::Scalar(quoted(&STANDARD.encode(bytes)))),
         },
-        Value::Bool(flag) => Node::Scalar(flag.to_string()),
-        Value::Null => Node::Scalar("null".to_owned()),
-        Value::L(elements) => Node::List(elements.iter().map(|one| self::value(one, None)).collect()),
+        Value::Bool(flag) => LayoutNode::Scalar(flag.to_string()),
+        Value::Null => LayoutNode::Scalar("null".to_owned()),
+        Value::L(elements) => LayoutNode::List(elements.iter().map(|one| self::value(one, None)).collect()),
         Value::M(entries) => {
             let mut map = Map::new();
             for (name, one) in entries {
@@ -34,7 +34,7 @@ pub fn value(value: &Value, kind: Option<Type>) -> Node {
             }
             // A single member that is called like a type would be read as one.
             let mistakable = entries.len() == 1 && entries.keys().all(|name| Type::from_name(name).is_some());
-            if mistakable { typed("M", Node::Map(map)) } else { Node::Map(map) }
+            if mistakable { typed("M", LayoutNode::Map(map)) } else { LayoutNode::Map(map) }
         }
         Value::Ss(members) => set("SS", members.iter().map(|one| scalar(one))),
         Value::Ns(members) => set("NS", members.iter().map(Number::to_string)),
@@ -42,14 +42,14 @@ pub fn value(value: &Value, kind: Option<Type>) -> Node {
     }
 }
 
-fn typed(tag: &str, node: Node) -> Node {
+fn typed(tag: &str, node: LayoutNode) -> LayoutNode {
     let mut map = Map::new();
     map.put(tag, node);
-    Node::Map(map)
+    LayoutNode::Map(map)
 }
 
-fn set(tag: &str, members: impl Iterator<Item = String>) -> Node {
-    typed(tag, Node::List(members.map(Node::Scalar).collect()))
+fn set(tag: &str, members: impl Iterator<Item = String>) -> LayoutNode {
+    typed(tag, LayoutNode::List(members.map(LayoutNode::Scalar).collect()))
 }
 
 /// A text that would be read as another type is quoted.
@@ -59,18 +59,18 @@ fn untyped(text: &str) -> String {
 }
 
 /// Plain JSON, for requests as they are sent.
-pub fn json(value: &serde_json::Value) -> Node {
+pub fn json(value: &serde_json::Value) -> LayoutNode {
     match value {
         serde_json::Value::String(text) => {
             let taken = matches!(text.as_str(), "true" | "false" | "null") || number_json(text).is_some();
-            Node::Scalar(if taken { quoted(text) } else { scalar(text) })
+            LayoutNode::Scalar(if taken { quoted(text) } else { scalar(text) })
         }
-        serde_json::Value::Array(elements) => Node::List(elements.iter().map(json).collect()),
+        serde_json::Value::Array(elements) => LayoutNode::List(elements.iter().map(json).collect()),
         serde_json::Value::Object(members) => {
             let mut map = Map::new();
             members.iter().for_each(|(name, one)| map.put(name, json(one)));
-            Node::Map(map)
+            LayoutNode::Map(map)
         }
-        other => Node::Scalar(other.to_string()),
+        other => LayoutNode::Scalar(other.to_string()),
     }
 }

@@ -1,11 +1,11 @@
 //! Which rows are of one kind. Each row is of exactly one.
 //!
-//! A type attribute is believed. Rows that tell none, and rows of one type whose keys have nothing in common, are
+//! A type attribute is believed. Rows without one, and rows of one type whose keys have nothing in common, are
 //! told apart by the words in their keys. Whether a segment of a key is a word or a value is decided by all rows
 //! that have the same words in front of it:
 //!
 //! - what an attribute holds in all of them is a value, unless the rows differ in their attributes as well;
-//! - what stands directly behind a word is a value: `ITEM#SWORD`;
+//! - what comes directly after a word is a value: `ITEM#SWORD`;
 //! - what is in several rows, or in capitals, is a word, unless there are many and nothing else tells them apart.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,40 +29,40 @@ const TYPE_NAMES: [&str; 10] = [
 ];
 /// Attributes that may hold it; a leading `_` says so.
 const PERHAPS_TYPE_NAMES: [&str; 3] = ["type", "kind", "class"];
-/// So many words that nothing but their text tells apart are values.
+/// If more words than this differ in nothing but their text, they are values.
 const LOOKALIKES_MAX: usize = 3;
 
 /// The segments of a key: a word, or `None` for a value.
-pub type Shape = Vec<Option<String>>;
+pub type KeyShape = Vec<Option<String>>;
 
 /// Rows of one kind.
 #[derive(Debug)]
-pub struct Kind {
+pub struct RowKind {
     /// What their type attribute says.
-    pub told: Option<String>,
+    pub type_name: Option<String>,
     pub rows: Vec<usize>,
     /// For each key.
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<KeyShape>,
 }
 
 /// The attribute that tells the type of rows, if there is one.
 pub fn type_attribute(table: &TableSection, rows: &[&Row], separators: &Separators) -> Option<String> {
     let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
     let names: BTreeSet<&String> = rows.iter().flat_map(|row| row.keys()).collect();
-    let told = |name: &str| rows.iter().filter(|row| type_of(row, name).is_some()).count();
+    let typed = |name: &str| rows.iter().filter(|row| type_of(row, name).is_some()).count();
     let sure = TYPE_NAMES
         .into_iter()
-        .find_map(|known| names.iter().find(|name| plain(name) == known && 2 * told(name) >= rows.len()));
+        .find_map(|known| names.iter().find(|name| plain(name) == known && 2 * typed(name) >= rows.len()));
     let perhaps = || {
         let mut fitting = names.iter().filter(|name| PERHAPS_TYPE_NAMES.contains(&plain(name).as_str()));
-        fitting.find(|name| told(name) == rows.len() && tells_apart(table, rows, name, separators))
+        fitting.find(|name| typed(name) == rows.len() && tells_apart(table, rows, name, separators))
     };
     let keys = table.key_names();
     sure.or_else(perhaps).filter(|name| !keys.contains(name)).map(|name| (*name).clone())
 }
 
 pub fn type_of<'r>(row: &'r Row, attribute: &str) -> Option<&'r str> {
-    row.get(attribute)?["S"].as_str().filter(|told| !told.is_empty())
+    row.get(attribute)?["S"].as_str().filter(|name| !name.is_empty())
 }
 
 /// `type` may also be of the business (`CARD`, `CASH`): then rows of two types have the same words in their keys and
@@ -98,22 +98,23 @@ pub fn kinds(
     rows: &[&Row],
     type_attribute: Option<&str>,
     separators: &Separators,
-) -> Vec<Kind> {
+) -> Vec<RowKind> {
     let mut types: Vec<(Option<&str>, Vec<usize>)> = Vec::new();
     for (position, row) in rows.iter().enumerate() {
-        let told = type_attribute.and_then(|attribute| type_of(row, attribute));
-        match types.iter_mut().find(|(known, _)| *known == told) {
+        let type_name = type_attribute.and_then(|attribute| type_of(row, attribute));
+        match types.iter_mut().find(|(known, _)| *known == type_name) {
             Some((_, members)) => members.push(position),
-            None => types.push((told, vec![position])),
+            None => types.push((type_name, vec![position])),
         }
     }
     let keys = table.key_names();
     let mut hidden = keys.clone();
     hidden.extend(table.index_keys().into_iter().flat_map(|(_, names)| names));
     hidden.extend(type_attribute.map(str::to_owned));
-    let mut kinds: Vec<Kind> = Vec::new();
-    for (told, members) in types {
-        let mut found = vec![Kind { told: told.map(str::to_owned), rows: members, shapes: Vec::new() }];
+    let mut kinds: Vec<RowKind> = Vec::new();
+    for (type_name, members) in types {
+        let mut found =
+            vec![RowKind { type_name: type_name.map(str::to_owned), rows: members, shapes: Vec::new() }];
         for (column, name) in keys.iter().enumerate() {
             let texts: Vec<Option<Vec<&str>>> =
                 rows.iter().map(|row| Some(separators.split(row.get(name)?["S"].as_str()?))).collect();
@@ -138,9 +139,9 @@ pub struct Key<'r> {
 
 impl<'r> Key<'r> {
     /// Divides rows that are alike so far by the words in this key.
-    fn divide(&self, kind: Kind) -> Vec<Kind> {
-        let mut done: Vec<(Shape, Vec<usize>)> = Vec::new();
-        let mut open = vec![(Shape::new(), kind.rows.clone())];
+    fn divide(&self, kind: RowKind) -> Vec<RowKind> {
+        let mut done: Vec<(KeyShape, Vec<usize>)> = Vec::new();
+        let mut open = vec![(KeyShape::new(), kind.rows.clone())];
         while let Some((shape, rows)) = open.pop() {
             let position = shape.len();
             let length = |row: &usize| self.texts[*row].as_ref().map_or(0, Vec::len);
@@ -152,18 +153,18 @@ impl<'r> Key<'r> {
             let is_last = |row: &usize| length(row) == position + 1;
             let (last, others): (Vec<usize>, Vec<usize>) = going.into_iter().partition(is_last);
             for rows in [others, last] {
-                for (word, rows) in self.divided(&rows, &shape, kind.told.as_deref()) {
+                for (word, rows) in self.divided(&rows, &shape, kind.type_name.as_deref()) {
                     let mut shape = shape.clone();
                     shape.push(word);
                     open.push((shape, rows));
                 }
             }
         }
-        let mut kinds: Vec<Kind> = Vec::new();
+        let mut kinds: Vec<RowKind> = Vec::new();
         for (shape, rows) in self.joined(done) {
             let mut shapes = kind.shapes.clone();
             shapes.push(shape);
-            kinds.push(Kind { told: kind.told.clone(), rows, shapes });
+            kinds.push(RowKind { type_name: kind.type_name.clone(), rows, shapes });
         }
         kinds
     }
@@ -173,9 +174,9 @@ impl<'r> Key<'r> {
         &self,
         rows: &[usize],
         before: &[Option<String>],
-        told: Option<&str>,
+        type_name: Option<&str>,
     ) -> Vec<(Option<String>, Vec<usize>)> {
-        let words = self.words(rows, before, told);
+        let words = self.words(rows, before, type_name);
         let mut divided: Vec<(Option<String>, Vec<usize>)> = Vec::new();
         for row in rows {
             let Some(text) = self.segment(*row, before.len()) else { continue };
@@ -193,7 +194,12 @@ impl<'r> Key<'r> {
     }
 
     /// The words among the segments at one place of these rows. Either all of them end there, or none.
-    pub fn words(&self, rows: &[usize], before: &[Option<String>], told: Option<&str>) -> BTreeSet<&'r str> {
+    pub fn words(
+        &self,
+        rows: &[usize],
+        before: &[Option<String>],
+        type_name: Option<&str>,
+    ) -> BTreeSet<&'r str> {
         let position = before.len();
         let mut texts: BTreeMap<&'r str, Vec<usize>> = BTreeMap::new();
         for row in rows {
@@ -212,7 +218,7 @@ impl<'r> Key<'r> {
             texts.iter().filter(|(text, rows)| is_marked(text, rows)).map(|(text, _)| *text).collect();
         let candidates: Vec<(&'r str, usize)> =
             texts.iter().filter(|(text, _)| is_word(text)).map(|(text, rows)| (*text, rows.len())).collect();
-        let is_told = |text: &str| told.is_some_and(|told| told.eq_ignore_ascii_case(text));
+        let is_type_name = |text: &str| type_name.is_some_and(|name| name.eq_ignore_ascii_case(text));
         if self.is_held(rows, position)
             && 2 * marked.len() <= texts.len()
             && (position > 0 || texts.len() > 1)
@@ -229,7 +235,7 @@ impl<'r> Key<'r> {
         let several = candidates.iter().filter(|(_, count)| *count > 1).count();
         let is_word = |(text, count): &(&'r str, usize)| {
             let (marked, shouted) = (marked.contains(text), is_shouted(text));
-            if is_told(text) {
+            if is_type_name(text) {
                 return !follows_word;
             }
             match (follows_word, ends) {
@@ -256,12 +262,12 @@ impl<'r> Key<'r> {
 
     /// Shapes that differ only in how many values they end with are one, if nothing else tells their rows apart: the
     /// last value has separators of its own.
-    fn joined(&self, shapes: Vec<(Shape, Vec<usize>)>) -> Vec<(Shape, Vec<usize>)> {
-        let words = |shape: &Shape| -> Shape {
+    fn joined(&self, shapes: Vec<(KeyShape, Vec<usize>)>) -> Vec<(KeyShape, Vec<usize>)> {
+        let words = |shape: &KeyShape| -> KeyShape {
             let values = shape.iter().rev().take_while(|part| part.is_none()).count();
             shape[..shape.len() - values].to_vec()
         };
-        let mut joined: Vec<(Shape, Vec<usize>)> = Vec::new();
+        let mut joined: Vec<(KeyShape, Vec<usize>)> = Vec::new();
         for (shape, rows) in shapes {
             let same = joined.iter_mut().find(|(known, members)| {
                 (known.last() == Some(&None)) == (shape.last() == Some(&None))
@@ -295,6 +301,6 @@ impl<'r> Key<'r> {
 }
 
 /// The rows with more segments.
-fn longer<'r>(known: &Shape, members: &'r [usize], shape: &Shape, rows: &'r [usize]) -> &'r [usize] {
+fn longer<'r>(known: &KeyShape, members: &'r [usize], shape: &KeyShape, rows: &'r [usize]) -> &'r [usize] {
     if known.len() > shape.len() { members } else { rows }
 }

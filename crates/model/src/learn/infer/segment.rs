@@ -1,8 +1,8 @@
-//! The segments of a key: what stands between its separators.
+//! The segments of a key: the texts between its separators.
 
 use std::collections::BTreeSet;
 
-/// What stands between the parts of keys wherever it is met.
+/// Separators of the parts of keys wherever they are met.
 const USUAL: [char; 2] = ['#', '|'];
 /// Also met inside of values: a separator only if several keys begin with a word in front of it.
 const UNUSUAL: [char; 3] = [':', '/', '~'];

@@ -29,13 +29,13 @@ pub fn target(old: &Model, new: &Model, replaced: &Replaced) -> (Model, Vec<Rena
         } else if let Some(earlier) = table_named(old, &table.name) {
             let attributes = attributes(old, new, replaced, earlier, table);
             rename_attributes(old, new, &attributes, &mut target.tables[id.0], &mut renames);
-            let is_anew = |index: &&Index| {
+            let is_created_again = |index: &&Index| {
                 let asked = replaced.indexes.contains(&(table.name.value.clone(), index.name.value.clone()));
                 let rekeyed = index.key.attributes().any(|key| attributes.contains(&key.name));
                 earlier.index_named(&index.name).is_some() && (asked || rekeyed)
             };
-            let anew: Vec<&Index> = table.indexes.iter().filter(is_anew).collect();
-            rename_indexes(&anew, earlier, &mut target, id, &mut renames);
+            let created_again: Vec<&Index> = table.indexes.iter().filter(is_created_again).collect();
+            rename_indexes(&created_again, earlier, &mut target, id, &mut renames);
         }
     }
     (target, renames)
@@ -127,13 +127,13 @@ fn borrowed(
 }
 
 fn rename_indexes(
-    anew: &[&Index],
+    created_again: &[&Index],
     earlier: &Table,
     target: &mut Model,
     id: TableId,
     renames: &mut Vec<Rename>,
 ) {
-    for index in anew {
+    for index in created_again {
         let (from, table) = (&index.name.value, target.table(id));
         let Some(position) = table.index_named(from) else { continue };
         let to = fresh(from, |name| earlier.index_named(name).or(table.index_named(name)).is_some());

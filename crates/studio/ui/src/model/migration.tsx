@@ -1,4 +1,4 @@
-// From what is to what shall be: the running tables against the file, and the file as saved against the file as edited.
+// What would change: the running tables compared with the file, and the file as saved compared with the file as edited.
 
 import { useEffect, useState } from "preact/hooks";
 import { post } from "../door";

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { call, post } from "../door";
 import { count } from "../format";
-import { type Pattern, Legendary } from "../legend";
+import { type Pattern, TableLegend } from "../legend";
 import { Copied, Failure, save } from "../parts";
 import { go, href } from "../place";
 import { keyNames, say } from "../session";
@@ -21,7 +21,7 @@ const SAMPLE_ITEMS = 300;
 export function Patterns({ state, chosen }: { state: ModelState; chosen: string }) {
   const legend = state.legend.value;
   // None until they are read: a pattern that is run before has no values.
-  const [read, setRead] = useState<Record<string, { items: Item[]; legend: Legendary }> | null>(null);
+  const [read, setRead] = useState<Record<string, { items: Item[]; legend: TableLegend }> | null>(null);
   const samples = read ?? {};
   const [values, setValues] = useState<Record<string, Record<string, Attribute>>>({});
   const [runs, setRuns] = useState<Record<string, Run>>({});
@@ -33,7 +33,7 @@ export function Patterns({ state, chosen }: { state: ModelState; chosen: string 
     if (!legend) return;
     const look = async (table: string) => {
       const [{ Table }, { Items }] = await Promise.all([call("DescribeTable", { TableName: table }), call("Scan", { TableName: table, Limit: SAMPLE_ITEMS })]);
-      return [table, { items: Items as Item[], legend: new Legendary(table, keyNames(Table.KeySchema), legend) }] as const;
+      return [table, { items: Items as Item[], legend: new TableLegend(table, keyNames(Table.KeySchema), legend) }] as const;
     };
     void Promise.allSettled(legend.tables.map((one) => look(one.name))).then((all) => {
       setRead(Object.fromEntries(all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))));
@@ -128,7 +128,7 @@ function Outcome({ pattern, run, runnable }: { pattern: Pattern; run?: Run; runn
 }
 
 // What a reader could know: each set of values that some real item has.
-function choices(pattern: Pattern, samples: Record<string, { items: Item[]; legend: Legendary }>): Record<string, Attribute>[] {
+function choices(pattern: Pattern, samples: Record<string, { items: Item[]; legend: TableLegend }>): Record<string, Attribute>[] {
   const found = new Map<string, Record<string, Attribute>>();
   for (const table of pattern.tables) {
     const sample = samples[table];
@@ -147,7 +147,7 @@ function choices(pattern: Pattern, samples: Record<string, { items: Item[]; lege
 }
 
 // An attribute of the item, or the part of its key that holds it.
-function attributeOf(legend: Legendary, kind: ReturnType<Legendary["kind"]>, item: Item, attribute: string): Attribute | undefined {
+function attributeOf(legend: TableLegend, kind: ReturnType<TableLegend["kind"]>, item: Item, attribute: string): Attribute | undefined {
   if (Object.hasOwn(item, attribute)) return item[attribute];
   for (const key of kind?.entity?.key ?? []) {
     const at = key.parts.findIndex((part) => part.attribute === attribute && part.whole);
@@ -166,7 +166,7 @@ interface DetailProps {
   runnable: boolean;
   onGiven(values: Record<string, Attribute>): void;
   onRun(): void;
-  samples: Record<string, { items: Item[]; legend: Legendary }>;
+  samples: Record<string, { items: Item[]; legend: TableLegend }>;
 }
 
 function Detail({ state, pattern, given, choices, run, runnable, onGiven, onRun, samples }: DetailProps) {

@@ -75,7 +75,7 @@ export class ModelState {
     });
   }
 
-  // Findings soon after the last key, the proof when nobody types any more.
+  // Asks for findings soon after the last key. The proof follows a while later (`check`).
   private watch(text: string) {
     this.timers.forEach(clearTimeout);
     const turn = ++this.turn;

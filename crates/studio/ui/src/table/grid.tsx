@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bytes, plural } from "../format";
-import type { Legendary } from "../legend";
+import type { TableLegend } from "../legend";
 import { Chevron } from "../icons";
 import { type Item, text, visible } from "../value";
 import type { GroupRow, ItemRow, Row } from "./rows";
@@ -25,7 +25,7 @@ export interface GridProps {
   sort: string | undefined;
   partition: string[];
   columns: Column[];
-  legend: Legendary;
+  legend: TableLegend;
   selected: string | null;
   cursor: number;
   onCursor(at: number): void;
@@ -205,7 +205,7 @@ function Group({ row, at, id, cursor, onOpen, onCursor, rows, legend, largest }:
   );
 }
 
-export function Key({ legend, row, attribute }: { legend: Legendary; row: ItemRow; attribute: string }) {
+export function Key({ legend, row, attribute }: { legend: TableLegend; row: ItemRow; attribute: string }) {
   const pieces = legend.pieces(row.kind, attribute, text(row.item[attribute], 300));
   return <>{pieces.map((one, at) => (one.word ? <i key={at}>{one.text}</i> : <span key={at}>{one.text}</span>))}</>;
 }

@@ -181,7 +181,7 @@ function mapOf(part: TrafficPart | undefined, forecast: SourceHeat | undefined, 
   const ranges = part?.ranges ?? 64;
   const byRange = Array.from({ length: ranges }, (_, range) => empty(`Range ${range + 1} of ${ranges}`));
   for (const column of part?.columns ?? []) {
-    // A quarter of an hour lies in no column of a minute.
+    // A quarter of an hour fits no column of a minute.
     if (column.minutes > minutes) continue;
     const to = columnOf(column.minute);
     if (to < 0 || to >= measured) continue;

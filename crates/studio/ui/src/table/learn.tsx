@@ -13,8 +13,8 @@ import type { TableState } from "./state";
 const PATTERNS_SHOWN = 200;
 const ASK_AGAIN_MS = 2000;
 
-// A pattern, and the requests that it was learnt from.
-interface Learnt extends Pattern {
+// A pattern, and the requests that it was learned from.
+interface LearnedPattern extends Pattern {
   seen: { requests: number; rate: string; returns: number | null; skew: string | null; orderGuessed: boolean; unserved: boolean };
 }
 
@@ -24,7 +24,7 @@ interface Answer {
   elsewhere: boolean;
   seconds?: number;
   requests: number;
-  patterns: Learnt[];
+  patterns: LearnedPattern[];
   text?: string;
   notes?: string[];
 }
@@ -47,10 +47,10 @@ export function Learn({ state }: { state: TableState }) {
   const unread = indexesOf(state.description.value!).filter((index) => !answer.patterns.some((one) => one.index === index.IndexName));
   return (
     <>
-      <section class="query" aria-label="What is learnt">
+      <section class="query" aria-label="What is learned">
         <div class="pills">
           <button type="button" class={`btn${answer.learning ? "" : " pri"}`} aria-pressed={answer.learning} disabled={answer.elsewhere} onClick={() => void ask(undefined, !answer.learning)}>{answer.learning ? "Stop learning" : "Learn from traffic"}</button>
-          <span class="muted">{answer.elsewhere ? "Somebody learns from another account or Region at the moment." : "Forms and counts are kept, never values, and only while it is on. What you do in the studio is not counted."}</span>
+          <span class="muted">{answer.elsewhere ? "Another page or command learns from another account or Region at the moment." : "Forms and counts are kept, never values, and only while it is on. What you do in the studio is not counted."}</span>
           {answer.seconds !== undefined && <span class={`chip right${answer.learning ? " good" : ""}`}>{answer.learning && "● "}{count(answer.requests)} requests in {duration(answer.seconds)}</span>}
         </div>
       </section>
@@ -60,7 +60,7 @@ export function Learn({ state }: { state: TableState }) {
           <Patterns state={state} answer={answer} />
           <div class="stack">
             {answer.patterns.length > 0 && <Remarks answer={answer} unread={unread.map((one) => one.IndexName)} />}
-            <ModelFile state={state} learnt={answer.text ? { text: answer.text, notes: [] } : null} />
+            <ModelFile state={state} learned={answer.text ? { text: answer.text, notes: [] } : null} />
           </div>
         </div>
       </div>
@@ -78,7 +78,7 @@ function Patterns({ state, answer }: { state: TableState; answer: Answer }) {
     rows: answer.patterns.map((one) => [one.id, one.operation, one.source, one.seen.requests, one.seen.rate, one.seen.returns, one.seen.skew, one.units.read + one.units.write]),
   });
   return (
-    <section class="panel" aria-label="Learnt patterns">
+    <section class="panel" aria-label="Learned patterns">
       <h2>Patterns <Saving name={`${state.name}-patterns`} rows={rows} /></h2>
       {answer.patterns.length === 0 ? (
         <p class="muted padded">{answer.learning ? "Send requests; what they ask for is listed here." : "Start learning, let clients work for a while, and what they ask for is listed here: named patterns with their rates, the number of items they return, and the share of their busiest key."}</p>
@@ -92,7 +92,7 @@ function Patterns({ state, answer }: { state: TableState; answer: Answer }) {
   );
 }
 
-function PatternRow({ pattern: { id, operation, source, condition, units, gaps, seen } }: { pattern: Learnt }) {
+function PatternRow({ pattern: { id, operation, source, condition, units, gaps, seen } }: { pattern: LearnedPattern }) {
   return (
     <tr>
       <th scope="row">{id}{seen.unserved && <div><span class="chip warn">no key serves it</span></div>}</th>
@@ -126,7 +126,7 @@ function Remarks({ answer, unread }: { answer: Answer; unread: string[] }) {
 }
 
 // The patterns and the entities of the items as a file to go on with; without requests, the entities alone.
-function ModelFile({ state, learnt }: { state: TableState; learnt: { text: string; notes: string[] } | null }) {
+function ModelFile({ state, learned }: { state: TableState; learned: { text: string; notes: string[] } | null }) {
   const [found, setFound] = useState<{ text: string; notes: string[] } | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
@@ -135,7 +135,7 @@ function ModelFile({ state, learnt }: { state: TableState; learnt: { text: strin
     setBusy(true);
     setError(null);
     try {
-      setFound(learnt ?? (await post("survey", { table: state.name })));
+      setFound(learned ?? (await post("survey", { table: state.name })));
     } catch (failure) {
       setError(failure);
     } finally {
@@ -153,12 +153,12 @@ function ModelFile({ state, learnt }: { state: TableState; learnt: { text: strin
       setError(failure);
     }
   };
-  const what = learnt ? "Write as a model file" : "Write a model of the items";
+  const what = learned ? "Write as a model file" : "Write a model of the items";
   return (
     <section class="panel" aria-label="A model file">
       <h2>A model to begin with</h2>
       <div class="padded stack">
-        <p class="muted">{learnt ? "The patterns, and the keys, entities and attributes of some hundred items, as a model." : "Reads some hundred items from all parts of the table and writes their keys, entities and attributes as a model. After learning, it has the patterns too."}</p>
+        <p class="muted">{learned ? "The patterns, and the keys, entities and attributes of some hundred items, as a model." : "Reads some hundred items from all parts of the table and writes their keys, entities and attributes as a model. After learning, it has the patterns too."}</p>
         <span><button type="button" class="btn" disabled={busy} onClick={() => void write()}>{busy ? "Reading…" : what}</button></span>
         {found && (
           <>

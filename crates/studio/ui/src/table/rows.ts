@@ -1,6 +1,6 @@
 // Items as rows: each under its partition.
 
-import type { Kind, Legendary } from "../legend";
+import type { Kind, TableLegend } from "../legend";
 import { type Attribute, type Item, itemSize, text } from "../value";
 import type { Page } from "./walk";
 
@@ -31,7 +31,7 @@ export interface Grouping {
   primary: string[];
   // What rows are grouped by.
   partition: string[];
-  legend: Legendary;
+  legend: TableLegend;
   closed: ReadonlySet<string>;
   facet: string | null;
   grouped: boolean;
@@ -64,8 +64,8 @@ export function rowsOf(pages: Page[], by: Grouping): Row[] {
   return rows;
 }
 
-// Attributes by how many of the rows have them; keys stand elsewhere.
-export function columnsOf(pages: Page[], hidden: ReadonlySet<string>, legend: Legendary): string[] {
+// Attributes by how many of the rows have them; keys have columns of their own.
+export function columnsOf(pages: Page[], hidden: ReadonlySet<string>, legend: TableLegend): string[] {
   const seen = new Map<string, { weight: number; kinds: Set<unknown> }>();
   for (const page of pages)
     for (const item of page.items) {

@@ -98,7 +98,7 @@ function Items({ state }: { state: TableState }) {
   );
 }
 
-// Numbers stand at the right; as many columns as there is room for.
+// Numbers are aligned to the right. There are as many columns as there is room for.
 function columnsFor(names: string[], rows: { item: Item }[], room: number): Column[] {
   const columns: Column[] = [];
   let left = room;

@@ -2,7 +2,7 @@
 
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { Refused, call, errorText, errorType, post } from "../door";
-import { type Pattern, Legendary, modelOf } from "../legend";
+import { type Pattern, TableLegend, modelOf } from "../legend";
 import { adjust, place } from "../place";
 import {
   type IndexDescription,
@@ -214,7 +214,7 @@ export class TableState {
     return indexesOf(table ?? undefined).find((one) => one.IndexName === this.parts.value.index) ?? table;
   });
   readonly primary = computed(() => (this.description.value ? keyNames(this.description.value.KeySchema) : []));
-  readonly legend = computed(() => new Legendary(this.name, this.primary.value, this.model.value?.legend ?? null));
+  readonly legend = computed(() => new TableLegend(this.name, this.primary.value, this.model.value?.legend ?? null));
   readonly pages = computed<Page[]>(() => this.walk.value?.pages.value ?? []);
   readonly rows = computed<Row[]>(() => {
     const source = this.source.value;
@@ -395,7 +395,7 @@ export class TableState {
     this.sayFound();
   }
 
-  // Opens the table at a key, with what lies behind it.
+  // Opens the table at a key, with the rows after it.
   async openAt(partition: Attribute[]) {
     const table = this.description.value!;
     const [sort] = sortNames(table.KeySchema);
@@ -650,7 +650,7 @@ export class TableState {
     });
   }
 
-  // Keys and versions are made anew from what they follow from.
+  // Keys and versions are made again from the attributes that they follow from.
   private followsFromModel(name: string): boolean {
     const table = this.description.value;
     const keys = indexesOf(table ?? undefined).flatMap((one) => keyNames(one.KeySchema));

@@ -4,7 +4,7 @@ import { batch, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Refused, call } from "../door";
 import { clock, count, plural } from "../format";
-import { type Legendary } from "../legend";
+import { type TableLegend } from "../legend";
 import { Copied, Dialog, Failure, Loading, Saving } from "../parts";
 import { adjust, href, place } from "../place";
 import { describe, partitionNames, say, statusLine } from "../session";
@@ -293,7 +293,7 @@ function Lanes({ tail }: { tail: Tail }) {
   );
 }
 
-function RecordList({ tail, records, chosen, legend, keys, onChoose }: { tail: Tail; records: StreamEntry[]; chosen: string | null; legend: Legendary; keys: string[]; onChoose(id: string | null): void }) {
+function RecordList({ tail, records, chosen, legend, keys, onChoose }: { tail: Tail; records: StreamEntry[]; chosen: string | null; legend: TableLegend; keys: string[]; onChoose(id: string | null): void }) {
   const scroll = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);

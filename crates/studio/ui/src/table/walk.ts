@@ -31,7 +31,7 @@ export interface Page {
   next: Cursor | null;
 }
 
-// So many that a segment holds about a page.
+// As many segments as make each hold about a page.
 export function segments(items: number): number {
   let count = 1;
   while (count < SEGMENTS_MAX && items / count > 4 * PAGE_ITEMS) count *= 2;
@@ -46,7 +46,7 @@ export class Walk {
   readonly scanned = signal(0);
   // Starts of pages in front of the first one that is held.
   private before: Cursor[] = [];
-  // Told of every change of what is held, so that the view can stay where it was.
+  // Called with every change of the pages that are held, so that the view can stay where it was.
   change: (apply: () => void, stays: Item | undefined) => void = (apply) => apply();
   private generation = 0;
   private abort = new AbortController();
@@ -113,7 +113,7 @@ export class Walk {
     this.change(() => (this.pages.value = [page, ...this.pages.value].slice(0, PAGES_HELD)), stays);
   }
 
-  // The end of a segment that nobody has walked yet; its earlier pages leave their starts behind.
+  // The end of a segment that was not read yet; its earlier pages leave their starts behind.
   private async lastOf(segment: number): Promise<Page | undefined> {
     let page = await this.read({ segment, from: null }, -1);
     for (let pages = 0; page?.next && page.next.segment === page.start.segment && page.next.from && pages < EMPTY_MAX; pages++) {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use store::memory::MemoryStore;
 use studio::{Options, Studio, Watch};
 
-/// Time stands still and chance counts up.
+/// The time never changes, and random numbers count up.
 #[derive(Default)]
 struct Still(AtomicU64);
 

@@ -5,15 +5,15 @@ pub mod server;
 
 use std::time::{Duration, Instant};
 
-/// Longer than anything takes on a machine that does ten other things: a test that waits so long has failed.
-pub const PATIENCE: Duration = Duration::from_secs(300);
+/// Longer than any step takes on a busy machine: a test that waits this long has failed.
+pub const WAIT_MAX: Duration = Duration::from_secs(300);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Waits until it is so.
 #[track_caller]
 pub fn until(what: &str, is_so: impl FnMut() -> bool) {
-    assert!(is_within(PATIENCE, is_so), "it never happens that {what}");
+    assert!(is_within(WAIT_MAX, is_so), "it never happens that {what}");
 }
 
 /// Waits until it is so, or until the time is over.
@@ -32,7 +32,7 @@ pub fn is_within(time: Duration, mut is_so: impl FnMut() -> bool) -> bool {
 
 /// The same for what can't be asked without waiting.
 pub async fn until_async(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + WAIT_MAX;
     while !is_so().await {
         assert!(Instant::now() < end, "it never happens that {what}");
         tokio::time::sleep(PAUSE).await;

@@ -36,7 +36,7 @@ pub async fn pass(time: Duration) {
 
 /// Does what the body tells it to, and by default says who asked for what.
 pub struct StandIn {
-    /// Requests told to wait that have reached it.
+    /// Requests with the command `wait` that have reached it.
     pub arrived: Semaphore,
     /// One of them goes on for each permit added.
     pub released: Semaphore,
@@ -79,7 +79,7 @@ impl Backend for StandIn {
         let text = String::from_utf8_lossy(&body);
         let command = text.trim().split(':').collect::<Vec<_>>();
         match command[..] {
-            ["panic"] => panic!("told to"),
+            ["panic"] => panic!("the request asks for a panic"),
             ["fail"] => return Err(Error::validation("it \"failed\"")),
             ["break"] => return Err(Error::internal()),
             ["nothing"] => {}
@@ -247,7 +247,7 @@ impl Wire {
     }
 }
 
-/// A request, well formed and signed until told otherwise.
+/// A request, well formed and signed unless a test changes it.
 #[derive(Clone)]
 pub struct Post {
     line: String,
